@@ -1,0 +1,125 @@
+//! The table of error codes: one line a code, ClickHouse's number and name for each.
+
+/// Declares [`ErrorCode`] and its lookups from one table.
+macro_rules! error_codes {
+    ($($variant:ident $name:literal $number:literal $http:literal $sqlstate:literal)+) => {
+        /// What kind of failure it was. Numbers and names are ClickHouse's and never change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $($variant),+ }
+
+        impl ErrorCode {
+            /// Every code.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant),+];
+
+            /// ClickHouse's number.
+            pub const fn number(self) -> u16 {
+                match self { $(ErrorCode::$variant => $number),+ }
+            }
+
+            /// ClickHouse's name, for example `UNKNOWN_TABLE`.
+            pub const fn name(self) -> &'static str {
+                match self { $(ErrorCode::$variant => $name),+ }
+            }
+
+            /// The status that the HTTP interface answers with.
+            pub const fn http_status(self) -> u16 {
+                match self { $(ErrorCode::$variant => $http),+ }
+            }
+
+            /// The SQLSTATE that the Postgres wire protocol answers with.
+            pub const fn sqlstate(self) -> &'static str {
+                match self { $(ErrorCode::$variant => $sqlstate),+ }
+            }
+        }
+    };
+}
+
+error_codes! {
+    // variant                       name                                 number http sqlstate
+    CannotParseText                  "CANNOT_PARSE_TEXT"                       6  400 "22P02"
+    IncorrectNumberOfColumns         "INCORRECT_NUMBER_OF_COLUMNS"             7  400 "42601"
+    NoSuchColumnInTable              "NO_SUCH_COLUMN_IN_TABLE"                16  404 "42703"
+    DuplicateColumn                  "DUPLICATE_COLUMN"                       15  400 "42701"
+    NumberOfColumnsDoesntMatch       "NUMBER_OF_COLUMNS_DOESNT_MATCH"         20  400 "42601"
+    CannotReadAllData                "CANNOT_READ_ALL_DATA"                   33  400 "22000"
+    NumberOfArgumentsDoesntMatch     "NUMBER_OF_ARGUMENTS_DOESNT_MATCH"       42  400 "42883"
+    BadArguments                     "BAD_ARGUMENTS"                          36  400 "22023"
+    CannotParseEscapeSequence        "CANNOT_PARSE_ESCAPE_SEQUENCE"           25  400 "22P02"
+    CannotParseQuotedString          "CANNOT_PARSE_QUOTED_STRING"             26  400 "22P02"
+    CannotParseInput                 "CANNOT_PARSE_INPUT_ASSERTION_FAILED"    27  400 "22P02"
+    CannotParseDate                  "CANNOT_PARSE_DATE"                      38  400 "22007"
+    ChecksumDoesntMatch              "CHECKSUM_DOESNT_MATCH"                  40  500 "XX001"
+    CannotParseDatetime              "CANNOT_PARSE_DATETIME"                  41  400 "22007"
+    IllegalTypeOfArgument            "ILLEGAL_TYPE_OF_ARGUMENT"               43  400 "42804"
+    IllegalColumn                    "ILLEGAL_COLUMN"                         44  400 "42804"
+    UnknownFunction                  "UNKNOWN_FUNCTION"                       46  404 "42883"
+    UnknownIdentifier                "UNKNOWN_IDENTIFIER"                     47  404 "42703"
+    NotImplemented                   "NOT_IMPLEMENTED"                        48  501 "0A000"
+    LogicalError                     "LOGICAL_ERROR"                          49  500 "XX000"
+    UnknownType                      "UNKNOWN_TYPE"                           50  404 "42704"
+    TypeMismatch                     "TYPE_MISMATCH"                          53  400 "42804"
+    UnknownStorage                   "UNKNOWN_STORAGE"                        56  404 "42704"
+    TableAlreadyExists               "TABLE_ALREADY_EXISTS"                   57  500 "42P07"
+    UnknownTable                     "UNKNOWN_TABLE"                          60  404 "42P01"
+    SyntaxError                      "SYNTAX_ERROR"                           62  400 "42601"
+    UnknownAggregateFunction         "UNKNOWN_AGGREGATE_FUNCTION"             63  404 "42883"
+    CannotConvertType                "CANNOT_CONVERT_TYPE"                    70  400 "42846"
+    CannotParseNumber                "CANNOT_PARSE_NUMBER"                    72  400 "22P02"
+    UnknownFormat                    "UNKNOWN_FORMAT"                         73  404 "42704"
+    CannotReadFromFile               "CANNOT_READ_FROM_FILE_DESCRIPTOR"       74  500 "58030"
+    CannotWriteToFile                "CANNOT_WRITE_TO_FILE_DESCRIPTOR"        75  500 "58030"
+    UnknownDatabase                  "UNKNOWN_DATABASE"                       81  404 "3F000"
+    DatabaseAlreadyExists            "DATABASE_ALREADY_EXISTS"                82  500 "42P06"
+    DatabaseNotEmpty                 "DATABASE_NOT_EMPTY"                     84  500 "2BP01"
+    CannotCompress                   "CANNOT_COMPRESS"                       270  500 "XX000"
+    CannotDecompress                 "CANNOT_DECOMPRESS"                     271  500 "XX001"
+    FileDoesntExist                  "FILE_DOESNT_EXIST"                     107  404 "58P01"
+    UnknownSetting                   "UNKNOWN_SETTING"                       115  404 "42704"
+    IncorrectData                    "INCORRECT_DATA"                        117  400 "22000"
+    EngineRequired                   "ENGINE_REQUIRED"                       119  400 "42601"
+    SetSizeLimitExceeded             "SET_SIZE_LIMIT_EXCEEDED"               191  400 "54000"
+    ScalarSubqueryTooManyRows        "INCORRECT_RESULT_OF_SCALAR_SUBQUERY"   125  400 "21000"
+    IncorrectQuery                   "INCORRECT_QUERY"                        80  400 "42601"
+    UnexpectedEndOfFile              "ATTEMPT_TO_READ_AFTER_EOF"              32  400 "22000"
+    IllegalDivision                  "ILLEGAL_DIVISION"                      153  400 "22012"
+    DictionaryIsEmpty                "DICTIONARY_IS_EMPTY"                   155  500 "55000"
+    TimeoutExceeded                  "TIMEOUT_EXCEEDED"                      159  408 "57014"
+    TypeOfColumnMismatch             "BAD_TYPE_OF_FIELD"                     169  400 "42804"
+    IllegalAggregation               "ILLEGAL_AGGREGATION"                   184  400 "42803"
+    NotAnAggregate                   "NOT_AN_AGGREGATE"                      215  400 "42803"
+    QueryWithSameIdIsAlreadyRunning  "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING" 216  500 "57014"
+    AmbiguousColumnName              "AMBIGUOUS_COLUMN_NAME"                 352  400 "42702"
+    NoSuchDataPart                   "NO_SUCH_DATA_PART"                     232  404 "42704"
+    MemoryLimitExceeded              "MEMORY_LIMIT_EXCEEDED"                 241  500 "53200"
+    CorruptedData                    "CORRUPTED_DATA"                        246  500 "XX001"
+    NotEnoughSpace                   "NOT_ENOUGH_SPACE"                      243  500 "53100"
+    TooManyParts                     "TOO_MANY_PARTS"                        252  500 "53400"
+    UnknownCodec                     "UNKNOWN_CODEC"                         432  400 "42704"
+    IllegalCodecParameter            "ILLEGAL_CODEC_PARAMETER"               433  400 "22023"
+    ValueIsOutOfRange                "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE"    321  400 "22003"
+    QueryWasCancelled                "QUERY_WAS_CANCELLED"                   394  500 "57014"
+    CannotScheduleTask               "CANNOT_SCHEDULE_TASK"                  439  500 "53000"
+    CannotInsertNullInOrdinaryColumn "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN" 349  400 "23502"
+    DecimalOverflow                  "DECIMAL_OVERFLOW"                      407  400 "22003"
+    TooDeepRecursion                 "TOO_DEEP_RECURSION"                    306  400 "54001"
+    UnsupportedMethod                "UNSUPPORTED_METHOD"                      1  501 "0A000"
+    ReadOnly                         "READONLY"                              164  403 "25006"
+    DirectoryAlreadyLocked           "CANNOT_OPEN_FILE"                       76  500 "55006"
+    CannotParseUuid                  "CANNOT_PARSE_UUID"                     376  400 "22P02"
+    CannotParseBool                  "CANNOT_PARSE_BOOL"                     467  400 "22P02"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_unique() {
+        let numbers: HashSet<u16> = ErrorCode::ALL.iter().map(|code| code.number()).collect();
+        let names: HashSet<&str> = ErrorCode::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(numbers.len(), ErrorCode::ALL.len());
+        assert_eq!(names.len(), ErrorCode::ALL.len());
+    }
+}

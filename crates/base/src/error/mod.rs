@@ -1,0 +1,95 @@
+//! The error that a client sees: a code, a sentence, and where it came from.
+//!
+//! Library crates keep their own enums with fields; each converts into [`Error`] with the code that
+//! its variant stands for. The message style: lower case, no full stop, values in backticks, the
+//! widest context last, and what to do about it.
+
+mod code;
+
+pub use code::ErrorCode;
+
+use std::fmt;
+
+/// A failed statement, as a client is told of it.
+#[derive(Debug, Clone)]
+pub struct Error {
+    code: ErrorCode,
+    message: String,
+}
+
+/// `Result` with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Error {
+        Error { code, message: message.into() }
+    }
+
+    /// `what` is something that Basalt knows of and does not have yet.
+    pub fn not_implemented(what: impl fmt::Display) -> Error {
+        Error::new(ErrorCode::NotImplemented, format!("{what} is not implemented"))
+    }
+
+    /// Our own fault: an invariant that did not hold.
+    pub fn logical(what: impl fmt::Display) -> Error {
+        Error::new(ErrorCode::LogicalError, format!("{what}; this is a bug in Basalt"))
+    }
+
+    /// A failed system call on `path`.
+    pub fn io(path: &std::path::Path, source: &std::io::Error) -> Error {
+        let code = match source.kind() {
+            std::io::ErrorKind::NotFound => ErrorCode::FileDoesntExist,
+            std::io::ErrorKind::StorageFull => ErrorCode::NotEnoughSpace,
+            _ => ErrorCode::CannotReadFromFile,
+        };
+        Error::new(code, format!("{}: {source}", path.display()))
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same error with `context` appended: `message: context`.
+    #[must_use]
+    pub fn within(mut self, context: impl fmt::Display) -> Error {
+        self.message = format!("{}: {context}", self.message);
+        self
+    }
+}
+
+/// `Code: 60. DB::Exception: text (UNKNOWN_TABLE)`: ClickHouse's form, so that its clients find the
+/// number and the name where they look for them.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Error { code, message } = self;
+        write!(f, "Code: {}. DB::Exception: {message}. ({})", code.number(), code.name())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Shorthand for `Err(Error::new(code, format!(..)))`.
+#[macro_export]
+macro_rules! bail {
+    ($code:ident, $($message:tt)+) => {
+        return Err($crate::Error::new($crate::ErrorCode::$code, format!($($message)+)))
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_prints_number_and_name() {
+        let error = Error::new(ErrorCode::UnknownTable, "table `shop.orders` does not exist");
+        assert_eq!(
+            error.to_string(),
+            "Code: 60. DB::Exception: table `shop.orders` does not exist. (UNKNOWN_TABLE)"
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! What every other crate agrees on: types, error codes, files that may lie, clocks, checksums.
+//!
+//! # Where to look
+//!
+//! - [`types`]: the SQL types, their names and the Arrow type that carries each one.
+//! - [`schema`]: a named, typed column and a list of them.
+//! - [`error`]: the one error that reaches a client, and the table of its codes.
+//! - [`fs`]: files, real and faulty, and the only way to publish one.
+//! - [`clock`]: the time, real and set by hand.
+//! - [`checksum`]: CRC-32C.
+//!
+//! # Not here
+//!
+//! No SQL text, no DataFusion, no tokio, no RocksDB.
+
+pub mod checksum;
+pub mod clock;
+pub mod error;
+pub mod fs;
+pub mod schema;
+pub mod suggest;
+pub mod types;
+
+pub use error::{Error, ErrorCode, Result};
+pub use schema::{Column, Columns};
+pub use types::SqlType;

@@ -1,0 +1,56 @@
+//! "Did you mean": the known name nearest to one that is not known.
+
+/// The candidate within two edits of `name` (one for names of up to four letters) that is nearest;
+/// a difference of case alone always counts. `None` if nothing is near.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = if name.chars().count() <= 4 { 1 } else { 2 };
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(name, candidate), candidate))
+        .filter(|&(edits, _)| edits <= limit)
+        .min_by_key(|&(edits, _)| edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean ...?`, or nothing: the tail of an error message about an unknown name.
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, candidates).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// The edits that turn one into the other, swaps of neighbours counted once (optimal string
+/// alignment), blind to case.
+fn distance(left: &str, right: &str) -> usize {
+    let left: Vec<char> = left.to_lowercase().chars().collect();
+    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=right.len()).collect();
+    for i in 1..=left.len() {
+        let mut row = vec![i; right.len() + 1];
+        for j in 1..=right.len() {
+            let same = left[i - 1] == right[j - 1];
+            row[j] = (above[j] + 1).min(row[j - 1] + 1).min(above[j - 1] + usize::from(!same));
+            if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_swap_and_a_change_of_case() {
+        assert_eq!(nearest("prcie", ["size", "price"]), Some("price"));
+        assert_eq!(nearest("url", ["URL", "UserID"]), Some("URL"));
+    }
+
+    #[test]
+    fn finds_nothing_far_away() {
+        assert_eq!(nearest("price", ["weight", "colour"]), None);
+        assert_eq!(nearest("a", ["bcd"]), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! The SQL types, their names, and the Arrow type that carries each one through the system.
+//!
+//! The SQL type decides what a value means; its *carrier* is only the array that holds it. The
+//! planner keeps the SQL type of every expression, because several types share a carrier.
+//!
+//! | SQL type | carrier |
+//! |---|---|
+//! | `(U)Int8` … `(U)Int64`, `Float32`, `Float64` | the same |
+//! | `Bool` | Boolean |
+//! | `String` | BinaryView: bytes, not text |
+//! | `FixedString(n)`, `UUID` | FixedSizeBinary: `n`, 16 (big-endian, as printed) |
+//! | `Date` | UInt16: days since 1970-01-01 |
+//! | `Date32` | Int32: days since 1970-01-01 |
+//! | `DateTime` | UInt32: seconds since 1970-01-01 00:00:00 UTC |
+//! | `DateTime64(p)` | Int64: ticks of `10^-p` s |
+//! | `Decimal(p, s)` | Decimal128 up to 38 digits, Decimal256 beyond |
+//! | `Enum8`, `Enum16` | Int8, Int16 |
+//! | `IPv4` | UInt32 |
+//! | `Array(T)` | List of `item` |
+//! | `Tuple(...)` | Struct, fields named `1`, `2`, … |
+//! | `Map(K, V)` | List of Struct (`keys`, `values`) |
+//! | `Nullable(T)`, `LowCardinality(T)` | that of `T`; `Nullable` only adds the null mask |
+//! | `Nothing` | Null |
+//!
+//! Narrow integers carry dates and times because that is their size on disk and in a hash table.
+
+mod carrier;
+mod name;
+mod numeric;
+mod quote;
+
+pub use numeric::{Arithmetic, arithmetic_type, common_type};
+pub use quote::{quote_identifier, quote_string};
+
+use std::sync::Arc;
+
+/// A type of the SQL dialect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SqlType {
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Float32,
+    Float64,
+    Bool,
+    String,
+    /// Exactly this many bytes, padded with zero bytes.
+    FixedString(usize),
+    Uuid,
+    Date,
+    Date32,
+    /// The zone in which the value is read and printed; `None` is the session's.
+    DateTime(Option<Arc<str>>),
+    /// `precision` decimal digits of a second, at most 9.
+    DateTime64 {
+        precision: u8,
+        zone: Option<Arc<str>>,
+    },
+    /// `precision` digits in all (1 to 76), `scale` of them behind the point.
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
+    Enum8(Arc<[(String, i8)]>),
+    Enum16(Arc<[(String, i16)]>),
+    Ipv4,
+    /// The type of `NULL` and of an empty array's elements.
+    Nothing,
+    Nullable(Arc<SqlType>),
+    LowCardinality(Arc<SqlType>),
+    Array(Arc<SqlType>),
+    Tuple(Arc<[TupleElement]>),
+    Map(Arc<SqlType>, Arc<SqlType>),
+    /// A span of `unit`; it exists in expressions only and cannot be stored.
+    Interval(IntervalUnit),
+}
+
+/// One element of a `Tuple`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TupleElement {
+    pub name: Option<String>,
+    pub ty: SqlType,
+}
+
+/// The unit of an `INTERVAL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IntervalUnit {
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+/// The decimal digits that a Decimal128 holds.
+pub const DECIMAL128_DIGITS: u8 = 38;
+/// The decimal digits that a Decimal256 holds: the limit of `Decimal`.
+pub const DECIMAL256_DIGITS: u8 = 76;
+
+impl SqlType {
+    /// `Nullable(self)`; a type that is nullable already, or cannot be, is returned as it is.
+    #[must_use]
+    pub fn into_nullable(self) -> SqlType {
+        match self {
+            SqlType::Nullable(_) | SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..) => self,
+            SqlType::LowCardinality(inner) => {
+                SqlType::LowCardinality(Arc::new(inner.as_ref().clone().into_nullable()))
+            }
+            other => SqlType::Nullable(Arc::new(other)),
+        }
+    }
+
+    /// The type without `LowCardinality` and `Nullable` around it.
+    pub fn stripped(&self) -> &SqlType {
+        match self {
+            SqlType::Nullable(inner) | SqlType::LowCardinality(inner) => inner.stripped(),
+            other => other,
+        }
+    }
+
+    /// The type without `LowCardinality` around it.
+    pub fn full(&self) -> &SqlType {
+        match self {
+            SqlType::LowCardinality(inner) => inner,
+            other => other,
+        }
+    }
+
+    /// Whether a value of this type can be NULL.
+    pub fn accepts_null(&self) -> bool {
+        match self {
+            SqlType::Nullable(_) | SqlType::Nothing => true,
+            SqlType::LowCardinality(inner) => inner.accepts_null(),
+            _ => false,
+        }
+    }
+
+    pub fn array_of(element: SqlType) -> SqlType {
+        SqlType::Array(Arc::new(element))
+    }
+
+    pub fn tuple_of(elements: impl IntoIterator<Item = SqlType>) -> SqlType {
+        SqlType::Tuple(elements.into_iter().map(|ty| TupleElement { name: None, ty }).collect())
+    }
+
+    pub fn is_integer(&self) -> bool {
+        numeric::integer(self).is_some()
+    }
+
+    pub fn is_unsigned(&self) -> bool {
+        numeric::integer(self).is_some_and(|(signed, _)| !signed)
+    }
+
+    pub fn is_float(&self) -> bool {
+        matches!(self, SqlType::Float32 | SqlType::Float64)
+    }
+
+    /// Integers, floats, `Bool` and `Decimal`.
+    pub fn is_number(&self) -> bool {
+        self.is_integer() || self.is_float() || matches!(self, SqlType::Bool | SqlType::Decimal { .. })
+    }
+
+    pub fn is_date_or_time(&self) -> bool {
+        matches!(
+            self,
+            SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. }
+        )
+    }
+
+    pub fn is_string(&self) -> bool {
+        matches!(self, SqlType::String | SqlType::FixedString(_))
+    }
+
+    /// The bytes that a value takes where every value takes the same; `None` for the others.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        Some(match self {
+            SqlType::UInt8 | SqlType::Int8 | SqlType::Bool | SqlType::Enum8(_) => 1,
+            SqlType::UInt16 | SqlType::Int16 | SqlType::Enum16(_) | SqlType::Date => 2,
+            SqlType::UInt32
+            | SqlType::Int32
+            | SqlType::Float32
+            | SqlType::Date32
+            | SqlType::DateTime(_)
+            | SqlType::Ipv4 => 4,
+            SqlType::UInt64
+            | SqlType::Int64
+            | SqlType::Float64
+            | SqlType::DateTime64 { .. }
+            | SqlType::Interval(_) => 8,
+            SqlType::Uuid => 16,
+            SqlType::Decimal { precision, .. } if *precision <= DECIMAL128_DIGITS => 16,
+            SqlType::Decimal { .. } => 32,
+            SqlType::FixedString(bytes) => *bytes,
+            SqlType::LowCardinality(inner) => return inner.fixed_bytes(),
+            SqlType::String
+            | SqlType::Nothing
+            | SqlType::Nullable(_)
+            | SqlType::Array(_)
+            | SqlType::Tuple(_)
+            | SqlType::Map(..) => return None,
+        })
+    }
+}

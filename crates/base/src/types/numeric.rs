@@ -1,0 +1,220 @@
+//! ClickHouse's rules for the type of a sum, a quotient, or a list of mixed values.
+//!
+//! Arithmetic widens by one step so that one operation cannot overflow: `UInt8 + UInt8` is
+//! `UInt16`. A common type holds every value of both sides, or there is none.
+
+use std::sync::Arc;
+
+use super::{DECIMAL128_DIGITS, DECIMAL256_DIGITS, SqlType};
+
+/// An operation on two numbers whose result type depends on the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    Plus,
+    Minus,
+    Multiply,
+    /// `/`: always a float, but for decimals.
+    Divide,
+    IntDiv,
+    Modulo,
+}
+
+/// Signedness and bits of an integer type.
+pub(super) fn integer(ty: &SqlType) -> Option<(bool, u32)> {
+    Some(match ty {
+        SqlType::UInt8 => (false, 8),
+        SqlType::UInt16 => (false, 16),
+        SqlType::UInt32 => (false, 32),
+        SqlType::UInt64 => (false, 64),
+        SqlType::Int8 => (true, 8),
+        SqlType::Int16 => (true, 16),
+        SqlType::Int32 => (true, 32),
+        SqlType::Int64 => (true, 64),
+        _ => return None,
+    })
+}
+
+fn integer_of(signed: bool, bits: u32) -> SqlType {
+    match (signed, bits) {
+        (false, 8) => SqlType::UInt8,
+        (false, 16) => SqlType::UInt16,
+        (false, 32) => SqlType::UInt32,
+        (false, _) => SqlType::UInt64,
+        (true, 8) => SqlType::Int8,
+        (true, 16) => SqlType::Int16,
+        (true, 32) => SqlType::Int32,
+        (true, _) => SqlType::Int64,
+    }
+}
+
+/// The result type of `left op right` for two numbers (`Bool` counts as `UInt8`), or `None` if one
+/// of them is not a number.
+pub fn arithmetic_type(op: Arithmetic, left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let (left, right) = (bool_as_number(left), bool_as_number(right));
+    if let (Some(left), Some(right)) = (integer(&left), integer(&right)) {
+        return Some(integer_arithmetic(op, left, right));
+    }
+    if matches!(left, SqlType::Decimal { .. }) || matches!(right, SqlType::Decimal { .. }) {
+        return decimal_arithmetic(op, &left, &right);
+    }
+    let numbers = left.is_number() && right.is_number();
+    match op {
+        _ if !numbers => None,
+        // A quotient of floats is cut down to a whole number.
+        Arithmetic::IntDiv => Some(SqlType::Int64),
+        _ => Some(SqlType::Float64),
+    }
+}
+
+fn bool_as_number(ty: &SqlType) -> SqlType {
+    if *ty == SqlType::Bool { SqlType::UInt8 } else { ty.clone() }
+}
+
+fn integer_arithmetic(op: Arithmetic, left: (bool, u32), right: (bool, u32)) -> SqlType {
+    let ((left_signed, left_bits), (right_signed, right_bits)) = (left, right);
+    let wider = left_bits.max(right_bits);
+    match op {
+        Arithmetic::Plus | Arithmetic::Multiply => {
+            integer_of(left_signed || right_signed, (wider * 2).min(64))
+        }
+        Arithmetic::Minus => integer_of(true, (wider * 2).min(64)),
+        Arithmetic::Divide => SqlType::Float64,
+        Arithmetic::IntDiv => integer_of(left_signed || right_signed, left_bits),
+        // The remainder is smaller than the divisor and has the dividend's sign.
+        Arithmetic::Modulo if left_signed => integer_of(true, (right_bits * if right_signed { 1 } else { 2 }).min(64)),
+        Arithmetic::Modulo => integer_of(false, right_bits),
+    }
+}
+
+/// Digits of a decimal in the widths that ClickHouse stores: 9, 18, 38 and 76.
+fn storage_digits(precision: u8) -> u8 {
+    match precision {
+        0..=9 => 9,
+        10..=18 => 18,
+        19..=DECIMAL128_DIGITS => DECIMAL128_DIGITS,
+        _ => DECIMAL256_DIGITS,
+    }
+}
+
+fn decimal_arithmetic(op: Arithmetic, left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let digits_and_scale = |ty: &SqlType| match ty {
+        SqlType::Decimal { precision, scale } => Some((*precision, *scale)),
+        other => integer(other).map(|_| (0, 0)),
+    };
+    let (Some(left), Some(right)) = (digits_and_scale(left), digits_and_scale(right)) else {
+        return (left.is_number() && right.is_number()).then_some(SqlType::Float64);
+    };
+    let precision = storage_digits(left.0.max(right.0));
+    let scale = match op {
+        Arithmetic::Multiply => left.1 + right.1,
+        Arithmetic::Divide | Arithmetic::IntDiv => left.1,
+        Arithmetic::Plus | Arithmetic::Minus | Arithmetic::Modulo => left.1.max(right.1),
+    };
+    Some(SqlType::Decimal { precision, scale })
+}
+
+/// The smallest type that holds every value of all `types`: the type of `if`, of an array literal,
+/// of a UNION's column. `None` if there is none; for no types at all, `Nothing`.
+pub fn common_type<'a>(types: impl IntoIterator<Item = &'a SqlType>) -> Option<SqlType> {
+    let mut common = SqlType::Nothing;
+    for ty in types {
+        common = common_of_two(&common, ty)?;
+    }
+    Some(common)
+}
+
+fn common_of_two(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    if left == right {
+        return Some(left.clone());
+    }
+    match (left, right) {
+        (SqlType::Nothing, SqlType::Nullable(inner)) | (SqlType::Nullable(inner), SqlType::Nothing) => {
+            return Some(SqlType::Nullable(Arc::clone(inner)));
+        }
+        (SqlType::Nothing, other) | (other, SqlType::Nothing) => return Some(other.clone()),
+        (SqlType::LowCardinality(inner), other) | (other, SqlType::LowCardinality(inner)) => {
+            return common_of_two(inner, other.full());
+        }
+        (SqlType::Nullable(inner), other) | (other, SqlType::Nullable(inner)) => {
+            return common_of_two(inner, other.stripped()).map(SqlType::into_nullable);
+        }
+        (SqlType::Array(left), SqlType::Array(right)) => {
+            return common_of_two(left, right).map(SqlType::array_of);
+        }
+        (SqlType::Tuple(left), SqlType::Tuple(right)) if left.len() == right.len() => {
+            let elements: Option<Vec<SqlType>> =
+                left.iter().zip(right.iter()).map(|(l, r)| common_of_two(&l.ty, &r.ty)).collect();
+            return elements.map(SqlType::tuple_of);
+        }
+        _ => {}
+    }
+    common_scalar(left, right)
+}
+
+fn common_scalar(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    if left.is_string() && right.is_string() {
+        return Some(SqlType::String);
+    }
+    if left.is_date_or_time() && right.is_date_or_time() {
+        return common_time(left, right);
+    }
+    let (left, right) = (bool_as_number(left), bool_as_number(right));
+    if left.is_number() && right.is_number() {
+        return common_number(&left, &right);
+    }
+    None
+}
+
+fn common_time(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let rank = |ty: &SqlType| match ty {
+        SqlType::Date => 0,
+        SqlType::Date32 => 1,
+        SqlType::DateTime(_) => 2,
+        SqlType::DateTime64 { precision, .. } => 3 + i32::from(*precision),
+        _ => -1,
+    };
+    Some(if rank(left) >= rank(right) { left.clone() } else { right.clone() })
+}
+
+fn common_number(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    if let (Some((left_signed, left_bits)), Some((right_signed, right_bits))) = (integer(left), integer(right)) {
+        if left_signed == right_signed {
+            return Some(integer_of(left_signed, left_bits.max(right_bits)));
+        }
+        let (signed_bits, unsigned_bits) =
+            if left_signed { (left_bits, right_bits) } else { (right_bits, left_bits) };
+        // The signed type must be one step wider than the unsigned one; above UInt64 there is none.
+        let bits = signed_bits.max(unsigned_bits * 2);
+        return (bits <= 64).then(|| integer_of(true, bits));
+    }
+    if let (SqlType::Decimal { .. }, _) | (_, SqlType::Decimal { .. }) = (left, right) {
+        return decimal_arithmetic(Arithmetic::Plus, left, right);
+    }
+    // Float32 holds every 8 and 16-bit integer exactly.
+    let small = |ty: &SqlType| *ty == SqlType::Float32 || integer(ty).is_some_and(|(_, bits)| bits <= 16);
+    Some(if small(left) && small(right) { SqlType::Float32 } else { SqlType::Float64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_widen_by_one_step() {
+        let sum = |left, right| arithmetic_type(Arithmetic::Plus, &left, &right);
+        assert_eq!(sum(SqlType::UInt8, SqlType::UInt8), Some(SqlType::UInt16));
+        assert_eq!(sum(SqlType::UInt64, SqlType::Int8), Some(SqlType::Int64));
+        assert_eq!(sum(SqlType::Float32, SqlType::UInt8), Some(SqlType::Float64));
+        assert_eq!(sum(SqlType::String, SqlType::UInt8), None);
+    }
+
+    #[test]
+    fn common_type_holds_both_sides() {
+        let common = |left: SqlType, right: SqlType| common_type([&left, &right]);
+        assert_eq!(common(SqlType::UInt8, SqlType::Int8), Some(SqlType::Int16));
+        assert_eq!(common(SqlType::UInt64, SqlType::Int8), None);
+        assert_eq!(common(SqlType::UInt8, SqlType::Nothing.into_nullable()), Some(SqlType::UInt8.into_nullable()));
+        assert_eq!(common(SqlType::Date, SqlType::DateTime(None)), Some(SqlType::DateTime(None)));
+        assert_eq!(common(SqlType::FixedString(3), SqlType::String), Some(SqlType::String));
+    }
+}
