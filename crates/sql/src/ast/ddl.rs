@@ -1,0 +1,168 @@
+//! CREATE, ALTER, DROP and RENAME of databases, tables and views.
+
+use super::{Expr, Ident, Literal, ObjectName, OrderBy, Query, Setting, TypeName};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateDatabase {
+    pub name: Ident,
+    pub if_not_exists: bool,
+    pub engine: Option<EngineCall>,
+    pub comment: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTable {
+    pub name: ObjectName,
+    pub or_replace: bool,
+    pub if_not_exists: bool,
+    pub temporary: bool,
+    pub elements: Vec<TableElement>,
+    pub engine: Option<EngineCall>,
+    pub partition_by: Option<Expr>,
+    /// From the clause, or from `PRIMARY KEY k` in the column list. A tuple is spread: `(a, b)` is two.
+    pub primary_key: Option<Vec<Expr>>,
+    /// A tuple is spread; `ORDER BY tuple()` is `Some` and empty.
+    pub order_by: Option<Vec<OrderBy>>,
+    pub sample_by: Option<Expr>,
+    /// TTL expressions as written, for example `d + INTERVAL 1 DAY DELETE`: the expression and the action's words.
+    pub ttl: Vec<(Expr, Option<String>)>,
+    pub settings: Vec<Setting>,
+    pub source: Option<TableSource>,
+    pub comment: Option<String>,
+}
+
+/// Where a CREATE TABLE takes its columns or rows from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableSource {
+    /// `AS SELECT …`.
+    Query(Box<Query>),
+    /// `AS other`.
+    Like(ObjectName),
+    /// `AS numbers(10)`.
+    Function(Expr),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableElement {
+    Column(ColumnDef),
+    Index(IndexDef),
+    /// `CONSTRAINT name CHECK expr` (or ASSUME: `assume`).
+    Constraint { name: Ident, assume: bool, expr: Expr },
+    /// `PROJECTION name (SELECT …)`.
+    Projection { name: Ident, query: Box<Query> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDef {
+    pub name: Ident,
+    /// `None` where only the DEFAULT expression says the type.
+    pub ty: Option<TypeName>,
+    /// `NULL` (`Some(true)`) or `NOT NULL` behind the type.
+    pub nullable: Option<bool>,
+    /// EPHEMERAL may stand without an expression.
+    pub default: Option<(DefaultKind, Option<Expr>)>,
+    pub codec: Vec<CodecCall>,
+    pub ttl: Option<Expr>,
+    pub comment: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DefaultKind {
+    Default,
+    Materialized,
+    Alias,
+    Ephemeral,
+}
+
+/// One link of `CODEC(Delta(4), ZSTD(1))`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodecCall {
+    pub name: Ident,
+    pub args: Vec<Literal>,
+}
+
+/// `ENGINE = Name(args)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineCall {
+    pub name: Ident,
+    pub args: Vec<Expr>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDef {
+    pub name: Ident,
+    pub expr: Expr,
+    /// The type and its arguments: `bloom_filter(0.01)`.
+    pub kind: CodecCall,
+    pub granularity: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateView {
+    pub name: ObjectName,
+    pub or_replace: bool,
+    pub if_not_exists: bool,
+    pub materialized: bool,
+    /// `TO table` of a materialized view.
+    pub to: Option<ObjectName>,
+    pub columns: Vec<ColumnDef>,
+    pub engine: Option<EngineCall>,
+    pub order_by: Option<Vec<OrderBy>>,
+    pub populate: bool,
+    pub query: Box<Query>,
+    pub comment: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    Database,
+    Table,
+    View,
+    Dictionary,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropObject {
+    pub kind: ObjectKind,
+    /// The name of a database stands in `name.name`.
+    pub names: Vec<ObjectName>,
+    pub if_exists: bool,
+    pub temporary: bool,
+    pub sync: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RenamePair {
+    pub from: ObjectName,
+    pub to: ObjectName,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterTable {
+    pub name: ObjectName,
+    pub actions: Vec<AlterAction>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnPosition {
+    First,
+    After(Ident),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterAction {
+    AddColumn { column: ColumnDef, if_not_exists: bool, position: Option<ColumnPosition> },
+    DropColumn { name: Ident, if_exists: bool },
+    ModifyColumn { column: ColumnDef, if_exists: bool },
+    RenameColumn { from: Ident, to: Ident, if_exists: bool },
+    CommentColumn { name: Ident, comment: String, if_exists: bool },
+    ClearColumn { name: Ident, partition: Option<Expr> },
+    Update { assignments: Vec<(Ident, Expr)>, filter: Expr },
+    Delete { filter: Expr },
+    DropPartition { partition: Expr },
+    ModifySetting { settings: Vec<Setting> },
+    ModifyComment { comment: String },
+    ModifyOrderBy { order_by: Vec<OrderBy> },
+    /// An action that the grammar knows by its first words only; the planner names it in its refusal.
+    Other { words: String },
+}

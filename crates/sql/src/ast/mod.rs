@@ -1,0 +1,54 @@
+//! The syntax tree: what a statement says, before anything is known about tables or types.
+//!
+//! A tree is built by the parser and read by the planner and the printer; `parse(print(tree))`
+//! gives the same tree back. Names are kept as written; nothing is resolved, folded or reordered.
+
+mod ddl;
+mod dictionary;
+mod expr;
+mod insert;
+mod query;
+mod statement;
+
+pub use ddl::{
+    AlterAction, AlterTable, CodecCall, ColumnDef, ColumnPosition, CreateDatabase, CreateTable, CreateView,
+    DefaultKind, DropObject, EngineCall, IndexDef, ObjectKind, RenamePair, TableElement, TableSource,
+};
+pub use dictionary::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
+pub use expr::{
+    BinaryOp, Expr, FunctionCall, Lambda, Literal, SelectItem, TypeArgument, TypeName, UnaryOp, WindowBound,
+    WindowFrame, WindowFrameUnit, WindowSpec,
+};
+pub use insert::{CopyFrom, Insert, InsertSource, InsertTarget};
+pub use query::{
+    ArrayJoin, Cte, GroupBy, Interpolation, Join, JoinConstraint, JoinKind, JoinStrictness, LimitBy, OrderBy,
+    Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,
+};
+pub use statement::{Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand};
+
+/// A name as written, without its quotes.
+pub type Ident = String;
+
+/// `table` or `database.table`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ObjectName {
+    pub database: Option<Ident>,
+    pub name: Ident,
+}
+
+impl std::fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use basalt_base::types::quote_identifier;
+        if let Some(database) = &self.database {
+            write!(f, "{}.", quote_identifier(database))?;
+        }
+        f.write_str(&quote_identifier(&self.name))
+    }
+}
+
+/// `name = value` of a SETTINGS clause or a SET statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub name: Ident,
+    pub value: Literal,
+}

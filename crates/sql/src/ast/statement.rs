@@ -1,0 +1,108 @@
+//! Statements.
+
+use super::{
+    AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateTable, CreateView, DropObject, Expr, Ident,
+    Insert, ObjectKind, ObjectName, Query, RenamePair, Setting, TableFactor,
+};
+
+/// One statement, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    Query(Box<Query>),
+    Insert(Box<Insert>),
+    Copy(Box<CopyFrom>),
+    CreateDatabase(CreateDatabase),
+    CreateTable(Box<CreateTable>),
+    CreateView(Box<CreateView>),
+    CreateDictionary(Box<CreateDictionary>),
+    Drop(DropObject),
+    /// `DETACH` and `ATTACH TABLE name`.
+    Detach(DropObject),
+    Attach { kind: ObjectKind, name: ObjectName, if_not_exists: bool },
+    Truncate { name: ObjectName, if_exists: bool },
+    Alter(Box<AlterTable>),
+    Rename { kind: ObjectKind, pairs: Vec<RenamePair> },
+    Exchange { kind: ObjectKind, left: ObjectName, right: ObjectName },
+    /// `DELETE FROM t WHERE …`.
+    Delete { table: ObjectName, filter: Expr },
+    Optimize { table: ObjectName, partition: Option<Expr>, is_final: bool, deduplicate: bool },
+    Use(Ident),
+    Set(Vec<Setting>),
+    Show(Show),
+    Describe(Describe),
+    /// `EXISTS [TABLE|DATABASE|VIEW|DICTIONARY] name`.
+    Exists { kind: ObjectKind, name: ObjectName },
+    Explain(Explain),
+    System(SystemCommand),
+    /// `KILL QUERY WHERE …`.
+    KillQuery { filter: Expr, sync: bool },
+    /// `CHECK TABLE name`.
+    Check(ObjectName),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Show {
+    pub what: ShowWhat,
+    pub format: Option<Ident>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShowWhat {
+    Databases { like: Option<ShowFilter> },
+    /// `SHOW TABLES [FROM db] [LIKE 'x' | WHERE …] [LIMIT n]`; also VIEWS and DICTIONARIES by `kind`.
+    Tables { kind: ObjectKind, database: Option<Ident>, like: Option<ShowFilter>, limit: Option<u64> },
+    Create { kind: ObjectKind, name: ObjectName },
+    Columns { table: ObjectName, like: Option<ShowFilter> },
+    ProcessList,
+    Settings { like: Option<ShowFilter> },
+    Functions { like: Option<ShowFilter> },
+    Engines,
+}
+
+/// What follows SHOW … to narrow it down.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShowFilter {
+    Like { pattern: String, case_insensitive: bool, negated: bool },
+    Where(Expr),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Describe {
+    Table { name: ObjectName, format: Option<Ident> },
+    /// A table function or a subquery.
+    Factor { factor: Box<TableFactor>, format: Option<Ident> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explain {
+    pub kind: ExplainKind,
+    /// `indexes = 1` and the like.
+    pub settings: Vec<Setting>,
+    pub statement: Box<Statement>,
+    pub format: Option<Ident>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainKind {
+    /// `EXPLAIN` alone.
+    Plan,
+    Ast,
+    Syntax,
+    Pipeline,
+    Estimate,
+    /// `EXPLAIN ANALYZE`.
+    Analyze,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum SystemCommand {
+    ReloadDictionary(ObjectName),
+    ReloadDictionaries,
+    FlushLogs,
+    DropCaches { which: String },
+    StopMerges(Option<ObjectName>),
+    StartMerges(Option<ObjectName>),
+    Shutdown,
+    /// A command that the grammar knows by its words only.
+    Other { words: String },
+}
