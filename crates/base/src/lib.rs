@@ -7,6 +7,8 @@
 //! - [`error`]: the one error that reaches a client, and the table of its codes.
 //! - [`fs`]: files, real and faulty, and the only way to publish one.
 //! - [`clock`]: the time, real and set by hand.
+//! - [`civil`]: calendar days as numbers.
+//! - [`zone`]: time zones.
 //! - [`checksum`]: CRC-32C.
 //!
 //! # Not here
@@ -14,12 +16,14 @@
 //! No SQL text, no DataFusion, no tokio, no RocksDB.
 
 pub mod checksum;
+pub mod civil;
 pub mod clock;
 pub mod error;
 pub mod fs;
 pub mod schema;
 pub mod suggest;
 pub mod types;
+pub mod zone;
 
 pub use error::{Error, ErrorCode, Result};
 pub use schema::{Column, Columns};

@@ -1,0 +1,233 @@
+//! A time zone: what a clock on its walls shows at an instant, and the instant when it shows that.
+//!
+//! # Cost
+//!
+//! An offset is one load from a table of six-day slots for the years 1970 to 2106, which are those
+//! of `DateTime`; a slot in which the clocks change, and every other year, is a binary search.
+//! A table takes 32 KiB and is built once a zone, when the zone is first asked for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use chrono::{DateTime, Offset, TimeZone};
+use chrono_tz::{TZ_VARIANTS, Tz};
+
+use crate::suggest::did_you_mean;
+use crate::{Error, ErrorCode, Result};
+
+/// A slot of the table is `2^SLOT_BITS` seconds, about six days.
+const SLOT_BITS: u32 = 19;
+const SLOTS: usize = 1 << (u32::BITS - SLOT_BITS);
+/// How often a slot is looked at while the table is built: every day and a half.
+const LOOKS_PER_SLOT: i64 = 4;
+/// Marks a slot in which the offset changes.
+const CHANGES: i32 = i32::MIN;
+const SECONDS_PER_DAY: i64 = 86_400;
+/// Below a link's target, the name of a zone follows this.
+const ZONE_DIRECTORY: &str = "zoneinfo/";
+
+static TABLES: LazyLock<Mutex<HashMap<Tz, &'static [i32; SLOTS]>>> = LazyLock::new(Mutex::default);
+
+/// A time zone by its IANA name; cheap to copy.
+#[derive(Clone, Copy)]
+pub struct Zone {
+    tz: Tz,
+    /// `None` for zones that never differ from UTC.
+    offsets: Option<&'static [i32; SLOTS]>,
+}
+
+impl Zone {
+    /// The zone called `name`, for example `Europe/Berlin`; names are case-sensitive.
+    pub fn parse(name: &str) -> Result<Zone> {
+        let tz = name.parse::<Tz>().map_err(|_| {
+            let hint = did_you_mean(name, TZ_VARIANTS.iter().map(|tz| tz.name()));
+            Error::new(ErrorCode::BadArguments, format!("unknown time zone `{name}`{hint}"))
+        })?;
+        Ok(Zone::of(tz))
+    }
+
+    pub const fn utc() -> Zone {
+        Zone { tz: Tz::UTC, offsets: None }
+    }
+
+    /// The machine's zone: `TZ` from the environment, or what `/etc` says, or UTC.
+    pub fn system() -> Zone {
+        let from_environment = std::env::var("TZ").ok();
+        let from_file = || std::fs::read_to_string("/etc/timezone").ok();
+        from_environment
+            .and_then(|name| Zone::from_setting(&name))
+            .or_else(|| from_file().and_then(|name| Zone::from_setting(&name)))
+            .or_else(|| Zone::from_link(Path::new("/etc/localtime")))
+            .unwrap_or(Zone::utc())
+    }
+
+    /// The IANA name.
+    pub fn name(&self) -> &'static str {
+        self.tz.name()
+    }
+
+    /// Whether the zone's clock always shows UTC.
+    pub fn is_utc(&self) -> bool {
+        self.offsets.is_none()
+    }
+
+    /// Seconds that the zone's clock is ahead of UTC at an instant.
+    #[inline]
+    pub fn offset_at(&self, utc_seconds: i64) -> i32 {
+        let Some(offsets) = self.offsets else { return 0 };
+        if let Ok(seconds) = u32::try_from(utc_seconds) {
+            let offset = offsets[(seconds >> SLOT_BITS) as usize];
+            if offset != CHANGES {
+                return offset;
+            }
+        }
+        search_offset(self.tz, utc_seconds)
+    }
+
+    /// What the zone's clock shows at an instant, as seconds since its own 1970-01-01 00:00:00.
+    #[inline]
+    pub fn to_local(&self, utc_seconds: i64) -> i64 {
+        utc_seconds.saturating_add(i64::from(self.offset_at(utc_seconds)))
+    }
+
+    /// The instant at which the zone's clock shows `local_seconds`. Of two such instants the first;
+    /// a time that the clock jumps over counts as if it had been set forward already.
+    pub fn from_local(&self, local_seconds: i64) -> i64 {
+        if self.is_utc() {
+            return local_seconds;
+        }
+        let before = self.offset_at(local_seconds.saturating_sub(SECONDS_PER_DAY));
+        let after = self.offset_at(local_seconds.saturating_add(SECONDS_PER_DAY));
+        let first = local_seconds.saturating_sub(i64::from(before.max(after)));
+        let second = local_seconds.saturating_sub(i64::from(before.min(after)));
+        if first == second || self.to_local(first) == local_seconds {
+            return first;
+        }
+        if self.to_local(second) == local_seconds { second } else { first }
+    }
+
+    fn of(tz: Tz) -> Zone {
+        if matches!(tz, Tz::UTC | Tz::Etc__UTC | Tz::GMT | Tz::Etc__GMT) {
+            return Zone { tz, offsets: None };
+        }
+        let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        let offsets = *tables.entry(tz).or_insert_with(|| build_table(tz));
+        Zone { tz, offsets: Some(offsets) }
+    }
+
+    /// A zone from `TZ` or `/etc/timezone`: its name, or a path to its file.
+    fn from_setting(text: &str) -> Option<Zone> {
+        let text = text.trim().trim_start_matches(':');
+        let name = text.split_once(ZONE_DIRECTORY).map_or(text, |(_, name)| name);
+        Zone::parse(name).ok()
+    }
+
+    fn from_link(link: &Path) -> Option<Zone> {
+        Zone::from_setting(std::fs::read_link(link).ok()?.to_str()?)
+    }
+}
+
+impl Default for Zone {
+    fn default() -> Zone {
+        Zone::utc()
+    }
+}
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Zone) -> bool {
+        self.tz == other.tz
+    }
+}
+
+impl Eq for Zone {}
+
+impl std::hash::Hash for Zone {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.tz.hash(state);
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Zone({})", self.name())
+    }
+}
+
+fn search_offset(tz: Tz, utc_seconds: i64) -> i32 {
+    // Beyond chrono's calendar the nearest instant that it knows stands in.
+    let instant = DateTime::from_timestamp(utc_seconds, 0).unwrap_or(if utc_seconds < 0 {
+        DateTime::<chrono::Utc>::MIN_UTC
+    } else {
+        DateTime::<chrono::Utc>::MAX_UTC
+    });
+    tz.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc()
+}
+
+/// Tables are never freed: there are as many as zones, and every `Zone` of one shares it.
+fn build_table(tz: Tz) -> &'static [i32; SLOTS] {
+    let mut table = Box::new([CHANGES; SLOTS]);
+    let step = (1_i64 << SLOT_BITS) / LOOKS_PER_SLOT;
+    for (slot, entry) in table.iter_mut().enumerate() {
+        let start = (slot as i64) << SLOT_BITS;
+        let offset = search_offset(tz, start);
+        if (1..=LOOKS_PER_SLOT).all(|look| search_offset(tz, start + look * step) == offset) {
+            *entry = offset;
+        }
+    }
+    Box::leak(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(name: &str) -> Zone {
+        Zone::parse(name).unwrap()
+    }
+
+    #[test]
+    fn table_agrees_with_the_search() {
+        for name in ["Europe/Berlin", "Africa/Casablanca", "America/St_Johns", "Asia/Kathmandu"] {
+            let zone = zone(name);
+            for seconds in (0..i64::from(u32::MAX)).step_by(1_000_003) {
+                assert_eq!(zone.offset_at(seconds), search_offset(zone.tz, seconds), "{name} {seconds}");
+            }
+        }
+    }
+
+    #[test]
+    fn local_time_comes_back_unless_it_occurs_twice() {
+        let zone = zone("America/New_York");
+        for seconds in (-3_000_000_000..6_000_000_000_i64).step_by(7_777_777) {
+            let back = zone.from_local(zone.to_local(seconds));
+            assert!(back == seconds || back == seconds - 3_600, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn gap_and_overlap_take_the_earlier_instant() {
+        let berlin = zone("Europe/Berlin");
+        let local = |days: i32, hours: i64| i64::from(days) * SECONDS_PER_DAY + hours * 1_800;
+        let spring = crate::civil::days_from_civil(2024, 3, 31);
+        let autumn = crate::civil::days_from_civil(2024, 10, 27);
+        assert_eq!(berlin.from_local(local(spring, 5)), 1_711_845_000);
+        assert_eq!(berlin.from_local(local(autumn, 5)), 1_729_989_000);
+    }
+
+    #[test]
+    fn far_instants_do_not_panic() {
+        for zone in [Zone::utc(), zone("Europe/Moscow")] {
+            for seconds in [i64::MIN, i64::MAX] {
+                let _ = (zone.to_local(seconds), zone.from_local(seconds));
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_zone_suggests_a_known_one() {
+        let error = Zone::parse("Europe/Berlim").unwrap_err();
+        assert!(error.message().contains("did you mean `Europe/Berlin`?"), "{error}");
+    }
+}
