@@ -1,1 +1,16 @@
-//! stub
+//! What does `cityHash64` do? One file a function: scalar and aggregate.
+//!
+//! A function knows SQL types and Arrow arrays; DataFusion sees it only through the two adaptors,
+//! [`scalar::BoundScalar`] and [`aggregate::BoundAggregate`]. [`registry`] finds one by name.
+//!
+//! # Not here
+//!
+//! Operators that are not functions (`AND`, `CASE`, comparisons of equal types) are DataFusion's own
+//! expressions and are built by `planner`; table functions are the engine's.
+
+pub mod aggregate;
+mod context;
+pub mod registry;
+pub mod scalar;
+
+pub use context::FunctionContext;
