@@ -5,9 +5,22 @@
 //! called once a block. The adaptor around a kernel deals with constants, with `Nullable` and with
 //! `LowCardinality`, so that most kernels see plain arrays only.
 
+mod arithmetic;
+mod array;
 mod bound;
+mod comparison;
+mod conditional;
+mod conversion;
+mod date;
+mod dictionary;
+mod hash;
+mod other;
+mod string;
+mod tuple;
 
 pub use bound::BoundScalar;
+
+use std::sync::LazyLock;
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, SqlType};
@@ -46,6 +59,27 @@ pub trait ScalarFunction: Send + Sync {
     /// Under [`Nulls::Propagate`] the types in `args` have no `Nullable` and no `LowCardinality`
     /// around them, and neither must the returned type.
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound>;
+}
+
+/// Every scalar function.
+pub fn all() -> &'static [&'static dyn ScalarFunction] {
+    static FUNCTIONS: LazyLock<Vec<&dyn ScalarFunction>> = LazyLock::new(|| {
+        [
+            arithmetic::ALL,
+            array::ALL,
+            comparison::ALL,
+            conditional::ALL,
+            conversion::ALL,
+            date::ALL,
+            dictionary::ALL,
+            hash::ALL,
+            other::ALL,
+            string::ALL,
+            tuple::ALL,
+        ]
+        .concat()
+    });
+    &FUNCTIONS
 }
 
 /// How many arguments a call may have.

@@ -1,0 +1,5 @@
+//! Arithmetic over numbers, dates and times.
+
+use super::ScalarFunction;
+
+pub(super) static ALL: &[&dyn ScalarFunction] = &[];

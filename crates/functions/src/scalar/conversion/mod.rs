@@ -1,0 +1,5 @@
+//! Conversions between types.
+
+use super::ScalarFunction;
+
+pub(super) static ALL: &[&dyn ScalarFunction] = &[];

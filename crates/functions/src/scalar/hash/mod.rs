@@ -1,0 +1,5 @@
+//! Hashes and checksums.
+
+use super::ScalarFunction;
+
+pub(super) static ALL: &[&dyn ScalarFunction] = &[];

@@ -1,0 +1,5 @@
+//! Functions over strings.
+
+use super::ScalarFunction;
+
+pub(super) static ALL: &[&dyn ScalarFunction] = &[];
