@@ -1,1 +1,24 @@
-//! stub
+//! Open a database, run a query, stream its result.
+//!
+//! [`Engine`] is an open data directory. A [`Session`] has settings and a current database, and runs
+//! one [`Request`] (a statement, with the data that follows it) after another; each answers with an
+//! [`Outcome`]: rows to fetch, as blocks or as bytes of an output format, or nothing but a
+//! [`Summary`]. Front ends know nothing else of Basalt.
+//!
+//! # Not here
+//!
+//! No sockets, no terminal: those are `server` and `cli`.
+
+mod engine;
+mod outcome;
+mod request;
+mod session;
+
+pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
+pub use engine::{Engine, EngineOptions};
+pub use outcome::{Outcome, Progress, ProgressSnapshot, ResultBytes, Rows, Summary};
+pub use request::{CancelHandle, Input, Interface, Request};
+pub use session::Session;
+
+/// The version that `version()` answers and clients are told.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

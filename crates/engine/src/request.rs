@@ -1,0 +1,91 @@
+//! What a caller asks for: one statement, its data, its settings.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Notify;
+
+/// One statement to run.
+pub struct Request {
+    /// The text of one statement; data of an INSERT may follow in it.
+    pub text: Vec<u8>,
+    /// Data of an `INSERT … FORMAT …` that does not stand in the text, or comes after that which does.
+    pub input: Input,
+    /// Made up if there is none; must not be that of a query that still runs.
+    pub query_id: Option<String>,
+    /// Values of `{name:Type}`.
+    pub parameters: HashMap<String, String>,
+    /// Settings for this statement alone; a SETTINGS clause in it wins over them.
+    pub settings: Vec<(String, String)>,
+    /// The output format if the statement names none.
+    pub default_format: String,
+    pub interface: Interface,
+    pub cancel: CancelHandle,
+}
+
+impl Request {
+    /// `text` with nothing else said.
+    pub fn new(text: impl Into<Vec<u8>>) -> Request {
+        Request {
+            text: text.into(),
+            input: Input::None,
+            query_id: None,
+            parameters: HashMap::new(),
+            settings: Vec::new(),
+            default_format: "TabSeparated".to_owned(),
+            interface: Interface::Local,
+            cancel: CancelHandle::default(),
+        }
+    }
+}
+
+/// Where the data of an INSERT comes from.
+pub enum Input {
+    None,
+    /// Read to its end, by a thread that may block.
+    Reader(Box<dyn Read + Send>),
+}
+
+/// The way in, for `system.processes` and `system.query_log`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    Local,
+    Http,
+}
+
+/// Cancels the query of the request it was given with; clones share the state.
+#[derive(Clone, Debug, Default)]
+pub struct CancelHandle {
+    state: Arc<CancelState>,
+}
+
+#[derive(Debug, Default)]
+struct CancelState {
+    cancelled: AtomicBool,
+    notify: Notify,
+}
+
+impl CancelHandle {
+    /// Asks the query to stop; it ends with QUERY_WAS_CANCELLED soon after.
+    pub fn cancel(&self) {
+        self.state.cancelled.store(true, Ordering::Release);
+        self.state.notify.notify_waiters();
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.state.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Ends when [`CancelHandle::cancel`] was called.
+    pub async fn cancelled(&self) {
+        loop {
+            let notified = self.state.notify.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
