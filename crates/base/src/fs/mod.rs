@@ -1,1 +1,107 @@
-//! stub
+//! Files behind a trait, real and faulty, and the only code that publishes one.
+//!
+//! Everything that writes to disk takes a [`Storage`], so that a test can hand in a
+//! [`FaultyStorage`] that runs out of space, tears writes or forgets what was never synced.
+//!
+//! - [`real`](RealStorage): the operating system's files.
+//! - [`faulty`](FaultyStorage): files in memory, and the ways in which a disk lets you down.
+//! - [`publish`]: write under a temporary name, sync, rename, sync the directory.
+//! - [`lock`](DirectoryLock): one process a directory.
+//!
+//! # Contract
+//!
+//! - A file is durable once [`WritableFile::sync`] returned *and* its directory was synced after the
+//!   file was created or renamed.
+//! - An open [`RandomAccess`] stays readable after its file was renamed or removed.
+//! - Errors name the path.
+
+mod faulty;
+mod lock;
+mod publish;
+mod real;
+
+#[cfg(test)]
+mod conformance;
+
+pub use faulty::{Crash, FaultyStorage};
+pub use lock::DirectoryLock;
+pub use publish::{PendingDirectory, publish_file};
+pub use real::RealStorage;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{Error, Result};
+
+/// A tree of directories and files.
+pub trait Storage: Send + Sync + fmt::Debug {
+    /// Creates the file, or empties it if it exists. Its directory must exist.
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>>;
+
+    /// Opens the file for reading at any offset.
+    fn open(&self, path: &Path) -> Result<Arc<dyn RandomAccess>>;
+
+    /// What is in the directory, sorted by name.
+    fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>>;
+
+    /// Whether a file or a directory is there.
+    fn exists(&self, path: &Path) -> Result<bool>;
+
+    /// Gives the file or directory `from` the name `to`; a file at `to` is replaced.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Removes the file.
+    fn remove_file(&self, path: &Path) -> Result<()>;
+
+    /// Removes the directory and all that is in it.
+    fn remove_dir_all(&self, dir: &Path) -> Result<()>;
+
+    /// Creates the directory and those above it; it may exist already.
+    fn create_dir_all(&self, dir: &Path) -> Result<()>;
+
+    /// Makes the contents of a file that was written and closed durable.
+    fn sync_file(&self, path: &Path) -> Result<()>;
+
+    /// Makes the directory's own entries (creations, renames, removals) durable.
+    fn sync_dir(&self, dir: &Path) -> Result<()>;
+
+    /// The whole file; one that is larger than `bytes_max` is refused.
+    fn read(&self, path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+        let file = self.open(path)?;
+        let size = file.size();
+        if size > bytes_max {
+            crate::bail!(
+                CannotReadFromFile,
+                "{} has {size} bytes, more than the {bytes_max} that it may have",
+                path.display()
+            );
+        }
+        let mut bytes = vec![0; size as usize];
+        file.read_at(0, &mut bytes).map_err(|error| Error::io(path, &error))?;
+        Ok(bytes)
+    }
+}
+
+/// A file open for reading at any offset, by any number of threads.
+pub trait RandomAccess: Send + Sync + fmt::Debug {
+    /// Fills `bytes` from `offset` on; [`io::ErrorKind::UnexpectedEof`] if the file ends before.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
+
+    /// Bytes in the file.
+    fn size(&self) -> u64;
+}
+
+/// A file being written from front to back.
+pub trait WritableFile: io::Write + Send {
+    /// Makes everything written so far durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectoryEntry {
+    pub name: String,
+    pub is_dir: bool,
+}

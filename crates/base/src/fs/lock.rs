@@ -1,0 +1,70 @@
+//! One process a directory: an advisory lock on a file named `LOCK` that holds the owner's pid.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{Error, Result, bail};
+
+/// The name of the lock file inside the directory.
+const LOCK_FILE: &str = "LOCK";
+
+/// A pid has at most 20 digits; a longer file is not ours to print.
+const PID_BYTES_MAX: u64 = 20;
+
+/// Held while a process uses a directory; the kernel releases it when the process ends, however it
+/// ends, so a stale `LOCK` file never has to be removed by hand.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    _file: File,
+}
+
+impl DirectoryLock {
+    /// Takes the lock of `dir`, or says which process has it.
+    pub fn acquire(dir: &Path) -> Result<DirectoryLock> {
+        let path = dir.join(LOCK_FILE);
+        let io = |error: std::io::Error| Error::io(&path, &error);
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            bail!(
+                DirectoryAlreadyLocked,
+                "directory `{}` is in use by {}; stop that process first, or use another directory",
+                dir.display(),
+                owner(&mut file)
+            );
+        }
+        file.set_len(0).map_err(io)?;
+        file.seek(SeekFrom::Start(0)).map_err(io)?;
+        write!(file, "{}", std::process::id()).map_err(io)?;
+        Ok(DirectoryLock { _file: file })
+    }
+}
+
+/// `process 123`, as the lock file names it.
+fn owner(file: &mut File) -> String {
+    let mut text = String::new();
+    match file.take(PID_BYTES_MAX).read_to_string(&mut text).map(|_| text.trim().parse::<u32>()) {
+        Ok(Ok(pid)) => format!("process {pid}"),
+        // The owner has the lock and has not written its number yet.
+        _ => "another process".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_owner_is_told_of_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DirectoryLock::acquire(dir.path()).unwrap();
+        let refused = DirectoryLock::acquire(dir.path()).unwrap_err();
+        let pid = format!("process {}", std::process::id());
+        assert!(refused.message().contains(&pid), "{refused}");
+        drop(first);
+        DirectoryLock::acquire(dir.path()).unwrap();
+    }
+}
