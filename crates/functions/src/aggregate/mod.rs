@@ -70,3 +70,8 @@ impl Bound {
         Bound { return_type, state_types, accumulator: Box::new(move || Box::new(accumulator())) }
     }
 }
+
+/// Every aggregate function.
+pub fn all() -> &'static [&'static dyn AggregateFunction] {
+    &[]
+}

@@ -1,0 +1,5 @@
+//! Functions of tuples.
+
+use super::ScalarFunction;
+
+pub(super) static ALL: &[&dyn ScalarFunction] = &[];
