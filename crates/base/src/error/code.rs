@@ -105,7 +105,16 @@ error_codes! {
     UnsupportedMethod                "UNSUPPORTED_METHOD"                      1  501 "0A000"
     ReadOnly                         "READONLY"                              164  403 "25006"
     DirectoryAlreadyLocked           "CANNOT_OPEN_FILE"                       76  500 "55006"
+    TooLargeStringSize               "TOO_LARGE_STRING_SIZE"                 131  400 "22001"
+    UnknownElementOfEnum             "UNKNOWN_ELEMENT_OF_ENUM"               691  400 "22P02"
+    ValueIsNonZero                   "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO"   395  400 "P0001"
+    CannotCompileRegexp              "CANNOT_COMPILE_REGEXP"                 427  400 "2201B"
+    TooSlow                          "TOO_SLOW"                              160  408 "57014"
     CannotParseUuid                  "CANNOT_PARSE_UUID"                     376  400 "22P02"
+    UnknownElementInConfig           "UNKNOWN_ELEMENT_IN_CONFIG"             137  400 "42704"
+    IncorrectDictionaryDefinition    "INCORRECT_DICTIONARY_DEFINITION"       489  400 "42601"
+    ArgumentOutOfBound               "ARGUMENT_OUT_OF_BOUND"                  69  400 "22003"
+    RocksdbError                     "ROCKSDB_ERROR"                         555  500 "XX000"
     CannotParseBool                  "CANNOT_PARSE_BOOL"                     467  400 "22P02"
 }
 
