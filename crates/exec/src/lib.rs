@@ -1,1 +1,16 @@
-//! stub
+//! How does it run fast? The operators and rules that DataFusion lacks, and the session that runs them.
+//!
+//! - [`limit_by`]: `LIMIT n BY`.
+//! - [`extremes`]: the least and the greatest value of every result column.
+//! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
+//! - [`error`]: DataFusion's errors as ours.
+//!
+//! # Not here
+//!
+//! No SQL and no names: `planner` decides what a query means, this crate only runs it.
+
+pub mod error;
+mod extension;
+pub mod extremes;
+pub mod limit_by;
+pub mod session;

@@ -1,0 +1,78 @@
+//! The session that plans are optimized and run in: our rules, and the limits as arguments.
+//!
+//! Plans come typed from `planner`, so there is no analyzer rule at all: type coercion would only
+//! second-guess the types (and re-type byte strings as text). Of DataFusion's optimizer rules the list
+//! keeps those that can fire on our plans: subqueries are answered before planning ends, and plans
+//! never hold a `DISTINCT` aggregate.
+
+use std::sync::Arc;
+
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::optimizer::OptimizerRule;
+use datafusion::optimizer::common_subexpr_eliminate::CommonSubexprEliminate;
+use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
+use datafusion::optimizer::eliminate_duplicated_expr::EliminateDuplicatedExpr;
+use datafusion::optimizer::eliminate_filter::EliminateFilter;
+use datafusion::optimizer::eliminate_join::EliminateJoin;
+use datafusion::optimizer::eliminate_limit::EliminateLimit;
+use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::filter_null_join_keys::FilterNullJoinKeys;
+use datafusion::optimizer::optimize_projections::OptimizeProjections;
+use datafusion::optimizer::optimize_unions::OptimizeUnions;
+use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::push_down_limit::PushDownLimit;
+use datafusion::optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
+use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
+use datafusion::prelude::SessionConfig;
+
+use crate::extension::OperatorPlanner;
+
+/// How wide a query runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Threads that one operator is spread over at most.
+    pub target_partitions: usize,
+    /// Rows of a batch.
+    pub batch_rows: usize,
+}
+
+/// A session with our rules; memory pool and spill directory are those of `runtime`.
+pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>) -> SessionState {
+    let config = SessionConfig::new()
+        .with_target_partitions(limits.target_partitions.max(1))
+        .with_batch_size(limits.batch_rows.max(1))
+        .with_create_default_catalog_and_schema(false)
+        .with_information_schema(false);
+    SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_analyzer_rules(vec![])
+        .with_optimizer_rules(optimizer_rules())
+        .with_query_planner(Arc::new(OperatorPlanner))
+        .build()
+}
+
+/// The order is DataFusion's own: each rule relies on the ones before it.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    vec![
+        Arc::new(OptimizeUnions::new()),
+        Arc::new(SimplifyExpressions::new()),
+        Arc::new(ReplaceDistinctWithAggregate::new()),
+        Arc::new(EliminateJoin::new()),
+        Arc::new(ExtractEquijoinPredicate::new()),
+        Arc::new(EliminateDuplicatedExpr::new()),
+        Arc::new(EliminateFilter::new()),
+        Arc::new(EliminateCrossJoin::new()),
+        Arc::new(EliminateLimit::new()),
+        Arc::new(PropagateEmptyRelation::new()),
+        Arc::new(FilterNullJoinKeys::default()),
+        Arc::new(EliminateOuterJoin::new()),
+        Arc::new(PushDownLimit::new()),
+        Arc::new(PushDownFilter::new()),
+        Arc::new(CommonSubexprEliminate::new()),
+        Arc::new(OptimizeProjections::new()),
+    ]
+}
