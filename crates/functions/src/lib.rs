@@ -12,5 +12,6 @@ pub mod aggregate;
 mod context;
 pub mod registry;
 pub mod scalar;
+pub mod set;
 
 pub use context::FunctionContext;
