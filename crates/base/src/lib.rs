@@ -9,6 +9,7 @@
 //! - [`clock`]: the time, real and set by hand.
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
+//! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`checksum`]: CRC-32C.
 //!
 //! # Not here
@@ -20,6 +21,7 @@ pub mod civil;
 pub mod clock;
 pub mod error;
 pub mod fs;
+pub mod prefetch;
 pub mod schema;
 pub mod suggest;
 pub mod types;

@@ -66,4 +66,9 @@ pub trait DirectSource: Send + Sync {
     /// The rows whose key is among `keys` (distinct rows, without NULLs), as the key columns followed
     /// by all attributes, in any order; keys that are not there are left out.
     fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>>;
+
+    /// All rows, in blocks of the same form, for a scan of the dictionary.
+    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        Err(basalt_base::Error::not_implemented("reading all rows of this DIRECT dictionary's source"))
+    }
 }

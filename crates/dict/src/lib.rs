@@ -1,13 +1,39 @@
 //! I have ten thousand keys: give me their attributes, now.
 //!
-//! A dictionary is two things: a *layout* that maps keys to row numbers, and *attributes*, which are
-//! columns indexed by row number. [`Dictionary`] is all that a caller sees of either.
+//! A dictionary is two things: a *layout* that maps keys to payloads, and *attributes*: columns indexed
+//! by row number, or values so narrow that the payload holds them. [`Dictionary`] is all that a caller
+//! sees of either.
+//!
+//! # Loading
+//!
+//! [`build`] takes a [`DictionarySpec`] and the source's blocks, as they come. [`build_direct`] makes a
+//! dictionary that holds nothing and asks its [`DirectSource`] at every lookup.
+//!
+//! # Where to look
+//!
+//! - [`layout`]: one file a layout; to add one, add its file and its line in [`LayoutKind`].
+//! - [`table`]: the hash table under all hashed layouts.
+//! - [`values`]: attribute columns.
 //!
 //! # Not here
 //!
 //! Where the rows come from (a table, a file, another server) is the engine's business: it hands
 //! blocks to the builder, and implements [`DirectSource`] for dictionaries that hold nothing.
 
+mod block;
+mod counters;
 mod dictionary;
+mod hash;
+mod key_bytes;
+mod layout;
+mod layout_spec;
+mod loaded;
+mod spec;
+mod table;
+mod values;
 
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource};
+pub use layout::build_direct;
+pub use layout_spec::{LayoutKind, LayoutParameter, LayoutSpec};
+pub use loaded::build;
+pub use spec::DictionarySpec;

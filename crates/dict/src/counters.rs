@@ -1,0 +1,28 @@
+//! How often a dictionary was asked, and how often it knew.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::dictionary::DictionaryStats;
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    query_count: AtomicU64,
+    found_count: AtomicU64,
+}
+
+impl Counters {
+    /// Counts a lookup of a block: once a block, not once a key, so that threads do not fight over it.
+    pub(crate) fn add(&self, found: &[bool]) {
+        let found_count = found.iter().filter(|&&found| found).count();
+        self.query_count.fetch_add(found.len() as u64, Ordering::Relaxed);
+        self.found_count.fetch_add(found_count as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn fill(&self, stats: DictionaryStats) -> DictionaryStats {
+        DictionaryStats {
+            query_count: self.query_count.load(Ordering::Relaxed),
+            found_count: self.found_count.load(Ordering::Relaxed),
+            ..stats
+        }
+    }
+}

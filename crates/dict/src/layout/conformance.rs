@@ -1,0 +1,241 @@
+//! What every layout promises, checked against a `BTreeMap`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt16Array, new_empty_array};
+use arrow::compute::concat;
+use arrow::datatypes::UInt16Type;
+use basalt_base::{Column, Columns, ErrorCode, Result, SqlType};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::block::{integer_keys, key_column};
+use crate::{Attribute, Dictionary, DictionarySpec, DirectSource, LayoutSpec, build, build_direct};
+
+/// A row's attributes: `UInt16`, `Nullable(String)`, `Array(UInt16)`.
+type Row = (u16, Option<Vec<u8>>, Vec<u16>);
+/// Keys and rows in order of arrival, a block each.
+type Blocks<K> = Vec<Vec<(K, Row)>>;
+
+/// Checks a layout of `UInt64` keys with any keys.
+pub(super) fn check_simple(layout: &LayoutSpec) {
+    check_keys(layout, prop_oneof![any::<u64>(), 0..50_u64, Just(u64::MAX)]);
+}
+
+/// Checks a layout of `UInt64` keys with small keys.
+pub(super) fn check_dense(layout: &LayoutSpec) {
+    check_keys(layout, 0..5000_u64);
+}
+
+/// Checks a layout of composite keys.
+pub(super) fn check_complex(layout: &LayoutSpec) {
+    let spec = spec(layout, &[SqlType::String, SqlType::UInt16]);
+    let key = (prop::collection::vec(0..3_u8, 0..4), 0..3_u16);
+    check(&spec, key, |keys: &[(Vec<u8>, u16)]| {
+        vec![
+            Arc::new(BinaryViewArray::from_iter_values(keys.iter().map(|key| &key.0))),
+            Arc::new(UInt16Array::from_iter_values(keys.iter().map(|key| key.1))),
+        ]
+    });
+}
+
+fn check_keys(layout: &LayoutSpec, key: impl Strategy<Value = u64> + 'static) {
+    let simple = simple_spec(layout);
+    check(&simple, key, |keys: &[u64]| vec![key_column(keys.to_vec())]);
+    refuses_null_keys(&simple);
+    inlines_narrow_attributes(layout);
+}
+
+pub(super) fn simple_spec(layout: &LayoutSpec) -> DictionarySpec {
+    spec(layout, &[SqlType::UInt64])
+}
+
+/// Loads `keys` with one empty row each.
+pub(super) fn load_keys(layout: &LayoutSpec, keys: &[u64]) -> Result<Arc<dyn Dictionary>> {
+    let rows = vec![(0, None, Vec::new()); keys.len()];
+    let mut block = vec![key_column(keys.to_vec())];
+    block.extend(attribute_arrays(&rows.iter().collect::<Vec<_>>()));
+    build(simple_spec(layout), &mut [Ok(block)].into_iter())
+}
+
+fn spec(layout: &LayoutSpec, key_types: &[SqlType]) -> DictionarySpec {
+    let key_columns = key_types.iter().map(|ty| Column::new("key", ty.clone())).collect::<Columns>();
+    let types = [SqlType::UInt16, SqlType::String.into_nullable(), SqlType::array_of(SqlType::UInt16)];
+    let defaults = attribute_arrays(&[&default_row()]);
+    let attributes = types.into_iter().zip(defaults).map(|(ty, default)| Attribute {
+        name: ty.to_string(),
+        ty,
+        default,
+        hierarchical: false,
+        injective: false,
+    });
+    DictionarySpec { key_columns, attributes: attributes.collect(), layout: layout.clone() }
+}
+
+fn default_row() -> Row {
+    (77, Some(b"a default that is no short string".to_vec()), vec![1, 2])
+}
+
+fn attribute_arrays(rows: &[&Row]) -> Vec<ArrayRef> {
+    let mut lists = arrow::array::builder::ListBuilder::new(arrow::array::builder::UInt16Builder::new())
+        .with_field(SqlType::UInt16.element_field());
+    for row in rows {
+        lists.append_value(row.2.iter().map(|&value| Some(value)));
+    }
+    vec![
+        Arc::new(UInt16Array::from_iter_values(rows.iter().map(|row| row.0))),
+        Arc::new(rows.iter().map(|row| row.1.as_deref()).collect::<BinaryViewArray>()),
+        Arc::new(lists.finish()),
+    ]
+}
+
+fn row_strategy() -> impl Strategy<Value = Row> {
+    let text = prop::option::of(prop::collection::vec(any::<u8>(), 0..20));
+    (any::<u16>(), text, prop::collection::vec(any::<u16>(), 0..3))
+}
+
+fn check<K: Ord + Clone + std::fmt::Debug>(
+    spec: &DictionarySpec,
+    key: impl Strategy<Value = K> + 'static,
+    key_arrays: impl Fn(&[K]) -> Vec<ArrayRef> + Copy + Send + Sync + 'static,
+) where
+    K: Send + Sync + 'static,
+{
+    let key = key.boxed();
+    let blocks = prop::collection::vec(prop::collection::vec((key.clone(), row_strategy()), 0..40), 0..4);
+    let asked = prop::collection::vec(key, 0..40);
+    let mut runner = TestRunner::new(Config { cases: 48, ..Config::default() });
+    let outcome = runner.run(&(blocks, asked), |(blocks, mut asked)| {
+        asked.extend(blocks.iter().flatten().map(|(key, _)| key.clone()));
+        check_blocks(spec, &blocks, &asked, key_arrays);
+        Ok(())
+    });
+    outcome.expect("the layout agrees with the model");
+}
+
+/// A source of whole blocks that the direct layouts ask.
+struct ModelSource<K, F> {
+    model: BTreeMap<K, Row>,
+    key_arrays: F,
+}
+
+impl<K, F> DirectSource for ModelSource<K, F>
+where
+    K: Ord + Clone + Send + Sync,
+    F: Fn(&[K]) -> Vec<ArrayRef> + Send + Sync,
+{
+    /// Answers backwards and with all keys, also those that were not asked for.
+    fn lookup(&self, _: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let rows: Vec<(&K, &Row)> = self.model.iter().rev().collect();
+        Ok(rows.chunks(7).map(|rows| block_arrays(rows, &self.key_arrays)).collect())
+    }
+}
+
+fn block_arrays<K: Clone>(rows: &[(&K, &Row)], key_arrays: impl Fn(&[K]) -> Vec<ArrayRef>) -> Vec<ArrayRef> {
+    let keys: Vec<K> = rows.iter().map(|&(key, _)| key.clone()).collect();
+    let mut block = key_arrays(&keys);
+    block.extend(attribute_arrays(&rows.iter().map(|&(_, row)| row).collect::<Vec<_>>()));
+    block
+}
+
+fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
+    spec: &DictionarySpec,
+    blocks: &Blocks<K>,
+    asked: &[K],
+    key_arrays: impl Fn(&[K]) -> Vec<ArrayRef> + Copy + Send + Sync + 'static,
+) {
+    let model: BTreeMap<K, Row> = blocks.iter().flatten().cloned().collect();
+    let is_direct = spec.layout.kind.is_direct();
+    let dictionary = if is_direct {
+        build_direct(spec.clone(), Arc::new(ModelSource { model: model.clone(), key_arrays }))
+    } else {
+        let mut arrays = blocks.iter().map(|block| {
+            let rows: Vec<_> = block.iter().map(|(key, row)| (key, row)).collect();
+            Ok(block_arrays(&rows, key_arrays))
+        });
+        build(spec.clone(), &mut arrays)
+    };
+    let dictionary = dictionary.expect("a valid source");
+    let default = default_row();
+    let expected: Vec<&Row> = asked.iter().map(|key| model.get(key).unwrap_or(&default)).collect();
+    let (columns, found) = dictionary.get(&[2, 0, 1], &key_arrays(asked)).expect("valid keys");
+    let arrays = attribute_arrays(&expected);
+    assert_eq!(columns, [arrays[2].clone(), arrays[0].clone(), arrays[1].clone()]);
+    assert!(asked.iter().zip(&found).all(|(key, found)| found == Some(model.contains_key(key))));
+    assert_eq!(dictionary.has(&key_arrays(asked)).expect("valid keys"), found);
+    if !is_direct {
+        assert_eq!(dictionary.stats().element_count, model.len() as u64);
+        check_scan(dictionary.as_ref(), &model, key_arrays);
+    }
+}
+
+/// A scan shows every key once, with its last row.
+fn check_scan<K: Ord + Clone>(
+    dictionary: &dyn Dictionary,
+    model: &BTreeMap<K, Row>,
+    key_arrays: impl Fn(&[K]) -> Vec<ArrayRef>,
+) {
+    let blocks = dictionary.scan().expect("a loaded dictionary");
+    let columns = dictionary.key_types().len() + dictionary.attributes().len();
+    let types = dictionary.key_types().iter().chain(dictionary.attributes().iter().map(|at| &at.ty));
+    let scanned: Vec<ArrayRef> = (0..columns)
+        .zip(types)
+        .map(|(at, ty)| {
+            let empty = new_empty_array(&ty.carrier());
+            let mut parts: Vec<&dyn Array> = vec![empty.as_ref()];
+            parts.extend(blocks.iter().map(|block| block[at].as_ref()));
+            concat(&parts).expect("blocks of one form")
+        })
+        .collect();
+    assert_eq!(scanned[0].len(), model.len());
+    let (keys, values) = scanned.split_at(dictionary.key_types().len());
+    let (looked_up, found) = dictionary.get(&[0, 1, 2], keys).expect("own keys");
+    assert_eq!(found.true_count(), model.len());
+    assert_eq!(looked_up, values);
+    let all = key_arrays(&model.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(dictionary.has(&all).expect("valid keys").true_count(), model.len());
+}
+
+fn refuses_null_keys(spec: &DictionarySpec) {
+    let keys: ArrayRef = Arc::new(arrow::array::UInt64Array::from(vec![Some(1), None]));
+    let error = if spec.layout.kind.is_direct() {
+        let model = BTreeMap::<u64, Row>::new();
+        let key_arrays = |keys: &[u64]| vec![key_column(keys.to_vec())];
+        let source = Arc::new(ModelSource { model, key_arrays });
+        build_direct(spec.clone(), source).expect("a valid definition").has(&[keys]).map(|_| ())
+    } else {
+        let mut block = vec![keys];
+        block.extend(attribute_arrays(&[&default_row(), &default_row()]));
+        build(spec.clone(), &mut [Ok(block)].into_iter()).map(|_| ())
+    };
+    assert_eq!(
+        error.map_err(|error| error.code()),
+        Err(ErrorCode::CannotInsertNullInOrdinaryColumn),
+        "{:?}",
+        spec.layout.kind
+    );
+}
+
+/// Attributes narrow enough for the table's own cells, and enough keys for all shards and partitions.
+fn inlines_narrow_attributes(layout: &LayoutSpec) {
+    if layout.kind.is_direct() {
+        return;
+    }
+    let mut spec = simple_spec(layout);
+    spec.attributes.truncate(1);
+    let value = |key: u64| (key * 31) as u16;
+    let mut blocks = (0..20_u64).map(|block| {
+        let keys: Vec<u64> = (block * 5_000..(block + 1) * 5_000).map(|key| key * 3).collect();
+        let values = UInt16Array::from_iter_values(keys.iter().map(|&key| value(key)));
+        Ok(vec![key_column(keys), Arc::new(values) as ArrayRef])
+    });
+    let dictionary = build(spec, &mut blocks).expect("a valid source");
+    assert_eq!(dictionary.stats().element_count, 100_000);
+    let keys = key_column((0..310_000).collect());
+    let (columns, _) = dictionary.get(&[0], std::slice::from_ref(&keys)).expect("valid keys");
+    let expected = integer_keys(&keys).expect("integers").into_iter();
+    let expected =
+        expected.map(|key| if key % 3 == 0 && key < 300_000 { value(key) } else { default_row().0 });
+    assert!(columns[0].as_primitive::<UInt16Type>().values().iter().copied().eq(expected));
+}

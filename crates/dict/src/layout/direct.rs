@@ -1,0 +1,223 @@
+//! DIRECT and COMPLEX_KEY_DIRECT: nothing is loaded; every lookup asks the source.
+//!
+//! A block's keys are asked for once each, however often they occur, and the answer, which comes in any
+//! order, is brought back into the order of the question.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow::compute::{concat, take};
+use basalt_base::{Error, Result, SqlType, bail};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use crate::block::{check_keys, integer_keys, key_column, split_block};
+use crate::counters::Counters;
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource};
+use crate::hash::hash_bytes;
+use crate::key_bytes::KeyShape;
+use crate::layout_spec::LayoutKind;
+use crate::spec::DictionarySpec;
+use crate::values::{ROWS_MAX, StringArena};
+
+struct DirectDictionary {
+    kind: LayoutKind,
+    key_types: Vec<SqlType>,
+    shape: KeyShape,
+    attributes: Vec<Attribute>,
+    source: Arc<dyn DirectSource>,
+    counters: Counters,
+}
+
+/// A dictionary that asks `source` at every lookup.
+pub fn build_direct(spec: DictionarySpec, source: Arc<dyn DirectSource>) -> Result<Arc<dyn Dictionary>> {
+    let spec = spec.resolved()?;
+    if !spec.layout.kind.is_direct() {
+        return Err(Error::logical(format!("{} is not a direct layout", spec.layout.kind.name())));
+    }
+    let key_types = spec.key_types();
+    Ok(Arc::new(DirectDictionary {
+        kind: spec.layout.kind,
+        shape: KeyShape::new(&key_types)?,
+        key_types,
+        attributes: spec.attributes,
+        source,
+        counters: Counters::default(),
+    }))
+}
+
+/// The distinct keys of a block.
+struct DistinctKeys {
+    /// Encoded keys of the whole block.
+    block: StringArena,
+    /// Positions in `distinct`, by hash of the key there.
+    table: HashTable<u32>,
+    /// The row where each distinct key occurs first.
+    distinct: Vec<u32>,
+    /// Which distinct key each row has.
+    of_row: Vec<u32>,
+}
+
+impl DistinctKeys {
+    fn new(block: StringArena) -> Result<DistinctKeys> {
+        if block.len() >= ROWS_MAX {
+            bail!(ArgumentOutOfBound, "a lookup takes at most {ROWS_MAX} keys");
+        }
+        let mut keys =
+            DistinctKeys { block, table: HashTable::new(), distinct: Vec::new(), of_row: Vec::new() };
+        for row in 0..keys.block.len() {
+            let at = keys.insert(row);
+            keys.of_row.push(at);
+        }
+        Ok(keys)
+    }
+
+    fn insert(&mut self, row: usize) -> u32 {
+        let DistinctKeys { block, table, distinct, .. } = self;
+        let key = block.get(row);
+        let key_at = |at: u32| block.get(distinct[at as usize] as usize);
+        match table.entry(hash_bytes(key), |&at| key_at(at) == key, |&at| hash_bytes(key_at(at))) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                let at = distinct.len() as u32;
+                entry.insert(at);
+                distinct.push(row as u32);
+                at
+            }
+        }
+    }
+
+    fn position(&self, key: &[u8]) -> Option<u32> {
+        let is_key = |&at: &u32| self.block.get(self.distinct[at as usize] as usize) == key;
+        self.table.find(hash_bytes(key), is_key).copied()
+    }
+}
+
+/// What the source answered.
+struct Answer {
+    /// All attribute columns of each block.
+    blocks: Vec<Vec<ArrayRef>>,
+    /// For each row of the question: its row in the blocks one behind the other, plus 1; 0 if missing.
+    rows: Vec<u32>,
+}
+
+impl DirectDictionary {
+    fn ask(&self, keys: &[ArrayRef]) -> Result<Answer> {
+        let simple = !self.kind.is_complex();
+        check_keys(&self.key_types, keys, simple)?;
+        let keys = self.widened(keys)?;
+        let distinct = DistinctKeys::new(self.shape.encode(&keys)?)?;
+        let positions = UInt32Array::from(distinct.distinct.clone());
+        let question =
+            keys.iter().map(|key| take(key, &positions, None).map_err(broken)).collect::<Result<Vec<_>>>()?;
+        let answers = if positions.is_empty() { Vec::new() } else { self.source.lookup(&question)? };
+        let mut rows_of_distinct = vec![0_u32; distinct.distinct.len()];
+        let mut blocks = Vec::with_capacity(answers.len());
+        let mut next = 1;
+        for answer in &answers {
+            let (rows, keys, columns) = split_block(&self.key_types, &self.attributes, answer, simple)?;
+            let encoded = self.shape.encode(&self.widened(&keys)?)?;
+            for row in 0..rows {
+                if let Some(at) = distinct.position(encoded.get(row)) {
+                    rows_of_distinct[at as usize] = next + row as u32;
+                }
+            }
+            next = u32::try_from(next as usize + rows)
+                .map_err(|_| Error::logical("a direct source returned more rows than any lookup has"))?;
+            blocks.push(columns);
+        }
+        let rows: Vec<u32> = distinct.of_row.iter().map(|&at| rows_of_distinct[at as usize]).collect();
+        let found: Vec<bool> = rows.iter().map(|&row| row > 0).collect();
+        self.counters.add(&found);
+        Ok(Answer { blocks, rows })
+    }
+
+    /// Keys of a simple layout as the `UInt64` that the source is asked with.
+    fn widened(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        if self.kind.is_complex() {
+            return Ok(keys.to_vec());
+        }
+        Ok(vec![key_column(integer_keys(&keys[0])?)])
+    }
+}
+
+impl Answer {
+    fn column(&self, attribute: usize, default: &ArrayRef) -> Result<ArrayRef> {
+        let mut parts: Vec<&dyn Array> = vec![default.as_ref()];
+        parts.extend(self.blocks.iter().map(|block| block[attribute].as_ref()));
+        let all = concat(&parts).map_err(broken)?;
+        take(&all, &UInt32Array::from(self.rows.clone()), None).map_err(broken)
+    }
+
+    fn found(&self) -> BooleanArray {
+        self.rows.iter().map(|&row| Some(row > 0)).collect()
+    }
+}
+
+impl Dictionary for DirectDictionary {
+    fn key_types(&self) -> &[SqlType] {
+        &self.key_types
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    fn layout(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
+        let answer = self.ask(keys)?;
+        let columns = attributes
+            .iter()
+            .map(|&at| answer.column(at, &self.attributes[at].default))
+            .collect::<Result<_>>()?;
+        Ok((columns, answer.found()))
+    }
+
+    fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
+        Ok(self.ask(keys)?.found())
+    }
+
+    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        self.source.scan()
+    }
+
+    fn stats(&self) -> DictionaryStats {
+        let bytes_allocated = size_of::<DirectDictionary>() as u64;
+        self.counters.fill(DictionaryStats { bytes_allocated, ..DictionaryStats::default() })
+    }
+}
+
+fn broken(error: arrow::error::ArrowError) -> Error {
+    Error::logical(format!("a direct lookup's arrays do not fit together: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LayoutSpec;
+    use crate::layout::conformance;
+
+    #[test]
+    fn conforms() {
+        conformance::check_simple(&LayoutSpec::new(LayoutKind::Direct));
+        conformance::check_complex(&LayoutSpec::new(LayoutKind::ComplexKeyDirect));
+    }
+
+    #[test]
+    fn a_key_is_asked_for_once() {
+        struct Distinct;
+        impl DirectSource for Distinct {
+            fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+                assert_eq!(integer_keys(&keys[0])?, [5, 3]);
+                Ok(Vec::new())
+            }
+        }
+        let spec = conformance::simple_spec(&LayoutSpec::new(LayoutKind::Direct));
+        let dictionary = build_direct(spec, Arc::new(Distinct)).expect("a valid definition");
+        let found = dictionary.has(&[key_column(vec![5, 3, 5, 5, 3])]).expect("valid keys");
+        assert_eq!(found.true_count(), 0);
+    }
+}

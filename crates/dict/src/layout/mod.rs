@@ -1,0 +1,81 @@
+//! Layouts: how a key finds its payload.
+//!
+//! | file | layouts | key | a lookup costs |
+//! |---|---|---|---|
+//! | [`flat`] | FLAT | small integers | one array access |
+//! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY | any `UInt64` | a walk in a table |
+//! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the walk, and one look at the key |
+//! | [`direct`] | DIRECT, COMPLEX_KEY_DIRECT | either | a question to the source |
+//!
+//! A layout never sees attribute types: it hands out payloads, which `values` turns into arrays.
+
+mod complex_key_hashed;
+mod direct;
+mod flat;
+mod hashed;
+
+#[cfg(test)]
+mod conformance;
+
+pub(crate) use complex_key_hashed::ComplexKeyHashedBuilder;
+pub use direct::build_direct;
+pub(crate) use flat::FlatBuilder;
+pub(crate) use hashed::HashedBuilder;
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+
+use crate::table::{Hits, SortedShards};
+use crate::values::{Bitmap, Values};
+
+/// Rows in a block of a scan.
+pub(crate) const SCAN_BLOCK_ROWS: usize = 65_536;
+
+/// Called with each block of a scan: the key columns and the payloads of its rows.
+pub(crate) type VisitBlock<'a> = dyn FnMut(Vec<ArrayRef>, Vec<u64>) -> Result<()> + 'a;
+
+/// The loaded keys. Frozen: nothing changes after the load, so readers take no lock.
+pub(crate) trait Layout: Send + Sync {
+    /// The payload of each key. The keys' number, types and lengths are right and none is NULL.
+    fn find(&self, keys: &[ArrayRef]) -> Result<Hits>;
+
+    /// Shows every entry once, in blocks.
+    fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()>;
+
+    fn len(&self) -> usize;
+
+    fn heap_bytes(&self) -> usize;
+
+    /// Filled slots over all slots.
+    fn load_factor(&self) -> f64;
+}
+
+/// Takes the keys of a source block by block.
+pub(crate) trait LayoutBuilder {
+    fn push(&mut self, keys: &[ArrayRef], payloads: &[u64]) -> Result<()>;
+
+    /// Ends the load. A key that came twice has its last row; `values` loses the rows before it.
+    fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>>;
+}
+
+/// Drops the attribute rows that no key has any more and returns the new number of each row that stays;
+/// `None` if nothing changed.
+fn drop_dead_rows(sorted: &SortedShards, values: &mut Values) -> Result<Option<(Bitmap, Vec<u32>)>> {
+    let Values::Rows(store) = values else {
+        return Ok(None);
+    };
+    if sorted.len() == store.rows() {
+        return Ok(None);
+    }
+    let mut alive = Bitmap::zeroes(store.rows());
+    sorted.payloads().for_each(|row| alive.set(row as usize));
+    let mut next = 0;
+    let number = |row| {
+        let number = next;
+        next += u32::from(alive.get(row));
+        number
+    };
+    let numbers = (0..alive.len()).map(number).collect();
+    store.retain(&alive)?;
+    Ok(Some((alive, numbers)))
+}

@@ -1,0 +1,215 @@
+//! A dictionary in memory: a layout and its attributes, loaded once and frozen.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray};
+use basalt_base::{Error, Result, SqlType};
+
+use crate::block::{check_keys, split_block};
+use crate::counters::Counters;
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::layout::{ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder};
+use crate::layout_spec::{LayoutKind, LayoutSpec};
+use crate::spec::DictionarySpec;
+use crate::table::{Hits, TableShape};
+use crate::values::Values;
+
+struct LoadedDictionary {
+    kind: LayoutKind,
+    key_types: Vec<SqlType>,
+    attributes: Vec<Attribute>,
+    layout: Box<dyn Layout>,
+    values: Values,
+    counters: Counters,
+}
+
+/// Loads a dictionary from `blocks`: the key columns followed by all attributes. Blocks are taken one by
+/// one and not kept. The last row of a key wins; a NULL in a key, and the first error of `blocks`, end
+/// the load.
+pub fn build(
+    spec: DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+) -> Result<Arc<dyn Dictionary>> {
+    let spec = spec.resolved()?;
+    let kind = spec.layout.kind;
+    let key_types = spec.key_types();
+    let mut values =
+        Values::new(&spec.attributes, matches!(kind, LayoutKind::Hashed | LayoutKind::SparseHashed));
+    let mut builder = layout_builder(&spec, &key_types, values.payload_bytes())?;
+    for block in blocks {
+        let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, !kind.is_complex())?;
+        let payloads = values.push(&columns, rows)?;
+        builder.push(&keys, &payloads)?;
+    }
+    let layout = builder.finish(&mut values)?;
+    values.shrink()?;
+    let counters = Counters::default();
+    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes: spec.attributes, layout, values, counters }))
+}
+
+fn layout_builder(
+    spec: &DictionarySpec,
+    key_types: &[SqlType],
+    payload_bytes: usize,
+) -> Result<Box<dyn LayoutBuilder>> {
+    let shape = table_shape(&spec.layout, payload_bytes);
+    Ok(match spec.layout.kind {
+        LayoutKind::Flat => Box::new(FlatBuilder::new(&spec.attributes, &spec.layout)),
+        LayoutKind::Hashed | LayoutKind::SparseHashed | LayoutKind::HashedArray => {
+            Box::new(HashedBuilder::new(shape)?)
+        }
+        LayoutKind::ComplexKeyHashed
+        | LayoutKind::ComplexKeySparseHashed
+        | LayoutKind::ComplexKeyHashedArray => Box::new(ComplexKeyHashedBuilder::new(key_types, shape)?),
+        LayoutKind::Direct | LayoutKind::ComplexKeyDirect => {
+            return Err(Error::logical("a DIRECT dictionary is not loaded from blocks"));
+        }
+    })
+}
+
+fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableShape {
+    TableShape {
+        shards: layout.shards as usize,
+        queue_backlog: layout.shard_load_queue_backlog as usize,
+        max_load_factor: layout.max_load_factor,
+        payload_bytes,
+    }
+}
+
+impl LoadedDictionary {
+    fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
+        check_keys(&self.key_types, keys, !self.kind.is_complex())?;
+        let hits = self.layout.find(keys)?;
+        self.counters.add(&hits.found);
+        Ok(hits)
+    }
+}
+
+impl Dictionary for LoadedDictionary {
+    fn key_types(&self) -> &[SqlType] {
+        &self.key_types
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    fn layout(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
+        let hits = self.find(keys)?;
+        let columns = self.values.get(attributes, &hits)?;
+        Ok((columns, BooleanArray::from(hits.found)))
+    }
+
+    fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
+        Ok(BooleanArray::from(self.find(keys)?.found))
+    }
+
+    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
+        let mut blocks = Vec::new();
+        self.layout.visit(&mut |mut block, payloads| {
+            let found = vec![true; payloads.len()];
+            block.extend(self.values.get(&attributes, &Hits { payloads, found })?);
+            blocks.push(block);
+            Ok(())
+        })?;
+        Ok(blocks)
+    }
+
+    fn stats(&self) -> DictionaryStats {
+        let bytes = size_of::<LoadedDictionary>() + self.layout.heap_bytes() + self.values.heap_bytes();
+        self.counters.fill(DictionaryStats {
+            element_count: self.layout.len() as u64,
+            bytes_allocated: bytes as u64,
+            load_factor: self.layout.load_factor(),
+            ..DictionaryStats::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{AsArray, UInt16Array, UInt64Array};
+    use arrow::datatypes::UInt16Type;
+    use basalt_base::{Column, Columns, ErrorCode};
+
+    use super::*;
+
+    fn ranks(layout: LayoutSpec) -> DictionarySpec {
+        DictionarySpec {
+            key_columns: Columns::new(vec![Column::new("Key", SqlType::UInt64)]),
+            attributes: vec![Attribute {
+                name: "Value".into(),
+                ty: SqlType::UInt16,
+                default: SqlType::UInt16.default_array(1),
+                hierarchical: false,
+                injective: false,
+            }],
+            layout,
+        }
+    }
+
+    fn rank_blocks(keys: u64) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
+        (0..keys).step_by(8192).map(move |first| {
+            let block = first..keys.min(first + 8192);
+            let values = block.clone().map(|key| (key * 7) as u16);
+            Ok(vec![
+                Arc::new(UInt64Array::from_iter_values(block)) as ArrayRef,
+                Arc::new(UInt16Array::from_iter_values(values)) as ArrayRef,
+            ])
+        })
+    }
+
+    /// The promise of `MAX_LOAD_FACTOR`: memory close to the data's own ten bytes a key.
+    #[test]
+    fn memory_is_near_the_data() {
+        let keys = 1_000_000;
+        let bytes_a_key = |layout: LayoutSpec| {
+            let dictionary = build(ranks(layout), &mut rank_blocks(keys)).expect("a valid source");
+            dictionary.stats().bytes_allocated as f64 / keys as f64
+        };
+        let dense = LayoutSpec { max_load_factor: 0.98, ..LayoutSpec::new(LayoutKind::SparseHashed) };
+        let sharded = LayoutSpec { shards: 16, ..dense.clone() };
+        assert!(bytes_a_key(dense) <= 10.3);
+        assert!(bytes_a_key(sharded) <= 10.4);
+        assert!(bytes_a_key(LayoutSpec::new(LayoutKind::Hashed)) <= 20.1);
+    }
+
+    #[test]
+    fn lookups_are_counted() {
+        let layout = LayoutSpec::new(LayoutKind::Hashed);
+        let dictionary = build(ranks(layout), &mut rank_blocks(100)).expect("a valid source");
+        let keys: ArrayRef = Arc::new(UInt64Array::from(vec![1, 99, 100]));
+        let (columns, found) = dictionary.get(&[0], &[keys]).expect("valid keys");
+        assert_eq!(columns[0].as_primitive::<UInt16Type>().values(), &[7, 693, 0]);
+        assert_eq!(found, BooleanArray::from(vec![true, true, false]));
+        let stats = dictionary.stats();
+        assert_eq!((stats.element_count, stats.query_count, stats.found_count), (100, 3, 2));
+    }
+
+    #[test]
+    fn a_source_that_fails_midway_fails_the_load() {
+        for shards in [1, 4] {
+            let layout = LayoutSpec { shards, ..LayoutSpec::new(LayoutKind::Hashed) };
+            let failure = Err(Error::new(ErrorCode::TimeoutExceeded, "the source hangs"));
+            let mut blocks = rank_blocks(100_000).chain([failure]);
+            let error = build(ranks(layout), &mut blocks).err().expect("a failed source");
+            assert_eq!(error.code(), ErrorCode::TimeoutExceeded);
+        }
+    }
+
+    #[test]
+    fn a_string_key_makes_the_layout_complex() {
+        let mut spec = ranks(LayoutSpec::new(LayoutKind::Hashed));
+        spec.key_columns = Columns::new(vec![Column::new("Key", SqlType::String)]);
+        let dictionary = build(spec.clone(), &mut std::iter::empty()).expect("an empty source");
+        assert_eq!(dictionary.layout(), "COMPLEX_KEY_HASHED");
+        spec.layout = LayoutSpec::new(LayoutKind::Flat);
+        let error = build(spec, &mut std::iter::empty()).err().expect("no complex form");
+        assert_eq!(error.code(), ErrorCode::UnsupportedMethod);
+    }
+}

@@ -1,0 +1,70 @@
+//! What a dictionary is before it is loaded: its key, attributes and layout.
+
+use arrow::array::Array;
+use basalt_base::{Columns, Result, SqlType, bail};
+
+use crate::dictionary::Attribute;
+use crate::layout_spec::LayoutSpec;
+
+/// The definition of a dictionary, apart from where its rows come from.
+#[derive(Clone, Debug)]
+pub struct DictionarySpec {
+    pub key_columns: Columns,
+    pub attributes: Vec<Attribute>,
+    pub layout: LayoutSpec,
+}
+
+impl DictionarySpec {
+    /// The types that [`crate::Dictionary::key_types`] will have: one `UInt64` for the simple layouts,
+    /// whatever integer the key column is declared as.
+    pub fn key_types(&self) -> Vec<SqlType> {
+        if self.layout.kind.is_complex() {
+            self.key_columns.iter().map(|column| column.ty.clone()).collect()
+        } else {
+            vec![SqlType::UInt64]
+        }
+    }
+
+    /// The same definition with the layout that its key needs: a simple layout whose key is composite or
+    /// no integer turns into its `COMPLEX_KEY_` form.
+    pub fn resolved(mut self) -> Result<DictionarySpec> {
+        if self.key_columns.is_empty() {
+            bail!(IncorrectDictionaryDefinition, "a dictionary needs at least one key column");
+        }
+        let is_simple_key = self.key_columns.len() == 1 && self.key_columns[0].ty.full().is_integer();
+        if !self.layout.kind.is_complex() && !is_simple_key {
+            let Some(complex) = self.layout.kind.complex_form() else {
+                bail!(
+                    UnsupportedMethod,
+                    "dictionary layout {} takes one integer key column, not ({})",
+                    self.layout.kind.name(),
+                    self.key_columns
+                        .iter()
+                        .map(|column| column.ty.to_string())
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                );
+            };
+            self.layout.kind = complex;
+        }
+        self.check_attributes()?;
+        Ok(self)
+    }
+
+    fn check_attributes(&self) -> Result<()> {
+        for Attribute { name, ty, default, .. } in &self.attributes {
+            if default.len() != 1 || *default.data_type() != ty.carrier() {
+                bail!(
+                    TypeMismatch,
+                    "the default of attribute `{name}` has {} rows of {}, not one of {ty}",
+                    default.len(),
+                    default.data_type()
+                );
+            }
+            if default.is_null(0) && !ty.accepts_null() {
+                bail!(TypeMismatch, "the default of attribute `{name}` is NULL, which {ty} does not take");
+            }
+        }
+        Ok(())
+    }
+}

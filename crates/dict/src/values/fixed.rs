@@ -1,0 +1,168 @@
+//! Attributes whose values all have one width: bytes back to back, NULLs in a bitmap.
+
+use arrow::array::{Array, ArrayData, ArrayRef, AsArray, BooleanArray, make_array};
+use arrow::buffer::{BooleanBuffer, MutableBuffer, NullBuffer};
+use arrow::datatypes::DataType;
+use basalt_base::prefetch::prefetch_read;
+use basalt_base::{Error, Result};
+
+use super::Bitmap;
+use crate::table::Hits;
+
+/// How many rows ahead of its use a value is asked for.
+const AHEAD: usize = 24;
+
+#[derive(Debug)]
+pub(super) struct FixedColumn {
+    carrier: DataType,
+    width: usize,
+    bytes: Vec<u8>,
+    /// Set where a value is there; `None` while no NULL has been seen.
+    valid: Option<Bitmap>,
+    default: Vec<u8>,
+    default_is_null: bool,
+}
+
+/// The bytes that each value of this Arrow type takes here; `None` if they differ or it is nested.
+pub(crate) fn fixed_width(carrier: &DataType) -> Option<usize> {
+    match carrier {
+        DataType::Boolean => Some(1),
+        DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
+        other => other.primitive_width(),
+    }
+}
+
+/// The values of an array with a [`fixed_width`], back to back; a NULL has any value.
+pub(crate) fn fixed_bytes_of(array: &ArrayRef, width: usize) -> Vec<u8> {
+    if let Some(booleans) = array.as_boolean_opt() {
+        return booleans.values().iter().map(u8::from).collect();
+    }
+    let data = array.to_data();
+    let (from, len) = (data.offset() * width, data.len() * width);
+    data.buffers()[0].as_slice()[from..from + len].to_vec()
+}
+
+/// The array of `carrier` that [`fixed_bytes_of`] turns into `bytes`.
+pub(crate) fn fixed_array(
+    carrier: &DataType,
+    bytes: MutableBuffer,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    if *carrier == DataType::Boolean {
+        let values = BooleanBuffer::collect_bool(bytes.len(), |index| bytes.as_slice()[index] != 0);
+        return Ok(std::sync::Arc::new(BooleanArray::new(values, nulls)));
+    }
+    let width = fixed_width(carrier).filter(|&width| width > 0);
+    let width = width.ok_or_else(|| Error::logical(format!("{carrier} has no fixed width")))?;
+    let data = ArrayData::builder(carrier.clone())
+        .len(bytes.len() / width)
+        .add_buffer(bytes.into())
+        .nulls(nulls)
+        .build()
+        .map_err(|error| Error::logical(format!("a column of {carrier} does not fit together: {error}")))?;
+    Ok(make_array(data))
+}
+
+impl FixedColumn {
+    /// A column of `default`'s type, or `None` if that type has no fixed width.
+    pub(super) fn new(default: &ArrayRef) -> Option<FixedColumn> {
+        let width = fixed_width(default.data_type()).filter(|&width| width > 0)?;
+        Some(FixedColumn {
+            carrier: default.data_type().clone(),
+            width,
+            bytes: Vec::new(),
+            valid: None,
+            default: fixed_bytes_of(default, width),
+            default_is_null: default.is_null(0),
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len() / self.width
+    }
+
+    pub(super) fn push(&mut self, array: &ArrayRef) {
+        let before = self.len();
+        self.bytes.extend_from_slice(&fixed_bytes_of(array, self.width));
+        if self.valid.is_none() && array.null_count() > 0 {
+            let mut valid = Bitmap::default();
+            (0..before).for_each(|_| valid.push(true));
+            self.valid = Some(valid);
+        }
+        if let Some(valid) = &mut self.valid {
+            (0..array.len()).for_each(|row| valid.push(array.is_valid(row)));
+        }
+    }
+
+    pub(super) fn get(&self, hits: &Hits) -> Result<ArrayRef> {
+        let mut out = MutableBuffer::with_capacity(hits.payloads.len() * self.width);
+        match self.width {
+            1 => gather::<1>(&self.bytes, &self.default, hits, &mut out),
+            2 => gather::<2>(&self.bytes, &self.default, hits, &mut out),
+            4 => gather::<4>(&self.bytes, &self.default, hits, &mut out),
+            8 => gather::<8>(&self.bytes, &self.default, hits, &mut out),
+            16 => gather::<16>(&self.bytes, &self.default, hits, &mut out),
+            width => gather_wide(&self.bytes, &self.default, width, hits, &mut out),
+        }
+        fixed_array(&self.carrier, out, self.nulls(hits))
+    }
+
+    fn nulls(&self, hits: &Hits) -> Option<NullBuffer> {
+        null_buffer(self.valid.as_ref(), self.default_is_null, hits)
+    }
+
+    pub(super) fn retain(&mut self, alive: &Bitmap) {
+        let mut kept = Vec::with_capacity(alive.count() * self.width);
+        for row in alive.ones() {
+            kept.extend_from_slice(&self.bytes[row * self.width..][..self.width]);
+        }
+        self.bytes = kept;
+        self.valid = self.valid.take().map(|valid| retain_bits(&valid, alive));
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.valid.iter_mut().for_each(Bitmap::shrink);
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.valid.as_ref().map_or(0, Bitmap::heap_bytes)
+    }
+}
+
+/// The null mask of the values that `hits` select, or `None` if there is no NULL among them.
+pub(super) fn null_buffer(valid: Option<&Bitmap>, default_is_null: bool, hits: &Hits) -> Option<NullBuffer> {
+    if valid.is_none() && !default_is_null {
+        return None;
+    }
+    let is_valid = |index: usize| match hits.found[index] {
+        true => valid.is_none_or(|valid| valid.get(hits.payloads[index] as usize)),
+        false => !default_is_null,
+    };
+    let nulls = NullBuffer::new(BooleanBuffer::collect_bool(hits.found.len(), is_valid));
+    (nulls.null_count() > 0).then_some(nulls)
+}
+
+/// The bits of `bits` at the set positions of `alive`.
+pub(super) fn retain_bits(bits: &Bitmap, alive: &Bitmap) -> Bitmap {
+    let mut kept = Bitmap::default();
+    alive.ones().for_each(|row| kept.push(bits.get(row)));
+    kept
+}
+
+fn gather<const WIDTH: usize>(bytes: &[u8], default: &[u8], hits: &Hits, out: &mut MutableBuffer) {
+    let (values, _) = bytes.as_chunks::<WIDTH>();
+    for (index, (&row, &found)) in hits.payloads.iter().zip(&hits.found).enumerate() {
+        if let Some(&ahead) = hits.payloads.get(index + AHEAD) {
+            prefetch_read(values, ahead as usize);
+        }
+        let value = if found { values[row as usize].as_slice() } else { default };
+        out.extend_from_slice(&value[..WIDTH]);
+    }
+}
+
+fn gather_wide(bytes: &[u8], default: &[u8], width: usize, hits: &Hits, out: &mut MutableBuffer) {
+    for (&row, &found) in hits.payloads.iter().zip(&hits.found) {
+        out.extend_from_slice(if found { &bytes[row as usize * width..][..width] } else { default });
+    }
+}

@@ -1,0 +1,114 @@
+//! The attribute columns of a dictionary whose payloads are row numbers.
+
+use arrow::array::{Array, ArrayRef};
+use basalt_base::{Error, Result, bail};
+
+use super::fixed::FixedColumn;
+use super::nested::NestedColumn;
+use super::strings::StringColumn;
+use super::{Bitmap, ROWS_MAX};
+use crate::dictionary::Attribute;
+use crate::table::Hits;
+
+#[derive(Debug)]
+pub(crate) struct ColumnStore {
+    columns: Vec<AttributeColumn>,
+    rows: usize,
+}
+
+#[derive(Debug)]
+enum AttributeColumn {
+    Fixed(FixedColumn),
+    Strings(StringColumn),
+    Nested(NestedColumn),
+}
+
+impl ColumnStore {
+    pub(crate) fn new(attributes: &[Attribute]) -> ColumnStore {
+        let columns = attributes.iter().map(|attribute| AttributeColumn::new(&attribute.default));
+        ColumnStore { columns: columns.collect(), rows: 0 }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends a block and returns the number of each of its rows.
+    pub(crate) fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
+        if self.rows + rows > ROWS_MAX {
+            bail!(ArgumentOutOfBound, "a dictionary holds at most {ROWS_MAX} rows");
+        }
+        for (column, array) in self.columns.iter_mut().zip(columns) {
+            if array.len() != rows {
+                return Err(Error::logical("columns of one block differ in length"));
+            }
+            column.push(array)?;
+        }
+        let first = self.rows as u64;
+        self.rows += rows;
+        Ok((first..self.rows as u64).collect())
+    }
+
+    pub(crate) fn get(&self, attribute: usize, hits: &Hits) -> Result<ArrayRef> {
+        match &self.columns[attribute] {
+            AttributeColumn::Fixed(column) => column.get(hits),
+            AttributeColumn::Strings(column) => Ok(column.get(hits)),
+            AttributeColumn::Nested(column) => column.get(hits),
+        }
+    }
+
+    /// Keeps the rows whose bit is set, in their order.
+    pub(crate) fn retain(&mut self, alive: &Bitmap) -> Result<()> {
+        self.rows = alive.count();
+        for column in &mut self.columns {
+            match column {
+                AttributeColumn::Fixed(column) => column.retain(alive),
+                AttributeColumn::Strings(column) => column.retain(alive),
+                AttributeColumn::Nested(column) => column.retain(alive)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the rows: must be called before the first [`ColumnStore::get`].
+    pub(crate) fn shrink(&mut self) -> Result<()> {
+        for column in &mut self.columns {
+            match column {
+                AttributeColumn::Fixed(column) => column.shrink(),
+                AttributeColumn::Strings(column) => column.shrink(),
+                AttributeColumn::Nested(column) => column.shrink()?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let bytes = self.columns.iter().map(|column| match column {
+            AttributeColumn::Fixed(column) => column.heap_bytes(),
+            AttributeColumn::Strings(column) => column.heap_bytes(),
+            AttributeColumn::Nested(column) => column.heap_bytes(),
+        });
+        bytes.sum::<usize>() + self.columns.capacity() * size_of::<AttributeColumn>()
+    }
+}
+
+impl AttributeColumn {
+    fn new(default: &ArrayRef) -> AttributeColumn {
+        if let Some(fixed) = FixedColumn::new(default) {
+            AttributeColumn::Fixed(fixed)
+        } else if let Some(strings) = StringColumn::new(default) {
+            AttributeColumn::Strings(strings)
+        } else {
+            AttributeColumn::Nested(NestedColumn::new(default))
+        }
+    }
+
+    fn push(&mut self, array: &ArrayRef) -> Result<()> {
+        match self {
+            AttributeColumn::Fixed(column) => column.push(array),
+            AttributeColumn::Strings(column) => column.push(array),
+            AttributeColumn::Nested(column) => column.push(array)?,
+        }
+        Ok(())
+    }
+}
