@@ -1,0 +1,238 @@
+//! A chain of codecs: transforms first, at most one compressor last.
+//!
+//! # Layout of an encoded chain
+//!
+//! ```text
+//! length u32 (little-endian) of what each link but the last made, in chain order
+//! what the last link made
+//! ```
+//!
+//! # Layout of the chain itself
+//!
+//! [`CHAIN_BYTES`] bytes: a number and a parameter for each link, then zeroes.
+
+use std::fmt;
+
+use crate::{Codec, CodecError, CodecSpec, INPUT_BYTES_MAX};
+
+/// Bytes of a chain in a file.
+pub const CHAIN_BYTES: usize = 16;
+
+/// The most links that a chain may have.
+pub(crate) const LINKS_MAX: usize = CHAIN_BYTES / 2;
+
+/// What precedes the payload for each link but the last.
+const LENGTH_BYTES: usize = size_of::<u32>();
+
+/// Codecs applied one after the other; never empty. The default is `LZ4`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CodecChain {
+    links: Vec<CodecSpec>,
+}
+
+/// Memory for what the links of a chain hand to each other; keep one for many calls.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    front: Vec<u8>,
+    back: Vec<u8>,
+}
+
+impl Default for CodecChain {
+    fn default() -> CodecChain {
+        CodecChain::from(CodecSpec::Lz4)
+    }
+}
+
+impl From<CodecSpec> for CodecChain {
+    fn from(link: CodecSpec) -> CodecChain {
+        CodecChain { links: vec![link] }
+    }
+}
+
+impl CodecChain {
+    /// A chain of `links`, unchecked for sense; the clause's parser has the rules.
+    ///
+    /// # Panics
+    ///
+    /// If there are none, or too many to be stored.
+    pub fn new(links: Vec<CodecSpec>) -> CodecChain {
+        assert!((1..=LINKS_MAX).contains(&links.len()), "a chain has 1 to {LINKS_MAX} links");
+        CodecChain { links }
+    }
+
+    pub fn links(&self) -> &[CodecSpec] {
+        &self.links
+    }
+
+    /// The chain for values of `width` bytes: widths are filled in, and links that cannot transform
+    /// such values are left out.
+    #[must_use]
+    pub fn for_width(&self, width: usize) -> CodecChain {
+        let links: Vec<_> = self.links.iter().filter_map(|link| link.for_width(width)).collect();
+        if links.is_empty() { CodecChain::default() } else { CodecChain { links } }
+    }
+
+    /// The chain for bytes that are no values, such as null masks and lengths: the compressor alone.
+    #[must_use]
+    pub fn compressor(&self) -> CodecChain {
+        match self.links.last() {
+            Some(&last) if last.is_compressor() || last == CodecSpec::None => CodecChain::from(last),
+            _ => CodecChain::default(),
+        }
+    }
+
+    /// Appends the encoded form of `input`.
+    pub fn encode(&self, input: &[u8], out: &mut Vec<u8>, scratch: &mut Scratch) -> Result<(), CodecError> {
+        if input.len() > INPUT_BYTES_MAX {
+            return Err(CodecError::InputTooLong { codec: "a chain", bytes: input.len() });
+        }
+        if input.is_empty() {
+            return Ok(());
+        }
+        let [transforms @ .., last] = self.links.as_slice() else { unreachable!("a chain has a link") };
+        let Scratch { front, back } = scratch;
+        for (position, link) in transforms.iter().enumerate() {
+            back.clear();
+            link.encode(if position == 0 { input } else { front }, back)?;
+            let length = u32::try_from(back.len())
+                .map_err(|_| CodecError::InputTooLong { codec: "a chain", bytes: input.len() })?;
+            out.extend_from_slice(&length.to_le_bytes());
+            std::mem::swap(front, back);
+        }
+        last.encode(if transforms.is_empty() { input } else { front }, out)
+    }
+
+    /// Fills `out`, which is as long as the original input.
+    pub fn decode(&self, input: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<(), CodecError> {
+        let [first, later @ ..] = self.links.as_slice() else { unreachable!("a chain has a link") };
+        if later.is_empty() {
+            return first.decode(input, out);
+        }
+        if input.is_empty() && out.is_empty() {
+            return Ok(());
+        }
+        let lengths = self.lengths(input, out.len())?;
+        let payload = &input[later.len() * LENGTH_BYTES..];
+        let Scratch { front, back } = scratch;
+        for (position, link) in later.iter().enumerate().rev() {
+            back.clear();
+            back.resize(lengths[position], 0);
+            link.decode(if position + 1 == later.len() { payload } else { front }, back)?;
+            std::mem::swap(front, back);
+        }
+        first.decode(front, out)
+    }
+
+    /// The lengths in front of the payload, each checked against what its link can make of the one
+    /// before: they decide how much is allocated.
+    fn lengths(&self, input: &[u8], decoded_bytes: usize) -> Result<[usize; LINKS_MAX], CodecError> {
+        let mut lengths = [0; LINKS_MAX];
+        let mut before = decoded_bytes;
+        let (stored, _) = input.as_chunks::<LENGTH_BYTES>();
+        for (position, link) in self.links[..self.links.len() - 1].iter().enumerate() {
+            let stored = stored.get(position).ok_or(CodecError::Truncated { codec: "a chain" })?;
+            let length = u32::from_le_bytes(*stored) as usize;
+            if length > link.encoded_bytes_max(before) {
+                let reason = format!("{link} cannot make {length} bytes of {before}");
+                return Err(CodecError::Malformed { codec: "a chain", reason });
+            }
+            lengths[position] = length;
+            before = length;
+        }
+        Ok(lengths)
+    }
+
+    /// The chain's form in a file.
+    pub fn to_bytes(&self) -> [u8; CHAIN_BYTES] {
+        let mut bytes = [0; CHAIN_BYTES];
+        for (slot, link) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(&self.links) {
+            *slot = link.to_bytes();
+        }
+        bytes
+    }
+
+    pub fn from_bytes(bytes: &[u8; CHAIN_BYTES]) -> Result<CodecChain, CodecError> {
+        let slots = bytes.as_chunks::<2>().0;
+        let count = slots.iter().position(|slot| *slot == [0, 0]).unwrap_or(slots.len());
+        if count == 0 || slots[count..].iter().any(|slot| *slot != [0, 0]) {
+            return Err(CodecError::Malformed { codec: "a chain", reason: "it has a gap".to_owned() });
+        }
+        let links = slots[..count].iter().map(|slot| CodecSpec::from_bytes(*slot));
+        Ok(CodecChain { links: links.collect::<Result<_, _>>()? })
+    }
+}
+
+/// As it stands in a CODEC clause: `Delta(4), LZ4`.
+impl fmt::Display for CodecChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, link) in self.links.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{link}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// A chain is a codec too; only its scratch memory keeps it from being one by type.
+    struct AsCodec(CodecChain, RefCell<Scratch>);
+
+    impl Codec for AsCodec {
+        fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+            self.0.encode(input, out, &mut self.1.borrow_mut())
+        }
+
+        fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+            self.0.decode(input, out, &mut self.1.borrow_mut())
+        }
+
+        fn encoded_bytes_max(&self, input_bytes: usize) -> usize {
+            let links = self.0.links.iter();
+            links.fold(input_bytes, |bytes, link| link.encoded_bytes_max(bytes) + LENGTH_BYTES)
+        }
+    }
+
+    fn chains() -> [CodecChain; 4] {
+        [
+            CodecChain::default(),
+            CodecChain::new(vec![CodecSpec::Delta { width: 8 }, CodecSpec::Zstd { level: 1 }]),
+            CodecChain::new(vec![CodecSpec::DoubleDelta { width: 4 }, CodecSpec::Lz4hc { level: 9 }]),
+            CodecChain::new(vec![
+                CodecSpec::Delta { width: 2 },
+                CodecSpec::DoubleDelta { width: 2 },
+                CodecSpec::Lz4,
+            ]),
+        ]
+    }
+
+    #[test]
+    fn conforms() {
+        for chain in chains() {
+            crate::conformance::check(&AsCodec(chain, RefCell::default()));
+        }
+    }
+
+    #[test]
+    fn chain_round_trips_through_bytes() {
+        for chain in chains() {
+            assert_eq!(CodecChain::from_bytes(&chain.to_bytes()), Ok(chain));
+        }
+        assert!(CodecChain::from_bytes(&[0; CHAIN_BYTES]).is_err());
+        assert!(CodecChain::from_bytes(&[0xff; CHAIN_BYTES]).is_err());
+    }
+
+    #[test]
+    fn widths_are_filled_in_where_they_fit() {
+        let chain = CodecChain::new(vec![CodecSpec::Delta { width: 0 }, CodecSpec::Lz4]);
+        assert_eq!(chain.for_width(4).to_string(), "Delta(4), LZ4");
+        assert_eq!(chain.for_width(16).to_string(), "LZ4");
+        assert_eq!(chain.compressor().to_string(), "LZ4");
+    }
+}

@@ -1,0 +1,70 @@
+//! `LZ4`: the default compressor; the LZ4 block format without a length in front.
+
+use ::lz4::block::{self, CompressionMode};
+
+use crate::{Codec, CodecError, INPUT_BYTES_MAX};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lz4;
+
+impl Codec for Lz4 {
+    fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        encode(CompressionMode::DEFAULT, input, out)
+    }
+
+    fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        decode(input, out)
+    }
+
+    fn encoded_bytes_max(&self, input_bytes: usize) -> usize {
+        encoded_bytes_max(input_bytes)
+    }
+}
+
+/// Appends an LZ4 block; `mode` decides how hard to look for matches.
+pub(crate) fn encode(mode: CompressionMode, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    if input.len() > INPUT_BYTES_MAX {
+        return Err(CodecError::InputTooLong { codec: "LZ4", bytes: input.len() });
+    }
+    if input.is_empty() {
+        // The library's highest level reads in front of an empty input.
+        return Ok(());
+    }
+    let start = out.len();
+    out.resize(start + encoded_bytes_max(input.len()), 0);
+    let written = block::compress_to_buffer(input, Some(mode), false, &mut out[start..])
+        .map_err(|error| CodecError::Encode { codec: "LZ4", reason: error.to_string() })?;
+    out.truncate(start + written);
+    Ok(())
+}
+
+/// Fills `out` from an LZ4 block, whatever mode wrote it.
+pub(crate) fn decode(input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+    let expected = out.len();
+    if input.is_empty() && expected == 0 {
+        return Ok(());
+    }
+    let size = i32::try_from(expected).map_err(|_| CodecError::Malformed {
+        codec: "LZ4",
+        reason: format!("{expected} bytes in one block"),
+    })?;
+    let found = block::decompress_to_buffer(input, Some(size), out)
+        .map_err(|error| CodecError::Malformed { codec: "LZ4", reason: error.to_string() })?;
+    if found != expected {
+        return Err(CodecError::Length { codec: "LZ4", expected, found });
+    }
+    Ok(())
+}
+
+/// The bound of the LZ4 block format: a token and a length byte for every 255 literals.
+pub(crate) fn encoded_bytes_max(input_bytes: usize) -> usize {
+    input_bytes + input_bytes / 255 + 16
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn conforms() {
+        crate::conformance::check(&super::Lz4);
+    }
+}
