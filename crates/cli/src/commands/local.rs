@@ -1,0 +1,17 @@
+//! `basalt local`: statements on a data directory, in this process.
+
+use basalt_engine::EngineOptions;
+
+use crate::arguments::{LocalOptions, Settings};
+use crate::connection::LocalConnection;
+use crate::failure::Failure;
+use crate::script;
+
+pub(crate) fn run(options: LocalOptions, settings: Settings) -> Result<(), Failure> {
+    let LocalOptions { path, max_server_memory_usage, statements } = options;
+    let engine = EngineOptions { path, max_server_memory_usage, user_files_path: None };
+    let mut connection = LocalConnection::open(engine, settings)?;
+    let done = script::run(&mut connection, &statements);
+    connection.close();
+    done
+}

@@ -1,0 +1,50 @@
+//! The `basalt` program: a shell on a data directory, a server, a client.
+//!
+//! - `arguments`: the command line.
+//! - `commands`: `local`, `server`, `client`.
+//! - `connection`: what runs a statement: this process or a server.
+//! - `script`: statements from the command line, a file or standard input.
+//! - `shell`: statements from somebody at a terminal.
+//! - `output`, `progress`, `report`: what is written where.
+//! - `failure`: an error and the exit code it means.
+
+mod arguments;
+mod commands;
+mod connection;
+mod failure;
+mod output;
+mod progress;
+mod report;
+mod script;
+mod shell;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let outcome = Arguments::read(std::env::args_os()).and_then(run);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print();
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { command, settings } = arguments;
+    let done = match command {
+        Command::Local(options) => commands::local::run(options, settings),
+        Command::Server(options) => commands::server::run(options, settings),
+        Command::Client(options) => commands::client::run(options, settings),
+    };
+    let flushed = std::io::stdout().flush();
+    done.and_then(|()| flushed.map_err(|e| Failure::output(&e)))
+}

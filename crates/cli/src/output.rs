@@ -1,0 +1,80 @@
+//! Where answers go: standard output, or the file of an INTO OUTFILE clause.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Stdout, Write};
+
+use basalt_engine::ErrorCode;
+
+use crate::failure::Failure;
+
+/// Extensions that ask for compression, which is not there yet: better no file than a wrong one.
+const COMPRESSED: [&str; 7] = ["gz", "zst", "lz4", "xz", "br", "bz2", "snappy"];
+
+/// Standard output of this process.
+pub(crate) struct Output {
+    stdout: Stdout,
+}
+
+/// Where the answer of one statement goes.
+pub(crate) enum Sink<'a> {
+    Stdout(&'a Stdout),
+    File(BufWriter<File>),
+    Memory(&'a mut Vec<u8>),
+}
+
+impl Output {
+    pub(crate) fn new() -> Output {
+        Output { stdout: io::stdout() }
+    }
+
+    /// Opens `outfile`, which must not exist, or standard output if there is none.
+    pub(crate) fn begin(&mut self, outfile: Option<&str>) -> Result<Sink<'_>, Failure> {
+        let Some(path) = outfile else {
+            return Ok(Sink::Stdout(&self.stdout));
+        };
+        if let Some(extension) = COMPRESSED.iter().find(|extension| path.ends_with(&format!(".{extension}")))
+        {
+            let what = format!("INTO OUTFILE with compression (.{extension})");
+            return Err(basalt_engine::Error::not_implemented(what).into());
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file =
+            file.map_err(|e| Failure::with_code(ErrorCode::DirectoryAlreadyLocked, format!("{path}: {e}")))?;
+        Ok(Sink::File(BufWriter::new(file)))
+    }
+
+    /// A line of the shell's own.
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.stdout, "{text}").and_then(|()| self.stdout.flush()).map_err(|e| Failure::output(&e))
+    }
+}
+
+impl<'a> Sink<'a> {
+    pub(crate) fn memory(out: &'a mut Vec<u8>) -> Sink<'a> {
+        Sink::Memory(out)
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = match self {
+            Sink::Stdout(stdout) => stdout.lock().write_all(bytes),
+            Sink::File(file) => file.write_all(bytes),
+            Sink::Memory(out) => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+        };
+        written.map_err(|e| Failure::output(&e))
+    }
+
+    /// Everything has been written. A file is on disk when this returns.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let finished = match self {
+            Sink::Stdout(stdout) => stdout.lock().flush(),
+            Sink::File(file) => {
+                file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all())
+            }
+            Sink::Memory(_) => Ok(()),
+        };
+        finished.map_err(|e| Failure::output(&e))
+    }
+}
