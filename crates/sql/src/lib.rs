@@ -1,7 +1,19 @@
 //! What does this text say? Lexer, parser, syntax tree and printer of the SQL dialect.
 //!
+//! # Where to look
+//!
+//! - [`ast`]: the tree; every node prints itself (`Display`) as text that parses back to it.
+//! - [`parse_statement`], [`parse_expr`], [`parse_type`], [`parse_codec`]: one whole text.
+//! - [`Script`]: several statements separated by `;`.
+//!
 //! # Not here
 //!
 //! Nothing here knows a table, a function or what a name means: that is `planner`.
 
 pub mod ast;
+mod error;
+mod lexer;
+mod parser;
+
+pub use error::{ParseError, ParseErrorKind};
+pub use parser::{ParsedStatement, Script, parse_codec, parse_expr, parse_statement, parse_type};

@@ -47,9 +47,16 @@ pub enum TableElement {
     Column(ColumnDef),
     Index(IndexDef),
     /// `CONSTRAINT name CHECK expr` (or ASSUME: `assume`).
-    Constraint { name: Ident, assume: bool, expr: Expr },
+    Constraint {
+        name: Ident,
+        assume: bool,
+        expr: Expr,
+    },
     /// `PROJECTION name (SELECT …)`.
-    Projection { name: Ident, query: Box<Query> },
+    Projection {
+        name: Ident,
+        query: Box<Query>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,18 +158,54 @@ pub enum ColumnPosition {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterAction {
-    AddColumn { column: ColumnDef, if_not_exists: bool, position: Option<ColumnPosition> },
-    DropColumn { name: Ident, if_exists: bool },
-    ModifyColumn { column: ColumnDef, if_exists: bool },
-    RenameColumn { from: Ident, to: Ident, if_exists: bool },
-    CommentColumn { name: Ident, comment: String, if_exists: bool },
-    ClearColumn { name: Ident, partition: Option<Expr> },
-    Update { assignments: Vec<(Ident, Expr)>, filter: Expr },
-    Delete { filter: Expr },
-    DropPartition { partition: Expr },
-    ModifySetting { settings: Vec<Setting> },
-    ModifyComment { comment: String },
-    ModifyOrderBy { order_by: Vec<OrderBy> },
+    AddColumn {
+        column: ColumnDef,
+        if_not_exists: bool,
+        position: Option<ColumnPosition>,
+    },
+    DropColumn {
+        name: Ident,
+        if_exists: bool,
+    },
+    ModifyColumn {
+        column: ColumnDef,
+        if_exists: bool,
+    },
+    RenameColumn {
+        from: Ident,
+        to: Ident,
+        if_exists: bool,
+    },
+    CommentColumn {
+        name: Ident,
+        comment: String,
+        if_exists: bool,
+    },
+    ClearColumn {
+        name: Ident,
+        partition: Option<Expr>,
+    },
+    Update {
+        assignments: Vec<(Ident, Expr)>,
+        filter: Expr,
+    },
+    Delete {
+        filter: Expr,
+    },
+    DropPartition {
+        partition: Expr,
+    },
+    ModifySetting {
+        settings: Vec<Setting>,
+    },
+    ModifyComment {
+        comment: String,
+    },
+    ModifyOrderBy {
+        order_by: Vec<OrderBy>,
+    },
     /// An action that the grammar knows by its first words only; the planner names it in its refusal.
-    Other { words: String },
+    Other {
+        words: String,
+    },
 }

@@ -11,25 +11,63 @@ pub enum Expr {
     /// `a`, `t.a`, `db.t.a`: one to several parts, never empty.
     Identifier(Vec<Ident>),
     /// `*`, `t.*`, with `EXCEPT (..)` and `REPLACE (expr AS name)`.
-    Asterisk { qualifier: Vec<Ident>, except: Vec<Ident>, replace: Vec<(Expr, Ident)> },
+    Asterisk {
+        qualifier: Vec<Ident>,
+        except: Vec<Ident>,
+        replace: Vec<(Expr, Ident)>,
+    },
     /// `COLUMNS('regex')`.
     ColumnsMatching(String),
     /// `{name:Type}`: a query parameter.
-    Parameter { name: Ident, ty: TypeName },
-    Unary { op: UnaryOp, operand: Box<Expr> },
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+    Parameter {
+        name: Ident,
+        ty: TypeName,
+    },
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
     /// `x [NOT] BETWEEN low AND high`.
-    Between { operand: Box<Expr>, low: Box<Expr>, high: Box<Expr>, negated: bool },
+    Between {
+        operand: Box<Expr>,
+        low: Box<Expr>,
+        high: Box<Expr>,
+        negated: bool,
+    },
     /// `x IS [NOT] NULL`.
-    IsNull { operand: Box<Expr>, negated: bool },
+    IsNull {
+        operand: Box<Expr>,
+        negated: bool,
+    },
     /// `x [GLOBAL] [NOT] IN right`, where right is a tuple, a subquery, a table name or a value.
-    In { operand: Box<Expr>, right: Box<Expr>, negated: bool, global: bool },
+    In {
+        operand: Box<Expr>,
+        right: Box<Expr>,
+        negated: bool,
+        global: bool,
+    },
     /// `CASE [operand] WHEN a THEN b … [ELSE c] END`.
-    Case { operand: Option<Box<Expr>>, branches: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
+    Case {
+        operand: Option<Box<Expr>>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     /// `c ? a : b`.
-    Ternary { condition: Box<Expr>, then: Box<Expr>, otherwise: Box<Expr> },
+    Ternary {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
     /// `CAST(x AS T)` and `x::T`. (`CAST(x, 'T')` is a plain function call.)
-    Cast { operand: Box<Expr>, ty: TypeName },
+    Cast {
+        operand: Box<Expr>,
+        ty: TypeName,
+    },
     /// `[a, b]`.
     Array(Vec<Expr>),
     /// `(a, b)`, `(a,)`, `()`: a tuple. `(a)` alone is just `a`.
@@ -37,21 +75,36 @@ pub enum Expr {
     /// `{'a': 1}`.
     Map(Vec<(Expr, Expr)>),
     /// `a[i]`.
-    ArrayElement { array: Box<Expr>, index: Box<Expr> },
+    ArrayElement {
+        array: Box<Expr>,
+        index: Box<Expr>,
+    },
     /// `t.1`, `tuple.2`: position from 1.
-    TupleElement { tuple: Box<Expr>, index: u64 },
+    TupleElement {
+        tuple: Box<Expr>,
+        index: u64,
+    },
     /// `f(x).name`: a field of something that is not a plain identifier.
-    Field { value: Box<Expr>, name: Ident },
+    Field {
+        value: Box<Expr>,
+        name: Ident,
+    },
     Function(FunctionCall),
     Lambda(Lambda),
     /// `INTERVAL x DAY`.
-    Interval { value: Box<Expr>, unit: IntervalUnit },
+    Interval {
+        value: Box<Expr>,
+        unit: IntervalUnit,
+    },
     /// `(SELECT …)`.
     Subquery(Box<Query>),
     /// `EXISTS (SELECT …)`.
     Exists(Box<Query>),
     /// `(expr AS name)` inside an expression: names `expr` for the whole query.
-    Alias { value: Box<Expr>, name: Ident },
+    Alias {
+        value: Box<Expr>,
+        name: Ident,
+    },
 }
 
 /// A constant as written.

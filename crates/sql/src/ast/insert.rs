@@ -22,11 +22,20 @@ pub enum InsertTarget {
 pub enum InsertSource {
     Query(Box<Query>),
     /// `VALUES` with the text of the rows that follow in the statement, up to its end.
-    Values { text: Vec<u8> },
+    Values {
+        text: Vec<u8>,
+    },
     /// `FORMAT name` with the bytes that follow in the statement (may be none: the client sends them apart).
-    Format { name: Ident, bytes: Vec<u8> },
+    Format {
+        name: Ident,
+        bytes: Vec<u8>,
+    },
     /// `FROM INFILE 'path' [COMPRESSION 'c'] [FORMAT name]`.
-    Infile { path: String, compression: Option<String>, format: Option<Ident> },
+    Infile {
+        path: String,
+        compression: Option<String>,
+        format: Option<Ident>,
+    },
 }
 
 /// `COPY table [(columns)] FROM 'path' [WITH] (FORMAT csv, DELIMITER ',')`.

@@ -18,7 +18,11 @@ pub struct Query {
 pub enum SetExpr {
     Select(Box<Select>),
     /// `left UNION ALL right` and its kin; left-associative.
-    Operation { op: SetOperator, left: Box<SetExpr>, right: Box<SetExpr> },
+    Operation {
+        op: SetOperator,
+        left: Box<SetExpr>,
+        right: Box<SetExpr>,
+    },
     /// `(SELECT …)` as an operand.
     Nested(Box<Query>),
 }
@@ -134,8 +138,14 @@ pub enum TableFactor {
         /// `SAMPLE ratio [OFFSET ratio]`.
         sample: Option<(Expr, Option<Expr>)>,
     },
-    Function { call: FunctionCall, alias: Option<Ident> },
-    Subquery { query: Box<Query>, alias: Option<Ident> },
+    Function {
+        call: FunctionCall,
+        alias: Option<Ident>,
+    },
+    Subquery {
+        query: Box<Query>,
+        alias: Option<Ident>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -18,24 +18,52 @@ pub enum Statement {
     Drop(DropObject),
     /// `DETACH` and `ATTACH TABLE name`.
     Detach(DropObject),
-    Attach { kind: ObjectKind, name: ObjectName, if_not_exists: bool },
-    Truncate { name: ObjectName, if_exists: bool },
+    Attach {
+        kind: ObjectKind,
+        name: ObjectName,
+        if_not_exists: bool,
+    },
+    Truncate {
+        name: ObjectName,
+        if_exists: bool,
+    },
     Alter(Box<AlterTable>),
-    Rename { kind: ObjectKind, pairs: Vec<RenamePair> },
-    Exchange { kind: ObjectKind, left: ObjectName, right: ObjectName },
+    Rename {
+        kind: ObjectKind,
+        pairs: Vec<RenamePair>,
+    },
+    Exchange {
+        kind: ObjectKind,
+        left: ObjectName,
+        right: ObjectName,
+    },
     /// `DELETE FROM t WHERE …`.
-    Delete { table: ObjectName, filter: Expr },
-    Optimize { table: ObjectName, partition: Option<Expr>, is_final: bool, deduplicate: bool },
+    Delete {
+        table: ObjectName,
+        filter: Expr,
+    },
+    Optimize {
+        table: ObjectName,
+        partition: Option<Expr>,
+        is_final: bool,
+        deduplicate: bool,
+    },
     Use(Ident),
     Set(Vec<Setting>),
     Show(Show),
     Describe(Describe),
     /// `EXISTS [TABLE|DATABASE|VIEW|DICTIONARY] name`.
-    Exists { kind: ObjectKind, name: ObjectName },
+    Exists {
+        kind: ObjectKind,
+        name: ObjectName,
+    },
     Explain(Explain),
     System(SystemCommand),
     /// `KILL QUERY WHERE …`.
-    KillQuery { filter: Expr, sync: bool },
+    KillQuery {
+        filter: Expr,
+        sync: bool,
+    },
     /// `CHECK TABLE name`.
     Check(ObjectName),
 }
@@ -48,14 +76,31 @@ pub struct Show {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShowWhat {
-    Databases { like: Option<ShowFilter> },
+    Databases {
+        like: Option<ShowFilter>,
+    },
     /// `SHOW TABLES [FROM db] [LIKE 'x' | WHERE …] [LIMIT n]`; also VIEWS and DICTIONARIES by `kind`.
-    Tables { kind: ObjectKind, database: Option<Ident>, like: Option<ShowFilter>, limit: Option<u64> },
-    Create { kind: ObjectKind, name: ObjectName },
-    Columns { table: ObjectName, like: Option<ShowFilter> },
+    Tables {
+        kind: ObjectKind,
+        database: Option<Ident>,
+        like: Option<ShowFilter>,
+        limit: Option<u64>,
+    },
+    Create {
+        kind: ObjectKind,
+        name: ObjectName,
+    },
+    Columns {
+        table: ObjectName,
+        like: Option<ShowFilter>,
+    },
     ProcessList,
-    Settings { like: Option<ShowFilter> },
-    Functions { like: Option<ShowFilter> },
+    Settings {
+        like: Option<ShowFilter>,
+    },
+    Functions {
+        like: Option<ShowFilter>,
+    },
     Engines,
 }
 
@@ -68,9 +113,15 @@ pub enum ShowFilter {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Describe {
-    Table { name: ObjectName, format: Option<Ident> },
+    Table {
+        name: ObjectName,
+        format: Option<Ident>,
+    },
     /// A table function or a subquery.
-    Factor { factor: Box<TableFactor>, format: Option<Ident> },
+    Factor {
+        factor: Box<TableFactor>,
+        format: Option<Ident>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -99,10 +150,14 @@ pub enum SystemCommand {
     ReloadDictionary(ObjectName),
     ReloadDictionaries,
     FlushLogs,
-    DropCaches { which: String },
+    DropCaches {
+        which: String,
+    },
     StopMerges(Option<ObjectName>),
     StartMerges(Option<ObjectName>),
     Shutdown,
     /// A command that the grammar knows by its words only.
-    Other { words: String },
+    Other {
+        words: String,
+    },
 }

@@ -1,0 +1,90 @@
+//! CREATE and ATTACH: which kind of object, and CREATE DATABASE.
+
+use super::cursor::{Cursor, Parsed};
+use crate::ast::{CreateDatabase, EngineCall, ObjectKind, ObjectName, Statement};
+use crate::lexer::Symbol;
+
+/// The words in front of the name of what is created.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CreateWords {
+    pub(super) or_replace: bool,
+    pub(super) temporary: bool,
+}
+
+impl Cursor<'_> {
+    pub(super) fn parse_create(&mut self) -> Parsed<Statement> {
+        self.expect("CREATE")?;
+        let or_replace = self.eat("OR REPLACE");
+        let temporary = self.eat("TEMPORARY");
+        let words = CreateWords { or_replace, temporary };
+        match () {
+            () if self.eat("TABLE") => self.parse_create_table(words),
+            () if temporary => Err(self.unexpected()),
+            () if self.eat("VIEW") => self.parse_create_view(words, false),
+            () if self.eat("MATERIALIZED VIEW") => self.parse_create_view(words, true),
+            () if self.eat("DICTIONARY") => self.parse_create_dictionary(words),
+            () if !or_replace && (self.eat("DATABASE") || self.eat("SCHEMA")) => self.parse_create_database(),
+            () => Err(self.refuse_kind("CREATE")),
+        }
+    }
+
+    /// A kind of object that the verb does not know here.
+    pub(super) fn refuse_kind(&mut self, verb: &str) -> Box<crate::error::Failure> {
+        const KINDS: &[&str] = &[
+            "FUNCTION", "USER", "ROLE", "QUOTA", "PROFILE", "SETTINGS", "ROW", "POLICY", "LIVE", "WINDOW",
+            "NAMED", "INDEX", "UNIQUE", "WORKLOAD", "RESOURCE", "TABLES", "ALL", "MASKING",
+        ];
+        match KINDS.iter().find(|kind| self.is_word(kind)) {
+            Some(kind) => self.not_implemented(format!("{verb} {kind}")),
+            None => self.unexpected(),
+        }
+    }
+
+    fn parse_create_database(&mut self) -> Parsed<Statement> {
+        let if_not_exists = self.eat_if_not_exists();
+        let name = self.parse_ident()?;
+        self.refuse_cluster()?;
+        let engine = if self.is_word("ENGINE") { Some(self.parse_engine()?) } else { None };
+        let comment = self.parse_comment()?;
+        Ok(Statement::CreateDatabase(CreateDatabase { name, if_not_exists, engine, comment }))
+    }
+
+    /// `COMMENT 'text'`, if it comes.
+    pub(super) fn parse_comment(&mut self) -> Parsed<Option<String>> {
+        if self.eat("COMMENT") { self.parse_string().map(Some) } else { Ok(None) }
+    }
+
+    /// `ENGINE [=] Name[(args)]`.
+    pub(super) fn parse_engine(&mut self) -> Parsed<EngineCall> {
+        self.expect("ENGINE")?;
+        self.eat_symbol(Symbol::Equal);
+        let name = self.parse_ident()?;
+        let has_args = self.is_symbol(Symbol::OpenParen);
+        let args = if has_args { self.parse_parenthesized(Cursor::parse_expr)? } else { Vec::new() };
+        Ok(EngineCall { name, args })
+    }
+
+    pub(super) fn parse_attach(&mut self) -> Parsed<Statement> {
+        self.expect("ATTACH")?;
+        let Some(kind) = self.eat_object_kind() else {
+            self.note("TABLE");
+            return Err(self.refuse_kind("ATTACH"));
+        };
+        let if_not_exists = self.eat_if_not_exists();
+        let name = self.parse_kind_name(kind)?;
+        if !self.at_statement_end() {
+            return Err(self.not_implemented("ATTACH with a definition"));
+        }
+        Ok(Statement::Attach { kind, name, if_not_exists })
+    }
+
+    /// The name of an object of this kind; that of a database has one part.
+    pub(super) fn parse_kind_name(&mut self, kind: ObjectKind) -> Parsed<ObjectName> {
+        if kind != ObjectKind::Database {
+            return self.parse_target();
+        }
+        let name = self.parse_ident()?;
+        self.refuse_cluster()?;
+        Ok(ObjectName { database: None, name })
+    }
+}

@@ -1,0 +1,316 @@
+//! The place in the tokens: look ahead, take, expect, and remember what would have fitted.
+
+use crate::error::{Failure, ParseErrorKind};
+use crate::lexer::{Lexer, Symbol, Token, TokenKind};
+
+/// How deep expressions, queries and types may nest.
+pub(super) const NESTING_MAX: usize = 200;
+/// How high a tree may be: nesting, plus chains such as `1 + 1 + 1 ...` that grow without nesting.
+pub(super) const HEIGHT_MAX: usize = 1000;
+
+/// A failure is boxed: it is rare, and results travel through every level.
+pub(super) type Parsed<T> = Result<T, Box<Failure>>;
+
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    source: &'a [u8],
+    lexer: Lexer<'a>,
+    /// The tokens read so far; `index` is the next to be taken.
+    tokens: Vec<Token>,
+    index: usize,
+    /// What was looked for at token `expected_at` and not found.
+    expected: Vec<&'static str>,
+    expected_at: usize,
+    depth: usize,
+    /// The greatest depth that the tree under construction reaches.
+    reach: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(source: &'a [u8], position: usize) -> Cursor<'a> {
+        Cursor {
+            source,
+            lexer: Lexer::new(source, position),
+            tokens: Vec::new(),
+            index: 0,
+            expected: Vec::new(),
+            expected_at: 0,
+            depth: 0,
+            reach: 0,
+        }
+    }
+
+    /// The token `ahead` places on, without taking it.
+    pub(super) fn peek_at(&mut self, ahead: usize) -> Token {
+        while self.tokens.len() <= self.index + ahead {
+            let token = self.lexer.next_token();
+            self.tokens.push(token);
+        }
+        self.tokens[self.index + ahead]
+    }
+
+    pub(super) fn peek(&mut self) -> Token {
+        self.peek_at(0)
+    }
+
+    pub(super) fn peek_kind(&mut self) -> TokenKind {
+        self.peek().kind
+    }
+
+    /// Takes the next token, whatever it is.
+    pub(super) fn take(&mut self) -> Token {
+        let token = self.peek();
+        self.index += 1;
+        token
+    }
+
+    pub(super) fn text(&self, token: Token) -> &'a [u8] {
+        &self.source[token.start..token.end]
+    }
+
+    /// Where to come back to with [`Cursor::rewind`].
+    pub(super) fn mark(&self) -> usize {
+        self.index
+    }
+
+    pub(super) fn rewind(&mut self, mark: usize) {
+        self.index = mark;
+    }
+
+    // Words and symbols.
+
+    pub(super) fn is_word_at(&mut self, ahead: usize, word: &str) -> bool {
+        let token = self.peek_at(ahead);
+        token.kind == TokenKind::Word && self.text(token).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// Whether the next token is this keyword; says nothing to the list of expected words.
+    pub(super) fn is_word(&mut self, word: &str) -> bool {
+        self.is_word_at(0, word)
+    }
+
+    pub(super) fn is_one_of_at(&mut self, ahead: usize, words: &[&str]) -> bool {
+        let token = self.peek_at(ahead);
+        let text = self.text(token);
+        token.kind == TokenKind::Word && words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    pub(super) fn is_one_of(&mut self, words: &[&str]) -> bool {
+        self.is_one_of_at(0, words)
+    }
+
+    pub(super) fn is_symbol_at(&mut self, ahead: usize, symbol: Symbol) -> bool {
+        self.peek_at(ahead).kind == TokenKind::Symbol(symbol)
+    }
+
+    pub(super) fn is_symbol(&mut self, symbol: Symbol) -> bool {
+        self.is_symbol_at(0, symbol)
+    }
+
+    /// Whether the next tokens are these keywords.
+    pub(super) fn is_phrase(&mut self, phrase: &str) -> bool {
+        phrase.split(' ').enumerate().all(|(ahead, word)| self.is_word_at(ahead, word))
+    }
+
+    /// Takes the keywords of `phrase` (`GROUP BY`) if all of them come next.
+    pub(super) fn eat(&mut self, phrase: &'static str) -> bool {
+        if !self.is_phrase(phrase) {
+            self.note(phrase);
+            return false;
+        }
+        self.index += phrase.split(' ').count();
+        true
+    }
+
+    pub(super) fn expect(&mut self, phrase: &'static str) -> Parsed<()> {
+        if self.eat(phrase) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    pub(super) fn eat_symbol(&mut self, symbol: Symbol) -> bool {
+        let found = self.is_symbol(symbol);
+        if found {
+            self.index += 1;
+        } else {
+            self.note(symbol.quoted());
+        }
+        found
+    }
+
+    pub(super) fn expect_symbol(&mut self, symbol: Symbol) -> Parsed<()> {
+        if self.eat_symbol(symbol) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    pub(super) fn eat_semicolons(&mut self) {
+        while self.eat_symbol(Symbol::Semicolon) {}
+    }
+
+    pub(super) fn at_end(&mut self) -> bool {
+        self.peek_kind() == TokenKind::End
+    }
+
+    /// Whether the statement is over: the text is, or a `;` comes.
+    pub(super) fn at_statement_end(&mut self) -> bool {
+        matches!(self.peek_kind(), TokenKind::End | TokenKind::Symbol(Symbol::Semicolon))
+    }
+
+    pub(super) fn expect_end(&mut self) -> Parsed<()> {
+        if self.at_end() {
+            return Ok(());
+        }
+        self.note("the end of the query");
+        Err(self.unexpected())
+    }
+
+    // Lists.
+
+    /// One or more items with commas between.
+    pub(super) fn parse_list<T>(
+        &mut self,
+        mut parse: impl FnMut(&mut Cursor<'a>) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut items = vec![parse(self)?];
+        while self.eat_symbol(Symbol::Comma) {
+            items.push(parse(self)?);
+        }
+        Ok(items)
+    }
+
+    /// `(a, b, )`: any number of items; a comma may stand behind the last.
+    pub(super) fn parse_parenthesized<T>(
+        &mut self,
+        mut parse: impl FnMut(&mut Cursor<'a>) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.expect_symbol(Symbol::OpenParen)?;
+        let mut items = Vec::new();
+        while !self.eat_symbol(Symbol::CloseParen) {
+            items.push(parse(self)?);
+            if !self.eat_symbol(Symbol::Comma) {
+                self.expect_symbol(Symbol::CloseParen)?;
+                break;
+            }
+        }
+        Ok(items)
+    }
+
+    // Raw text.
+
+    /// The words up to the end of the statement, to a comma or to a stop word, outside of brackets.
+    pub(super) fn take_words(&mut self, stop_words: &[&str]) -> Parsed<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut open_count = 0_usize;
+        loop {
+            let token = self.peek();
+            match token.kind {
+                TokenKind::Symbol(Symbol::OpenParen) => open_count += 1,
+                TokenKind::Symbol(Symbol::CloseParen) if open_count > 0 => open_count -= 1,
+                TokenKind::End | TokenKind::Symbol(Symbol::Semicolon) => break,
+                TokenKind::Symbol(Symbol::Comma | Symbol::CloseParen) if open_count == 0 => break,
+                TokenKind::Word if open_count == 0 && self.is_one_of(stop_words) => break,
+                TokenKind::Fault(_) => return Err(self.unexpected()),
+                _ => {}
+            }
+            let text = self.text(token);
+            words.push(self.utf8(text.to_vec(), token, "the clause")?);
+            self.index += 1;
+        }
+        Ok(words.join(" "))
+    }
+
+    /// The byte at which the next token starts.
+    pub(super) fn offset(&mut self) -> usize {
+        self.peek().start
+    }
+
+    /// The byte behind the token taken last.
+    pub(super) fn end_of_last(&self) -> usize {
+        self.index.checked_sub(1).and_then(|index| self.tokens.get(index)).map_or(0, |token| token.end)
+    }
+
+    pub(super) fn source(&self) -> &'a [u8] {
+        self.source
+    }
+
+    /// Goes on behind `position`; what was looked at beyond is forgotten.
+    pub(super) fn jump(&mut self, position: usize) {
+        self.tokens.truncate(self.index);
+        self.lexer = Lexer::new(self.source, position.min(self.source.len()));
+    }
+
+    /// `bytes` as text; `what` names it in the failure.
+    pub(super) fn utf8(&self, bytes: Vec<u8>, token: Token, what: &str) -> Parsed<String> {
+        String::from_utf8(bytes)
+            .map_err(|_| self.failure(ParseErrorKind::Value, token, format!("{what} must be valid UTF-8")))
+    }
+
+    // Limits.
+
+    /// Runs `parse` one level deeper.
+    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Cursor<'a>) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= NESTING_MAX {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        let reach_before = std::mem::replace(&mut self.reach, self.depth);
+        let parsed = parse(self);
+        self.reach = self.reach.max(reach_before);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// Notes that what was parsed at this level becomes a child of a new node.
+    pub(super) fn wrap(&mut self) -> Parsed<()> {
+        self.reach += 1;
+        if self.reach > HEIGHT_MAX { Err(self.too_deep()) } else { Ok(()) }
+    }
+
+    // Failures.
+
+    /// Remembers that `what` would have fitted here.
+    pub(super) fn note(&mut self, what: &'static str) {
+        if self.expected_at != self.index {
+            self.expected.clear();
+            self.expected_at = self.index;
+        }
+        self.expected.push(what);
+    }
+
+    /// The next token does not fit.
+    pub(super) fn unexpected(&mut self) -> Box<Failure> {
+        let token = self.peek();
+        if let TokenKind::Fault(fault) = token.kind {
+            return self.failure(ParseErrorKind::Syntax, token, fault.message());
+        }
+        let mut failure = self.failure(ParseErrorKind::Syntax, token, "");
+        if self.expected_at == self.index {
+            failure.expected = self.expected.clone();
+        }
+        failure
+    }
+
+    /// The next token fits the grammar, and what it says is wrong.
+    pub(super) fn refuse(&mut self, message: impl Into<String>) -> Box<Failure> {
+        let token = self.peek();
+        self.failure(ParseErrorKind::Syntax, token, message)
+    }
+
+    /// `what` is a part of ClickHouse's grammar that the tree has no place for.
+    pub(super) fn not_implemented(&mut self, what: impl Into<String>) -> Box<Failure> {
+        let token = self.peek();
+        self.failure(ParseErrorKind::NotImplemented, token, what)
+    }
+
+    fn too_deep(&mut self) -> Box<Failure> {
+        let token = self.peek();
+        self.failure(ParseErrorKind::TooDeep, token, "the query nests too deep; split it into several")
+    }
+
+    pub(super) fn failure(
+        &self,
+        kind: ParseErrorKind,
+        token: Token,
+        message: impl Into<String>,
+    ) -> Box<Failure> {
+        let message = message.into();
+        Box::new(Failure { kind, offset: token.start, end: token.end, message, expected: Vec::new() })
+    }
+}

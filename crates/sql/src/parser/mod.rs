@@ -1,0 +1,82 @@
+//! From tokens to the tree: recursive descent for statements, operator precedence for expressions.
+//!
+//! One file a family of statements. Each parse function either consumes what it names or fails at
+//! the token that does not fit; the words that would have fitted are collected on the way, so that
+//! the message lists them.
+//!
+//! # Invariants
+//!
+//! - **Bounded**: parsing recurses at most [`cursor::NESTING_MAX`] deep, and no tree is higher than
+//!   [`cursor::HEIGHT_MAX`], so that whoever walks the tree may recurse.
+//! - **Linear**: the parser looks ahead by tokens; where it goes back, nothing inside goes back again.
+
+mod alter;
+mod copy;
+mod create;
+mod cursor;
+mod dictionary;
+mod drop;
+mod element;
+mod explain;
+mod expr;
+mod from;
+mod function;
+mod insert;
+mod interval;
+mod keyword;
+mod literal;
+mod name;
+mod operand;
+mod order;
+mod query;
+mod script;
+mod select;
+mod show;
+mod statement;
+mod system;
+mod table;
+mod type_name;
+mod view;
+mod window;
+
+pub(crate) use interval::interval_unit;
+pub(crate) use keyword::{is_function_word, is_reserved};
+pub use script::{ParsedStatement, Script};
+pub(crate) use type_name::is_compound_type;
+
+use crate::ast::{CodecCall, Expr, Statement, TypeName};
+use crate::error::ParseError;
+use cursor::{Cursor, Parsed};
+
+/// Parses a text that is one statement, with or without `;` at its end.
+pub fn parse_statement(text: &[u8]) -> Result<Statement, ParseError> {
+    parse_whole(text, |cursor| {
+        let statement = cursor.parse_statement()?;
+        cursor.eat_semicolons();
+        Ok(statement)
+    })
+}
+
+/// Parses a text that is one expression.
+pub fn parse_expr(text: &[u8]) -> Result<Expr, ParseError> {
+    parse_whole(text, Cursor::parse_expr)
+}
+
+/// Parses a text that is one type, such as the second argument of `CAST(x, 'Array(UInt8)')`.
+pub fn parse_type(text: &[u8]) -> Result<TypeName, ParseError> {
+    parse_whole(text, Cursor::parse_type)
+}
+
+/// Parses `CODEC(a, b(1))`, with or without the word and its parentheses.
+pub fn parse_codec(text: &[u8]) -> Result<Vec<CodecCall>, ParseError> {
+    parse_whole(text, Cursor::parse_codec_text)
+}
+
+fn parse_whole<'a, T>(
+    text: &'a [u8],
+    parse: impl FnOnce(&mut Cursor<'a>) -> Parsed<T>,
+) -> Result<T, ParseError> {
+    let mut cursor = Cursor::new(text, 0);
+    let parsed = parse(&mut cursor).and_then(|tree| cursor.expect_end().map(|()| tree));
+    parsed.map_err(|failure| ParseError::new(text, *failure))
+}

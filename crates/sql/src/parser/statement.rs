@@ -1,0 +1,124 @@
+//! Which family a statement belongs to, by its first words.
+
+use super::cursor::{Cursor, Parsed};
+use crate::ast::{ObjectKind, Statement};
+use crate::lexer::Symbol;
+
+/// Statements of ClickHouse that the tree has no place for.
+const NOT_IMPLEMENTED: &[&str] = &[
+    "GRANT", "REVOKE", "BACKUP", "RESTORE", "UNDROP", "MOVE", "WATCH", "BEGIN", "COMMIT", "ROLLBACK",
+    "EXECUTE", "UPDATE",
+];
+
+impl Cursor<'_> {
+    pub(super) fn parse_statement(&mut self) -> Parsed<Statement> {
+        if self.is_query_at(0) || self.is_symbol(Symbol::OpenParen) {
+            return self.parse_query().map(|query| Statement::Query(Box::new(query)));
+        }
+        let parse: fn(&mut Self) -> Parsed<Statement> = match () {
+            () if self.is_word("INSERT") => Cursor::parse_insert,
+            () if self.is_word("COPY") => Cursor::parse_copy,
+            () if self.is_word("CREATE") => Cursor::parse_create,
+            () if self.is_word("ATTACH") => Cursor::parse_attach,
+            () if self.is_word("ALTER") => Cursor::parse_alter,
+            () if self.is_word("SHOW") => Cursor::parse_show,
+            () if self.is_word("SYSTEM") => Cursor::parse_system,
+            () if self.is_word("EXPLAIN") => Cursor::parse_explain,
+            () if self.is_one_of(&["DESCRIBE", "DESC"]) => Cursor::parse_describe,
+            () if self.is_one_of(&["DROP", "DETACH", "TRUNCATE", "RENAME", "EXCHANGE", "DELETE"]) => {
+                Cursor::parse_drop_family
+            }
+            () => Cursor::parse_short_statement,
+        };
+        parse(self)
+    }
+
+    fn parse_short_statement(&mut self) -> Parsed<Statement> {
+        match () {
+            () if self.eat("USE") => self.parse_ident().map(Statement::Use),
+            () if self.is_phrase("SET ROLE") || self.is_phrase("SET DEFAULT ROLE") => {
+                Err(self.not_implemented("SET ROLE"))
+            }
+            () if self.eat("SET") => self.parse_settings().map(Statement::Set),
+            () if self.is_word("EXISTS") => self.parse_exists(),
+            () if self.eat("OPTIMIZE TABLE") => self.parse_optimize(),
+            () if self.is_word("KILL") => self.parse_kill(),
+            () if self.eat("CHECK TABLE") => self.parse_check(),
+            () => Err(self.unknown_statement()),
+        }
+    }
+
+    fn unknown_statement(&mut self) -> Box<crate::error::Failure> {
+        if let Some(word) = NOT_IMPLEMENTED.iter().find(|word| self.is_word(word)) {
+            return self.not_implemented(*word);
+        }
+        for first in [
+            "SELECT", "INSERT", "COPY", "CREATE", "ATTACH", "ALTER", "SHOW", "SYSTEM", "EXPLAIN", "DESCRIBE",
+            "DROP", "DETACH", "TRUNCATE", "RENAME", "DELETE", "WITH",
+        ] {
+            self.note(first);
+        }
+        self.unexpected()
+    }
+
+    /// `EXISTS [TEMPORARY] [TABLE|DATABASE|VIEW|DICTIONARY] name`.
+    fn parse_exists(&mut self) -> Parsed<Statement> {
+        self.expect("EXISTS")?;
+        let _noise = self.eat("TEMPORARY");
+        let kind = self.eat_object_kind().unwrap_or(ObjectKind::Table);
+        Ok(Statement::Exists { kind, name: self.parse_object_name()? })
+    }
+
+    /// The word for a kind of object, if a name follows it.
+    pub(super) fn eat_object_kind(&mut self) -> Option<ObjectKind> {
+        const KINDS: &[(&str, ObjectKind)] = &[
+            ("TABLE", ObjectKind::Table),
+            ("DATABASE", ObjectKind::Database),
+            ("SCHEMA", ObjectKind::Database),
+            ("VIEW", ObjectKind::View),
+            ("DICTIONARY", ObjectKind::Dictionary),
+        ];
+        let &(_, kind) = KINDS.iter().find(|(word, _)| self.is_word(word))?;
+        self.take();
+        Some(kind)
+    }
+
+    /// Behind OPTIMIZE TABLE.
+    fn parse_optimize(&mut self) -> Parsed<Statement> {
+        let table = self.parse_target()?;
+        let partition = if self.eat("PARTITION") { Some(self.parse_partition()?) } else { None };
+        let is_final = self.eat("FINAL");
+        let deduplicate = self.eat("DEDUPLICATE");
+        if deduplicate && self.is_word("BY") {
+            return Err(self.not_implemented("DEDUPLICATE BY"));
+        }
+        Ok(Statement::Optimize { table, partition, is_final, deduplicate })
+    }
+
+    fn parse_kill(&mut self) -> Parsed<Statement> {
+        if self.is_phrase("KILL MUTATION") {
+            return Err(self.not_implemented("KILL MUTATION"));
+        }
+        self.expect("KILL QUERY")?;
+        self.refuse_cluster()?;
+        self.expect("WHERE")?;
+        let filter = self.parse_expr()?;
+        if self.is_word("TEST") {
+            return Err(self.not_implemented("KILL QUERY .. TEST"));
+        }
+        let sync = self.eat("SYNC");
+        if !sync {
+            let _noise = self.eat("ASYNC");
+        }
+        Ok(Statement::KillQuery { filter, sync })
+    }
+
+    /// Behind CHECK TABLE.
+    fn parse_check(&mut self) -> Parsed<Statement> {
+        let table = self.parse_object_name()?;
+        if self.is_word("PARTITION") || self.is_word("PART") {
+            return Err(self.not_implemented("CHECK TABLE of one partition"));
+        }
+        Ok(Statement::Check(table))
+    }
+}
