@@ -1,44 +1,100 @@
 //! What does that mean against this catalog? Syntax tree to DataFusion `LogicalPlan`.
 //!
+//! # Where to look
+//!
 //! - [`plan_query`]: a whole SELECT.
 //! - [`plan_expr`]: an expression over the columns of one table (DEFAULT, keys, filters of mutations).
 //! - [`plan_constant`]: an expression without columns, evaluated.
 //! - [`cast`]: converts an expression from one SQL type to another, as INSERT does.
+//! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types.
+//!
+//! # How names are kept apart
+//!
+//! Every relation of a query has a name of its own in the plan (`hits`, `hits_2`), and a column is
+//! always referred to by relation and name. What SQL calls a column is in `scope`, never in the plan.
 
+mod answer;
+mod bound;
 mod catalog;
+mod expr;
+mod names;
 mod planned;
+mod scope;
+mod select;
+mod session;
 
 pub use catalog::{
     Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
 };
+pub use names::canonical as column_name;
 pub use planned::Planned;
 
 use arrow::array::ArrayRef;
-use basalt_base::{Columns, Result, SqlType};
+use basalt_base::{Columns, Error, Result, SqlType};
 use basalt_sql::ast;
 use datafusion::logical_expr::Expr;
 
+use crate::bound::Bound;
+use crate::expr::Binder;
+use crate::scope::{Aliases, ColumnValue, Env, Scope, ScopeColumn, bare_column};
+use crate::session::Session;
+
 /// Plans a query against `ctx`.
 pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planned> {
-    let _ = (query, ctx);
-    Err(basalt_base::Error::not_implemented("SELECT"))
+    let session = Session::new(ctx);
+    let subplan = select::plan_subquery(&session, &Env::default(), query)?;
+    Ok(Planned {
+        plan: subplan.plan,
+        totals: subplan.totals,
+        columns: Columns::new(subplan.columns),
+        settings: session.into_settings(),
+        format: query.format.clone(),
+        into_outfile: query.into_outfile.clone(),
+    })
 }
 
 /// Plans an expression over `columns`, which it names without a qualifier; in the plan they are
 /// unqualified columns.
 pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<(Expr, SqlType)> {
-    let _ = (expr, columns, ctx);
-    Err(basalt_base::Error::not_implemented("expressions"))
+    let columns = columns.iter().map(|column| ScopeColumn {
+        table: None,
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        value: ColumnValue::Plan(bare_column(&column.name)),
+        in_asterisk: true,
+        only_qualified: false,
+    });
+    let scope = Scope { tables: vec![], columns: columns.collect() };
+    let bound = bind_over(&scope, ctx, |binder| binder.bind(expr))?.into_value();
+    let later = |part: &Expr| bound::is_aggregate(part) || bound::is_window(part) || bound::is_unnest(part);
+    if bound::contains(&bound.expr, later) {
+        basalt_base::bail!(
+            IllegalAggregation,
+            "an aggregate, a window function or arrayJoin in `{}`, which is computed row by row",
+            names::canonical(expr)
+        );
+    }
+    Ok((bound.expr, bound.ty))
 }
 
 /// Evaluates an expression without columns; answers with an array of one row.
 pub fn plan_constant(expr: &ast::Expr, ctx: &PlannerContext<'_>) -> Result<(ArrayRef, SqlType)> {
-    let _ = (expr, ctx);
-    Err(basalt_base::Error::not_implemented("constants"))
+    let bound = bind_over(&Scope::default(), ctx, |binder| binder.bind_constant(expr))?;
+    let value = expr::evaluate(&bound.expr)?;
+    Ok((value.to_array().map_err(Error::logical)?, bound.ty))
 }
 
 /// `expr` of type `from` as `to`, by the rules of `CAST`.
 pub fn cast(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Expr> {
-    let _ = (expr, from, to, ctx);
-    Err(basalt_base::Error::not_implemented("CAST"))
+    Ok(expr::convert(Bound::new(expr, from.clone()), to, ctx)?.expr)
+}
+
+fn bind_over(
+    scope: &Scope,
+    ctx: &PlannerContext<'_>,
+    bind: impl FnOnce(&Binder<'_>) -> Result<Bound>,
+) -> Result<Bound> {
+    let session = Session::new(ctx);
+    let (env, aliases) = (Env::default(), Aliases::default());
+    bind(&Binder::new(&session, &env, scope, &aliases, &[]))
 }

@@ -1,0 +1,44 @@
+//! The rows of a subquery that is answered while the outer query is planned.
+
+use arrow::array::{ArrayRef, new_empty_array};
+use arrow::compute::concat;
+use basalt_base::{Column, Error, Result, SqlType};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::LogicalPlan;
+
+use crate::session::Session;
+
+/// All rows of a subquery, one array a column.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) arrays: Vec<ArrayRef>,
+    pub(crate) rows: usize,
+}
+
+impl Answer {
+    /// Runs `plan`, whose columns are `columns`.
+    pub(crate) fn run(plan: LogicalPlan, columns: Vec<Column>, session: &Session<'_>) -> Result<Answer> {
+        let batches = session.ctx.runner.run(plan)?;
+        let rows = batches.iter().map(arrow::record_batch::RecordBatch::num_rows).sum();
+        let arrays = columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| {
+                let parts: Vec<&dyn arrow::array::Array> =
+                    batches.iter().map(|batch| batch.column(at).as_ref()).collect();
+                match parts.as_slice() {
+                    [] => Ok(new_empty_array(&column.ty.carrier())),
+                    [_] => Ok(ArrayRef::clone(batches[0].column(at))),
+                    _ => concat(&parts).map_err(Error::logical),
+                }
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Answer { columns, arrays, rows })
+    }
+
+    pub(crate) fn value(&self, column: usize, row: usize) -> Result<(ScalarValue, SqlType)> {
+        let value = ScalarValue::try_from_array(&self.arrays[column], row).map_err(Error::logical)?;
+        Ok((value, self.columns[column].ty.clone()))
+    }
+}

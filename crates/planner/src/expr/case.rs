@@ -1,0 +1,78 @@
+//! `CASE`, `if`, `multiIf` and `? :`: lazy branches of one common type.
+
+use basalt_base::Result;
+use basalt_sql::ast;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, Operator};
+
+use super::{Binder, unify};
+use crate::bound::{self, Bound};
+
+impl Binder<'_> {
+    pub(super) fn bind_case(
+        &self,
+        operand: Option<&ast::Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+    ) -> Result<Bound> {
+        let Some(operand) = operand else {
+            let branches: Vec<_> = branches.iter().map(|(when, then)| (when, then)).collect();
+            return self.bind_if(&branches, otherwise);
+        };
+        let operand = self.bind(operand)?;
+        let mut conditions = Vec::with_capacity(branches.len());
+        let mut values = Vec::with_capacity(branches.len() + 1);
+        for (when, then) in branches {
+            let when = self.compare(Operator::Eq, operand.clone(), self.bind(when)?)?;
+            conditions.push(when.into_condition()?);
+            values.push(self.bind(then)?);
+        }
+        values.push(otherwise.map_or(Ok(Bound::null()), |otherwise| self.bind(otherwise))?);
+        self.choose(conditions, values)
+    }
+
+    /// The value of the first branch whose condition holds.
+    pub(super) fn bind_if(
+        &self,
+        branches: &[(&ast::Expr, &ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+    ) -> Result<Bound> {
+        let mut conditions = Vec::with_capacity(branches.len());
+        let mut values = Vec::with_capacity(branches.len() + 1);
+        for (when, then) in branches {
+            conditions.push(self.bind(when)?.into_condition()?);
+            values.push(self.bind(then)?);
+        }
+        values.push(otherwise.map_or(Ok(Bound::null()), |otherwise| self.bind(otherwise))?);
+        self.choose(conditions, values)
+    }
+
+    /// One condition for every value but the last.
+    pub(super) fn choose(&self, conditions: Vec<Expr>, values: Vec<Bound>) -> Result<Bound> {
+        let truths = values.iter().all(|value| value.is_truth);
+        if truths {
+            let nullable = values.iter().any(Bound::accepts_null);
+            return Ok(Bound::truth(pick(conditions, values), nullable));
+        }
+        let (values, ty) = unify(values, "a conditional expression", self.session.ctx)?;
+        Ok(Bound::new(pick(conditions, values), ty))
+    }
+}
+
+/// Conditions that are constant are decided at once.
+fn pick(conditions: Vec<Expr>, values: Vec<Bound>) -> Expr {
+    let mut values: Vec<Expr> = values.into_iter().map(|value| value.expr).collect();
+    let mut otherwise = values.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));
+    let mut branches = Vec::with_capacity(conditions.len());
+    for (condition, value) in conditions.into_iter().zip(values) {
+        match condition {
+            Expr::Literal(ScalarValue::Boolean(Some(true)), _) => {
+                otherwise = value;
+                break;
+            }
+            Expr::Literal(ScalarValue::Boolean(_), _) => {}
+            condition => branches.push((condition, value)),
+        }
+    }
+    if branches.is_empty() { otherwise } else { bound::case(branches, otherwise) }
+}

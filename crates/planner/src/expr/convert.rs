@@ -1,0 +1,110 @@
+//! Conversions between types: natively where DataFusion's cast means the same, by `CAST` otherwise.
+
+use arrow::datatypes::DataType;
+use basalt_base::types::common_type;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_functions::registry;
+use basalt_functions::scalar::{Argument, BoundScalar};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::expr::ScalarFunction;
+
+use super::fold::{evaluate, fold_call};
+use crate::PlannerContext;
+use crate::bound::{Bound, native_cast};
+
+/// `bound` as a value of type `to`.
+pub(crate) fn convert(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
+    let bound = bound.into_value();
+    if means_the_same(&bound.ty, to) {
+        return Ok(Bound::new(bound.expr, to.clone()));
+    }
+    if bound.is_null_literal() && to.accepts_null() {
+        let null = ScalarValue::try_from(&to.carrier()).map_err(Error::logical)?;
+        return Ok(Bound::literal(null, to.clone()));
+    }
+    if widens(&bound.ty, to) {
+        let is_constant = bound.constant().is_some();
+        let expr = native_cast(bound.expr, to.carrier());
+        let expr = if is_constant { Expr::Literal(evaluate(&expr)?, None) } else { expr };
+        return Ok(Bound::new(expr, to.clone()));
+    }
+    call_cast(bound, to, ctx)
+}
+
+/// The values as values of their common type; `what` names the construct in the error.
+pub(crate) fn unify(
+    values: Vec<Bound>,
+    what: &str,
+    ctx: &PlannerContext<'_>,
+) -> Result<(Vec<Bound>, SqlType)> {
+    let values: Vec<Bound> = values.into_iter().map(Bound::into_value).collect();
+    let Some(common) = common_type(values.iter().map(|value| &value.ty)) else {
+        let types: Vec<String> = values.iter().map(|value| value.ty.to_string()).collect();
+        return Err(Error::new(
+            ErrorCode::NoCommonType,
+            format!("the values of {what} have no common type: {}", types.join(", ")),
+        ));
+    };
+    let common = if common == SqlType::Nothing { SqlType::Nothing.into_nullable() } else { common };
+    let values = values.into_iter().map(|value| convert(value, &common, ctx)).collect::<Result<Vec<_>>>()?;
+    Ok((values, common))
+}
+
+/// Whether a value of `from` is one of `to` as it stands.
+fn means_the_same(from: &SqlType, to: &SqlType) -> bool {
+    if from == to {
+        return true;
+    }
+    if from.accepts_null() && !to.accepts_null() {
+        return false;
+    }
+    match (from.stripped(), to.stripped()) {
+        (SqlType::DateTime(_), SqlType::DateTime(_)) => true,
+        (SqlType::DateTime64 { precision: from, .. }, SqlType::DateTime64 { precision: to, .. }) => {
+            from == to
+        }
+        (from, to) => from == to,
+    }
+}
+
+/// Whether every value of the number type `from` is one of the number type `to`, so that DataFusion's
+/// cast cannot fail and its optimizer may look through it.
+fn widens(from: &SqlType, to: &SqlType) -> bool {
+    if from.accepts_null() && !to.accepts_null() {
+        return false;
+    }
+    let (from, to) = (from.stripped(), to.stripped());
+    let numbers = from.is_number() && to.is_number();
+    let from_bool = *from == SqlType::Bool && to.is_integer();
+    let to_double = *to == SqlType::Float64 && !matches!(from, SqlType::Decimal { .. } | SqlType::Bool);
+    numbers
+        && *to != SqlType::Bool
+        && (from_bool || to_double || common_type([from, to]).as_ref() == Some(to))
+}
+
+/// The function `CAST` with the type's name as its second argument.
+fn call_cast(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
+    let name = ScalarValue::BinaryView(Some(to.to_string().into_bytes()));
+    let constant = bound.constant().map(ScalarValue::to_array).transpose().map_err(Error::logical)?;
+    let is_constant = constant.is_some();
+    let args = [
+        Argument { ty: bound.ty.clone(), constant },
+        Argument { ty: SqlType::String, constant: Some(name.to_array().map_err(Error::logical)?) },
+    ];
+    let (function, ty) = BoundScalar::bind(registry::expect_scalar("CAST")?, &args, ctx.functions)?;
+    let args = vec![bound.expr, Expr::Literal(name, None)];
+    let expr = match fold_call(&function, &args) {
+        Some(value) => Expr::Literal(value, None),
+        None => Expr::ScalarFunction(ScalarFunction::new_udf(function, args)),
+    };
+    // A constant that cannot be converted is an error at once: comparisons rely on it.
+    if is_constant && !matches!(expr, Expr::Literal(..)) {
+        evaluate(&expr)?;
+    }
+    debug_assert!(
+        ty.carrier() == to.carrier() || to.carrier() == DataType::Null,
+        "CAST gives what its name says"
+    );
+    Ok(Bound::new(expr, to.clone()))
+}

@@ -1,0 +1,203 @@
+//! Calls: what has a form of its own in the plan, aggregates, windows, and every other scalar function.
+
+use basalt_base::types::IntervalUnit;
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_functions::registry;
+use basalt_functions::scalar::{Argument, BoundScalar};
+use basalt_sql::ast;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
+use datafusion::logical_expr::{Expr, Operator};
+
+use super::fold::fold_call;
+use super::{Binder, convert};
+use crate::bound::{Bound, contains, is_aggregate, is_unnest, is_window};
+
+impl Binder<'_> {
+    pub(super) fn bind_call(&self, call: &ast::FunctionCall) -> Result<Bound> {
+        if call.over.is_some() || super::window::is_window_only(&call.name) {
+            return self.bind_window(call);
+        }
+        if let Some(bound) = self.bind_form(call)? {
+            return Ok(bound);
+        }
+        if let Some(bound) = self.bind_aggregate(call)? {
+            return Ok(bound);
+        }
+        if call.distinct || call.filter.is_some() || !call.parameters.is_empty() {
+            let name = &call.name;
+            registry::expect_scalar(name)?;
+            bail!(
+                BadArguments,
+                "`{name}` is not an aggregate function: it takes no DISTINCT, FILTER or parameters"
+            );
+        }
+        let args = match call.args.split_first() {
+            Some((first, rest)) if names_an_object(&call.name) => {
+                let mut args = vec![self.bind_object_name(first)?];
+                args.extend(self.bind_list(rest)?);
+                args
+            }
+            _ => self.bind_list(&call.args)?,
+        };
+        self.call(&call.name, args)
+    }
+
+    /// Functions that the plan expresses without a function.
+    fn bind_form(&self, call: &ast::FunctionCall) -> Result<Option<Bound>> {
+        let args = call.args.as_slice();
+        let lower = call.name.to_ascii_lowercase();
+        let comparison = |op| match args {
+            [left, right] => self.bind_comparison(op, left, right),
+            _ => Err(wrong_count(&call.name, "2", args.len())),
+        };
+        Ok(Some(match call.name.as_str() {
+            "equals" => comparison(Operator::Eq)?,
+            "notEquals" => comparison(Operator::NotEq)?,
+            "less" => comparison(Operator::Lt)?,
+            "lessOrEquals" => comparison(Operator::LtEq)?,
+            "greater" => comparison(Operator::Gt)?,
+            "greaterOrEquals" => comparison(Operator::GtEq)?,
+            "multiIf" | "caseWithoutExpression" => self.bind_multi_if(call)?,
+            "isNull" | "isNotNull" => match args {
+                [operand] => self.bind_is_null(operand, call.name == "isNotNull")?,
+                _ => return Err(wrong_count(&call.name, "1", args.len())),
+            },
+            "in" | "notIn" | "globalIn" | "globalNotIn" => match args {
+                [operand, set] => self.bind_in(operand, set, call.name.ends_with("otIn"))?,
+                _ => return Err(wrong_count(&call.name, "2", args.len())),
+            },
+            "arrayJoin" => self.bind_array_join(call)?,
+            _ => match lower.as_str() {
+                "if" => self.bind_multi_if(call)?,
+                "and" | "or" if args.len() >= 2 => {
+                    let operands = self.bind_list(args)?;
+                    self.logic(lower == "and", operands)?
+                }
+                "not" if args.len() == 1 => self.negate(self.bind(&args[0])?)?,
+                _ => match (interval_unit(&call.name), args) {
+                    (Some(unit), [value]) => self.bind_interval(value, unit)?,
+                    _ => return Ok(None),
+                },
+            },
+        }))
+    }
+
+    fn bind_multi_if(&self, call: &ast::FunctionCall) -> Result<Bound> {
+        let Some((otherwise, rest)) = call.args.split_last() else {
+            return Err(wrong_count(&call.name, "at least 3", 0));
+        };
+        let is_pair = call.name.eq_ignore_ascii_case("if") && rest.len() != 2;
+        if rest.is_empty() || rest.len() % 2 != 0 || is_pair {
+            return Err(wrong_count(&call.name, "an odd number of (at least 3)", call.args.len()));
+        }
+        let branches: Vec<_> = rest.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect();
+        self.bind_if(&branches, Some(otherwise))
+    }
+
+    /// `arrayJoin(array)`: marked here, unfolded by the SELECT around it.
+    fn bind_array_join(&self, call: &ast::FunctionCall) -> Result<Bound> {
+        let [array] = call.args.as_slice() else {
+            return Err(wrong_count(&call.name, "1", call.args.len()));
+        };
+        let array = self.bind(array)?.into_value();
+        if contains(&array.expr, is_unnest) {
+            return Err(Error::not_implemented("arrayJoin inside arrayJoin"));
+        }
+        let (array, element) = match array.ty.stripped() {
+            SqlType::Array(element) => {
+                let element = element.as_ref().clone();
+                (array, element)
+            }
+            SqlType::Map(..) => return Err(Error::not_implemented("the function arrayJoin over a Map")),
+            other => bail!(TypeMismatch, "arrayJoin takes an array, not a value of type `{other}`"),
+        };
+        let unnest = Unnest { expr: Box::new(array.expr), outer: false };
+        Ok(Bound::new(Expr::Unnest(unnest), element))
+    }
+
+    /// The first argument of `dictGet`: a string, or the bare name of a dictionary.
+    fn bind_object_name(&self, name: &ast::Expr) -> Result<Bound> {
+        match name {
+            ast::Expr::Identifier(parts) if self.aliases.get(&parts[0]).is_none() => {
+                Ok(super::literal::string(parts.join(".").as_bytes()))
+            }
+            other => self.bind(other),
+        }
+    }
+
+    pub(super) fn call_over(&self, name: &str, args: &[ast::Expr]) -> Result<Bound> {
+        let args = self.bind_list(args)?;
+        self.call(name, args)
+    }
+
+    /// Calls the scalar function `name`; a call over constants is computed at once.
+    pub(crate) fn call(&self, name: &str, args: Vec<Bound>) -> Result<Bound> {
+        let function = registry::expect_scalar(name)?;
+        let args: Vec<Bound> = args.into_iter().map(Bound::into_value).collect();
+        let arguments = args
+            .iter()
+            .map(|arg| {
+                let constant =
+                    arg.constant().map(ScalarValue::to_array).transpose().map_err(Error::logical)?;
+                Ok(Argument { ty: arg.ty.clone(), constant })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let (function, ty) = BoundScalar::bind(function, &arguments, self.session.ctx.functions)?;
+        let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
+        let foldable = name != "materialize" && !args.iter().any(|arg| is_aggregate(arg) || is_window(arg));
+        if foldable && let Some(value) = fold_call(&function, &args) {
+            return Ok(Bound::literal(value, ty));
+        }
+        Ok(Bound::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)), ty))
+    }
+
+    pub(super) fn bind_cast(&self, operand: &ast::Expr, ty: &ast::TypeName) -> Result<Bound> {
+        let to = basalt_sql::resolve_type(ty)?;
+        // `'1.5'::Decimal(9, 2)` and `1.5::Decimal(9, 2)` keep the digits as they are written.
+        if let (ast::Expr::Literal(ast::Literal::Number(text)), SqlType::Decimal { .. }) =
+            (operand, to.stripped())
+        {
+            return convert(super::literal::string(text.as_bytes()), &to, self.session.ctx);
+        }
+        let operand = self.bind(operand)?;
+        self.cast_by_function(operand, &to)
+    }
+
+    /// What the function `CAST` makes of the value: it alone knows what happens to NULL.
+    pub(super) fn cast_by_function(&self, value: Bound, to: &SqlType) -> Result<Bound> {
+        let value = value.into_value();
+        if value.ty == *to {
+            return Ok(value);
+        }
+        self.call("CAST", vec![value, super::literal::string(to.to_string().as_bytes())])
+    }
+}
+
+fn wrong_count(name: &str, expected: &str, given: usize) -> Error {
+    Error::new(
+        ErrorCode::NumberOfArgumentsDoesntMatch,
+        format!("function `{name}` takes {expected} arguments, got {given}"),
+    )
+}
+
+/// Whether the first argument is the name of a dictionary or a table.
+fn names_an_object(function: &str) -> bool {
+    function.starts_with("dictGet")
+        || function.starts_with("dictHas")
+        || matches!(function, "dictIsIn" | "joinGet" | "joinGetOrNull")
+}
+
+fn interval_unit(function: &str) -> Option<IntervalUnit> {
+    Some(match function.strip_prefix("toInterval")? {
+        "Second" => IntervalUnit::Second,
+        "Minute" => IntervalUnit::Minute,
+        "Hour" => IntervalUnit::Hour,
+        "Day" => IntervalUnit::Day,
+        "Week" => IntervalUnit::Week,
+        "Month" => IntervalUnit::Month,
+        "Quarter" => IntervalUnit::Quarter,
+        "Year" => IntervalUnit::Year,
+        _ => return None,
+    })
+}

@@ -1,0 +1,197 @@
+//! Names: an alias first, then a column, then an element of a tuple column.
+
+use std::rc::Rc;
+
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_sql::ast;
+use regex::Regex;
+
+use super::Binder;
+use crate::bound::Bound;
+use crate::names::canonical;
+use crate::scope::{Aliases, ColumnValue, Found, ScopeColumn};
+
+impl Binder<'_> {
+    pub(super) fn bind_identifier(&self, parts: &[String]) -> Result<Bound> {
+        if let Some((bound, used_parts)) = self.bind_alias(parts)? {
+            return self.bind_elements(bound, &parts[used_parts..]);
+        }
+        let Some(found) = self.scope.find(parts)? else {
+            return Err(self.scope.unknown(&parts.join("."), self.aliases.names()));
+        };
+        let Found { column, used_parts, .. } = found;
+        let bound = self.column(column)?;
+        self.bind_elements(bound, &parts[used_parts..])
+    }
+
+    /// The elements of a tuple, one after the other.
+    fn bind_elements(&self, mut bound: Bound, names: &[String]) -> Result<Bound> {
+        for name in names {
+            bound = self.tuple_element_named(bound, name)?;
+        }
+        Ok(bound)
+    }
+
+    /// What the alias stands for, and how many parts of the name were the alias.
+    fn bind_alias(&self, parts: &[String]) -> Result<Option<(Bound, usize)>> {
+        let Some(name) = parts.first() else {
+            return Ok(None);
+        };
+        let Some(expr) = self.aliases.get(name) else {
+            return Ok(None);
+        };
+        // `t.a` with a table `t` and an alias `t`: the column.
+        if parts.len() > 1 && self.scope.find(parts)?.is_some_and(|found| found.qualifier_parts > 0) {
+            return Ok(None);
+        }
+        if self.expanding.borrow().contains(name) {
+            if self.scope.find(&parts[..1])?.is_some() {
+                return Ok(None);
+            }
+            bail!(CyclicAliases, "the alias `{name}` is defined by itself");
+        }
+        let cached = self.expanded.borrow().get(name).cloned();
+        if let Some(bound) = cached {
+            return Ok(Some((bound, 1)));
+        }
+        self.expanding.borrow_mut().push(name.clone());
+        let bound = self.bind(&Rc::clone(expr));
+        self.expanding.borrow_mut().pop();
+        let bound = bound?;
+        // Inside another alias a name may mean a column; only a free-standing expansion is kept.
+        if self.expanding.borrow().is_empty() {
+            self.expanded.borrow_mut().insert(name.clone(), bound.clone());
+        }
+        Ok(Some((bound, 1)))
+    }
+
+    /// A column of the scope; an ALIAS column is bound over the scope without the query's aliases.
+    pub(crate) fn column(&self, column: &ScopeColumn) -> Result<Bound> {
+        match &column.value {
+            ColumnValue::Plan(expr) => Ok(Bound::new(expr.clone(), column.ty.clone())),
+            ColumnValue::Alias(expr) => {
+                let none = Aliases::default();
+                let binder = Binder::new(self.session, self.env, self.scope, &none, &[]);
+                let bound = binder.bind(expr)?;
+                super::convert(bound, &column.ty, self.session.ctx)
+            }
+        }
+    }
+
+    /// `tuple.1`: positions count from 1.
+    pub(super) fn tuple_element_at(&self, tuple: Bound, index: u64) -> Result<Bound> {
+        let index = super::literal::bind_index(index)?;
+        self.call("tupleElement", vec![tuple, index])
+    }
+
+    pub(super) fn tuple_element_named(&self, tuple: Bound, name: &str) -> Result<Bound> {
+        if let Ok(index) = name.parse::<u64>() {
+            return self.tuple_element_at(tuple, index);
+        }
+        let SqlType::Tuple(elements) = tuple.ty.stripped() else {
+            return Err(Error::new(
+                ErrorCode::UnknownIdentifier,
+                format!("a value of type `{}` has no element `{name}`", tuple.ty),
+            ));
+        };
+        let position = |name: &str| elements.iter().position(|element| element.name.as_deref() == Some(name));
+        // The entries of a map that ARRAY JOIN unfolds have two names each, as the system tables of
+        // older ClickHouse versions had.
+        let old_name = match name {
+            "Names" => "keys",
+            "Values" => "values",
+            other => other,
+        };
+        let Some(at) = position(name).or_else(|| position(old_name)) else {
+            bail!(UnknownIdentifier, "a value of type `{}` has no element `{name}`", tuple.ty);
+        };
+        self.tuple_element_at(tuple, at as u64 + 1)
+    }
+
+    /// The columns that `*`, `t.*` or `COLUMNS('regex')` stand for, with their names.
+    pub(crate) fn expand_columns(&self, expr: &ast::Expr) -> Result<Vec<(String, Bound)>> {
+        let columns = match expr {
+            ast::Expr::Asterisk { qualifier, except, replace } => {
+                return self.expand_asterisk(qualifier, except, replace);
+            }
+            ast::Expr::ColumnsMatching(pattern) => self.columns_matching(pattern)?,
+            other => bail!(LogicalError, "`{}` stands for no list of columns", canonical(other)),
+        };
+        columns.into_iter().map(|column| Ok((column.name.clone(), self.column(column)?))).collect()
+    }
+
+    fn columns_matching(&self, pattern: &str) -> Result<Vec<&ScopeColumn>> {
+        let regex = Regex::new(pattern)
+            .map_err(|error| Error::new(ErrorCode::BadArguments, format!("COLUMNS('{pattern}'): {error}")))?;
+        Ok(self
+            .scope
+            .columns
+            .iter()
+            .filter(|column| column.in_asterisk && regex.is_match(&column.name))
+            .collect())
+    }
+
+    fn expand_asterisk(
+        &self,
+        qualifier: &[String],
+        except: &[String],
+        replace: &[(ast::Expr, String)],
+    ) -> Result<Vec<(String, Bound)>> {
+        let known = qualifier.is_empty() || self.scope.tables.iter().any(|table| table.is_named(qualifier));
+        if !known {
+            bail!(UnknownTable, "`{}.*`: no table of that name in the query", qualifier.join("."));
+        }
+        let in_reach = |column: &ScopeColumn| {
+            let hidden = column.only_qualified && qualifier.is_empty();
+            let listed = column.in_asterisk || (column.only_qualified && !qualifier.is_empty());
+            listed && !hidden && self.scope.is_qualified_by(column, qualifier)
+        };
+        let columns: Vec<&ScopeColumn> =
+            self.scope.columns.iter().filter(|column| in_reach(column)).collect();
+        for name in except.iter().chain(replace.iter().map(|(_, name)| name)) {
+            if !columns.iter().any(|column| column.name == *name) {
+                return Err(self.scope.unknown(name, std::iter::empty()));
+            }
+        }
+        columns
+            .iter()
+            .filter(|column| !except.contains(&column.name))
+            .map(|column| {
+                let replaced = replace.iter().find(|(_, name)| *name == column.name);
+                let bound = match replaced {
+                    Some((expr, _)) => self.bind(expr)?,
+                    None => self.column(column)?,
+                };
+                let twin =
+                    columns.iter().any(|other| other.name == column.name && other.table != column.table);
+                let table = column
+                    .table
+                    .and_then(|at| self.scope.tables.get(at))
+                    .filter(|table| !table.name.is_empty());
+                let name = match table {
+                    Some(table) if twin && column.table != Some(0) => {
+                        format!("{}.{}", table.name, column.name)
+                    }
+                    _ => column.name.clone(),
+                };
+                Ok((name, bound))
+            })
+            .collect()
+    }
+
+    /// The result name of an identifier: without its qualifier, unless only that tells it apart.
+    pub(crate) fn identifier_name(&self, parts: &[String]) -> String {
+        let written = || parts.join(".");
+        if parts.len() == 1 || self.aliases.get(&parts[0]).is_some() {
+            return written();
+        }
+        match self.scope.find(parts) {
+            Ok(Some(found)) if found.qualifier_parts > 0 => {
+                let bare = &parts[found.qualifier_parts..];
+                let clear = self.aliases.get(&bare[0]).is_none() && self.scope.find(bare).is_ok();
+                if clear { bare.join(".") } else { written() }
+            }
+            _ => written(),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! `IN`: a short list stays a list; longer ones, subqueries and tuples become a set.
+//!
+//! Members are brought to the type of the left side; one that has no place in it can never be equal
+//! and is dropped, as is NULL.
+
+use std::rc::Rc;
+
+use arrow::array::ArrayRef;
+use basalt_base::types::common_type;
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_functions::set::InSet;
+use basalt_sql::ast;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::expr::{InList, ScalarFunction};
+
+use super::compare::{Fitted, fit};
+use super::{Binder, convert};
+use crate::answer::Answer;
+use crate::bound::Bound;
+use crate::select::plan_subquery;
+
+/// Longer lists are probed by hash.
+const LIST_MEMBERS_MAX: usize = 64;
+
+/// The members of the right side: one array an element of the tuple.
+struct Members {
+    types: Vec<SqlType>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Binder<'_> {
+    pub(super) fn bind_in(&self, operand: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Bound> {
+        let left = self.left_columns(operand)?;
+        let members = match right {
+            ast::Expr::Subquery(query) => self.members_of_query(query)?,
+            ast::Expr::Identifier(parts) if self.names_no_value(parts) => self.members_of_table(parts)?,
+            ast::Expr::Tuple(elements) => return self.in_elements(left, elements, negated),
+            ast::Expr::Function(call) if call.name == "tuple" => {
+                return self.in_elements(left, &call.args, negated);
+            }
+            other => {
+                let value = self.bind(other)?.into_value();
+                match value.constant() {
+                    Some(ScalarValue::List(list)) if left.len() == 1 => {
+                        let SqlType::Array(element) = value.ty.stripped() else {
+                            return Err(Error::logical("a list is carried by an array"));
+                        };
+                        let array = list.values();
+                        Members {
+                            types: vec![element.as_ref().clone()],
+                            arrays: vec![ArrayRef::clone(array)],
+                        }
+                    }
+                    Some(ScalarValue::Struct(_)) if left.len() == 1 => {
+                        return self.in_struct(left, &value, negated);
+                    }
+                    Some(_) => return self.in_elements(left, std::slice::from_ref(right), negated),
+                    None => bail!(
+                        UnsupportedMethod,
+                        "the right side of IN is a list, a subquery or a constant, not a column"
+                    ),
+                }
+            }
+        };
+        self.in_members(left, members, negated)
+    }
+
+    /// The left side: one value, or the elements of a tuple that is written out.
+    fn left_columns(&self, operand: &ast::Expr) -> Result<Vec<Bound>> {
+        let elements = match operand {
+            ast::Expr::Tuple(elements) => elements.as_slice(),
+            ast::Expr::Function(call) if call.name == "tuple" => call.args.as_slice(),
+            other => {
+                let bound = self.bind(other)?.into_value();
+                return Ok(vec![bound]);
+            }
+        };
+        Ok(self.bind_list(elements)?.into_iter().map(Bound::into_value).collect())
+    }
+
+    fn names_no_value(&self, parts: &[String]) -> bool {
+        self.aliases.get(&parts[0]).is_none() && !matches!(self.scope.find(parts), Ok(Some(_)))
+    }
+
+    fn members_of_query(&self, query: &ast::Query) -> Result<Members> {
+        let answer = self.answer(query)?;
+        let limit = self.session.ctx.settings.max_rows_in_set;
+        if limit > 0 && answer.rows as u64 > limit {
+            bail!(SetSizeLimitExceeded, "the right side of IN has {} rows, more than {limit}", answer.rows);
+        }
+        let types = answer.columns.iter().map(|column| column.ty.clone()).collect();
+        Ok(Members { types, arrays: answer.arrays.clone() })
+    }
+
+    /// `x IN table`: as `x IN (SELECT * FROM table)`.
+    fn members_of_table(&self, parts: &[String]) -> Result<Members> {
+        let (database, name) = match parts {
+            [name] => (None, name.clone()),
+            [database, name] => (Some(database.clone()), name.clone()),
+            _ => return Err(self.scope.unknown(&parts.join("."), std::iter::empty())),
+        };
+        let factor = ast::TableFactor::Table {
+            name: ast::ObjectName { database, name },
+            alias: None,
+            is_final: false,
+            sample: None,
+        };
+        let everything = ast::Expr::Asterisk { qualifier: vec![], except: vec![], replace: vec![] };
+        let select = ast::Select {
+            items: vec![ast::SelectItem { expr: everything, alias: None }],
+            from: Some(ast::TableExpr::Factor(factor)),
+            ..ast::Select::default()
+        };
+        let query = ast::Query {
+            body: ast::SetExpr::Select(Box::new(select)),
+            into_outfile: None,
+            format: None,
+            settings: vec![],
+        };
+        self.members_of_query(&query)
+    }
+
+    /// `x IN (1, 2, 3)` and `(a, b) IN ((1, 2), (3, 4))`.
+    fn in_elements(&self, left: Vec<Bound>, elements: &[ast::Expr], negated: bool) -> Result<Bound> {
+        let mut kept: Vec<Vec<ScalarValue>> = Vec::with_capacity(elements.len());
+        let tuples = left.len() > 1;
+        // `(a, b) IN (1, 2)` is one tuple.
+        let is_one_tuple = tuples && !elements.iter().any(|element| matches!(element, ast::Expr::Tuple(_)));
+        let one_tuple = [ast::Expr::Tuple(elements.to_vec())];
+        let elements = if is_one_tuple { &one_tuple[..] } else { elements };
+        for element in elements {
+            let values = match element {
+                ast::Expr::Tuple(parts) if tuples => {
+                    parts.iter().map(|part| self.bind_constant(part)).collect::<Result<Vec<_>>>()?
+                }
+                other => vec![self.bind_constant(other)?],
+            };
+            if values.len() != left.len() {
+                bail!(
+                    NumberOfColumnsDoesntMatch,
+                    "the left side of IN has {} columns, an element of the right side has {}",
+                    left.len(),
+                    values.len()
+                );
+            }
+            if let Some(fitted) = self.fit_row(&left, values)? {
+                kept.push(fitted);
+            }
+        }
+        self.in_rows(left, kept, negated)
+    }
+
+    /// A constant tuple, as of an alias or `tuple(1, 2)`: its elements are the members.
+    fn in_struct(&self, left: Vec<Bound>, tuple: &Bound, negated: bool) -> Result<Bound> {
+        let (Some(ScalarValue::Struct(array)), SqlType::Tuple(types)) =
+            (tuple.constant(), tuple.ty.stripped())
+        else {
+            return Err(Error::logical("a tuple is carried by a struct"));
+        };
+        let mut kept = Vec::with_capacity(types.len());
+        for (column, element) in array.columns().iter().zip(types.iter()) {
+            let value = ScalarValue::try_from_array(column, 0).map_err(Error::logical)?;
+            if let Some(fitted) = self.fit_row(&left, vec![Bound::literal(value, element.ty.clone())])? {
+                kept.push(fitted);
+            }
+        }
+        self.in_rows(left, kept, negated)
+    }
+
+    /// The values in the types of the left side; `None` if one has no place there.
+    fn fit_row(&self, left: &[Bound], values: Vec<Bound>) -> Result<Option<Vec<ScalarValue>>> {
+        let mut fitted = Vec::with_capacity(values.len());
+        for (column, value) in left.iter().zip(values) {
+            if value.is_null_literal() || value.constant().is_some_and(ScalarValue::is_null) {
+                return Ok(None);
+            }
+            match fit(&value, &column.ty, self.session.ctx)? {
+                Some(Fitted::Exact(value)) => fitted.push(value),
+                Some(_) => return Ok(None),
+                None => {
+                    let known = common_type([column.ty.stripped(), value.ty.stripped()]).is_some();
+                    if !known && !value.ty.is_string() {
+                        return Err(no_common_type(&value.ty, &column.ty));
+                    }
+                    let converted = convert(value, column.ty.stripped(), self.session.ctx)?;
+                    fitted.push(super::evaluate(&converted.expr)?);
+                }
+            }
+        }
+        Ok(Some(fitted))
+    }
+
+    fn in_rows(&self, left: Vec<Bound>, rows: Vec<Vec<ScalarValue>>, negated: bool) -> Result<Bound> {
+        if rows.is_empty() {
+            return Ok(Bound::uint8(u8::from(negated)));
+        }
+        if let [column] = left.as_slice()
+            && rows.len() <= LIST_MEMBERS_MAX
+        {
+            let values = rows.into_iter().flatten().map(|value| Expr::Literal(value, None)).collect();
+            return Ok(in_list(column.clone(), values, negated));
+        }
+        let arrays = (0..left.len())
+            .map(|at| {
+                ScalarValue::iter_to_array(rows.iter().map(|row| row[at].clone())).map_err(Error::logical)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        in_set(left, arrays, negated)
+    }
+
+    fn in_members(&self, left: Vec<Bound>, members: Members, negated: bool) -> Result<Bound> {
+        let left = self.spread(left, members.types.len())?;
+        let rows = members.arrays.first().map_or(0, |array| array.len());
+        let same = left.iter().zip(&members.types).all(|(column, ty)| column.ty.stripped() == ty.stripped());
+        if same && (rows > LIST_MEMBERS_MAX || left.len() > 1) {
+            return in_set(left, members.arrays, negated);
+        }
+        let mut kept = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let values = members
+                .arrays
+                .iter()
+                .zip(&members.types)
+                .map(|(array, ty)| {
+                    let value = ScalarValue::try_from_array(array, row).map_err(Error::logical)?;
+                    Ok(Bound::literal(value, ty.clone()))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            kept.extend(self.fit_row(&left, values)?);
+        }
+        self.in_rows(left, kept, negated)
+    }
+
+    /// A tuple-valued left side against several columns: its elements.
+    fn spread(&self, left: Vec<Bound>, width: usize) -> Result<Vec<Bound>> {
+        if left.len() == width {
+            return Ok(left);
+        }
+        if let [tuple] = left.as_slice()
+            && matches!(tuple.ty.stripped(), SqlType::Tuple(elements) if elements.len() == width)
+        {
+            return (1..=width as u64).map(|index| self.tuple_element_at(tuple.clone(), index)).collect();
+        }
+        bail!(
+            NumberOfColumnsDoesntMatch,
+            "the left side of IN has {} columns, the right side has {width}",
+            left.len()
+        )
+    }
+
+    /// The rows of a subquery: run once, however often the query says it.
+    fn answer(&self, query: &ast::Query) -> Result<Rc<Answer>> {
+        if let Some(known) = self.session.answered(query) {
+            return Ok(known);
+        }
+        let planned = plan_subquery(self.session, self.env, query)?;
+        let answer = Rc::new(Answer::run(planned.plan, planned.columns, self.session)?);
+        self.session.remember(query, &answer);
+        Ok(answer)
+    }
+
+    /// `(SELECT …)` as a value: NULL if it has no row, a tuple if it has several columns.
+    pub(super) fn bind_scalar_subquery(&self, query: &ast::Query) -> Result<Bound> {
+        let answer = self.answer(query)?;
+        if answer.rows > 1 {
+            bail!(ScalarSubqueryTooManyRows, "a subquery that stands for one value has {} rows", answer.rows);
+        }
+        if answer.rows == 0 {
+            let ty = match answer.columns.as_slice() {
+                [column] => column.ty.clone().into_nullable(),
+                _ => SqlType::Nothing.into_nullable(),
+            };
+            let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
+            return Ok(Bound::literal(null, ty));
+        }
+        let values = (0..answer.columns.len())
+            .map(|column| answer.value(column, 0).map(|(value, ty)| Bound::literal(value, ty)))
+            .collect::<Result<Vec<_>>>()?;
+        match <[Bound; 1]>::try_from(values) {
+            Ok([value]) => Ok(value),
+            Err(values) => self.call("tuple", values),
+        }
+    }
+
+    pub(super) fn bind_exists(&self, query: &ast::Query) -> Result<Bound> {
+        let answer = self.answer(query)?;
+        Ok(Bound::uint8(u8::from(answer.rows > 0)))
+    }
+}
+
+/// A NULL on the left is in no list: the answer is never NULL.
+fn in_list(column: Bound, values: Vec<Expr>, negated: bool) -> Bound {
+    let nullable = column.accepts_null();
+    let list = Expr::InList(InList::new(Box::new(column.expr.clone()), values, negated));
+    let expr = match (nullable, negated) {
+        (false, _) => list,
+        (true, false) => list.and(column.expr.is_not_null()),
+        (true, true) => column.expr.is_null().or(list),
+    };
+    Bound::truth(expr, false)
+}
+
+fn in_set(left: Vec<Bound>, arrays: Vec<ArrayRef>, negated: bool) -> Result<Bound> {
+    let function = InSet::new(arrays)?.into_function();
+    let args = left.into_iter().map(|column| column.expr).collect();
+    let call = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
+    Ok(Bound::truth(if negated { !call } else { call }, false))
+}
+
+fn no_common_type(right: &SqlType, left: &SqlType) -> Error {
+    Error::new(
+        ErrorCode::TypeMismatch,
+        format!("a member of type `{right}` cannot be in a set that is compared with type `{left}`"),
+    )
+}

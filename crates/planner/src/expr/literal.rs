@@ -1,0 +1,94 @@
+//! Constants: the type that ClickHouse gives each, the smallest that holds it.
+
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_sql::ast::{Literal, TypeName};
+use datafusion::common::ScalarValue;
+
+use super::{Binder, convert};
+use crate::bound::Bound;
+
+/// The constant with its type.
+pub(super) fn bind(literal: &Literal) -> Result<Bound> {
+    Ok(match literal {
+        Literal::Null => Bound::null(),
+        Literal::Bool(value) => Bound::literal(ScalarValue::Boolean(Some(*value)), SqlType::Bool),
+        Literal::UInt(value) => unsigned(*value),
+        Literal::Int(value) if *value >= 0 => unsigned(value.unsigned_abs()),
+        Literal::Int(value) => signed(*value),
+        Literal::Number(text) => float(parse_float(text)?),
+        Literal::String(bytes) => string(bytes),
+    })
+}
+
+/// `-literal`: a constant of its own, because `-1` is an `Int8` and not a negated `UInt8`.
+pub(super) fn bind_negative(literal: &Literal) -> Result<Option<Bound>> {
+    Ok(match literal {
+        Literal::UInt(0) => Some(unsigned(0)),
+        Literal::UInt(value) if *value <= i64::MIN.unsigned_abs() => {
+            Some(signed(0_i64.wrapping_sub_unsigned(*value)))
+        }
+        Literal::UInt(value) => Some(float(-(*value as f64))),
+        Literal::Number(text) => Some(float(-parse_float(text)?)),
+        _ => None,
+    })
+}
+
+pub(super) fn string(bytes: &[u8]) -> Bound {
+    Bound::literal(ScalarValue::BinaryView(Some(bytes.to_vec())), SqlType::String)
+}
+
+fn unsigned(value: u64) -> Bound {
+    let (value, ty) = if let Ok(value) = u8::try_from(value) {
+        (ScalarValue::UInt8(Some(value)), SqlType::UInt8)
+    } else if let Ok(value) = u16::try_from(value) {
+        (ScalarValue::UInt16(Some(value)), SqlType::UInt16)
+    } else if let Ok(value) = u32::try_from(value) {
+        (ScalarValue::UInt32(Some(value)), SqlType::UInt32)
+    } else {
+        (ScalarValue::UInt64(Some(value)), SqlType::UInt64)
+    };
+    Bound::literal(value, ty)
+}
+
+fn signed(value: i64) -> Bound {
+    let (value, ty) = if let Ok(value) = i8::try_from(value) {
+        (ScalarValue::Int8(Some(value)), SqlType::Int8)
+    } else if let Ok(value) = i16::try_from(value) {
+        (ScalarValue::Int16(Some(value)), SqlType::Int16)
+    } else if let Ok(value) = i32::try_from(value) {
+        (ScalarValue::Int32(Some(value)), SqlType::Int32)
+    } else {
+        (ScalarValue::Int64(Some(value)), SqlType::Int64)
+    };
+    Bound::literal(value, ty)
+}
+
+fn float(value: f64) -> Bound {
+    Bound::literal(ScalarValue::Float64(Some(value)), SqlType::Float64)
+}
+
+fn parse_float(text: &str) -> Result<f64> {
+    text.parse().map_err(|_| Error::new(ErrorCode::CannotParseNumber, format!("`{text}` is not a number")))
+}
+
+impl Binder<'_> {
+    /// `{name:Type}`: the text that came with the query, as a value of that type.
+    pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<Bound> {
+        let Some(text) = self.session.ctx.parameters.get(name) else {
+            return Err(Error::new(
+                ErrorCode::BadArguments,
+                format!("the query parameter `{name}` is not set; pass it as `param_{name}`"),
+            ));
+        };
+        let ty = basalt_sql::resolve_type(ty)?;
+        if ty.accepts_null() && text == "\\N" {
+            return convert(Bound::null(), &ty, self.session.ctx);
+        }
+        convert(string(text.as_bytes()), &ty, self.session.ctx)
+    }
+}
+
+/// A position, as `tupleElement` takes it.
+pub(super) fn bind_index(index: u64) -> Result<Bound> {
+    bind(&Literal::UInt(index))
+}

@@ -1,0 +1,149 @@
+//! Operators: logic stays native, arithmetic becomes the call of its function.
+
+use basalt_base::types::IntervalUnit;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_sql::ast::{self, BinaryOp, UnaryOp};
+use datafusion::logical_expr::Operator;
+
+use super::{Binder, convert};
+use crate::bound::{Bound, all_of, any_of};
+use crate::names::{chain, function_of};
+
+impl Binder<'_> {
+    pub(super) fn bind_unary(&self, op: UnaryOp, operand: &ast::Expr) -> Result<Bound> {
+        match op {
+            UnaryOp::Minus => {
+                if let ast::Expr::Literal(literal) = operand
+                    && let Some(negative) = super::literal::bind_negative(literal)?
+                {
+                    return Ok(negative);
+                }
+                let operand = self.bind(operand)?;
+                self.call("negate", vec![operand])
+            }
+            UnaryOp::Not => self.negate(self.bind(operand)?),
+        }
+    }
+
+    pub(super) fn bind_binary(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Bound> {
+        let comparison = |operator| self.bind_comparison(operator, left, right);
+        match op {
+            BinaryOp::And | BinaryOp::Or => {
+                let operands = chain(op, left, right);
+                let operands =
+                    operands.into_iter().map(|operand| self.bind(operand)).collect::<Result<Vec<_>>>()?;
+                self.logic(op == BinaryOp::And, operands)
+            }
+            BinaryOp::Equals => comparison(Operator::Eq),
+            BinaryOp::NotEquals => comparison(Operator::NotEq),
+            BinaryOp::Less => comparison(Operator::Lt),
+            BinaryOp::LessOrEquals => comparison(Operator::LtEq),
+            BinaryOp::Greater => comparison(Operator::Gt),
+            BinaryOp::GreaterOrEquals => comparison(Operator::GtEq),
+            BinaryOp::IsDistinctFrom => comparison(Operator::IsDistinctFrom),
+            BinaryOp::IsNotDistinctFrom => comparison(Operator::IsNotDistinctFrom),
+            BinaryOp::Plus | BinaryOp::Minus => {
+                let (left, right) = (self.bind(left)?, self.bind(right)?);
+                self.sum(op, left, right)
+            }
+            BinaryOp::Concat => {
+                let operands = chain(op, left, right);
+                let operands =
+                    operands.into_iter().map(|operand| self.bind(operand)).collect::<Result<Vec<_>>>()?;
+                self.call("concat", operands)
+            }
+            other => {
+                let operands = vec![self.bind(left)?, self.bind(right)?];
+                self.call(function_of(other), operands)
+            }
+        }
+    }
+
+    /// AND or OR of all operands; of Bools only it is a Bool.
+    pub(super) fn logic(&self, is_and: bool, operands: Vec<Bound>) -> Result<Bound> {
+        let nullable = operands.iter().any(Bound::accepts_null);
+        let bools = operands.iter().all(|operand| operand.ty.stripped() == &SqlType::Bool);
+        let conditions = operands.into_iter().map(Bound::into_condition).collect::<Result<Vec<_>>>()?;
+        let combined = if is_and { all_of(conditions) } else { any_of(conditions) };
+        let expr = combined.ok_or_else(|| Error::logical("AND without operands"))?;
+        Ok(if bools { bool_bound(expr, nullable) } else { Bound::truth(expr, nullable) })
+    }
+
+    pub(super) fn negate(&self, operand: Bound) -> Result<Bound> {
+        let nullable = operand.accepts_null();
+        let is_bool = operand.ty.stripped() == &SqlType::Bool;
+        let expr = !operand.into_condition()?;
+        Ok(if is_bool { bool_bound(expr, nullable) } else { Bound::truth(expr, nullable) })
+    }
+
+    pub(super) fn bind_between(
+        &self,
+        operand: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        negated: bool,
+    ) -> Result<Bound> {
+        let operand = self.bind(operand)?;
+        let (low, high) = (self.bind(low)?, self.bind(high)?);
+        let (below, above) =
+            if negated { (Operator::Lt, Operator::Gt) } else { (Operator::GtEq, Operator::LtEq) };
+        let bounds = vec![self.compare(below, operand.clone(), low)?, self.compare(above, operand, high)?];
+        self.logic(!negated, bounds)
+    }
+
+    pub(super) fn bind_is_null(&self, operand: &ast::Expr, negated: bool) -> Result<Bound> {
+        let operand = self.bind(operand)?;
+        Ok(self.is_null(operand, negated))
+    }
+
+    pub(super) fn is_null(&self, operand: Bound, negated: bool) -> Bound {
+        if !operand.accepts_null() {
+            return Bound::uint8(u8::from(negated));
+        }
+        let expr = if negated { operand.expr.is_not_null() } else { operand.expr.is_null() };
+        Bound::truth(expr, false)
+    }
+
+    /// `INTERVAL value unit`: a number of units.
+    pub(super) fn bind_interval(&self, value: &ast::Expr, unit: IntervalUnit) -> Result<Bound> {
+        let value = self.bind(value)?;
+        self.interval(value, unit)
+    }
+
+    pub(super) fn interval(&self, value: Bound, unit: IntervalUnit) -> Result<Bound> {
+        let wide = match value.ty.stripped() {
+            SqlType::UInt64 | SqlType::String => self.cast_by_function(value, &SqlType::Int64)?,
+            ty if ty.is_integer() => {
+                let to = if value.accepts_null() { SqlType::Int64.into_nullable() } else { SqlType::Int64 };
+                convert(value, &to, self.session.ctx)?
+            }
+            other => {
+                return Err(Error::new(
+                    ErrorCode::IllegalTypeOfArgument,
+                    format!("the length of an interval is a whole number, not a value of type `{other}`"),
+                ));
+            }
+        };
+        Ok(Bound::new(wide.expr, SqlType::Interval(unit)))
+    }
+
+    /// `+` and `-`, where a date may meet an interval.
+    pub(super) fn sum(&self, op: BinaryOp, left: Bound, right: Bound) -> Result<Bound> {
+        let (moment, interval) = match (&left.ty, &right.ty) {
+            (_, SqlType::Interval(unit)) => ((left, right), *unit),
+            (SqlType::Interval(unit), _) if op == BinaryOp::Plus => {
+                let unit = *unit;
+                ((right, left), unit)
+            }
+            _ => return self.call(function_of(op), vec![left, right]),
+        };
+        let (moment, amount) = moment;
+        let verb = if op == BinaryOp::Plus { "add" } else { "subtract" };
+        let amount = Bound::new(amount.expr, SqlType::Int64);
+        self.call(&format!("{verb}{interval}s"), vec![moment, amount])
+    }
+}
+
+fn bool_bound(expr: datafusion::logical_expr::Expr, nullable: bool) -> Bound {
+    Bound::new(expr, if nullable { SqlType::Bool.into_nullable() } else { SqlType::Bool })
+}

@@ -1,0 +1,231 @@
+//! Window functions: `f(x) OVER (PARTITION BY … ORDER BY … frame)`.
+
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_sql::ast::{self, WindowFrameUnit};
+use datafusion::common::ScalarValue;
+use datafusion::functions_window::{cume_dist, lead_lag, nth_value, ntile, rank, row_number};
+use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{
+    Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+};
+
+use super::Binder;
+use crate::bound::{Bound, contains, default_value, is_window};
+use crate::select::sort_key;
+
+/// Window definitions that name each other are followed this far.
+const BASE_WINDOWS_MAX: usize = 16;
+
+/// Functions that make sense only over a window.
+pub(super) fn is_window_only(name: &str) -> bool {
+    matches!(
+        name.to_ascii_lowercase().as_str(),
+        "row_number"
+            | "rank"
+            | "dense_rank"
+            | "denserank"
+            | "percent_rank"
+            | "percentrank"
+            | "cume_dist"
+            | "ntile"
+            | "lag"
+            | "lead"
+            | "laginframe"
+            | "leadinframe"
+            | "nth_value"
+    )
+}
+
+impl Binder<'_> {
+    pub(super) fn bind_window(&self, call: &ast::FunctionCall) -> Result<Bound> {
+        let Some(over) = &call.over else {
+            bail!(BadArguments, "`{}` is a window function: it needs OVER (…)", call.name);
+        };
+        let spec = self.whole_window(over)?;
+        let (definition, args, filter, ty) = self.window_function(call)?;
+        let partition_by: Vec<Expr> = self
+            .bind_list(&spec.partition_by)?
+            .into_iter()
+            .map(|key| key.into_value().expr)
+            .filter(|key| !matches!(key, Expr::Literal(..)))
+            .collect();
+        let mut order_by = Vec::new();
+        for order in &spec.order_by {
+            let key = self.bind(&order.expr)?.into_value();
+            order_by.extend(sort_key(key, order));
+        }
+        let nested = args.iter().chain(&partition_by).chain(order_by.iter().map(|sort| &sort.expr));
+        if nested.into_iter().any(|expr| contains(expr, is_window)) {
+            bail!(IllegalAggregation, "`{}` holds another window function", call.name);
+        }
+        let window_frame = self.window_frame(&spec)?;
+        let is_running = !(window_frame.end_bound.is_unbounded() && window_frame.start_bound.is_unbounded());
+        if is_running && matches!(definition, WindowFunctionDefinition::AggregateUDF(_)) {
+            check_running(&window_frame, &call.name)?;
+        }
+        let params = WindowFunctionParams {
+            args,
+            partition_by,
+            order_by,
+            window_frame,
+            filter: filter.map(Box::new),
+            null_treatment: None,
+            distinct: false,
+        };
+        Ok(Bound::new(Expr::WindowFunction(Box::new(WindowFunction { fun: definition, params })), ty))
+    }
+
+    /// The window with what it takes from the named windows it builds on.
+    fn whole_window(&self, over: &ast::WindowSpec) -> Result<ast::WindowSpec> {
+        let mut spec = over.clone();
+        for _ in 0..BASE_WINDOWS_MAX {
+            let Some(name) = spec.base.take() else {
+                return Ok(spec);
+            };
+            let Some((_, base)) = self.windows.iter().find(|(known, _)| *known == name) else {
+                bail!(BadArguments, "window `{name}` is not defined");
+            };
+            if spec.partition_by.is_empty() {
+                spec.partition_by = base.partition_by.clone();
+            }
+            if spec.order_by.is_empty() {
+                spec.order_by = base.order_by.clone();
+            }
+            spec.frame = spec.frame.or_else(|| base.frame.clone());
+            spec.base = base.base.clone();
+        }
+        bail!(TooDeepRecursion, "windows build on each other more than {BASE_WINDOWS_MAX} deep")
+    }
+
+    #[expect(
+        clippy::type_complexity,
+        reason = "four parts of one call, taken apart at once by the one caller"
+    )]
+    fn window_function(
+        &self,
+        call: &ast::FunctionCall,
+    ) -> Result<(WindowFunctionDefinition, Vec<Expr>, Option<Expr>, SqlType)> {
+        let fixed = |udwf, ty| Ok((WindowFunctionDefinition::WindowUDF(udwf), Vec::new(), None, ty));
+        match call.name.to_ascii_lowercase().as_str() {
+            "row_number" => fixed(row_number::row_number_udwf(), SqlType::UInt64),
+            "rank" => fixed(rank::rank_udwf(), SqlType::UInt64),
+            "dense_rank" | "denserank" => fixed(rank::dense_rank_udwf(), SqlType::UInt64),
+            "percent_rank" | "percentrank" => fixed(rank::percent_rank_udwf(), SqlType::Float64),
+            "cume_dist" => fixed(cume_dist::cume_dist_udwf(), SqlType::Float64),
+            "ntile" => {
+                let count = self.whole_number(call.args.first(), 1)?;
+                let args = vec![Expr::Literal(ScalarValue::Int64(Some(count)), None)];
+                Ok((WindowFunctionDefinition::WindowUDF(ntile::ntile_udwf()), args, None, SqlType::UInt64))
+            }
+            "lag" | "laginframe" => self.shifted(call, lead_lag::lag_udwf()),
+            "lead" | "leadinframe" => self.shifted(call, lead_lag::lead_udwf()),
+            "first_value" => self.picked(call, nth_value::first_value_udwf()),
+            "last_value" => self.picked(call, nth_value::last_value_udwf()),
+            "nth_value" => self.picked(call, nth_value::nth_value_udwf()),
+            _ => {
+                let Some(aggregate) = self.window_aggregate(call)? else {
+                    return Err(basalt_functions::registry::unknown_function(&call.name));
+                };
+                let definition = WindowFunctionDefinition::AggregateUDF(aggregate.function);
+                Ok((definition, aggregate.args, aggregate.filter, aggregate.ty))
+            }
+        }
+    }
+
+    /// `lag(x, offset, default)`; beyond the partition is the default of the type, unless one is given.
+    #[expect(clippy::type_complexity, reason = "as of the one caller")]
+    fn shifted(
+        &self,
+        call: &ast::FunctionCall,
+        function: std::sync::Arc<datafusion::logical_expr::WindowUDF>,
+    ) -> Result<(WindowFunctionDefinition, Vec<Expr>, Option<Expr>, SqlType)> {
+        let Some(value) = call.args.first() else {
+            bail!(NumberOfArgumentsDoesntMatch, "function `{}` takes 1 to 3 arguments, got 0", call.name);
+        };
+        let value = self.bind(value)?.into_value();
+        let offset = self.whole_number(call.args.get(1), 1)?;
+        let beyond = match call.args.get(2) {
+            Some(default) => super::convert(self.bind_constant(default)?, &value.ty, self.session.ctx)?.expr,
+            None => default_value(&value.ty)?,
+        };
+        let args = vec![value.expr, Expr::Literal(ScalarValue::Int64(Some(offset)), None), beyond];
+        Ok((WindowFunctionDefinition::WindowUDF(function), args, None, value.ty))
+    }
+
+    #[expect(clippy::type_complexity, reason = "as of the one caller")]
+    fn picked(
+        &self,
+        call: &ast::FunctionCall,
+        function: std::sync::Arc<datafusion::logical_expr::WindowUDF>,
+    ) -> Result<(WindowFunctionDefinition, Vec<Expr>, Option<Expr>, SqlType)> {
+        let Some(value) = call.args.first() else {
+            bail!(NumberOfArgumentsDoesntMatch, "function `{}` takes an argument, got none", call.name);
+        };
+        let value = self.bind(value)?.into_value();
+        let mut args = vec![value.expr];
+        if call.args.len() > 1 {
+            let position = self.whole_number(call.args.get(1), 1)?;
+            args.push(Expr::Literal(ScalarValue::Int64(Some(position)), None));
+        }
+        Ok((WindowFunctionDefinition::WindowUDF(function), args, None, value.ty))
+    }
+
+    fn window_frame(&self, spec: &ast::WindowSpec) -> Result<WindowFrame> {
+        let Some(frame) = &spec.frame else {
+            return Ok(WindowFrame::new((!spec.order_by.is_empty()).then_some(false)));
+        };
+        let units = match frame.unit {
+            WindowFrameUnit::Rows => WindowFrameUnits::Rows,
+            WindowFrameUnit::Range => WindowFrameUnits::Range,
+            WindowFrameUnit::Groups => WindowFrameUnits::Groups,
+        };
+        let bound = |bound: &ast::WindowBound| -> Result<WindowFrameBound> {
+            let count = |value: &ast::Expr| -> Result<ScalarValue> {
+                if units == WindowFrameUnits::Range {
+                    return Err(Error::not_implemented("a RANGE frame with an offset"));
+                }
+                let count = self.whole_number(Some(value), 0)?;
+                Ok(ScalarValue::UInt64(Some(count.unsigned_abs())))
+            };
+            Ok(match bound {
+                ast::WindowBound::UnboundedPreceding => {
+                    WindowFrameBound::Preceding(ScalarValue::UInt64(None))
+                }
+                ast::WindowBound::Preceding(value) => WindowFrameBound::Preceding(count(value)?),
+                ast::WindowBound::CurrentRow => WindowFrameBound::CurrentRow,
+                ast::WindowBound::Following(value) => WindowFrameBound::Following(count(value)?),
+                ast::WindowBound::UnboundedFollowing => {
+                    WindowFrameBound::Following(ScalarValue::UInt64(None))
+                }
+            })
+        };
+        Ok(WindowFrame::new_bounds(units, bound(&frame.start)?, bound(&frame.end)?))
+    }
+
+    /// A constant whole number that is not negative; `otherwise` where there is none.
+    fn whole_number(&self, expr: Option<&ast::Expr>, otherwise: i64) -> Result<i64> {
+        let Some(expr) = expr else {
+            return Ok(otherwise);
+        };
+        let value = self.bind_constant(expr)?;
+        let number = super::evaluate(&value.expr)?.cast_to(&arrow::datatypes::DataType::Int64);
+        match number {
+            Ok(ScalarValue::Int64(Some(number))) if number >= 0 && value.ty.is_integer() => Ok(number),
+            _ => Err(Error::new(
+                ErrorCode::BadArguments,
+                format!(
+                    "a window takes a whole number that is not negative, not a value of type `{}`",
+                    value.ty
+                ),
+            )),
+        }
+    }
+}
+
+/// Aggregates follow a frame that only grows; one whose start moves needs values taken out again.
+fn check_running(frame: &WindowFrame, name: &str) -> Result<()> {
+    if frame.start_bound.is_unbounded() {
+        return Ok(());
+    }
+    Err(Error::not_implemented(format!("`{name}` over a frame whose start moves")))
+}

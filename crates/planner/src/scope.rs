@@ -1,0 +1,222 @@
+//! The names that an expression may use: columns of the tables in FROM, aliases, and what WITH defines.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_sql::ast;
+use datafusion::common::{Column as PlanColumn, TableReference};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+/// What stands in FROM: rows, and the names of their columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Relation {
+    pub(crate) plan: LogicalPlan,
+    pub(crate) scope: Scope,
+}
+
+/// The columns in sight, in the order of `*`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) tables: Vec<ScopeTable>,
+    pub(crate) columns: Vec<ScopeColumn>,
+}
+
+/// A table as a qualifier names it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ScopeTable {
+    pub(crate) database: Option<String>,
+    /// The alias, or else the table's own name; empty for a subquery without one.
+    pub(crate) name: String,
+    /// The table's own name where an alias hides it.
+    pub(crate) original: Option<String>,
+}
+
+/// One column that can be named.
+#[derive(Clone, Debug)]
+pub(crate) struct ScopeColumn {
+    /// Position in [`Scope::tables`]; `None` for a column that belongs to none, as of USING.
+    pub(crate) table: Option<usize>,
+    pub(crate) name: String,
+    pub(crate) ty: SqlType,
+    pub(crate) value: ColumnValue,
+    pub(crate) in_asterisk: bool,
+    /// Only `t.name` finds it: a column of USING is found under its bare name once.
+    pub(crate) only_qualified: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ColumnValue {
+    Plan(Expr),
+    /// An ALIAS column: bound where it is used.
+    Alias(Rc<ast::Expr>),
+}
+
+/// What a list of name parts was found to be.
+pub(crate) struct Found<'s> {
+    pub(crate) column: &'s ScopeColumn,
+    /// How many of the parts name the column; the rest are elements of its tuple.
+    pub(crate) used_parts: usize,
+    /// How many of them are a qualifier.
+    pub(crate) qualifier_parts: usize,
+}
+
+impl Scope {
+    /// The column that the parts name: `a`, `t.a`, `db.t.a`, or `a.element` with parts left over.
+    pub(crate) fn find(&self, parts: &[String]) -> Result<Option<Found<'_>>> {
+        for used_parts in (1..=parts.len()).rev() {
+            for qualifier_parts in 0..used_parts.min(3) {
+                let name = parts[qualifier_parts..used_parts].join(".");
+                let matching: Vec<&ScopeColumn> = self
+                    .columns
+                    .iter()
+                    .filter(|column| {
+                        column.name == name && self.is_qualified_by(column, &parts[..qualifier_parts])
+                    })
+                    .collect();
+                match matching.as_slice() {
+                    [] => {}
+                    [column] => return Ok(Some(Found { column, used_parts, qualifier_parts })),
+                    [first, rest @ ..] if rest.iter().all(|other| other.table == first.table) => {
+                        return Ok(Some(Found { column: first, used_parts, qualifier_parts }));
+                    }
+                    _ => {
+                        return Err(Error::new(
+                            ErrorCode::AmbiguousIdentifier,
+                            format!("column `{name}` is in several tables of the query; qualify it"),
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether `qualifier` (possibly empty) names the table of `column`.
+    pub(crate) fn is_qualified_by(&self, column: &ScopeColumn, qualifier: &[String]) -> bool {
+        if qualifier.is_empty() {
+            return !column.only_qualified;
+        }
+        let Some(table) = column.table.and_then(|at| self.tables.get(at)) else {
+            return false;
+        };
+        table.is_named(qualifier)
+    }
+
+    /// UNKNOWN_IDENTIFIER, with the nearest name there is.
+    pub(crate) fn unknown<'n>(&'n self, name: &str, others: impl Iterator<Item = &'n str>) -> Error {
+        let names = self.columns.iter().map(|column| column.name.as_str()).chain(others);
+        let hint = did_you_mean(name, names);
+        let tables: Vec<String> = self
+            .tables
+            .iter()
+            .filter(|table| !table.name.is_empty())
+            .map(|table| format!("`{}`", table.display()))
+            .collect();
+        let place = if tables.is_empty() { String::new() } else { format!(" in {}", tables.join(", ")) };
+        Error::new(ErrorCode::UnknownIdentifier, format!("column `{name}` not found{place}{hint}"))
+    }
+
+    /// Both scopes side by side, as in a join.
+    pub(crate) fn join(mut self, other: Scope) -> Scope {
+        let shift = self.tables.len();
+        self.tables.extend(other.tables);
+        self.columns.extend(other.columns.into_iter().map(|mut column| {
+            column.table = column.table.map(|table| table + shift);
+            column
+        }));
+        self
+    }
+}
+
+impl ScopeTable {
+    pub(crate) fn is_named(&self, qualifier: &[String]) -> bool {
+        let names = |name: &str| name == self.name || self.original.as_deref() == Some(name);
+        match qualifier {
+            [name] => !name.is_empty() && names(name),
+            [database, name] => self.database.as_deref() == Some(database.as_str()) && names(name),
+            _ => false,
+        }
+    }
+
+    fn display(&self) -> String {
+        match &self.database {
+            Some(database) => format!("{database}.{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// The expression that reads column `name` of the relation that the plan calls `relation`.
+pub(crate) fn plan_column(relation: &str, name: &str) -> Expr {
+    Expr::Column(PlanColumn::new(Some(TableReference::bare(relation)), name))
+}
+
+pub(crate) fn bare_column(name: &str) -> Expr {
+    Expr::Column(PlanColumn::new_unqualified(name))
+}
+
+/// What WITH defined so far, from the outermost query inwards; later entries hide earlier ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Env {
+    queries: Vec<Rc<CteQuery>>,
+    exprs: Vec<(String, Rc<ast::Expr>)>,
+}
+
+/// `name AS (SELECT …)`, with what it may refer to itself.
+#[derive(Debug)]
+pub(crate) struct CteQuery {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) query: ast::Query,
+    pub(crate) env: Env,
+}
+
+impl Env {
+    pub(crate) fn extended(&self, with: &[ast::Cte]) -> Env {
+        let mut env = self.clone();
+        for cte in with {
+            match cte {
+                ast::Cte::Query { name, columns, query } => {
+                    let entry = CteQuery {
+                        name: name.clone(),
+                        columns: columns.clone(),
+                        query: query.as_ref().clone(),
+                        env: env.clone(),
+                    };
+                    env.queries.push(Rc::new(entry));
+                }
+                ast::Cte::Expr { name, value } => env.exprs.push((name.clone(), Rc::new(value.clone()))),
+            }
+        }
+        env
+    }
+
+    pub(crate) fn query(&self, name: &str) -> Option<Rc<CteQuery>> {
+        self.queries.iter().rev().find(|cte| cte.name == name).cloned()
+    }
+}
+
+/// Expressions by the name that the query gave them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aliases(HashMap<String, Rc<ast::Expr>>);
+
+impl Aliases {
+    /// The aliases of WITH.
+    pub(crate) fn of_env(env: &Env) -> Aliases {
+        Aliases(env.exprs.iter().cloned().collect())
+    }
+
+    pub(crate) fn insert(&mut self, name: &str, expr: Rc<ast::Expr>) {
+        self.0.insert(name.to_owned(), expr);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Rc<ast::Expr>> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}

@@ -1,0 +1,187 @@
+//! FROM: tables, table functions, subqueries and WITH queries as relations.
+
+use std::rc::Rc;
+
+use basalt_base::{Column, Error, Result, SqlType, bail};
+use basalt_sql::ast;
+use datafusion::common::{ScalarValue, TableReference};
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+
+use super::{Subplan, aliased, array_join, join, plan_error, plan_subquery, projected};
+use crate::bound::Bound;
+use crate::expr::convert;
+use crate::scope::{ColumnValue, CteQuery, Env, Relation, Scope, ScopeColumn, ScopeTable, plan_column};
+use crate::session::Session;
+use crate::{ResolvedTable, TableOptions};
+
+pub(super) fn plan(session: &Session<'_>, env: &Env, from: Option<&ast::TableExpr>) -> Result<Relation> {
+    match from {
+        Some(expr) => plan_expr(session, env, expr),
+        None => Ok(one_row()),
+    }
+}
+
+pub(super) fn plan_expr(session: &Session<'_>, env: &Env, expr: &ast::TableExpr) -> Result<Relation> {
+    let _depth = session.enter_expr()?;
+    match expr {
+        ast::TableExpr::Factor(factor) => plan_factor(session, env, factor),
+        ast::TableExpr::Join(join) => join::plan(session, env, join),
+        ast::TableExpr::ArrayJoin(array_join) => array_join::plan(session, env, array_join),
+    }
+}
+
+/// A SELECT without FROM reads `system.one`: one row with the one column `dummy`.
+fn one_row() -> Relation {
+    let dummy = ScopeColumn {
+        table: None,
+        name: "dummy".to_owned(),
+        ty: SqlType::UInt8,
+        value: ColumnValue::Plan(Expr::Literal(ScalarValue::UInt8(Some(0)), None)),
+        in_asterisk: true,
+        only_qualified: false,
+    };
+    let scope = Scope { tables: vec![], columns: vec![dummy] };
+    Relation {
+        plan: datafusion::logical_expr::LogicalPlan::EmptyRelation(datafusion::logical_expr::EmptyRelation {
+            produce_one_row: true,
+            schema: std::sync::Arc::new(datafusion::common::DFSchema::empty()),
+        }),
+        scope,
+    }
+}
+
+fn plan_factor(session: &Session<'_>, env: &Env, factor: &ast::TableFactor) -> Result<Relation> {
+    match factor {
+        ast::TableFactor::Table { name, alias, is_final, sample } => {
+            let cte = if name.database.is_none() { env.query(&name.name) } else { None };
+            if let Some(cte) = cte {
+                return plan_cte(session, &cte, alias.as_deref());
+            }
+            let options = TableOptions { is_final: *is_final, sample: sample.clone() };
+            let resolved = session.ctx.catalog.table(name, &options)?;
+            let table = ScopeTable {
+                database: name.database.clone(),
+                name: alias.clone().unwrap_or_else(|| name.name.clone()),
+                original: alias.is_some().then(|| name.name.clone()),
+            };
+            plan_resolved(session, resolved, table)
+        }
+        ast::TableFactor::Function { call, alias } => {
+            let resolved = session.ctx.catalog.table_function(call, session.ctx)?;
+            let name = alias.clone().unwrap_or_else(|| call.name.clone());
+            plan_resolved(session, resolved, ScopeTable { name, ..ScopeTable::default() })
+        }
+        ast::TableFactor::Subquery { query, alias } => {
+            let planned = plan_subquery(session, env, query)?;
+            let table = ScopeTable { name: alias.clone().unwrap_or_default(), ..ScopeTable::default() };
+            derived(session, planned, table)
+        }
+    }
+}
+
+fn plan_cte(session: &Session<'_>, cte: &Rc<CteQuery>, alias: Option<&str>) -> Result<Relation> {
+    let mut planned = plan_subquery(session, &cte.env, &cte.query)?;
+    if !cte.columns.is_empty() {
+        rename(&mut planned.columns, &cte.columns, &cte.name)?;
+    }
+    let name = alias.unwrap_or(&cte.name).to_owned();
+    derived(session, planned, ScopeTable { name, ..ScopeTable::default() })
+}
+
+fn rename(columns: &mut [Column], names: &[String], what: &str) -> Result<()> {
+    if columns.len() != names.len() {
+        bail!(
+            NumberOfColumnsDoesntMatch,
+            "`{what}` names {} columns, its query has {}",
+            names.len(),
+            columns.len()
+        );
+    }
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name.clone_from(name);
+    }
+    Ok(())
+}
+
+fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, table: ScopeTable) -> Result<Relation> {
+    match resolved {
+        ResolvedTable::View { query, columns } => {
+            let planned = plan_subquery(session, &Env::default(), &query)?;
+            let planned = as_columns(session, planned, &columns)?;
+            derived(session, planned, table)
+        }
+        ResolvedTable::Source { columns, source } => {
+            let relation = session.unique(&table.name);
+            let plan = LogicalPlanBuilder::scan(TableReference::bare(relation.as_str()), source, None)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+            let columns = columns
+                .into_iter()
+                .map(|column| ScopeColumn {
+                    table: Some(0),
+                    value: match column.value {
+                        None => ColumnValue::Plan(plan_column(&relation, &column.column.name)),
+                        Some(expr) => ColumnValue::Alias(Rc::new(expr)),
+                    },
+                    name: column.column.name,
+                    ty: column.column.ty,
+                    in_asterisk: column.in_asterisk,
+                    only_qualified: false,
+                })
+                .collect();
+            Ok(Relation { plan, scope: Scope { tables: vec![table], columns } })
+        }
+    }
+}
+
+/// A view's rows under the names and types that the view was created with.
+fn as_columns(session: &Session<'_>, planned: Subplan, columns: &[Column]) -> Result<Subplan> {
+    if columns.is_empty() || planned.columns == columns {
+        return Ok(planned);
+    }
+    let mut renamed = planned.columns.clone();
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    rename(&mut renamed, &names, "the view")?;
+    let exprs = planned
+        .names
+        .iter()
+        .zip(planned.columns.iter().zip(columns))
+        .map(|(name, (from, to))| {
+            let value = Bound::new(crate::scope::bare_column(name), from.ty.clone());
+            Ok(convert(value, &to.ty, session.ctx)?.expr.alias(name))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let plan = projected(planned.plan, exprs)?;
+    Ok(Subplan { plan, columns: columns.to_vec(), names: planned.names, totals: None })
+}
+
+/// The relation of a planned query.
+pub(super) fn derived(session: &Session<'_>, planned: Subplan, table: ScopeTable) -> Result<Relation> {
+    let stem = if table.name.is_empty() { "subquery" } else { &table.name };
+    let relation = session.unique(stem);
+    let plan = aliased(planned.plan, &relation)?;
+    let columns = planned
+        .columns
+        .into_iter()
+        .zip(&planned.names)
+        .map(|(column, plan_name)| ScopeColumn {
+            table: Some(0),
+            value: ColumnValue::Plan(plan_column(&relation, plan_name)),
+            name: column.name,
+            ty: column.ty,
+            in_asterisk: true,
+            only_qualified: false,
+        })
+        .collect();
+    Ok(Relation { plan, scope: Scope { tables: vec![table], columns } })
+}
+
+/// The plan expression of a column that is not an ALIAS column.
+pub(super) fn stored(column: &ScopeColumn) -> Result<&Expr> {
+    match &column.value {
+        ColumnValue::Plan(expr) => Ok(expr),
+        ColumnValue::Alias(_) => {
+            Err(Error::not_implemented(format!("the ALIAS column `{}` here", column.name)))
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! GROUP BY and HAVING, then the window functions: what a row of the result is made from.
+
+use basalt_base::{Error, Result, bail};
+use basalt_sql::ast;
+use datafusion::common::Column as PlanColumn;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::GroupingSet;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::order_by::position;
+use super::stage::Stage;
+use super::{filtered, plan_error};
+use crate::bound::{
+    Bound, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
+};
+use crate::expr::Binder;
+use crate::scope::bare_column;
+use crate::session::Session;
+
+/// The plan after GROUP BY and HAVING, and how it came about.
+pub(super) struct Grouped {
+    pub(super) plan: LogicalPlan,
+    pub(super) aggregation: Option<Aggregation>,
+}
+
+/// One aggregation: what WITH TOTALS repeats over all rows.
+pub(super) struct Aggregation {
+    pub(super) input: LogicalPlan,
+    pub(super) keys: Vec<Key>,
+    /// With the names of their columns.
+    pub(super) aggregates: Vec<Expr>,
+    pub(super) has_having: bool,
+}
+
+/// One key of the aggregation.
+#[derive(Clone)]
+pub(super) struct Key {
+    /// Over the input.
+    pub(super) bound: Bound,
+    /// Over the output.
+    pub(super) column: PlanColumn,
+}
+
+impl Key {
+    /// The expression of the Aggregate node: a bare column keeps its name.
+    fn expr(&self) -> Expr {
+        match &self.bound.expr {
+            column @ Expr::Column(_) => column.clone(),
+            other => other.clone().alias(&self.column.name),
+        }
+    }
+}
+
+/// Binds the keys into the stage and tells how they form sets.
+pub(super) fn bind_keys(binder: &Binder<'_>, select: &ast::Select, stage: &mut Stage) -> Result<Sets> {
+    let mut bind = |exprs: &[ast::Expr]| -> Result<Vec<usize>> {
+        let mut positions = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let parts = match expr {
+                ast::Expr::Tuple(parts) => parts.as_slice(),
+                other => std::slice::from_ref(other),
+            };
+            for part in parts {
+                let keys = match position(part, stage.items.len(), "GROUP BY")? {
+                    Some(at) => vec![stage.items[at].bound.clone()],
+                    None => binder.bind_list(std::slice::from_ref(part))?,
+                };
+                positions.extend(keys.into_iter().map(|key| add_key(stage, key)));
+            }
+        }
+        Ok(positions)
+    };
+    Ok(match &select.group_by {
+        None => Sets::None,
+        Some(ast::GroupBy::Exprs(exprs)) => {
+            bind(exprs)?;
+            Sets::Plain
+        }
+        Some(ast::GroupBy::Rollup(exprs)) => Sets::Rollup(bind(exprs)?),
+        Some(ast::GroupBy::Cube(exprs)) => Sets::Cube(bind(exprs)?),
+        Some(ast::GroupBy::GroupingSets(sets)) => {
+            Sets::Sets(sets.iter().map(|set| bind(set)).collect::<Result<Vec<_>>>()?)
+        }
+        Some(ast::GroupBy::All) => {
+            let later = |expr: &Expr| contains(expr, is_aggregate) || contains(expr, is_window);
+            let keys: Vec<Bound> = stage
+                .items
+                .iter()
+                .map(|item| item.bound.clone())
+                .filter(|bound| !later(&bound.expr))
+                .collect();
+            for key in keys {
+                add_key(stage, key);
+            }
+            Sets::Plain
+        }
+    })
+}
+
+/// How the keys are combined; numbers are positions among the keys.
+pub(super) enum Sets {
+    None,
+    Plain,
+    Rollup(Vec<usize>),
+    Cube(Vec<usize>),
+    Sets(Vec<Vec<usize>>),
+}
+
+fn add_key(stage: &mut Stage, key: Bound) -> usize {
+    let known = stage.keys.iter().position(|known| known.expr == key.expr);
+    known.unwrap_or_else(|| {
+        stage.keys.push(key);
+        stage.keys.len() - 1
+    })
+}
+
+pub(super) fn plan(
+    session: &Session<'_>,
+    sets: &Sets,
+    with_totals: bool,
+    stage: &mut Stage,
+    input: LogicalPlan,
+) -> Result<Grouped> {
+    let keys = std::mem::take(&mut stage.keys);
+    let mut calls = Vec::new();
+    for expr in stage.exprs() {
+        collect(expr, is_aggregate, &mut calls);
+    }
+    let aggregates = !calls.is_empty() || !matches!(sets, Sets::None);
+    if with_totals && !aggregates {
+        return Err(Error::not_implemented("WITH TOTALS without aggregation"));
+    }
+    let mut grouped = Grouped { plan: input, aggregation: None };
+    if aggregates {
+        grouped = aggregate(session, sets, keys, calls, stage, grouped.plan)?;
+    }
+    if let Some(having) = stage.having.take() {
+        grouped.plan = filtered(grouped.plan, having.into_condition()?)?;
+        if let Some(aggregation) = &mut grouped.aggregation {
+            aggregation.has_having = true;
+        }
+    }
+    grouped.plan = stage.unfold_arrays(session, grouped.plan)?;
+    grouped.plan = windows(stage, grouped.plan)?;
+    if let Some(qualify) = stage.qualify.take() {
+        grouped.plan = filtered(grouped.plan, qualify.into_condition()?)?;
+    }
+    Ok(grouped)
+}
+
+fn aggregate(
+    session: &Session<'_>,
+    sets: &Sets,
+    bounds: Vec<Bound>,
+    calls: Vec<Expr>,
+    stage: &mut Stage,
+    input: LogicalPlan,
+) -> Result<Grouped> {
+    let nulled = !matches!(sets, Sets::None | Sets::Plain);
+    let mut keys = Vec::with_capacity(bounds.len());
+    let mut replacements = Vec::new();
+    let mut aggregates = Vec::with_capacity(calls.len());
+    for call in calls {
+        let name = session.unique("__aggregate");
+        aggregates.push(call.clone().alias(&name));
+        replacements.push((call, bare_column(&name)));
+    }
+    for bound in bounds {
+        keys.push(key(session, bound, nulled, &mut replacements)?);
+    }
+    let group_exprs = group_exprs(session, sets, &keys);
+    let plan = Aggregate::try_new(std::sync::Arc::new(input.clone()), group_exprs, aggregates.clone())
+        .map(LogicalPlan::Aggregate)
+        .map_err(plan_error)?;
+    stage.replace(&replacements)?;
+    check_columns(stage, &plan)?;
+    let aggregation = Aggregation { input, keys, aggregates, has_having: false };
+    Ok(Grouped { plan, aggregation: Some(aggregation) })
+}
+
+/// A key of the node, and what takes its place in the expressions above.
+fn key(
+    session: &Session<'_>,
+    bound: Bound,
+    nulled: bool,
+    replacements: &mut Vec<(Expr, Expr)>,
+) -> Result<Key> {
+    if contains(&bound.expr, is_aggregate) || contains(&bound.expr, is_window) {
+        bail!(IllegalAggregation, "an aggregate or window function in GROUP BY");
+    }
+    let truth = bound.is_truth.then(|| bound.expr.clone());
+    let value = bound.into_value();
+    let column = match &value.expr {
+        Expr::Column(column) => column.clone(),
+        _ => PlanColumn::new_unqualified(session.unique("__key")),
+    };
+    let mut output = Expr::Column(column.clone());
+    if nulled {
+        output = or_default(output, &value.ty)?;
+    }
+    // A constant is itself everywhere: replacing it would catch every equal constant.
+    if !matches!(value.expr, Expr::Literal(..)) {
+        replacements.push((value.expr.clone(), output.clone()));
+        if let Some(truth) = truth {
+            replacements.push((truth, native_cast(output, arrow::datatypes::DataType::Boolean)));
+        }
+    }
+    Ok(Key { bound: value, column })
+}
+
+fn group_exprs(session: &Session<'_>, sets: &Sets, keys: &[Key]) -> Vec<Expr> {
+    let exprs = |positions: &[usize]| -> Vec<Expr> { positions.iter().map(|&at| keys[at].expr()).collect() };
+    match sets {
+        Sets::None => Vec::new(),
+        Sets::Plain => {
+            let kept: Vec<Expr> =
+                keys.iter().filter(|key| key.bound.constant().is_none()).map(Key::expr).collect();
+            if kept.is_empty() {
+                // GROUP BY a constant: one group, and none where there are no rows.
+                let constant = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
+                return vec![constant.alias(session.unique("__key"))];
+            }
+            kept
+        }
+        Sets::Rollup(positions) => vec![Expr::GroupingSet(GroupingSet::Rollup(exprs(positions)))],
+        Sets::Cube(positions) => vec![Expr::GroupingSet(GroupingSet::Cube(exprs(positions)))],
+        Sets::Sets(sets) => {
+            vec![Expr::GroupingSet(GroupingSet::GroupingSets(sets.iter().map(|set| exprs(set)).collect()))]
+        }
+    }
+}
+
+/// Above an aggregation there are only its keys and its results.
+fn check_columns(stage: &Stage, plan: &LogicalPlan) -> Result<()> {
+    let mut columns = Vec::new();
+    for expr in stage.exprs() {
+        collect(expr, is_column, &mut columns);
+    }
+    for expr in columns {
+        if let Expr::Column(column) = &expr
+            && !plan.schema().has_column(column)
+        {
+            bail!(
+                NotAnAggregate,
+                "column `{}` is neither in GROUP BY nor inside an aggregate function",
+                column.name
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Computes the window functions of the stage.
+fn windows(stage: &mut Stage, plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut calls = Vec::new();
+    for expr in stage.exprs() {
+        collect(expr, is_window, &mut calls);
+    }
+    if calls.is_empty() {
+        return Ok(plan);
+    }
+    if calls.iter().any(|call| contains(call, is_unnest)) {
+        return Err(Error::not_implemented("arrayJoin inside a window function"));
+    }
+    let replacements: Vec<(Expr, Expr)> =
+        calls.iter().map(|call| (call.clone(), bare_column(&call.schema_name().to_string()))).collect();
+    let plan = LogicalPlanBuilder::window_plan(plan, calls).map_err(plan_error)?;
+    stage.replace(&replacements)?;
+    Ok(plan)
+}

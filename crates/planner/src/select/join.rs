@@ -1,0 +1,259 @@
+//! JOIN: which rows meet, and what stands in for a row that met none.
+
+use basalt_base::{Error, Result, bail};
+use basalt_sql::ast::{self, JoinConstraint, JoinKind, JoinStrictness};
+use datafusion::logical_expr::expr::BinaryExpr;
+use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPlanBuilder, Operator};
+
+use basalt_exec::limit_by::LimitBy;
+
+use super::{from, plan_error};
+use crate::bound::{Bound, case, contains, is_aggregate, is_unnest, is_window, or_default};
+use crate::expr::{Binder, unify};
+use crate::scope::{Aliases, ColumnValue, Env, Relation, Scope, ScopeColumn};
+use crate::session::Session;
+
+/// The condition of a join, apart by what it can be used for.
+#[derive(Default)]
+struct Condition {
+    /// Equalities between an expression of the left side and one of the right side.
+    keys: Vec<(Expr, Expr)>,
+    others: Vec<Expr>,
+}
+
+/// Which side of the join lets go of all but one row a key.
+#[derive(Clone, Copy, PartialEq)]
+enum Distinct {
+    Neither,
+    Left,
+    Right,
+    Both,
+}
+
+pub(super) fn plan(session: &Session<'_>, env: &Env, join: &ast::Join) -> Result<Relation> {
+    if join.kind == JoinKind::Paste {
+        return Err(Error::not_implemented("PASTE JOIN"));
+    }
+    let left = from::plan_expr(session, env, &join.left)?;
+    let right = from::plan_expr(session, env, &join.right)?;
+    let left_plan_schema = left.plan.clone();
+    let mut scope = left.scope.clone().join(right.scope.clone());
+    let left_width = left.scope.columns.len();
+    let mut condition = match &join.constraint {
+        JoinConstraint::None => Condition::default(),
+        JoinConstraint::On(expr) => bind_on(session, env, &scope, expr)?,
+        JoinConstraint::Using(_) => Condition::default(),
+    };
+    if let JoinConstraint::Using(names) = &join.constraint {
+        condition.keys = bind_using(session, &mut scope, left_width, names, join.kind)?;
+    }
+    let mut condition = split_keys(condition, &left_plan_schema, &right.plan);
+    let (join_type, distinct) = shape(join)?;
+    if join.kind == JoinKind::Cross || (condition.keys.is_empty() && condition.others.is_empty()) {
+        return cross(join, left, right, scope);
+    }
+    let plan = connect(left.plan, right.plan, join_type, distinct, &mut condition)?;
+    fill_unmatched(session, &mut scope, left_width, join, join_type)?;
+    Ok(Relation { plan, scope })
+}
+
+fn cross(join: &ast::Join, left: Relation, right: Relation, scope: Scope) -> Result<Relation> {
+    let needs_condition =
+        join.kind != JoinKind::Cross || join.strictness.is_some_and(|s| s != JoinStrictness::All);
+    if needs_condition && join.kind != JoinKind::Inner {
+        bail!(IncorrectQuery, "a JOIN of this kind needs ON or USING");
+    }
+    let plan = LogicalPlanBuilder::from(left.plan)
+        .cross_join(right.plan)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)?;
+    Ok(Relation { plan, scope })
+}
+
+/// How DataFusion joins for a kind and a strictness.
+fn shape(join: &ast::Join) -> Result<(JoinType, Distinct)> {
+    let outer = match join.kind {
+        JoinKind::Inner | JoinKind::Cross | JoinKind::Paste => JoinType::Inner,
+        JoinKind::Left => JoinType::Left,
+        JoinKind::Right => JoinType::Right,
+        JoinKind::Full => JoinType::Full,
+    };
+    let of_kind = |name: &str| Error::not_implemented(format!("{name} JOIN of this kind"));
+    Ok(match (join.strictness, join.kind) {
+        (None | Some(JoinStrictness::All), _) => (outer, Distinct::Neither),
+        (Some(JoinStrictness::Any), JoinKind::Left) => (JoinType::Left, Distinct::Right),
+        (Some(JoinStrictness::Any), JoinKind::Right) => (JoinType::Right, Distinct::Left),
+        (Some(JoinStrictness::Any), JoinKind::Inner) => (JoinType::Inner, Distinct::Both),
+        (Some(JoinStrictness::Any), _) => return Err(of_kind("ANY")),
+        (Some(JoinStrictness::Semi), JoinKind::Right) => (JoinType::Inner, Distinct::Left),
+        (Some(JoinStrictness::Semi), JoinKind::Left | JoinKind::Inner) => (JoinType::Inner, Distinct::Right),
+        (Some(JoinStrictness::Semi), _) => return Err(of_kind("SEMI")),
+        (Some(JoinStrictness::Anti), JoinKind::Right) => (JoinType::RightAnti, Distinct::Neither),
+        (Some(JoinStrictness::Anti), JoinKind::Left | JoinKind::Inner) => {
+            (JoinType::LeftAnti, Distinct::Neither)
+        }
+        (Some(JoinStrictness::Anti), _) => return Err(of_kind("ANTI")),
+        (Some(JoinStrictness::Asof), _) => return Err(Error::not_implemented("ASOF JOIN")),
+    })
+}
+
+fn bind_on(session: &Session<'_>, env: &Env, scope: &Scope, expr: &ast::Expr) -> Result<Condition> {
+    let aliases = Aliases::of_env(env);
+    let binder = Binder::new(session, env, scope, &aliases, &[]);
+    let expr = binder.bind_filter(expr, "JOIN ON")?;
+    if contains(&expr, |part| is_aggregate(part) || is_window(part) || is_unnest(part)) {
+        return Err(Error::not_implemented("arrayJoin in JOIN ON"));
+    }
+    let mut others = Vec::new();
+    let mut waiting = vec![expr];
+    while let Some(expr) = waiting.pop() {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+                waiting.extend([*right, *left])
+            }
+            other => others.push(other),
+        }
+    }
+    Ok(Condition { keys: Vec::new(), others })
+}
+
+/// The columns of USING: one visible column for the two, and an equality.
+fn bind_using(
+    session: &Session<'_>,
+    scope: &mut Scope,
+    left_width: usize,
+    names: &[String],
+    kind: JoinKind,
+) -> Result<Vec<(Expr, Expr)>> {
+    let mut keys = Vec::with_capacity(names.len());
+    for name in names {
+        let at = |range: std::ops::Range<usize>| {
+            let is_it = |column: &ScopeColumn| column.name == *name && !column.only_qualified;
+            range.into_iter().find(|&at| is_it(&scope.columns[at]))
+        };
+        let (Some(left_at), Some(right_at)) = (at(0..left_width), at(left_width..scope.columns.len())) else {
+            return Err(scope.unknown(name, std::iter::empty()).within("in JOIN USING"));
+        };
+        let (left, right) = (scope.columns[left_at].clone(), scope.columns[right_at].clone());
+        let sides = [&left, &right]
+            .map(|column| from::stored(column).map(|expr| Bound::new(expr.clone(), column.ty.clone())));
+        let [left_side, right_side] = sides;
+        let (unified, ty) = unify(vec![left_side?, right_side?], "JOIN USING", session.ctx)?;
+        let [left_key, right_key] = unified.as_slice() else {
+            return Err(Error::logical("two keys were unified"));
+        };
+        let merged = match kind {
+            JoinKind::Right => right_key.expr.clone(),
+            JoinKind::Full => case(
+                vec![(left_key.expr.clone().is_not_null(), left_key.expr.clone())],
+                right_key.expr.clone(),
+            ),
+            _ => left_key.expr.clone(),
+        };
+        keys.push((left_key.expr.clone(), right_key.expr.clone()));
+        scope.columns[right_at].only_qualified = true;
+        scope.columns[left_at].value = ColumnValue::Plan(merged);
+        scope.columns[left_at].ty = ty;
+    }
+    Ok(keys)
+}
+
+/// Finds the equalities that compare one side with the other.
+fn split_keys(condition: Condition, left: &LogicalPlan, right: &LogicalPlan) -> Condition {
+    let is_of = |expr: &Expr, plan: &LogicalPlan| {
+        let columns = expr.column_refs();
+        !columns.is_empty() && columns.iter().all(|column| plan.schema().has_column(column))
+    };
+    let mut split = Condition { keys: condition.keys, others: Vec::new() };
+    for expr in condition.others {
+        match &expr {
+            Expr::BinaryExpr(BinaryExpr { left: one, op: Operator::Eq, right: other }) => {
+                if is_of(one, left) && is_of(other, right) {
+                    split.keys.push((one.as_ref().clone(), other.as_ref().clone()));
+                } else if is_of(other, left) && is_of(one, right) {
+                    split.keys.push((other.as_ref().clone(), one.as_ref().clone()));
+                } else {
+                    split.others.push(expr);
+                }
+            }
+            _ => split.others.push(expr),
+        }
+    }
+    split
+}
+
+fn connect(
+    mut left: LogicalPlan,
+    mut right: LogicalPlan,
+    join_type: JoinType,
+    distinct: Distinct,
+    condition: &mut Condition,
+) -> Result<LogicalPlan> {
+    if distinct != Distinct::Neither && !condition.others.is_empty() {
+        return Err(Error::not_implemented("ANY or SEMI JOIN with a condition that is not an equality"));
+    }
+    let first_rows = |plan: LogicalPlan, keys: Vec<Expr>| {
+        let node = LimitBy { input: std::sync::Arc::new(plan), keys, offset: 0, limit: 1 };
+        LogicalPlan::Extension(Extension { node: std::sync::Arc::new(node) })
+    };
+    if matches!(distinct, Distinct::Left | Distinct::Both) {
+        left = first_rows(left, condition.keys.iter().map(|(key, _)| key.clone()).collect());
+    }
+    if matches!(distinct, Distinct::Right | Distinct::Both) {
+        right = first_rows(right, condition.keys.iter().map(|(_, key)| key.clone()).collect());
+    }
+    let conditions: Vec<Expr> = condition
+        .keys
+        .drain(..)
+        .map(|(left, right)| left.eq(right))
+        .chain(condition.others.drain(..))
+        .collect();
+    LogicalPlanBuilder::from(left)
+        .join_on(right, join_type, conditions)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
+}
+
+/// The columns of rows that were not matched: defaults, or NULL under `join_use_nulls`.
+fn fill_unmatched(
+    session: &Session<'_>,
+    scope: &mut Scope,
+    left_width: usize,
+    join: &ast::Join,
+    join_type: JoinType,
+) -> Result<()> {
+    let (left_missing, right_missing) = match join_type {
+        JoinType::Left | JoinType::LeftAnti => (false, true),
+        JoinType::Right | JoinType::RightAnti => (true, false),
+        JoinType::Full => (true, true),
+        _ => (false, false),
+    };
+    let absent = matches!(join_type, JoinType::LeftAnti | JoinType::RightAnti);
+    let use_nulls = session.ctx.settings.join_use_nulls;
+    let using = match &join.constraint {
+        JoinConstraint::Using(names) => names.as_slice(),
+        _ => &[],
+    };
+    for (at, column) in scope.columns.iter_mut().enumerate() {
+        let missing = if at < left_width { left_missing } else { right_missing };
+        let is_key = at < left_width && using.contains(&column.name) && !column.only_qualified;
+        if !missing || (is_key && !absent) {
+            continue;
+        }
+        let ColumnValue::Plan(expr) = &column.value else {
+            continue;
+        };
+        if use_nulls {
+            column.ty = column.ty.clone().into_nullable();
+        }
+        let value = if absent {
+            let array = column.ty.default_array(1);
+            let value = datafusion::common::ScalarValue::try_from_array(&array, 0).map_err(Error::logical)?;
+            Expr::Literal(value, None)
+        } else {
+            or_default(expr.clone(), &column.ty)?
+        };
+        column.value = ColumnValue::Plan(value);
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! SELECT: clause by clause, in the order in which they apply.
+
+mod array_join;
+mod assembly;
+mod from;
+mod group_by;
+mod items;
+mod join;
+mod limit;
+mod order_by;
+mod set_operation;
+mod stage;
+mod totals;
+
+pub(crate) use order_by::sort_key;
+
+use std::rc::Rc;
+
+use basalt_base::{Column, Error, Result, bail};
+use basalt_sql::ast;
+use datafusion::common::TableReference;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use crate::bound::all_of;
+use crate::expr::Binder;
+use crate::names::canonical;
+use crate::scope::{Aliases, Env};
+use crate::session::Session;
+
+/// A planned query inside another one.
+#[derive(Clone, Debug)]
+pub(crate) struct Subplan {
+    pub(crate) plan: LogicalPlan,
+    /// Result names and types; the plan's own names are [`Subplan::names`].
+    pub(crate) columns: Vec<Column>,
+    /// The plan's name of each column: no name twice.
+    pub(crate) names: Vec<String>,
+    pub(crate) totals: Option<LogicalPlan>,
+}
+
+/// DataFusion's error while a plan is put together.
+pub(crate) fn plan_error(error: datafusion::common::DataFusionError) -> Error {
+    basalt_exec::error::from_datafusion(error)
+}
+
+/// Plans a query that stands inside another one, or the outermost one.
+pub(crate) fn plan_subquery(session: &Session<'_>, env: &Env, query: &ast::Query) -> Result<Subplan> {
+    let _depth = session.enter_query()?;
+    let planned = plan_body(session, env, &query.body)?;
+    session.add_settings(&query.settings);
+    Ok(planned)
+}
+
+pub(crate) fn plan_body(session: &Session<'_>, env: &Env, body: &ast::SetExpr) -> Result<Subplan> {
+    match body {
+        ast::SetExpr::Select(select) => plan_select(session, env, select),
+        ast::SetExpr::Nested(query) => plan_subquery(session, env, query),
+        ast::SetExpr::Operation { op, left, right } => set_operation::plan(session, env, *op, left, right),
+    }
+}
+
+fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result<Subplan> {
+    refuse_missing(select)?;
+    let env = &env.extended(&select.with);
+    let relation = from::plan(session, env, select.from.as_ref())?;
+    let aliases = aliases_of(env, select);
+    let binder = Binder::new(session, env, &relation.scope, &aliases, &select.windows);
+    let items = items::bind(&binder, &select.items)?;
+    let filters = [(&select.prewhere, "PREWHERE"), (&select.filter, "WHERE")]
+        .into_iter()
+        .filter_map(|(filter, clause)| filter.as_ref().map(|filter| binder.bind_filter(filter, clause)))
+        .collect::<Result<Vec<_>>>()?;
+    let mut stage = stage::Stage::bind(&binder, select, items)?;
+    let sets = group_by::bind_keys(&binder, select, &mut stage)?;
+    let mut plan = relation.plan;
+    if let Some(filter) = all_of(filters) {
+        let mut filters = vec![filter];
+        plan = array_join::unfold(session, plan, &mut filters)?;
+        for filter in filters {
+            plan = filtered(plan, filter)?;
+        }
+    }
+    plan = stage.unfold_arrays(session, plan)?;
+    let grouped = group_by::plan(session, &sets, select.with_totals, &mut stage, plan)?;
+    let totals = match select.with_totals {
+        true => Some(totals::plan(session, &grouped, &stage)?),
+        false => None,
+    };
+    session.add_settings(&select.settings);
+    assembly::plan(&binder, select, stage, grouped.plan, totals)
+}
+
+/// Clauses that the grammar has and the planner does not.
+fn refuse_missing(select: &ast::Select) -> Result<()> {
+    if select.with_recursive {
+        return Err(Error::not_implemented("WITH RECURSIVE"));
+    }
+    if select.with_ties {
+        return Err(Error::not_implemented("WITH TIES"));
+    }
+    if !select.interpolate.is_empty() || select.order_by.iter().any(|order| order.fill.is_some()) {
+        return Err(Error::not_implemented("WITH FILL"));
+    }
+    if let Some(order) = select.order_by.iter().find(|order| order.collate.is_some()) {
+        return Err(Error::not_implemented(format!("COLLATE in ORDER BY {}", canonical(&order.expr))));
+    }
+    if select.items.is_empty() {
+        bail!(SyntaxError, "a SELECT needs at least one expression");
+    }
+    Ok(())
+}
+
+/// Every name that this SELECT gives to an expression: WITH, the list, and `(x AS name)` anywhere.
+fn aliases_of(env: &Env, select: &ast::Select) -> Aliases {
+    let mut aliases = Aliases::of_env(env);
+    for item in &select.items {
+        items::collect_aliases(&item.expr, &mut aliases);
+        if let Some(alias) = &item.alias {
+            aliases.insert(alias, Rc::new(item.expr.clone()));
+        }
+    }
+    let clauses = select.prewhere.iter().chain(&select.filter).chain(&select.having);
+    for expr in clauses.chain(select.order_by.iter().map(|order| &order.expr)) {
+        items::collect_aliases(expr, &mut aliases);
+    }
+    aliases
+}
+
+pub(super) fn filtered(plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
+    LogicalPlanBuilder::from(plan).filter(condition).and_then(LogicalPlanBuilder::build).map_err(plan_error)
+}
+
+pub(super) fn projected(plan: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan> {
+    LogicalPlanBuilder::from(plan).project(exprs).and_then(LogicalPlanBuilder::build).map_err(plan_error)
+}
+
+pub(super) fn aliased(plan: LogicalPlan, name: &str) -> Result<LogicalPlan> {
+    LogicalPlanBuilder::from(plan)
+        .alias(TableReference::bare(name))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
+}

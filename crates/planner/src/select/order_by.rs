@@ -1,0 +1,49 @@
+//! ORDER BY: what ClickHouse puts last, and positions.
+
+use basalt_base::{Result, SqlType, bail};
+use basalt_sql::ast;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, SortExpr};
+
+use super::items::Item;
+use crate::bound::Bound;
+use crate::expr::Binder;
+
+/// What DataFusion sorts by for one key. NULL comes last both ways unless the query says otherwise, and
+/// NaN stands with it: as the greatest float it is last by itself in one direction, and needs a key of
+/// its own in the other.
+pub(crate) fn sort_key(key: Bound, order: &ast::OrderBy) -> Vec<SortExpr> {
+    let key = key.into_value();
+    let nulls_first = order.nulls_first.unwrap_or(false);
+    let mut keys = Vec::with_capacity(2);
+    let nan_is_first_by_itself = order.descending;
+    if key.ty.stripped().is_float() && nan_is_first_by_itself != nulls_first {
+        let infinity = match key.ty.stripped() {
+            SqlType::Float32 => ScalarValue::Float32(Some(f32::INFINITY)),
+            _ => ScalarValue::Float64(Some(f64::INFINITY)),
+        };
+        let is_nan = key.expr.clone().gt(Expr::Literal(infinity, None));
+        keys.push(SortExpr::new(is_nan, !nulls_first, nulls_first));
+    }
+    keys.push(SortExpr::new(key.expr, !order.descending, nulls_first));
+    keys
+}
+
+/// The keys of ORDER BY or LIMIT BY; a number is the position of an item.
+pub(super) fn bind_key(binder: &Binder<'_>, expr: &ast::Expr, items: &[Item], clause: &str) -> Result<Bound> {
+    match position(expr, items.len(), clause)? {
+        Some(at) => Ok(items[at].bound.clone()),
+        None => binder.bind(expr),
+    }
+}
+
+/// The item that a bare number stands for.
+pub(super) fn position(expr: &ast::Expr, items: usize, clause: &str) -> Result<Option<usize>> {
+    let ast::Expr::Literal(ast::Literal::UInt(position)) = expr else {
+        return Ok(None);
+    };
+    match usize::try_from(*position) {
+        Ok(position) if (1..=items).contains(&position) => Ok(Some(position - 1)),
+        _ => bail!(BadArguments, "position {position} in {clause} is not one of the {items} columns"),
+    }
+}

@@ -1,0 +1,132 @@
+//! UNION, INTERSECT and EXCEPT: columns meet by position, in their common types.
+
+use std::sync::Arc;
+
+use basalt_base::types::common_type;
+use basalt_base::{Column, Error, Result, SqlType, bail};
+use basalt_sql::ast::{SetExpr, SetOperator};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Union};
+
+use super::{Subplan, plan_body, plan_error, projected};
+use crate::bound::Bound;
+use crate::expr::convert;
+use crate::scope::{Env, bare_column};
+use crate::session::Session;
+
+pub(super) fn plan(
+    session: &Session<'_>,
+    env: &Env,
+    op: SetOperator,
+    left: &SetExpr,
+    right: &SetExpr,
+) -> Result<Subplan> {
+    let op = resolve(session, op)?;
+    // A chain of the same operator is planned without recursion on its left side.
+    let mut operands = vec![right];
+    let mut rest = left;
+    while let SetExpr::Operation { op: inner, left, right } = rest
+        && resolve(session, *inner)? == op
+        && matches!(op, SetOperator::UnionAll | SetOperator::UnionDistinct)
+    {
+        operands.push(right);
+        rest = left;
+    }
+    operands.push(rest);
+    operands.reverse();
+    let _depth = session.enter_query()?;
+    let sides = operands.into_iter().map(|side| plan_body(session, env, side)).collect::<Result<Vec<_>>>()?;
+    let (sides, columns, names) = align(session, sides)?;
+    let plan = combine(op, sides)?;
+    Ok(Subplan { plan, columns, names, totals: None })
+}
+
+/// What `UNION` alone means.
+fn resolve(session: &Session<'_>, op: SetOperator) -> Result<SetOperator> {
+    if op != SetOperator::Union {
+        return Ok(op);
+    }
+    match session.ctx.settings.union_default_mode.to_ascii_uppercase().as_str() {
+        "ALL" => Ok(SetOperator::UnionAll),
+        "DISTINCT" => Ok(SetOperator::UnionDistinct),
+        _ => bail!(
+            SyntaxError,
+            "UNION alone is ambiguous; write UNION ALL or UNION DISTINCT, or set `union_default_mode`"
+        ),
+    }
+}
+
+/// The sides with the same names and types.
+fn align(session: &Session<'_>, sides: Vec<Subplan>) -> Result<(Vec<LogicalPlan>, Vec<Column>, Vec<String>)> {
+    let Some(first) = sides.first() else {
+        return Err(Error::logical("a set operation without sides"));
+    };
+    if sides.iter().any(|side| side.totals.is_some()) {
+        return Err(Error::not_implemented("WITH TOTALS inside UNION, INTERSECT or EXCEPT"));
+    }
+    let width = first.columns.len();
+    if let Some(other) = sides.iter().find(|side| side.columns.len() != width) {
+        bail!(
+            UnionResultStructuresMismatch,
+            "the sides of a set operation have {width} and {} columns",
+            other.columns.len()
+        );
+    }
+    let columns = (0..width).map(|at| common_column(&sides, at)).collect::<Result<Vec<_>>>()?;
+    let names = first.names.clone();
+    let plans = sides
+        .into_iter()
+        .map(|side| {
+            let exprs = (0..width)
+                .map(|at| {
+                    let value = Bound::new(bare_column(&side.names[at]), side.columns[at].ty.clone());
+                    Ok(convert(value, &columns[at].ty, session.ctx)?.expr.alias(&names[at]))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            projected(side.plan, exprs)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok((plans, columns, names))
+}
+
+fn common_column(sides: &[Subplan], at: usize) -> Result<Column> {
+    let types = sides.iter().map(|side| &side.columns[at].ty);
+    let name = &sides[0].columns[at].name;
+    let Some(ty) = common_type(types) else {
+        let types: Vec<String> = sides.iter().map(|side| side.columns[at].ty.to_string()).collect();
+        bail!(NoCommonType, "column `{name}` has no common type on all sides: {}", types.join(", "));
+    };
+    Ok(Column::new(name, if ty == SqlType::Nothing { ty.into_nullable() } else { ty }))
+}
+
+fn combine(op: SetOperator, sides: Vec<LogicalPlan>) -> Result<LogicalPlan> {
+    let union = |sides: Vec<LogicalPlan>| {
+        Union::try_new_with_loose_types(sides.into_iter().map(Arc::new).collect()).map(LogicalPlan::Union)
+    };
+    let plan = match op {
+        SetOperator::UnionAll | SetOperator::Union => union(sides),
+        SetOperator::UnionDistinct => {
+            union(sides).and_then(|plan| LogicalPlanBuilder::from(plan).distinct()?.build())
+        }
+        SetOperator::IntersectAll => {
+            two(sides, |left, right| LogicalPlanBuilder::intersect(left, right, true))
+        }
+        SetOperator::IntersectDistinct => {
+            two(sides, |left, right| LogicalPlanBuilder::intersect(left, right, false))
+        }
+        SetOperator::ExceptAll => two(sides, |left, right| LogicalPlanBuilder::except(left, right, true)),
+        SetOperator::ExceptDistinct => {
+            two(sides, |left, right| LogicalPlanBuilder::except(left, right, false))
+        }
+    };
+    plan.map_err(plan_error)
+}
+
+fn two(
+    sides: Vec<LogicalPlan>,
+    join: impl FnOnce(LogicalPlan, LogicalPlan) -> datafusion::common::Result<LogicalPlan>,
+) -> datafusion::common::Result<LogicalPlan> {
+    match <[LogicalPlan; 2]>::try_from(sides) {
+        Ok([left, right]) => join(left, right),
+        Err(_) => Err(datafusion::common::DataFusionError::Internal("a set operation has two sides".into())),
+    }
+}

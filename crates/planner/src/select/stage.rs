@@ -1,0 +1,98 @@
+//! The expressions of one SELECT on their way through the plan.
+//!
+//! Every clause is bound over the tables in FROM. As the plan grows (arrays unfolded, groups formed,
+//! windows computed), the parts of the expressions that the plan has computed are replaced by the
+//! columns that hold them.
+
+use basalt_base::Result;
+use basalt_sql::ast;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+use super::items::Item;
+use super::{array_join, order_by};
+use crate::bound::{Bound, replace};
+use crate::expr::Binder;
+use crate::session::Session;
+
+#[derive(Clone, Debug)]
+pub(super) struct Stage {
+    pub(super) items: Vec<Item>,
+    /// The keys of GROUP BY, each once.
+    pub(super) keys: Vec<Bound>,
+    pub(super) having: Option<Bound>,
+    pub(super) qualify: Option<Bound>,
+    pub(super) order_by: Vec<(Bound, ast::OrderBy)>,
+    /// The keys of DISTINCT ON or LIMIT BY.
+    pub(super) limit_by: Vec<Bound>,
+}
+
+impl Stage {
+    pub(super) fn bind(binder: &Binder<'_>, select: &ast::Select, items: Vec<Item>) -> Result<Stage> {
+        let condition = |expr: &Option<ast::Expr>| expr.as_ref().map(|expr| binder.bind(expr)).transpose();
+        let (having, qualify) = (condition(&select.having)?, condition(&select.qualify)?);
+        let mut order_keys = Vec::with_capacity(select.order_by.len());
+        for order in &select.order_by {
+            let key = order_by::bind_key(binder, &order.expr, &items, "ORDER BY")?;
+            order_keys.push((key, order.clone()));
+        }
+        if select.order_by_all {
+            let order = ast::OrderBy {
+                expr: ast::Expr::Literal(ast::Literal::Null),
+                descending: false,
+                nulls_first: None,
+                collate: None,
+                fill: None,
+            };
+            order_keys.extend(items.iter().map(|item| (item.bound.clone(), order.clone())));
+        }
+        let keys = match &select.limit_by {
+            Some(limit_by) => limit_by.exprs.as_slice(),
+            None => select.distinct_on.as_slice(),
+        };
+        let mut limit_by = Vec::with_capacity(keys.len());
+        for key in keys {
+            limit_by.push(order_by::bind_key(binder, key, &items, "LIMIT BY")?);
+        }
+        Ok(Stage { items, keys: Vec::new(), having, qualify, order_by: order_keys, limit_by })
+    }
+
+    /// Every expression of the stage.
+    pub(super) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.bounds().map(|bound| &bound.expr)
+    }
+
+    fn bounds(&self) -> impl Iterator<Item = &Bound> {
+        let items = self.items.iter().map(|item| &item.bound);
+        let order_by = self.order_by.iter().map(|(key, _)| key);
+        items.chain(&self.keys).chain(&self.having).chain(&self.qualify).chain(order_by).chain(&self.limit_by)
+    }
+
+    fn bounds_mut(&mut self) -> impl Iterator<Item = &mut Bound> {
+        let items = self.items.iter_mut().map(|item| &mut item.bound);
+        let order_by = self.order_by.iter_mut().map(|(key, _)| key);
+        items
+            .chain(&mut self.keys)
+            .chain(&mut self.having)
+            .chain(&mut self.qualify)
+            .chain(order_by)
+            .chain(&mut self.limit_by)
+    }
+
+    pub(super) fn replace(&mut self, replacements: &[(Expr, Expr)]) -> Result<()> {
+        for bound in self.bounds_mut() {
+            let expr = std::mem::take(&mut bound.expr);
+            bound.expr = replace(expr, replacements)?;
+        }
+        Ok(())
+    }
+
+    /// Unfolds the arrays that no aggregate lies in: see [`array_join::unfold`].
+    pub(super) fn unfold_arrays(&mut self, session: &Session<'_>, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let mut exprs: Vec<Expr> = self.exprs().cloned().collect();
+        let plan = array_join::unfold(session, plan, &mut exprs)?;
+        for (bound, expr) in self.bounds_mut().zip(exprs) {
+            bound.expr = expr;
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,73 @@
+//! WITH TOTALS: the same aggregates over all rows, in one row of their own.
+//!
+//! The keys of that row have their default values. With HAVING only the rows of the groups that pass
+//! it count, as `totals_mode = 'after_having_exclusive'` says.
+
+use std::sync::Arc;
+
+use basalt_base::{Error, Result};
+use datafusion::common::JoinType;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::group_by::{Aggregation, Grouped};
+use super::stage::Stage;
+use super::{aliased, plan_error, projected};
+use crate::bound::{contains, default_value, is_unnest, is_window};
+use crate::scope::plan_column;
+use crate::session::Session;
+
+/// The plan of the totals; it has the columns of the grouped plan.
+pub(super) fn plan(session: &Session<'_>, grouped: &Grouped, stage: &Stage) -> Result<LogicalPlan> {
+    let Some(aggregation) = &grouped.aggregation else {
+        return Err(Error::not_implemented("WITH TOTALS without aggregation"));
+    };
+    if stage.exprs().any(|expr| contains(expr, is_window) || contains(expr, is_unnest)) {
+        return Err(Error::not_implemented("WITH TOTALS together with window functions"));
+    }
+    let input = match aggregation.has_having && !aggregation.keys.is_empty() {
+        true => rows_of_groups(session, aggregation, grouped)?,
+        false => aggregation.input.clone(),
+    };
+    let plan = if aggregation.aggregates.is_empty() {
+        datafusion::logical_expr::LogicalPlanBuilder::empty(true).build().map_err(plan_error)?
+    } else {
+        Aggregate::try_new(Arc::new(input), vec![], aggregation.aggregates.clone())
+            .map(LogicalPlan::Aggregate)
+            .map_err(plan_error)?
+    };
+    let mut exprs: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+    for key in &aggregation.keys {
+        let default = default_value(&key.bound.ty)?;
+        exprs.push(match &key.column.relation {
+            Some(relation) => default.alias_qualified(Some(relation.clone()), &key.column.name),
+            None => default.alias(&key.column.name),
+        });
+    }
+    projected(plan, exprs)
+}
+
+/// The rows whose groups are in the grouped plan.
+fn rows_of_groups(
+    session: &Session<'_>,
+    aggregation: &Aggregation,
+    grouped: &Grouped,
+) -> Result<LogicalPlan> {
+    let relation = session.unique("__groups");
+    let mut keys = Vec::with_capacity(aggregation.keys.len());
+    let mut conditions = Vec::with_capacity(aggregation.keys.len());
+    for (at, key) in aggregation.keys.iter().filter(|key| key.bound.constant().is_none()).enumerate() {
+        let name = format!("key_{at}");
+        keys.push(Expr::Column(key.column.clone()).alias(&name));
+        let (left, right) = (key.bound.expr.clone(), plan_column(&relation, &name));
+        conditions.push(if key.bound.accepts_null() {
+            left.clone().eq(right.clone()).or(left.is_null().and(right.is_null()))
+        } else {
+            left.eq(right)
+        });
+    }
+    let groups = aliased(projected(grouped.plan.clone(), keys)?, &relation)?;
+    LogicalPlanBuilder::from(aggregation.input.clone())
+        .join_on(groups, JoinType::LeftSemi, conditions)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
+}

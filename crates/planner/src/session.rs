@@ -1,0 +1,107 @@
+//! What one planned query shares: limits, fresh names, settings found on the way, answers of subqueries.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use basalt_base::{Result, bail};
+use basalt_sql::ast;
+
+use crate::PlannerContext;
+use crate::answer::Answer;
+
+/// Expressions nested deeper are refused before they exhaust the stack.
+const EXPR_DEPTH_MAX: usize = 200;
+/// Queries nested deeper are refused, whatever the setting says.
+const QUERY_DEPTH_MAX: usize = 100;
+
+/// The planning of one query.
+pub(crate) struct Session<'a> {
+    pub(crate) ctx: &'a PlannerContext<'a>,
+    /// How often a name was asked for, so that the next one differs.
+    names: RefCell<HashMap<String, usize>>,
+    query_depth: Cell<usize>,
+    expr_depth: Cell<usize>,
+    /// Subqueries answered so far: the same text twice is run once.
+    answers: RefCell<Vec<(ast::Query, Rc<Answer>)>>,
+    settings: RefCell<Vec<ast::Setting>>,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(ctx: &'a PlannerContext<'a>) -> Session<'a> {
+        Session {
+            ctx,
+            names: RefCell::default(),
+            query_depth: Cell::new(0),
+            expr_depth: Cell::new(0),
+            answers: RefCell::default(),
+            settings: RefCell::default(),
+        }
+    }
+
+    /// `stem`, or `stem_2`, …: a name that this query has not given out yet.
+    pub(crate) fn unique(&self, stem: &str) -> String {
+        let mut names = self.names.borrow_mut();
+        loop {
+            let count = names.entry(stem.to_owned()).or_insert(0);
+            *count += 1;
+            let name = if *count == 1 { stem.to_owned() } else { format!("{stem}_{count}") };
+            if *count == 1 || !names.contains_key(&name) {
+                if name != stem {
+                    names.insert(name.clone(), 1);
+                }
+                return name;
+            }
+        }
+    }
+
+    /// Enters a query; the depth falls again when the guard is dropped.
+    pub(crate) fn enter_query(&self) -> Result<DepthGuard<'_>> {
+        let set = self.ctx.settings.max_subquery_depth;
+        let most = if set == 0 { QUERY_DEPTH_MAX } else { set.min(QUERY_DEPTH_MAX) };
+        if self.query_depth.get() >= most {
+            bail!(TooDeepRecursion, "queries are nested deeper than {most}");
+        }
+        Ok(DepthGuard::enter(&self.query_depth))
+    }
+
+    pub(crate) fn enter_expr(&self) -> Result<DepthGuard<'_>> {
+        if self.expr_depth.get() >= EXPR_DEPTH_MAX {
+            bail!(TooDeepRecursion, "expressions are nested deeper than {EXPR_DEPTH_MAX}");
+        }
+        Ok(DepthGuard::enter(&self.expr_depth))
+    }
+
+    pub(crate) fn answered(&self, query: &ast::Query) -> Option<Rc<Answer>> {
+        let answers = self.answers.borrow();
+        answers.iter().find(|(known, _)| known == query).map(|(_, answer)| Rc::clone(answer))
+    }
+
+    pub(crate) fn remember(&self, query: &ast::Query, answer: &Rc<Answer>) {
+        self.answers.borrow_mut().push((query.clone(), Rc::clone(answer)));
+    }
+
+    pub(crate) fn add_settings(&self, settings: &[ast::Setting]) {
+        self.settings.borrow_mut().extend_from_slice(settings);
+    }
+
+    pub(crate) fn into_settings(self) -> Vec<ast::Setting> {
+        self.settings.into_inner()
+    }
+}
+
+/// One level of depth, given back on drop.
+pub(crate) struct DepthGuard<'s>(&'s Cell<usize>);
+
+impl<'s> DepthGuard<'s> {
+    fn enter(depth: &'s Cell<usize>) -> DepthGuard<'s> {
+        depth.set(depth.get() + 1);
+        DepthGuard(depth)
+    }
+}
+
+impl Drop for DepthGuard<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
