@@ -1,0 +1,103 @@
+//! Which field of a file goes to which column of a table: by position, or by the names in a header.
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::types::TupleElement;
+use basalt_base::{Columns, Error, ErrorCode, Result, SqlType};
+
+/// Where a field goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Column(usize),
+    /// This field and the following ones are the elements of a tuple.
+    TupleElements(usize),
+    /// The table has no such column.
+    Skip,
+}
+
+/// The names and types that come before the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Header {
+    None,
+    Names,
+    NamesAndTypes,
+}
+
+impl Header {
+    pub(crate) fn rows(self) -> usize {
+        match self {
+            Header::None => 0,
+            Header::Names => 1,
+            Header::NamesAndTypes => 2,
+        }
+    }
+}
+
+/// Fields in the order of the table's columns.
+pub(crate) fn by_position(columns: &Columns, split_tuples: bool) -> Vec<Target> {
+    let target = |(at, column): (usize, &basalt_base::Column)| match &column.ty {
+        SqlType::Tuple(elements) if split_tuples && !elements.is_empty() => Target::TupleElements(at),
+        _ => Target::Column(at),
+    };
+    columns.iter().enumerate().map(target).collect()
+}
+
+/// Fields as `names` has them. A name that the table does not have is skipped, or an error.
+pub(crate) fn by_name(names: &[String], columns: &Columns, skip_unknown: bool) -> Result<Vec<Target>> {
+    let mut targets = Vec::with_capacity(names.len());
+    let mut at = 0;
+    while at < names.len() {
+        let name = &names[at];
+        let (target, fields) = match columns.position(name) {
+            Some(column) => (Target::Column(column), 1),
+            None => split_tuple(&names[at..], columns).unwrap_or((Target::Skip, 1)),
+        };
+        if target == Target::Skip && !skip_unknown {
+            let hint = did_you_mean(name, columns.iter().map(|column| &*column.name));
+            let what = format!("field `{name}` of the header is not a column of the table{hint}");
+            return Err(Error::new(ErrorCode::NoSuchColumnInTable, what));
+        }
+        if target != Target::Skip && targets.contains(&target) {
+            let what = format!("field `{name}` is in the header twice");
+            return Err(Error::new(ErrorCode::IncorrectData, what));
+        }
+        targets.push(target);
+        at += fields;
+    }
+    Ok(targets)
+}
+
+/// The column whose tuple elements the next names are, and how many they are.
+fn split_tuple(names: &[String], columns: &Columns) -> Option<(Target, usize)> {
+    columns.iter().enumerate().find_map(|(at, column)| {
+        let leaves = leaf_names(&column.name, &column.ty);
+        let found = leaves.len() > 1 || matches!(column.ty, SqlType::Tuple(_));
+        (found && !leaves.is_empty() && names.starts_with(&leaves))
+            .then_some((Target::TupleElements(at), leaves.len()))
+    })
+}
+
+/// The names of the fields that a column takes where tuples are split: `t.1`, `t.2`.
+pub(crate) fn leaf_names(name: &str, ty: &SqlType) -> Vec<String> {
+    leaves(name, ty).into_iter().map(|(name, _)| name).collect()
+}
+
+/// As [`leaf_names`], with the type of each field.
+pub(crate) fn leaves(name: &str, ty: &SqlType) -> Vec<(String, SqlType)> {
+    match ty {
+        SqlType::Tuple(elements) => {
+            let leaf = |(at, element): (usize, &TupleElement)| {
+                let label = element.name.clone().unwrap_or_else(|| (at + 1).to_string());
+                leaves(&format!("{name}.{label}"), &element.ty)
+            };
+            elements.iter().enumerate().flat_map(leaf).collect()
+        }
+        plain => vec![(name.to_owned(), plain.clone())],
+    }
+}
+
+/// Whether a first row is the table's column names, in any order, rather than data.
+pub(crate) fn is_header(fields: &[String], columns: &Columns) -> bool {
+    !fields.is_empty()
+        && fields.len() == columns.len()
+        && columns.iter().all(|column| fields.contains(&column.name))
+}

@@ -1,0 +1,125 @@
+//! Blocks in the making: one builder a column, and a note of the values that were not there.
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::SchemaRef;
+use basalt_base::{Column, Columns, Error, Result};
+
+use crate::block::{Block, Defaulted};
+use crate::settings::FormatSettings;
+use crate::text::{ColumnBuilder, Parsed};
+
+/// Rows that become a block.
+pub(crate) struct RowsBuilder {
+    columns: Columns,
+    schema: SchemaRef,
+    builders: Vec<ColumnBuilder>,
+    /// For every column, the rows that the input had no value for.
+    defaulted: Vec<Vec<u32>>,
+    rows: usize,
+    /// For parsers that must undo escapes.
+    pub(crate) scratch: Vec<u8>,
+}
+
+/// A row that could not be read.
+#[derive(Debug)]
+pub(crate) struct RowError {
+    pub(crate) error: Error,
+    /// The column that was being read, if it was one.
+    column: Option<Column>,
+}
+
+impl RowsBuilder {
+    pub(crate) fn new(columns: &Columns, settings: &FormatSettings) -> Result<RowsBuilder> {
+        let builders = columns.iter().map(|column| ColumnBuilder::new(&column.ty, &settings.text));
+        Ok(RowsBuilder {
+            columns: columns.clone(),
+            schema: columns.to_arrow(),
+            builders: builders.collect::<Result<_>>()?,
+            defaulted: vec![Vec::new(); columns.len()],
+            rows: 0,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Whole rows so far.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether this row has a value in `column` already.
+    pub(crate) fn has(&self, column: usize) -> bool {
+        self.builders[column].len() > self.rows
+    }
+
+    /// Lets `parse` append one value to `column`.
+    pub(crate) fn append(
+        &mut self,
+        column: usize,
+        parse: impl FnOnce(&mut ColumnBuilder) -> Result<Parsed>,
+    ) -> Result<(), RowError> {
+        match parse(&mut self.builders[column]) {
+            Ok(Parsed::Value) => Ok(()),
+            Ok(Parsed::Default) => {
+                self.defaulted[column].push(self.rows as u32);
+                Ok(())
+            }
+            Err(error) => Err(RowError { error, column: Some(self.columns[column].clone()) }),
+        }
+    }
+
+    pub(crate) fn append_default(&mut self, column: usize) {
+        self.builders[column].append_default();
+        self.defaulted[column].push(self.rows as u32);
+    }
+
+    /// Ends a row; columns without a value in it get their default.
+    pub(crate) fn end_row(&mut self) {
+        for column in 0..self.builders.len() {
+            if !self.has(column) {
+                self.append_default(column);
+            }
+        }
+        self.rows += 1;
+    }
+
+    /// The rows so far as a block; the builder is empty afterwards.
+    pub(crate) fn finish(&mut self) -> Result<Block> {
+        let rows = std::mem::take(&mut self.rows);
+        let arrays = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
+            .map_err(|error| Error::logical(format!("parsed columns are no batch: {error}")))?;
+        let defaulted = self.defaulted.iter_mut().map(|found| summary(std::mem::take(found), rows)).collect();
+        Ok(Block { batch, defaulted })
+    }
+}
+
+impl RowError {
+    /// The error with the column, the row (from 1) and where in the input the row begins.
+    pub(crate) fn within(self, row: u64, offset: u64) -> Error {
+        let error = match self.column {
+            Some(Column { name, ty }) => self.error.within(format!("column `{name}` of type {ty}")),
+            None => self.error,
+        };
+        error.within(format!("row {row} at byte {offset}"))
+    }
+}
+
+impl From<Error> for RowError {
+    fn from(error: Error) -> RowError {
+        RowError { error, column: None }
+    }
+}
+
+fn summary(found: Vec<u32>, rows: usize) -> Defaulted {
+    match found.len() {
+        0 => Defaulted::Never,
+        all if all == rows => Defaulted::Always,
+        _ => {
+            let mut bits = vec![false; rows];
+            found.iter().for_each(|&row| bits[row as usize] = true);
+            Defaulted::Rows(BooleanBuffer::from(bits))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Writing TabSeparated, CSV and TSKV: a line a row, a delimiter between fields.
+
+use arrow::array::RecordBatch;
+use basalt_base::{Columns, Result};
+
+use crate::block::BlockWriter;
+use crate::header::{Header, leaves};
+use crate::lines::writers;
+use crate::settings::FormatSettings;
+use crate::text::{Style, TextSettings, ValueWriter, write_csv_quoted, write_escaped};
+
+/// What tells the formats apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Tsv,
+    TsvRaw,
+    Csv,
+    /// `name=value` for every field, tabs between.
+    Tskv,
+}
+
+pub(crate) struct TabularWriter {
+    columns: Columns,
+    text: TextSettings,
+    dialect: Dialect,
+    header: Header,
+    delimiter: u8,
+    newline: &'static [u8],
+    null: Vec<u8>,
+    /// `name=` for every column of TSKV.
+    labels: Vec<Vec<u8>>,
+}
+
+impl TabularWriter {
+    pub(crate) fn new(
+        columns: &Columns,
+        settings: &FormatSettings,
+        dialect: Dialect,
+        header: Header,
+    ) -> TabularWriter {
+        let csv = dialect == Dialect::Csv;
+        let crlf = if csv { settings.csv_crlf_end_of_line } else { settings.tsv_crlf_end_of_line };
+        let null = if csv { &settings.csv_null } else { &settings.tsv_null };
+        let label = |column: &basalt_base::Column| {
+            let mut label = Vec::new();
+            write_escaped(column.name.as_bytes(), &mut label);
+            label.push(b'=');
+            label
+        };
+        TabularWriter {
+            columns: columns.clone(),
+            text: settings.text,
+            dialect,
+            header,
+            delimiter: if csv { settings.csv_delimiter } else { settings.tsv_delimiter },
+            newline: if crlf { b"\r\n" } else { b"\n" },
+            null: null.clone().into_bytes(),
+            labels: columns.iter().map(label).collect(),
+        }
+    }
+
+    fn write_names(&self, names: &[String], out: &mut Vec<u8>) {
+        for (at, name) in names.iter().enumerate() {
+            if at > 0 {
+                out.push(self.delimiter);
+            }
+            match self.dialect {
+                Dialect::Csv => write_csv_quoted(name.as_bytes(), out),
+                Dialect::TsvRaw => out.extend_from_slice(name.as_bytes()),
+                Dialect::Tsv | Dialect::Tskv => write_escaped(name.as_bytes(), out),
+            }
+        }
+        out.extend_from_slice(self.newline);
+    }
+
+    fn write_rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+        let values = writers(&self.columns, batch, &self.text)?;
+        for row in 0..batch.num_rows() {
+            for (at, values) in values.iter().enumerate() {
+                if at > 0 {
+                    out.push(self.delimiter);
+                }
+                if self.dialect == Dialect::Tskv {
+                    out.extend_from_slice(&self.labels[at]);
+                }
+                self.write_field(values, row, out);
+            }
+            out.extend_from_slice(self.newline);
+        }
+        Ok(())
+    }
+
+    fn write_field(&self, values: &ValueWriter, row: usize, out: &mut Vec<u8>) {
+        if values.is_null(row) {
+            return out.extend_from_slice(&self.null);
+        }
+        match self.dialect {
+            Dialect::Tsv | Dialect::Tskv => values.write(row, Style::Escaped, out),
+            Dialect::TsvRaw => values.write(row, Style::Raw, out),
+            Dialect::Csv => self.write_csv_field(values, row, out),
+        }
+    }
+
+    /// A tuple is as many fields as it has elements.
+    fn write_csv_field(&self, values: &ValueWriter, row: usize, out: &mut Vec<u8>) {
+        let Some(elements) = values.tuple_elements() else {
+            return values.write(row, Style::Csv, out);
+        };
+        for (at, element) in elements.enumerate() {
+            if at > 0 {
+                out.push(self.delimiter);
+            }
+            self.write_field(element, row, out);
+        }
+    }
+}
+
+impl BlockWriter for TabularWriter {
+    fn start(&mut self, out: &mut Vec<u8>) {
+        if self.header == Header::None {
+            return;
+        }
+        let leaves = self.columns.iter().flat_map(|column| match self.dialect {
+            Dialect::Csv => leaves(&column.name, &column.ty),
+            _ => vec![(column.name.clone(), column.ty.clone())],
+        });
+        let (names, types): (Vec<_>, Vec<_>) = leaves.map(|(name, ty)| (name, ty.to_string())).unzip();
+        self.write_names(&names, out);
+        if self.header == Header::NamesAndTypes {
+            self.write_names(&types, out);
+        }
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+        self.write_rows(batch, out)
+    }
+
+    fn totals(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+        if self.dialect == Dialect::Tskv {
+            return Ok(());
+        }
+        out.extend_from_slice(self.newline);
+        self.write_rows(batch, out)
+    }
+
+    fn extremes(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+        self.totals(batch, out)
+    }
+
+    fn content_type(&self) -> &'static str {
+        match (self.dialect, self.header) {
+            (Dialect::Csv, Header::None) => "text/csv; charset=UTF-8; header=absent",
+            (Dialect::Csv, _) => "text/csv; charset=UTF-8; header=present",
+            (Dialect::Tsv | Dialect::TsvRaw, _) => "text/tab-separated-values; charset=UTF-8",
+            (Dialect::Tskv, _) => "text/plain; charset=UTF-8",
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The text of single values: what `toString` prints, what `CAST` reads, what every text format is
+//! made of.
+//!
+//! [`ValueWriter`] and [`ColumnBuilder`] do whole columns; the free functions do single values.
+
+mod address;
+mod builder;
+mod escape;
+mod json;
+mod labels;
+mod nested;
+mod number;
+mod scalar;
+mod time;
+mod writer;
+
+pub use crate::settings::TextSettings;
+pub use address::{parse_bool, parse_ipv4, parse_uuid, write_ipv4, write_uuid};
+pub use builder::{ColumnBuilder, Parsed};
+pub use escape::{unescape, unquote, write_csv_quoted, write_escaped, write_json_string, write_quoted};
+pub use json::{JsonScanner, JsonValue};
+pub(crate) use nested::QuotedScanner;
+pub use number::{
+    parse_decimal, parse_float, parse_integer, write_decimal, write_float32, write_float64, write_integer,
+};
+pub use time::{
+    parse_date, parse_date_time, parse_date_time64, write_date, write_date_time, write_date_time64,
+};
+pub use writer::{Style, ValueWriter, write_value};

@@ -1,0 +1,165 @@
+//! Reading TabSeparated: a line a row, tabs between fields, backslashes before what is special.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use basalt_base::{Columns, Error, ErrorCode, Result};
+use memchr::{memchr, memchr2, memrchr};
+
+use crate::block::BlockReader;
+use crate::chunks::{self, ChunkSource, RowParser};
+use crate::header::{Header, Target, by_name, by_position, is_header};
+use crate::rows::{RowError, RowsBuilder};
+use crate::settings::FormatSettings;
+use crate::text::{ColumnBuilder, Parsed, unescape};
+
+/// Opens TabSeparated, or TSVRaw, where a backslash is only a backslash.
+pub(crate) fn open(
+    columns: &Columns,
+    settings: &FormatSettings,
+    input: Box<dyn Read + Send>,
+    header: Header,
+    raw: bool,
+) -> Result<Box<dyn BlockReader>> {
+    let mut source = ChunkSource::new(input, settings);
+    let mut parser = TsvParser {
+        delimiter: settings.tsv_delimiter,
+        null: settings.tsv_null.clone().into_bytes(),
+        empty_as_default: settings.tsv_empty_as_default,
+        raw,
+        targets: by_position(columns, false),
+    };
+    for _ in 0..settings.skip_first_lines {
+        parser.take_line(&mut source)?;
+    }
+    let mut header_rows = header.rows();
+    if header == Header::None && settings.detect_header {
+        let line = source.peek_row(|bytes| parser.line_end(bytes))?.to_vec();
+        header_rows = usize::from(is_header(&parser.names(&line)?, columns));
+    }
+    if header_rows > 0 {
+        let line = parser.take_line(&mut source)?;
+        parser.targets = by_name(&parser.names(&line)?, columns, settings.skip_unknown_fields)?;
+        // The types are those of the table.
+        (1..header_rows).try_for_each(|_| parser.take_line(&mut source).map(drop))?;
+    }
+    let rows_before = (header_rows + settings.skip_first_lines) as u64;
+    chunks::open(source, Arc::new(parser), columns, settings, rows_before)
+}
+
+struct TsvParser {
+    delimiter: u8,
+    null: Vec<u8>,
+    empty_as_default: bool,
+    raw: bool,
+    targets: Vec<Target>,
+}
+
+impl TsvParser {
+    /// The length of the first line with its newline.
+    fn line_end(&self, bytes: &[u8]) -> Option<usize> {
+        let mut from = 0;
+        loop {
+            let end = from + memchr(b'\n', &bytes[from..])?;
+            if self.raw || !is_escaped(bytes, end) {
+                return Some(end + 1);
+            }
+            from = end + 1;
+        }
+    }
+
+    fn take_line(&self, source: &mut ChunkSource) -> Result<Vec<u8>> {
+        let len = source.peek_row(|bytes| self.line_end(bytes))?.len();
+        Ok(source.take(len).into_bytes())
+    }
+
+    fn names(&self, line: &[u8]) -> Result<Vec<String>> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let name = |field: &[u8]| {
+            let mut name = Vec::new();
+            if self.raw {
+                name.extend_from_slice(field)
+            } else {
+                unescape(field, &mut name)?
+            }
+            Ok(String::from_utf8_lossy(&name).into_owned())
+        };
+        line.split(|&byte| byte == self.delimiter).map(name).collect()
+    }
+
+    /// The end of the field at `at`: a delimiter, a newline, or the end of the chunk.
+    #[inline]
+    fn field_end(&self, chunk: &[u8], at: usize) -> usize {
+        let mut from = at;
+        while let Some(found) = memchr2(self.delimiter, b'\n', &chunk[from..]) {
+            let end = from + found;
+            if self.raw || !(end > at && chunk[end - 1] == b'\\' && is_escaped(&chunk[at..], end - at)) {
+                return end;
+            }
+            from = end + 1;
+        }
+        chunk.len()
+    }
+
+    fn parse_field(&self, field: &[u8], column: &mut ColumnBuilder) -> Result<Parsed> {
+        if field == self.null && (!self.raw || column.ty().accepts_null()) {
+            return column.append_missing();
+        }
+        if field.is_empty() && self.empty_as_default {
+            column.append_default();
+            return Ok(Parsed::Default);
+        }
+        if self.raw { column.parse_raw(field) } else { column.parse_escaped(field) }
+    }
+}
+
+impl RowParser for TsvParser {
+    fn whole_rows(&self, bytes: &[u8]) -> Option<usize> {
+        let mut end = memrchr(b'\n', bytes)?;
+        while !self.raw && is_escaped(bytes, end) {
+            end = memrchr(b'\n', &bytes[..end])?;
+        }
+        Some(end + 1)
+    }
+
+    fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError> {
+        let mut at = at;
+        for (field, target) in self.targets.iter().enumerate() {
+            let end = self.field_end(chunk, at);
+            let last = field + 1 == self.targets.len();
+            let ends_row = chunk.get(end) != Some(&self.delimiter);
+            if ends_row != last {
+                return Err(self.wrong_count(field + 1, ends_row).into());
+            }
+            let mut text = &chunk[at..end];
+            if last && !self.raw {
+                text = text.strip_suffix(b"\r").unwrap_or(text);
+            }
+            if let Target::Column(column) = *target {
+                rows.append(column, |builder| self.parse_field(text, builder))?;
+            }
+            at = (end + 1).min(chunk.len());
+        }
+        rows.end_row();
+        Ok(at)
+    }
+}
+
+impl TsvParser {
+    #[cold]
+    fn wrong_count(&self, field: usize, too_few: bool) -> Error {
+        let expected = self.targets.len();
+        let what = if too_few {
+            format!("the row has {field} fields, expected {expected}")
+        } else {
+            format!("the row has more than {expected} fields")
+        };
+        Error::new(ErrorCode::CannotParseInput, what)
+    }
+}
+
+/// Whether an odd number of backslashes stands before `at`.
+fn is_escaped(bytes: &[u8], at: usize) -> bool {
+    bytes[..at].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
+}

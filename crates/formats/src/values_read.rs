@@ -1,0 +1,145 @@
+//! Reading VALUES: SQL literals between brackets, `(1, 'a'), (2, 'b')`. What is not a literal is
+//! handed to whoever can evaluate it.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use basalt_base::{Columns, Error, ErrorCode, Result};
+use memchr::memchr2;
+
+use crate::block::{BlockReader, ExpressionEvaluator};
+use crate::chunks::{self, ChunkSource, RowParser};
+use crate::rows::{RowError, RowsBuilder};
+use crate::settings::FormatSettings;
+use crate::text::{ColumnBuilder, Parsed, QuotedScanner, Style, TextSettings, ValueWriter};
+
+/// Brackets that may be open inside one value.
+const MAX_DEPTH: usize = 1_000;
+
+pub(crate) fn open(
+    columns: &Columns,
+    settings: &FormatSettings,
+    input: Box<dyn Read + Send>,
+    evaluator: Option<Arc<dyn ExpressionEvaluator>>,
+) -> Result<Box<dyn BlockReader>> {
+    let parser = ValuesParser { columns: columns.len(), evaluator, text: settings.text };
+    chunks::open(ChunkSource::new(input, settings), Arc::new(parser), columns, settings, 0)
+}
+
+struct ValuesParser {
+    columns: usize,
+    evaluator: Option<Arc<dyn ExpressionEvaluator>>,
+    text: TextSettings,
+}
+
+impl ValuesParser {
+    fn parse_value(&self, expression: &[u8], column: &mut ColumnBuilder) -> Result<Parsed> {
+        if expression.eq_ignore_ascii_case(b"DEFAULT") {
+            column.append_default();
+            return Ok(Parsed::Default);
+        }
+        let failed = match column.parse_quoted(expression) {
+            Ok(parsed) => return Ok(parsed),
+            Err(failed) => failed,
+        };
+        let Some(evaluator) = &self.evaluator else { return Err(failed) };
+        let Ok(expression) = std::str::from_utf8(expression) else { return Err(failed) };
+        let value = evaluator.evaluate(expression, column.ty())?;
+        if value.len() != 1 {
+            let what = format!("`{expression}` has {} values instead of one", value.len());
+            return Err(Error::logical(what));
+        }
+        let mut literal = Vec::new();
+        ValueWriter::new(column.ty(), &value, &self.text)?.write(0, Style::Quoted, &mut literal);
+        column.parse_quoted(&literal)
+    }
+}
+
+impl RowParser for ValuesParser {
+    fn whole_rows(&self, bytes: &[u8]) -> Option<usize> {
+        let mut whole = None;
+        loop {
+            let at = whole.unwrap_or(0);
+            let start = at + between_rows(&bytes[at..]);
+            if bytes.get(start)? != &b'(' {
+                return Some(bytes.len());
+            }
+            match value_len(&bytes[start..], b"") {
+                Some(len) => whole = Some(start + len),
+                None => return whole,
+            }
+        }
+    }
+
+    fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError> {
+        let start = at + between_rows(&chunk[at..]);
+        if start == chunk.len() {
+            return Ok(start);
+        }
+        let mut scanner = QuotedScanner::new(&chunk[start..]);
+        scanner.expect(b'(')?;
+        for column in 0..self.columns {
+            if column > 0 {
+                scanner.expect(b',')?;
+            }
+            scanner.skip_spaces();
+            let Some(len) = value_len(scanner.rest(), b",)") else {
+                let what = "a row of VALUES has no closing bracket";
+                return Err(Error::new(ErrorCode::UnexpectedEndOfFile, what).into());
+            };
+            let expression = scanner.rest()[..len].trim_ascii_end();
+            rows.append(column, |builder| self.parse_value(expression, builder))?;
+            scanner.seek(scanner.position() + len);
+        }
+        scanner.eat(b',');
+        scanner.expect(b')')?;
+        rows.end_row();
+        Ok(start + scanner.position())
+    }
+}
+
+/// How many bytes of spaces, commas and semicolons come before the next row.
+fn between_rows(bytes: &[u8]) -> usize {
+    let between = |byte: &&u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';');
+    bytes.iter().take_while(between).count()
+}
+
+/// The length of an expression: up to one of `ends` outside of quotes and brackets, or, without
+/// `ends`, to the bracket that closes the first one. `None` if the text ends before that.
+fn value_len(text: &[u8], ends: &[u8]) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0);
+    loop {
+        let byte = *text.get(at)?;
+        if depth == 0 && ends.contains(&byte) {
+            return Some(at);
+        }
+        match byte {
+            b'\'' | b'"' | b'`' => at += quoted_len(&text[at..], byte)?,
+            b'(' | b'[' | b'{' if depth < MAX_DEPTH => {
+                depth += 1;
+                at += 1;
+            }
+            b')' | b']' | b'}' if depth > 0 => {
+                depth -= 1;
+                at += 1;
+                if depth == 0 && ends.is_empty() {
+                    return Some(at);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// The length of the text in quotes that `text` begins with.
+fn quoted_len(text: &[u8], quote: u8) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr2(quote, b'\\', text.get(at..)?)?;
+        if text[at] == b'\\' {
+            at += 2;
+        } else {
+            return Some(at + 1);
+        }
+    }
+}
