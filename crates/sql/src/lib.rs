@@ -5,6 +5,7 @@
 //! - [`ast`]: the tree; every node prints itself (`Display`) as text that parses back to it.
 //! - [`parse_statement`], [`parse_expr`], [`parse_type`], [`parse_codec`]: one whole text.
 //! - [`Script`]: several statements separated by `;`.
+//! - [`resolve_type`]: what a written type means, aliases included.
 //!
 //! # Not here
 //!
@@ -14,6 +15,9 @@ pub mod ast;
 mod error;
 mod lexer;
 mod parser;
+mod print;
+mod types;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parser::{ParsedStatement, Script, parse_codec, parse_expr, parse_statement, parse_type};
+pub use types::resolve_type;

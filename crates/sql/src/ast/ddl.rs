@@ -34,7 +34,7 @@ pub struct CreateTable {
 /// Where a CREATE TABLE takes its columns or rows from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableSource {
-    /// `AS SELECT …`.
+    /// `AS SELECT ..`.
     Query(Box<Query>),
     /// `AS other`.
     Like(ObjectName),
@@ -52,7 +52,7 @@ pub enum TableElement {
         assume: bool,
         expr: Expr,
     },
-    /// `PROJECTION name (SELECT …)`.
+    /// `PROJECTION name (SELECT ..)`.
     Projection {
         name: Ident,
         query: Box<Query>,

@@ -9,7 +9,7 @@ pub struct CreateDictionary {
     pub if_not_exists: bool,
     pub attributes: Vec<DictionaryAttribute>,
     pub primary_key: Vec<Ident>,
-    /// `SOURCE(CLICKHOUSE(TABLE 't' …))`.
+    /// `SOURCE(CLICKHOUSE(TABLE 't' ..))`.
     pub source: Option<KeyValue>,
     /// `LAYOUT(HASHED(SHARDS 4))`.
     pub layout: Option<KeyValue>,
@@ -39,7 +39,7 @@ pub struct DictionaryLifetime {
     pub max_seconds: u64,
 }
 
-/// `NAME(key value key value …)`: the form of a source, of a layout and of what they nest.
+/// `NAME(key value key value ..)`: the form of a source, of a layout and of what they nest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue {
     pub name: Ident,
@@ -51,6 +51,6 @@ pub enum KeyValueArgument {
     Literal(Literal),
     /// A bare word: `TABLE rocksDB`.
     Ident(Ident),
-    /// `STRUCTURE(…)`, `HEADERS(…)`, `CREDENTIALS(user 'a' password 'b')`.
+    /// `STRUCTURE(..)`, `HEADERS(..)`, `CREDENTIALS(user 'a' password 'b')`.
     Nested(Vec<(Ident, KeyValueArgument)>),
 }

@@ -51,7 +51,7 @@ pub enum Expr {
         negated: bool,
         global: bool,
     },
-    /// `CASE [operand] WHEN a THEN b … [ELSE c] END`.
+    /// `CASE [operand] WHEN a THEN b .. [ELSE c] END`.
     Case {
         operand: Option<Box<Expr>>,
         branches: Vec<(Expr, Expr)>,
@@ -96,9 +96,9 @@ pub enum Expr {
         value: Box<Expr>,
         unit: IntervalUnit,
     },
-    /// `(SELECT …)`.
+    /// `(SELECT ..)`.
     Subquery(Box<Query>),
-    /// `EXISTS (SELECT …)`.
+    /// `EXISTS (SELECT ..)`.
     Exists(Box<Query>),
     /// `(expr AS name)` inside an expression: names `expr` for the whole query.
     Alias {
@@ -135,7 +135,7 @@ pub struct FunctionCall {
     pub args: Vec<Expr>,
     /// `FILTER (WHERE cond)`.
     pub filter: Option<Box<Expr>>,
-    /// `OVER (…)` or `OVER name`.
+    /// `OVER (..)` or `OVER name`.
     pub over: Option<WindowSpec>,
 }
 

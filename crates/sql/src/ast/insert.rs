@@ -14,7 +14,7 @@ pub struct Insert {
 #[derive(Clone, Debug, PartialEq)]
 pub enum InsertTarget {
     Table(ObjectName),
-    /// `INSERT INTO FUNCTION f(…)`.
+    /// `INSERT INTO FUNCTION f(..)`.
     Function(FunctionCall),
 }
 

@@ -26,6 +26,8 @@ pub use query::{
 };
 pub use statement::{Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand};
 
+use crate::print::Name;
+
 /// A name as written, without its quotes.
 pub type Ident = String;
 
@@ -38,11 +40,10 @@ pub struct ObjectName {
 
 impl std::fmt::Display for ObjectName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        use basalt_base::types::quote_identifier;
         if let Some(database) = &self.database {
-            write!(f, "{}.", quote_identifier(database))?;
+            write!(f, "{}.", Name(database))?;
         }
-        f.write_str(&quote_identifier(&self.name))
+        Name(&self.name).fmt(f)
     }
 }
 

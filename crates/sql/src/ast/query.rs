@@ -23,7 +23,7 @@ pub enum SetExpr {
         left: Box<SetExpr>,
         right: Box<SetExpr>,
     },
-    /// `(SELECT …)` as an operand.
+    /// `(SELECT ..)` as an operand.
     Nested(Box<Query>),
 }
 
@@ -69,7 +69,7 @@ pub struct Select {
 /// One entry of the WITH clause.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cte {
-    /// `name AS (SELECT …)`.
+    /// `name AS (SELECT ..)`.
     Query { name: Ident, columns: Vec<Ident>, query: Box<Query> },
     /// `expr AS name`.
     Expr { name: Ident, value: Expr },
@@ -80,9 +80,9 @@ pub enum GroupBy {
     /// `GROUP BY ALL`: every item of the list that has no aggregate.
     All,
     Exprs(Vec<Expr>),
-    /// `WITH ROLLUP` and `ROLLUP (…)`.
+    /// `WITH ROLLUP` and `ROLLUP (..)`.
     Rollup(Vec<Expr>),
-    /// `WITH CUBE` and `CUBE (…)`.
+    /// `WITH CUBE` and `CUBE (..)`.
     Cube(Vec<Expr>),
     GroupingSets(Vec<Vec<Expr>>),
 }

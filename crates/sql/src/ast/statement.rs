@@ -37,7 +37,7 @@ pub enum Statement {
         left: ObjectName,
         right: ObjectName,
     },
-    /// `DELETE FROM t WHERE …`.
+    /// `DELETE FROM t WHERE ..`.
     Delete {
         table: ObjectName,
         filter: Expr,
@@ -59,7 +59,7 @@ pub enum Statement {
     },
     Explain(Explain),
     System(SystemCommand),
-    /// `KILL QUERY WHERE …`.
+    /// `KILL QUERY WHERE ..`.
     KillQuery {
         filter: Expr,
         sync: bool,
@@ -79,7 +79,7 @@ pub enum ShowWhat {
     Databases {
         like: Option<ShowFilter>,
     },
-    /// `SHOW TABLES [FROM db] [LIKE 'x' | WHERE …] [LIMIT n]`; also VIEWS and DICTIONARIES by `kind`.
+    /// `SHOW TABLES [FROM db] [LIKE 'x' | WHERE ..] [LIMIT n]`; also VIEWS and DICTIONARIES by `kind`.
     Tables {
         kind: ObjectKind,
         database: Option<Ident>,
@@ -104,7 +104,7 @@ pub enum ShowWhat {
     Engines,
 }
 
-/// What follows SHOW … to narrow it down.
+/// What follows SHOW .. to narrow it down.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShowFilter {
     Like { pattern: String, case_insensitive: bool, negated: bool },

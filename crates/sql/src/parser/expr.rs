@@ -9,6 +9,8 @@ use crate::lexer::{Symbol, TokenKind};
 
 /// How tight an operator binds; the printer sets parentheses by the same numbers.
 pub(crate) mod power {
+    use crate::ast::BinaryOp;
+
     pub(crate) const LAMBDA: u8 = 1;
     pub(crate) const TERNARY: u8 = 2;
     pub(crate) const OR: u8 = 3;
@@ -21,7 +23,20 @@ pub(crate) mod power {
     pub(crate) const SUM: u8 = 11;
     pub(crate) const PRODUCT: u8 = 12;
     pub(crate) const MINUS: u8 = 13;
+    /// Names, brackets and calls need no parentheses anywhere.
     pub(crate) const POSTFIX: u8 = 14;
+
+    /// The power of a binary operator; all of them associate to the left.
+    pub(crate) fn of_binary(op: BinaryOp) -> u8 {
+        match op {
+            BinaryOp::Or => OR,
+            BinaryOp::And => AND,
+            BinaryOp::Concat => CONCAT,
+            BinaryOp::Plus | BinaryOp::Minus => SUM,
+            BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo | BinaryOp::IntDiv => PRODUCT,
+            _ => COMPARE,
+        }
+    }
 }
 
 /// What stands between two operands, or behind one.
@@ -42,20 +57,8 @@ impl Infix {
             Infix::Between { .. } => power::BETWEEN,
             Infix::IsNull { .. } => power::IS_NULL,
             Infix::In { .. } => power::COMPARE,
-            Infix::Binary(op) => binary_power(*op),
+            Infix::Binary(op) => power::of_binary(*op),
         }
-    }
-}
-
-/// The precedence of a binary operator; all of them associate to the left.
-pub(crate) fn binary_power(op: BinaryOp) -> u8 {
-    match op {
-        BinaryOp::Or => power::OR,
-        BinaryOp::And => power::AND,
-        BinaryOp::Concat => power::CONCAT,
-        BinaryOp::Plus | BinaryOp::Minus => power::SUM,
-        BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo | BinaryOp::IntDiv => power::PRODUCT,
-        _ => power::COMPARE,
     }
 }
 
@@ -112,7 +115,7 @@ impl Cursor<'_> {
         let operand = Box::new(left);
         Ok(match infix {
             Infix::Binary(op) => {
-                let right = Box::new(self.parse_power(binary_power(op) + 1)?);
+                let right = Box::new(self.parse_power(power::of_binary(op) + 1)?);
                 Expr::Binary { op, left: operand, right }
             }
             Infix::IsNull { negated } => Expr::IsNull { operand, negated },

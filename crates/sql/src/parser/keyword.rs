@@ -78,6 +78,14 @@ const NEVER_ALIAS: &[&str] = &[
 
 /// Words that start an operand, a column or a clause of their own.
 const SPECIAL: &[&str] = &[
+    "BOTH",
+    "LEADING",
+    "TRAILING",
+    "RECURSIVE",
+    "FILL",
+    "MIN",
+    "MAX",
+    "UPDATE",
     "AFTER",
     "ALIAS",
     "APPLY",
@@ -137,28 +145,26 @@ const SPECIAL: &[&str] = &[
 
 /// Words that a call must quote to be a plain call.
 const SPECIAL_CALL: &[&str] = &[
+    "ALL",
+    "DISTINCT",
+    "EPHEMERAL",
+    "RECURSIVE",
     "CASE",
     "COLUMNS",
     "CUBE",
     "DATEADD",
-    "DATEDIFF",
     "DATESUB",
     "DATE_ADD",
-    "DATE_DIFF",
     "DATE_SUB",
     "EXISTS",
-    "EXTRACT",
     "FUNCTION",
     "GROUPING",
     "INTERVAL",
     "NOT",
-    "POSITION",
     "ROLLUP",
     "TIMESTAMPADD",
-    "TIMESTAMPDIFF",
     "TIMESTAMPSUB",
     "TIMESTAMP_ADD",
-    "TIMESTAMP_DIFF",
     "TIMESTAMP_SUB",
     "WITH",
 ];

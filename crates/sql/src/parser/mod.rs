@@ -39,6 +39,7 @@ mod type_name;
 mod view;
 mod window;
 
+pub(crate) use expr::power;
 pub(crate) use interval::interval_unit;
 pub(crate) use keyword::{is_function_word, is_reserved};
 pub use script::{ParsedStatement, Script};

@@ -88,7 +88,7 @@ impl Cursor<'_> {
         match () {
             () if is("CASE") => self.parse_case().map(Some),
             () if is("INTERVAL") => self.try_interval(),
-            () if is("EXISTS") && called && self.is_query_at(2) => {
+            () if is("EXISTS") && called && self.is_enclosed_query_at(2) => {
                 self.take();
                 self.take();
                 let query = self.parse_query()?;
@@ -156,6 +156,15 @@ impl Cursor<'_> {
             at += 1;
         }
         self.is_one_of_at(at, &["SELECT", "WITH", "ALL", "DISTINCT", "FROM"])
+    }
+
+    /// Whether a query comes `ahead` places on, behind any number of parentheses.
+    fn is_enclosed_query_at(&mut self, ahead: usize) -> bool {
+        let mut at = ahead;
+        while self.is_symbol_at(at, Symbol::OpenParen) {
+            at += 1;
+        }
+        self.is_query_at(at)
     }
 
     fn parse_except(&mut self) -> Parsed<Vec<Ident>> {

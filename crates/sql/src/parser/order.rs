@@ -1,7 +1,7 @@
 //! ORDER BY, with FILL and INTERPOLATE.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{Interpolation, OrderBy, Select, WithFill};
+use crate::ast::{Expr, Interpolation, OrderBy, Select, WithFill};
 use crate::lexer::Symbol;
 
 impl Cursor<'_> {
@@ -40,6 +40,11 @@ impl Cursor<'_> {
     /// `expr [ASC|DESC] [NULLS FIRST|LAST] [COLLATE 'x'] [WITH FILL ..]`.
     pub(super) fn parse_order_item(&mut self) -> Parsed<OrderBy> {
         let expr = self.parse_aliased_expr()?;
+        self.parse_direction(expr)
+    }
+
+    /// What follows the expression of a sorting key.
+    pub(super) fn parse_direction(&mut self, expr: Expr) -> Parsed<OrderBy> {
         let descending = self.eat("DESC") || self.eat("DESCENDING");
         if !descending {
             let _noise = self.eat("ASC") || self.eat("ASCENDING");

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Parsed};
 use crate::ast::{
     Describe, Ident, ObjectKind, ObjectName, Show, ShowFilter, ShowWhat, Statement, TableFactor,
 };
-use crate::lexer::Symbol;
+use crate::lexer::{Symbol, TokenKind};
 
 /// Kinds of SHOW that the tree has no place for.
 const NOT_IMPLEMENTED: &[&str] = &[
@@ -114,15 +114,13 @@ impl Cursor<'_> {
     pub(super) fn parse_describe(&mut self) -> Parsed<Statement> {
         // The verb has two spellings.
         self.take();
-        let named = !self.is_symbol_at(1, Symbol::OpenParen);
-        if named && !self.is_symbol_at(1, Symbol::Dot) && !self.is_symbol(Symbol::OpenParen) {
-            let ends = matches!(self.peek_at(1).kind, crate::lexer::TokenKind::End);
-            // A table may be called `table`.
-            if !ends {
-                let _noise = self.eat("TABLE");
-            }
-        } else if self.is_word("TABLE") && self.is_symbol_at(1, Symbol::OpenParen) {
-            self.take();
+        // TABLE is noise where a name or a parenthesis follows: a table may be called `table`.
+        let noise = matches!(
+            self.peek_at(1).kind,
+            TokenKind::Word | TokenKind::QuotedName | TokenKind::Symbol(Symbol::OpenParen)
+        );
+        if noise && !self.is_word_at(1, "FORMAT") {
+            self.eat("TABLE");
         }
         let factor = self.parse_factor()?;
         let format = self.parse_format()?;

@@ -104,7 +104,9 @@ impl Cursor<'_> {
             return Ok(parts);
         }
         self.rewind(mark);
-        let first = self.parse_order_item()?;
+        // Without an alias: `AS SELECT` may follow.
+        let expr = self.parse_expr()?;
+        let first = self.parse_direction(expr)?;
         if first.descending || first.nulls_first.is_some() {
             return Ok(vec![first]);
         }

@@ -1,0 +1,97 @@
+//! CREATE DATABASE and CREATE VIEW, and ALTER TABLE.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::table::SortingKey;
+use super::{Clause, Comma, Name, Text, flag, text_clause};
+use crate::ast::{AlterAction, AlterTable, ColumnPosition, CreateDatabase, CreateView};
+
+impl Display for CreateDatabase {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("CREATE DATABASE")?;
+        flag(f, self.if_not_exists, "IF NOT EXISTS")?;
+        write!(f, " {}", Name(&self.name))?;
+        Clause("ENGINE =", &self.engine).fmt(f)?;
+        text_clause(f, "COMMENT", self.comment.as_ref())
+    }
+}
+
+impl Display for CreateView {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("CREATE")?;
+        flag(f, self.or_replace, "OR REPLACE")?;
+        flag(f, self.materialized, "MATERIALIZED")?;
+        f.write_str(" VIEW")?;
+        flag(f, self.if_not_exists, "IF NOT EXISTS")?;
+        write!(f, " {}", self.name)?;
+        Clause("TO", &self.to).fmt(f)?;
+        if !self.columns.is_empty() {
+            write!(f, " ({})", Comma(&self.columns))?;
+        }
+        Clause("ENGINE =", &self.engine).fmt(f)?;
+        if let Some(key) = &self.order_by {
+            write!(f, " ORDER BY {}", SortingKey(key))?;
+        }
+        flag(f, self.populate, "POPULATE")?;
+        text_clause(f, "COMMENT", self.comment.as_ref())?;
+        write!(f, " AS {}", self.query)
+    }
+}
+
+impl Display for AlterTable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "ALTER TABLE {} {}", self.name, Comma(&self.actions))
+    }
+}
+
+impl Display for AlterAction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let exists = |set: &bool| if *set { "IF EXISTS " } else { "" };
+        match self {
+            AlterAction::AddColumn { column, if_not_exists, position } => {
+                f.write_str("ADD COLUMN")?;
+                flag(f, *if_not_exists, "IF NOT EXISTS")?;
+                write!(f, " {column}")?;
+                match position {
+                    None => Ok(()),
+                    Some(ColumnPosition::First) => f.write_str(" FIRST"),
+                    Some(ColumnPosition::After(name)) => write!(f, " AFTER {}", Name(name)),
+                }
+            }
+            AlterAction::DropColumn { name, if_exists } => {
+                write!(f, "DROP COLUMN {}{}", exists(if_exists), Name(name))
+            }
+            AlterAction::ModifyColumn { column, if_exists } => {
+                write!(f, "MODIFY COLUMN {}{column}", exists(if_exists))
+            }
+            AlterAction::RenameColumn { from, to, if_exists } => {
+                write!(f, "RENAME COLUMN {}{} TO {}", exists(if_exists), Name(from), Name(to))
+            }
+            AlterAction::CommentColumn { name, comment, if_exists } => {
+                write!(f, "COMMENT COLUMN {}{} {}", exists(if_exists), Name(name), Text(comment.as_bytes()))
+            }
+            AlterAction::ClearColumn { name, partition } => {
+                write!(f, "CLEAR COLUMN {}{}", Name(name), Clause("IN PARTITION", partition))
+            }
+            action => fmt_table_action(f, action),
+        }
+    }
+}
+
+/// Actions on rows, partitions and the table as a whole.
+fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result {
+    match action {
+        AlterAction::Update { assignments, filter } => {
+            let assignments: Vec<String> =
+                assignments.iter().map(|(name, value)| format!("{} = {value}", Name(name))).collect();
+            write!(f, "UPDATE {} WHERE {filter}", Comma(&assignments))
+        }
+        AlterAction::Delete { filter } => write!(f, "DELETE WHERE {filter}"),
+        AlterAction::DropPartition { partition } => write!(f, "DROP PARTITION {partition}"),
+        AlterAction::ModifySetting { settings } => write!(f, "MODIFY SETTING {}", Comma(settings)),
+        AlterAction::ModifyComment { comment } => write!(f, "MODIFY COMMENT {}", Text(comment.as_bytes())),
+        AlterAction::ModifyOrderBy { order_by } => write!(f, "MODIFY ORDER BY {}", SortingKey(order_by)),
+        AlterAction::Other { words } => f.write_str(words),
+        _ => Ok(()),
+    }
+}

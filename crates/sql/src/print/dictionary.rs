@@ -1,0 +1,76 @@
+//! CREATE DICTIONARY.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{Clause, Comma, LooseName, Name, flag, names, text_clause};
+use crate::ast::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
+
+impl Display for CreateDictionary {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("CREATE")?;
+        flag(f, self.or_replace, "OR REPLACE")?;
+        f.write_str(" DICTIONARY")?;
+        flag(f, self.if_not_exists, "IF NOT EXISTS")?;
+        write!(f, " {}", self.name)?;
+        if !self.attributes.is_empty() {
+            write!(f, " ({})", Comma(&self.attributes))?;
+        }
+        if !self.primary_key.is_empty() {
+            write!(f, " PRIMARY KEY {}", Comma(&names(&self.primary_key)))?;
+        }
+        self.fmt_clauses(f)
+    }
+}
+
+impl CreateDictionary {
+    fn fmt_clauses(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(source) = &self.source {
+            write!(f, " SOURCE({source})")?;
+        }
+        if let Some(layout) = &self.layout {
+            write!(f, " LAYOUT({layout})")?;
+        }
+        if let Some(DictionaryLifetime { min_seconds, max_seconds }) = self.lifetime {
+            write!(f, " LIFETIME(MIN {min_seconds} MAX {max_seconds})")?;
+        }
+        if let Some((low, high)) = &self.range {
+            write!(f, " RANGE(MIN {} MAX {})", Name(low), Name(high))?;
+        }
+        if !self.settings.is_empty() {
+            write!(f, " SETTINGS({})", Comma(&self.settings))?;
+        }
+        text_clause(f, "COMMENT", self.comment.as_ref())
+    }
+}
+
+impl Display for DictionaryAttribute {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", Name(&self.name), self.ty)?;
+        Clause("DEFAULT", &self.default).fmt(f)?;
+        Clause("EXPRESSION", &self.expression).fmt(f)?;
+        flag(f, self.hierarchical, "HIERARCHICAL")?;
+        flag(f, self.injective, "INJECTIVE")?;
+        flag(f, self.is_object_id, "IS_OBJECT_ID")
+    }
+}
+
+impl Display for KeyValue {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", LooseName(&self.name), pairs(&self.args))
+    }
+}
+
+impl Display for KeyValueArgument {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyValueArgument::Literal(literal) => literal.fmt(f),
+            KeyValueArgument::Ident(name) => Name(name).fmt(f),
+            KeyValueArgument::Nested(args) => write!(f, "({})", pairs(args)),
+        }
+    }
+}
+
+fn pairs(pairs: &[(String, KeyValueArgument)]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{} {value}", LooseName(key))).collect();
+    pairs.join(" ")
+}

@@ -1,0 +1,161 @@
+//! The printer: every node as text that parses back to the same node.
+//!
+//! The text is normal form, not the user's: keywords in upper case, one space between tokens,
+//! parentheses only where precedence asks for them, `AS` before every alias. Bytes that are no text
+//! become escapes, but for the data of an INSERT, which prints as it is (and lossily where it is not
+//! UTF-8).
+
+mod create;
+mod dictionary;
+mod expr;
+mod query;
+mod statement;
+mod table;
+mod type_name;
+
+use std::fmt::{self, Display, Formatter};
+
+use basalt_base::types::quote_identifier;
+
+use crate::ast::{Literal, Setting};
+use crate::parser::{is_function_word, is_reserved};
+
+/// A name, quoted where it would be read as something else.
+pub(crate) struct Name<'a>(pub(crate) &'a str);
+
+/// The name of a function or of a key, which may be a keyword in more cases.
+struct LooseName<'a>(&'a str);
+
+/// A string literal.
+struct Text<'a>(&'a [u8]);
+
+/// Items with commas between.
+struct Comma<'a, T>(&'a [T]);
+
+/// `words value`, or nothing; the words may be empty.
+struct Clause<'a, T>(&'static str, &'a Option<T>);
+
+/// `words a, b`, or nothing for an empty list.
+struct ListClause<'a, T>(&'static str, &'a [T]);
+
+impl Display for Name<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(&quote_identifier(self.0)) }
+    }
+}
+
+impl Display for LooseName<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_function_word(self.0) {
+            write!(f, "`{}`", self.0)
+        } else {
+            f.write_str(&quote_identifier(self.0))
+        }
+    }
+}
+
+impl Display for Text<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("'")?;
+        for chunk in self.0.utf8_chunks() {
+            for letter in chunk.valid().chars() {
+                write_letter(f, letter)?;
+            }
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02X}")?;
+            }
+        }
+        f.write_str("'")
+    }
+}
+
+fn write_letter(f: &mut Formatter<'_>, letter: char) -> fmt::Result {
+    match letter {
+        '\'' => f.write_str("\\'"),
+        '\\' => f.write_str("\\\\"),
+        '\n' => f.write_str("\\n"),
+        '\t' => f.write_str("\\t"),
+        '\r' => f.write_str("\\r"),
+        '\0' => f.write_str("\\0"),
+        '\u{8}' => f.write_str("\\b"),
+        '\u{c}' => f.write_str("\\f"),
+        control if control.is_ascii_control() => write!(f, "\\x{:02X}", u32::from(control)),
+        other => write!(f, "{other}"),
+    }
+}
+
+impl<T: Display> Display for Comma<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, item) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            item.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Display> Display for Clause<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Clause(_, None) => Ok(()),
+            Clause("", Some(value)) => write!(f, " {value}"),
+            Clause(words, Some(value)) => write!(f, " {words} {value}"),
+        }
+    }
+}
+
+impl<T: Display> Display for ListClause<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ListClause(_, []) => Ok(()),
+            ListClause("", items) => write!(f, " {}", Comma(items)),
+            ListClause(words, items) => write!(f, " {words} {}", Comma(items)),
+        }
+    }
+}
+
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Literal::Null => f.write_str("NULL"),
+            Literal::Bool(value) => value.fmt(f),
+            Literal::UInt(value) => value.fmt(f),
+            Literal::Int(value) => value.fmt(f),
+            Literal::Number(text) => f.write_str(text),
+            Literal::String(bytes) => Text(bytes).fmt(f),
+        }
+    }
+}
+
+impl Display for Setting {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", Name(&self.name), self.value)
+    }
+}
+
+/// ` words`, if the flag is set.
+fn flag(f: &mut Formatter<'_>, set: bool, words: &str) -> fmt::Result {
+    if set { write!(f, " {words}") } else { Ok(()) }
+}
+
+/// The names, quoted, with commas between.
+fn names(names: &[String]) -> Vec<Name<'_>> {
+    names.iter().map(|name| Name(name)).collect()
+}
+
+/// ` FORMAT name`: the name stands alone, so no keyword needs quotes.
+fn format_clause(f: &mut Formatter<'_>, name: Option<&String>) -> fmt::Result {
+    name.map_or(Ok(()), |name| write!(f, " FORMAT {}", quote_identifier(name)))
+}
+
+/// ` AS name` and the like.
+fn named_clause(f: &mut Formatter<'_>, words: &str, name: Option<&String>) -> fmt::Result {
+    name.map_or(Ok(()), |name| write!(f, " {words} {}", Name(name)))
+}
+
+/// ` COMMENT 'text'` and the like.
+fn text_clause(f: &mut Formatter<'_>, words: &str, text: Option<&String>) -> fmt::Result {
+    text.map_or(Ok(()), |text| write!(f, " {words} {}", Text(text.as_bytes())))
+}

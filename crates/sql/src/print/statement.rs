@@ -1,0 +1,232 @@
+//! Statements.
+
+use std::fmt::{self, Display, Formatter};
+
+use basalt_base::types::quote_identifier;
+
+use super::query::quoted;
+use super::{Clause, Comma, ListClause, Name, Text, flag, format_clause, named_clause, names, text_clause};
+use crate::ast::{
+    CopyFrom, Describe, DropObject, Explain, ExplainKind, Insert, InsertSource, InsertTarget, ObjectKind,
+    Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+};
+
+impl Display for Statement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Statement::Query(query) => query.fmt(f),
+            Statement::Insert(insert) => insert.fmt(f),
+            Statement::Copy(copy) => copy.fmt(f),
+            Statement::CreateDatabase(database) => database.fmt(f),
+            Statement::CreateTable(table) => table.fmt(f),
+            Statement::CreateView(view) => view.fmt(f),
+            Statement::CreateDictionary(dictionary) => dictionary.fmt(f),
+            Statement::Alter(alter) => alter.fmt(f),
+            Statement::Show(show) => show.fmt(f),
+            Statement::Describe(describe) => describe.fmt(f),
+            Statement::Explain(explain) => explain.fmt(f),
+            Statement::System(command) => write!(f, "SYSTEM {command}"),
+            Statement::Drop(drop) => write!(f, "DROP{drop}"),
+            Statement::Detach(drop) => write!(f, "DETACH{drop}"),
+            other => fmt_short(f, other),
+        }
+    }
+}
+
+/// Statements of one line.
+fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
+    match statement {
+        Statement::Attach { kind, name, if_not_exists } => {
+            write!(f, "ATTACH {kind}")?;
+            flag(f, *if_not_exists, "IF NOT EXISTS")?;
+            write!(f, " {name}")
+        }
+        Statement::Truncate { name, if_exists } => {
+            f.write_str("TRUNCATE TABLE")?;
+            flag(f, *if_exists, "IF EXISTS")?;
+            write!(f, " {name}")
+        }
+        Statement::Rename { kind, pairs } => {
+            let pairs: Vec<String> =
+                pairs.iter().map(|pair| format!("{} TO {}", pair.from, pair.to)).collect();
+            write!(f, "RENAME {kind} {}", Comma(&pairs))
+        }
+        Statement::Exchange { kind, left, right } => {
+            let kind = if *kind == ObjectKind::Dictionary { "DICTIONARIES" } else { "TABLES" };
+            write!(f, "EXCHANGE {kind} {left} AND {right}")
+        }
+        Statement::Delete { table, filter } => write!(f, "DELETE FROM {table} WHERE {filter}"),
+        Statement::Optimize { table, partition, is_final, deduplicate } => {
+            write!(f, "OPTIMIZE TABLE {table}{}", Clause("PARTITION", partition))?;
+            flag(f, *is_final, "FINAL")?;
+            flag(f, *deduplicate, "DEDUPLICATE")
+        }
+        Statement::Use(name) => write!(f, "USE {}", Name(name)),
+        Statement::Set(settings) => write!(f, "SET {}", Comma(settings)),
+        Statement::Exists { kind, name } => write!(f, "EXISTS {kind} {name}"),
+        Statement::KillQuery { filter, sync } => {
+            write!(f, "KILL QUERY WHERE {filter}")?;
+            flag(f, *sync, "SYNC")
+        }
+        Statement::Check(name) => write!(f, "CHECK TABLE {name}"),
+        _ => Ok(()),
+    }
+}
+
+impl Display for ObjectKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ObjectKind::Database => "DATABASE",
+            ObjectKind::Table => "TABLE",
+            ObjectKind::View => "VIEW",
+            ObjectKind::Dictionary => "DICTIONARY",
+        })
+    }
+}
+
+/// What follows the verb.
+impl Display for DropObject {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        flag(f, self.temporary, "TEMPORARY")?;
+        write!(f, " {}", self.kind)?;
+        flag(f, self.if_exists, "IF EXISTS")?;
+        write!(f, " {}", Comma(&self.names))?;
+        flag(f, self.sync, "SYNC")
+    }
+}
+
+impl Display for Insert {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("INSERT INTO ")?;
+        match &self.target {
+            InsertTarget::Table(name) => name.fmt(f)?,
+            InsertTarget::Function(call) => write!(f, "FUNCTION {call}")?,
+        }
+        if !self.columns.is_empty() {
+            write!(f, " ({})", Comma(&names(&self.columns)))?;
+        }
+        ListClause("SETTINGS", &self.settings).fmt(f)?;
+        match &self.source {
+            InsertSource::Query(query) => write!(f, " {query}"),
+            InsertSource::Values { text } => write!(f, " VALUES {}", String::from_utf8_lossy(text)),
+            InsertSource::Format { name, bytes } if bytes.is_empty() => {
+                write!(f, " FORMAT {}", quote_identifier(name))
+            }
+            InsertSource::Format { name, bytes } => {
+                write!(f, " FORMAT {}\n{}", quote_identifier(name), String::from_utf8_lossy(bytes))
+            }
+            InsertSource::Infile { path, compression, format } => {
+                write!(f, " FROM INFILE {}", quoted(path))?;
+                text_clause(f, "COMPRESSION", compression.as_ref())?;
+                format_clause(f, format.as_ref())
+            }
+        }
+    }
+}
+
+impl Display for CopyFrom {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "COPY {}", self.table)?;
+        if !self.columns.is_empty() {
+            write!(f, " ({})", Comma(&names(&self.columns)))?;
+        }
+        write!(f, " FROM {}", quoted(&self.path))?;
+        if self.options.is_empty() {
+            return Ok(());
+        }
+        let options: Vec<String> =
+            self.options.iter().map(|option| format!("{} {}", Name(&option.name), option.value)).collect();
+        write!(f, " WITH ({})", Comma(&options))
+    }
+}
+
+impl Display for Show {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "SHOW {}", self.what)?;
+        format_clause(f, self.format.as_ref())
+    }
+}
+
+impl Display for ShowWhat {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ShowWhat::Databases { like } => write!(f, "DATABASES{}", Clause("", like)),
+            ShowWhat::Tables { kind, database, like, limit } => {
+                f.write_str(match kind {
+                    ObjectKind::View => "VIEWS",
+                    ObjectKind::Dictionary => "DICTIONARIES",
+                    ObjectKind::Table | ObjectKind::Database => "TABLES",
+                })?;
+                named_clause(f, "FROM", database.as_ref())?;
+                write!(f, "{}{}", Clause("", like), Clause("LIMIT", limit))
+            }
+            ShowWhat::Create { kind, name } => write!(f, "CREATE {kind} {name}"),
+            ShowWhat::Columns { table, like } => write!(f, "COLUMNS FROM {table}{}", Clause("", like)),
+            ShowWhat::ProcessList => f.write_str("PROCESSLIST"),
+            ShowWhat::Settings { like } => write!(f, "SETTINGS{}", Clause("", like)),
+            ShowWhat::Functions { like } => write!(f, "FUNCTIONS{}", Clause("", like)),
+            ShowWhat::Engines => f.write_str("ENGINES"),
+        }
+    }
+}
+
+impl Display for ShowFilter {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ShowFilter::Where(filter) => write!(f, "WHERE {filter}"),
+            ShowFilter::Like { pattern, case_insensitive, negated } => {
+                let not = if *negated { "NOT " } else { "" };
+                let like = if *case_insensitive { "ILIKE" } else { "LIKE" };
+                write!(f, "{not}{like} {}", Text(pattern.as_bytes()))
+            }
+        }
+    }
+}
+
+impl Display for Describe {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let format = match self {
+            Describe::Table { name, format } => {
+                write!(f, "DESCRIBE TABLE {name}")?;
+                format
+            }
+            Describe::Factor { factor, format } => {
+                write!(f, "DESCRIBE TABLE {factor}")?;
+                format
+            }
+        };
+        format_clause(f, format.as_ref())
+    }
+}
+
+impl Display for Explain {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("EXPLAIN")?;
+        f.write_str(match self.kind {
+            ExplainKind::Plan => "",
+            ExplainKind::Ast => " AST",
+            ExplainKind::Syntax => " SYNTAX",
+            ExplainKind::Pipeline => " PIPELINE",
+            ExplainKind::Estimate => " ESTIMATE",
+            ExplainKind::Analyze => " ANALYZE",
+        })?;
+        ListClause("", &self.settings).fmt(f)?;
+        write!(f, " {}", self.statement)?;
+        format_clause(f, self.format.as_ref())
+    }
+}
+
+impl Display for SystemCommand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            SystemCommand::ReloadDictionary(name) => write!(f, "RELOAD DICTIONARY {name}"),
+            SystemCommand::ReloadDictionaries => f.write_str("RELOAD DICTIONARIES"),
+            SystemCommand::FlushLogs => f.write_str("FLUSH LOGS"),
+            SystemCommand::DropCaches { which } => write!(f, "DROP {which} CACHE"),
+            SystemCommand::StopMerges(name) => write!(f, "STOP MERGES{}", Clause("", name)),
+            SystemCommand::StartMerges(name) => write!(f, "START MERGES{}", Clause("", name)),
+            SystemCommand::Shutdown => f.write_str("SHUTDOWN"),
+            SystemCommand::Other { words } => f.write_str(words),
+        }
+    }
+}

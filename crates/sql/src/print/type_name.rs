@@ -1,0 +1,39 @@
+//! Types and codecs.
+
+use std::fmt::{self, Display, Formatter};
+
+use basalt_base::types::quote_identifier;
+
+use super::{Comma, Name, Text};
+use crate::ast::{CodecCall, TypeArgument, TypeName};
+use crate::parser::is_compound_type;
+
+impl Display for TypeName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_compound_type(&self.name) {
+            f.write_str(&self.name)?;
+        } else {
+            Name(&self.name).fmt(f)?;
+        }
+        if self.args.is_empty() { Ok(()) } else { write!(f, "({})", Comma(&self.args)) }
+    }
+}
+
+impl Display for TypeArgument {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            TypeArgument::Type(ty) => ty.fmt(f),
+            TypeArgument::Named(name, ty) => write!(f, "{} {ty}", Name(name)),
+            TypeArgument::Literal(literal) => literal.fmt(f),
+            TypeArgument::EnumValue(label, None) => Text(label.as_bytes()).fmt(f),
+            TypeArgument::EnumValue(label, Some(value)) => write!(f, "{} = {value}", Text(label.as_bytes())),
+        }
+    }
+}
+
+impl Display for CodecCall {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&quote_identifier(&self.name))?;
+        if self.args.is_empty() { Ok(()) } else { write!(f, "({})", Comma(&self.args)) }
+    }
+}
