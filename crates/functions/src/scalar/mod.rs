@@ -12,15 +12,20 @@ mod comparison;
 mod conditional;
 mod conversion;
 mod date;
+mod definition;
 mod dictionary;
 mod hash;
+mod memory;
+mod number;
+mod operand;
 mod other;
 mod string;
 mod tuple;
 
 pub use bound::BoundScalar;
+pub use conversion::{Cast, Converter};
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, SqlType};
@@ -129,6 +134,14 @@ pub struct Bound {
 impl Bound {
     pub fn new(return_type: SqlType, kernel: impl Kernel + 'static) -> Bound {
         Bound { return_type, kernel: Box::new(kernel) }
+    }
+
+    /// As [`Bound::new`], for code that returns one kind of array.
+    pub fn of<A: Array + 'static>(
+        return_type: SqlType,
+        kernel: impl Fn(&[Operand], usize) -> Result<Arc<A>> + Send + Sync + 'static,
+    ) -> Bound {
+        Bound::new(return_type, move |args: &[Operand], rows: usize| Ok(kernel(args, rows)? as ArrayRef))
     }
 }
 

@@ -1,5 +1,21 @@
 //! Comparisons and logic in the form of function calls.
 
+mod compare;
+mod logic;
+
+pub(super) use compare::Comparison;
+
 use super::ScalarFunction;
 
-pub(super) static ALL: &[&dyn ScalarFunction] = &[];
+pub(super) static ALL: &[&dyn ScalarFunction] = &[
+    &compare::EQUALS,
+    &compare::NOT_EQUALS,
+    &compare::LESS,
+    &compare::LESS_OR_EQUALS,
+    &compare::GREATER,
+    &compare::GREATER_OR_EQUALS,
+    &logic::AND,
+    &logic::OR,
+    &logic::XOR,
+    &logic::NOT,
+];

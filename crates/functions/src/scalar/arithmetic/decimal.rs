@@ -1,0 +1,251 @@
+//! Arithmetic of decimals: scales are brought together, and what does not fit is DECIMAL_OVERFLOW.
+//!
+//! A decimal is kept in the width that ClickHouse would give it (32, 64, 128 or 256 bits), and the
+//! overflow is that of the width, not of the digits. With a float the other side becomes a float.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, PrimitiveArray};
+use arrow::datatypes::{DecimalType, Decimal128Type, Decimal256Type, Float64Type, Int32Type, Int64Type, i256};
+use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, DECIMAL256_DIGITS};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+
+use crate::scalar::definition::Call;
+use crate::scalar::number::{Number, wrap_to, with_integer};
+use crate::scalar::operand::{nulls_of, rows_needed};
+use crate::scalar::{Bound, Operand};
+use super::binary::zip;
+
+/// Whether an operation on these types is this module's.
+pub(super) fn applies(left: &SqlType, right: &SqlType) -> bool {
+    matches!(left, SqlType::Decimal { .. }) || matches!(right, SqlType::Decimal { .. })
+}
+
+pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Bound> {
+    let (left, right) = (call.ty(0), call.ty(1));
+    if !left.is_number() || !right.is_number() {
+        return Err(call.illegal_types());
+    }
+    if left.is_float() || right.is_float() {
+        return Ok(bind_floats(op));
+    }
+    let plan = Plan::of(op, left, right)?;
+    if plan.precision <= DECIMAL128_DIGITS {
+        bind_width::<Decimal128Type>(plan, left)
+    } else {
+        bind_width::<Decimal256Type>(plan, left)
+    }
+}
+
+fn bind_floats(op: Arithmetic) -> Bound {
+    Bound::new(SqlType::Float64, move |args: &[Operand], rows| match op {
+        Arithmetic::Plus => zip::<Float64Type, Float64Type>(args, rows, |a, b| a + b),
+        Arithmetic::Minus => zip::<Float64Type, Float64Type>(args, rows, |a, b| a - b),
+        Arithmetic::Multiply => zip::<Float64Type, Float64Type>(args, rows, |a, b| a * b),
+        Arithmetic::Modulo => zip::<Float64Type, Float64Type>(args, rows, |a, b| a % b),
+        Arithmetic::Divide | Arithmetic::IntDiv => zip::<Float64Type, Float64Type>(args, rows, |a, b| a / b),
+    })
+}
+
+/// How the scales of one operation go together.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    op: Arithmetic,
+    /// 9, 18, 38 or 76: the digits that name the width.
+    precision: u8,
+    scale: u8,
+    left_scale: u8,
+    right_scale: u8,
+}
+
+impl Plan {
+    fn of(op: Arithmetic, left: &SqlType, right: &SqlType) -> Result<Plan> {
+        let parts = |ty: &SqlType| match ty {
+            SqlType::Decimal { precision, scale } => (*precision, *scale),
+            _ => (0, 0),
+        };
+        let ((left_precision, left_scale), (right_precision, right_scale)) = (parts(left), parts(right));
+        let precision = width_digits(left_precision.max(right_precision));
+        let scale = match op {
+            Arithmetic::Multiply => left_scale + right_scale,
+            Arithmetic::Divide if left_precision > 0 => left_scale,
+            Arithmetic::Divide => right_scale,
+            Arithmetic::IntDiv => 0,
+            Arithmetic::Plus | Arithmetic::Minus | Arithmetic::Modulo => left_scale.max(right_scale),
+        };
+        if scale > precision {
+            bail!(ArgumentOutOfBound, "scale {scale} of the result is more than its {precision} digits");
+        }
+        Ok(Plan { op, precision, scale, left_scale, right_scale })
+    }
+
+    /// The powers of ten by which the two sides are multiplied before the operation.
+    fn shifts(&self) -> (u8, u8) {
+        let common = self.left_scale.max(self.right_scale);
+        match self.op {
+            Arithmetic::Multiply => (0, 0),
+            Arithmetic::Divide => (self.scale + self.right_scale - self.left_scale, 0),
+            _ => (common - self.left_scale, common - self.right_scale),
+        }
+    }
+}
+
+/// The digits of the width that holds `precision` digits.
+pub(in crate::scalar) fn width_digits(precision: u8) -> u8 {
+    match precision {
+        0..=9 => 9,
+        10..=18 => 18,
+        19..=DECIMAL128_DIGITS => DECIMAL128_DIGITS,
+        _ => DECIMAL256_DIGITS,
+    }
+}
+
+/// The whole numbers inside decimals.
+pub(in crate::scalar) trait Unscaled: ArrowNativeTypeOp + Send + Sync {
+    fn from_i128(value: i128) -> Self;
+    /// Whether the number fits the width of that many digits.
+    fn fits(self, precision: u8) -> bool;
+    /// Cut down to 64 bits.
+    fn low_bits(self) -> i64;
+    fn power_of_ten(exponent: u8) -> Option<Self>;
+}
+
+impl Unscaled for i128 {
+    fn from_i128(value: i128) -> i128 {
+        value
+    }
+
+    fn fits(self, precision: u8) -> bool {
+        match precision {
+            0..=9 => i32::try_from(self).is_ok(),
+            10..=18 => i64::try_from(self).is_ok(),
+            _ => true,
+        }
+    }
+
+    fn low_bits(self) -> i64 {
+        self as i64
+    }
+
+    fn power_of_ten(exponent: u8) -> Option<i128> {
+        10_i128.checked_pow(u32::from(exponent))
+    }
+}
+
+impl Unscaled for i256 {
+    fn from_i128(value: i128) -> i256 {
+        i256::from_i128(value)
+    }
+
+    fn fits(self, _precision: u8) -> bool {
+        true
+    }
+
+    fn low_bits(self) -> i64 {
+        self.as_i128() as i64
+    }
+
+    fn power_of_ten(exponent: u8) -> Option<i256> {
+        i256::from_i128(10).checked_pow(u32::from(exponent))
+    }
+}
+
+/// The unscaled numbers of decimals or integers, in the width of `D`.
+pub(in crate::scalar) fn unscaled<D>(array: &dyn Array) -> Result<Vec<D::Native>>
+where
+    D: DecimalType,
+    D::Native: Unscaled,
+{
+    if let Some(same) = array.as_primitive_opt::<D>() {
+        return Ok(same.values().to_vec());
+    }
+    if let Some(narrow) = array.as_primitive_opt::<Decimal128Type>() {
+        return Ok(narrow.values().iter().map(|&value| D::Native::from_i128(value)).collect());
+    }
+    if array.as_boolean_opt().is_some() {
+        let numbers = wrap_to::<Int64Type>(array)?;
+        return Ok(numbers.values().iter().map(|&value| D::Native::from_i128(value.into())).collect());
+    }
+    with_integer!(array.data_type(), F => {
+        Ok(array.as_primitive::<F>().values().iter().map(|value| D::Native::from_i128(value.to_i128())).collect())
+    }, Err(Error::logical(format!("{} is not the carrier of a decimal", array.data_type()))))
+}
+
+fn bind_width<D>(plan: Plan, left: &SqlType) -> Result<Bound>
+where
+    D: DecimalType,
+    D::Native: Unscaled,
+{
+    let (precision, scale) = (plan.precision, plan.scale);
+    if plan.op == Arithmetic::IntDiv {
+        let ty = quotient_type(left, precision);
+        let narrow = ty == SqlType::Int32;
+        return Ok(Bound::new(ty, move |args: &[Operand], rows| {
+            let values = compute::<D>(plan, args, rows)?;
+            let whole = values.iter().map(|value| value.low_bits());
+            Ok(if narrow {
+                Arc::new(PrimitiveArray::<Int32Type>::from_iter_values(whole.map(|value| value as i32))) as ArrayRef
+            } else {
+                Arc::new(PrimitiveArray::<Int64Type>::from_iter_values(whole))
+            })
+        }));
+    }
+    Ok(Bound::of(SqlType::Decimal { precision, scale }, move |args: &[Operand], rows| {
+        let array = PrimitiveArray::<D>::new(compute::<D>(plan, args, rows)?.into(), None);
+        let array = array.with_precision_and_scale(precision, scale as i8).map_err(Error::logical)?;
+        Ok(Arc::new(array))
+    }))
+}
+
+/// The type of a whole quotient: that of the dividend's width.
+fn quotient_type(left: &SqlType, precision: u8) -> SqlType {
+    match left {
+        SqlType::Decimal { .. } if precision <= 9 => SqlType::Int32,
+        _ => SqlType::Int64,
+    }
+}
+
+fn compute<D>(plan: Plan, args: &[Operand], rows: usize) -> Result<Vec<D::Native>>
+where
+    D: DecimalType,
+    D::Native: Unscaled,
+{
+    let rows = rows_needed(args, rows);
+    let (left, right) = (unscaled::<D>(&args[0].array)?, unscaled::<D>(&args[1].array)?);
+    let (left_shift, right_shift) = plan.shifts();
+    let power = |exponent| D::Native::power_of_ten(exponent).ok_or_else(overflow);
+    let (left_factor, right_factor) = (power(left_shift)?, power(right_shift)?);
+    let nulls = nulls_of(args, rows);
+    let mut values = Vec::with_capacity(rows);
+    for row in 0..rows {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            values.push(D::Native::default());
+            continue;
+        }
+        let (a, b) = (left[args[0].index(row)], right[args[1].index(row)]);
+        if b.is_zero() && matches!(plan.op, Arithmetic::Divide | Arithmetic::IntDiv | Arithmetic::Modulo) {
+            bail!(IllegalDivision, "division by zero");
+        }
+        let result = apply(plan.op, a, left_factor, b, right_factor);
+        values.push(result.filter(|value| value.fits(plan.precision)).ok_or_else(overflow)?);
+    }
+    Ok(values)
+}
+
+#[inline]
+fn apply<N: Unscaled>(op: Arithmetic, a: N, left_factor: N, b: N, right_factor: N) -> Option<N> {
+    let a = a.mul_checked(left_factor).ok()?;
+    let b = b.mul_checked(right_factor).ok()?;
+    let result = match op {
+        Arithmetic::Plus => a.add_checked(b),
+        Arithmetic::Minus => a.sub_checked(b),
+        Arithmetic::Multiply => a.mul_checked(b),
+        Arithmetic::Divide | Arithmetic::IntDiv => a.div_checked(b),
+        Arithmetic::Modulo => a.mod_checked(b),
+    };
+    result.ok()
+}
+
+fn overflow() -> Error {
+    Error::new(ErrorCode::DecimalOverflow, "the result does not fit its decimal type")
+}

@@ -1,0 +1,156 @@
+//! The conversion engine: from a pair of types to the code that converts a column.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
+use arrow::buffer::NullBuffer;
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+
+use super::parse::OnError;
+use super::{decimals, nested, numbers, parse, print, times};
+use crate::FunctionContext;
+
+/// Code that converts one column; NULLs of the column stay NULL.
+pub(super) type Step = Box<dyn Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync>;
+
+/// Types nested deeper than this are refused.
+const DEPTH_MAX: usize = 64;
+
+/// Converts columns from one type to another, as `CAST` does.
+pub struct Converter {
+    /// `None` where both types have the same values and carrier.
+    step: Option<Step>,
+}
+
+impl Converter {
+    /// The conversion, or CANNOT_CONVERT_TYPE if there is none between the two types.
+    pub fn new(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Converter> {
+        Converter::with_errors(from, to, context, OnError::Fails)
+    }
+
+    /// As [`Converter::new`]; `on_error` says what text that cannot be read becomes.
+    pub(in crate::scalar) fn with_errors(
+        from: &SqlType,
+        to: &SqlType,
+        context: &FunctionContext,
+        on_error: OnError,
+    ) -> Result<Converter> {
+        Ok(Converter { step: step(from, to, &Scope { context, on_error, depth: 0 })? })
+    }
+
+    /// The values of `array` in the other type. `array` has the carrier of the type converted from.
+    pub fn convert(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        match &self.step {
+            None => Ok(Arc::clone(array)),
+            Some(step) => step(array),
+        }
+    }
+
+    /// Whether [`Converter::convert`] returns what it is given.
+    pub fn is_identity(&self) -> bool {
+        self.step.is_none()
+    }
+}
+
+/// What the conversion of a nested type inherits.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) context: &'a FunctionContext,
+    pub(super) on_error: OnError,
+    pub(super) depth: usize,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn deeper(self) -> Result<Scope<'a>> {
+        if self.depth >= DEPTH_MAX {
+            bail!(TooDeepRecursion, "a type is nested more than {DEPTH_MAX} levels deep");
+        }
+        Ok(Scope { depth: self.depth + 1, ..self })
+    }
+}
+
+/// The conversion of a column; `None` if nothing is to be done.
+pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
+    let (from, to) = (from.full(), to.full());
+    if from == to {
+        return Ok(None);
+    }
+    match (from, to) {
+        (from, to) if from.stripped() == &SqlType::Nothing => Ok(Some(from_nothing(to))),
+        (SqlType::Nullable(from), SqlType::Nullable(to)) => plain_step(from, to, scope),
+        (from, SqlType::Nullable(to)) => plain_step(from, to, scope),
+        (SqlType::Nullable(from), to) => Ok(Some(without_nulls(to, plain_step(from, to, scope)?))),
+        (from, to) => plain_step(from, to, scope),
+    }
+}
+
+/// NULLs in any type, or the elements of an empty array.
+fn from_nothing(to: &SqlType) -> Step {
+    let (carrier, nullable, name) = (to.carrier(), to.accepts_null(), to.to_string());
+    Box::new(move |array| match array.len() {
+        0 => Ok(new_empty_array(&carrier)),
+        rows if nullable => Ok(new_null_array(&carrier, rows)),
+        _ => bail!(CannotConvertType, "NULL cannot be converted to {name}, which is not Nullable"),
+    })
+}
+
+/// A conversion to a type that has no NULL.
+fn without_nulls(to: &SqlType, step: Option<Step>) -> Step {
+    let name = to.to_string();
+    Box::new(move |array| {
+        if array.null_count() > 0 {
+            bail!(CannotInsertNullInOrdinaryColumn, "NULL cannot be converted to {name}, which is not Nullable");
+        }
+        match &step {
+            Some(step) => step(array),
+            None => Ok(Arc::clone(array)),
+        }
+    })
+}
+
+/// A conversion between types without `Nullable` around them. The NULLs of the column stay.
+fn plain_step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
+    if from == to {
+        return Ok(None);
+    }
+    let step = choose(from, to, scope)?;
+    Ok(step.map(|step| -> Step {
+        Box::new(move |array| {
+            let converted = step(array)?;
+            Ok(if array.null_count() == 0 { converted } else { with_nulls(&converted, array.nulls()) })
+        })
+    }))
+}
+
+fn choose(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
+    let found = match (from, to) {
+        (_, SqlType::String) => Some(print::to_string(from, scope.context)),
+        (SqlType::String | SqlType::FixedString(_), _) => parse::from_string(from, to, scope)?,
+        (SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..), _) => return nested::step(from, to, scope),
+        (_, SqlType::Bool) => numbers::to_bool(from),
+        (_, SqlType::Decimal { precision, scale }) => decimals::to_decimal(from, *precision, *scale),
+        (SqlType::Decimal { .. }, _) if to.is_integer() => decimals::to_integer(from, to),
+        (_, SqlType::Enum8(_) | SqlType::Enum16(_)) => numbers::to_enum(from, to),
+        _ if to.is_date_or_time() => times::to_time(from, to, scope.context)?,
+        (SqlType::DateTime64 { precision, .. }, _) => times::ticks_to_number(*precision, to),
+        _ => numbers::to_number(from, to),
+    };
+    match found {
+        Some(step) => Ok(Some(step)),
+        None => Err(impossible(from, to)),
+    }
+}
+
+pub(super) fn impossible(from: &SqlType, to: &SqlType) -> Error {
+    Error::new(ErrorCode::CannotConvertType, format!("{from} cannot be converted to {to}"))
+}
+
+/// `array` with these NULLs besides its own.
+pub(in crate::scalar) fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
+    let nulls = NullBuffer::union(array.nulls(), nulls);
+    match array.to_data().into_builder().nulls(nulls).build() {
+        Ok(data) => make_array(data),
+        // A mask of the array's own length always fits.
+        Err(_) => Arc::clone(array),
+    }
+}

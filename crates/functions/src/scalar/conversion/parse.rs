@@ -1,0 +1,158 @@
+//! Text as values of every type.
+//!
+//! Where an error is an error, integers wrap as ClickHouse's do: `toUInt8('300')` is 44. In the
+//! forgiving forms a number that does not fit is one that cannot be read.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_formats::text::ColumnBuilder;
+
+use super::convert::{Scope, Step};
+use super::print::text_settings;
+use crate::scalar::number::{Number, with_integer};
+use crate::scalar::operand::Bytes;
+
+/// What becomes of text that is not a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scalar) enum OnError {
+    Fails,
+    /// NULL; the type must have it.
+    GivesNull,
+    /// The type's default value.
+    GivesDefault,
+}
+
+/// From String or FixedString; `None` if the type cannot be read from text.
+pub(super) fn from_string(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
+    if matches!(to, SqlType::Nothing | SqlType::Interval(_)) {
+        return Ok(None);
+    }
+    let padded = matches!(from, SqlType::FixedString(_));
+    let on_error = scope.on_error;
+    if to.is_integer() && on_error == OnError::Fails {
+        let name = to.to_string();
+        return with_integer!(to.carrier(), T => {
+            Ok(Some(Box::new(move |array| integers::<T>(array, padded, &name))))
+        }, Ok(None));
+    }
+    let built = if on_error == OnError::GivesNull { to.clone().into_nullable() } else { to.clone() };
+    let settings = text_settings(scope.context);
+    // Fails here, once, for a type that has no text.
+    ColumnBuilder::new(&built, &settings)?;
+    let has_time = matches!(to, SqlType::Date | SqlType::Date32);
+    Ok(Some(Box::new(move |array| {
+        let mut builder = ColumnBuilder::new(&built, &settings)?;
+        let bytes = Bytes::of(array)?;
+        for row in 0..array.len() {
+            if array.is_null(row) {
+                builder.append_default();
+                continue;
+            }
+            let text = if padded { without_padding(bytes.get(row)) } else { bytes.get(row) };
+            let text = if has_time { without_time(text) } else { text };
+            append(&mut builder, text, on_error)?;
+        }
+        Ok(builder.finish())
+    })))
+}
+
+fn append(builder: &mut ColumnBuilder, text: &[u8], on_error: OnError) -> Result<()> {
+    match (builder.parse_raw(text), on_error) {
+        (Ok(_), _) => Ok(()),
+        (Err(error), OnError::Fails) => Err(explain(error, text, builder.ty())),
+        (Err(_), OnError::GivesNull) => builder.append_null(),
+        (Err(_), OnError::GivesDefault) => {
+            builder.append_default();
+            Ok(())
+        }
+    }
+}
+
+#[cold]
+fn explain(error: Error, text: &[u8], ty: &SqlType) -> Error {
+    if text.is_empty() && ty.stripped().is_number() {
+        return Error::new(ErrorCode::UnexpectedEndOfFile, format!("an empty string is not a value of type {ty}"));
+    }
+    error.within(format_args!("as a value of type {ty}"))
+}
+
+/// `2020-01-01 10:00:00` as a date: the time of day is left out.
+fn without_time(text: &[u8]) -> &[u8] {
+    const DATE_BYTES: usize = 10;
+    match text.get(DATE_BYTES) {
+        Some(b' ' | b'T') => &text[..DATE_BYTES],
+        _ => text,
+    }
+}
+
+fn without_padding(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
+fn integers<T>(array: &ArrayRef, padded: bool, name: &str) -> Result<ArrayRef>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Number,
+{
+    let bytes = Bytes::of(array)?;
+    let mut values = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            values.push(T::Native::default());
+            continue;
+        }
+        let text = if padded { without_padding(bytes.get(row)) } else { bytes.get(row) };
+        let number = integer(text, T::Native::IS_SIGNED).map_err(|code| unreadable(code, text, name))?;
+        values.push(T::Native::from_u64(number));
+    }
+    Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
+}
+
+/// The low 64 bits of a whole number in decimal digits.
+fn integer(text: &[u8], signed: bool) -> Result<u64, ErrorCode> {
+    let (negative, digits) = match text {
+        [] => return Err(ErrorCode::UnexpectedEndOfFile),
+        [b'-', ..] if !signed => return Err(ErrorCode::CannotParseNumber),
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        all => (false, all),
+    };
+    if digits.is_empty() {
+        return Err(ErrorCode::CannotParseNumber);
+    }
+    let mut number = 0_u64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(ErrorCode::CannotParseText);
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    Ok(if negative { number.wrapping_neg() } else { number })
+}
+
+#[cold]
+fn unreadable(code: ErrorCode, text: &[u8], name: &str) -> Error {
+    let shown = String::from_utf8_lossy(text);
+    Error::new(code, format!("cannot parse string `{shown}` as {name}; the `OrZero` and `OrNull` forms forgive it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_wrap_and_garbage_is_refused() {
+        assert_eq!(integer(b"300", false).map(|number| number as u8), Ok(44));
+        assert_eq!(integer(b"18446744073709551616", false), Ok(0));
+        assert_eq!(integer(b"-128", true).map(|number| number as i8), Ok(-128));
+        assert_eq!(integer(b"", true), Err(ErrorCode::UnexpectedEndOfFile));
+        assert_eq!(integer(b"-1", false), Err(ErrorCode::CannotParseNumber));
+        for garbage in [&b" 3"[..], b"3 ", b"3.5", b"abc"] {
+            assert_eq!(integer(garbage, true), Err(ErrorCode::CannotParseText));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `toTypeName`, `toColumnTypeName`, `materialize`, `identity`, `defaultValueOfArgumentType`.
+//!
+//! Syntax: `toTypeName(x)`. They look at a value's type, or hand the value on as it is; NULL included.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryViewArray};
+use basalt_base::{Result, SqlType};
+
+use crate::scalar::definition::Definition;
+use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
+use crate::FunctionContext;
+
+/// A function of one argument whose type it must see whole.
+pub(super) struct OfType {
+    name: &'static str,
+    bind: fn(&Argument) -> Bound,
+}
+
+pub(super) static TO_TYPE_NAME: OfType =
+    OfType { name: "toTypeName", bind: |arg| text(arg.ty.to_string()) };
+
+pub(super) static TO_COLUMN_TYPE_NAME: OfType = OfType {
+    name: "toColumnTypeName",
+    bind: |arg| {
+        let ty = &arg.ty;
+        text(if arg.constant.is_some() { format!("Const({ty})") } else { ty.to_string() })
+    },
+};
+
+pub(super) static DEFAULT_VALUE_OF_ARGUMENT_TYPE: OfType = OfType {
+    name: "defaultValueOfArgumentType",
+    bind: |arg| {
+        let ty = arg.ty.clone();
+        Bound::new(arg.ty.clone(), move |_: &[Operand], rows| Ok(ty.default_array(rows)))
+    },
+};
+
+pub(super) static MATERIALIZE: Definition =
+    Definition::new("materialize", Arity::Exactly(1), |call| Ok(same(call.ty(0))))
+        .sees_null()
+        .volatility(crate::scalar::Volatility::Volatile);
+
+pub(super) static IDENTITY: Definition =
+    Definition::new("identity", Arity::Exactly(1), |call| Ok(same(call.ty(0)))).sees_null();
+
+impl ScalarFunction for OfType {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(1)
+    }
+
+    fn nulls(&self) -> Nulls {
+        Nulls::Custom
+    }
+
+    fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
+        Ok((self.bind)(&args[0]))
+    }
+}
+
+fn same(ty: &SqlType) -> Bound {
+    Bound::new(ty.clone(), |args: &[Operand], rows| args[0].full(rows))
+}
+
+fn text(name: String) -> Bound {
+    Bound::new(SqlType::String, move |_: &[Operand], rows| {
+        Ok(Arc::new(BinaryViewArray::from_iter_values(std::iter::repeat_n(&name, rows))) as ArrayRef)
+    })
+}

@@ -1,0 +1,238 @@
+//! Parts of a date or a time: `toYear`, `toHour`, `toYYYYMM`, `toRelativeDayNum` and their like.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use basalt_base::civil::{day_of_year, days_from_civil, iso_week, weekday};
+use basalt_base::zone::Zone;
+use basalt_base::{Result, SqlType};
+
+use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+/// A function of one part; the second argument, if any, is the zone to read the clock in.
+pub(super) struct PartOf {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Year,
+    Quarter,
+    Month,
+    DayOfMonth,
+    DayOfYear,
+    Hour,
+    Minute,
+    Second,
+    IsoWeek,
+    IsoYear,
+    YearMonth,
+    YearMonthDay,
+    YearToSecond,
+    DaysSinceYearZero,
+    RelativeYear,
+    RelativeQuarter,
+    RelativeMonth,
+    RelativeWeek,
+    RelativeDay,
+    RelativeHour,
+    RelativeMinute,
+    RelativeSecond,
+}
+
+macro_rules! parts {
+    ($($constant:ident $name:literal $part:ident $aliases:expr;)+) => {
+        $(pub(super) static $constant: PartOf =
+            PartOf { name: $name, aliases: &$aliases, part: Part::$part };)+
+    };
+}
+
+parts! {
+    TO_YEAR "toYear" Year ["YEAR"];
+    TO_QUARTER "toQuarter" Quarter ["QUARTER"];
+    TO_MONTH "toMonth" Month ["MONTH"];
+    TO_DAY_OF_MONTH "toDayOfMonth" DayOfMonth ["DAY", "DAYOFMONTH"];
+    TO_DAY_OF_YEAR "toDayOfYear" DayOfYear ["DAYOFYEAR"];
+    TO_HOUR "toHour" Hour ["HOUR"];
+    TO_MINUTE "toMinute" Minute ["MINUTE"];
+    TO_SECOND "toSecond" Second ["SECOND"];
+    TO_ISO_WEEK "toISOWeek" IsoWeek [];
+    TO_ISO_YEAR "toISOYear" IsoYear [];
+    TO_YYYYMM "toYYYYMM" YearMonth [];
+    TO_YYYYMMDD "toYYYYMMDD" YearMonthDay [];
+    TO_YYYYMMDDHHMMSS "toYYYYMMDDhhmmss" YearToSecond [];
+    TO_DAYS_SINCE_YEAR_ZERO "toDaysSinceYearZero" DaysSinceYearZero ["TO_DAYS"];
+    TO_RELATIVE_YEAR_NUM "toRelativeYearNum" RelativeYear [];
+    TO_RELATIVE_QUARTER_NUM "toRelativeQuarterNum" RelativeQuarter [];
+    TO_RELATIVE_MONTH_NUM "toRelativeMonthNum" RelativeMonth [];
+    TO_RELATIVE_WEEK_NUM "toRelativeWeekNum" RelativeWeek [];
+    TO_RELATIVE_DAY_NUM "toRelativeDayNum" RelativeDay [];
+    TO_RELATIVE_HOUR_NUM "toRelativeHourNum" RelativeHour [];
+    TO_RELATIVE_MINUTE_NUM "toRelativeMinuteNum" RelativeMinute [];
+    TO_RELATIVE_SECOND_NUM "toRelativeSecondNum" RelativeSecond [];
+}
+
+impl ScalarFunction for PartOf {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn case_insensitive(&self) -> bool {
+        !self.aliases.is_empty()
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 2)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let source = Source::new(self.name, &args[0].ty, args.get(1), context)?;
+        let part = self.part;
+        if matches!(part, Part::Hour | Part::Minute | Part::Second) && !source.has_time() {
+            return Err(illegal_time(self.name, &args[0].ty));
+        }
+        let midnight_zone = context.zone;
+        let kernel = move |operands: &[Operand], _: usize| {
+            Ok(take_part(part, source, first(operands), midnight_zone))
+        };
+        Ok(Bound::new(part_type(part), kernel))
+    }
+}
+
+fn part_type(part: Part) -> SqlType {
+    match part {
+        Part::Quarter | Part::Month | Part::DayOfMonth => SqlType::UInt8,
+        Part::Hour | Part::Minute | Part::Second | Part::IsoWeek => SqlType::UInt8,
+        Part::Year | Part::DayOfYear | Part::IsoYear | Part::RelativeYear => SqlType::UInt16,
+        Part::YearToSecond => SqlType::UInt64,
+        _ => SqlType::UInt32,
+    }
+}
+
+/// One loop a part, so that each is as tight as it can be.
+fn take_part(part: Part, source: Source, array: &ArrayRef, midnight_zone: Zone) -> ArrayRef {
+    let calendar = Calendar::new();
+    macro_rules! of_day {
+        ($carrier:ty, $f:expr) => {
+            Arc::new(source.map_days::<$carrier>(array, $f))
+        };
+    }
+    macro_rules! of_time {
+        ($carrier:ty, $f:expr) => {
+            Arc::new(source.map_local::<$carrier>(array, $f))
+        };
+    }
+    macro_rules! of_instant {
+        ($f:expr) => {
+            Arc::new(source.map_instants::<UInt32Type>(array, midnight_zone, $f))
+        };
+    }
+    match part {
+        Part::Year | Part::RelativeYear => of_day!(UInt16Type, |days| calendar.day(days).year),
+        Part::Quarter => of_day!(UInt8Type, |days| (calendar.day(days).month - 1) / 3 + 1),
+        Part::Month => of_day!(UInt8Type, |days| calendar.day(days).month),
+        Part::DayOfMonth => of_day!(UInt8Type, |days| calendar.day(days).day),
+        Part::DayOfYear => of_day!(UInt16Type, |days| day_of_year(days) as u16),
+        Part::IsoWeek => of_day!(UInt8Type, |days| iso_week(days).1 as u8),
+        Part::IsoYear => of_day!(UInt16Type, |days| iso_week(days).0 as u16),
+        Part::YearMonth => of_day!(UInt32Type, |days| {
+            let day = calendar.day(days);
+            u32::from(day.year) * 100 + u32::from(day.month)
+        }),
+        Part::YearMonthDay => of_day!(UInt32Type, |days| year_month_day(calendar, days)),
+        Part::YearToSecond => of_time!(UInt64Type, |local| {
+            let (days, second) = (local.div_euclid(DAY) as i32, local.rem_euclid(DAY));
+            let clock = second / HOUR * 10_000 + second % HOUR / MINUTE * 100 + second % MINUTE;
+            u64::from(year_month_day(calendar, days)) * 1_000_000 + clock as u64
+        }),
+        Part::Hour => of_time!(UInt8Type, |local| (local.rem_euclid(DAY) / HOUR) as u8),
+        Part::Minute => of_time!(UInt8Type, |local| (local.rem_euclid(HOUR) / MINUTE) as u8),
+        Part::Second => of_time!(UInt8Type, |local| local.rem_euclid(MINUTE) as u8),
+        Part::DaysSinceYearZero => {
+            let year_zero = days_from_civil(0, 1, 1);
+            of_day!(UInt32Type, |days| (days - year_zero) as u32)
+        }
+        Part::RelativeQuarter => of_day!(UInt32Type, |days| {
+            let day = calendar.day(days);
+            u32::from(day.year) * 4 + u32::from((day.month - 1) / 3)
+        }),
+        Part::RelativeMonth => of_day!(UInt32Type, |days| {
+            let day = calendar.day(days);
+            u32::from(day.year) * 12 + u32::from(day.month)
+        }),
+        Part::RelativeWeek => of_day!(UInt32Type, |days| (days + 3).div_euclid(7) as u32),
+        Part::RelativeDay => of_day!(UInt32Type, |days| days as u32),
+        Part::RelativeHour => {
+            of_instant!(|second, offset| (second + offset.rem_euclid(HOUR)).div_euclid(HOUR) as u32)
+        }
+        Part::RelativeMinute => of_instant!(|second, _| second.div_euclid(MINUTE) as u32),
+        Part::RelativeSecond => of_instant!(|second, _| second as u32),
+    }
+}
+
+fn year_month_day(calendar: Calendar, days: i32) -> u32 {
+    let day = calendar.day(days);
+    u32::from(day.year) * 10_000 + u32::from(day.month) * 100 + u32::from(day.day)
+}
+
+/// `toDayOfWeek(t, mode, zone)`: the second argument says where weeks begin and how days count.
+pub(super) struct ToDayOfWeek;
+
+impl ScalarFunction for ToDayOfWeek {
+    fn name(&self) -> &'static str {
+        "toDayOfWeek"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["DAYOFWEEK"]
+    }
+
+    fn case_insensitive(&self) -> bool {
+        true
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 3)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let source = Source::new(self.name(), &args[0].ty, args.get(2), context)?;
+        let mode = super::week::constant_mode(self.name(), args.get(1))?;
+        let kernel = move |operands: &[Operand], _: usize| {
+            let days = source.map_days::<UInt8Type>(first(operands), |days| day_of_week(days, mode));
+            Ok(Arc::new(days) as ArrayRef)
+        };
+        Ok(Bound::new(SqlType::UInt8, kernel))
+    }
+}
+
+/// Mode 0: Monday 1 to Sunday 7; 1: Monday 0; 2: Sunday 0; 3: Sunday 1.
+fn day_of_week(days: i32, mode: u8) -> u8 {
+    let from_monday = weekday(days) as u8;
+    match mode & 3 {
+        0 => from_monday,
+        1 => from_monday - 1,
+        2 => from_monday % 7,
+        _ => from_monday % 7 + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_of_the_week_in_every_mode() {
+        let friday = days_from_civil(2016, 1, 1);
+        assert_eq!([0, 1, 2, 3].map(|mode| day_of_week(friday, mode)), [5, 4, 5, 6]);
+    }
+}
