@@ -95,8 +95,9 @@ pub fn parse_date_time64(text: &[u8], precision: u8, zone: Zone) -> Result<i64> 
 fn parse_instant(text: &[u8], zone: Zone, precision: u8) -> Result<(i64, i64)> {
     let leading_digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let negative = text.first() == Some(&b'-');
-    let only_number = leading_digits == text.len() || text.get(leading_digits) == Some(&b'.');
-    if negative || (only_number && !matches!(leading_digits, 0 | 8 | 14)) {
+    let whole = leading_digits == text.len() && !matches!(leading_digits, 8 | 14);
+    let point = text.get(leading_digits) == Some(&b'.') && !matches!(leading_digits, 4 | 14);
+    if negative || (leading_digits > 0 && (whole || point)) {
         return parse_timestamp(text, precision).ok_or_else(|| time_error(text));
     }
     let mut scanner = Scanner { text, at: 0 };
@@ -319,7 +320,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn times_round_trip(ticks in -5_000_000_000_000_i64..9_000_000_000_000, precision in 0_u8..=9) {
+        fn times_round_trip(seconds in -5_000_000_000_i64..9_000_000_000, fraction: u32, precision in 0_u8..=9) {
+            let per_second = 10_i64.pow(u32::from(precision));
+            let ticks = seconds * per_second + i64::from(fraction) % per_second;
             let mut out = Vec::new();
             write_date_time64(ticks, precision, Zone::utc(), &mut out);
             prop_assert_eq!(parse_date_time64(&out, precision, Zone::utc()).unwrap(), ticks);
