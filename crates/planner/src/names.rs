@@ -10,7 +10,7 @@ use basalt_functions::registry;
 use basalt_sql::ast::{BinaryOp, Expr, FunctionCall, Literal, UnaryOp, WindowSpec};
 
 /// The canonical text of `expr`.
-pub(crate) fn canonical(expr: &Expr) -> String {
+pub fn canonical(expr: &Expr) -> String {
     match expr {
         Expr::Literal(literal) => literal_text(literal),
         Expr::Identifier(parts) => parts.join("."),

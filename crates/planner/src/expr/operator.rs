@@ -129,18 +129,14 @@ impl Binder<'_> {
 
     /// `+` and `-`, where a date may meet an interval.
     pub(super) fn sum(&self, op: BinaryOp, left: Bound, right: Bound) -> Result<Bound> {
-        let (moment, interval) = match (&left.ty, &right.ty) {
-            (_, SqlType::Interval(unit)) => ((left, right), *unit),
-            (SqlType::Interval(unit), _) if op == BinaryOp::Plus => {
-                let unit = *unit;
-                ((right, left), unit)
-            }
+        let (moment, amount, unit) = match (&left.ty, &right.ty) {
+            (_, &SqlType::Interval(unit)) => (left, right, unit),
+            (&SqlType::Interval(unit), _) if op == BinaryOp::Plus => (right, left, unit),
             _ => return self.call(function_of(op), vec![left, right]),
         };
-        let (moment, amount) = moment;
         let verb = if op == BinaryOp::Plus { "add" } else { "subtract" };
         let amount = Bound::new(amount.expr, SqlType::Int64);
-        self.call(&format!("{verb}{interval}s"), vec![moment, amount])
+        self.call(&format!("{verb}{unit}s"), vec![moment, amount])
     }
 }
 

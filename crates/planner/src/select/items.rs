@@ -15,8 +15,6 @@ use crate::scope::Aliases;
 pub(crate) struct Item {
     pub(crate) bound: Bound,
     pub(crate) name: String,
-    /// The expression as written; `None` for a column that `*` stood for.
-    pub(crate) written: Option<ast::Expr>,
 }
 
 pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec<Item>> {
@@ -41,7 +39,7 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
             (Some(alias), _) => binder.bind(&ast::Expr::Identifier(vec![alias.clone()]))?,
             (None, expr) => binder.bind(expr)?,
         };
-        bound.push(Item { bound: value, name, written: Some(item.expr.clone()) });
+        bound.push(Item { bound: value, name });
     }
     Ok(bound)
 }
