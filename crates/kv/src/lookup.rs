@@ -1,0 +1,156 @@
+//! Rows by key, a block of keys at a time.
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use basalt_base::{Columns, Result, SqlType};
+use rocksdb::ReadOptions;
+
+use crate::columns::ColumnBuilder;
+use crate::error::Corrupt;
+use crate::key_encoding::{EncodedKeys, KeyEncoder};
+use crate::row_encoding::RowReader;
+use crate::spec::KvSpec;
+use crate::store::Store;
+
+/// Keys in one question to RocksDB: pinned blocks stay bounded.
+const BATCH_KEYS: usize = 1024;
+
+/// What [`Store::get`] found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The rows found, each once, in order of key.
+    pub rows: RecordBatch,
+    /// For each key asked for, in the order asked: its row in `rows`, or `None` if there is none.
+    pub row_of_key: Vec<Option<u32>>,
+}
+
+/// Puts decoded rows together to a batch of the projected columns.
+pub(crate) struct RowAssembler {
+    columns: Columns,
+    key: KeyEncoder,
+    key_targets: Vec<Option<usize>>,
+    reader: RowReader,
+    types: Vec<SqlType>,
+    builders: Vec<ColumnBuilder>,
+    /// The builder of each projected column.
+    output: Vec<usize>,
+    len: usize,
+}
+
+impl Store {
+    /// The columns at `projection` of the rows with `keys`: one array for each key column. A key may be
+    /// asked for more than once.
+    pub fn get(&self, keys: &[ArrayRef], projection: &[usize]) -> Result<Found> {
+        let spec = self.spec();
+        let encoder = spec.key_encoder()?;
+        crate::write::check_whole_key(&encoder, keys)?;
+        let encoded = encoder.encode(keys)?;
+        let order = sorted_distinct(&encoded);
+        let mut assembler = RowAssembler::new(&spec, projection)?;
+        let mut row_of_key = vec![None; encoded.len()];
+        for batch in order.chunk_by(|left, right| left.group / BATCH_KEYS == right.group / BATCH_KEYS) {
+            self.get_batch(&encoded, batch, &mut assembler, &mut row_of_key)?;
+        }
+        Ok(Found { rows: assembler.finish()?, row_of_key })
+    }
+
+    /// All columns of the rows with `keys`: each row once, in order of key, missing keys left out.
+    pub fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        let all: Vec<usize> = (0..self.spec().columns.len()).collect();
+        Ok(self.get(keys, &all)?.rows.columns().to_vec())
+    }
+
+    fn get_batch(
+        &self,
+        encoded: &EncodedKeys,
+        batch: &[SortedKey],
+        assembler: &mut RowAssembler,
+        row_of_key: &mut [Option<u32>],
+    ) -> Result<()> {
+        let groups: Vec<&[SortedKey]> = batch.chunk_by(|left, right| left.group == right.group).collect();
+        let keys: Vec<&[u8]> = groups.iter().map(|group| encoded.get(group[0].asked as usize)).collect();
+        let family = self.family();
+        let values =
+            self.db().batched_multi_get_cf_opt(&family, keys.iter().copied(), true, &ReadOptions::default());
+        for ((group, key), value) in groups.into_iter().zip(keys).zip(values) {
+            let value = value.map_err(|error| self.failed("looking up keys", &error))?;
+            let Some(row) = value.filter(|row| !self.is_expired(row)) else { continue };
+            let number = assembler.len as u32;
+            assembler.push(key, &row).map_err(|corrupt| corrupt.at(self.path(), key))?;
+            for key in group {
+                row_of_key[key.asked as usize] = Some(number);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key asked for, in order of key.
+struct SortedKey {
+    asked: u32,
+    /// Counts the distinct keys.
+    group: usize,
+}
+
+fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    order.sort_by(|&left, &right| keys.get(left as usize).cmp(keys.get(right as usize)));
+    let mut sorted: Vec<SortedKey> = Vec::with_capacity(order.len());
+    for asked in order {
+        let group = sorted.last().map_or(0, |last| {
+            let is_same = keys.get(last.asked as usize) == keys.get(asked as usize);
+            last.group + usize::from(!is_same)
+        });
+        sorted.push(SortedKey { asked, group });
+    }
+    sorted
+}
+
+impl RowAssembler {
+    pub(crate) fn new(spec: &KvSpec, projection: &[usize]) -> Result<RowAssembler> {
+        let mut wanted: Vec<usize> = projection.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let target = |position: usize| wanted.binary_search(&position).ok();
+        let value_positions = spec.value_positions();
+        let types: Vec<SqlType> = wanted.iter().map(|&position| spec.columns[position].ty.clone()).collect();
+        Ok(RowAssembler {
+            columns: spec.columns.project(projection),
+            key: spec.key_encoder()?,
+            key_targets: spec.key.iter().map(|&position| target(position)).collect(),
+            reader: RowReader::new(
+                value_positions.iter().map(|&position| spec.columns[position].ty.carrier()).collect(),
+                value_positions.iter().map(|&position| target(position)).collect(),
+                value_positions.iter().map(|&position| spec.defaults[position].clone()).collect(),
+            ),
+            builders: types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?,
+            types,
+            output: projection.iter().filter_map(|&position| target(position)).collect(),
+            len: 0,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn push(&mut self, key: &[u8], row: &[u8]) -> Result<(), Corrupt> {
+        if self.key_targets.iter().any(Option::is_some) {
+            self.key.decode(key, &self.key_targets, &mut self.builders)?;
+        }
+        self.reader.read(row, &mut self.builders)?;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// The rows so far; the assembler is empty again.
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+        let fresh = self.types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?;
+        let builders = std::mem::replace(&mut self.builders, fresh);
+        let arrays = builders.into_iter().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
+        let columns = self.output.iter().map(|&at| arrays[at].clone()).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.len)));
+        RecordBatch::try_new_with_options(self.columns.to_arrow(), columns, &options).map_err(|error| {
+            basalt_base::Error::logical(format!("decoded rows do not fit together: {error}"))
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! The store against a `BTreeMap`: whatever is done to both, both answer the same.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Int32Array, RecordBatch, UInt64Array};
+use arrow::datatypes::{Int32Type, UInt64Type};
+use basalt_base::clock::ManualClock;
+use basalt_base::{Column, Columns, ErrorCode, Result, SqlType};
+use proptest::prelude::*;
+
+use crate::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
+
+/// The key: `Int32`, `String`.
+type Key = (i32, Vec<u8>);
+type Model = BTreeMap<Key, u64>;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(Vec<(Key, u64)>),
+    InsertBulk(Vec<Vec<(Key, u64)>>),
+    Delete(Vec<Key>),
+    Truncate,
+    Compact,
+    /// Closes the store without flushing it and opens it again: the log is replayed.
+    Reopen,
+}
+
+/// Columns in another order than the key's, so that positions matter.
+fn spec() -> KvSpec {
+    let columns = Columns::new(vec![
+        Column::new("name", SqlType::String),
+        Column::new("value", SqlType::UInt64),
+        Column::new("id", SqlType::Int32),
+    ]);
+    KvSpec::new(columns, vec![2, 0]).expect("a valid definition")
+}
+
+fn open(path: &Path) -> Store {
+    let cache = SharedCache::new(1 << 20, 4 << 20);
+    Store::open(path, spec(), KvOptions { cache, ..KvOptions::default() }).expect("a store that opens")
+}
+
+fn key_arrays(keys: &[Key]) -> Vec<ArrayRef> {
+    vec![
+        Arc::new(Int32Array::from_iter_values(keys.iter().map(|key| key.0))),
+        Arc::new(BinaryViewArray::from_iter_values(keys.iter().map(|key| &key.1))),
+    ]
+}
+
+fn batch(rows: &[(Key, u64)]) -> RecordBatch {
+    let keys: Vec<Key> = rows.iter().map(|row| row.0.clone()).collect();
+    let arrays = key_arrays(&keys);
+    let values: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.1)));
+    let columns = vec![arrays[1].clone(), values, arrays[0].clone()];
+    RecordBatch::try_new(spec().columns.to_arrow(), columns).expect("columns of one length")
+}
+
+fn rows_of(batch: &RecordBatch) -> Vec<(Key, u64)> {
+    let names = batch.column(0).as_binary_view();
+    let values = batch.column(1).as_primitive::<UInt64Type>();
+    let ids = batch.column(2).as_primitive::<Int32Type>();
+    let row = |row| ((ids.value(row), names.value(row).to_vec()), values.value(row));
+    (0..batch.num_rows()).map(row).collect()
+}
+
+fn scan(store: &Store, range: &KeyRange) -> Vec<(Key, u64)> {
+    let batches = store.scan(range, &[0, 1, 2]).expect("a valid range");
+    batches.flat_map(|batch| rows_of(&batch.expect("a readable store"))).collect()
+}
+
+fn apply(store: &Store, model: &mut Model, op: &Op) {
+    match op {
+        Op::Insert(rows) => {
+            store.insert(&batch(rows)).expect("an insert");
+            model.extend(rows.iter().cloned());
+        }
+        Op::InsertBulk(batches) => {
+            store.insert_bulk(batches.iter().map(|rows| Ok(batch(rows)))).expect("a load");
+            model.extend(batches.iter().flatten().cloned());
+        }
+        Op::Delete(keys) => {
+            store.delete(&key_arrays(keys)).expect("a delete");
+            model.retain(|key, _| !keys.contains(key));
+        }
+        Op::Truncate => {
+            store.truncate().expect("a truncate");
+            model.clear();
+        }
+        Op::Compact => store.compact().expect("a compaction"),
+        Op::Reopen => {}
+    }
+}
+
+fn check_same(store: &Store, model: &Model, asked: &[Key]) {
+    let all: Vec<(Key, u64)> = model.iter().map(|(key, value)| (key.clone(), *value)).collect();
+    assert_eq!(scan(store, &KeyRange::all()), all);
+    let found = store.get(&key_arrays(asked), &[0, 1, 2]).expect("valid keys");
+    let rows = rows_of(&found.rows);
+    assert!(rows.is_sorted_by(|left, right| left.0 < right.0));
+    for (key, row) in asked.iter().zip(&found.row_of_key) {
+        let value = row.map(|row| rows[row as usize].clone());
+        assert_eq!(value, model.get(key).map(|&value| (key.clone(), value)));
+    }
+    let id = |id: i32| vec![Arc::new(Int32Array::from(vec![id])) as ArrayRef];
+    for key in asked {
+        let whole = || key_arrays(std::slice::from_ref(key));
+        let ranges: [(KeyRange, Box<dyn Fn(&Key) -> bool>); 7] = [
+            (KeyRange::prefix(id(key.0)), Box::new(|other| other.0 == key.0)),
+            (KeyRange::all().from(id(key.0)), Box::new(|other| other.0 >= key.0)),
+            (KeyRange::all().after(id(key.0)), Box::new(|other| other.0 > key.0)),
+            (KeyRange::all().to(whole()), Box::new(|other| other <= key)),
+            (KeyRange::all().before(whole()), Box::new(|other| other < key)),
+            (KeyRange::all().after(whole()), Box::new(|other| other > key)),
+            (KeyRange::all().from(whole()).to(id(key.0)), Box::new(|other| other >= key && other.0 <= key.0)),
+        ];
+        for (range, contains) in ranges {
+            let expected: Vec<_> = all.iter().filter(|(key, _)| contains(key)).cloned().collect();
+            assert_eq!(scan(store, &range), expected, "{range:?}");
+        }
+    }
+}
+
+fn check(ops: &[Op], asked: &[Key]) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = open(directory.path());
+    let mut model = Model::new();
+    for op in ops {
+        apply(&store, &mut model, op);
+        if matches!(op, Op::Reopen) {
+            drop(store);
+            store = open(directory.path());
+        }
+        check_same(&store, &model, asked);
+    }
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    let id = prop_oneof![-2..3, Just(i32::MIN), Just(i32::MAX)];
+    (id, prop::collection::vec(prop_oneof![Just(0), Just(1), Just(255)], 0..3))
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let rows = || prop::collection::vec((key(), any::<u64>()), 0..12);
+    prop_oneof![
+        4 => rows().prop_map(Op::Insert),
+        2 => prop::collection::vec(rows(), 0..3).prop_map(Op::InsertBulk),
+        2 => prop::collection::vec(key(), 0..6).prop_map(Op::Delete),
+        1 => Just(Op::Truncate),
+        1 => Just(Op::Compact),
+        2 => Just(Op::Reopen),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_agrees_with_the_model(
+        ops in prop::collection::vec(op(), 1..8),
+        asked in prop::collection::vec(key(), 0..8),
+    ) {
+        check(&ops, &asked);
+    }
+}
+
+#[test]
+fn a_load_that_fails_midway_leaves_the_table_as_it_was() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    store.insert(&batch(&[((1, b"a".to_vec()), 1)])).expect("an insert");
+    let failure = basalt_base::Error::new(ErrorCode::TimeoutExceeded, "the source hangs");
+    let batches = [Ok(batch(&[((1, b"a".to_vec()), 2), ((2, b"b".to_vec()), 2)])), Err(failure)];
+    let error = store.insert_bulk(batches).expect_err("a failed source");
+    assert_eq!(error.code(), ErrorCode::TimeoutExceeded);
+    assert_eq!(scan(&store, &KeyRange::all()), [((1, b"a".to_vec()), 1)]);
+}
+
+#[test]
+fn many_rows_scan_in_batches_and_come_back_by_key() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let rows: Vec<(Key, u64)> = (0..30_000_u64).map(|at| ((at as i32, b"x".to_vec()), at * at)).collect();
+    let shuffled: Vec<_> = (0..rows.len()).map(|at| rows[at * 7919 % rows.len()].clone()).collect();
+    let loaded = store.insert_bulk(shuffled.chunks(1000).map(|rows| Ok(batch(rows)))).expect("a load");
+    assert_eq!(loaded, 30_000);
+    assert_eq!(scan(&store, &KeyRange::all()), rows);
+    let batches: Result<Vec<_>> = store.scan(&KeyRange::all(), &[]).expect("a valid range").collect();
+    let batches = batches.expect("a readable store");
+    assert!(batches.len() > 1 && batches.iter().all(|batch| batch.num_columns() == 0));
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 30_000);
+    let keys: Vec<Key> = shuffled.iter().map(|row| row.0.clone()).collect();
+    assert_eq!(store.lookup(&key_arrays(&keys)).expect("valid keys")[0].len(), 30_000);
+    assert!(store.approximate_rows().expect("a property") >= 30_000);
+    assert!(store.size_on_disk().expect("a property") > 0);
+    assert!(store.statistics().iter().any(|(name, _)| *name == "rocksdb.block.cache.hit"));
+}
+
+#[test]
+fn a_second_writer_and_a_read_only_writer_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    store.insert(&batch(&[((1, b"a".to_vec()), 1)])).expect("an insert");
+    let second = Store::open(directory.path(), spec(), KvOptions::default()).err().expect("a held lock");
+    assert_eq!(second.code(), ErrorCode::DirectoryAlreadyLocked);
+    assert!(second.message().contains(&directory.path().display().to_string()));
+    let options = KvOptions { read_only: true, ..KvOptions::default() };
+    let reader = Store::open(directory.path(), spec(), options).expect("a reader beside the writer");
+    assert_eq!(scan(&reader, &KeyRange::all()), [((1, b"a".to_vec()), 1)]);
+    let error = reader.insert(&batch(&[])).expect_err("a read-only store");
+    assert_eq!(error.code(), ErrorCode::ReadOnly);
+}
+
+#[test]
+fn rows_older_than_an_added_column_have_its_default() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    store.insert(&batch(&[((1, b"a".to_vec()), 1)])).expect("an insert");
+    let mut columns = spec().columns.to_vec();
+    columns.push(Column::new("added", SqlType::Int32));
+    let mut wider = KvSpec::new(Columns::new(columns), vec![2, 0]).expect("a valid definition");
+    wider.defaults[3] = Arc::new(Int32Array::from(vec![42]));
+    store.add_columns(wider).expect("a column at the end");
+    let found = store.get(&key_arrays(&[(1, b"a".to_vec())]), &[3, 1]).expect("valid keys");
+    assert_eq!(found.rows.column(0).as_primitive::<Int32Type>().values(), &[42]);
+    assert!(store.add_columns(spec()).is_err());
+}
+
+#[test]
+fn rows_expire_by_the_clock() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let clock = Arc::new(ManualClock::at(1_000_000_000));
+    let options = KvOptions { ttl_seconds: Some(10), clock: clock.clone(), ..KvOptions::default() };
+    let store = Store::open(directory.path(), spec(), options).expect("a store that opens");
+    let key = (1, b"a".to_vec());
+    store.insert(&batch(&[(key.clone(), 1)])).expect("an insert");
+    clock.advance(10_000_000);
+    assert_eq!(scan(&store, &KeyRange::all()).len(), 1);
+    clock.advance(1_000_000);
+    assert_eq!(scan(&store, &KeyRange::all()).len(), 0);
+    assert_eq!(store.get(&key_arrays(&[key]), &[1]).expect("valid keys").row_of_key, [None]);
+    store.compact().expect("a compaction");
+    assert_eq!(store.approximate_rows().expect("a property"), 0);
+}

@@ -1,0 +1,115 @@
+//! How a store is opened: caches, limits, and RocksDB's own options.
+
+use std::sync::Arc;
+
+use basalt_base::clock::{Clock, SystemClock};
+use rocksdb::{
+    BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, Options, WriteBufferManager,
+};
+
+const BLOCK_BYTES: usize = 8 << 10;
+const BLOOM_BITS_PER_KEY: f64 = 10.0;
+const WRITE_BUFFER_BYTES: usize = 64 << 20;
+const WRITE_BUFFERS_MAX: i32 = 3;
+/// Below the usual limit of 1024 files a process, and there may be many tables.
+const OPEN_FILES_MAX: i32 = 256;
+const BACKGROUND_JOBS: i32 = 2;
+const FORMAT_VERSION: i32 = 6;
+const HASH_RATIO: f64 = 0.75;
+const SYNC_BYTES: u64 = 1 << 20;
+const OLD_LOGS_MAX: usize = 2;
+const BLOCK_CACHE_BYTES_DEFAULT: usize = 256 << 20;
+const WRITE_BUFFER_BUDGET_BYTES_DEFAULT: usize = 256 << 20;
+
+/// One block cache and one budget for write buffers, shared by every store that is opened with it.
+#[derive(Clone)]
+pub struct SharedCache {
+    blocks: Cache,
+    write_buffers: WriteBufferManager,
+}
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct KvOptions {
+    /// Refuse changes, and open beside another process that has the store open.
+    pub read_only: bool,
+    /// Rows older than this are gone. Counted from their last insert.
+    pub ttl_seconds: Option<u32>,
+    pub cache: SharedCache,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl SharedCache {
+    pub fn new(block_cache_bytes: usize, write_buffer_bytes: usize) -> SharedCache {
+        SharedCache {
+            blocks: Cache::new_lru_cache(block_cache_bytes),
+            // Writers are not stalled at the budget: RocksDB flushes the largest buffer instead.
+            write_buffers: WriteBufferManager::new_write_buffer_manager(write_buffer_bytes, false),
+        }
+    }
+
+    /// Bytes in cached blocks and in write buffers now.
+    pub fn used_bytes(&self) -> usize {
+        self.blocks.get_usage() + self.write_buffers.get_usage()
+    }
+}
+
+impl Default for SharedCache {
+    fn default() -> SharedCache {
+        SharedCache::new(BLOCK_CACHE_BYTES_DEFAULT, WRITE_BUFFER_BUDGET_BYTES_DEFAULT)
+    }
+}
+
+impl Default for KvOptions {
+    /// A writable store without expiry and with a cache of its own.
+    fn default() -> KvOptions {
+        KvOptions {
+            read_only: false,
+            ttl_seconds: None,
+            cache: SharedCache::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+impl KvOptions {
+    pub(crate) fn to_rocksdb(&self) -> Options {
+        let mut options = Options::default();
+        options.create_if_missing(!self.read_only);
+        options.set_compression_type(DBCompressionType::Lz4);
+        options.set_block_based_table_factory(&self.table_format());
+        options.set_write_buffer_manager(&self.cache.write_buffers);
+        options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+        options.set_max_write_buffer_number(WRITE_BUFFERS_MAX);
+        options.set_max_background_jobs(BACKGROUND_JOBS);
+        options.set_max_open_files(OPEN_FILES_MAX);
+        options.set_level_compaction_dynamic_level_bytes(true);
+        options.set_bytes_per_sync(SYNC_BYTES);
+        options.set_keep_log_file_num(OLD_LOGS_MAX);
+        options.set_log_level(LogLevel::Warn);
+        options.enable_statistics();
+        if let Some(ttl_seconds) = self.ttl_seconds {
+            crate::row_encoding::expire_in_compactions(&mut options, ttl_seconds, Arc::clone(&self.clock));
+        }
+        options
+    }
+
+    fn table_format(&self) -> BlockBasedOptions {
+        let mut format = BlockBasedOptions::default();
+        format.set_block_cache(&self.cache.blocks);
+        format.set_block_size(BLOCK_BYTES);
+        format.set_bloom_filter(BLOOM_BITS_PER_KEY, false);
+        format.set_format_version(FORMAT_VERSION);
+        format.set_cache_index_and_filter_blocks(true);
+        format.set_cache_index_and_filter_blocks_with_high_priority(true);
+        format.set_pin_l0_filter_and_index_blocks_in_cache(true);
+        // Point lookups are what the engine is for: a hash index inside each block saves the search.
+        format.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+        format.set_data_block_hash_ratio(HASH_RATIO);
+        format
+    }
+
+    pub(crate) fn now_seconds(&self) -> u32 {
+        u32::try_from(self.clock.now_us() / 1_000_000).unwrap_or(u32::MAX)
+    }
+}

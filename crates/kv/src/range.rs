@@ -1,0 +1,112 @@
+//! A range of keys: which rows a scan reads.
+
+use arrow::array::ArrayRef;
+use basalt_base::{Error, Result};
+
+use crate::key_encoding::KeyEncoder;
+
+/// Bounds on the first columns of the key. A bound has one row for each of the columns that it states.
+#[derive(Clone, Debug, Default)]
+pub struct KeyRange {
+    lower: Option<Bound>,
+    upper: Option<Bound>,
+}
+
+#[derive(Clone, Debug)]
+struct Bound {
+    columns: Vec<ArrayRef>,
+    inclusive: bool,
+}
+
+/// A range of encoded keys: from `lower` to just before `upper`.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ByteRange {
+    pub(crate) lower: Vec<u8>,
+    /// `None` is the end of the table.
+    pub(crate) upper: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// Every row.
+    pub fn all() -> KeyRange {
+        KeyRange::default()
+    }
+
+    /// The rows whose key begins with `columns`, one row each.
+    pub fn prefix(columns: Vec<ArrayRef>) -> KeyRange {
+        KeyRange::all().from(columns.clone()).to(columns)
+    }
+
+    /// Rows not before `columns`.
+    #[must_use]
+    pub fn from(self, columns: Vec<ArrayRef>) -> KeyRange {
+        KeyRange { lower: Some(Bound { columns, inclusive: true }), ..self }
+    }
+
+    /// Rows behind all that begin with `columns`.
+    #[must_use]
+    pub fn after(self, columns: Vec<ArrayRef>) -> KeyRange {
+        KeyRange { lower: Some(Bound { columns, inclusive: false }), ..self }
+    }
+
+    /// Rows not behind all that begin with `columns`.
+    #[must_use]
+    pub fn to(self, columns: Vec<ArrayRef>) -> KeyRange {
+        KeyRange { upper: Some(Bound { columns, inclusive: true }), ..self }
+    }
+
+    /// Rows before `columns`.
+    #[must_use]
+    pub fn before(self, columns: Vec<ArrayRef>) -> KeyRange {
+        KeyRange { upper: Some(Bound { columns, inclusive: false }), ..self }
+    }
+
+    /// `None` if no key can be in the range.
+    pub(crate) fn encode(&self, encoder: &KeyEncoder) -> Result<Option<ByteRange>> {
+        let lower = match &self.lower {
+            None => Vec::new(),
+            Some(bound) => {
+                let key = bound.encode(encoder)?;
+                match if bound.inclusive { Some(key) } else { bound.behind(key, encoder) } {
+                    Some(lower) => lower,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let upper = match &self.upper {
+            None => None,
+            Some(bound) => {
+                let key = bound.encode(encoder)?;
+                if bound.inclusive { bound.behind(key, encoder) } else { Some(key) }
+            }
+        };
+        let is_empty = upper.as_ref().is_some_and(|upper| *upper <= lower);
+        Ok((!is_empty).then_some(ByteRange { lower, upper }))
+    }
+}
+
+impl Bound {
+    fn encode(&self, encoder: &KeyEncoder) -> Result<Vec<u8>> {
+        let keys = encoder.encode(&self.columns)?;
+        if keys.len() != 1 {
+            return Err(Error::logical("a bound of a key range has one row"));
+        }
+        Ok(keys.get(0).to_vec())
+    }
+
+    /// The first bytes behind every key that begins with this bound's columns; `None` if there are none.
+    fn behind(&self, mut key: Vec<u8>, encoder: &KeyEncoder) -> Option<Vec<u8>> {
+        if self.columns.len() == encoder.len() {
+            // A whole key: its direct successor. A string in the last place may go on behind it.
+            key.push(0);
+            return Some(key);
+        }
+        while let Some(last) = key.pop() {
+            if last < u8::MAX {
+                key.push(last + 1);
+                return Some(key);
+            }
+        }
+        None
+    }
+}

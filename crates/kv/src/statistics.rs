@@ -1,0 +1,32 @@
+//! What a store tells about itself: sizes, row counts, RocksDB's tickers.
+
+use basalt_base::Result;
+use rocksdb::properties;
+use rocksdb::statistics::Ticker;
+
+use crate::store::Store;
+
+impl Store {
+    /// How many rows there are, about: RocksDB counts a replaced row twice until it is compacted.
+    pub fn approximate_rows(&self) -> Result<u64> {
+        self.property(properties::ESTIMATE_NUM_KEYS)
+    }
+
+    /// Bytes of sorted files and of rows that are still in write buffers.
+    pub fn size_on_disk(&self) -> Result<u64> {
+        Ok(self.property(properties::TOTAL_SST_FILES_SIZE)?
+            + self.property(properties::CUR_SIZE_ALL_MEM_TABLES)?)
+    }
+
+    /// RocksDB's counters since the store was opened, by name, for example `rocksdb.block.cache.hit`.
+    pub fn statistics(&self) -> Vec<(&'static str, u64)> {
+        Ticker::iter()
+            .map(|&ticker| (ticker.name(), self.rocksdb_options().get_ticker_count(ticker)))
+            .collect()
+    }
+
+    fn property(&self, name: &rocksdb::properties::PropName) -> Result<u64> {
+        let value = self.db().property_int_value(name);
+        Ok(value.map_err(|error| self.failed("reading a property", &error))?.unwrap_or_default())
+    }
+}

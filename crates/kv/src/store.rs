@@ -1,0 +1,124 @@
+//! One key/value table: an open RocksDB and the columns that it holds.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use basalt_base::{Error, Result, bail};
+use parking_lot::RwLock;
+use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options};
+
+use crate::error::failed;
+use crate::options::KvOptions;
+use crate::row_encoding::is_expired;
+use crate::spec::KvSpec;
+
+/// The directory, inside the store's own, of loads that are under way.
+const LOADS_DIRECTORY: &str = "loads";
+
+/// A table of rows by key. Shared by threads as it is; every method may run beside every other.
+pub struct Store {
+    path: PathBuf,
+    spec: RwLock<Arc<KvSpec>>,
+    options: KvOptions,
+    rocksdb_options: Options,
+    db: DB,
+    loads: AtomicU64,
+}
+
+impl Store {
+    /// Opens the store at `path`, and creates it if it is not there and `options` allow changes. A store
+    /// has one writer: a second process gets an error.
+    pub fn open(path: &Path, spec: KvSpec, options: KvOptions) -> Result<Store> {
+        spec.check()?;
+        let rocksdb_options = options.to_rocksdb();
+        if !options.read_only {
+            std::fs::create_dir_all(path).map_err(|error| Error::io(path, &error))?;
+        }
+        let families = [(DEFAULT_COLUMN_FAMILY_NAME, rocksdb_options.clone())];
+        let db = if options.read_only {
+            DB::open_cf_with_opts_for_read_only(&rocksdb_options, path, families, false)
+        } else {
+            DB::open_cf_with_opts(&rocksdb_options, path, families)
+        };
+        let db = db.map_err(|error| failed(path, "opening", &error))?;
+        if !options.read_only {
+            remove_unfinished_loads(path)?;
+        }
+        Ok(Store {
+            path: path.to_path_buf(),
+            spec: RwLock::new(Arc::new(spec)),
+            options,
+            rocksdb_options,
+            db,
+            loads: AtomicU64::new(0),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The columns as they are now.
+    pub fn spec(&self) -> Arc<KvSpec> {
+        Arc::clone(&self.spec.read())
+    }
+
+    /// Adds columns: `spec` has the present columns and key, and new columns behind them. Rows written
+    /// before read with the new columns' defaults.
+    pub fn add_columns(&self, spec: KvSpec) -> Result<()> {
+        spec.check()?;
+        let mut current = self.spec.write();
+        let kept = current.columns.len();
+        let same_types = spec.columns.len() >= kept
+            && current.columns.iter().zip(spec.columns.iter()).all(|(old, new)| old.ty == new.ty);
+        if !same_types || spec.key != current.key {
+            bail!(
+                NotImplemented,
+                "changing {} other than by columns added at the end is not implemented",
+                self.path.display()
+            );
+        }
+        *current = Arc::new(spec);
+        Ok(())
+    }
+
+    pub(crate) fn options(&self) -> &KvOptions {
+        &self.options
+    }
+
+    pub(crate) fn rocksdb_options(&self) -> &Options {
+        &self.rocksdb_options
+    }
+
+    pub(crate) fn db(&self) -> &DB {
+        &self.db
+    }
+
+    pub(crate) fn family(&self) -> Arc<BoundColumnFamily<'_>> {
+        self.db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME).expect("the store was opened with this column family")
+    }
+
+    pub(crate) fn failed(&self, doing: &str, source: &rocksdb::Error) -> Error {
+        failed(&self.path, doing, source)
+    }
+
+    pub(crate) fn is_expired(&self, row: &[u8]) -> bool {
+        let ttl_seconds = self.options.ttl_seconds;
+        ttl_seconds.is_some_and(|ttl_seconds| is_expired(row, ttl_seconds, self.options.now_seconds()))
+    }
+
+    pub(crate) fn next_load_directory(&self) -> PathBuf {
+        let number = self.loads.fetch_add(1, Ordering::Relaxed);
+        self.path.join(LOADS_DIRECTORY).join(number.to_string())
+    }
+}
+
+/// The files of loads that did not come to their end: nothing of them is in the table.
+fn remove_unfinished_loads(path: &Path) -> Result<()> {
+    let loads = path.join(LOADS_DIRECTORY);
+    match std::fs::remove_dir_all(&loads) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&loads, &error)),
+        _ => Ok(()),
+    }
+}

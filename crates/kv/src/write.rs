@@ -1,0 +1,154 @@
+//! Changes: insert, delete, truncate, compact.
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use basalt_base::{Result, bail};
+use rocksdb::{WriteBatch, WriteOptions};
+
+use crate::key_encoding::{EncodedKeys, KeyEncoder};
+use crate::row_encoding::RowWriter;
+use crate::spec::KvSpec;
+use crate::store::Store;
+
+/// RocksDB's limit of the length of a key or a value.
+const ENTRY_BYTES_MAX: usize = u32::MAX as usize;
+
+impl Store {
+    /// Writes every row of `batch`, which has all columns in order, over the row with its key, if there
+    /// is one; of rows with one key the last stays. All rows or none, and durable on return.
+    pub fn insert(&self, batch: &RecordBatch) -> Result<()> {
+        self.check_writable()?;
+        let spec = self.spec();
+        let mut changes = WriteBatch::default();
+        for_each_row(&spec, batch, self.written(), |key, row| changes.put(key, row))?;
+        self.write(changes, &format!("inserting {} rows", batch.num_rows()))
+    }
+
+    /// Removes the rows with `keys`: one array for each key column. Keys that are not there are fine.
+    pub fn delete(&self, keys: &[ArrayRef]) -> Result<()> {
+        self.check_writable()?;
+        let encoder = self.spec().key_encoder()?;
+        check_whole_key(&encoder, keys)?;
+        let encoded = encoder.encode(keys)?;
+        let mut changes = WriteBatch::default();
+        for row in 0..encoded.len() {
+            changes.delete(encoded.get(row));
+        }
+        self.write(changes, &format!("deleting {} keys", encoded.len()))
+    }
+
+    /// Removes all rows.
+    pub fn truncate(&self) -> Result<()> {
+        self.check_writable()?;
+        let mut rows = self.db().raw_iterator();
+        rows.seek_to_last();
+        rows.status().map_err(|error| self.failed("looking for the last row", &error))?;
+        let Some(last) = rows.key() else { return Ok(()) };
+        let mut end = last.to_vec();
+        end.push(0);
+        drop(rows);
+        let mut changes = WriteBatch::default();
+        changes.delete_range_cf(&self.family(), [].as_slice(), end.as_slice());
+        self.write(changes, "removing all rows")?;
+        // From here on the rows are gone; what follows only gives their space back.
+        self.db()
+            .delete_file_in_range([].as_slice(), end.as_slice())
+            .map_err(|error| self.failed("removing the files of deleted rows", &error))?;
+        self.compact()
+    }
+
+    /// Merges all sorted files: replaced, deleted and expired rows leave the disk.
+    pub fn compact(&self) -> Result<()> {
+        self.check_writable()?;
+        self.db().flush().map_err(|error| self.failed("flushing", &error))?;
+        self.db().compact_range(None::<&[u8]>, None::<&[u8]>);
+        Ok(())
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.options().read_only {
+            bail!(ReadOnly, "{} is open for reading only", self.path().display());
+        }
+        Ok(())
+    }
+
+    /// The time to store in rows, if they expire.
+    pub(crate) fn written(&self) -> Option<u32> {
+        self.options().ttl_seconds.map(|_| self.options().now_seconds())
+    }
+
+    fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
+        let mut options = WriteOptions::default();
+        options.set_sync(true);
+        self.db().write_opt(changes, &options).map_err(|error| self.failed(doing, &error))
+    }
+}
+
+/// Refuses keys that do not have every column of the key.
+pub(crate) fn check_whole_key(encoder: &KeyEncoder, keys: &[ArrayRef]) -> Result<()> {
+    if keys.len() != encoder.len() {
+        bail!(
+            NumberOfColumnsDoesntMatch,
+            "the primary key has {} columns, not {}",
+            encoder.len(),
+            keys.len()
+        );
+    }
+    Ok(())
+}
+
+/// Calls `visit` with the encoded key and value of every row.
+pub(crate) fn for_each_row(
+    spec: &KvSpec,
+    batch: &RecordBatch,
+    written: Option<u32>,
+    mut visit: impl FnMut(&[u8], &[u8]),
+) -> Result<()> {
+    check_batch(spec, batch)?;
+    let key_columns: Vec<ArrayRef> = spec.key.iter().map(|&at| batch.column(at).clone()).collect();
+    let keys: EncodedKeys = spec.key_encoder()?.encode(&key_columns)?;
+    let positions = spec.value_positions();
+    let columns = positions.iter().map(|&at| (batch.column(at), spec.columns[at].ty.accepts_null()));
+    let writer = RowWriter::new(columns, written)?;
+    let mut row_bytes = Vec::new();
+    for row in 0..batch.num_rows() {
+        row_bytes.clear();
+        writer.write(row, &mut row_bytes);
+        let key = keys.get(row);
+        if key.len().max(row_bytes.len()) > ENTRY_BYTES_MAX {
+            bail!(ArgumentOutOfBound, "a row of {} bytes is too long to store", key.len() + row_bytes.len());
+        }
+        visit(key, &row_bytes);
+    }
+    Ok(())
+}
+
+fn check_batch(spec: &KvSpec, batch: &RecordBatch) -> Result<()> {
+    if batch.num_columns() != spec.columns.len() {
+        bail!(
+            NumberOfColumnsDoesntMatch,
+            "the table has {} columns, the block {}",
+            spec.columns.len(),
+            batch.num_columns()
+        );
+    }
+    for (column, array) in spec.columns.iter().zip(batch.columns()) {
+        if *array.data_type() != column.ty.carrier() {
+            bail!(
+                TypeMismatch,
+                "column `{}` is {}, the block has {}",
+                column.name,
+                column.ty,
+                array.data_type()
+            );
+        }
+        if array.null_count() > 0 && !column.ty.accepts_null() {
+            bail!(
+                CannotInsertNullInOrdinaryColumn,
+                "column `{}` of type {} cannot be NULL",
+                column.name,
+                column.ty
+            );
+        }
+    }
+    Ok(())
+}
