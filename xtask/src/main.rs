@@ -1,1 +1,43 @@
-fn main() {}
+//! Chores of the project: `cargo xtask tidy` checks the house rules, `cargo xtask record` asks
+//! ClickHouse what the SQL tests should expect.
+
+mod record;
+mod slt;
+mod tidy;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let root = root();
+    match arguments {
+        [command] if command == "tidy" => tidy::run(&root),
+        [command, only @ ..] if command == "record" => record::run(&root, only),
+        _ => bail!("cargo xtask tidy\ncargo xtask record [part of a file's path]..."),
+    }
+}
+
+/// The checkout.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().expect("the package lies in the workspace").to_owned()
+}
+
+fn say(line: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
