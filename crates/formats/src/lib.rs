@@ -14,8 +14,10 @@
 
 mod block;
 mod chunks;
+mod copy;
 mod csv_read;
 mod header;
+mod infer;
 mod json_read;
 mod json_write;
 mod lines;
@@ -31,6 +33,8 @@ mod values_write;
 mod vertical;
 
 pub use block::{Block, BlockReader, BlockWriter, Defaulted, ExpressionEvaluator, Statistics};
+pub use copy::{CopyDirection, CopyOptions};
+pub use infer::infer_schema;
 pub use registry::{FormatInfo, find, formats, open_reader, open_reader_with, open_writer};
 pub use settings::{FormatSettings, TextSettings};
 

@@ -2,6 +2,7 @@
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
+use memchr::memchr;
 
 use crate::block::BlockWriter;
 use crate::header::{Header, leaves};
@@ -95,6 +96,11 @@ impl TabularWriter {
             return out.extend_from_slice(&self.null);
         }
         match self.dialect {
+            Dialect::Tsv if self.delimiter != b'\t' => {
+                let start = out.len();
+                values.write(row, Style::Escaped, out);
+                escape_delimiters(self.delimiter, start, out);
+            }
             Dialect::Tsv | Dialect::Tskv => values.write(row, Style::Escaped, out),
             Dialect::TsvRaw => values.write(row, Style::Raw, out),
             Dialect::Csv => self.write_csv_field(values, row, out),
@@ -153,6 +159,17 @@ impl BlockWriter for TabularWriter {
             (Dialect::Csv, _) => "text/csv; charset=UTF-8; header=present",
             (Dialect::Tsv | Dialect::TsvRaw, _) => "text/tab-separated-values; charset=UTF-8",
             (Dialect::Tskv, _) => "text/plain; charset=UTF-8",
+        }
+    }
+}
+
+/// Puts a backslash before every delimiter behind `start`.
+fn escape_delimiters(delimiter: u8, start: usize, out: &mut Vec<u8>) {
+    if memchr(delimiter, &out[start..]).is_some() {
+        let field = out.split_off(start);
+        for byte in field {
+            out.extend((byte == delimiter).then_some(b'\\'));
+            out.push(byte);
         }
     }
 }

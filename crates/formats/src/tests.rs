@@ -206,6 +206,17 @@ proptest! {
 }
 
 #[test]
+fn text_of_copy_reads_back_with_any_delimiter() {
+    let (columns, batch) = any_batch(&[3, 5, 6, 13, 27]);
+    for delimiter in [b'|', b',', b';', b':'] {
+        let settings = FormatSettings { tsv_delimiter: delimiter, ..FormatSettings::default() };
+        let bytes = write("TSV", &columns, &batch, &settings);
+        let back = joined(&columns, &read("TSV", &columns, &bytes, &settings).unwrap());
+        assert_eq!(back, batch, "{}", char::from(delimiter));
+    }
+}
+
+#[test]
 fn every_format_writes_every_type() {
     let (columns, batch) = any_batch(&[1, 2, 3]);
     for info in crate::formats().filter(|info| info.can_write) {

@@ -35,7 +35,7 @@ pub(crate) fn open(
     let mut header_rows = header.rows();
     if header == Header::None && settings.detect_header {
         let line = source.peek_row(|bytes| parser.line_end(bytes))?.to_vec();
-        header_rows = usize::from(is_header(&parser.names(&line)?, columns));
+        header_rows = usize::from(parser.names(&line).is_ok_and(|names| is_header(&names, columns)));
     }
     if header_rows > 0 {
         let line = parser.take_line(&mut source)?;
@@ -110,7 +110,27 @@ impl TsvParser {
             column.append_default();
             return Ok(Parsed::Default);
         }
-        if self.raw { column.parse_raw(field) } else { column.parse_escaped(field) }
+        if self.raw {
+            return column.parse_raw(field);
+        }
+        if self.delimiter != b'\t' && memchr2(b'\\', self.delimiter, field).is_some() {
+            return column.parse_escaped(&self.unescape_delimiters(field));
+        }
+        column.parse_escaped(field)
+    }
+
+    /// The field without the backslashes before delimiters, which are no escapes for a tab.
+    fn unescape_delimiters(&self, field: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(field.len());
+        let mut bytes = field.iter().copied().peekable();
+        while let Some(byte) = bytes.next() {
+            let next = bytes.next_if(|_| byte == b'\\');
+            if next != Some(self.delimiter) {
+                out.push(byte);
+            }
+            out.extend(next);
+        }
+        out
     }
 }
 

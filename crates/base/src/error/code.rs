@@ -126,6 +126,7 @@ error_codes! {
     AggregateFunctionDoesntAllowParameters "AGGREGATE_FUNCTION_DOESNT_ALLOW_PARAMETERS" 133 400 "42601"
     CannotParseBool                  "CANNOT_PARSE_BOOL"                     467  400 "22P02"
     FormatIsNotSuitableForInput      "FORMAT_IS_NOT_SUITABLE_FOR_INPUT"       85  400 "0A000"
+    CannotExtractTableStructure      "CANNOT_EXTRACT_TABLE_STRUCTURE"        636  400 "22000"
     NetworkError                     "NETWORK_ERROR"                         210  500 "08006"
     SessionNotFound                  "SESSION_NOT_FOUND"                     372  404 "08003"
     SessionIsLocked                  "SESSION_IS_LOCKED"                     373  500 "55006"
