@@ -29,6 +29,9 @@ pub use catalog::{
 pub use names::canonical as column_name;
 pub use planned::Planned;
 
+#[cfg(test)]
+mod tests;
+
 use arrow::array::ArrayRef;
 use basalt_base::{Columns, Error, Result, SqlType};
 use basalt_sql::ast;

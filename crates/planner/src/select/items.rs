@@ -22,11 +22,7 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
     for item in items {
         if let ast::Expr::Asterisk { .. } | ast::Expr::ColumnsMatching(_) = &item.expr {
             let columns = binder.expand_columns(&item.expr)?;
-            bound.extend(columns.into_iter().map(|(name, column)| Item {
-                bound: column,
-                name,
-                written: None,
-            }));
+            bound.extend(columns.into_iter().map(|(name, column)| Item { bound: column, name }));
             continue;
         }
         let name = match (&item.alias, &item.expr) {

@@ -1,0 +1,391 @@
+//! Queries over small tables: planned, run, and their rows compared as text.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryViewArray, Float64Array, Int32Array, ListArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::DataType;
+use arrow::record_batch::RecordBatch;
+use basalt_base::zone::Zone;
+use basalt_base::{Column, Error, ErrorCode, Result, SqlType};
+use basalt_dict::{Dictionaries, Dictionary};
+use basalt_exec::session::{SessionLimits, session_state};
+use basalt_functions::FunctionContext;
+use basalt_sql::ast;
+use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::collect;
+
+use super::*;
+
+struct NoDictionaries;
+
+impl Dictionaries for NoDictionaries {
+    fn dictionary(&self, name: &str, _current_database: &str) -> Result<Arc<dyn Dictionary>> {
+        Err(Error::new(ErrorCode::BadArguments, format!("no dictionary `{name}`")))
+    }
+}
+
+struct Tables;
+
+impl Tables {
+    fn columns(name: &str) -> Option<Vec<(Column, ArrayRef)>> {
+        let strings = |values: Vec<&str>| -> ArrayRef { Arc::new(BinaryViewArray::from_iter_values(values)) };
+        let column = |name: &str, ty: SqlType, array: ArrayRef| (Column::new(name, ty), array);
+        Some(match name {
+            "hits" => vec![
+                column("id", SqlType::UInt64, Arc::new(UInt64Array::from(vec![1, 2, 3, 4]))),
+                column("user", SqlType::UInt32, Arc::new(UInt32Array::from(vec![10, 20, 10, 30]))),
+                column("url", SqlType::String, strings(vec!["a", "b", "c", "b"])),
+                column("day", SqlType::Date, Arc::new(UInt16Array::from(vec![0, 1, 1, 2]))),
+                column("flag", SqlType::UInt8, Arc::new(UInt8Array::from(vec![0, 1, 1, 0]))),
+            ],
+            "users" => vec![
+                column("user", SqlType::UInt64, Arc::new(UInt64Array::from(vec![10, 20, 20, 40]))),
+                column("name", SqlType::String, strings(vec!["ann", "bob", "bo", "dan"])),
+            ],
+            "maybe" => vec![
+                column(
+                    "x",
+                    SqlType::Int32.into_nullable(),
+                    Arc::new(Int32Array::from(vec![Some(1), None, Some(-3)])),
+                ),
+                column("f", SqlType::Float64, Arc::new(Float64Array::from(vec![f64::NAN, 2.0, 1.0]))),
+            ],
+            "lists" => vec![
+                column("id", SqlType::UInt8, Arc::new(UInt8Array::from(vec![1, 2, 3]))),
+                column("items", SqlType::array_of(SqlType::UInt64), {
+                    let values = Arc::new(UInt64Array::from(vec![7, 8, 9]));
+                    let offsets = OffsetBuffer::from_lengths([2, 0, 1]);
+                    Arc::new(ListArray::new(SqlType::UInt64.element_field(), offsets, values, None))
+                }),
+            ],
+            _ => return None,
+        })
+    }
+}
+
+impl Catalog for Tables {
+    fn table(&self, name: &ast::ObjectName, _options: &TableOptions) -> Result<ResolvedTable> {
+        let Some(columns) = Tables::columns(&name.name) else {
+            return Err(Error::new(ErrorCode::UnknownTable, format!("table `{name}` does not exist")));
+        };
+        let (columns, arrays): (Vec<Column>, Vec<ArrayRef>) = columns.into_iter().unzip();
+        let schema = Columns::new(columns.clone()).to_arrow();
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
+        let table = MemTable::try_new(schema, vec![vec![batch]]).unwrap();
+        let columns = columns
+            .into_iter()
+            .map(|column| TableColumn { column, in_asterisk: true, value: None })
+            .collect();
+        Ok(ResolvedTable::Source { columns, source: provider_as_source(Arc::new(table)) })
+    }
+
+    fn table_function(
+        &self,
+        call: &ast::FunctionCall,
+        _planner: &PlannerContext<'_>,
+    ) -> Result<ResolvedTable> {
+        Err(Error::not_implemented(&call.name))
+    }
+}
+
+struct Runner;
+
+impl SubqueryRunner for Runner {
+    fn run(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>> {
+        std::thread::scope(|scope| scope.spawn(|| run_plan(&plan)).join().unwrap())
+    }
+}
+
+fn run_plan(plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let limits = SessionLimits { target_partitions: 2, batch_rows: 8192 };
+    let state = session_state(limits, Arc::new(RuntimeEnv::default()));
+    runtime
+        .block_on(async {
+            let physical = state.create_physical_plan(plan).await?;
+            collect(physical, state.task_ctx()).await
+        })
+        .map_err(basalt_exec::error::from_datafusion)
+}
+
+fn functions() -> FunctionContext {
+    FunctionContext {
+        zone: Zone::utc(),
+        now_us: 1_000_000,
+        current_database: "default".into(),
+        current_user: "default".into(),
+        query_id: "q".into(),
+        version: "1".into(),
+        uptime_seconds: 1,
+        dictionaries: Arc::new(NoDictionaries),
+    }
+}
+
+fn with_context<T>(act: impl FnOnce(&PlannerContext<'_>) -> T) -> T {
+    let settings = PlanSettings { max_subquery_depth: 20, ..PlanSettings::default() };
+    let parameters = HashMap::from([("limit".to_owned(), "2".to_owned())]);
+    let functions = functions();
+    act(&PlannerContext {
+        catalog: &Tables,
+        runner: &Runner,
+        functions: &functions,
+        settings: &settings,
+        parameters: &parameters,
+    })
+}
+
+fn plan(sql: &str) -> Result<Planned> {
+    let statement = basalt_sql::parse_statement(sql.as_bytes())?;
+    let ast::Statement::Query(query) = statement else {
+        panic!("`{sql}` is a query");
+    };
+    with_context(|ctx| plan_query(&query, ctx))
+}
+
+fn text_of(array: &ArrayRef, row: usize) -> String {
+    if array.is_null(row) {
+        return "NULL".to_owned();
+    }
+    match array.data_type() {
+        DataType::BinaryView => String::from_utf8_lossy(array.as_binary_view().value(row)).into_owned(),
+        _ => arrow::util::display::array_value_to_string(array, row).unwrap(),
+    }
+}
+
+/// Rows as `a,b;c,d`.
+fn rows_of(plan: &LogicalPlan, columns: &Columns) -> Result<String> {
+    let mut text = String::new();
+    for batch in run_plan(plan)? {
+        for (column, array) in columns.iter().zip(batch.columns()) {
+            assert_eq!(&column.ty.carrier(), array.data_type(), "carrier of `{}`", column.name);
+        }
+        for row in 0..batch.num_rows() {
+            let cells: Vec<String> = batch.columns().iter().map(|array| text_of(array, row)).collect();
+            let separator = if text.is_empty() { "" } else { ";" };
+            write!(text, "{separator}{}", cells.join(",")).unwrap();
+        }
+    }
+    Ok(text)
+}
+
+fn run(sql: &str) -> Result<String> {
+    let planned = plan(sql)?;
+    rows_of(&planned.plan, &planned.columns)
+}
+
+fn check(sql: &str, expected: &str) {
+    match run(sql) {
+        Ok(rows) => assert_eq!(rows, expected, "{sql}"),
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+fn check_error(sql: &str, code: ErrorCode) {
+    match run(sql) {
+        Ok(rows) => panic!("{sql} answered {rows}"),
+        Err(error) => assert_eq!(error.code(), code, "{sql}: {error}"),
+    }
+}
+
+fn check_names(sql: &str, expected: &[&str]) {
+    let planned = plan(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let names: Vec<&str> = planned.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, expected, "{sql}");
+}
+
+#[test]
+fn selects_filters_and_sorts() {
+    check("SELECT id, url FROM hits WHERE user = 10 ORDER BY id DESC", "3,c;1,a");
+    check("SELECT * FROM hits WHERE url = 'b' AND flag LIMIT 1", "2,20,b,1,1");
+    check("SELECT id FROM hits ORDER BY url DESC, id LIMIT 2 OFFSET 1", "2;4");
+    check("SELECT id AS k FROM hits WHERE k > 2 ORDER BY k", "3;4");
+    check("SELECT 1, 'x', NULL", "1,x,NULL");
+    check("SELECT DISTINCT url FROM hits ORDER BY 1", "a;b;c");
+    check("SELECT * EXCEPT (id, url, day, flag) FROM hits ORDER BY user LIMIT 1", "10");
+}
+
+#[test]
+fn literals_take_the_column_type() {
+    check("SELECT id FROM hits WHERE id = -1", "");
+    check("SELECT id FROM hits WHERE id != -1 AND id < 1.5", "1");
+    check("SELECT id FROM hits WHERE flag < 256 AND id <= 1", "1");
+    check("SELECT x IS NULL, x = 5000000000 FROM maybe ORDER BY x", "0,0;0,0;1,NULL");
+    check("SELECT id = 2, NOT flag FROM hits ORDER BY id LIMIT 2", "0,1;1,0");
+}
+
+#[test]
+fn null_and_nan_come_last() {
+    check("SELECT x FROM maybe ORDER BY x", "-3;1;NULL");
+    check("SELECT x FROM maybe ORDER BY x DESC", "1;-3;NULL");
+    check("SELECT x FROM maybe ORDER BY x NULLS FIRST", "NULL;-3;1");
+    check("SELECT f FROM maybe ORDER BY f DESC", "2.0;1.0;NaN");
+    check("SELECT f FROM maybe ORDER BY f", "1.0;2.0;NaN");
+}
+
+#[test]
+fn in_takes_lists_subqueries_and_tuples() {
+    check("SELECT id FROM hits WHERE id IN (1, 3, -5, NULL) ORDER BY id", "1;3");
+    check("SELECT id FROM hits WHERE url NOT IN ('a', 'c') ORDER BY id", "2;4");
+    check("SELECT id FROM hits WHERE user IN (SELECT user FROM users) ORDER BY id", "1;2;3");
+    check("SELECT id FROM hits WHERE user GLOBAL IN users ORDER BY id", "");
+    check("SELECT id FROM hits WHERE (id, url) IN ((1, 'a'), (2, 'c')) ORDER BY id", "1");
+    check("SELECT x IN (1), x NOT IN (1) FROM maybe ORDER BY x", "0,1;1,0;0,1");
+}
+
+#[test]
+fn scalar_subqueries_are_answered_while_planning() {
+    check("SELECT id FROM hits WHERE id = (SELECT id FROM hits WHERE url = 'c')", "3");
+    check("SELECT (SELECT id FROM hits WHERE id = 9)", "NULL");
+    check("SELECT EXISTS (SELECT 1 FROM hits WHERE id = 9)", "0");
+    check_error("SELECT (SELECT id FROM hits)", ErrorCode::ScalarSubqueryTooManyRows);
+}
+
+#[test]
+fn joins_fill_unmatched_rows_with_defaults() {
+    let from = "FROM hits AS h";
+    check(
+        &format!("SELECT h.id, name {from} JOIN users AS u ON h.user = u.user ORDER BY 1, 2"),
+        "1,ann;2,bo;2,bob;3,ann",
+    );
+    check(
+        &format!("SELECT id, u.user, name {from} LEFT JOIN users u ON h.user = u.user WHERE id = 4"),
+        "4,0,",
+    );
+    check(
+        &format!("SELECT id, user, name {from} RIGHT JOIN users u USING (user) WHERE name = 'dan'"),
+        "0,40,dan",
+    );
+    check(
+        &format!("SELECT id, name {from} LEFT ANY JOIN users u USING (user) ORDER BY id"),
+        "1,ann;2,bob;3,ann;4,",
+    );
+    check(&format!("SELECT id {from} LEFT SEMI JOIN users u USING (user) ORDER BY id"), "1;2;3");
+    check(&format!("SELECT id {from} LEFT ANTI JOIN users u USING (user)"), "4");
+    check(&format!("SELECT id, name {from}, users u WHERE h.user = u.user AND name = 'bo'"), "2,bo");
+    check_error(
+        &format!("SELECT user {from} JOIN users u ON h.user = u.user"),
+        ErrorCode::AmbiguousIdentifier,
+    );
+}
+
+#[test]
+fn array_join_makes_a_row_for_each_element() {
+    check("SELECT id, items FROM lists ARRAY JOIN items ORDER BY items", "1,7;1,8;3,9");
+    check("SELECT id, x FROM lists ARRAY JOIN items AS x WHERE x > 7 ORDER BY x", "1,8;3,9");
+    check("SELECT id, x FROM lists LEFT ARRAY JOIN items AS x ORDER BY id, x", "1,7;1,8;2,0;3,9");
+    check("SELECT id, arrayJoin(items) AS x FROM lists ORDER BY x DESC", "3,9;1,8;1,7");
+}
+
+#[test]
+fn limit_by_and_distinct_on_keep_first_rows() {
+    check("SELECT url, id FROM hits ORDER BY id LIMIT 1 BY url", "a,1;b,2;c,3");
+    check("SELECT DISTINCT ON (user) user, id FROM hits ORDER BY id DESC", "30,4;10,3;20,2");
+    check_error("SELECT id FROM hits LIMIT -1", ErrorCode::InvalidLimitExpression);
+    check("SELECT id FROM hits ORDER BY id LIMIT {limit:UInt8}", "1;2");
+}
+
+#[test]
+fn set_operations_meet_in_common_types() {
+    check("SELECT 1 AS x UNION ALL SELECT 300 ORDER BY x", "1;300");
+    check("SELECT id FROM hits INTERSECT SELECT 3", "3");
+    check("SELECT url FROM hits EXCEPT SELECT 'b' ", "a;c");
+    check("SELECT count(), sum(x) FROM (SELECT 1 AS x UNION DISTINCT SELECT 1)", "1,1");
+    check_error("SELECT 1 UNION ALL SELECT 1, 2", ErrorCode::UnionResultStructuresMismatch);
+}
+
+#[test]
+fn with_names_queries_and_expressions() {
+    check("WITH 2 AS two SELECT id FROM hits WHERE id = two", "2");
+    check("WITH few AS (SELECT id FROM hits WHERE id < 3) SELECT id FROM few ORDER BY id", "1;2");
+    check("SELECT x FROM (SELECT id AS x FROM hits) WHERE x = (SELECT 1)", "1");
+}
+
+#[test]
+fn conditionals_are_lazy_and_typed() {
+    check("SELECT if(flag, 'y', 'n') FROM hits ORDER BY id", "n;y;y;n");
+    check("SELECT CASE url WHEN 'a' THEN 1 WHEN 'b' THEN 300 END FROM hits ORDER BY id", "1;300;NULL;300");
+    check("SELECT id > 2 ? 1 : -1 FROM hits ORDER BY id LIMIT 3", "-1;-1;1");
+}
+
+#[test]
+fn groups_and_totals() {
+    check("SELECT url, count() FROM hits GROUP BY url ORDER BY url", "a,1;b,2;c,1");
+    check("SELECT url AS u, count() AS c FROM hits GROUP BY 1 HAVING c > 1", "b,2");
+    check("SELECT count(), countIf(flag = 1), uniqExact(url), count(DISTINCT user) FROM hits", "4,2,3,3");
+    check("SELECT url, sum(id) FROM hits GROUP BY ROLLUP(url) ORDER BY 2", "a,1;c,3;b,6;,10");
+    check("SELECT flag = 1, max(id) FROM hits GROUP BY flag = 1 ORDER BY 1", "0,4;1,3");
+    check("SELECT count() FROM hits WHERE id > 100", "0");
+    check("SELECT sumOrNull(id) FROM hits WHERE id > 100", "NULL");
+    check_error("SELECT url, id FROM hits GROUP BY url", ErrorCode::NotAnAggregate);
+    check_error("SELECT id FROM hits WHERE count() > 1", ErrorCode::IllegalAggregation);
+    check_error("SELECT sum(count()) FROM hits", ErrorCode::IllegalAggregation);
+    let planned = plan("SELECT url, count() AS c FROM hits GROUP BY url HAVING c = 1 WITH TOTALS");
+    let planned =
+        planned.or_else(|_| plan("SELECT url, count() AS c FROM hits GROUP BY url WITH TOTALS HAVING c = 1"));
+    let planned = planned.unwrap();
+    assert_eq!(rows_of(planned.totals.as_ref().unwrap(), &planned.columns).unwrap(), ",2");
+}
+
+#[test]
+fn windows_number_and_shift_rows() {
+    check(
+        "SELECT id, row_number() OVER (PARTITION BY url ORDER BY id) FROM hits ORDER BY id",
+        "1,1;2,1;3,1;4,2",
+    );
+    check("SELECT id, lagInFrame(id) OVER (ORDER BY id) FROM hits ORDER BY id", "1,0;2,1;3,2;4,3");
+    check("SELECT id, count() OVER (PARTITION BY url) FROM hits ORDER BY id", "1,1;2,2;3,1;4,2");
+}
+
+#[test]
+fn columns_are_named_canonically() {
+    check_names(
+        "SELECT id, h.url, id = 1, id IN (1, 2), NOT flag FROM hits AS h",
+        &["id", "url", "equals(id, 1)", "in(id, (1, 2))", "not(flag)"],
+    );
+    check_names(
+        "SELECT id AS a, id BETWEEN 1 AND 2, 'x', -1, 1.5 FROM hits",
+        &["a", "and(greaterOrEquals(id, 1), lessOrEquals(id, 2))", "'x'", "-1", "1.5"],
+    );
+    check_names(
+        "SELECT avg(length(url)) + 1, COUNT(*), count() FROM hits",
+        &["plus(avg(length(url)), 1)", "count()", "count()"],
+    );
+}
+
+#[test]
+fn unknown_names_come_with_a_suggestion() {
+    let error = run("SELECT ulr FROM hits").unwrap_err();
+    assert_eq!(error.message(), "column `ulr` not found in `hits`; did you mean `url`?");
+    check_error("SELECT x.id FROM hits", ErrorCode::UnknownIdentifier);
+    check_error("SELECT id FROM nowhere", ErrorCode::UnknownTable);
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let deep = format!("{}1{}", "(SELECT ".repeat(40), ")".repeat(40));
+    check_error(&format!("SELECT {deep}"), ErrorCode::TooDeepRecursion);
+    let chain = vec!["id = 1"; 2000].join(" OR ");
+    check(&format!("SELECT id FROM hits WHERE {chain}"), "1");
+}
+
+#[test]
+fn constants_and_expressions_over_columns() {
+    with_context(|ctx| {
+        let expr = basalt_sql::parse_expr(b"1 = 1 ? 5 : 6").unwrap();
+        let (value, ty) = plan_constant(&expr, ctx).unwrap();
+        assert_eq!((text_of(&value, 0).as_str(), ty), ("5", SqlType::UInt8));
+        let columns = Columns::new(vec![Column::new("a", SqlType::UInt64)]);
+        let expr = basalt_sql::parse_expr(b"a > 5 AND a < 10").unwrap();
+        let (filter, ty) = plan_expr(&expr, &columns, ctx).unwrap();
+        assert_eq!(ty, SqlType::UInt8);
+        assert!(filter.to_string().contains("a > UInt64(5)"), "{filter}");
+    });
+}
