@@ -7,6 +7,8 @@ use crate::lexer::{Lexer, Symbol, Token, TokenKind};
 pub(super) const NESTING_MAX: usize = 200;
 /// How high a tree may be: nesting, plus chains such as `1 + 1 + 1 ...` that grow without nesting.
 pub(super) const HEIGHT_MAX: usize = 1000;
+/// What a level of nesting counts for in that height: whoever walks it recurses with larger frames.
+const NESTED_HEIGHT: usize = HEIGHT_MAX / NESTING_MAX;
 
 /// A failure is boxed: it is rare, and results travel through every level.
 pub(super) type Parsed<T> = Result<T, Box<Failure>>;
@@ -250,7 +252,7 @@ impl<'a> Cursor<'a> {
             return Err(self.too_deep());
         }
         self.depth += 1;
-        let reach_before = std::mem::replace(&mut self.reach, self.depth);
+        let reach_before = std::mem::replace(&mut self.reach, self.depth * NESTED_HEIGHT);
         let parsed = parse(self);
         self.reach = self.reach.max(reach_before);
         self.depth -= 1;
@@ -259,7 +261,16 @@ impl<'a> Cursor<'a> {
 
     /// Notes that what was parsed at this level becomes a child of a new node.
     pub(super) fn wrap(&mut self) -> Parsed<()> {
-        self.reach += 1;
+        self.wrap_by(NESTED_HEIGHT)
+    }
+
+    /// The same for an operator of a list: `a AND b AND c` may be long, and is printed by a loop.
+    pub(super) fn wrap_list(&mut self) -> Parsed<()> {
+        self.wrap_by(1)
+    }
+
+    fn wrap_by(&mut self, height: usize) -> Parsed<()> {
+        self.reach += height;
         if self.reach > HEIGHT_MAX { Err(self.too_deep()) } else { Ok(()) }
     }
 

@@ -77,7 +77,10 @@ impl Cursor<'_> {
                     break;
                 }
                 cursor.skip(token_count);
-                cursor.wrap()?;
+                match infix {
+                    Infix::Binary(_) => cursor.wrap_list()?,
+                    _ => cursor.wrap()?,
+                }
                 left = cursor.parse_infix(left, infix)?;
             }
             Ok(left)

@@ -225,7 +225,9 @@ impl Cursor<'_> {
     fn parse_date_shift(&mut self, op: BinaryOp) -> Parsed<Expr> {
         self.take();
         self.take();
-        let unit = if self.is_symbol_at(1, Symbol::Comma) { self.unit_at(0) } else { None };
+        // `d` may be a unit and a column; in front of an interval it is a column.
+        let leads = self.is_symbol_at(1, Symbol::Comma) && !self.is_word_at(2, "INTERVAL");
+        let unit = if leads { self.unit_at(0) } else { None };
         let (left, right) = if let Some(unit) = unit {
             self.take();
             self.take();

@@ -71,7 +71,7 @@ impl Cursor<'_> {
             }
             let op = self.parse_set_operator()?;
             let right = Box::new(self.parse_set_expr(precedence + 1)?);
-            self.wrap()?;
+            self.wrap_list()?;
             left = SetExpr::Operation { op, left: Box::new(left), right };
         }
     }

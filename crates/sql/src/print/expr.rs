@@ -156,10 +156,7 @@ fn write_operator(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
             true => write!(f, "-({operand})"),
             false => write!(f, "-{}", Operand(operand, power::MINUS)),
         },
-        Expr::Binary { op, left, right } => {
-            let least = power::of_binary(*op);
-            write!(f, "{} {} {}", Operand(left, least), symbol(*op), Operand(right, least + 1))
-        }
+        Expr::Binary { op, left, right } => write_chain(f, *op, left, right),
         Expr::Between { operand, low, high, negated } => {
             let not = if *negated { "NOT " } else { "" };
             let least = power::BETWEEN + 1;
@@ -187,6 +184,26 @@ fn write_operator(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
         }
         _ => Ok(()),
     }
+}
+
+/// `left op right`; what leans on its left side is printed by a loop, since it may be long.
+fn write_chain(f: &mut Formatter<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> fmt::Result {
+    let mut links = vec![(op, right)];
+    let mut first = left;
+    let mut least = power::of_binary(op);
+    while let Expr::Binary { op, left, right } = first {
+        if power::of_binary(*op) < least {
+            break;
+        }
+        links.push((*op, right));
+        first = left;
+        least = power::of_binary(*op);
+    }
+    Operand(first, least).fmt(f)?;
+    for (op, right) in links.into_iter().rev() {
+        write!(f, " {} {}", symbol(op), Operand(right, power::of_binary(op) + 1))?;
+    }
+    Ok(())
 }
 
 /// Whether the printed text begins with a minus sign.
