@@ -1,1 +1,47 @@
-//! stub
+//! Sorted rows, written as columns once; then only the columns and granules that a query needs are read.
+//!
+//! A table is a directory of *parts*. An insert writes a part, a merge makes one part of several, and
+//! nothing else ever changes a file. So readers take no lock: they hold a snapshot, which is a list of
+//! parts, and a part's files stay until the last snapshot that has it is gone.
+//!
+//! # Where to look
+//!
+//! - [`TableParts`]: the parts of a table: open and recover, insert, merge, truncate, alter.
+//! - [`Part`], [`PartScan`]: prune and read one part.
+//! - [`KeyRanges`], [`KeyCondition`]: what a query knows about the rows that it wants.
+//! - `column`: the column file, drawn in `column/writer.rs`, and how each type becomes bytes.
+//! - `part`: the other files of a part: `part.meta` in `part/meta.rs`, `primary.idx` in `key/primary.rs`.
+//!
+//! # On disk
+//!
+//! ```text
+//! <table>/all_1_1_0/part.meta, primary.idx, <column>.col ...
+//! <table>/detached/all_2_2_0/...   a part whose metadata could not be read, and reason.txt
+//! <table>/tmp/                     what is being written; emptied at open
+//! ```
+//!
+//! # Not here
+//!
+//! No SQL, no expressions, no threads: the engine decides when to merge and how many read.
+
+mod column;
+mod error;
+mod fields;
+mod key;
+mod metrics;
+mod name;
+mod part;
+#[cfg(test)]
+mod sample;
+mod spec;
+mod table;
+
+pub use error::Error;
+pub use key::prune::MarkRanges;
+pub use key::ranges::{KeyCondition, KeyRanges};
+pub use metrics::{ReadMetrics, ReadSnapshot};
+pub use name::{NotAPartName, PartName, WHOLE_TABLE};
+pub use part::part::Part;
+pub use part::scan::PartScan;
+pub use spec::{GRANULE_ROWS_DEFAULT, PartSpec};
+pub use table::{ColumnStats, DetachedPart, PartStats, Snapshot, TableParts};

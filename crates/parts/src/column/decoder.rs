@@ -1,0 +1,268 @@
+//! Sections to arrays: decodes blocks straight into the buffers of one Arrow array.
+//!
+//! The order of sections is drawn in [`encoder`](super::encoder). Numbers are decoded in place when a
+//! whole block is wanted; strings are views into the decoded block, so none of them is copied.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayData, ArrayRef, BinaryViewArray, BooleanArray, BooleanBufferBuilder, ListArray, NullArray,
+    StructArray, make_array,
+};
+use arrow::buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{DataType, Field};
+use arrow::error::ArrowError;
+use basalt_codec::{CodecChain, Scratch};
+
+use super::encoder::fixed_width;
+use super::section::{Kind, SectionReader};
+use crate::error::Damage;
+
+/// A string of at most this many bytes lies inside its view.
+const INLINE_BYTES_MAX: usize = 12;
+
+/// An array that grows block by block.
+#[derive(Debug)]
+pub(crate) struct ArrayDecoder {
+    data_type: DataType,
+    /// `None` for a field that has no NULL.
+    valid: Option<BooleanBufferBuilder>,
+    rows: usize,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    Fixed { bytes: MutableBuffer, width: usize },
+    Bits(BooleanBufferBuilder),
+    Strings { views: Vec<u128>, buffers: Vec<Buffer> },
+    List { offsets: Vec<i32>, elements: Box<ArrayDecoder> },
+    Struct(Vec<ArrayDecoder>),
+    Nothing,
+}
+
+impl ArrayDecoder {
+    /// An empty array of `field` with room for `rows`.
+    pub(crate) fn new(field: &Field, rows: usize) -> ArrayDecoder {
+        let data_type = field.data_type().clone();
+        let values = match &data_type {
+            DataType::Null => Values::Nothing,
+            DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(rows)),
+            DataType::BinaryView => Values::Strings { views: Vec::with_capacity(rows), buffers: Vec::new() },
+            DataType::List(element) => {
+                let mut offsets = Vec::with_capacity(rows + 1);
+                offsets.push(0);
+                Values::List { offsets, elements: Box::new(ArrayDecoder::new(element, 0)) }
+            }
+            DataType::Struct(fields) => {
+                Values::Struct(fields.iter().map(|field| ArrayDecoder::new(field, rows)).collect())
+            }
+            fixed => {
+                let width = fixed_width(fixed);
+                Values::Fixed { bytes: MutableBuffer::with_capacity(rows * width), width }
+            }
+        };
+        let has_mask = field.is_nullable() && data_type != DataType::Null;
+        let valid = has_mask.then(|| BooleanBufferBuilder::new(rows));
+        ArrayDecoder { data_type, valid, rows: 0, values }
+    }
+
+    /// Appends the rows `take` of a block that holds `rows`.
+    pub(crate) fn append(
+        &mut self,
+        sections: &mut SectionReader<'_>,
+        rows: usize,
+        take: Range<usize>,
+    ) -> Result<(), Damage> {
+        self.rows += take.len();
+        if let Some(valid) = &mut self.valid {
+            let mask = sections.next(Kind::Bytes)?;
+            if mask.decoded_bytes == 0 {
+                valid.append_n(take.len(), true);
+            } else {
+                append_bits(sections.decode(&mask)?, rows, take.clone(), valid)
+                    .map_err(|what| Damage::new(sections.at(), what))?;
+            }
+        }
+        match &mut self.values {
+            Values::Nothing => Ok(()),
+            Values::Fixed { bytes, width } => append_fixed(sections, rows, take, *width, bytes),
+            Values::Bits(bits) => {
+                let section = sections.next(Kind::Bytes)?;
+                append_bits(sections.decode(&section)?, rows, take, bits)
+                    .map_err(|what| Damage::new(sections.at(), what))
+            }
+            Values::Strings { views, buffers } => append_strings(sections, rows, take, views, buffers),
+            Values::List { offsets, elements } => append_list(sections, rows, take, offsets, elements),
+            Values::Struct(fields) => {
+                fields.iter_mut().try_for_each(|field| field.append(sections, rows, take.clone()))
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<ArrayRef, ArrowError> {
+        let nulls = self.valid.as_mut().map(|valid| NullBuffer::new(valid.finish()));
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        Ok(match self.values {
+            Values::Nothing => Arc::new(NullArray::new(self.rows)),
+            Values::Fixed { bytes, .. } => {
+                let mask = nulls.map(NullBuffer::into_inner).map(|bits| bits.into_inner());
+                let buffers = vec![bytes.into()];
+                make_array(ArrayData::try_new(self.data_type, self.rows, mask, 0, buffers, vec![])?)
+            }
+            Values::Bits(mut bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
+            Values::Strings { views, buffers } => {
+                Arc::new(BinaryViewArray::try_new(ScalarBuffer::from(views), buffers, nulls)?)
+            }
+            Values::List { offsets, elements } => {
+                let DataType::List(element) = self.data_type else {
+                    unreachable!("only a list has list values");
+                };
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+                Arc::new(ListArray::try_new(element, offsets, elements.finish()?, nulls)?)
+            }
+            Values::Struct(columns) => {
+                let DataType::Struct(fields) = self.data_type else {
+                    unreachable!("only a struct has struct values");
+                };
+                let columns = columns.into_iter().map(ArrayDecoder::finish).collect::<Result<Vec<_>, _>>()?;
+                Arc::new(StructArray::try_new_with_length(fields, columns, nulls, self.rows)?)
+            }
+        })
+    }
+}
+
+/// The array of `rows` rows whose sections `bytes` holds, and nothing else.
+pub(crate) fn decode_array(
+    field: &Field,
+    chain: &CodecChain,
+    bytes: &[u8],
+    rows: usize,
+) -> Result<ArrayRef, Damage> {
+    let mut scratch = Scratch::default();
+    let mut sections = SectionReader::new(chain, bytes, &mut scratch);
+    let mut array = ArrayDecoder::new(field, 0);
+    array.append(&mut sections, rows, 0..rows)?;
+    sections.finish()?;
+    array.finish().map_err(|error| Damage::new(0, error.to_string()))
+}
+
+fn append_fixed(
+    sections: &mut SectionReader<'_>,
+    rows: usize,
+    take: Range<usize>,
+    width: usize,
+    bytes: &mut MutableBuffer,
+) -> Result<(), Damage> {
+    let section = sections.expect(Kind::Values(width), rows * width)?;
+    if take.len() < rows {
+        let block = sections.decode(&section)?;
+        bytes.extend_from_slice(&block[take.start * width..take.end * width]);
+        return Ok(());
+    }
+    let start = bytes.len();
+    bytes.resize(start + rows * width, 0);
+    sections.decode_into(&section, &mut bytes.as_slice_mut()[start..])
+}
+
+fn append_bits(
+    bytes: Vec<u8>,
+    rows: usize,
+    take: Range<usize>,
+    out: &mut BooleanBufferBuilder,
+) -> Result<(), String> {
+    if bytes.len() != rows.div_ceil(8) {
+        return Err(format!("{} bytes of bits for {rows} rows", bytes.len()));
+    }
+    out.append_buffer(&BooleanBuffer::new(Buffer::from(bytes), take.start, take.len()));
+    Ok(())
+}
+
+/// The lengths of a block's rows, and the sum of them.
+fn read_lengths(sections: &mut SectionReader<'_>, rows: usize) -> Result<Vec<u32>, Damage> {
+    let at = sections.at();
+    let section = sections.next(Kind::Bytes)?;
+    let bytes = sections.decode(&section)?;
+    match bytes.len() {
+        count if count == rows => Ok(bytes.into_iter().map(u32::from).collect()),
+        count if count == rows * 2 => {
+            Ok(bytes.as_chunks().0.iter().map(|length| u32::from(u16::from_le_bytes(*length))).collect())
+        }
+        count if count == rows * 4 => {
+            Ok(bytes.as_chunks().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
+        }
+        count => Err(Damage::new(at, format!("{count} bytes of lengths for {rows} rows"))),
+    }
+}
+
+fn sum(lengths: &[u32]) -> usize {
+    lengths.iter().map(|&length| length as usize).sum()
+}
+
+fn append_strings(
+    sections: &mut SectionReader<'_>,
+    rows: usize,
+    take: Range<usize>,
+    views: &mut Vec<u128>,
+    buffers: &mut Vec<Buffer>,
+) -> Result<(), Damage> {
+    let lengths = read_lengths(sections, rows)?;
+    let section = sections.expect(Kind::Bytes, sum(&lengths))?;
+    let mut bytes = Vec::new();
+    bytes.resize(section.decoded_bytes, 0);
+    sections.decode_into(&section, &mut bytes)?;
+    let start = sum(&lengths[..take.start]);
+    push_views(&bytes, start, &lengths[take], buffers.len() as u32, views);
+    buffers.push(Buffer::from(bytes));
+    Ok(())
+}
+
+/// Appends the views of strings that lie back to back in buffer number `buffer` from `at` on.
+fn push_views(bytes: &[u8], mut at: usize, lengths: &[u32], buffer: u32, views: &mut Vec<u128>) {
+    views.reserve(lengths.len());
+    for &length in lengths {
+        views.push(view(bytes, at, length, buffer));
+        at += length as usize;
+    }
+}
+
+/// The view layout of Arrow: length, then twelve bytes; or length, first four bytes, buffer, offset.
+fn view(bytes: &[u8], at: usize, length: u32, buffer: u32) -> u128 {
+    let mut head = [0; INLINE_BYTES_MAX];
+    match bytes.get(at..at + INLINE_BYTES_MAX) {
+        // A load of fixed size and a mask are faster than a copy of unknown length.
+        Some(window) => head.copy_from_slice(window),
+        None => head[..bytes.len() - at].copy_from_slice(&bytes[at..]),
+    }
+    let mut raw = [0; 16];
+    raw[4..].copy_from_slice(&head);
+    let head = u128::from_le_bytes(raw);
+    if length as usize <= INLINE_BYTES_MAX {
+        let kept = !(u128::MAX.checked_shl(32 + 8 * length).unwrap_or(0));
+        return (head & kept) | u128::from(length);
+    }
+    let prefix = head & (u128::from(u32::MAX) << 32);
+    u128::from(length) | prefix | (u128::from(buffer) << 64) | ((at as u128) << 96)
+}
+
+fn append_list(
+    sections: &mut SectionReader<'_>,
+    rows: usize,
+    take: Range<usize>,
+    offsets: &mut Vec<i32>,
+    elements: &mut ArrayDecoder,
+) -> Result<(), Damage> {
+    let lengths = read_lengths(sections, rows)?;
+    let before = sum(&lengths[..take.start]);
+    let mut end = *offsets.last().expect("offsets begin with a zero");
+    for &length in &lengths[take.clone()] {
+        end = i32::try_from(length)
+            .ok()
+            .and_then(|length| end.checked_add(length))
+            .ok_or_else(|| Damage::new(sections.at(), "arrays with more than 2^31 elements in all"))?;
+        offsets.push(end);
+    }
+    let wanted = sum(&lengths[take]);
+    elements.append(sections, sum(&lengths), before..before + wanted)
+}

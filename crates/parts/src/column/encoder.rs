@@ -1,0 +1,205 @@
+//! Arrays to sections: gathers the rows of a block in the form in which they are stored.
+//!
+//! # Sections of a type, in order
+//!
+//! | carrier | sections |
+//! |---|---|
+//! | any, if nullable | null mask: a bit a row, 1 is a value; empty if there is no NULL |
+//! | numbers, decimals, FixedSizeBinary | values, little-endian as in memory |
+//! | Boolean | a bit a row |
+//! | BinaryView | lengths, then the bytes of all rows |
+//! | List | lengths, then the sections of the elements |
+//! | Struct | the sections of each field |
+//! | Null | none |
+//!
+//! Lengths take 1, 2 or 4 bytes each, the fewest that hold the longest of the block.
+
+use arrow::array::{Array, AsArray, BooleanBufferBuilder};
+use arrow::datatypes::{DataType, Field};
+use basalt_codec::{CodecChain, Scratch};
+
+use super::section::{Kind, SectionWriter};
+use crate::error::Result;
+
+/// The rows of a block that was not written yet.
+#[derive(Debug)]
+pub(crate) struct BlockEncoder {
+    /// `None` for a field that has no NULL.
+    valid: Option<BooleanBufferBuilder>,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    Fixed { bytes: Vec<u8>, width: usize },
+    Bits(BooleanBufferBuilder),
+    Strings { lengths: Vec<u32>, bytes: Vec<u8> },
+    List { lengths: Vec<u32>, elements: Box<BlockEncoder> },
+    Struct(Vec<BlockEncoder>),
+    Nothing,
+}
+
+impl BlockEncoder {
+    /// An empty block for arrays of `field`.
+    ///
+    /// # Panics
+    ///
+    /// If the field's type carries no SQL type.
+    pub(crate) fn new(field: &Field) -> BlockEncoder {
+        let values = match field.data_type() {
+            DataType::Null => Values::Nothing,
+            DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(0)),
+            DataType::BinaryView => Values::Strings { lengths: Vec::new(), bytes: Vec::new() },
+            DataType::List(element) => {
+                Values::List { lengths: Vec::new(), elements: Box::new(BlockEncoder::new(element)) }
+            }
+            DataType::Struct(fields) => {
+                Values::Struct(fields.iter().map(|field| BlockEncoder::new(field)).collect())
+            }
+            fixed => Values::Fixed { bytes: Vec::new(), width: fixed_width(fixed) },
+        };
+        let has_mask = field.is_nullable() && *field.data_type() != DataType::Null;
+        BlockEncoder { valid: has_mask.then(|| BooleanBufferBuilder::new(0)), values }
+    }
+
+    /// Adds the rows of `array`, which is of the field's type.
+    pub(crate) fn append(&mut self, array: &dyn Array) {
+        if let Some(valid) = &mut self.valid {
+            match array.nulls() {
+                Some(nulls) => valid.append_buffer(nulls.inner()),
+                None => valid.append_n(array.len(), true),
+            }
+        }
+        match &mut self.values {
+            Values::Nothing => {}
+            Values::Fixed { bytes, width } => append_fixed(array, *width, bytes),
+            Values::Bits(bits) => bits.append_buffer(array.as_boolean().values()),
+            Values::Strings { lengths, bytes } => append_strings(array, lengths, bytes),
+            Values::List { lengths, elements } => append_list(array, lengths, elements),
+            Values::Struct(fields) => {
+                for (field, column) in fields.iter_mut().zip(array.as_struct().columns()) {
+                    field.append(column);
+                }
+            }
+        }
+    }
+
+    /// Bytes gathered so far, before encoding.
+    pub(crate) fn raw_bytes(&self) -> usize {
+        let values = match &self.values {
+            Values::Nothing => 0,
+            Values::Fixed { bytes, .. } => bytes.len(),
+            Values::Bits(bits) => bits.len().div_ceil(8),
+            Values::Strings { lengths, bytes } => lengths.len() + bytes.len(),
+            Values::List { lengths, elements } => lengths.len() + elements.raw_bytes(),
+            Values::Struct(fields) => fields.iter().map(BlockEncoder::raw_bytes).sum(),
+        };
+        values + self.valid.as_ref().map_or(0, |valid| valid.len().div_ceil(8))
+    }
+
+    /// Writes the sections and is empty again.
+    pub(crate) fn write(&mut self, sections: &mut SectionWriter<'_>) -> Result<()> {
+        if let Some(valid) = &mut self.valid {
+            let mask = valid.finish();
+            let has_null = mask.count_set_bits() < mask.len();
+            let bytes = mask.inner().as_slice();
+            sections.write(Kind::Bytes, if has_null { &bytes[..mask.len().div_ceil(8)] } else { &[] })?;
+        }
+        match &mut self.values {
+            Values::Nothing => {}
+            Values::Fixed { bytes, width } => {
+                sections.write(Kind::Values(*width), bytes)?;
+                bytes.clear();
+            }
+            Values::Bits(bits) => {
+                let bits = bits.finish();
+                sections.write(Kind::Bytes, &bits.inner().as_slice()[..bits.len().div_ceil(8)])?;
+            }
+            Values::Strings { lengths, bytes } => {
+                write_lengths(lengths, sections)?;
+                sections.write(Kind::Bytes, bytes)?;
+                bytes.clear();
+            }
+            Values::List { lengths, elements } => {
+                write_lengths(lengths, sections)?;
+                elements.write(sections)?;
+            }
+            Values::Struct(fields) => fields.iter_mut().try_for_each(|field| field.write(sections))?,
+        }
+        Ok(())
+    }
+}
+
+/// Appends the sections of one array to `out`.
+pub(crate) fn encode_array(
+    field: &Field,
+    chain: &CodecChain,
+    array: &dyn Array,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut block = BlockEncoder::new(field);
+    block.append(array);
+    let mut scratch = Scratch::default();
+    block.write(&mut SectionWriter { chain, out, scratch: &mut scratch, decoded_bytes: 0 })
+}
+
+/// Bytes of a value of a fixed-width type.
+///
+/// # Panics
+///
+/// If the type carries no SQL type.
+pub(crate) fn fixed_width(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::FixedSizeBinary(bytes) => *bytes as usize,
+        other => other.primitive_width().unwrap_or_else(|| panic!("{other} carries no SQL type")),
+    }
+}
+
+fn append_fixed(array: &dyn Array, width: usize, bytes: &mut Vec<u8>) {
+    let data = array.to_data();
+    let start = data.offset() * width;
+    bytes.extend_from_slice(&data.buffers()[0].as_slice()[start..start + data.len() * width]);
+}
+
+fn append_strings(array: &dyn Array, lengths: &mut Vec<u32>, bytes: &mut Vec<u8>) {
+    let strings = array.as_binary_view();
+    lengths.reserve(strings.len());
+    match strings.nulls() {
+        None => {
+            for value in 0..strings.len() {
+                let value = strings.value(value);
+                lengths.push(value.len() as u32);
+                bytes.extend_from_slice(value);
+            }
+        }
+        // What a view holds under a NULL means nothing and would only take space.
+        Some(_) => {
+            for value in strings {
+                let value = value.unwrap_or_default();
+                lengths.push(value.len() as u32);
+                bytes.extend_from_slice(value);
+            }
+        }
+    }
+}
+
+fn append_list(array: &dyn Array, lengths: &mut Vec<u32>, elements: &mut BlockEncoder) {
+    let list = array.as_list::<i32>();
+    lengths.extend(list.offsets().lengths().map(|length| length as u32));
+    let offsets = list.value_offsets();
+    let (first, last) = (offsets[0] as usize, offsets[list.len()] as usize);
+    elements.append(&list.values().slice(first, last - first));
+}
+
+fn write_lengths(lengths: &mut Vec<u32>, sections: &mut SectionWriter<'_>) -> Result<()> {
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let bytes: Vec<u8> = if longest <= u32::from(u8::MAX) {
+        lengths.iter().map(|&length| length as u8).collect()
+    } else if longest <= u32::from(u16::MAX) {
+        lengths.iter().flat_map(|&length| (length as u16).to_le_bytes()).collect()
+    } else {
+        lengths.iter().flat_map(|&length| length.to_le_bytes()).collect()
+    };
+    lengths.clear();
+    sections.write(Kind::Bytes, &bytes)
+}

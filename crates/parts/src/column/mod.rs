@@ -1,0 +1,16 @@
+//! One column of one part: its arrays as bytes, and the file that holds them.
+//!
+//! From the inside out:
+//!
+//! - [`section`]: one stream of bytes (values, lengths, null mask), encoded.
+//! - [`encoder`] and [`decoder`]: the arrays of a type as sections, and back. Adding a carrier type is
+//!   one arm in each.
+//! - [`footer`]: the last bytes of a column file.
+//! - [`writer`] and [`reader`]: the column file.
+
+pub(crate) mod decoder;
+pub(crate) mod encoder;
+pub(crate) mod footer;
+pub(crate) mod reader;
+pub(crate) mod section;
+pub(crate) mod writer;

@@ -1,0 +1,259 @@
+//! Reads a column file; its layout is drawn in [`writer`](super::writer).
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::FieldRef;
+use basalt_base::checksum::crc32c;
+use basalt_base::fs::{RandomAccess, Storage};
+use basalt_codec::Scratch;
+
+use super::decoder::ArrayDecoder;
+use super::footer::{FOOTER_BYTES, Footer};
+use super::section::SectionReader;
+use super::writer::{BLOCK_GRANULES_MAX, BlockEntry, ColumnFileSize, MAGIC};
+use crate::error::{Damage, Result};
+use crate::metrics::ReadMetrics;
+
+/// Blocks that lie together are read together, up to this many bytes.
+const READ_BYTES_MAX: usize = 4 << 20;
+
+/// A column file that can be opened: its tail stays in memory once it was read.
+#[derive(Debug)]
+pub(crate) struct ColumnFile {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    field: FieldRef,
+    size: ColumnFileSize,
+    row_count: u64,
+    tail: OnceLock<Arc<Tail>>,
+}
+
+/// The footer and the block table.
+#[derive(Debug)]
+struct Tail {
+    footer: Footer,
+    blocks: Vec<BlockEntry>,
+}
+
+/// A column file with its descriptor: what a scan holds.
+#[derive(Debug)]
+pub(crate) struct OpenColumn {
+    column: Arc<ColumnFile>,
+    file: Arc<dyn RandomAccess>,
+    tail: Arc<Tail>,
+}
+
+/// Memory that one reader uses for one block after the other.
+#[derive(Debug, Default)]
+pub(crate) struct ReadScratch {
+    bytes: Vec<u8>,
+    codec: Scratch,
+}
+
+impl ColumnFile {
+    /// `size` and `row_count` are what the part's metadata says; opening checks them.
+    pub(crate) fn new(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        field: FieldRef,
+        size: ColumnFileSize,
+        row_count: u64,
+    ) -> ColumnFile {
+        ColumnFile { storage, path, field, size, row_count, tail: OnceLock::new() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn open(self: &Arc<ColumnFile>) -> Result<OpenColumn> {
+        let file = self.storage.open(&self.path)?;
+        let tail = match self.tail.get() {
+            Some(tail) => Arc::clone(tail),
+            None => {
+                let tail = Arc::new(self.read_tail(&*file)?);
+                Arc::clone(self.tail.get_or_init(|| tail))
+            }
+        };
+        Ok(OpenColumn { column: Arc::clone(self), file, tail })
+    }
+
+    fn read_tail(&self, file: &dyn RandomAccess) -> Result<Tail> {
+        let expected = self.size.file_bytes;
+        let minimum = (MAGIC.len() + FOOTER_BYTES) as u64;
+        if file.size() != expected || expected < minimum {
+            let what = format!("the file has {} bytes, the part's metadata says {expected}", file.size());
+            return Err(Damage { at: file.size().min(expected), what }.in_file(&self.path));
+        }
+        let mut magic = [0; MAGIC.len()];
+        self.read_at(file, 0, &mut magic)?;
+        if magic != *MAGIC {
+            return Err(Damage::new(0, "this is not a column file").in_file(&self.path));
+        }
+        let footer_at = expected - FOOTER_BYTES as u64;
+        let mut bytes = [0; FOOTER_BYTES];
+        self.read_at(file, footer_at, &mut bytes)?;
+        let footer = Footer::decode(&bytes)
+            .and_then(|footer| self.check_footer(&footer, &bytes, footer_at).map(|()| footer))
+            .map_err(|damage| damage.shifted(footer_at).in_file(&self.path))?;
+        let mut table = vec![0; (footer_at - footer.table_offset) as usize];
+        self.read_at(file, footer.table_offset, &mut table)?;
+        let blocks = decode_table(&table, &footer)
+            .map_err(|damage| damage.shifted(footer.table_offset).in_file(&self.path))?;
+        Ok(Tail { footer, blocks })
+    }
+
+    /// The invariants of the writer, as far as the footer goes.
+    fn check_footer(
+        &self,
+        footer: &Footer,
+        bytes: &[u8; FOOTER_BYTES],
+        footer_at: u64,
+    ) -> Result<(), Damage> {
+        let broken = |what: &str| Err(Damage::new(0, what));
+        if Footer::crc(bytes) != self.size.footer_crc {
+            return broken("the footer is not the one that the part's metadata knows");
+        }
+        if footer.row_count != self.row_count {
+            return broken("the row count is not that of the part");
+        }
+        let block_granules = usize::from(footer.block_granules);
+        if footer.granule_rows == 0 || !(1..=BLOCK_GRANULES_MAX).contains(&block_granules) {
+            return broken("the size of a granule or block is out of range");
+        }
+        if u64::from(footer.block_count) != footer.row_count.div_ceil(footer.block_rows()) {
+            return broken("the count of blocks does not fit the count of rows");
+        }
+        let table_bytes = u64::from(footer.block_count) * BlockEntry::BYTES as u64;
+        if footer.table_offset.checked_add(table_bytes) != Some(footer_at) {
+            return broken("the block table does not end at the footer");
+        }
+        Ok(())
+    }
+
+    fn read_at(&self, file: &dyn RandomAccess, at: u64, bytes: &mut [u8]) -> Result<()> {
+        let bytes_wanted = bytes.len() as u64;
+        file.read_at(at, bytes).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                let what = format!("the file ends before {bytes_wanted} bytes were read");
+                Damage { at, what }.in_file(&self.path)
+            }
+            _ => basalt_base::Error::io(&self.path, &error).into(),
+        })
+    }
+}
+
+/// Checks the table's checksum and that the blocks tile the file.
+fn decode_table(table: &[u8], footer: &Footer) -> Result<Vec<BlockEntry>, Damage> {
+    let computed = crc32c(table);
+    if computed != footer.table_crc {
+        let what = format!("block table checksum is {:#010x}, computed {computed:#010x}", footer.table_crc);
+        return Err(Damage::new(0, what));
+    }
+    let entries = table.as_chunks::<{ BlockEntry::BYTES }>().0;
+    let blocks: Vec<BlockEntry> = entries.iter().map(BlockEntry::decode).collect();
+    let mut end = MAGIC.len() as u64;
+    for (index, block) in blocks.iter().enumerate() {
+        if block.offset != end {
+            return Err(Damage::new(index * BlockEntry::BYTES, format!("block {index} leaves a gap")));
+        }
+        end += u64::from(block.bytes);
+    }
+    if end == footer.table_offset {
+        Ok(blocks)
+    } else {
+        Err(Damage::new(0, "the blocks do not end at the table"))
+    }
+}
+
+impl OpenColumn {
+    /// The values of `rows`.
+    pub(crate) fn read(
+        &self,
+        rows: Range<u64>,
+        scratch: &mut ReadScratch,
+        metrics: &ReadMetrics,
+    ) -> Result<ArrayRef> {
+        let mut array = ArrayDecoder::new(&self.column.field, (rows.end - rows.start) as usize);
+        let block_rows = self.tail.footer.block_rows();
+        let mut block = (rows.start / block_rows) as usize;
+        let end = rows.end.div_ceil(block_rows) as usize;
+        while block < end && !rows.is_empty() {
+            let together = self.together(block..end);
+            self.read_blocks(together.clone(), &rows, &mut array, scratch, metrics)?;
+            block = together.end;
+        }
+        array.finish().map_err(|error| Damage::new(0, error.to_string()).in_file(&self.column.path))
+    }
+
+    /// As many of `blocks`, from the first on, as are read at once.
+    fn together(&self, blocks: Range<usize>) -> Range<usize> {
+        let mut bytes = 0;
+        let fitting = self.tail.blocks[blocks.clone()].iter().take_while(|block| {
+            bytes += block.bytes as usize;
+            bytes <= READ_BYTES_MAX
+        });
+        let count = fitting.count().max(1);
+        blocks.start..blocks.start + count
+    }
+
+    fn read_blocks(
+        &self,
+        blocks: Range<usize>,
+        rows: &Range<u64>,
+        array: &mut ArrayDecoder,
+        scratch: &mut ReadScratch,
+        metrics: &ReadMetrics,
+    ) -> Result<()> {
+        let entries = &self.tail.blocks[blocks.clone()];
+        let bytes: usize = entries.iter().map(|entry| entry.bytes as usize).sum();
+        if scratch.bytes.len() < bytes {
+            scratch.bytes.resize(bytes, 0);
+        }
+        let started = Instant::now();
+        self.column.read_at(&*self.file, entries[0].offset, &mut scratch.bytes[..bytes])?;
+        metrics.count_disk_read(started, bytes);
+        let started = Instant::now();
+        let mut decoded_bytes = 0;
+        let mut rest = &scratch.bytes[..bytes];
+        for (block, entry) in blocks.zip(entries) {
+            let (bytes, behind) = rest.split_at(entry.bytes as usize);
+            rest = behind;
+            decoded_bytes += self
+                .decode_block(block, *entry, bytes, rows, array, &mut scratch.codec)
+                .map_err(|damage| damage.shifted(entry.offset).in_file(&self.column.path))?;
+        }
+        metrics.count_decode(started, decoded_bytes);
+        Ok(())
+    }
+
+    /// Appends the wanted rows of the block; returns the bytes that were decoded.
+    fn decode_block(
+        &self,
+        block: usize,
+        entry: BlockEntry,
+        bytes: &[u8],
+        rows: &Range<u64>,
+        array: &mut ArrayDecoder,
+        codec: &mut Scratch,
+    ) -> Result<usize, Damage> {
+        let computed = crc32c(bytes);
+        if computed != entry.crc {
+            let what = format!("checksum of block {block} is {:#010x}, computed {computed:#010x}", entry.crc);
+            return Err(Damage::new(0, what));
+        }
+        let footer = &self.tail.footer;
+        let first = block as u64 * footer.block_rows();
+        let end = (first + footer.block_rows()).min(footer.row_count);
+        let take = rows.start.max(first) - first..rows.end.min(end) - first;
+        let mut sections = SectionReader::new(&footer.chain, bytes, codec);
+        array.append(&mut sections, (end - first) as usize, take.start as usize..take.end as usize)?;
+        let decoded_bytes = sections.decoded_bytes;
+        sections.finish()?;
+        Ok(decoded_bytes)
+    }
+}

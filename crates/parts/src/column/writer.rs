@@ -1,0 +1,219 @@
+//! Writes a column file: every value of one column in one part.
+//!
+//! A part is a directory with one column file a column. The file is written once, front to back, and
+//! never changes. Everything that a reader needs to find a granule stands at the tail.
+//!
+//! # Layout (format version 1)
+//!
+//! Integers are little-endian; `len` is the length of the file.
+//!
+//! ```text
+//! at             size  what
+//! 0                 8  magic "BSLTCOL1"
+//! 8                 -  blocks, back to back; each holds the sections of `block_granules` granules
+//! table_offset   16*n  block table: offset u64, bytes u32, crc32c u32 of each block
+//! len - 64         64  footer (see `footer.rs`)
+//! ```
+//!
+//! A *granule* is the unit of reading, a *block* that of compression: a granule of a narrow column is
+//! too short to compress well, so a block takes as many granules (1, 2, 4 or 8) as make about
+//! [`BLOCK_BYTES`].
+//!
+//! # Invariants
+//!
+//! - **Tiling**: blocks are in order and cover `8..table_offset` without gaps.
+//! - **Rows**: all granules but the last hold `granule_rows` rows, all blocks but the last
+//!   `block_granules` granules; together they hold `row_count` rows.
+//! - **Coverage**: a flipped bit anywhere in the file fails the magic or exactly one checksum.
+//!
+//! The writer *asserts* these (a breach is our bug); the reader *checks* them (a breach is the disk's).
+//!
+//! To change the format: a new version in `footer.rs`, keep the old decoder, and add a file of the old
+//! version to the compatibility tests.
+
+use std::path::PathBuf;
+
+use arrow::array::Array;
+use arrow::datatypes::FieldRef;
+use basalt_base::checksum::crc32c;
+use basalt_base::fs::WritableFile;
+use basalt_codec::{CodecChain, Scratch};
+
+use super::encoder::BlockEncoder;
+use super::footer::{FOOTER_BYTES, Footer};
+use super::section::SectionWriter;
+use crate::error::Result;
+
+pub(crate) const MAGIC: &[u8; 8] = b"BSLTCOL1";
+
+/// Raw bytes that a block should have at least.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// The most granules of a block. Scans read this many at a time, so that blocks are decoded once.
+pub(crate) const BLOCK_GRANULES_MAX: usize = 8;
+
+/// Writes one column file.
+pub(crate) struct ColumnFileWriter {
+    path: PathBuf,
+    file: Box<dyn WritableFile>,
+    chain: CodecChain,
+    granule_rows: usize,
+    block: BlockEncoder,
+    /// Granules in `block` that are complete.
+    block_granule_count: usize,
+    /// Decided when the first granule is complete.
+    block_granules: Option<usize>,
+    table: Vec<u8>,
+    offset: u64,
+    row_count: u64,
+    decoded_bytes: u64,
+    encoded: Vec<u8>,
+    scratch: Scratch,
+}
+
+/// The sizes of a finished column file, and the checksum of its footer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnFileSize {
+    pub(crate) file_bytes: u64,
+    pub(crate) compressed_bytes: u64,
+    pub(crate) decoded_bytes: u64,
+    pub(crate) marks_bytes: u64,
+    pub(crate) footer_crc: u32,
+}
+
+impl ColumnFileWriter {
+    /// Starts the file; `path` is for messages.
+    pub(crate) fn create(
+        file: Box<dyn WritableFile>,
+        path: PathBuf,
+        field: &FieldRef,
+        chain: CodecChain,
+        granule_rows: usize,
+    ) -> Result<ColumnFileWriter> {
+        let mut writer = ColumnFileWriter {
+            path,
+            file,
+            chain,
+            granule_rows,
+            block: BlockEncoder::new(field),
+            block_granule_count: 0,
+            block_granules: None,
+            table: Vec::new(),
+            offset: 0,
+            row_count: 0,
+            decoded_bytes: 0,
+            encoded: Vec::new(),
+            scratch: Scratch::default(),
+        };
+        writer.put(MAGIC)?;
+        Ok(writer)
+    }
+
+    /// Adds rows to the current granule.
+    pub(crate) fn append(&mut self, rows: &dyn Array) {
+        self.row_count += rows.len() as u64;
+        self.block.append(rows);
+    }
+
+    /// The current granule is complete.
+    pub(crate) fn end_granule(&mut self) -> Result<()> {
+        self.block_granule_count += 1;
+        let raw_bytes = self.block.raw_bytes();
+        let block_granules = *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes));
+        if self.block_granule_count == block_granules { self.write_block() } else { Ok(()) }
+    }
+
+    /// Writes what is left, the block table and the footer. The caller syncs.
+    pub(crate) fn finish(mut self) -> Result<ColumnFileSize> {
+        if self.block_granule_count > 0 {
+            self.write_block()?;
+        }
+        let table_offset = self.offset;
+        let table = std::mem::take(&mut self.table);
+        let footer = Footer {
+            row_count: self.row_count,
+            table_offset,
+            decoded_bytes: self.decoded_bytes,
+            block_count: (table.len() / BlockEntry::BYTES) as u32,
+            granule_rows: self.granule_rows as u32,
+            table_crc: crc32c(&table),
+            chain: self.chain.clone(),
+            block_granules: self.block_granules.unwrap_or(1) as u8,
+        };
+        assert_eq!(
+            u64::from(footer.block_count),
+            footer.row_count.div_ceil(footer.block_rows()),
+            "rows fill the blocks of {}",
+            self.path.display()
+        );
+        let footer = footer.encode();
+        self.put(&table)?;
+        self.put(&footer)?;
+        Ok(ColumnFileSize {
+            file_bytes: self.offset,
+            compressed_bytes: table_offset - MAGIC.len() as u64,
+            decoded_bytes: self.decoded_bytes,
+            marks_bytes: (table.len() + FOOTER_BYTES) as u64,
+            footer_crc: Footer::crc(&footer),
+        })
+    }
+
+    fn write_block(&mut self) -> Result<()> {
+        let mut encoded = std::mem::take(&mut self.encoded);
+        encoded.clear();
+        let mut sections = SectionWriter {
+            chain: &self.chain,
+            out: &mut encoded,
+            scratch: &mut self.scratch,
+            decoded_bytes: self.decoded_bytes,
+        };
+        self.block.write(&mut sections)?;
+        self.decoded_bytes = sections.decoded_bytes;
+        let Ok(bytes) = u32::try_from(encoded.len()) else {
+            return Err(basalt_base::Error::not_implemented("a block of more than 4 GiB").into());
+        };
+        let entry = BlockEntry { offset: self.offset, bytes, crc: crc32c(&encoded) };
+        self.table.extend_from_slice(&entry.encode());
+        self.block_granule_count = 0;
+        self.put(&encoded)?;
+        self.encoded = encoded;
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| basalt_base::Error::io(&self.path, &error))?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Granules of a block, when one granule has that many raw bytes.
+fn granules_for(raw_bytes: usize) -> usize {
+    BLOCK_BYTES.div_ceil(raw_bytes.max(1)).next_power_of_two().min(BLOCK_GRANULES_MAX)
+}
+
+/// One line of the block table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockEntry {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    pub(crate) crc: u32,
+}
+
+impl BlockEntry {
+    pub(crate) const BYTES: usize = 16;
+
+    fn encode(self) -> [u8; BlockEntry::BYTES] {
+        let mut out = [0; BlockEntry::BYTES];
+        out[..8].copy_from_slice(&self.offset.to_le_bytes());
+        out[8..12].copy_from_slice(&self.bytes.to_le_bytes());
+        out[12..].copy_from_slice(&self.crc.to_le_bytes());
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8; BlockEntry::BYTES]) -> BlockEntry {
+        let word =
+            |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a word has four bytes"));
+        BlockEntry { offset: u64::from(word(0)) | (u64::from(word(4)) << 32), bytes: word(8), crc: word(12) }
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a part could not be written, read or used.
+
+use std::path::{Path, PathBuf};
+
+use basalt_base::ErrorCode;
+
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failed operation on the parts of a table.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system said no; the message names the path.
+    #[error("{}", .0.message())]
+    Storage(basalt_base::Error),
+    /// The disk lied.
+    #[error("{} is corrupt at byte {at}: {what}", path.display())]
+    Corrupt { path: PathBuf, at: u64, what: String },
+    #[error("column `{column}` of part `{part}` has type {found}, the table says {expected}")]
+    ColumnType { part: String, column: String, found: String, expected: String },
+    #[error("the block to insert does not fit the table: {what}")]
+    BlockMismatch { what: String },
+    #[error("the table's columns changed meanwhile; try again")]
+    SpecChanged,
+    #[error("the table is closed for writing since an earlier failure: {first}; reopen the database")]
+    Poisoned { first: String },
+    #[error("the merge was cancelled")]
+    Cancelled,
+    #[error("{what}")]
+    Arrow { what: String },
+}
+
+impl From<basalt_base::Error> for Error {
+    fn from(error: basalt_base::Error) -> Error {
+        Error::Storage(error)
+    }
+}
+
+impl From<arrow::error::ArrowError> for Error {
+    fn from(error: arrow::error::ArrowError) -> Error {
+        Error::Arrow { what: error.to_string() }
+    }
+}
+
+impl From<Error> for basalt_base::Error {
+    fn from(error: Error) -> basalt_base::Error {
+        let code = match &error {
+            Error::Storage(inner) => return inner.clone(),
+            Error::Corrupt { .. } => ErrorCode::CorruptedData,
+            Error::ColumnType { .. } => ErrorCode::TypeMismatch,
+            Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
+            Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,
+            Error::Poisoned { .. } => ErrorCode::ReadOnly,
+            Error::Arrow { .. } => ErrorCode::LogicalError,
+        };
+        basalt_base::Error::new(code, error.to_string())
+    }
+}
+
+/// What is wrong in a file, and where; the caller adds the path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    pub(crate) at: u64,
+    pub(crate) what: String,
+}
+
+impl Damage {
+    pub(crate) fn new(at: usize, what: impl Into<String>) -> Damage {
+        Damage { at: at as u64, what: what.into() }
+    }
+
+    /// The same damage in a file where these bytes begin at `offset`.
+    pub(crate) fn shifted(mut self, offset: u64) -> Damage {
+        self.at += offset;
+        self
+    }
+
+    pub(crate) fn in_file(self, path: &Path) -> Error {
+        Error::Corrupt { path: path.to_owned(), at: self.at, what: self.what }
+    }
+}

@@ -1,0 +1,111 @@
+//! The primary index: the primary key of the first row of each granule, and of the part's last row.
+//!
+//! # Layout of `primary.idx`
+//!
+//! ```text
+//! magic "BSLTIDX1"
+//! columns u32, rows u32                 rows: granules + 1, or 0 in a part without rows
+//! per column: length u32, sections      an array of `rows` values, see `column/encoder.rs`
+//! crc32c u32                            of all that is before it
+//! ```
+//!
+//! In memory the values are in Arrow's row format, in which byte order is value order.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::FieldRef;
+use arrow::row::Rows;
+use basalt_base::checksum::crc32c;
+use basalt_codec::CodecChain;
+
+use super::ranges::encode;
+use crate::column::decoder::decode_array;
+use crate::column::encoder::BlockEncoder;
+use crate::column::section::SectionWriter;
+use crate::error::{Damage, Result};
+use crate::fields::{FieldReader, FieldWriter};
+
+const MAGIC: &[u8; 8] = b"BSLTIDX1";
+
+/// Collects the index while a part is written.
+#[derive(Debug)]
+pub(crate) struct PrimaryWriter {
+    columns: Vec<BlockEncoder>,
+    rows: u32,
+}
+
+impl PrimaryWriter {
+    pub(crate) fn new(fields: &[FieldRef]) -> PrimaryWriter {
+        PrimaryWriter { columns: fields.iter().map(|field| BlockEncoder::new(field)).collect(), rows: 0 }
+    }
+
+    /// Adds the key at `row`.
+    pub(crate) fn append(&mut self, key: &[ArrayRef], row: usize) {
+        for (column, values) in self.columns.iter_mut().zip(key) {
+            column.append(&values.slice(row, 1));
+        }
+        self.rows += 1;
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
+        let mut fields = FieldWriter::default();
+        fields.raw(MAGIC);
+        fields.u32(self.columns.len() as u32);
+        fields.u32(self.rows);
+        let chain = CodecChain::default();
+        for column in &mut self.columns {
+            let mut out = Vec::new();
+            let mut scratch = Default::default();
+            let mut sections =
+                SectionWriter { chain: &chain, out: &mut out, scratch: &mut scratch, decoded_bytes: 0 };
+            column.write(&mut sections)?;
+            fields.bytes(&out);
+        }
+        fields.u32(crc32c(&fields.bytes));
+        Ok(fields.bytes)
+    }
+}
+
+/// The index in memory.
+#[derive(Debug)]
+pub(crate) struct PrimaryIndex {
+    columns: Vec<Rows>,
+}
+
+impl PrimaryIndex {
+    /// Reads the index of a key of `fields` over `rows` rows, both as the part's metadata has them.
+    pub(crate) fn decode(bytes: &[u8], fields: &[FieldRef], rows: usize) -> Result<PrimaryIndex, Damage> {
+        let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
+            return Err(Damage::new(bytes.len(), "the file ends early"));
+        };
+        let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
+        if stored != computed {
+            let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
+            return Err(Damage::new(body.len(), what));
+        }
+        let mut reader = FieldReader::new(body);
+        if reader.array()? != *MAGIC {
+            return Err(Damage::new(0, "this is not a primary index"));
+        }
+        if reader.u32()? as usize != fields.len() || reader.u32()? as usize != rows {
+            return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));
+        }
+        let mut columns = Vec::with_capacity(fields.len());
+        for field in fields {
+            let at = reader.at() as u64;
+            let array = decode_array(field, &CodecChain::default(), reader.bytes()?, rows)
+                .map_err(|damage| damage.shifted(at + 4))?;
+            columns.push(encode(&array).map_err(|error| Damage::new(at as usize, error.to_string()))?);
+        }
+        reader.finish()?;
+        Ok(PrimaryIndex { columns })
+    }
+
+    /// The key column's value at a mark; the mark behind the last granule is the part's last row.
+    pub(crate) fn value(&self, column: usize, mark: usize) -> &[u8] {
+        self.columns[column].row(mark).data()
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.columns.iter().map(Rows::size).sum()
+    }
+}

@@ -1,0 +1,192 @@
+//! `part.meta`: what a part is made of. A part whose metadata cannot be read is set aside.
+//!
+//! # Layout
+//!
+//! Integers are little-endian; *bytes* are a length u32 and that many bytes.
+//!
+//! ```text
+//! magic "BSLTPRT1"
+//! format version u32
+//! rows u64, rows of a granule u32, made at u64 (microseconds since 1970)
+//! primary index: file bytes u64, key columns u32, the name of each as bytes
+//! columns u32, then of each:
+//!     name, type, file name as bytes      the type as SQL text
+//!     codec chain                         16 bytes, see `codec::chain`
+//!     file bytes, compressed bytes, decoded bytes, bytes of the marks: u64 each
+//!     checksum of the file's footer u32   the file is this one and no other
+//!     NULLs u64
+//!     bounds as bytes                     sections of an array of 2 values; empty for none
+//! crc32c u32                              of all that is before it
+//! ```
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::Field;
+use basalt_base::checksum::crc32c;
+use basalt_codec::CodecChain;
+
+use crate::column::decoder::decode_array;
+use crate::column::encoder::encode_array;
+use crate::column::writer::ColumnFileSize;
+use crate::error::{Damage, Result};
+use crate::fields::{FieldReader, FieldWriter};
+
+/// The name of the file.
+pub(crate) const META_FILE: &str = "part.meta";
+
+/// A file larger than this is not ours.
+pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
+
+const MAGIC: &[u8; 8] = b"BSLTPRT1";
+const FORMAT_VERSION: u32 = 1;
+
+/// Bytes that a column takes at least: bounds how many columns a count may claim.
+const COLUMN_BYTES_MIN: usize = 3 * 4 + 16 + 5 * 8 + 4 + 4;
+
+/// The contents of `part.meta`.
+#[derive(Clone, Debug)]
+pub(crate) struct PartMeta {
+    pub(crate) row_count: u64,
+    pub(crate) granule_rows: u32,
+    pub(crate) made_at_us: u64,
+    pub(crate) primary_file_bytes: u64,
+    /// Names of the primary key's columns.
+    pub(crate) primary_key: Vec<String>,
+    pub(crate) columns: Vec<ColumnMeta>,
+}
+
+/// What the metadata says of one column.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnMeta {
+    pub(crate) name: String,
+    /// As SQL writes it.
+    pub(crate) ty: String,
+    pub(crate) file: String,
+    pub(crate) chain: CodecChain,
+    pub(crate) size: ColumnFileSize,
+    pub(crate) null_count: u64,
+    /// Sections of the smallest and the largest value; decoding needs the type.
+    pub(crate) bounds: Vec<u8>,
+}
+
+impl PartMeta {
+    pub(crate) fn mark_count(&self) -> usize {
+        self.row_count.div_ceil(u64::from(self.granule_rows)) as usize
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = FieldWriter::default();
+        out.raw(MAGIC);
+        out.u32(FORMAT_VERSION);
+        out.u64(self.row_count);
+        out.u32(self.granule_rows);
+        out.u64(self.made_at_us);
+        out.u64(self.primary_file_bytes);
+        out.u32(self.primary_key.len() as u32);
+        for name in &self.primary_key {
+            out.bytes(name.as_bytes());
+        }
+        out.u32(self.columns.len() as u32);
+        for column in &self.columns {
+            column.encode(&mut out);
+        }
+        out.u32(crc32c(&out.bytes));
+        out.bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<PartMeta, Damage> {
+        let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
+            return Err(Damage::new(bytes.len(), "the file ends early"));
+        };
+        let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
+        if stored != computed {
+            let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
+            return Err(Damage::new(body.len(), what));
+        }
+        let mut fields = FieldReader::new(body);
+        if fields.array()? != *MAGIC {
+            return Err(Damage::new(0, "this is not the metadata of a part"));
+        }
+        let version = fields.u32()?;
+        if version != FORMAT_VERSION {
+            let what = format!("format version {version}, this build reads {FORMAT_VERSION}");
+            return Err(Damage::new(MAGIC.len(), what));
+        }
+        let meta = PartMeta::decode_body(&mut fields, body.len())?;
+        fields.finish()?;
+        Ok(meta)
+    }
+
+    fn decode_body(fields: &mut FieldReader<'_>, bytes: usize) -> Result<PartMeta, Damage> {
+        let row_count = fields.u64()?;
+        let granule_rows = fields.u32()?;
+        if granule_rows == 0 {
+            return Err(Damage::new(fields.at(), "granules of 0 rows"));
+        }
+        let made_at_us = fields.u64()?;
+        let primary_file_bytes = fields.u64()?;
+        let key_count = fields.u32()? as usize;
+        let mut primary_key = Vec::new();
+        for _ in 0..key_count {
+            primary_key.push(fields.text()?);
+        }
+        let column_count = fields.u32()? as usize;
+        if column_count > bytes / COLUMN_BYTES_MIN {
+            return Err(Damage::new(fields.at(), format!("{column_count} columns do not fit the file")));
+        }
+        let columns = (0..column_count).map(|_| ColumnMeta::decode(fields)).collect::<Result<_, _>>()?;
+        Ok(PartMeta { row_count, granule_rows, made_at_us, primary_file_bytes, primary_key, columns })
+    }
+}
+
+impl ColumnMeta {
+    fn encode(&self, out: &mut FieldWriter) {
+        out.bytes(self.name.as_bytes());
+        out.bytes(self.ty.as_bytes());
+        out.bytes(self.file.as_bytes());
+        out.raw(&self.chain.to_bytes());
+        out.u64(self.size.file_bytes);
+        out.u64(self.size.compressed_bytes);
+        out.u64(self.size.decoded_bytes);
+        out.u64(self.size.marks_bytes);
+        out.u32(self.size.footer_crc);
+        out.u64(self.null_count);
+        out.bytes(&self.bounds);
+    }
+
+    fn decode(fields: &mut FieldReader<'_>) -> Result<ColumnMeta, Damage> {
+        let (name, ty, file) = (fields.text()?, fields.text()?, fields.text()?);
+        let at = fields.at();
+        if file.contains('/') || file.is_empty() || file.starts_with('.') {
+            return Err(Damage::new(at, "a file outside the part"));
+        }
+        let chain =
+            CodecChain::from_bytes(&fields.array()?).map_err(|error| Damage::new(at, error.to_string()))?;
+        let size = ColumnFileSize {
+            file_bytes: fields.u64()?,
+            compressed_bytes: fields.u64()?,
+            decoded_bytes: fields.u64()?,
+            marks_bytes: fields.u64()?,
+            footer_crc: fields.u32()?,
+        };
+        let null_count = fields.u64()?;
+        let bounds = fields.bytes()?.to_vec();
+        Ok(ColumnMeta { name, ty, file, chain, size, null_count, bounds })
+    }
+}
+
+/// The bounds of a column as sections; empty for none.
+pub(crate) fn encode_bounds(field: &Field, bounds: Option<&ArrayRef>) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if let Some(bounds) = bounds {
+        encode_array(field, &CodecChain::default(), bounds, &mut out)?;
+    }
+    Ok(out)
+}
+
+/// The smallest and the largest value, as an array of two.
+pub(crate) fn decode_bounds(field: &Field, bytes: &[u8]) -> Result<Option<ArrayRef>, Damage> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    decode_array(field, &CodecChain::default(), bytes, 2).map(Some)
+}

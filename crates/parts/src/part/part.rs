@@ -1,0 +1,181 @@
+//! A part seen as rows of the table: finds the granules that a query needs and reads them.
+
+use std::ops::{Bound, Range};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+
+use super::meta::decode_bounds;
+use super::stored::{StoredColumn, StoredPart};
+use crate::column::reader::{OpenColumn, ReadScratch};
+use crate::error::Result;
+use crate::key::primary::PrimaryIndex;
+use crate::key::prune::{self, MarkRanges};
+use crate::key::ranges::{KeyCondition, KeyRanges, encode};
+use crate::metrics::ReadMetrics;
+use crate::name::PartName;
+use crate::spec::PartSpec;
+
+/// One part of a snapshot. Shared by threads; readable for as long as it is held.
+#[derive(Debug)]
+pub struct Part {
+    pub(crate) stored: Arc<StoredPart>,
+    pub(crate) spec: Arc<PartSpec>,
+    /// By position in the table; `None` where the part was written before the column was added.
+    pub(crate) columns: Vec<Option<Arc<StoredColumn>>>,
+}
+
+impl Part {
+    pub(crate) fn new(stored: Arc<StoredPart>, spec: Arc<PartSpec>) -> Result<Part> {
+        let columns = stored.columns(&spec.columns)?;
+        Ok(Part { stored, spec, columns })
+    }
+
+    pub fn name(&self) -> &PartName {
+        &self.stored.name
+    }
+
+    pub fn row_count(&self) -> u64 {
+        self.stored.meta.row_count
+    }
+
+    /// Granules of the part.
+    pub fn mark_count(&self) -> usize {
+        self.stored.meta.mark_count()
+    }
+
+    /// The columns as of the snapshot; positions in [`Part::read`] are positions in them.
+    pub fn spec(&self) -> &PartSpec {
+        &self.spec
+    }
+
+    /// The rows of `marks`.
+    pub fn mark_rows(&self, marks: &Range<usize>) -> Range<u64> {
+        let granule_rows = u64::from(self.stored.meta.granule_rows);
+        let row = |mark: usize| (mark as u64 * granule_rows).min(self.row_count());
+        row(marks.start)..row(marks.end)
+    }
+
+    /// The granules that can hold a row for which all `conditions` hold.
+    ///
+    /// Columns of the primary key decide granule by granule, other columns for the part as a whole by
+    /// their smallest and largest value.
+    ///
+    /// # Panics
+    ///
+    /// If a condition's column is not in the table.
+    pub fn prune(&self, conditions: &[KeyCondition]) -> Result<MarkRanges> {
+        let marks = self.mark_count();
+        for condition in conditions {
+            if !self.bounds_overlap(condition)? {
+                return Ok(MarkRanges::none(marks));
+            }
+        }
+        let mut sets = Vec::new();
+        for (position, &column) in self.spec.primary_key().iter().enumerate() {
+            for condition in conditions.iter().filter(|condition| condition.column == column) {
+                sets.resize(position + 1, KeyRanges::all());
+                sets[position] = sets[position].intersect(&condition.ranges);
+            }
+        }
+        if sets.is_empty() {
+            return Ok(MarkRanges::all(marks));
+        }
+        Ok(prune::prune(self.primary()?, &sets, marks))
+    }
+
+    fn primary(&self) -> Result<&PrimaryIndex> {
+        let fields: Vec<_> = self.spec.primary_key().iter().map(|&column| self.spec.field(column)).collect();
+        self.stored.primary(&fields)
+    }
+
+    fn bounds_overlap(&self, condition: &KeyCondition) -> Result<bool> {
+        if condition.ranges.is_empty() {
+            return Ok(false);
+        }
+        let column = &self.spec.columns[condition.column];
+        let Some(meta) = self.stored.meta.columns.iter().find(|meta| meta.name == column.name) else {
+            return Ok(true);
+        };
+        let path = self.stored.directory.path().join(super::meta::META_FILE);
+        let bounds =
+            decode_bounds(&column.to_field(), &meta.bounds).map_err(|damage| damage.in_file(&path))?;
+        let Some(bounds) = bounds else { return Ok(true) };
+        let rows = encode(&bounds)?;
+        // NULL is above every value.
+        let high = if meta.null_count > 0 { Bound::Unbounded } else { Bound::Included(rows.row(1).data()) };
+        Ok(condition.ranges.overlaps(Bound::Included(rows.row(0).data()), high))
+    }
+
+    /// The values of `columns` (positions in the table, in any order) in the rows of `marks`. Reads
+    /// only the files and blocks that hold them.
+    ///
+    /// # Panics
+    ///
+    /// If a column or mark does not exist.
+    pub fn read(&self, columns: &[usize], marks: Range<usize>, metrics: &ReadMetrics) -> Result<RecordBatch> {
+        assert!(marks.start <= marks.end && marks.end <= self.mark_count(), "the marks exist");
+        let mut reader = PartReader::open(self, columns)?;
+        reader.read(self, marks, metrics)
+    }
+
+    pub(crate) fn projected_schema(&self, columns: &[usize]) -> SchemaRef {
+        let fields: Vec<_> = columns.iter().map(|&column| self.spec.field(column)).collect();
+        Arc::new(Schema::new(fields))
+    }
+
+    /// Reads every block of every file once; the first damage is the error.
+    pub fn check(&self) -> Result<()> {
+        let metrics = ReadMetrics::default();
+        let columns: Vec<usize> = (0..self.spec.columns.len()).collect();
+        let mut reader = PartReader::open(self, &columns)?;
+        for mark in 0..self.mark_count() {
+            reader.read(self, mark..mark + 1, &metrics)?;
+        }
+        self.primary().map(|_| ())
+    }
+}
+
+/// Open files of some columns of a part, and the memory to read them with.
+#[derive(Debug)]
+pub(crate) struct PartReader {
+    columns: Vec<usize>,
+    schema: SchemaRef,
+    /// `None` for a column that the part was written without.
+    files: Vec<Option<OpenColumn>>,
+    scratch: ReadScratch,
+}
+
+impl PartReader {
+    pub(crate) fn open(part: &Part, columns: &[usize]) -> Result<PartReader> {
+        let open =
+            |&column: &usize| part.columns[column].as_ref().map(|stored| stored.file.open()).transpose();
+        Ok(PartReader {
+            columns: columns.to_vec(),
+            schema: part.projected_schema(columns),
+            files: columns.iter().map(open).collect::<Result<_>>()?,
+            scratch: ReadScratch::default(),
+        })
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        part: &Part,
+        marks: Range<usize>,
+        metrics: &ReadMetrics,
+    ) -> Result<RecordBatch> {
+        let rows = part.mark_rows(&marks);
+        let row_count = (rows.end - rows.start) as usize;
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
+        for (&column, file) in self.columns.iter().zip(&self.files) {
+            arrays.push(match file {
+                Some(file) => file.read(rows.clone(), &mut self.scratch, metrics)?,
+                None => part.spec.columns[column].ty.default_array(row_count),
+            });
+        }
+        metrics.count_rows(row_count, marks.len());
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
+    }
+}

@@ -1,0 +1,107 @@
+//! Batches of a part, one after the other: what a query reads from.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use super::part::{Part, PartReader};
+use crate::column::writer::BLOCK_GRANULES_MAX;
+use crate::error::Result;
+use crate::key::prune::MarkRanges;
+use crate::metrics::ReadMetrics;
+
+/// Iterates over the rows of some granules of a part. Files are opened at the first batch.
+#[derive(Debug)]
+pub struct PartScan {
+    part: Arc<Part>,
+    columns: Vec<usize>,
+    schema: SchemaRef,
+    /// What is still to be read, the next range last.
+    ranges: Vec<Range<usize>>,
+    rows_max: usize,
+    metrics: Arc<ReadMetrics>,
+    reader: Option<PartReader>,
+    /// Read, and not handed out yet.
+    buffered: Option<RecordBatch>,
+}
+
+impl PartScan {
+    /// A scan of `columns` (positions in the table) in `marks`, in batches of at most `rows_max` rows.
+    ///
+    /// # Panics
+    ///
+    /// If `rows_max` is 0, or a column or mark does not exist.
+    pub fn new(
+        part: Arc<Part>,
+        columns: Vec<usize>,
+        marks: MarkRanges,
+        rows_max: usize,
+        metrics: Arc<ReadMetrics>,
+    ) -> PartScan {
+        assert!(rows_max > 0, "a batch has rows");
+        assert!(marks.ranges.iter().all(|range| range.end <= part.mark_count()), "the marks exist");
+        let schema = part.projected_schema(&columns);
+        let mut ranges = marks.ranges;
+        ranges.reverse();
+        PartScan { part, columns, schema, ranges, rows_max, metrics, reader: None, buffered: None }
+    }
+
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next granules to read together. They end where the largest blocks end, so that no block is
+    /// decoded twice.
+    fn next_marks(&mut self) -> Option<Range<usize>> {
+        let range = self.ranges.last_mut()?;
+        let aligned_end = (range.start / BLOCK_GRANULES_MAX + 1) * BLOCK_GRANULES_MAX;
+        let marks = range.start..range.end.min(aligned_end);
+        range.start = marks.end;
+        if range.start == range.end {
+            self.ranges.pop();
+        }
+        Some(marks)
+    }
+
+    fn read(&mut self, marks: Range<usize>) -> Result<RecordBatch> {
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            None => self.reader.insert(PartReader::open(&self.part, &self.columns)?),
+        };
+        reader.read(&self.part, marks, &self.metrics)
+    }
+
+    fn take_buffered(&mut self) -> Option<RecordBatch> {
+        let batch = self.buffered.take()?;
+        if batch.num_rows() <= self.rows_max {
+            return Some(batch);
+        }
+        let rest = batch.num_rows() - self.rows_max;
+        self.buffered = Some(batch.slice(self.rows_max, rest));
+        Some(batch.slice(0, self.rows_max))
+    }
+}
+
+impl Iterator for PartScan {
+    type Item = Result<RecordBatch>;
+
+    /// After an error the scan is at its end.
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if let Some(batch) = self.take_buffered() {
+            return Some(Ok(batch));
+        }
+        let marks = self.next_marks()?;
+        match self.read(marks) {
+            Ok(batch) => {
+                self.buffered = Some(batch);
+                self.take_buffered().map(Ok)
+            }
+            Err(error) => {
+                self.ranges.clear();
+                Some(Err(error))
+            }
+        }
+    }
+}

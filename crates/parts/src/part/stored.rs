@@ -1,0 +1,171 @@
+//! A published part on disk, as it was written, whatever the table's columns are today.
+//!
+//! Parts never change. What becomes obsolete is marked so, and its files go when the last reader has
+//! let go of it; until then every snapshot that has the part can read it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use arrow::datatypes::FieldRef;
+use basalt_base::fs::Storage;
+use basalt_base::{Column, Columns};
+
+use super::meta::{META_BYTES_MAX, META_FILE, PartMeta};
+use crate::column::reader::ColumnFile;
+use crate::error::{Error, Result};
+use crate::key::primary::PrimaryIndex;
+use crate::name::PartName;
+
+/// The name of the primary index's file.
+pub(crate) const PRIMARY_FILE: &str = "primary.idx";
+
+/// A larger index is not ours: a million granules with keys of a kilobyte.
+const PRIMARY_BYTES_MAX: u64 = 1 << 30;
+
+/// A part on disk.
+#[derive(Debug)]
+pub(crate) struct StoredPart {
+    pub(crate) name: PartName,
+    pub(crate) directory: Arc<PartDirectory>,
+    pub(crate) meta: PartMeta,
+    primary: OnceLock<Arc<PrimaryIndex>>,
+}
+
+/// A part's directory; removes it when it is obsolete and nobody reads it any more.
+#[derive(Debug)]
+pub(crate) struct PartDirectory {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    obsolete: AtomicBool,
+    /// The empty part that stands for removed rows: it must outlive this one, or they would be back
+    /// after a crash.
+    replaced_by: OnceLock<Arc<PartDirectory>>,
+}
+
+/// The file of a dropped column; removes it when nobody reads it any more.
+#[derive(Debug)]
+pub(crate) struct StoredColumn {
+    storage: Arc<dyn Storage>,
+    pub(crate) file: Arc<ColumnFile>,
+    obsolete: AtomicBool,
+}
+
+impl StoredPart {
+    /// Reads the metadata of the part in `directory`.
+    pub(crate) fn open(storage: Arc<dyn Storage>, directory: PathBuf, name: PartName) -> Result<StoredPart> {
+        let path = directory.join(META_FILE);
+        let bytes = storage.read(&path, META_BYTES_MAX)?;
+        let meta = PartMeta::decode(&bytes).map_err(|damage| damage.in_file(&path))?;
+        Ok(StoredPart::new(PartDirectory::new(storage, directory), name, meta))
+    }
+
+    pub(crate) fn new(directory: Arc<PartDirectory>, name: PartName, meta: PartMeta) -> StoredPart {
+        StoredPart { name, directory, meta, primary: OnceLock::new() }
+    }
+
+    /// The primary index; read at its first use, and kept.
+    pub(crate) fn primary(&self, fields: &[FieldRef]) -> Result<&PrimaryIndex> {
+        if let Some(primary) = self.primary.get() {
+            return Ok(primary);
+        }
+        let path = self.directory.path.join(PRIMARY_FILE);
+        let bytes = self.directory.storage.read(&path, PRIMARY_BYTES_MAX)?;
+        let rows = if self.meta.row_count == 0 { 0 } else { self.meta.mark_count() + 1 };
+        let index = PrimaryIndex::decode(&bytes, fields, rows).map_err(|damage| damage.in_file(&path))?;
+        Ok(self.primary.get_or_init(|| Arc::new(index)))
+    }
+
+    /// Bytes of the primary index in memory; 0 before its first use.
+    pub(crate) fn primary_memory_bytes(&self) -> usize {
+        self.primary.get().map_or(0, |primary| primary.memory_bytes())
+    }
+
+    /// The readers of the columns that the table has, by their position in the table; `None` for those
+    /// that the part was written without.
+    pub(crate) fn columns(&self, columns: &Columns) -> Result<Vec<Option<Arc<StoredColumn>>>> {
+        columns.iter().map(|column| self.column(column)).collect()
+    }
+
+    fn column(&self, column: &Column) -> Result<Option<Arc<StoredColumn>>> {
+        let Some(meta) = self.meta.columns.iter().find(|meta| meta.name == column.name) else {
+            return Ok(None);
+        };
+        let expected = column.ty.to_string();
+        if meta.ty != expected {
+            return Err(Error::ColumnType {
+                part: self.name.to_string(),
+                column: column.name.clone(),
+                found: meta.ty.clone(),
+                expected,
+            });
+        }
+        let storage = Arc::clone(&self.directory.storage);
+        let path = self.directory.path.join(&meta.file);
+        let field = Arc::new(column.to_field());
+        let file = ColumnFile::new(Arc::clone(&storage), path, field, meta.size, self.meta.row_count);
+        Ok(Some(Arc::new(StoredColumn { storage, file: Arc::new(file), obsolete: AtomicBool::new(false) })))
+    }
+}
+
+impl PartDirectory {
+    pub(crate) fn new(storage: Arc<dyn Storage>, path: PathBuf) -> Arc<PartDirectory> {
+        Arc::new(PartDirectory {
+            storage,
+            path,
+            obsolete: AtomicBool::new(false),
+            replaced_by: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// Another part has the rows now, or nobody wants them.
+    pub(crate) fn mark_obsolete(&self) {
+        self.obsolete.store(true, Ordering::Release);
+    }
+
+    /// `empty` holds this part's place until its files are gone.
+    pub(crate) fn mark_replaced(&self, empty: &Arc<PartDirectory>) {
+        // Only a part of the active set is replaced, and that once.
+        let _ = self.replaced_by.set(Arc::clone(empty));
+        self.mark_obsolete();
+    }
+}
+
+impl Drop for PartDirectory {
+    fn drop(&mut self) {
+        if !*self.obsolete.get_mut() {
+            return;
+        }
+        // What cannot be removed now is found covered at the next open and removed then.
+        let removed = self.storage.remove_dir_all(&self.path);
+        if let (Some(empty), Some(parent)) = (self.replaced_by.get(), self.path.parent()) {
+            let durable = removed.and_then(|()| self.storage.sync_dir(parent));
+            if durable.is_err() {
+                empty.obsolete.store(false, Ordering::Release);
+            }
+        }
+    }
+}
+
+impl StoredColumn {
+    pub(crate) fn mark_obsolete(&self) {
+        self.obsolete.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for StoredColumn {
+    fn drop(&mut self) {
+        if *self.obsolete.get_mut() {
+            // What cannot be removed takes space, and nothing else: the metadata no longer names it.
+            let _ = self.storage.remove_file(self.file.path());
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The active set of parts, and the one way to change it.
+//!
+//! # Concurrency
+//!
+//! - Readers clone the set under a lock that nobody holds while it works.
+//! - `commits` is held from before a part gets its name until it is in the set. Block numbers are given
+//!   under it, so they are in the order of commits: a merge of neighbours can never cover the number of
+//!   an insert that is still on its way.
+//! - `merges` allows one merge at a time.
+//!
+//! # Invariants
+//!
+//! - **Order**: the set is sorted by partition and block number; no part covers another.
+//! - **Durable**: a part is in the set only after it was published.
+//! - **Poisoned**: after publishing failed half-way nothing is written any more: what the disk holds is
+//!   known again only after reopening.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use basalt_base::clock::{Clock, SystemClock};
+use basalt_base::fs::Storage;
+
+use super::recover::{self, DetachedPart};
+use crate::error::{Error, Result};
+use crate::name::PartName;
+use crate::part::part::Part;
+use crate::part::stored::{PartDirectory, StoredPart};
+use crate::part::writer::PendingPart;
+use crate::spec::PartSpec;
+
+/// The name of the directory for what is being written.
+pub(super) const TEMPORARY: &str = "tmp";
+
+/// Some parts that together are the table at one moment.
+pub type Snapshot = Arc<[Arc<Part>]>;
+
+/// The parts of one table.
+pub struct TableParts {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) dir: PathBuf,
+    active: Mutex<ActiveSet>,
+    commits: Mutex<()>,
+    pub(super) merges: Mutex<()>,
+    poisoned: OnceLock<String>,
+    next_temporary: AtomicU64,
+    detached: Vec<DetachedPart>,
+}
+
+struct ActiveSet {
+    spec: Arc<PartSpec>,
+    parts: Snapshot,
+    next_block: u64,
+    /// Parts that left the set and may still be read.
+    obsolete: Vec<Weak<Part>>,
+}
+
+/// Held while the set changes.
+pub(super) struct Commit<'a> {
+    table: &'a TableParts,
+    _commits: MutexGuard<'a, ()>,
+}
+
+impl TableParts {
+    /// Opens the table in `dir`, which is made if it does not exist, after recovering what a crash
+    /// left. Parts whose metadata cannot be read are set aside; see [`TableParts::detached`].
+    ///
+    /// # Panics
+    ///
+    /// If `spec` contradicts itself.
+    pub fn open(storage: Arc<dyn Storage>, dir: impl Into<PathBuf>, spec: PartSpec) -> Result<TableParts> {
+        TableParts::open_with_clock(storage, Arc::new(SystemClock), dir.into(), spec)
+    }
+
+    /// As [`TableParts::open`], with another clock for the time of making in the parts' metadata.
+    pub fn open_with_clock(
+        storage: Arc<dyn Storage>,
+        clock: Arc<dyn Clock>,
+        dir: PathBuf,
+        spec: PartSpec,
+    ) -> Result<TableParts> {
+        spec.assert_valid();
+        let spec = Arc::new(spec);
+        let recovered = recover::recover(&storage, &dir, &spec)?;
+        let active = ActiveSet {
+            spec,
+            parts: recovered.parts.into(),
+            next_block: recovered.next_block,
+            obsolete: Vec::new(),
+        };
+        Ok(TableParts {
+            storage,
+            clock,
+            dir,
+            active: Mutex::new(active),
+            commits: Mutex::new(()),
+            merges: Mutex::new(()),
+            poisoned: OnceLock::new(),
+            next_temporary: AtomicU64::new(0),
+            detached: recovered.detached,
+        })
+    }
+
+    /// The active parts. They stay readable for as long as the snapshot is held.
+    pub fn snapshot(&self) -> Snapshot {
+        Arc::clone(&self.active().parts)
+    }
+
+    /// The columns, codecs and key that new parts are written with.
+    pub fn spec(&self) -> Arc<PartSpec> {
+        Arc::clone(&self.active().spec)
+    }
+
+    /// The directory of the table.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Parts that were set aside when the table was opened.
+    pub fn detached(&self) -> &[DetachedPart] {
+        &self.detached
+    }
+
+    /// Rows of the active parts.
+    pub fn row_count(&self) -> u64 {
+        self.snapshot().iter().map(|part| part.row_count()).sum()
+    }
+
+    /// Parts that left the set and are still being read.
+    pub(super) fn obsolete(&self) -> Vec<Arc<Part>> {
+        self.active().obsolete.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// A directory name that nothing else writes to.
+    pub(super) fn temporary_path(&self) -> PathBuf {
+        let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
+        self.dir.join(TEMPORARY).join(format!("part_{number}"))
+    }
+
+    pub(super) fn check_writable(&self) -> Result<()> {
+        match self.poisoned.get() {
+            Some(first) => Err(Error::Poisoned { first: first.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes the table for writing if the result is a failure.
+    pub(super) fn poison_unless_ok<T, E: Into<Error>>(&self, result: Result<T, E>) -> Result<T> {
+        result.map_err(|error| {
+            let error = error.into();
+            // Only the first failure counts.
+            let _ = self.poisoned.set(error.to_string());
+            error
+        })
+    }
+
+    /// Waits for its turn to change the set.
+    pub(super) fn begin_commit(&self) -> Result<Commit<'_>> {
+        let commits = lock(&self.commits);
+        self.check_writable()?;
+        Ok(Commit { table: self, _commits: commits })
+    }
+
+    fn active(&self) -> MutexGuard<'_, ActiveSet> {
+        lock(&self.active)
+    }
+}
+
+impl Commit<'_> {
+    /// The number of the next insert.
+    pub(super) fn next_block(&self) -> u64 {
+        self.table.active().next_block
+    }
+
+    /// Fails if the table's columns are no longer those of `spec`.
+    pub(super) fn check_spec(&self, spec: &Arc<PartSpec>) -> Result<()> {
+        if Arc::ptr_eq(spec, &self.table.active().spec) { Ok(()) } else { Err(Error::SpecChanged) }
+    }
+
+    /// Whether all `parts` are active.
+    pub(super) fn are_active(&self, parts: &[Arc<Part>]) -> bool {
+        let active = self.table.snapshot();
+        parts.iter().all(|part| active.iter().any(|other| other.name() == part.name()))
+    }
+
+    /// Gives the pending part its name, durably. It is not in the set yet.
+    pub(super) fn publish(&self, pending: PendingPart, name: PartName) -> Result<Arc<StoredPart>> {
+        let path = self.table.dir.join(name.to_string());
+        self.table.poison_unless_ok(pending.directory.publish(&path))?;
+        let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
+        Ok(Arc::new(StoredPart::new(directory, name, pending.meta)))
+    }
+
+    /// Puts `added` into the set and takes out what it covers; returns the parts that were taken out.
+    pub(super) fn replace(&self, added: Arc<Part>) -> Vec<Arc<Part>> {
+        let mut active = self.table.active();
+        let name = added.name().clone();
+        active.next_block = active.next_block.max(name.max_block + 1);
+        let (covered, mut parts): (Vec<_>, Vec<_>) =
+            active.parts.iter().cloned().partition(|part| name.covers(part.name()));
+        if added.row_count() > 0 {
+            parts.push(added);
+        }
+        parts.sort_by(|a, b| a.name().cmp(b.name()));
+        active.parts = parts.into();
+        active.obsolete.retain(|part| part.strong_count() > 0);
+        active.obsolete.extend(covered.iter().map(Arc::downgrade));
+        covered
+    }
+
+    /// The same parts with other columns.
+    pub(super) fn respec(&self, spec: Arc<PartSpec>, parts: Vec<Arc<Part>>) {
+        let mut active = self.table.active();
+        active.spec = spec;
+        active.parts = parts.into();
+    }
+}
+
+impl fmt::Debug for TableParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableParts").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while it was held left the value whole: every change is a single assignment.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

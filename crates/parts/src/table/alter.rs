@@ -1,0 +1,128 @@
+//! TRUNCATE and changes of the column list.
+
+use std::sync::Arc;
+
+use basalt_base::fs::publish_file;
+use basalt_base::{Column, Columns};
+use basalt_codec::CodecChain;
+
+use super::active::TableParts;
+use crate::error::{Error, Result};
+use crate::name::PartName;
+use crate::part::meta::META_FILE;
+use crate::part::part::Part;
+use crate::part::stored::StoredPart;
+use crate::spec::PartSpec;
+
+impl TableParts {
+    /// Removes all rows, durably. Snapshots that are held keep theirs.
+    pub fn truncate(&self) -> Result<()> {
+        let _no_merge = super::active::lock(&self.merges);
+        let commit = self.begin_commit()?;
+        let parts = self.snapshot();
+        let same_partition = |a: &Arc<Part>, b: &Arc<Part>| a.name().partition == b.name().partition;
+        for group in parts.chunk_by(same_partition) {
+            let spec = self.spec();
+            // One rename removes them all at once: an empty part that covers them.
+            let pending = self.write_part(&spec, std::iter::empty())?;
+            let stored = commit.publish(pending, covering_name(group))?;
+            let empty = Arc::clone(&stored.directory);
+            for part in commit.replace(Arc::new(Part::new(stored, spec)?)) {
+                part.stored.directory.mark_replaced(&empty);
+            }
+            empty.mark_obsolete();
+        }
+        Ok(())
+    }
+
+    /// Adds `column` at `position`. Parts that were written without it have its default value.
+    pub fn add_column(&self, column: Column, chain: CodecChain, position: usize) -> Result<()> {
+        let commit = self.begin_commit()?;
+        let old = self.spec();
+        if position > old.columns.len() || old.columns.position(&column.name).is_some() {
+            let what = format!("column `{}` cannot be added at position {position}", column.name);
+            return Err(Error::BlockMismatch { what });
+        }
+        let mut spec = (*old).clone();
+        let mut columns = old.columns.to_vec();
+        columns.insert(position, column);
+        spec.columns = Columns::new(columns);
+        spec.codecs.insert(position, chain);
+        for key in &mut spec.sort_key {
+            *key += usize::from(*key >= position);
+        }
+        let spec = Arc::new(spec);
+        let view = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(Arc::new);
+        let parts = self.snapshot().iter().map(view).collect::<Result<_>>()?;
+        commit.respec(spec, parts);
+        Ok(())
+    }
+
+    /// Removes the column called `name`, which is not part of the key. The table's definition must say
+    /// so already: opening a table drops from its parts what the definition does not have.
+    pub fn drop_column(&self, name: &str) -> Result<()> {
+        let _no_merge = super::active::lock(&self.merges);
+        let commit = self.begin_commit()?;
+        let old = self.spec();
+        let Some(position) = old.columns.position(name).filter(|at| !old.sort_key.contains(at)) else {
+            let what = format!("column `{name}` does not exist or belongs to the key");
+            return Err(Error::BlockMismatch { what });
+        };
+        let mut spec = (*old).clone();
+        let mut columns = old.columns.to_vec();
+        columns.remove(position);
+        spec.columns = Columns::new(columns);
+        spec.codecs.remove(position);
+        for key in &mut spec.sort_key {
+            *key -= usize::from(*key > position);
+        }
+        let spec = Arc::new(spec);
+        let mut parts = Vec::new();
+        for part in self.snapshot().iter() {
+            let stored = self.poison_unless_ok(without_dropped_columns(&part.stored, &spec))?;
+            if let Some(column) = &part.columns[position] {
+                column.mark_obsolete();
+            }
+            parts.push(Arc::new(Part::new(stored, Arc::clone(&spec))?));
+        }
+        commit.respec(spec, parts);
+        Ok(())
+    }
+}
+
+fn covering_name(parts: &[Arc<Part>]) -> PartName {
+    let (first, last) = (parts[0].name(), parts[parts.len() - 1].name());
+    let level = parts.iter().map(|part| part.name().level).max().unwrap_or(0) + 1;
+    PartName {
+        partition: first.partition.clone(),
+        min_block: first.min_block,
+        max_block: last.max_block,
+        level,
+    }
+}
+
+/// The same part without the columns that `spec` has not; its metadata is replaced first, so that a
+/// column of the same name that is added later has nothing to do with the old one.
+fn without_dropped_columns(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
+    let is_kept = |name: &str| spec.columns.position(name).is_some();
+    if stored.meta.columns.iter().all(|column| is_kept(&column.name)) {
+        return Ok(Arc::clone(stored));
+    }
+    let mut meta = stored.meta.clone();
+    meta.columns.retain(|column| is_kept(&column.name));
+    let path = stored.directory.path().join(META_FILE);
+    publish_file(&**stored.directory.storage(), &path, &meta.encode())?;
+    Ok(Arc::new(StoredPart::new(Arc::clone(&stored.directory), stored.name.clone(), meta)))
+}
+
+/// What [`TableParts::drop_column`] had no time to do before a crash; also removes the files.
+pub(super) fn finish_dropped_columns(stored: Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
+    let kept = without_dropped_columns(&stored, spec)?;
+    for column in &stored.meta.columns {
+        if kept.meta.columns.iter().all(|other| other.file != column.file) {
+            let path = stored.directory.path().join(&column.file);
+            stored.directory.storage().remove_file(&path)?;
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,118 @@
+//! Opening a table: removes what a crash left behind and sets aside what cannot be read.
+//!
+//! 1. Empty `tmp`: nothing in it was acknowledged.
+//! 2. Read every part's metadata; a part whose metadata is damaged or missing moves to `detached`.
+//! 3. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
+//! 4. Drop parts without rows: they only held the place of removed ones.
+//! 5. Finish dropped columns: the table's definition is written before the parts'.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use basalt_base::ErrorCode;
+use basalt_base::fs::{Storage, publish_file};
+
+use super::active::TEMPORARY;
+use super::alter;
+use crate::error::{Error, Result};
+use crate::name::PartName;
+use crate::part::part::Part;
+use crate::part::stored::StoredPart;
+use crate::spec::PartSpec;
+
+const DETACHED: &str = "detached";
+const REASON_FILE: &str = "reason.txt";
+
+/// A part that was set aside because its metadata could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetachedPart {
+    pub name: String,
+    pub reason: String,
+}
+
+pub(super) struct Recovered {
+    pub(super) parts: Vec<Arc<Part>>,
+    pub(super) next_block: u64,
+    pub(super) detached: Vec<DetachedPart>,
+}
+
+pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpec>) -> Result<Recovered> {
+    create_directories(storage, dir)?;
+    let mut stored = Vec::new();
+    let mut detached = Vec::new();
+    let mut next_block = 1;
+    for entry in storage.list(dir)? {
+        let Ok(name) = entry.name.parse::<PartName>() else { continue };
+        next_block = next_block.max(name.max_block + 1);
+        match StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name) {
+            Ok(part) => stored.push(part),
+            Err(error) if is_unreadable(&error) => detached.push(detach(storage, dir, entry.name, &error)?),
+            Err(error) => return Err(error),
+        }
+    }
+    let stored = drop_obsolete(storage, dir, stored)?;
+    let mut parts = Vec::with_capacity(stored.len());
+    for part in stored {
+        let part = alter::finish_dropped_columns(Arc::new(part), spec)?;
+        parts.push(Arc::new(Part::new(part, Arc::clone(spec))?));
+    }
+    parts.sort_by(|a, b| a.name().cmp(b.name()));
+    Ok(Recovered { parts, next_block, detached })
+}
+
+fn create_directories(storage: &Arc<dyn Storage>, dir: &Path) -> Result<()> {
+    let temporary = dir.join(TEMPORARY);
+    if storage.exists(&temporary)? {
+        storage.remove_dir_all(&temporary)?;
+    }
+    let is_new = !storage.exists(dir)?;
+    storage.create_dir_all(&temporary)?;
+    if is_new && let Some(parent) = dir.parent() {
+        storage.sync_dir(parent)?;
+    }
+    Ok(())
+}
+
+/// Damage, as opposed to a disk or a permission that fails today.
+fn is_unreadable(error: &Error) -> bool {
+    match error {
+        Error::Corrupt { .. } => true,
+        Error::Storage(error) => error.code() == ErrorCode::FileDoesntExist,
+        _ => false,
+    }
+}
+
+fn detach(storage: &Arc<dyn Storage>, dir: &Path, name: String, error: &Error) -> Result<DetachedPart> {
+    let detached = dir.join(DETACHED);
+    storage.create_dir_all(&detached)?;
+    let mut to = detached.join(&name);
+    let mut attempt = 1;
+    while storage.exists(&to)? {
+        to = detached.join(format!("{name}_try{attempt}"));
+        attempt += 1;
+    }
+    storage.rename(&dir.join(&name), &to)?;
+    let reason = error.to_string();
+    publish_file(&**storage, &to.join(REASON_FILE), reason.as_bytes())?;
+    storage.sync_dir(&detached)?;
+    storage.sync_dir(dir)?;
+    Ok(DetachedPart { name, reason })
+}
+
+fn drop_obsolete(storage: &Arc<dyn Storage>, dir: &Path, parts: Vec<StoredPart>) -> Result<Vec<StoredPart>> {
+    let names: Vec<PartName> = parts.iter().map(|part| part.name.clone()).collect();
+    let (covered, parts): (Vec<_>, Vec<_>) =
+        parts.into_iter().partition(|part| names.iter().any(|name| name.covers(&part.name)));
+    let (empty, parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.meta.row_count == 0);
+    for part in &covered {
+        storage.remove_dir_all(part.directory.path())?;
+    }
+    if !empty.is_empty() {
+        // Removed parts come back if what covers them goes first.
+        storage.sync_dir(dir)?;
+    }
+    for part in &empty {
+        storage.remove_dir_all(part.directory.path())?;
+    }
+    Ok(parts)
+}

@@ -1,0 +1,90 @@
+//! What `system.parts` and `system.parts_columns` show.
+
+use std::path::PathBuf;
+
+use super::active::TableParts;
+use crate::name::PartName;
+use crate::part::part::Part;
+
+/// One part in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartStats {
+    pub name: PartName,
+    pub path: PathBuf,
+    /// Whether queries that start now read it.
+    pub active: bool,
+    pub rows: u64,
+    pub marks: u64,
+    /// Sum over the columns.
+    pub data_compressed_bytes: u64,
+    pub data_uncompressed_bytes: u64,
+    pub marks_bytes: u64,
+    /// All files of the part but its metadata.
+    pub bytes_on_disk: u64,
+    /// 0 until a query used the primary index.
+    pub primary_key_bytes_in_memory: u64,
+    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    pub modified_at_us: u64,
+    pub columns: Vec<ColumnStats>,
+}
+
+/// One column of one part in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnStats {
+    pub name: String,
+    /// As SQL writes it.
+    pub ty: String,
+    pub data_compressed_bytes: u64,
+    pub data_uncompressed_bytes: u64,
+    pub marks_bytes: u64,
+    pub bytes_on_disk: u64,
+}
+
+impl TableParts {
+    /// The active parts, then those that are obsolete and still being read.
+    pub fn stats(&self) -> Vec<PartStats> {
+        let active = self.snapshot();
+        let obsolete = self.obsolete();
+        let active = active.iter().map(|part| part.stats(true));
+        active.chain(obsolete.iter().map(|part| part.stats(false))).collect()
+    }
+}
+
+impl Part {
+    /// Bytes of all columns on disk.
+    pub fn compressed_bytes(&self) -> u64 {
+        self.stored.meta.columns.iter().map(|column| column.size.compressed_bytes).sum()
+    }
+
+    /// The part in numbers; `active` is for the caller to know.
+    pub fn stats(&self, active: bool) -> PartStats {
+        let meta = &self.stored.meta;
+        let columns: Vec<ColumnStats> = meta
+            .columns
+            .iter()
+            .map(|column| ColumnStats {
+                name: column.name.clone(),
+                ty: column.ty.clone(),
+                data_compressed_bytes: column.size.compressed_bytes,
+                data_uncompressed_bytes: column.size.decoded_bytes,
+                marks_bytes: column.size.marks_bytes,
+                bytes_on_disk: column.size.file_bytes,
+            })
+            .collect();
+        let sum = |bytes: fn(&ColumnStats) -> u64| columns.iter().map(bytes).sum::<u64>();
+        PartStats {
+            name: self.name().clone(),
+            path: self.stored.directory.path().to_owned(),
+            active,
+            rows: meta.row_count,
+            marks: meta.mark_count() as u64,
+            data_compressed_bytes: sum(|column| column.data_compressed_bytes),
+            data_uncompressed_bytes: sum(|column| column.data_uncompressed_bytes),
+            marks_bytes: sum(|column| column.marks_bytes),
+            bytes_on_disk: sum(|column| column.bytes_on_disk) + meta.primary_file_bytes,
+            primary_key_bytes_in_memory: self.stored.primary_memory_bytes() as u64,
+            modified_at_us: meta.made_at_us,
+            columns,
+        }
+    }
+}

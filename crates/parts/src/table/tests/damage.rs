@@ -1,0 +1,104 @@
+//! Every bit flip and every truncation of every file of a small part is refused, with path and offset.
+
+use std::path::Path;
+
+use super::{DIR, TestTable, files, numbers, open, read_numbers};
+use crate::error::Error;
+use crate::part::meta::META_FILE;
+use crate::sample;
+use crate::spec::PartSpec;
+use basalt_base::fs::{FaultyStorage, Storage};
+
+/// A table of all types, small enough to flip each of its bits.
+fn small_table() -> (FaultyStorage, PartSpec) {
+    let storage = FaultyStorage::new();
+    storage.create_dir_all(Path::new("/store")).unwrap();
+    let columns = sample::all_columns();
+    let spec = PartSpec { sort_key: vec![3], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
+    let parts = open(&storage, spec.clone()).unwrap();
+    parts.insert(sample::batch(&spec.columns, 6, 1)).unwrap();
+    (storage, spec)
+}
+
+#[test]
+fn every_damage_is_refused() {
+    let (storage, spec) = small_table();
+    for path in files(&storage, Path::new(DIR)) {
+        let whole = storage.read(&path, 1 << 20).unwrap();
+        // The metadata knows nothing of the other files' insides: one bit of each byte will do there.
+        let step = if path.ends_with(META_FILE) { 7 } else { 1 };
+        for bit in (0..whole.len() * 8).step_by(step) {
+            check(&storage, &spec, &path, &whole, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
+        }
+        for end in (0..whole.len()).step_by(step) {
+            check(&storage, &spec, &path, &whole, |bytes| bytes.truncate(end));
+        }
+        check(&storage, &spec, &path, &whole, |bytes| bytes.push(0));
+    }
+}
+
+fn check(
+    storage: &FaultyStorage,
+    spec: &PartSpec,
+    path: &Path,
+    whole: &[u8],
+    damage: impl FnOnce(&mut Vec<u8>),
+) {
+    storage.damage(path, damage);
+    let error = read_damaged(storage, spec, path).expect_err("damage was not noticed");
+    assert!(matches!(error, Error::Corrupt { .. }), "{}: {error}", path.display());
+    if !path.ends_with(META_FILE) {
+        assert!(error.to_string().starts_with(&path.display().to_string()), "{}: {error}", path.display());
+    }
+    if path.ends_with(META_FILE) {
+        bring_back(storage);
+    }
+    storage.damage(path, |bytes| *bytes = whole.to_vec());
+}
+
+/// Reads only what the file holds, so that a thousand damages are read in a second.
+fn read_damaged(storage: &FaultyStorage, spec: &PartSpec, path: &Path) -> Result<(), Error> {
+    let parts = open(storage, spec.clone())?;
+    if let Some(detached) = parts.detached().first() {
+        let what = detached.reason.clone();
+        return Err(Error::Corrupt { path: path.to_owned(), at: 0, what });
+    }
+    let part = std::sync::Arc::clone(&parts.snapshot()[0]);
+    let file = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    match spec.columns.position(file) {
+        Some(column) => part.read(&[column], 0..part.mark_count(), &Default::default()).map(|_| ()),
+        None => part.check(),
+    }
+}
+
+fn bring_back(storage: &FaultyStorage) {
+    let dir = Path::new(DIR);
+    let detached = dir.join("detached/all_1_1_0");
+    storage.remove_file(&detached.join("reason.txt")).unwrap();
+    storage.rename(&detached, &dir.join("all_1_1_0")).unwrap();
+}
+
+#[test]
+fn part_without_readable_metadata_is_set_aside_with_a_reason() {
+    let table = TestTable::new();
+    table.parts.insert(numbers(0..10)).unwrap();
+    table.parts.insert(numbers(10..20)).unwrap();
+    let dir = Path::new(DIR);
+    table.storage.damage(&dir.join("all_1_1_0").join(META_FILE), |bytes| bytes[20] ^= 1);
+    let table = table.reopen();
+    assert_eq!(read_numbers(&table.parts).unwrap(), (10..20).collect::<Vec<_>>());
+    assert_eq!(table.parts.detached()[0].name, "all_1_1_0");
+    let reason = table.storage.read(&dir.join("detached/all_1_1_0/reason.txt"), 1000).unwrap();
+    assert!(String::from_utf8(reason).unwrap().contains("part.meta is corrupt at byte"));
+}
+
+#[test]
+fn damaged_column_fails_only_the_queries_that_need_it() {
+    let (storage, spec) = small_table();
+    storage.damage(&Path::new(DIR).join("all_1_1_0/c1.col"), |bytes| bytes[9] ^= 4);
+    let parts = open(&storage, spec).unwrap();
+    let part = &parts.snapshot()[0];
+    part.read(&[0, 2], 0..2, &Default::default()).unwrap();
+    let error = part.read(&[1], 0..2, &Default::default()).unwrap_err();
+    assert!(error.to_string().contains("c1.col is corrupt at byte 8: checksum of block 0"), "{error}");
+}

@@ -1,0 +1,166 @@
+//! What the parts of a table promise, checked on disks in memory that may lie.
+
+mod crash;
+mod damage;
+mod model;
+mod read;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch, UInt64Array};
+use arrow::datatypes::UInt64Type;
+use basalt_base::clock::ManualClock;
+use basalt_base::fs::{FaultyStorage, Storage};
+use basalt_base::{Column, Columns, SqlType};
+
+use super::TableParts;
+use crate::error::Result;
+use crate::key::prune::MarkRanges;
+use crate::metrics::ReadMetrics;
+use crate::part::scan::PartScan;
+use crate::spec::PartSpec;
+
+pub(super) const DIR: &str = "/store/table";
+
+/// A table `n UInt64` sorted by `n`, in granules of four rows, on a disk in memory.
+pub(super) struct TestTable {
+    pub(super) storage: FaultyStorage,
+    pub(super) parts: TableParts,
+}
+
+impl TestTable {
+    pub(super) fn new() -> TestTable {
+        let storage = FaultyStorage::new();
+        storage.create_dir_all(Path::new("/store")).unwrap();
+        storage.sync_dir(Path::new("/")).unwrap();
+        let parts = open(&storage, number_spec()).unwrap();
+        TestTable { storage, parts }
+    }
+
+    pub(super) fn reopen(self) -> TestTable {
+        drop(self.parts);
+        let parts = open(&self.storage, number_spec()).unwrap();
+        TestTable { storage: self.storage, parts }
+    }
+}
+
+pub(super) fn open(storage: &FaultyStorage, spec: PartSpec) -> Result<TableParts> {
+    let clock = Arc::new(ManualClock::at(1_000_000));
+    TableParts::open_with_clock(Arc::new(storage.clone()), clock, PathBuf::from(DIR), spec)
+}
+
+pub(super) fn number_spec() -> PartSpec {
+    let columns = Columns::new(vec![Column::new("n", SqlType::UInt64)]);
+    PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) }
+}
+
+pub(super) fn numbers(range: Range<u64>) -> RecordBatch {
+    batch_of(range.collect())
+}
+
+pub(super) fn batch_of(values: Vec<u64>) -> RecordBatch {
+    RecordBatch::try_new(number_spec().schema(), vec![Arc::new(UInt64Array::from(values))]).unwrap()
+}
+
+/// The first column of all parts, part by part.
+pub(super) fn read_numbers(parts: &TableParts) -> Result<Vec<u64>> {
+    let mut values = Vec::new();
+    for part in parts.snapshot().iter() {
+        let marks = MarkRanges::all(part.mark_count());
+        for batch in PartScan::new(Arc::clone(part), vec![0], marks, 100, Arc::new(ReadMetrics::default())) {
+            values.extend(batch?.column(0).as_primitive::<UInt64Type>().values());
+        }
+    }
+    Ok(values)
+}
+
+pub(super) fn sorted(mut values: Vec<u64>) -> Vec<u64> {
+    values.sort_unstable();
+    values
+}
+
+/// The directories and files below `dir`, as paths.
+pub(super) fn files(storage: &dyn Storage, dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in storage.list(dir).unwrap() {
+        let path = dir.join(entry.name);
+        if entry.is_dir { found.extend(files(storage, &path)) } else { found.push(path) }
+    }
+    found
+}
+
+#[test]
+fn snapshot_outlives_merge_and_truncate() {
+    let table = TestTable::new();
+    table.parts.insert(numbers(0..10)).unwrap();
+    table.parts.insert(numbers(10..20)).unwrap();
+    let snapshot = table.parts.snapshot();
+    table.parts.optimize_final(&Default::default()).unwrap();
+    table.parts.truncate().unwrap();
+    assert_eq!(read_numbers(&table.parts).unwrap(), []);
+    let read = snapshot[1].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
+    assert_eq!(read.column(0).len(), 10);
+    assert_eq!(table.parts.stats().iter().filter(|part| !part.active).count(), 2);
+    drop((snapshot, read));
+    assert_eq!(files(&table.storage, Path::new(DIR)), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn added_column_has_its_default_and_dropped_column_is_gone() {
+    let mut table = TestTable::new();
+    table.parts.insert(numbers(0..10)).unwrap();
+    let added = || Column::new("s", SqlType::String);
+    table.parts.add_column(added(), Default::default(), 1).unwrap();
+    let schema = table.parts.spec().schema();
+    let words: Arc<dyn Array> = Arc::new(arrow::array::BinaryViewArray::from_iter_values([b"x"]));
+    let row = RecordBatch::try_new(schema, vec![Arc::new(UInt64Array::from(vec![99])), words]).unwrap();
+    table.parts.insert(row).unwrap();
+    table.parts.optimize_final(&Default::default()).unwrap();
+    let read = table.parts.snapshot()[0].read(&[1, 0], 0..3, &ReadMetrics::default()).unwrap();
+    let words = read.column(0).as_binary_view();
+    assert_eq!((words.value(0), words.value(10)), (&b""[..], &b"x"[..]));
+
+    table.parts.drop_column("s").unwrap();
+    table.parts.add_column(added(), Default::default(), 0).unwrap();
+    let read = table.parts.snapshot()[0].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
+    assert_eq!(read.column(0).as_binary_view().value(10), b"", "the old column does not come back");
+    drop(read);
+    table = table.reopen();
+    assert_eq!(read_numbers(&table.parts).unwrap().len(), 11);
+    assert!(files(&table.storage, Path::new(DIR)).iter().all(|path| !path.ends_with("s.col")));
+}
+
+#[test]
+fn column_that_the_table_lost_is_dropped_at_open() {
+    let table = TestTable::new();
+    table.parts.add_column(Column::new("s", SqlType::UInt8), Default::default(), 1).unwrap();
+    let columns: Vec<Arc<dyn Array>> =
+        vec![Arc::new(UInt64Array::from(vec![1])), Arc::new(arrow::array::UInt8Array::from(vec![2]))];
+    table.parts.insert(RecordBatch::try_new(table.parts.spec().schema(), columns).unwrap()).unwrap();
+    let table = table.reopen();
+    assert_eq!(read_numbers(&table.parts).unwrap(), [1]);
+    assert!(files(&table.storage, Path::new(DIR)).iter().all(|path| !path.ends_with("s.col")));
+}
+
+#[test]
+fn full_disk_refuses_the_insert_and_keeps_the_table() {
+    let table = TestTable::new();
+    table.parts.insert(numbers(0..10)).unwrap();
+    table.storage.set_space_left(Some(20));
+    let error = basalt_base::Error::from(table.parts.insert(numbers(10..20)).unwrap_err());
+    assert_eq!(error.code(), basalt_base::ErrorCode::NotEnoughSpace);
+    table.storage.set_space_left(None);
+    table.parts.insert(numbers(20..30)).unwrap();
+    assert_eq!(read_numbers(&table.parts).unwrap(), (0..10).chain(20..30).collect::<Vec<_>>());
+}
+
+#[test]
+fn cancelled_merge_changes_nothing() {
+    let table = TestTable::new();
+    table.parts.insert(numbers(0..10)).unwrap();
+    table.parts.insert(numbers(5..15)).unwrap();
+    assert!(table.parts.optimize_final(&true.into()).is_err());
+    assert_eq!(table.parts.snapshot().len(), 2);
+}
