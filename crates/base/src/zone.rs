@@ -60,7 +60,7 @@ impl Zone {
             .and_then(|name| Zone::from_setting(&name))
             .or_else(|| from_file().and_then(|name| Zone::from_setting(&name)))
             .or_else(|| Zone::from_link(Path::new("/etc/localtime")))
-            .unwrap_or(Zone::utc())
+            .unwrap_or_default()
     }
 
     /// The IANA name.

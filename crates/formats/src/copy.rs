@@ -97,9 +97,9 @@ fn parse_format(format: &str) -> Result<CopyFormat> {
 }
 
 fn parse_delimiter(delimiter: &str) -> Result<u8> {
-    match delimiter.as_bytes() {
-        &[byte] if byte.is_ascii_punctuation() && !b"\\\"'".contains(&byte) => Ok(byte),
-        &[byte @ (b'\t' | b' ')] => Ok(byte),
+    match *delimiter.as_bytes() {
+        [byte] if byte.is_ascii_punctuation() && !b"\\\"'".contains(&byte) => Ok(byte),
+        [byte @ (b'\t' | b' ')] => Ok(byte),
         _ => bail!(
             BadArguments,
             "the delimiter of COPY is `{delimiter}`, expected one character of punctuation"

@@ -20,8 +20,6 @@ pub(crate) struct VerticalWriter {
     /// `name: ` for every column, as wide as the widest.
     labels: Vec<String>,
     rows: usize,
-    /// The first row waits for the second: alone it has its number put in words.
-    first: Option<RecordBatch>,
     cut: bool,
     totals_written: bool,
 }
@@ -41,13 +39,12 @@ impl VerticalWriter {
             settings: settings.clone(),
             labels: columns.iter().map(label).collect(),
             rows: 0,
-            first: None,
             cut: false,
             totals_written: false,
         }
     }
 
-    fn write_rows(&mut self, batch: &RecordBatch, alone: bool, out: &mut Vec<u8>) -> Result<()> {
+    fn write_rows(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
         let values = writers(&self.columns, batch, &self.settings.text)?;
         for row in 0..batch.num_rows() {
             if self.rows == self.settings.pretty_max_rows {
@@ -58,88 +55,75 @@ impl VerticalWriter {
             if self.rows > 1 {
                 out.push(b'\n');
             }
-            write_title(&format!("Row {}:", self.rows), out);
-            self.write_values(&values, row, alone, out);
+            // The line under a title is as long as the title of the next row.
+            let next = format!("Row {}:", self.rows + 1);
+            write_title(&format!("Row {}:", self.rows), next.len(), out);
+            self.write_values(&values, row, out);
         }
         Ok(())
     }
 
-    fn write_values(&self, values: &[ValueWriter], row: usize, alone: bool, out: &mut Vec<u8>) {
-        for (at, (values, label)) in values.iter().zip(&self.labels).enumerate() {
+    fn write_values(&self, values: &[ValueWriter], row: usize, out: &mut Vec<u8>) {
+        for (values, label) in values.iter().zip(&self.labels) {
             out.extend_from_slice(label.as_bytes());
             if values.is_null(row) {
                 out.extend_from_slice(NULL);
             } else {
                 values.write(row, Style::Raw, out);
             }
-            if alone && at + 1 == self.labels.len() {
-                values.as_number(row).into_iter().for_each(|number| write_tip(number, out));
-            }
+            values.as_number(row).into_iter().for_each(|number| write_tip(number, out));
             out.push(b'\n');
         }
     }
 
-    /// Writes the first row, if it still waits, and says how many rows were left out.
-    fn flush(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        if let Some(first) = self.first.take() {
-            self.write_rows(&first, true, out)?;
-        }
+    /// Says how many rows were left out, once.
+    fn end_rows(&mut self, out: &mut Vec<u8>) {
         if std::mem::take(&mut self.cut) {
             out.extend_from_slice(format!("\nShowed first {}.\n", self.rows).as_bytes());
         }
-        Ok(())
     }
 }
 
 impl BlockWriter for VerticalWriter {
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        if batch.num_rows() == 0 {
-            return Ok(());
-        }
-        if self.rows == 0 && self.first.is_none() && batch.num_rows() == 1 {
-            self.first = Some(batch.clone());
-            return Ok(());
-        }
-        if let Some(first) = self.first.take() {
-            self.write_rows(&first, false, out)?;
-        }
-        self.write_rows(batch, false, out)
+        self.write_rows(batch, out)
     }
 
     fn totals(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.flush(out)?;
+        self.end_rows(out);
         let values = writers(&self.columns, batch, &self.settings.text)?;
         if batch.num_rows() > 0 {
             out.extend_from_slice(b"\n\n");
-            write_title("Totals:", out);
-            self.write_values(&values, 0, false, out);
+            write_title("Totals:", 7, out);
+            self.write_values(&values, 0, out);
             self.totals_written = true;
         }
         Ok(())
     }
 
     fn extremes(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.flush(out)?;
+        self.end_rows(out);
         let values = writers(&self.columns, batch, &self.settings.text)?;
         if !self.totals_written {
             out.push(b'\n');
         }
         for (row, title) in (0..batch.num_rows()).zip(["Min:", "Max:"]) {
             out.push(b'\n');
-            write_title(title, out);
-            self.write_values(&values, row, false, out);
+            write_title(title, title.len(), out);
+            self.write_values(&values, row, out);
         }
         Ok(())
     }
 
     fn finish(&mut self, _: &Statistics, out: &mut Vec<u8>) -> Result<()> {
-        self.flush(out)
+        self.end_rows(out);
+        Ok(())
     }
 }
 
-fn write_title(title: &str, out: &mut Vec<u8>) {
+fn write_title(title: &str, line: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(title.as_bytes());
     out.push(b'\n');
-    out.extend_from_slice("\u{2500}".repeat(title.len()).as_bytes());
+    out.extend_from_slice("\u{2500}".repeat(line).as_bytes());
     out.push(b'\n');
 }

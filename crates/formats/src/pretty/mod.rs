@@ -56,7 +56,7 @@ impl PrettyWriter {
         if total == 0 {
             return Ok(());
         }
-        let mut table = Table::new(&self.columns, &self.settings, self.frame);
+        let mut table = Table::new(&self.columns, &self.settings, self.frame, total);
         for (batch, first_row) in &batches {
             table.push(batch, *first_row)?;
         }
@@ -74,7 +74,7 @@ impl PrettyWriter {
     fn write_special(&mut self, title: &str, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
         self.write_rows(out)?;
         out.extend_from_slice(format!("\n{title}:\n").as_bytes());
-        let mut table = Table::new(&self.columns, &self.settings, self.frame);
+        let mut table = Table::new(&self.columns, &self.settings, self.frame, batch.num_rows() as u64);
         table.push(batch, 1)?;
         table.write(out);
         Ok(())

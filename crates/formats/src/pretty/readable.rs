@@ -2,8 +2,10 @@
 
 /// Smaller numbers are read easily enough.
 const THRESHOLD: f64 = 1e6;
+/// From 10^18 to what 64 bits hold, a number is more likely a hash than a quantity.
+const LIKELY_HASHES: std::ops::RangeInclusive<f64> = 1e18..=18_446_744_073_709_551_616.0;
 /// Names of the powers of a thousand, from the first on.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 21] = [
     "thousand",
     "million",
     "billion",
@@ -14,11 +16,22 @@ const NAMES: [&str; 10] = [
     "septillion",
     "octillion",
     "nonillion",
+    "decillion",
+    "undecillion",
+    "duodecillion",
+    "tredecillion",
+    "quattuordecillion",
+    "quindecillion",
+    "sexdecillion",
+    "septendecillion",
+    "octodecillion",
+    "novemdecillion",
+    "vigintillion",
 ];
 
 /// Appends the number in words if it is large.
 pub(crate) fn write_tip(number: f64, out: &mut Vec<u8>) {
-    if !number.is_finite() || number.abs() <= THRESHOLD {
+    if !number.is_finite() || number.abs() <= THRESHOLD || LIKELY_HASHES.contains(&number.abs()) {
         return;
     }
     let (mut scaled, mut name) = (number / 1e3, 0);
@@ -43,6 +56,9 @@ mod tests {
         assert_eq!(tip(1e6), "");
         assert_eq!(tip(-1_234_567.0), " -- -1.23 million");
         assert_eq!(tip(1.5e20), " -- 150.00 quintillion");
+        assert_eq!(tip(1e18), "");
+        assert_eq!(tip(u64::MAX as f64), "");
+        assert_eq!(tip(1.9e19), " -- 19.00 quintillion");
         assert_eq!(tip(1e30), " -- 1.00 nonillion");
     }
 }

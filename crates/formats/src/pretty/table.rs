@@ -18,7 +18,7 @@ const LINE_END: &str = "\u{21b4}";
 const LINE_START: &str = "\u{21b3}";
 const TAB_STOP: usize = 8;
 /// Long tables repeat the names at their end.
-const ROWS_FOR_FOOTER: usize = 50;
+const ROWS_FOR_FOOTER: u64 = 50;
 const BOLD: &[u8] = b"\x1b[1m";
 const GRAY: &[u8] = b"\x1b[90m";
 const PLAIN: &[u8] = b"\x1b[0m";
@@ -31,8 +31,10 @@ pub(super) struct Table<'a> {
     cells: Vec<Vec<u8>>,
     /// The number of every row, as it is shown.
     numbers: Vec<u64>,
-    /// The number in the only row's last column.
-    last_number: Option<f64>,
+    /// Rows of the whole result, of which some may be left out.
+    total: u64,
+    /// The number in every row's last column, if it is one.
+    last_numbers: Vec<Option<f64>>,
 }
 
 /// The pieces of a horizontal line: left end, line, crossing, right end.
@@ -47,8 +49,22 @@ const COMPACT_TOP: Line = ["\u{250c}", "\u{2500}", "\u{252c}", "\u{2510}"];
 const BOTTOM: Line = ["\u{2514}", "\u{2500}", "\u{2534}", "\u{2518}"];
 
 impl<'a> Table<'a> {
-    pub(super) fn new(columns: &'a Columns, settings: &'a FormatSettings, frame: Frame) -> Table<'a> {
-        Table { settings, columns, frame, cells: Vec::new(), numbers: Vec::new(), last_number: None }
+    /// A table that shows some of `total` rows.
+    pub(super) fn new(
+        columns: &'a Columns,
+        settings: &'a FormatSettings,
+        frame: Frame,
+        total: u64,
+    ) -> Table<'a> {
+        Table {
+            settings,
+            columns,
+            frame,
+            cells: Vec::new(),
+            numbers: Vec::new(),
+            total,
+            last_numbers: Vec::new(),
+        }
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -69,8 +85,8 @@ impl<'a> Table<'a> {
                 self.cells.push(cell);
             }
             self.numbers.push(first + row as u64);
+            self.last_numbers.push(values.last().and_then(|values| values.as_number(row)));
         }
-        self.last_number = (self.numbers.len() == 1).then(|| values.last()?.as_number(0)).flatten();
         Ok(())
     }
 
@@ -137,7 +153,7 @@ impl<'a> Table<'a> {
     }
 
     fn write_footer(&self, widths: &[usize], margin: usize, out: &mut Vec<u8>) {
-        let names = self.rows() >= ROWS_FOR_FOOTER;
+        let names = self.total >= ROWS_FOR_FOOTER;
         match self.frame {
             Frame::Full if names => {
                 write_line(ABOVE_FOOTER, widths, margin, out);
@@ -180,12 +196,10 @@ impl<'a> Table<'a> {
 
     fn write_space_names(&self, widths: &[usize], margin: usize, out: &mut Vec<u8>) {
         spaces(margin + 1, out);
-        let mut line = Vec::new();
         for (at, (column, &width)) in self.columns.iter().zip(widths).enumerate() {
-            spaces(if at > 0 { 3 } else { 0 }, &mut line);
-            self.write_name(&column.name, &column.ty, width, " ", &mut line);
+            spaces(if at > 0 { 3 } else { 0 }, out);
+            self.write_name(&column.name, &column.ty, width, " ", out);
         }
-        out.extend_from_slice(line.trim_ascii_end());
         out.push(b'\n');
     }
 
@@ -239,7 +253,7 @@ impl<'a> Table<'a> {
                 before += width + 3;
             }
             out.extend_from_slice(bar.as_bytes());
-            if let Some(number) = self.last_number {
+            if let (0, Some(number)) = (line, self.last_numbers[row]) {
                 write_tip(number, out);
             }
             out.push(b'\n');
@@ -275,9 +289,11 @@ impl<'a> Table<'a> {
     fn write_margin(&self, number: Option<u64>, digits: usize, out: &mut Vec<u8>) {
         match number {
             _ if digits == 0 => {}
-            Some(number) => self.colored(GRAY, out, |out| {
-                out.extend_from_slice(format!("{number:>digits$}. ").as_bytes());
-            }),
+            Some(number) => {
+                let number = number.to_string();
+                spaces(digits.saturating_sub(number.len()), out);
+                self.colored(GRAY, out, |out| out.extend_from_slice(format!("{number}. ").as_bytes()));
+            }
             None => spaces(digits + 2, out),
         }
     }
