@@ -41,7 +41,7 @@ pub use key::prune::MarkRanges;
 pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
-pub use part::part::Part;
 pub use part::scan::PartScan;
+pub use part::view::Part;
 pub use spec::{GRANULE_ROWS_DEFAULT, PartSpec};
 pub use table::{ColumnStats, DetachedPart, PartStats, Snapshot, TableParts};

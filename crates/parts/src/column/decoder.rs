@@ -209,9 +209,7 @@ fn append_strings(
 ) -> Result<(), Damage> {
     let lengths = read_lengths(sections, rows)?;
     let section = sections.expect(Kind::Bytes, sum(&lengths))?;
-    let mut bytes = Vec::new();
-    bytes.resize(section.decoded_bytes, 0);
-    sections.decode_into(&section, &mut bytes)?;
+    let bytes = sections.decode(&section)?;
     let start = sum(&lengths[..take.start]);
     push_views(&bytes, start, &lengths[take], buffers.len() as u32, views);
     buffers.push(Buffer::from(bytes));

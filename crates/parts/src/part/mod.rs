@@ -3,11 +3,11 @@
 //! - [`meta`]: `part.meta`, what the part is made of.
 //! - [`writer`]: sorted rows to a pending part.
 //! - [`stored`]: a published part on disk, whatever the table looks like today.
-//! - [`part`]: a stored part seen as rows of the table; pruning and reading.
+//! - [`view`]: a stored part seen as rows of the table; pruning and reading.
 //! - [`scan`]: batches of a part, one after the other.
 
 pub(crate) mod meta;
-pub(crate) mod part;
 pub(crate) mod scan;
 pub(crate) mod stored;
+pub(crate) mod view;
 pub(crate) mod writer;

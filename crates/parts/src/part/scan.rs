@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::part::{Part, PartReader};
+use super::view::{Part, PartReader};
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
 use crate::key::prune::MarkRanges;

@@ -26,8 +26,8 @@ use basalt_base::fs::Storage;
 use super::recover::{self, DetachedPart};
 use crate::error::{Error, Result};
 use crate::name::PartName;
-use crate::part::part::Part;
 use crate::part::stored::{PartDirectory, StoredPart};
+use crate::part::view::Part;
 use crate::part::writer::PendingPart;
 use crate::spec::PartSpec;
 

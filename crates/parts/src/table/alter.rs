@@ -10,8 +10,8 @@ use super::active::TableParts;
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::meta::META_FILE;
-use crate::part::part::Part;
 use crate::part::stored::StoredPart;
+use crate::part::view::Part;
 use crate::spec::PartSpec;
 
 impl TableParts {

@@ -8,7 +8,7 @@ use super::active::TableParts;
 use super::sort::sort;
 use crate::error::{Error, Result};
 use crate::name::PartName;
-use crate::part::part::Part;
+use crate::part::view::Part;
 use crate::part::writer::{PartWriter, PendingPart};
 use crate::spec::PartSpec;
 

@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 use crate::name::PartName;
-use crate::part::part::Part;
 use crate::part::scan::PartScan;
+use crate::part::view::Part;
 use crate::spec::PartSpec;
 
 /// Rows of a batch that goes to the writer, and of what is held of each input.

@@ -16,8 +16,8 @@ use super::active::TEMPORARY;
 use super::alter;
 use crate::error::{Error, Result};
 use crate::name::PartName;
-use crate::part::part::Part;
 use crate::part::stored::StoredPart;
+use crate::part::view::Part;
 use crate::spec::PartSpec;
 
 const DETACHED: &str = "detached";

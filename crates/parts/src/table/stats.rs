@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::active::TableParts;
 use crate::name::PartName;
-use crate::part::part::Part;
+use crate::part::view::Part;
 
 /// One part in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

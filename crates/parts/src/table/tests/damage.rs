@@ -8,13 +8,21 @@ use crate::part::meta::META_FILE;
 use crate::sample;
 use crate::spec::PartSpec;
 use basalt_base::fs::{FaultyStorage, Storage};
+use basalt_base::{Column, SqlType};
 
-/// A table of all types, small enough to flip each of its bits.
+/// A table with every kind of section, small enough to flip each of its bits.
 fn small_table() -> (FaultyStorage, PartSpec) {
     let storage = FaultyStorage::new();
     storage.create_dir_all(Path::new("/store")).unwrap();
-    let columns = sample::all_columns();
-    let spec = PartSpec { sort_key: vec![3], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
+    let types = [
+        SqlType::UInt64,
+        SqlType::String.into_nullable(),
+        SqlType::array_of(SqlType::UInt16),
+        SqlType::tuple_of([SqlType::Bool, SqlType::Uuid]),
+    ];
+    let columns =
+        types.into_iter().enumerate().map(|(index, ty)| Column::new(format!("c{index}"), ty)).collect();
+    let spec = PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
     let parts = open(&storage, spec.clone()).unwrap();
     parts.insert(sample::batch(&spec.columns, 6, 1)).unwrap();
     (storage, spec)
@@ -25,12 +33,10 @@ fn every_damage_is_refused() {
     let (storage, spec) = small_table();
     for path in files(&storage, Path::new(DIR)) {
         let whole = storage.read(&path, 1 << 20).unwrap();
-        // The metadata knows nothing of the other files' insides: one bit of each byte will do there.
-        let step = if path.ends_with(META_FILE) { 7 } else { 1 };
-        for bit in (0..whole.len() * 8).step_by(step) {
+        for bit in 0..whole.len() * 8 {
             check(&storage, &spec, &path, &whole, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
         }
-        for end in (0..whole.len()).step_by(step) {
+        for end in 0..whole.len() {
             check(&storage, &spec, &path, &whole, |bytes| bytes.truncate(end));
         }
         check(&storage, &spec, &path, &whole, |bytes| bytes.push(0));
