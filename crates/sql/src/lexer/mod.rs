@@ -27,8 +27,13 @@ impl<'a> Lexer<'a> {
 
     /// The next token; `End` for ever once the text is used up.
     pub(crate) fn next_token(&mut self) -> Token {
+        let last_end = self.position;
         let fault = self.skip_blanks();
         let start = self.position;
+        // `SELECT .5` is a number: a point that takes an element leans on what it is taken from.
+        if start != last_end && self.previous != Some(TokenKind::Symbol(Symbol::Dot)) {
+            self.previous = None;
+        }
         let kind = match fault {
             Some(fault) => {
                 self.position = self.source.len();
@@ -223,6 +228,7 @@ mod tests {
     fn points_after_an_operand_take_elements() {
         check("t.1.2", &[("t", WORD), (".", DOT), ("1", NUMBER), (".", DOT), ("2", NUMBER)]);
         let close = (")", TokenKind::Symbol(Symbol::CloseParen));
+        check("a .5", &[("a", WORD), (".5", NUMBER)]);
         check(").1", &[close, (".", DOT), ("1", NUMBER)]);
     }
 

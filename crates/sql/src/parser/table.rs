@@ -107,7 +107,8 @@ impl Cursor<'_> {
         // Without an alias: `AS SELECT` may follow.
         let expr = self.parse_expr()?;
         let first = self.parse_direction(expr)?;
-        if first.descending || first.nulls_first.is_some() {
+        let plain = ascending(first.expr.clone());
+        if first != plain {
             return Ok(vec![first]);
         }
         Ok(spread(first.expr).into_iter().map(ascending).collect())

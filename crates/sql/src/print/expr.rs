@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{Clause, Comma, ListClause, LooseName, Name, Text, names};
 use crate::ast::{
-    BinaryOp, Expr, FunctionCall, Lambda, SelectItem, UnaryOp, WindowBound, WindowFrame, WindowFrameUnit,
-    WindowSpec,
+    BinaryOp, Expr, FunctionCall, Lambda, Literal, SelectItem, UnaryOp, WindowBound, WindowFrame,
+    WindowFrameUnit, WindowSpec,
 };
 use crate::parser::{interval_unit, power};
 
@@ -94,7 +94,7 @@ fn write_block(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
             write!(f, " REPLACE ({})", Comma(&replacements))
         }
         Expr::Map(entries) => {
-            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+            let entries: Vec<String> = entries.iter().map(|(key, value)| map_entry(key, value)).collect();
             write!(f, "{{{}}}", Comma(&entries))
         }
         Expr::Case { operand, branches, otherwise } => {
@@ -111,6 +111,15 @@ fn write_block(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
             f.write_str(" END")
         }
         _ => Ok(()),
+    }
+}
+
+/// A bare word in front of the colon would make a query parameter.
+fn map_entry(key: &Expr, value: &Expr) -> String {
+    match key {
+        Expr::Literal(Literal::String(_) | Literal::UInt(_)) => format!("{key}: {value}"),
+        Expr::Identifier(_) | Expr::Literal(_) => format!("({key}): {value}"),
+        key => format!("{key}: {value}"),
     }
 }
 
