@@ -1,0 +1,86 @@
+//! The HTTP interface, as ClickHouse's clients and drivers speak it.
+//!
+//! - `query_string`: the part of a URL behind `?`, as bytes.
+//! - `parameters`: what its names mean.
+//! - `authentication`: who asks.
+//! - `statement`: the statement and its data, from the URL and the body.
+//! - `query`: a request from its head to its answer.
+//! - `answer`: a result set as a response that streams.
+//! - `failure`: an error as a response.
+
+mod answer;
+mod authentication;
+mod failure;
+mod parameters;
+mod query;
+mod query_string;
+mod statement;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use basalt_engine::{Engine, Result, Session};
+
+use crate::sessions::Sessions;
+
+/// What all requests share.
+pub(crate) struct Shared {
+    engine: Arc<Engine>,
+    sessions: Sessions,
+    settings: Vec<(String, String)>,
+}
+
+impl Shared {
+    pub(crate) fn new(engine: Arc<Engine>, settings: Vec<(String, String)>) -> Shared {
+        Shared { engine, sessions: Sessions::default(), settings }
+    }
+
+    /// A session with the server's settings.
+    fn open_session(&self, user: &str) -> Result<Session> {
+        let mut session = self.engine.session();
+        session.set_user(user);
+        for (name, value) in &self.settings {
+            session.set(name, value)?;
+        }
+        Ok(session)
+    }
+}
+
+/// Every path that the server knows.
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", any(root))
+        .route("/query", any(root))
+        .route("/ping", any(alive))
+        .route("/replicas_status", any(alive))
+        .fallback(unknown_path)
+        .with_state(shared)
+}
+
+async fn root(State(shared): State<Arc<Shared>>, request: axum::extract::Request) -> Response {
+    let asks = request.uri().query().is_some_and(|query| !query.is_empty());
+    match *request.method() {
+        Method::POST => query::answer(&shared, request).await,
+        Method::GET | Method::HEAD if asks => query::answer(&shared, request).await,
+        Method::GET | Method::HEAD => alive().await.into_response(),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, "Use GET for queries that only read, POST for all others.\n")
+            .into_response(),
+    }
+}
+
+async fn alive() -> &'static str {
+    "Ok.\n"
+}
+
+async fn unknown_path(uri: Uri) -> Response {
+    let text = format!(
+        "There is nothing at {}.\n\nSend a query to /?query=... or in the body of a POST to /.\n\
+         Ask /ping or /replicas_status whether the server lives.\n",
+        uri.path()
+    );
+    (StatusCode::NOT_FOUND, text).into_response()
+}

@@ -1,0 +1,151 @@
+//! What the names in a request's URL and head mean.
+//!
+//! A name that is not listed in [`Parameters::take`] is a setting, so a misspelt one is refused by the
+//! engine and not passed over.
+
+use std::collections::HashMap;
+
+use axum::http::HeaderMap;
+use basalt_engine::{Error, ErrorCode, Result};
+
+use super::query_string;
+use crate::sessions::{self, SessionChoice};
+
+/// Bytes of an answer that are held back before its head is sent, if the request does not say.
+const DEFAULT_BUFFER_BYTES: usize = 1 << 20;
+
+/// Everything that a request says besides its statement's body.
+#[derive(Debug)]
+pub(super) struct Parameters {
+    /// The statement, or its beginning.
+    pub(super) query: Option<Vec<u8>>,
+    pub(super) query_id: Option<String>,
+    pub(super) database: Option<String>,
+    pub(super) default_format: Option<String>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) session: SessionChoice,
+    pub(super) settings: Vec<(String, String)>,
+    /// Values of `{name:Type}`.
+    pub(super) substitutions: HashMap<String, String>,
+    /// Hold the whole answer back until the query has ended.
+    pub(super) wait_end_of_query: bool,
+    /// Hold this much back, so that an early error still gets its status.
+    pub(super) buffer_bytes: usize,
+    pub(super) send_progress: bool,
+}
+
+impl Parameters {
+    pub(super) fn read(query_string: &str, headers: &HeaderMap) -> Result<Parameters> {
+        let mut parameters = Parameters {
+            query: None,
+            query_id: None,
+            database: header(headers, "x-clickhouse-database"),
+            default_format: header(headers, "x-clickhouse-format"),
+            user: None,
+            password: None,
+            session: SessionChoice::default(),
+            settings: Vec::new(),
+            substitutions: HashMap::new(),
+            wait_end_of_query: false,
+            buffer_bytes: DEFAULT_BUFFER_BYTES,
+            send_progress: false,
+        };
+        for (name, value) in query_string::parse(query_string) {
+            if name == "query" {
+                parameters.query = Some(value);
+            } else {
+                let value = text(&name, value)?;
+                parameters.take(name, value)?;
+            }
+        }
+        if parameters.query_id.is_none() {
+            parameters.query_id = header(headers, "x-clickhouse-query-id").filter(|id| !id.is_empty());
+        }
+        Ok(parameters)
+    }
+
+    fn take(&mut self, name: String, value: String) -> Result<()> {
+        match name.as_str() {
+            "query_id" => self.query_id = Some(value).filter(|id| !id.is_empty()),
+            "database" => self.database = Some(value),
+            "default_format" => self.default_format = Some(value),
+            "user" => self.user = Some(value),
+            "password" => self.password = Some(value),
+            "session_id" => self.session.id = Some(value).filter(|id| !id.is_empty()),
+            "session_timeout" => self.session.timeout = Some(sessions::parse_timeout(&value)?),
+            "session_check" => self.session.must_exist = flag(&name, &value)?,
+            "wait_end_of_query" => self.wait_end_of_query = flag(&name, &value)?,
+            "buffer_size" => self.buffer_bytes = byte_count(&name, &value)?,
+            "send_progress_in_http_headers" => self.send_progress = flag(&name, &value)?,
+            // These allow what an answer never has to have: a compressed body, a stack trace, a quota.
+            "enable_http_compression" | "http_zlib_compression_level" | "stacktrace" | "quota_key" => {}
+            "compress" | "decompress" if flag(&name, &value)? => {
+                return Err(Error::not_implemented(format!("the URL parameter `{name}`")));
+            }
+            "compress" | "decompress" => {}
+            _ => match name.strip_prefix("param_") {
+                Some(parameter) => drop(self.substitutions.insert(parameter.to_owned(), value)),
+                None => self.settings.push((name, value)),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A header as text; one that is not ASCII counts as absent.
+pub(super) fn header(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+fn text(name: &str, value: Vec<u8>) -> Result<String> {
+    String::from_utf8(value).map_err(|_| bad(name, "is not UTF-8"))
+}
+
+fn flag(name: &str, value: &str) -> Result<bool> {
+    match value {
+        "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        _ => Err(bad(name, &format!("is `{value}`, expected 0 or 1"))),
+    }
+}
+
+fn byte_count(name: &str, value: &str) -> Result<usize> {
+    value.parse().map_err(|_| bad(name, &format!("is `{value}`, expected a number of bytes")))
+}
+
+fn bad(name: &str, what: &str) -> Error {
+    Error::new(ErrorCode::BadArguments, format!("the URL parameter `{name}` {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query_string: &str) -> Result<Parameters> {
+        Parameters::read(query_string, &HeaderMap::new())
+    }
+
+    #[test]
+    fn unlisted_names_are_settings() {
+        let parameters = read("query=SELECT+1&max_threads=2&param_id=7").expect("valid");
+        assert_eq!(parameters.query.as_deref(), Some(&b"SELECT 1"[..]));
+        assert_eq!(parameters.settings, [("max_threads".to_owned(), "2".to_owned())]);
+        assert_eq!(parameters.substitutions["id"], "7");
+    }
+
+    #[test]
+    fn wrong_values_are_refused_by_name() {
+        for query in ["wait_end_of_query=maybe", "buffer_size=-1", "session_timeout=x", "database=%ff"] {
+            let message = read(query).expect_err(query).to_string();
+            let name = query.split('=').next().expect("a name");
+            assert!(message.contains(name), "{message}");
+        }
+    }
+
+    #[test]
+    fn compressed_protocol_is_not_passed_over() {
+        assert_eq!(read("compress=1").expect_err("refused").code(), ErrorCode::NotImplemented);
+        assert!(read("compress=0").is_ok());
+    }
+}

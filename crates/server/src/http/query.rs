@@ -1,0 +1,75 @@
+//! A request from its head to its answer.
+
+use std::sync::Arc;
+
+use axum::extract::Request as HttpRequest;
+use axum::http::{Method, header};
+use axum::response::Response;
+use basalt_engine::{CancelHandle, Error, Interface, Outcome, Request, Result};
+use uuid::Uuid;
+
+use super::Shared;
+use super::answer::{self, Cancelling};
+use super::authentication::authenticate;
+use super::failure;
+use super::parameters::Parameters;
+use super::statement;
+
+/// Runs the statement of `request`; whatever goes wrong becomes a response too.
+pub(super) async fn answer(shared: &Arc<Shared>, request: HttpRequest) -> Response {
+    let parameters = Parameters::read(request.uri().query().unwrap_or_default(), request.headers());
+    let mut parameters = match parameters {
+        Ok(parameters) => parameters,
+        Err(error) => return failure::response(&error, None),
+    };
+    let query_id = parameters.query_id.take().unwrap_or_else(|| Uuid::new_v4().to_string());
+    match run(shared, request, parameters, query_id.clone()).await {
+        Ok(response) => response,
+        Err(error) => failure::response(&error, Some(&query_id)),
+    }
+}
+
+async fn run(
+    shared: &Arc<Shared>,
+    request: HttpRequest,
+    mut parameters: Parameters,
+    query_id: String,
+) -> Result<Response> {
+    let user = authenticate(request.headers(), &parameters)?;
+    refuse_encoded_body(&request)?;
+    let mut session = shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user))?;
+    if let Some(database) = &parameters.database {
+        session.use_database(database)?;
+    }
+    if *request.method() != Method::POST {
+        // As in ClickHouse: a link that somebody follows must not change anything.
+        parameters.settings.insert(0, ("readonly".to_owned(), "2".to_owned()));
+    }
+    let statement = statement::read(parameters.query.take(), request.into_body()).await?;
+    let cancel = CancelHandle::default();
+    // Dropped with this future if the client goes away, or with the body of the answer.
+    let cancelling = Cancelling::new(cancel.clone());
+    let outcome = session.execute(Request {
+        text: statement.text,
+        input: statement.input,
+        query_id: Some(query_id),
+        parameters: std::mem::take(&mut parameters.substitutions),
+        settings: std::mem::take(&mut parameters.settings),
+        default_format: parameters.default_format.take().unwrap_or_else(|| "TabSeparated".to_owned()),
+        interface: Interface::Http,
+        cancel,
+    });
+    match outcome.await? {
+        Outcome::Done(summary) => Ok(answer::done(&summary, cancelling)),
+        Outcome::Rows(rows) => answer::rows(*rows, session, cancelling, &parameters).await,
+    }
+}
+
+fn refuse_encoded_body(request: &HttpRequest) -> Result<()> {
+    match super::parameters::header(request.headers(), header::CONTENT_ENCODING.as_str()) {
+        Some(encoding) if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") => {
+            Err(Error::not_implemented(format!("a request body with Content-Encoding `{encoding}`")))
+        }
+        _ => Ok(()),
+    }
+}
