@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod model;
 mod read;
+mod size;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
