@@ -81,7 +81,7 @@ fn block(rows: std::ops::Range<u64>, ty: &SqlType) -> Vec<ArrayRef> {
 fn look_up(dictionary: &dyn Dictionary, keys: u64, first: u64) -> Result<f64> {
     let blocks: Vec<ArrayRef> = (0..64_u64)
         .map(|block| {
-            let random = |row| {
+            let random = |row: u64| {
                 first + ((u128::from(spread(!(block * BLOCK_ROWS + row))) * u128::from(keys)) >> 64) as u64
             };
             Arc::new(UInt64Array::from_iter_values((0..BLOCK_ROWS).map(|row| spread(random(row)))))

@@ -95,13 +95,11 @@ fn row_strategy() -> impl Strategy<Value = Row> {
     (any::<u16>(), text, prop::collection::vec(any::<u16>(), 0..3))
 }
 
-fn check<K: Ord + Clone + std::fmt::Debug>(
+fn check<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
     spec: &DictionarySpec,
     key: impl Strategy<Value = K> + 'static,
     key_arrays: impl Fn(&[K]) -> Vec<ArrayRef> + Copy + Send + Sync + 'static,
-) where
-    K: Send + Sync + 'static,
-{
+) {
     let key = key.boxed();
     let blocks = prop::collection::vec(prop::collection::vec((key.clone(), row_strategy()), 0..40), 0..4);
     let asked = prop::collection::vec(key, 0..40);
