@@ -42,6 +42,7 @@ pub enum TableSource {
     Function(Expr),
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly every element is a column")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableElement {
     Column(ColumnDef),

@@ -121,6 +121,7 @@ pub struct LimitBy {
 }
 
 /// The FROM clause: one factor, and what is joined to it.
+#[expect(clippy::large_enum_variant, reason = "a FROM clause is mostly one factor")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableExpr {
     Factor(TableFactor),
@@ -129,6 +130,7 @@ pub enum TableExpr {
 }
 
 /// A table, a function or a subquery in FROM.
+#[expect(clippy::large_enum_variant, reason = "a factor is mostly a table")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableFactor {
     Table {

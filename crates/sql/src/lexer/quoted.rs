@@ -9,13 +9,11 @@ pub(super) fn quoted_end(source: &[u8], start: usize, quote: u8) -> Option<usize
     let mut position = start + 1;
     loop {
         position += memchr::memchr2(quote, b'\\', source.get(position..)?)?;
-        if source[position] == b'\\' {
-            position += 2;
-        } else if source.get(position + 1) == Some(&quote) {
-            position += 2;
-        } else {
+        let escaped = source[position] == b'\\' || source.get(position + 1) == Some(&quote);
+        if !escaped {
             return Some(position + 1);
         }
+        position += 2;
     }
 }
 

@@ -287,12 +287,13 @@ fn is_misread(call: &FunctionCall) -> bool {
         Expr::Identifier(parts) => interval_unit(&parts[0]).is_some(),
         _ => false,
     };
+    let first = call.parameters.first().or(call.args.first());
     match call.args.as_slice() {
         args if is_one_of(&["cast"]) => !is_plain || args.len() < 2,
         [Expr::In { .. }] if is_one_of(&["position"]) => true,
         _ if is_one_of(&["position", "substring", "substr"]) => !is_plain,
-        [first, ..] if is_one_of(&["date_diff", "dateDiff", "timestamp_diff", "timestampDiff"]) => {
-            is_unit(first)
+        _ if is_one_of(&["date_diff", "dateDiff", "timestamp_diff", "timestampDiff"]) => {
+            first.is_some_and(is_unit)
         }
         _ => false,
     }

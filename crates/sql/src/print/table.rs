@@ -8,6 +8,7 @@ use super::{Clause, Comma, ListClause, Name, flag, text_clause};
 use crate::ast::{
     ColumnDef, CreateTable, DefaultKind, EngineCall, Expr, IndexDef, OrderBy, TableElement, TableSource,
 };
+use crate::parser::is_reserved;
 
 impl Display for CreateTable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -135,7 +136,14 @@ impl Display for DefaultKind {
 
 impl Display for IndexDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "INDEX {} {} TYPE {}", Name(&self.name), self.expr, self.kind)?;
+        write!(f, "INDEX {} ", Name(&self.name))?;
+        match &self.expr {
+            Expr::Identifier(_) | Expr::Tuple(_) => self.expr.fmt(f)?,
+            Expr::Function(call) if !is_reserved(&call.name) => call.fmt(f)?,
+            // A word such as NULL behind the name would make a column of the entry.
+            expr => write!(f, "({expr})")?,
+        }
+        write!(f, " TYPE {}", self.kind)?;
         Clause("GRANULARITY", &self.granularity).fmt(f)
     }
 }
