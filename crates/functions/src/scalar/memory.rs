@@ -23,7 +23,9 @@ impl<'a> Memory<'a> {
     pub(super) fn of(ty: &SqlType, array: &'a ArrayRef) -> Result<Option<Memory<'a>>> {
         let fixed = |bytes, width| Ok(Some(Memory::Fixed { bytes, width }));
         match ty.stripped() {
-            SqlType::String | SqlType::FixedString(_) => Bytes::of(array).map(|bytes| Some(Memory::Text(bytes))),
+            SqlType::String | SqlType::FixedString(_) => {
+                Bytes::of(array).map(|bytes| Some(Memory::Text(bytes)))
+            }
             SqlType::Uuid => {
                 let uuids = array.as_fixed_size_binary();
                 let mut bytes = Vec::with_capacity(uuids.len() * 16);
@@ -83,7 +85,8 @@ fn decimal_bytes(array: &ArrayRef, width: usize) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let wide = array.as_primitive_opt::<Decimal256Type>();
-    let wide = wide.ok_or_else(|| Error::logical(format!("{} is not the carrier of a decimal", array.data_type())))?;
+    let wide =
+        wide.ok_or_else(|| Error::logical(format!("{} is not the carrier of a decimal", array.data_type())))?;
     for value in wide.values() {
         bytes.extend_from_slice(&value.to_le_bytes());
     }

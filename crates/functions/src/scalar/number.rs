@@ -9,16 +9,46 @@ macro_rules! with_number {
     ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
         use arrow::datatypes as arrow_types;
         match $carrier {
-            arrow_types::DataType::UInt8 => { type $T = arrow_types::UInt8Type; $body }
-            arrow_types::DataType::UInt16 => { type $T = arrow_types::UInt16Type; $body }
-            arrow_types::DataType::UInt32 => { type $T = arrow_types::UInt32Type; $body }
-            arrow_types::DataType::UInt64 => { type $T = arrow_types::UInt64Type; $body }
-            arrow_types::DataType::Int8 => { type $T = arrow_types::Int8Type; $body }
-            arrow_types::DataType::Int16 => { type $T = arrow_types::Int16Type; $body }
-            arrow_types::DataType::Int32 => { type $T = arrow_types::Int32Type; $body }
-            arrow_types::DataType::Int64 => { type $T = arrow_types::Int64Type; $body }
-            arrow_types::DataType::Float32 => { type $T = arrow_types::Float32Type; $body }
-            arrow_types::DataType::Float64 => { type $T = arrow_types::Float64Type; $body }
+            arrow_types::DataType::UInt8 => {
+                type $T = arrow_types::UInt8Type;
+                $body
+            }
+            arrow_types::DataType::UInt16 => {
+                type $T = arrow_types::UInt16Type;
+                $body
+            }
+            arrow_types::DataType::UInt32 => {
+                type $T = arrow_types::UInt32Type;
+                $body
+            }
+            arrow_types::DataType::UInt64 => {
+                type $T = arrow_types::UInt64Type;
+                $body
+            }
+            arrow_types::DataType::Int8 => {
+                type $T = arrow_types::Int8Type;
+                $body
+            }
+            arrow_types::DataType::Int16 => {
+                type $T = arrow_types::Int16Type;
+                $body
+            }
+            arrow_types::DataType::Int32 => {
+                type $T = arrow_types::Int32Type;
+                $body
+            }
+            arrow_types::DataType::Int64 => {
+                type $T = arrow_types::Int64Type;
+                $body
+            }
+            arrow_types::DataType::Float32 => {
+                type $T = arrow_types::Float32Type;
+                $body
+            }
+            arrow_types::DataType::Float64 => {
+                type $T = arrow_types::Float64Type;
+                $body
+            }
             _ => $other,
         }
     }};
@@ -29,14 +59,38 @@ macro_rules! with_integer {
     ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
         use arrow::datatypes as arrow_types;
         match $carrier {
-            arrow_types::DataType::UInt8 => { type $T = arrow_types::UInt8Type; $body }
-            arrow_types::DataType::UInt16 => { type $T = arrow_types::UInt16Type; $body }
-            arrow_types::DataType::UInt32 => { type $T = arrow_types::UInt32Type; $body }
-            arrow_types::DataType::UInt64 => { type $T = arrow_types::UInt64Type; $body }
-            arrow_types::DataType::Int8 => { type $T = arrow_types::Int8Type; $body }
-            arrow_types::DataType::Int16 => { type $T = arrow_types::Int16Type; $body }
-            arrow_types::DataType::Int32 => { type $T = arrow_types::Int32Type; $body }
-            arrow_types::DataType::Int64 => { type $T = arrow_types::Int64Type; $body }
+            arrow_types::DataType::UInt8 => {
+                type $T = arrow_types::UInt8Type;
+                $body
+            }
+            arrow_types::DataType::UInt16 => {
+                type $T = arrow_types::UInt16Type;
+                $body
+            }
+            arrow_types::DataType::UInt32 => {
+                type $T = arrow_types::UInt32Type;
+                $body
+            }
+            arrow_types::DataType::UInt64 => {
+                type $T = arrow_types::UInt64Type;
+                $body
+            }
+            arrow_types::DataType::Int8 => {
+                type $T = arrow_types::Int8Type;
+                $body
+            }
+            arrow_types::DataType::Int16 => {
+                type $T = arrow_types::Int16Type;
+                $body
+            }
+            arrow_types::DataType::Int32 => {
+                type $T = arrow_types::Int32Type;
+                $body
+            }
+            arrow_types::DataType::Int64 => {
+                type $T = arrow_types::Int64Type;
+                $body
+            }
             _ => $other,
         }
     }};

@@ -7,8 +7,8 @@ use arrow::array::{
 use arrow::buffer::NullBuffer;
 use basalt_base::{Error, Result};
 
-use super::number::{Number, wrap_to};
 use super::Operand;
+use super::number::{Number, wrap_to};
 
 /// The bytes of a String or FixedString operand.
 pub(super) struct Bytes<'a> {
@@ -91,7 +91,8 @@ impl Operand {
     /// The values of an operand whose carrier is exactly `T`.
     pub(super) fn primitives<T: ArrowPrimitiveType>(&self) -> Result<Numbers<T>> {
         let array = self.array.as_primitive_opt::<T>();
-        let array = array.ok_or_else(|| Error::logical(format!("{} is not {}", self.array.data_type(), T::DATA_TYPE)))?;
+        let array = array
+            .ok_or_else(|| Error::logical(format!("{} is not {}", self.array.data_type(), T::DATA_TYPE)))?;
         Ok(Numbers { array: array.clone(), mask: self.mask() })
     }
 }
@@ -146,6 +147,9 @@ pub(super) fn slice_strings<'a>(
 /// Appends a string; one that is larger than a view can say is refused.
 pub(super) fn push_string(builder: &mut BinaryViewBuilder, bytes: &[u8]) -> Result<()> {
     builder.try_append_value(bytes).map_err(|_| {
-        Error::new(basalt_base::ErrorCode::TooLargeStringSize, format!("a string of {} bytes is too long", bytes.len()))
+        Error::new(
+            basalt_base::ErrorCode::TooLargeStringSize,
+            format!("a string of {} bytes is too long", bytes.len()),
+        )
     })
 }

@@ -10,11 +10,11 @@ use arrow::array::{ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArr
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Result, SqlType};
 
+use super::{calendar, decimal};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_number};
 use crate::scalar::operand::{Numbers, rows_needed};
 use crate::scalar::{Arity, Bound, Kernel, Operand};
-use super::{calendar, decimal};
 
 pub(super) static PLUS: Definition =
     Definition::new("plus", Arity::Exactly(2), |call| bind(call, Arithmetic::Plus));
@@ -65,7 +65,11 @@ where
 }
 
 /// `f` of the two operands, both as numbers of type `T`, row by row.
-pub(in crate::scalar) fn zip<T, O>(args: &[Operand], rows: usize, f: impl Fn(T::Native, T::Native) -> O::Native) -> Result<ArrayRef>
+pub(in crate::scalar) fn zip<T, O>(
+    args: &[Operand],
+    rows: usize,
+    f: impl Fn(T::Native, T::Native) -> O::Native,
+) -> Result<ArrayRef>
 where
     T: ArrowPrimitiveType,
     T::Native: Number,

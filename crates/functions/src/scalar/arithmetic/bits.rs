@@ -98,7 +98,9 @@ fn bind_shift(call: &Call<'_>, f: fn(i128, u32) -> i128) -> Result<Bound> {
 fn shift(value: i128, by: i64, bits: u32, is_null: bool, f: fn(i128, u32) -> i128) -> Result<i64> {
     match u32::try_from(by) {
         _ if is_null => Ok(0),
-        Err(_) if by < 0 => bail!(ArgumentOutOfBound, "a shift by {by} bits: the number must not be negative"),
+        Err(_) if by < 0 => {
+            bail!(ArgumentOutOfBound, "a shift by {by} bits: the number must not be negative")
+        }
         Ok(by) if by < bits => Ok(f(value, by) as i64),
         _ => Ok(0),
     }

@@ -7,16 +7,14 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, PrimitiveArray};
-use arrow::datatypes::{
-    DataType, Decimal128Type, Int32Type, Int64Type, UInt16Type, UInt32Type,
-};
+use arrow::datatypes::{DataType, Decimal128Type, Int32Type, Int64Type, UInt16Type, UInt32Type};
 use basalt_base::types::{Arithmetic, IntervalUnit};
 use basalt_base::{Error, Result, SqlType};
 
+use super::binary::zip_values;
 use crate::scalar::definition::Call;
 use crate::scalar::operand::rows_needed;
 use crate::scalar::{Argument, Bound, Operand, ScalarFunction};
-use super::binary::zip_values;
 
 /// The operation if one side is a date, a time or an interval; `None` if it is one of numbers.
 pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Option<Bound>> {

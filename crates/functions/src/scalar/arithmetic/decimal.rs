@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, PrimitiveArray};
-use arrow::datatypes::{DecimalType, Decimal128Type, Decimal256Type, Float64Type, Int32Type, Int64Type, i256};
+use arrow::datatypes::{
+    Decimal128Type, Decimal256Type, DecimalType, Float64Type, Int32Type, Int64Type, i256,
+};
 use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
+use super::binary::zip;
 use crate::scalar::definition::Call;
-use crate::scalar::number::{Number, wrap_to, with_integer};
+use crate::scalar::number::{Number, with_integer, wrap_to};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Bound, Operand};
-use super::binary::zip;
 
 /// Whether an operation on these types is this module's.
 pub(super) fn applies(left: &SqlType, right: &SqlType) -> bool {
@@ -184,7 +186,8 @@ where
             let values = compute::<D>(plan, args, rows)?;
             let whole = values.iter().map(|value| value.low_bits());
             Ok(if narrow {
-                Arc::new(PrimitiveArray::<Int32Type>::from_iter_values(whole.map(|value| value as i32))) as ArrayRef
+                Arc::new(PrimitiveArray::<Int32Type>::from_iter_values(whole.map(|value| value as i32)))
+                    as ArrayRef
             } else {
                 Arc::new(PrimitiveArray::<Int64Type>::from_iter_values(whole))
             })

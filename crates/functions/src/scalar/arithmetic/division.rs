@@ -20,21 +20,25 @@ use crate::scalar::{Arity, Bound, Kernel, Operand};
 pub(super) static INT_DIV: Definition =
     Definition::new("intDiv", Arity::Exactly(2), |call| bind(call, Operation::Quotient, Zero::Fails));
 
-pub(super) static INT_DIV_OR_ZERO: Definition =
-    Definition::new("intDivOrZero", Arity::Exactly(2), |call| bind(call, Operation::Quotient, Zero::GivesZero));
+pub(super) static INT_DIV_OR_ZERO: Definition = Definition::new("intDivOrZero", Arity::Exactly(2), |call| {
+    bind(call, Operation::Quotient, Zero::GivesZero)
+});
 
 pub(super) static MODULO: Definition =
     Definition::new("modulo", Arity::Exactly(2), |call| bind(call, Operation::Remainder, Zero::Fails))
         .aliases(&["mod"])
         .case_insensitive();
 
-pub(super) static MODULO_OR_ZERO: Definition =
-    Definition::new("moduloOrZero", Arity::Exactly(2), |call| bind(call, Operation::Remainder, Zero::GivesZero));
+pub(super) static MODULO_OR_ZERO: Definition = Definition::new("moduloOrZero", Arity::Exactly(2), |call| {
+    bind(call, Operation::Remainder, Zero::GivesZero)
+});
 
 pub(super) static POSITIVE_MODULO: Definition =
-    Definition::new("positiveModulo", Arity::Exactly(2), |call| bind(call, Operation::PositiveRemainder, Zero::Fails))
-        .aliases(&["positive_modulo", "pmod"])
-        .case_insensitive();
+    Definition::new("positiveModulo", Arity::Exactly(2), |call| {
+        bind(call, Operation::PositiveRemainder, Zero::Fails)
+    })
+    .aliases(&["positive_modulo", "pmod"])
+    .case_insensitive();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
@@ -59,9 +63,9 @@ fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
     let ty = result_type(operation, &left, &right).ok_or_else(|| call.illegal_types())?;
     let floats = left.is_float() || right.is_float();
     let kernel: Box<dyn Kernel> = match operation {
-        Operation::Remainder if floats => Box::new(|args: &[Operand], rows| {
-            zip::<Float64Type, Float64Type>(args, rows, |a, b| a % b)
-        }),
+        Operation::Remainder if floats => {
+            Box::new(|args: &[Operand], rows| zip::<Float64Type, Float64Type>(args, rows, |a, b| a % b))
+        }
         Operation::PositiveRemainder if floats => Box::new(|args: &[Operand], rows| {
             zip::<Float64Type, Float64Type>(args, rows, |a, b| a - b * (a / b).floor())
         }),
@@ -123,7 +127,9 @@ impl Domain {
             Domain::Small
         } else if unsigned(left) && unsigned(right) {
             Domain::Unsigned
-        } else if native_carrier(left) == UInt64Type::DATA_TYPE || native_carrier(right) == UInt64Type::DATA_TYPE {
+        } else if native_carrier(left) == UInt64Type::DATA_TYPE
+            || native_carrier(right) == UInt64Type::DATA_TYPE
+        {
             Domain::Mixed
         } else {
             Domain::Signed

@@ -23,7 +23,9 @@ pub(super) static GREATEST: Definition =
         .sees_null();
 
 pub(super) static LEAST: Definition =
-    Definition::new("least", Arity::AtLeast(1), |call| bind(call, Ordering::Less)).case_insensitive().sees_null();
+    Definition::new("least", Arity::AtLeast(1), |call| bind(call, Ordering::Less))
+        .case_insensitive()
+        .sees_null();
 
 pub(super) static MAX2: Definition =
     Definition::new("max2", Arity::Exactly(2), |call| bind_pair(call, f64::max)).case_insensitive();
@@ -64,7 +66,9 @@ fn choose(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRe
     let (left_null, right_null) = (is_null(left), is_not_null(right));
     let (left_null, right_there) = (left_null.map_err(Error::logical)?, right_null.map_err(Error::logical)?);
     let takes_right: BooleanArray = (0..left.len())
-        .map(|row| Some(right_there.value(row) && (left_null.value(row) || compare(row, row) == wanted.reverse())))
+        .map(|row| {
+            Some(right_there.value(row) && (left_null.value(row) || compare(row, row) == wanted.reverse()))
+        })
         .collect();
     zip(&takes_right, right, left).map_err(Error::logical)
 }

@@ -24,9 +24,10 @@ pub(super) static ROUND_BANKERS: Definition =
 pub(super) static FLOOR: Definition =
     Definition::new("floor", Arity::Between(1, 2), |call| bind(call, Mode::Down)).case_insensitive();
 
-pub(super) static CEIL: Definition = Definition::new("ceil", Arity::Between(1, 2), |call| bind(call, Mode::Up))
-    .aliases(&["ceiling"])
-    .case_insensitive();
+pub(super) static CEIL: Definition =
+    Definition::new("ceil", Arity::Between(1, 2), |call| bind(call, Mode::Up))
+        .aliases(&["ceiling"])
+        .case_insensitive();
 
 pub(super) static TRUNC: Definition =
     Definition::new("trunc", Arity::Between(1, 2), |call| bind(call, Mode::ToZero))
@@ -65,9 +66,13 @@ fn bind(call: &Call<'_>, mode: Mode) -> Result<Bound> {
         SqlType::Decimal { precision, scale } => {
             let dropped = i32::from(*scale) - digits;
             if *precision <= basalt_base::types::DECIMAL128_DIGITS {
-                Ok(Bound::new(ty, move |args: &[Operand], _| decimals::<Decimal128Type>(&args[0], dropped, mode)))
+                Ok(Bound::new(ty, move |args: &[Operand], _| {
+                    decimals::<Decimal128Type>(&args[0], dropped, mode)
+                }))
             } else {
-                Ok(Bound::new(ty, move |args: &[Operand], _| decimals::<Decimal256Type>(&args[0], dropped, mode)))
+                Ok(Bound::new(ty, move |args: &[Operand], _| {
+                    decimals::<Decimal256Type>(&args[0], dropped, mode)
+                }))
             }
         }
         SqlType::Bool => Ok(Bound::new(ty, |args: &[Operand], _| Ok(Arc::clone(&args[0].array)))),
@@ -109,7 +114,9 @@ where
     let zero = D::Native::default();
     let round = |value| step.and_then(|step| round_whole(value, step, mode)).unwrap_or(zero);
     let values: Vec<D::Native> = numbers.values().iter().map(|&value| round(value)).collect();
-    Ok(Arc::new(PrimitiveArray::<D>::new(values.into(), None).with_data_type(operand.array.data_type().clone())))
+    Ok(Arc::new(
+        PrimitiveArray::<D>::new(values.into(), None).with_data_type(operand.array.data_type().clone()),
+    ))
 }
 
 /// The multiple of `step` next to `value` in the direction of `mode`; `None` beyond the type.
@@ -143,7 +150,8 @@ fn round_float(value: f64, digits: i32, mode: Mode) -> f64 {
         return apply(value, mode);
     }
     let power = 10_f64.powi(digits.abs());
-    let rounded = if digits > 0 { apply(value * power, mode) / power } else { apply(value / power, mode) * power };
+    let rounded =
+        if digits > 0 { apply(value * power, mode) / power } else { apply(value / power, mode) * power };
     if rounded.is_finite() {
         rounded
     } else if digits > 0 {

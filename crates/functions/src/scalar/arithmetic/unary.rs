@@ -92,8 +92,11 @@ where
 {
     let zero = D::Native::default();
     let numbers = operand.primitives::<D>()?;
-    let turn = |value: D::Native| if sign == Sign::Turned || value.is_lt(zero) { value.neg_wrapping() } else { value };
+    let turn = |value: D::Native| {
+        if sign == Sign::Turned || value.is_lt(zero) { value.neg_wrapping() } else { value }
+    };
     let values: Vec<D::Native> = numbers.values().iter().map(|&value| turn(value)).collect();
-    let array = PrimitiveArray::<D>::new(values.into(), None).with_data_type(operand.array.data_type().clone());
+    let array =
+        PrimitiveArray::<D>::new(values.into(), None).with_data_type(operand.array.data_type().clone());
     Ok(Arc::new(array))
 }

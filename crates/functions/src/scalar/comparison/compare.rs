@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, UInt8Array, make_comparator};
 use arrow::compute::SortOptions;
-use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt8Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt8Type, UInt64Type,
+};
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
@@ -91,9 +93,9 @@ impl Comparison {
             if types[text].is_string() && !types[other].is_string() && types[other] != SqlType::Nothing {
                 let value = call.constant(text).ok_or_else(|| call.illegal_types())?;
                 let converter = Converter::new(&types[text], &types[other], call.context)?;
-                let value = converter.convert(value).map_err(|error| {
-                    Error::new(ErrorCode::TypeMismatch, error.message().to_owned())
-                })?;
+                let value = converter
+                    .convert(value)
+                    .map_err(|error| Error::new(ErrorCode::TypeMismatch, error.message().to_owned()))?;
                 constants[text] = Some(value);
                 types[text] = types[other].clone();
                 break;
@@ -129,12 +131,14 @@ impl Comparison {
         match &self.domain {
             Domain::Never => Ok(Arc::new(UInt8Array::from_value(0, rows))),
             Domain::Native(DataType::Decimal128(..)) => {
-                let (left, right) = (sides[0].primitives::<Decimal128Type>()?, sides[1].primitives::<Decimal128Type>()?);
+                let (left, right) =
+                    (sides[0].primitives::<Decimal128Type>()?, sides[1].primitives::<Decimal128Type>()?);
                 let values = zip_values(&left, &right, rows, |a, b| u8::from(relation.holds(a.cmp(&b))));
                 Ok(Arc::new(UInt8Array::from(values)))
             }
             Domain::Native(DataType::Decimal256(..)) => {
-                let (left, right) = (sides[0].primitives::<Decimal256Type>()?, sides[1].primitives::<Decimal256Type>()?);
+                let (left, right) =
+                    (sides[0].primitives::<Decimal256Type>()?, sides[1].primitives::<Decimal256Type>()?);
                 let values = zip_values(&left, &right, rows, |a, b| u8::from(relation.holds(a.cmp(&b))));
                 Ok(Arc::new(UInt8Array::from(values)))
             }
@@ -176,7 +180,9 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
     if left.is_string() && right.is_string() {
         return Some((Some(SqlType::String), Domain::Text));
     }
-    if left == right && matches!(left, SqlType::Enum8(_) | SqlType::Enum16(_) | SqlType::Ipv4 | SqlType::Interval(_)) {
+    if left == right
+        && matches!(left, SqlType::Enum8(_) | SqlType::Enum16(_) | SqlType::Ipv4 | SqlType::Interval(_))
+    {
         return Some((None, Domain::Native(left.carrier())));
     }
     if left == right && *left == SqlType::Uuid {

@@ -27,7 +27,11 @@ pub(super) static MULTI_IF: Definition = Definition::new("multiIf", Arity::AtLea
 fn bind(call: &Call<'_>) -> Result<Bound> {
     let last = call.len() - 1;
     if last % 2 != 0 {
-        basalt_base::bail!(NumberOfArgumentsDoesntMatch, "function `{}` takes an odd number of arguments", call.name);
+        basalt_base::bail!(
+            NumberOfArgumentsDoesntMatch,
+            "function `{}` takes an odd number of arguments",
+            call.name
+        );
     }
     for index in (0..last).step_by(2) {
         let condition = call.ty(index).stripped();

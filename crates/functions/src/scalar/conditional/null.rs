@@ -29,16 +29,17 @@ pub(super) static COALESCE: Definition =
 pub(super) static NULL_IF: Definition =
     Definition::new("nullIf", Arity::Exactly(2), bind_null_if).case_insensitive().sees_null();
 
-pub(super) static IS_NULL: Definition = Definition::new("isNull", Arity::Exactly(1), |_| Ok(bind_is_null(1)))
-    .case_insensitive()
-    .sees_null();
+pub(super) static IS_NULL: Definition =
+    Definition::new("isNull", Arity::Exactly(1), |_| Ok(bind_is_null(1))).case_insensitive().sees_null();
 
 pub(super) static IS_NOT_NULL: Definition =
     Definition::new("isNotNull", Arity::Exactly(1), |_| Ok(bind_is_null(0))).sees_null();
 
 pub(super) static IS_NULLABLE: Definition = Definition::new("isNullable", Arity::Exactly(1), |call| {
     let answer = u8::from(call.ty(0).accepts_null());
-    Ok(Bound::of(SqlType::UInt8, move |_: &[Operand], rows| Ok(Arc::new(UInt8Array::from_value(answer, rows)))))
+    Ok(Bound::of(SqlType::UInt8, move |_: &[Operand], rows| {
+        Ok(Arc::new(UInt8Array::from_value(answer, rows)))
+    }))
 })
 .sees_null();
 
@@ -118,8 +119,10 @@ fn bind_coalesce(call: &Call<'_>) -> Result<Bound> {
         Error::new(ErrorCode::TypeMismatch, what)
     })?;
     let target = common.clone().into_nullable();
-    let converters: Vec<Converter> =
-        taken.iter().map(|&index| Converter::new(call.ty(index), &target, call.context)).collect::<Result<_>>()?;
+    let converters: Vec<Converter> = taken
+        .iter()
+        .map(|&index| Converter::new(call.ty(index), &target, call.context))
+        .collect::<Result<_>>()?;
     let ty = if nullable { target } else { common };
     Ok(Bound::new(ty, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);

@@ -99,7 +99,10 @@ fn without_nulls(to: &SqlType, step: Option<Step>) -> Step {
     let name = to.to_string();
     Box::new(move |array| {
         if array.null_count() > 0 {
-            bail!(CannotInsertNullInOrdinaryColumn, "NULL cannot be converted to {name}, which is not Nullable");
+            bail!(
+                CannotInsertNullInOrdinaryColumn,
+                "NULL cannot be converted to {name}, which is not Nullable"
+            );
         }
         match &step {
             Some(step) => step(array),
@@ -126,7 +129,9 @@ fn choose(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step
     let found = match (from, to) {
         (_, SqlType::String) => Some(print::to_string(from, scope.context)),
         (SqlType::String | SqlType::FixedString(_), _) => parse::from_string(from, to, scope)?,
-        (SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..), _) => return nested::step(from, to, scope),
+        (SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..), _) => {
+            return nested::step(from, to, scope);
+        }
         (_, SqlType::Bool) => numbers::to_bool(from),
         (_, SqlType::Decimal { precision, scale }) => decimals::to_decimal(from, *precision, *scale),
         (SqlType::Decimal { .. }, _) if to.is_integer() => decimals::to_integer(from, to),

@@ -100,7 +100,9 @@ fn bind_or_default(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
     let nullable = to.clone().into_nullable();
     let converter = Converter::with_errors(call.ty(0), &nullable, call.context, OnError::GivesNull)?;
     let back = to.clone();
-    Ok(Bound::new(to.clone(), move |args: &[Operand], _| fill_nulls(&converter.convert(&args[0].array)?, &default, &back)))
+    Ok(Bound::new(to.clone(), move |args: &[Operand], _| {
+        fill_nulls(&converter.convert(&args[0].array)?, &default, &back)
+    }))
 }
 
 /// `array` with `default`, an array of one row, in place of NULL.

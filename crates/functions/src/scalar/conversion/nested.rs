@@ -105,7 +105,10 @@ fn pair_steps(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Vec<Opt
     let (Some(from_halves), Some(to_halves)) = (halves(from), halves(to)) else {
         return Err(impossible(from, to));
     };
-    Ok(vec![convert::step(from_halves.0, to_halves.0, scope)?, convert::step(from_halves.1, to_halves.1, scope)?])
+    Ok(vec![
+        convert::step(from_halves.0, to_halves.0, scope)?,
+        convert::step(from_halves.1, to_halves.1, scope)?,
+    ])
 }
 
 /// A Map or an array of pairs to a Map.

@@ -49,7 +49,10 @@ pub(super) fn expect_finite(array: &ArrayRef) -> Result<()> {
         true
     };
     if !finite {
-        bail!(CannotConvertType, "an infinite float, or one that is not a number, cannot be converted to an integer");
+        bail!(
+            CannotConvertType,
+            "an infinite float, or one that is not a number, cannot be converted to an integer"
+        );
     }
     Ok(())
 }

@@ -73,7 +73,10 @@ fn append(builder: &mut ColumnBuilder, text: &[u8], on_error: OnError) -> Result
 #[cold]
 fn explain(error: Error, text: &[u8], ty: &SqlType) -> Error {
     if text.is_empty() && ty.stripped().is_number() {
-        return Error::new(ErrorCode::UnexpectedEndOfFile, format!("an empty string is not a value of type {ty}"));
+        return Error::new(
+            ErrorCode::UnexpectedEndOfFile,
+            format!("an empty string is not a value of type {ty}"),
+        );
     }
     error.within(format_args!("as a value of type {ty}"))
 }
@@ -137,7 +140,10 @@ fn integer(text: &[u8], signed: bool) -> Result<u64, ErrorCode> {
 #[cold]
 fn unreadable(code: ErrorCode, text: &[u8], name: &str) -> Error {
     let shown = String::from_utf8_lossy(text);
-    Error::new(code, format!("cannot parse string `{shown}` as {name}; the `OrZero` and `OrNull` forms forgive it"))
+    Error::new(
+        code,
+        format!("cannot parse string `{shown}` as {name}; the `OrZero` and `OrNull` forms forgive it"),
+    )
 }
 
 #[cfg(test)]

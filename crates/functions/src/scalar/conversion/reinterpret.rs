@@ -110,7 +110,12 @@ where
     Arc::new(PrimitiveArray::<T>::from_iter_values(values))
 }
 
-fn fixed_strings(memory: &Memory<'_>, rows: usize, width: usize, arrange: impl Fn(&mut [u8])) -> Result<ArrayRef> {
+fn fixed_strings(
+    memory: &Memory<'_>,
+    rows: usize,
+    width: usize,
+    arrange: impl Fn(&mut [u8]),
+) -> Result<ArrayRef> {
     let mut values = vec![0; rows * width];
     for (row, value) in values.chunks_exact_mut(width.max(1)).enumerate() {
         let bytes = memory.get(row);

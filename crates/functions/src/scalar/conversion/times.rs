@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
-use arrow::datatypes::{
-    DataType, Float64Type, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType};
 
@@ -50,8 +48,12 @@ pub(super) fn to_time(from: &SqlType, to: &SqlType, context: &FunctionContext) -
     let zone = zone_of(to, context)?;
     let is_float = from.is_float() || matches!(from, SqlType::Decimal { .. });
     Ok(Some(match to {
-        SqlType::Date => Box::new(move |array| from_whole::<UInt16Type>(array, |number| day_of(number, zone) as u16)),
-        SqlType::Date32 => Box::new(move |array| from_whole::<Int32Type>(array, |number| day32_of(number, zone))),
+        SqlType::Date => {
+            Box::new(move |array| from_whole::<UInt16Type>(array, |number| day_of(number, zone) as u16))
+        }
+        SqlType::Date32 => {
+            Box::new(move |array| from_whole::<Int32Type>(array, |number| day32_of(number, zone)))
+        }
         SqlType::DateTime(_) => Box::new(|array| {
             from_whole::<UInt32Type>(array, |number| number.clamp(0, i64::from(u32::MAX)) as u32)
         }),
@@ -71,7 +73,10 @@ pub(super) fn to_time(from: &SqlType, to: &SqlType, context: &FunctionContext) -
 }
 
 /// `f` of the whole part of every number; numbers beyond an `i64` are its maximum.
-fn from_whole<T: arrow::array::ArrowPrimitiveType>(array: &ArrayRef, f: impl Fn(i64) -> T::Native) -> Result<ArrayRef> {
+fn from_whole<T: arrow::array::ArrowPrimitiveType>(
+    array: &ArrayRef,
+    f: impl Fn(i64) -> T::Native,
+) -> Result<ArrayRef> {
     let values: Vec<T::Native> = match array.data_type() {
         DataType::UInt64 => {
             let numbers = array.as_primitive::<UInt64Type>();
@@ -115,7 +120,11 @@ fn between(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<St
         let narrow = *to == SqlType::Date;
         return Ok(Box::new(move |array| {
             let day = |value: i64| {
-                if is_day { value } else { from_zone.to_local(value.div_euclid(from_power)).div_euclid(SECONDS_PER_DAY) }
+                if is_day {
+                    value
+                } else {
+                    from_zone.to_local(value.div_euclid(from_power)).div_euclid(SECONDS_PER_DAY)
+                }
             };
             if narrow {
                 from_whole::<UInt16Type>(array, |value| day(value) as u16)

@@ -70,8 +70,12 @@ pub(super) static TO_STRING: Definition = Definition::new("toString", Arity::Bet
 
 pub(super) static TO_FIXED_STRING: Definition = Definition::new("toFixedString", Arity::Exactly(2), |call| {
     let bytes = call.expect_constant_integer(1)?;
-    let Some(bytes) = usize::try_from(bytes).ok().filter(|bytes| (1..=FIXED_STRING_MAX).contains(bytes)) else {
-        bail!(ArgumentOutOfBound, "`toFixedString` to {bytes} bytes: at least 1 and at most {FIXED_STRING_MAX}");
+    let Some(bytes) = usize::try_from(bytes).ok().filter(|bytes| (1..=FIXED_STRING_MAX).contains(bytes))
+    else {
+        bail!(
+            ArgumentOutOfBound,
+            "`toFixedString` to {bytes} bytes: at least 1 and at most {FIXED_STRING_MAX}"
+        );
     };
     bind(call, &SqlType::FixedString(bytes))
 });
@@ -91,7 +95,9 @@ fn bind_date(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
             context.zone = Zone::parse(&zone)?;
             let unzoned = match call.ty(0) {
                 SqlType::DateTime(_) => SqlType::DateTime(None),
-                SqlType::DateTime64 { precision, .. } => SqlType::DateTime64 { precision: *precision, zone: None },
+                SqlType::DateTime64 { precision, .. } => {
+                    SqlType::DateTime64 { precision: *precision, zone: None }
+                }
                 other => other.clone(),
             };
             cast::bind(&unzoned, to, &context)
@@ -104,7 +110,9 @@ fn bind_string(call: &Call<'_>) -> Result<Bound> {
     let Some(zone) = zone_at(call, 1)? else { return bind(call, &SqlType::String) };
     let zoned = match call.ty(0) {
         SqlType::DateTime(_) => SqlType::DateTime(Some(zone)),
-        SqlType::DateTime64 { precision, .. } => SqlType::DateTime64 { precision: *precision, zone: Some(zone) },
+        SqlType::DateTime64 { precision, .. } => {
+            SqlType::DateTime64 { precision: *precision, zone: Some(zone) }
+        }
         _ => return Err(call.illegal(0)),
     };
     cast::bind(&zoned, &SqlType::String, call.context)
@@ -132,6 +140,8 @@ pub(super) fn decimal(call: &Call<'_>, precision: u8) -> Result<SqlType> {
     let scale = call.expect_constant_integer(1)?;
     match u8::try_from(scale).ok().filter(|scale| *scale <= precision) {
         Some(scale) => Ok(SqlType::Decimal { precision, scale }),
-        None => bail!(ArgumentOutOfBound, "scale {scale} of a decimal of {precision} digits: 0 to {precision}"),
+        None => {
+            bail!(ArgumentOutOfBound, "scale {scale} of a decimal of {precision} digits: 0 to {precision}")
+        }
     }
 }

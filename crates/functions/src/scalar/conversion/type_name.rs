@@ -7,9 +7,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryViewArray};
 use basalt_base::{Result, SqlType};
 
+use crate::FunctionContext;
 use crate::scalar::definition::Definition;
 use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
-use crate::FunctionContext;
 
 /// A function of one argument whose type it must see whole.
 pub(super) struct OfType {
@@ -17,8 +17,7 @@ pub(super) struct OfType {
     bind: fn(&Argument) -> Bound,
 }
 
-pub(super) static TO_TYPE_NAME: OfType =
-    OfType { name: "toTypeName", bind: |arg| text(arg.ty.to_string()) };
+pub(super) static TO_TYPE_NAME: OfType = OfType { name: "toTypeName", bind: |arg| text(arg.ty.to_string()) };
 
 pub(super) static TO_COLUMN_TYPE_NAME: OfType = OfType {
     name: "toColumnTypeName",

@@ -79,7 +79,10 @@ impl Hashes {
             }
             SqlType::Tuple(elements) => {
                 let columns = array.as_struct().columns();
-                elements.iter().zip(columns).try_for_each(|(element, column)| self.add::<A>(&element.ty, column))
+                elements
+                    .iter()
+                    .zip(columns)
+                    .try_for_each(|(element, column)| self.add::<A>(&element.ty, column))
             }
             scalar => self.add_scalars::<A>(scalar, array),
         }

@@ -11,9 +11,10 @@ use sha2::Digest;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 
-pub(super) static MD5: Definition =
-    Definition::new("MD5", Arity::Exactly(1), |call| bind(call, |text, out| out.extend(md5_digest(text)), 16))
-        .case_insensitive();
+pub(super) static MD5: Definition = Definition::new("MD5", Arity::Exactly(1), |call| {
+    bind(call, |text, out| out.extend(md5_digest(text)), 16)
+})
+.case_insensitive();
 
 pub(super) static SHA1: Definition =
     Definition::new("SHA1", Arity::Exactly(1), |call| bind(call, |text, out| out.extend(sha1(text)), 20))
@@ -93,7 +94,8 @@ fn sha1_block(state: &mut [u32; 5], block: &[u8; 64]) {
             40..60 => ((b & c) | (b & d) | (c & d), 0x8f1b_bcdc),
             _ => (b ^ c ^ d, 0xca62_c1d6),
         };
-        let next = a.rotate_left(5).wrapping_add(mixed).wrapping_add(e).wrapping_add(constant).wrapping_add(*word);
+        let next =
+            a.rotate_left(5).wrapping_add(mixed).wrapping_add(e).wrapping_add(constant).wrapping_add(*word);
         (a, b, c, d, e) = (next, a, b.rotate_left(30), c, d);
     }
     for (own, new) in state.iter_mut().zip([a, b, c, d, e]) {

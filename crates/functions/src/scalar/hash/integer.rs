@@ -42,10 +42,12 @@ fn expect_native(call: &Call<'_>) -> Result<()> {
     if native { Ok(()) } else { Err(call.illegal(0)) }
 }
 
-/// The finaliser of MurmurHash3.
+/// The finaliser of MurmurHash3, salted as ClickHouse's function is.
 #[inline(always)]
 pub(super) fn int_hash64(number: u64) -> u64 {
-    let mut x = number;
+    const SALT: u64 = 0x4cf2_d2ba_ae6d_a887;
+
+    let mut x = number ^ SALT;
     x ^= x >> 33;
     x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
     x ^= x >> 33;
@@ -56,6 +58,7 @@ pub(super) fn int_hash64(number: u64) -> u64 {
 /// Thomas Wang's hash of 64 bits to 32, salted as ClickHouse's function is.
 pub(super) fn int_hash32(number: u64) -> u32 {
     const SALT: u64 = 0x75d9_543d_e018_bf45;
+
     let mut x = number ^ SALT;
     x = (!x).wrapping_add(x << 18);
     x ^= x.rotate_right(31);
@@ -94,7 +97,10 @@ mod tests {
 
     #[test]
     fn known_answers() {
-        assert_eq!((int_hash64(1), int_hash64(15_645_646)), (10_577_349_846_663_553_072, 12_517_841_379_565_221_195));
+        assert_eq!(
+            (int_hash64(1), int_hash64(15_645_646)),
+            (10_577_349_846_663_553_072, 12_517_841_379_565_221_195)
+        );
         assert_eq!((int_hash32(1), int_hash32(15_645_646)), (1_343_103_100, 1_302_682_677));
         assert_eq!(int_hash32(-1_i64 as u64), 3_545_659_993);
         assert_eq!(crc32(b"abc"), 891_568_578);

@@ -1,5 +1,34 @@
 //! Functions of the session, of chance and of presentation.
 
+mod bar;
+mod chance;
+mod readable;
+mod run_time;
+mod session;
+
 use super::ScalarFunction;
 
-pub(super) static ALL: &[&dyn ScalarFunction] = &[];
+pub(super) static ALL: &[&dyn ScalarFunction] = &[
+    &bar::BAR,
+    &chance::RAND,
+    &chance::RAND64,
+    &chance::RAND_CONSTANT,
+    &chance::RAND_CANONICAL,
+    &chance::RAND_UNIFORM,
+    &chance::GENERATE_UUID_V4,
+    &readable::FORMAT_READABLE_SIZE,
+    &readable::FORMAT_READABLE_DECIMAL_SIZE,
+    &readable::FORMAT_READABLE_QUANTITY,
+    &readable::FORMAT_READABLE_TIME_DELTA,
+    &run_time::SLEEP,
+    &run_time::THROW_IF,
+    &run_time::IGNORE,
+    &run_time::IS_CONSTANT,
+    &session::VERSION,
+    &session::CURRENT_DATABASE,
+    &session::CURRENT_USER,
+    &session::HOST_NAME,
+    &session::TIME_ZONE,
+    &session::UPTIME,
+    &session::QUERY_ID,
+];

@@ -1,0 +1,245 @@
+//! `hex`, `unhex`, `bin`, `unbin`, `base64Encode`, `base64Decode`, `tryBase64Decode`, `char`, `ascii`: bytes as text.
+//!
+//! Syntax: `hex(x)`. Strings are written byte by byte; integers and dates with the highest byte first and
+//! without leading zero bytes; floats and decimals as they lie in memory. NULL if an argument is NULL.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Int32Array};
+use arrow::datatypes::Int64Type;
+use basalt_base::{Error, Result, SqlType, bail};
+
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::memory::Memory;
+use crate::scalar::operand::{Bytes, build_strings, nulls_of, rows_needed};
+use crate::scalar::{Arity, Bound, Operand};
+
+pub(super) static HEX: Definition =
+    Definition::new("hex", Arity::Exactly(1), |call| bind_digits(call, write_hex)).case_insensitive();
+
+pub(super) static BIN: Definition = Definition::new("bin", Arity::Exactly(1), |call| {
+    bind_digits(call, |byte, out| out.extend((0..8).rev().map(|bit| b'0' + (byte >> bit & 1))))
+})
+.case_insensitive();
+
+pub(super) static UNHEX: Definition = Definition::new("unhex", Arity::Exactly(1), |call| {
+    bind_text(call, |text, out| {
+        read_digits(text, 2, 16, out);
+        Ok(())
+    })
+})
+.case_insensitive();
+
+pub(super) static UNBIN: Definition = Definition::new("unbin", Arity::Exactly(1), |call| {
+    bind_text(call, |text, out| {
+        read_digits(text, 8, 2, out);
+        Ok(())
+    })
+})
+.case_insensitive();
+
+pub(super) static BASE64_ENCODE: Definition = Definition::new("base64Encode", Arity::Exactly(1), |call| {
+    bind_text(call, |text, out| {
+        encode_base64(text, out);
+        Ok(())
+    })
+})
+.aliases(&["TO_BASE64"])
+.case_insensitive();
+
+pub(super) static BASE64_DECODE: Definition = Definition::new("base64Decode", Arity::Exactly(1), |call| {
+    bind_text(call, |text, out| {
+        if decode_base64(text, out).is_none() {
+            bail!(IncorrectData, "`{}` is not base64", String::from_utf8_lossy(text));
+        }
+        Ok(())
+    })
+})
+.aliases(&["FROM_BASE64"])
+.case_insensitive();
+
+pub(super) static TRY_BASE64_DECODE: Definition =
+    Definition::new("tryBase64Decode", Arity::Exactly(1), |call| {
+        bind_text(call, |text, out| {
+            if decode_base64(text, out).is_none() {
+                out.clear();
+            }
+            Ok(())
+        })
+    });
+
+pub(super) static CHAR: Definition = Definition::new("char", Arity::AtLeast(1), |call| {
+    (0..call.len()).try_for_each(|index| call.expect_number(index))?;
+    Ok(Bound::of(SqlType::String, |args: &[Operand], rows| {
+        let codes = args.iter().map(Operand::numbers::<Int64Type>).collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(build_strings(rows_needed(args, rows), |row, out| {
+            out.extend(codes.iter().map(|codes| codes.get(row) as u8));
+            Ok(())
+        })?))
+    }))
+})
+.case_insensitive();
+
+pub(super) static ASCII: Definition = Definition::new("ascii", Arity::Exactly(1), |call| {
+    call.expect_string(0)?;
+    Ok(Bound::of(SqlType::Int32, |args: &[Operand], _| {
+        let texts = Bytes::of(&args[0].array)?;
+        let first = |row| texts.get(row).first().map_or(0, |&byte| i32::from(byte as i8));
+        Ok(Arc::new(Int32Array::from_iter_values((0..args[0].array.len()).map(first))))
+    }))
+})
+.case_insensitive();
+
+fn bind_text(call: &Call<'_>, map: fn(&[u8], &mut Vec<u8>) -> Result<()>) -> Result<Bound> {
+    call.expect_string(0)?;
+    Ok(Bound::of(SqlType::String, move |args: &[Operand], rows| {
+        let rows = rows_needed(args, rows);
+        let texts = args[0].bytes()?;
+        let nulls = nulls_of(args, rows);
+        Ok(Arc::new(build_strings(rows, |row, out| {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                Ok(())
+            } else {
+                map(texts.get(row), out)
+            }
+        })?))
+    }))
+}
+
+/// How the bytes of a value are put in order before they are written.
+#[derive(Clone, Copy)]
+enum Order {
+    AsTheyAre,
+    /// The highest byte first, zero bytes in front left out but for the last one.
+    HighestFirst,
+    /// The two words of a UUID, each with its highest byte first.
+    Words,
+}
+
+fn bind_digits(call: &Call<'_>, write: fn(u8, &mut Vec<u8>)) -> Result<Bound> {
+    let ty = call.ty(0).clone();
+    let order = match &ty {
+        SqlType::String
+        | SqlType::FixedString(_)
+        | SqlType::Float32
+        | SqlType::Float64
+        | SqlType::Decimal { .. } => Order::AsTheyAre,
+        SqlType::Uuid => Order::Words,
+        integer if integer.is_integer() || integer.is_date_or_time() => Order::HighestFirst,
+        SqlType::Bool | SqlType::Ipv4 | SqlType::Enum8(_) | SqlType::Enum16(_) => Order::HighestFirst,
+        _ => return Err(call.illegal(0)),
+    };
+    Ok(Bound::of(SqlType::String, move |args: &[Operand], _| {
+        let array: &ArrayRef = &args[0].array;
+        let memory = Memory::of(&ty, array)?.ok_or_else(|| Error::logical("a value without bytes"))?;
+        Ok(Arc::new(build_strings(array.len(), |row, out| {
+            let bytes = memory.get(row);
+            match order {
+                Order::AsTheyAre => bytes.iter().for_each(|&byte| write(byte, out)),
+                Order::Words => {
+                    bytes[..8].iter().rev().chain(bytes[8..].iter().rev()).for_each(|&byte| write(byte, out));
+                }
+                Order::HighestFirst => {
+                    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1);
+                    bytes[..end].iter().rev().for_each(|&byte| write(byte, out));
+                }
+            }
+            Ok(())
+        })?))
+    }))
+}
+
+fn write_hex(byte: u8, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.push(DIGITS[usize::from(byte >> 4)]);
+    out.push(DIGITS[usize::from(byte & 15)]);
+}
+
+/// Bytes of `width` digits each; digits that are missing are zeroes in front. What is no digit has
+/// some value too, as it has in ClickHouse.
+fn read_digits(text: &[u8], width: usize, base: u32, out: &mut Vec<u8>) {
+    let digit = |&byte: &u8| char::from(byte).to_digit(base).unwrap_or(u32::from(u8::MAX));
+    let (first, rest) = text.split_at(text.len() % width);
+    if !first.is_empty() {
+        out.push(first.iter().fold(0, |value, byte| value * base + digit(byte)) as u8);
+    }
+    out.extend(rest.chunks(width).map(|chunk| {
+        chunk.iter().fold(0_u32, |value, byte| value.wrapping_mul(base).wrapping_add(digit(byte))) as u8
+    }));
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    for chunk in bytes.chunks(3) {
+        let mut word = [0; 4];
+        word[1..=chunk.len()].copy_from_slice(chunk);
+        let word = u32::from_be_bytes(word);
+        for place in 0..4 {
+            let digit = word >> (18 - 6 * place) & 63;
+            out.push(if place <= chunk.len() { BASE64[digit as usize] } else { b'=' });
+        }
+    }
+}
+
+/// `None` if the text is not base64 with its padding.
+fn decode_base64(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let (chunks, rest) = text.as_chunks::<4>();
+    if !rest.is_empty() {
+        return None;
+    }
+    for (index, chunk) in chunks.iter().enumerate() {
+        let digits = match chunk {
+            [_, _, b'=', b'='] if index + 1 == chunks.len() => 2,
+            [_, _, _, b'='] if index + 1 == chunks.len() => 3,
+            _ => 4,
+        };
+        let mut word = 0_u32;
+        for &byte in &chunk[..digits] {
+            word = word << 6 | base64_digit(byte)?;
+        }
+        word <<= 6 * (4 - digits);
+        out.extend_from_slice(&word.to_be_bytes()[1..digits]);
+    }
+    Some(())
+}
+
+fn base64_digit(byte: u8) -> Option<u32> {
+    Some(u32::from(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_round_trips_and_refuses_garbage() {
+        for length in 0..20_u8 {
+            let bytes: Vec<u8> = (0..length).map(|byte| byte.wrapping_mul(71)).collect();
+            let (mut text, mut back) = (Vec::new(), Vec::new());
+            encode_base64(&bytes, &mut text);
+            assert_eq!(decode_base64(&text, &mut back), Some(()));
+            assert_eq!(back, bytes);
+        }
+        for garbage in [&b"!!"[..], b"aGVsbG8", b"====", b"aG=s"] {
+            assert_eq!(decode_base64(garbage, &mut Vec::new()), None);
+        }
+    }
+
+    #[test]
+    fn unhex_takes_odd_lengths_and_garbage() {
+        let read = |text: &[u8]| {
+            let mut out = Vec::new();
+            read_digits(text, 2, 16, &mut out);
+            out
+        };
+        assert_eq!((read(b"616263"), read(b"6"), read(b"zz")), (b"abc".to_vec(), vec![6], vec![0xef]));
+    }
+}

@@ -1,0 +1,180 @@
+//! `replaceOne`, `replaceAll`, `replaceRegexpOne`, `replaceRegexpAll`, `translate`: other text in place of some.
+//!
+//! Syntax: `replaceAll(s, pattern, replacement)`. An empty plain pattern replaces nothing. In the
+//! replacement of a regular expression `\0` is the whole match, `\1` to `\9` are its groups. NULL if an
+//! argument is NULL.
+
+use std::sync::Arc;
+
+use basalt_base::{Result, SqlType, bail};
+use memchr::memmem::Finder;
+use regex::bytes::Regex;
+
+use super::pattern::compile;
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::operand::{build_strings, nulls_of, rows_needed};
+use crate::scalar::{Arity, Bound, Operand};
+
+pub(super) static REPLACE_ONE: Definition =
+    Definition::new("replaceOne", Arity::Exactly(3), |call| bind_plain(call, 1));
+
+pub(super) static REPLACE_ALL: Definition =
+    Definition::new("replaceAll", Arity::Exactly(3), |call| bind_plain(call, usize::MAX))
+        .aliases(&["replace"])
+        .case_insensitive();
+
+pub(super) static REPLACE_REGEXP_ONE: Definition =
+    Definition::new("replaceRegexpOne", Arity::Exactly(3), |call| bind_regexp(call, 1));
+
+pub(super) static REPLACE_REGEXP_ALL: Definition =
+    Definition::new("replaceRegexpAll", Arity::Exactly(3), |call| bind_regexp(call, usize::MAX))
+        .aliases(&["REGEXP_REPLACE"])
+        .case_insensitive();
+
+fn expect_strings(call: &Call<'_>) -> Result<()> {
+    (0..3).try_for_each(|index| call.expect_string(index))
+}
+
+fn bind_plain(call: &Call<'_>, most: usize) -> Result<Bound> {
+    expect_strings(call)?;
+    Ok(Bound::of(SqlType::String, move |args: &[Operand], rows| {
+        let (texts, needles, replacements) = (args[0].bytes()?, args[1].bytes()?, args[2].bytes()?);
+        let constant = needles.constant().map(|needle| Finder::new(needle).into_owned());
+        Ok(Arc::new(build_strings(rows_needed(args, rows), |row, out| {
+            let (text, replacement) = (texts.get(row), replacements.get(row));
+            match &constant {
+                Some(finder) => replace(text, finder, replacement, most, out),
+                None => replace(text, &Finder::new(needles.get(row)), replacement, most, out),
+            }
+            Ok(())
+        })?))
+    }))
+}
+
+fn replace(text: &[u8], finder: &Finder<'_>, replacement: &[u8], most: usize, out: &mut Vec<u8>) {
+    let needle = finder.needle().len();
+    let mut copied = 0;
+    if needle > 0 {
+        for at in finder.find_iter(text).take(most) {
+            out.extend_from_slice(&text[copied..at]);
+            out.extend_from_slice(replacement);
+            copied = at + needle;
+        }
+    }
+    out.extend_from_slice(&text[copied..]);
+}
+
+fn bind_regexp(call: &Call<'_>, most: usize) -> Result<Bound> {
+    expect_strings(call)?;
+    let constant = call.constant_bytes(1).map(compile).transpose()?;
+    if let (Some(regexp), Some(replacement)) = (&constant, call.constant_bytes(2)) {
+        parse_replacement(replacement, regexp)?;
+    }
+    Ok(Bound::of(SqlType::String, move |args: &[Operand], rows| {
+        let rows = rows_needed(args, rows);
+        let (texts, patterns, replacements) = (args[0].bytes()?, args[1].bytes()?, args[2].bytes()?);
+        let nulls = nulls_of(args, rows);
+        Ok(Arc::new(build_strings(rows, |row, out| {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                return Ok(());
+            }
+            match &constant {
+                Some(regexp) => replace_regexp(texts.get(row), regexp, replacements.get(row), most, out),
+                None => {
+                    let regexp = compile(patterns.get(row))?;
+                    replace_regexp(texts.get(row), &regexp, replacements.get(row), most, out)
+                }
+            }
+        })?))
+    }))
+}
+
+/// A part of a replacement.
+#[derive(Debug, PartialEq)]
+enum Piece<'a> {
+    Literal(&'a [u8]),
+    Group(usize),
+}
+
+fn parse_replacement<'a>(replacement: &'a [u8], regexp: &Regex) -> Result<Vec<Piece<'a>>> {
+    let groups = regexp.captures_len() - 1;
+    let mut pieces = Vec::new();
+    let mut rest = replacement;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        pieces.push(Piece::Literal(&rest[..at]));
+        match rest.get(at + 1) {
+            Some(digit @ b'0'..=b'9') => {
+                let group = usize::from(digit - b'0');
+                if group > groups {
+                    bail!(
+                        BadArguments,
+                        "`\\{group}` in a replacement: the regular expression has {groups} groups"
+                    );
+                }
+                pieces.push(Piece::Group(group));
+            }
+            // A backslash takes the meaning of the next one; before anything else it vanishes.
+            Some(_) => pieces.push(Piece::Literal(&rest[at + 1..at + 2])),
+            None => pieces.push(Piece::Literal(b"\\")),
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    pieces.push(Piece::Literal(rest));
+    Ok(pieces)
+}
+
+fn replace_regexp(
+    text: &[u8],
+    regexp: &Regex,
+    replacement: &[u8],
+    most: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    if regexp.as_str().is_empty() {
+        out.extend_from_slice(text);
+        return Ok(());
+    }
+    let pieces = parse_replacement(replacement, regexp)?;
+    let mut copied = 0;
+    for captures in regexp.captures_iter(text).take(most) {
+        let Some(whole) = captures.get(0) else { break };
+        out.extend_from_slice(&text[copied..whole.start()]);
+        for piece in &pieces {
+            match piece {
+                Piece::Literal(literal) => out.extend_from_slice(literal),
+                Piece::Group(group) => {
+                    out.extend_from_slice(captures.get(*group).map_or(b"", |group| group.as_bytes()));
+                }
+            }
+        }
+        copied = whole.end();
+    }
+    out.extend_from_slice(&text[copied..]);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, pattern: &str, replacement: &str, most: usize, expected: &str) {
+        let mut out = Vec::new();
+        let regexp = compile(pattern.as_bytes()).unwrap();
+        replace_regexp(text.as_bytes(), &regexp, replacement.as_bytes(), most, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn groups_and_empty_matches() {
+        check("hello", "l+", "[\\0]", 1, "he[ll]o");
+        check("hello", "(h)(e)", "\\2\\1", usize::MAX, "ehllo");
+        check("hello", "", "x", usize::MAX, "hello");
+        check("hello", "^", "x", usize::MAX, "xhello");
+        check("hello", "l*", "x", 1, "xhello");
+        check("aXbX", "x*", "-", usize::MAX, "-a-X-b-X-");
+        check("abc", "b", "\\\\", 1, "a\\c");
+        check("abc", "b", "\\a", 1, "aac");
+        let regexp = compile(b"b").unwrap();
+        assert!(parse_replacement(b"\\3", &regexp).is_err());
+    }
+}
