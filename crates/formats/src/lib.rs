@@ -39,4 +39,6 @@ pub use registry::{FormatInfo, find, formats, open_reader, open_reader_with, ope
 pub use settings::{FormatSettings, TextSettings};
 
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod tests;

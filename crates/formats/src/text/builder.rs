@@ -10,6 +10,7 @@ use memchr::memchr;
 
 use super::escape::unescape;
 use super::json::{JsonScanner, JsonValue};
+use super::json_nested::{parse_json_array, parse_json_map, parse_json_object, parse_json_tuple};
 use super::nested::QuotedScanner;
 use super::scalar::{Scalars, scalars_of};
 use crate::settings::TextSettings;
@@ -432,81 +433,4 @@ fn parse_tuple_literal(elements: &mut [ColumnBuilder], scanner: &mut QuotedScann
         scanner.eat(b',');
     }
     scanner.expect(b')')
-}
-
-fn parse_json_array(element: &mut ColumnBuilder, scanner: &mut JsonScanner<'_>) -> Result<()> {
-    scanner.expect(b'[')?;
-    if scanner.eat(b']') {
-        return Ok(());
-    }
-    loop {
-        element.parse_json(scanner)?;
-        if !scanner.eat(b',') {
-            return scanner.expect(b']');
-        }
-    }
-}
-
-fn parse_json_map(
-    key: &mut ColumnBuilder,
-    value: &mut ColumnBuilder,
-    scanner: &mut JsonScanner<'_>,
-) -> Result<()> {
-    scanner.expect(b'{')?;
-    if scanner.eat(b'}') {
-        return Ok(());
-    }
-    let mut scratch = Vec::new();
-    loop {
-        key.parse_raw(scanner.string(&mut scratch)?)?;
-        scanner.expect(b':')?;
-        value.parse_json(scanner)?;
-        if !scanner.eat(b',') {
-            return scanner.expect(b'}');
-        }
-    }
-}
-
-fn parse_json_tuple(elements: &mut [ColumnBuilder], scanner: &mut JsonScanner<'_>) -> Result<()> {
-    scanner.expect(b'[')?;
-    for (at, element) in elements.iter_mut().enumerate() {
-        if at > 0 {
-            scanner.expect(b',')?;
-        }
-        element.parse_json(scanner)?;
-    }
-    scanner.expect(b']')
-}
-
-/// A tuple by the names of its elements, or their numbers; missing ones get their default.
-fn parse_json_object(
-    ty: &SqlType,
-    elements: &mut [ColumnBuilder],
-    scanner: &mut JsonScanner<'_>,
-) -> Result<()> {
-    let SqlType::Tuple(declared) = ty.stripped() else { return Ok(()) };
-    let rows = elements.iter().map(ColumnBuilder::len).max().unwrap_or(0);
-    let mut scratch = Vec::new();
-    scanner.expect(b'{')?;
-    let mut open = !scanner.eat(b'}');
-    while open {
-        let name = scanner.string(&mut scratch)?;
-        let position = declared.iter().enumerate().position(|(at, element)| match &element.name {
-            Some(declared) => declared.as_bytes() == name,
-            None => (at + 1).to_string().as_bytes() == name,
-        });
-        scanner.expect(b':')?;
-        match position {
-            Some(at) if elements[at].len() == rows => drop(elements[at].parse_json(scanner)?),
-            _ => drop(scanner.skip_value()?),
-        }
-        open = scanner.eat(b',');
-        if !open {
-            scanner.expect(b'}')?;
-        }
-    }
-    for element in elements.iter_mut().filter(|element| element.len() == rows) {
-        element.append_default();
-    }
-    Ok(())
 }

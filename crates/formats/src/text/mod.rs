@@ -7,6 +7,7 @@ mod address;
 mod builder;
 mod escape;
 mod json;
+mod json_nested;
 mod labels;
 mod nested;
 mod number;
