@@ -20,6 +20,9 @@ fn check_files(storage: &dyn Storage, root: &Path) {
     file.sync().unwrap();
     drop(file);
     storage.sync_file(&path).unwrap();
+    storage.sync_files(&[]).unwrap();
+    storage.sync_files(&vec![path.clone(); 20]).unwrap();
+    assert!(storage.sync_files(&[path.clone(), root.join("missing")]).is_err());
     assert_eq!(storage.read(&path, 100).unwrap(), b"hello world");
     assert!(storage.read(&path, 10).is_err(), "a file over its limit is refused");
 

@@ -30,7 +30,7 @@ pub use real::RealStorage;
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::{Error, Result};
@@ -63,6 +63,11 @@ pub trait Storage: Send + Sync + fmt::Debug {
 
     /// Makes the contents of a file that was written and closed durable.
     fn sync_file(&self, path: &Path) -> Result<()>;
+
+    /// [`Storage::sync_file`] for each of `paths`, in any order.
+    fn sync_files(&self, paths: &[PathBuf]) -> Result<()> {
+        paths.iter().try_for_each(|path| self.sync_file(path))
+    }
 
     /// Makes the directory's own entries (creations, renames, removals) durable.
     fn sync_dir(&self, dir: &Path) -> Result<()>;

@@ -56,9 +56,9 @@ impl PendingDirectory {
     /// Makes every file inside durable. Separate from [`PendingDirectory::publish`] because it takes
     /// long and needs no lock.
     pub fn sync(&self) -> Result<()> {
-        for entry in self.storage.list(&self.path)? {
-            self.storage.sync_file(&self.path.join(entry.name))?;
-        }
+        let entries = self.storage.list(&self.path)?;
+        let files: Vec<PathBuf> = entries.into_iter().map(|entry| self.path.join(entry.name)).collect();
+        self.storage.sync_files(&files)?;
         self.storage.sync_dir(&self.path)
     }
 
