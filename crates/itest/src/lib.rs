@@ -1,0 +1,20 @@
+//! Is it whole? What the integration tests share: the built program, run as its users run it.
+//!
+//! - [`program`]: where it is, and `basalt local` to its end.
+//! - [`server`]: `basalt server` on a free port, killed with the test.
+//! - [`http`]: requests over a plain socket, so that a test sees what stands on the wire.
+//! - [`shared`]: data sets that are not part of the checkout.
+//! - [`note`]: a line that is seen even if the test passes.
+
+pub mod http;
+pub mod program;
+pub mod server;
+pub mod shared;
+
+use std::io::Write;
+
+/// Prints `line` past the test runner, which would keep it back.
+pub fn note(line: &str) {
+    // A closed standard error is no failed test.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,91 @@
+//! `basalt server` on a free port, killed with the test.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::http::{self, Answer};
+use crate::program;
+
+/// A server that runs until it is dropped.
+pub struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts on `data` and waits for the line that says it is ready.
+    pub fn start(data: &Path) -> Server {
+        Server::start_with(data, &[])
+    }
+
+    pub fn start_with(data: &Path, arguments: &[&str]) -> Server {
+        let mut command = Command::new(program::path());
+        command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
+        let mut process = command.stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut lines = BufReader::new(process.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("readable");
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
+        let address = address.and_then(|text| text.parse().ok());
+        let Some(address) = address else { panic!("the server did not start: {line}") };
+        // Keep the pipe empty, or the server would block on it one day.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while lines.read_line(&mut line).is_ok_and(|count| count > 0) {
+                crate::note(&format!("server: {}", line.trim_end()));
+                line.clear();
+            }
+        });
+        Server { process, address }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The answer to a statement in the body of a POST.
+    pub fn post(&self, query_string: &str, body: &[u8]) -> Answer {
+        http::request(self.address, "POST", &format!("/?{query_string}"), &[], body)
+    }
+
+    /// The text that a statement answers, which must go well.
+    #[track_caller]
+    pub fn ask(&self, statement: &str) -> String {
+        let answer = self.post("", statement.as_bytes());
+        assert_eq!(answer.status, 200, "{statement}: {}", answer.text());
+        assert!(answer.is_whole, "{statement}: broke off: {}", answer.text());
+        answer.text()
+    }
+
+    pub fn get(&self, target: &str) -> Answer {
+        http::request(self.address, "GET", target, &[], b"")
+    }
+
+    /// Ends the process as a power cut would.
+    pub fn kill(mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
+    }
+
+    /// Asks the process to end, and says with which code it did.
+    pub fn terminate(mut self) -> Option<i32> {
+        let pid = self.process.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("there is a kill");
+        assert!(sent.success());
+        self.process.wait().expect("it ends").code()
+    }
+
+    pub fn is_alive(&mut self) -> bool {
+        self.process.try_wait().expect("it can be asked").is_none()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

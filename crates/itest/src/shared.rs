@@ -1,0 +1,21 @@
+//! Data sets and scripts that are not part of the checkout.
+
+use std::path::{Path, PathBuf};
+
+/// A file below `BASALT_SHARED`, or below `shared` beside the checkout; says so if it is not there.
+pub fn file(name: &str) -> Option<PathBuf> {
+    let named = std::env::var_os("BASALT_SHARED").map(PathBuf::from);
+    let folder = named.unwrap_or_else(|| checkout().join("../shared"));
+    let path = folder.join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    crate::note(&format!("skipped: {} is not there (BASALT_SHARED names its folder)", path.display()));
+    None
+}
+
+/// The root of the checkout.
+pub fn checkout() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().and_then(Path::parent).expect("crates/itest").to_owned()
+}

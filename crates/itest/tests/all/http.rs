@@ -1,0 +1,229 @@
+//! The HTTP interface, byte by byte.
+
+use basalt_itest::http::{Answer, Connection, encode, request};
+use basalt_itest::server::Server;
+use tempfile::{TempDir, tempdir};
+
+fn server() -> (TempDir, Server) {
+    let dir = tempdir().expect("a directory");
+    let server = Server::start(dir.path());
+    (dir, server)
+}
+
+#[track_caller]
+fn check(answer: &Answer, status: u16, body: &str) {
+    assert_eq!((answer.status, answer.text().as_str()), (status, body), "{:?}", answer.headers);
+}
+
+#[track_caller]
+fn check_error(answer: &Answer, status: u16, number: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text());
+    assert_eq!(answer.header("x-clickhouse-exception-code"), Some(number));
+    assert!(answer.text().starts_with(&format!("Code: {number}. DB::Exception: ")), "{}", answer.text());
+}
+
+#[test]
+fn health_checks_answer_ok() {
+    let (_dir, server) = server();
+    for path in ["/", "/ping", "/replicas_status"] {
+        check(&server.get(path), 200, "Ok.\n");
+    }
+    let lost = server.get("/nowhere");
+    assert_eq!(lost.status, 404);
+    assert!(lost.text().contains("/nowhere"));
+    assert_eq!(request(server.address(), "DELETE", "/", &[], b"").status, 405);
+}
+
+#[test]
+fn query_comes_from_url_or_body() {
+    let (_dir, server) = server();
+    check(&server.get("/?query=SELECT%201"), 200, "1\n");
+    check(&server.post("", b"SELECT 2"), 200, "2\n");
+    check(&server.post("query=SELECT+3", b""), 200, "3\n");
+    check(&server.post("query=SELECT+4", b"FORMAT CSVWithNames"), 200, "\"4\"\n4\n");
+    check(
+        &server.get(&format!("/?query={}", encode("SELECT '\u{e9}', length('\\xff')"))),
+        200,
+        "\u{e9}\t1\n",
+    );
+}
+
+#[test]
+fn head_of_an_answer_tells_about_it() {
+    let (_dir, server) = server();
+    let answer = server.post("query_id=my-query&default_format=JSONEachRow", b"SELECT 1 AS a");
+    check(&answer, 200, "{\"a\":1}\n");
+    assert_eq!(answer.header("x-clickhouse-query-id"), Some("my-query"));
+    assert_eq!(answer.header("x-clickhouse-format"), Some("JSONEachRow"));
+    assert!(answer.header("x-clickhouse-timezone").is_some());
+    let summary = answer.header("x-clickhouse-summary").expect("a summary");
+    assert!(summary.contains("\"result_rows\":\"1\""), "{summary}");
+    let csv = request(server.address(), "POST", "/", &[("X-ClickHouse-Format", "CSV")], b"SELECT 1, 'a'");
+    check(&csv, 200, "1,\"a\"\n");
+    assert!(csv.header("content-type").expect("a type").starts_with("text/csv"));
+}
+
+#[test]
+fn errors_have_a_status_and_a_number() {
+    let (_dir, server) = server();
+    check_error(&server.post("", b"SELEC 1"), 400, "62");
+    check_error(&server.post("", b"SELECT * FROM nosuch"), 404, "60");
+    check_error(&server.post("", b"SELECT nosuch"), 404, "47");
+    check_error(&server.post("nosuch_setting=1", b"SELECT 1"), 404, "115");
+    check_error(&server.post("database=nosuch", b"SELECT 1"), 404, "81");
+    check_error(&server.post("", b""), 400, "62");
+    check(&server.post("", b"SELECT 1"), 200, "1\n");
+}
+
+#[test]
+fn only_the_default_user_gets_in() {
+    let (_dir, server) = server();
+    let ask = |query: &str, headers: &[(&str, &str)]| {
+        request(server.address(), "POST", &format!("/?{query}"), headers, b"SELECT 1")
+    };
+    check(&ask("user=default", &[]), 200, "1\n");
+    check(&ask("", &[("Authorization", "Basic ZGVmYXVsdDo=")]), 200, "1\n");
+    check_error(&ask("user=admin", &[]), 403, "516");
+    check_error(&ask("", &[("X-ClickHouse-User", "default"), ("X-ClickHouse-Key", "x")]), 403, "516");
+}
+
+#[test]
+fn get_only_reads() {
+    let (_dir, server) = server();
+    check_error(&server.get("/?query=CREATE+TABLE+t+(a+Int8)+ENGINE=Memory"), 403, "164");
+    server.ask("CREATE TABLE t (a Int8) ENGINE = Memory");
+    check_error(&server.get("/?query=INSERT+INTO+t+VALUES+(1)"), 403, "164");
+    check(&server.get("/?query=SELECT+count()+FROM+t"), 200, "0\n");
+}
+
+#[test]
+fn settings_and_parameters_come_in_the_url() {
+    let (_dir, server) = server();
+    check(&server.post("max_threads=3", b"SELECT getSetting('max_threads')"), 200, "3\n");
+    let query = encode("SELECT {a:UInt32} + 1, {b:String}");
+    check(&server.get(&format!("/?query={query}&param_a=41&param_b=x%20y")), 200, "42\tx y\n");
+}
+
+#[test]
+fn session_keeps_its_state() {
+    let (_dir, server) = server();
+    server.ask("CREATE DATABASE shop");
+    check(&server.post("session_id=s", b"USE shop"), 200, "");
+    check(&server.post("session_id=s", b"SET max_threads = 5"), 200, "");
+    check(
+        &server.post("session_id=s", b"SELECT currentDatabase(), getSetting('max_threads')"),
+        200,
+        "shop\t5\n",
+    );
+    check(&server.post("", b"SELECT currentDatabase()"), 200, "default\n");
+    check_error(&server.post("session_id=other&session_check=1", b"SELECT 1"), 404, "372");
+}
+
+#[test]
+fn insert_takes_its_data_from_the_body() {
+    let (_dir, server) = server();
+    server.ask("CREATE TABLE t (a UInt32, b String) ENGINE = MergeTree ORDER BY a");
+    let insert = encode("INSERT INTO t FORMAT CSV");
+    check(&server.post(&format!("query={insert}"), b"1,x\n2,y\n"), 200, "");
+    check(&server.post("", b"INSERT INTO t FORMAT TabSeparated\n3\tz\n"), 200, "");
+    check(&server.post("query=INSERT+INTO+t+VALUES", b"(4, 'v')"), 200, "");
+    assert_eq!(server.ask("SELECT count(), sum(a) FROM t"), "4\t10\n");
+    check_error(&server.post(&format!("query={insert}"), b"x,y\n"), 400, "27");
+    assert_eq!(server.ask("SELECT count() FROM t"), "4\n");
+}
+
+#[test]
+fn large_body_streams_in_and_a_large_answer_out() {
+    let (_dir, server) = server();
+    server.ask("CREATE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a");
+    let rows: String = (0..400_000).map(|n| format!("{n}\tvalue number {n}\n")).collect();
+    check(&server.post("query=INSERT+INTO+t+FORMAT+TSV", rows.as_bytes()), 200, "");
+    let whole = format!("INSERT INTO t FORMAT TSV\n{rows}");
+    check(&server.post("", whole.as_bytes()), 200, "");
+    assert_eq!(server.ask("SELECT count(), sum(a) FROM t"), "800000\t159999600000\n");
+    let answer = server.post("", b"SELECT * FROM t ORDER BY a, s");
+    assert!(answer.is_whole);
+    assert_eq!(answer.header("transfer-encoding"), Some("chunked"));
+    assert_eq!(answer.text().lines().count(), 800_000);
+}
+
+#[test]
+fn connection_serves_several_requests() {
+    let (_dir, server) = server();
+    let mut connection = Connection::open(server.address());
+    for n in 0..5 {
+        connection.send("POST", "/", &[], format!("SELECT {n}").as_bytes());
+        check(&connection.receive(), 200, &format!("{n}\n"));
+    }
+    connection.send("POST", "/", &[], b"SELECT nosuch");
+    assert_eq!(connection.receive().status, 404);
+    connection.send("GET", "/ping", &[], b"");
+    check(&connection.receive(), 200, "Ok.\n");
+}
+
+/// Fails when most of the answer has been sent.
+const LATE_ERROR: &str =
+    "SELECT throwIf(number = 3000000, 'late') FROM numbers(4000000) SETTINGS max_threads = 1";
+
+#[test]
+fn late_error_breaks_the_answer_off() {
+    let (_dir, server) = server();
+    let answer = server.post("", LATE_ERROR.as_bytes());
+    assert_eq!(answer.status, 200);
+    assert!(!answer.is_whole, "a client would take the answer for whole");
+    assert!(answer.text().contains("\nCode: 395. DB::Exception: "), "the reason is not told");
+    let waited = server.post("wait_end_of_query=1", LATE_ERROR.as_bytes());
+    check_error(&waited, 500, "395");
+}
+
+#[test]
+fn query_of_a_client_that_left_is_cancelled() {
+    let (_dir, server) = server();
+    let mut connection = Connection::open(server.address());
+    let endless = b"SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
+    connection.send("POST", "/?query_id=endless", &[], endless);
+    let running = || server.ask("SELECT count() FROM system.processes WHERE query_id = 'endless'");
+    while running() == "0\n" {
+        std::thread::yield_now();
+    }
+    drop(connection);
+    while running() != "0\n" {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn nonsense_on_the_wire_does_not_hurt() {
+    let (_dir, mut server) = server();
+    for bytes in
+        [&b"\x00\x01\x02\r\n\r\n"[..], b"GET\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n"]
+    {
+        let mut connection = Connection::open(server.address());
+        connection.send_raw(bytes);
+    }
+    let long = format!("/?query=SELECT+1&x={}", "y".repeat(70_000));
+    assert_eq!(server.get(&long).status, 414);
+    assert!(server.is_alive());
+    check(&server.get("/ping"), 200, "Ok.\n");
+}
+
+#[test]
+fn broken_body_inserts_nothing() {
+    let (_dir, server) = server();
+    server.ask("CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a");
+    let mut connection = Connection::open(server.address());
+    connection.send_raw(
+        b"POST /?query=INSERT+INTO+t+FORMAT+TSV HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n1\n2\n",
+    );
+    drop(connection);
+    assert_eq!(server.ask("SELECT count() FROM t"), "0\n");
+}
+
+#[test]
+fn server_ends_when_it_is_told_to() {
+    let (dir, server) = server();
+    server.ask("CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a");
+    server.ask("INSERT INTO t VALUES (1)");
+    assert_eq!(server.terminate(), Some(0));
+    assert_eq!(Server::start(dir.path()).ask("SELECT a FROM t"), "1\n");
+}

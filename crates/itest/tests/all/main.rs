@@ -1,0 +1,11 @@
+//! Every integration test, in one binary.
+
+mod acceptance;
+mod corruption;
+mod durability;
+mod http;
+mod limits;
+mod locking;
+mod openflights;
+mod program;
+mod sql;

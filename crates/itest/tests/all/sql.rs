@@ -1,0 +1,134 @@
+//! The SQL tests of `tests/sql`, on an engine in this process.
+//!
+//! Each file has a database of its own. A record that Basalt cannot pass yet stands behind
+//! `skipif basalt` with the reason in a comment above it; how many there are is printed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use basalt_engine::{Engine, EngineOptions, Error, Outcome, Request, Session};
+use basalt_itest::{note, shared};
+use sqllogictest::{DB, DBOutput, DefaultColumnType, MakeConnection, Normalizer, Record, Runner};
+use tokio::runtime::Runtime;
+
+/// Stands for a row whose text is empty; a test file could not tell it from the end of the record.
+const EMPTY_ROW: &str = "(empty)";
+
+/// One file's database.
+struct Database {
+    runtime: Arc<Runtime>,
+    session: Session,
+}
+
+impl DB for Database {
+    type Error = Error;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        let Database { runtime, session } = self;
+        runtime.clone().block_on(async {
+            match session.execute(Request::new(sql)).await? {
+                Outcome::Done(_) => Ok(DBOutput::StatementComplete(0)),
+                Outcome::Rows(rows) => {
+                    let mut bytes = rows.into_bytes()?;
+                    let mut text = Vec::new();
+                    while let Some(piece) = bytes.next().await? {
+                        text.extend_from_slice(&piece);
+                    }
+                    let rows = rows_of(&String::from_utf8_lossy(&text));
+                    Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows })
+                }
+            }
+        })
+    }
+
+    fn engine_name(&self) -> &str {
+        "basalt"
+    }
+}
+
+/// A row a line, as the files have them.
+fn rows_of(text: &str) -> Vec<Vec<String>> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let visible = |line: &str| if line.is_empty() { EMPTY_ROW.to_owned() } else { line.to_owned() };
+    body.split('\n').map(|line| vec![visible(line)]).collect()
+}
+
+/// Rows are equal if their text is: nothing is trimmed.
+fn exactly(_: Normalizer, actual: &[Vec<String>], expected: &[String]) -> bool {
+    actual.iter().map(|row| row.concat()).eq(expected.iter().cloned())
+}
+
+#[test]
+fn statements_answer_what_the_files_say() {
+    let only = std::env::var("BASALT_SLT").unwrap_or_default();
+    let mut files = Vec::new();
+    collect(&shared::checkout().join("tests/sql"), &mut files);
+    files.sort();
+    files.retain(|path| path.to_string_lossy().contains(&only));
+    assert!(!files.is_empty(), "no .slt file has `{only}` in its path");
+    let (mut records, mut skipped, mut failures) = (0, 0, Vec::new());
+    for path in &files {
+        let runtime = Arc::new(Runtime::new().expect("a runtime"));
+        let engine = {
+            let _inside = runtime.enter();
+            Engine::open(EngineOptions::default()).expect("a temporary database opens")
+        };
+        let open = || {
+            let database = Database { runtime: Arc::clone(&runtime), session: engine.session() };
+            std::future::ready(Ok(database))
+        };
+        let mut runner = Runner::new(open);
+        runner.with_validator(exactly);
+        let (ran, left_out) = run_file(&mut runner, path, &mut failures);
+        records += ran;
+        skipped += left_out;
+        runner.shutdown();
+        runtime.block_on(engine.shutdown());
+    }
+    note(&format!("{} SQL files: {records} records, {skipped} of them skipped", files.len()));
+    for failure in &failures {
+        note(failure);
+    }
+    assert!(failures.is_empty(), "{} of {records} records failed; they are listed above", failures.len());
+}
+
+/// Runs every record, also those behind a failed one; answers how many there were and were skipped.
+fn run_file<M: MakeConnection<Conn = Database>>(
+    runner: &mut Runner<Database, M>,
+    path: &Path,
+    failures: &mut Vec<String>,
+) -> (usize, usize) {
+    let file = sqllogictest::parse_file::<DefaultColumnType>(path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let (mut records, mut skipped) = (0, 0);
+    for record in file {
+        let conditions = match &record {
+            Record::Statement { conditions, .. } | Record::Query { conditions, .. } => conditions.len(),
+            _ => {
+                runner.run(record).expect("only statements and queries can fail");
+                continue;
+            }
+        };
+        records += 1;
+        skipped += usize::from(conditions > 0);
+        if let Err(error) = runner.run(record) {
+            failures.push(error.display(false).to_string());
+        }
+    }
+    (records, skipped)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the SQL tests are in the checkout") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "slt") {
+            files.push(path);
+        }
+    }
+}
