@@ -15,6 +15,8 @@ use crate::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
 /// The key: `Int32`, `String`.
 type Key = (i32, Vec<u8>);
 type Model = BTreeMap<Key, u64>;
+/// Whether a range has a key.
+type Contains<'a> = Box<dyn Fn(&Key) -> bool + 'a>;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -106,7 +108,7 @@ fn check_same(store: &Store, model: &Model, asked: &[Key]) {
     let id = |id: i32| vec![Arc::new(Int32Array::from(vec![id])) as ArrayRef];
     for key in asked {
         let whole = || key_arrays(std::slice::from_ref(key));
-        let ranges: [(KeyRange, Box<dyn Fn(&Key) -> bool>); 7] = [
+        let ranges: [(KeyRange, Contains<'_>); 7] = [
             (KeyRange::prefix(id(key.0)), Box::new(|other| other.0 == key.0)),
             (KeyRange::all().from(id(key.0)), Box::new(|other| other.0 >= key.0)),
             (KeyRange::all().after(id(key.0)), Box::new(|other| other.0 > key.0)),
