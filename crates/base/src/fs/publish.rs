@@ -26,6 +26,19 @@ pub fn publish_file(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<
     storage.sync_dir(parent(path))
 }
 
+/// Creates the directory and those above it; durable when it returns.
+pub fn publish_empty_dir(storage: &dyn Storage, dir: &Path) -> Result<()> {
+    let mut missing = Vec::new();
+    let mut at = dir;
+    while !storage.exists(at)? {
+        missing.push(at);
+        at = parent(at);
+    }
+    storage.create_dir_all(dir)?;
+    // From the top: a directory whose own name is lost loses what is in it.
+    missing.iter().rev().try_for_each(|created| storage.sync_dir(parent(created)))
+}
+
 /// A directory that is being filled under a temporary name; dropping it unpublished removes it.
 #[derive(Debug)]
 pub struct PendingDirectory {
@@ -109,6 +122,14 @@ mod tests {
                 assert!(expected.contains(&found.as_slice()), "{crash:?} at {sync}: {found:?}");
             }
         }
+    }
+
+    #[test]
+    fn published_directory_survives_a_crash_with_all_those_above_it() {
+        let storage = FaultyStorage::new();
+        publish_empty_dir(&storage, Path::new("/store/uuid/parts")).unwrap();
+        storage.crash(Crash::LoseUnsynced);
+        assert!(storage.exists(Path::new("/store/uuid/parts")).unwrap());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use super::meta::decode_bounds;
 use super::stored::{StoredColumn, StoredPart};
 use crate::column::reader::{OpenColumn, ReadScratch};
+use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
 use crate::key::primary::PrimaryIndex;
 use crate::key::prune::{self, MarkRanges};
@@ -79,10 +80,16 @@ impl Part {
                 sets[position] = sets[position].intersect(&condition.ranges);
             }
         }
-        if sets.is_empty() {
+        if sets.is_empty() || !self.has_primary_key() {
             return Ok(MarkRanges::all(marks));
         }
         Ok(prune::prune(self.primary()?, &sets, marks))
+    }
+
+    /// Whether the part was written with the key that the table has.
+    fn has_primary_key(&self) -> bool {
+        let names = self.spec.primary_key().iter().map(|&column| &self.spec.columns[column].name);
+        names.eq(&self.stored.meta.primary_key)
     }
 
     fn primary(&self) -> Result<&PrimaryIndex> {
@@ -130,8 +137,9 @@ impl Part {
         let metrics = ReadMetrics::default();
         let columns: Vec<usize> = (0..self.spec.columns.len()).collect();
         let mut reader = PartReader::open(self, &columns)?;
-        for mark in 0..self.mark_count() {
-            reader.read(self, mark..mark + 1, &metrics)?;
+        for start in (0..self.mark_count()).step_by(BLOCK_GRANULES_MAX) {
+            let end = self.mark_count().min(start + BLOCK_GRANULES_MAX);
+            reader.read(self, start..end, &metrics)?;
         }
         self.primary().map(|_| ())
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use basalt_base::ErrorCode;
-use basalt_base::fs::{Storage, publish_file};
+use basalt_base::fs::{Storage, publish_empty_dir, publish_file};
 
 use super::active::TEMPORARY;
 use super::alter;
@@ -65,11 +65,8 @@ fn create_directories(storage: &Arc<dyn Storage>, dir: &Path) -> Result<()> {
     if storage.exists(&temporary)? {
         storage.remove_dir_all(&temporary)?;
     }
-    let is_new = !storage.exists(dir)?;
+    publish_empty_dir(&**storage, dir)?;
     storage.create_dir_all(&temporary)?;
-    if is_new && let Some(parent) = dir.parent() {
-        storage.sync_dir(parent)?;
-    }
     Ok(())
 }
 

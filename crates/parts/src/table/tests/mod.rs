@@ -34,8 +34,6 @@ pub(super) struct TestTable {
 impl TestTable {
     pub(super) fn new() -> TestTable {
         let storage = FaultyStorage::new();
-        storage.create_dir_all(Path::new("/store")).unwrap();
-        storage.sync_dir(Path::new("/")).unwrap();
         let parts = open(&storage, number_spec()).unwrap();
         TestTable { storage, parts }
     }
