@@ -87,8 +87,8 @@ pub struct TupleElement {
     pub ty: SqlType,
 }
 
-/// The unit of an `INTERVAL`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The unit of an `INTERVAL`, from the shortest to the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IntervalUnit {
     Second,
     Minute,

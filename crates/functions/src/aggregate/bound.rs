@@ -12,9 +12,10 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
 };
 
-use super::nullable::NullableGroups;
+use super::groups::Groups;
+use super::nullable::NullableStates;
 use super::single::SingleGroup;
-use super::{AccumulatorFactory, AggregateFunction, Bound, Parameter};
+use super::{AggregateFunction, Bound, NullRule, Parameter, States, StatesFactory, nothing};
 
 /// A function with its parameters and argument types, ready to run.
 pub struct BoundAggregate {
@@ -23,9 +24,10 @@ pub struct BoundAggregate {
     arg_types: Vec<SqlType>,
     return_type: SqlType,
     state_types: Vec<SqlType>,
-    accumulator: AccumulatorFactory,
-    /// Rows with a NULL argument are skipped by the adaptor.
-    skips_nulls: bool,
+    states: StatesFactory,
+    /// Rows with a NULL argument are skipped by the adaptor; `Some(true)`: a group without any other
+    /// row is NULL.
+    skips_nulls: Option<bool>,
     signature: Signature,
 }
 
@@ -36,14 +38,15 @@ impl BoundAggregate {
         parameters: &[Parameter],
         args: &[SqlType],
     ) -> Result<(Arc<AggregateUDF>, SqlType)> {
-        let skips_nulls = !function.sees_nulls() && args.iter().any(SqlType::accepts_null);
-        let plain: Vec<SqlType> = if function.sees_nulls() {
-            args.iter().map(|ty| ty.full().clone()).collect()
-        } else {
-            args.iter().map(|ty| ty.stripped().clone()).collect()
-        };
-        let Bound { mut return_type, mut state_types, accumulator } = function.bind(parameters, &plain)?;
-        if skips_nulls {
+        let Bound { mut return_type, mut state_types, states } = bind_types(function, parameters, args)?;
+        let null_rule = function.nulls();
+        let nothing = return_type.stripped() == &SqlType::Nothing;
+        let skips = !nothing && null_rule != NullRule::Custom && args.iter().any(SqlType::accepts_null);
+        let skips_nulls = skips.then(|| {
+            let nullable = return_type.clone().into_nullable();
+            null_rule == NullRule::SkipOrNull && nullable.accepts_null()
+        });
+        if skips_nulls == Some(true) {
             return_type = return_type.into_nullable();
             state_types.push(SqlType::Bool);
         }
@@ -58,17 +61,39 @@ impl BoundAggregate {
             arg_types: args.to_vec(),
             return_type: return_type.clone(),
             state_types,
-            accumulator,
+            states,
             skips_nulls,
             signature: Signature::variadic_any(Volatility::Immutable),
         };
         Ok((Arc::new(AggregateUDF::new_from_impl(bound)), return_type))
     }
 
-    fn groups(&self) -> Box<dyn GroupsAccumulator> {
-        let inner = (self.accumulator)();
-        if self.skips_nulls { Box::new(NullableGroups::new(inner)) } else { inner }
+    /// The SQL types of the arguments.
+    pub fn arg_types(&self) -> &[SqlType] {
+        &self.arg_types
     }
+
+    fn states(&self) -> Box<dyn States> {
+        let inner = (self.states)();
+        match self.skips_nulls {
+            Some(null_if_empty) => Box::new(NullableStates::new(inner, null_if_empty)),
+            None => inner,
+        }
+    }
+}
+
+/// Binds under the function's NULL rule.
+fn bind_types(function: &dyn AggregateFunction, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    let rule = function.nulls();
+    if rule == NullRule::Custom {
+        let full: Vec<SqlType> = args.iter().map(|ty| ty.full().clone()).collect();
+        return function.bind(parameters, &full);
+    }
+    if rule == NullRule::SkipOrNull && args.iter().any(|ty| ty.stripped() == &SqlType::Nothing) {
+        return Ok(nothing::bind());
+    }
+    let plain: Vec<SqlType> = args.iter().map(|ty| ty.stripped().clone()).collect();
+    function.bind(parameters, &plain)
 }
 
 impl AggregateUDFImpl for BoundAggregate {
@@ -93,8 +118,7 @@ impl AggregateUDFImpl for BoundAggregate {
     }
 
     fn accumulator(&self, _args: AccumulatorArgs) -> datafusion::common::Result<Box<dyn Accumulator>> {
-        let carriers: Vec<DataType> = self.arg_types.iter().map(SqlType::carrier).collect();
-        Ok(Box::new(SingleGroup::new(self.groups(), &carriers)?))
+        Ok(Box::new(SingleGroup::new(self.states())))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> datafusion::common::Result<Vec<FieldRef>> {
@@ -112,7 +136,7 @@ impl AggregateUDFImpl for BoundAggregate {
         &self,
         _args: AccumulatorArgs,
     ) -> datafusion::common::Result<Box<dyn GroupsAccumulator>> {
-        Ok(self.groups())
+        Ok(Box::new(Groups::new(self.states())))
     }
 
     fn default_value(&self, _data_type: &DataType) -> datafusion::common::Result<ScalarValue> {

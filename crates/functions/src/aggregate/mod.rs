@@ -1,19 +1,44 @@
 //! Aggregate functions: a value for each group.
 //!
 //! [`AggregateFunction::bind`] is called once a call site and answers with the result type, the
-//! types of the partial state, and a factory of [`GroupsAccumulator`]s, DataFusion's own trait for
-//! the state of many groups at once. The adaptor deals with NULL arguments (skipped), with empty
-//! groups, and with queries that have one group only.
+//! types of the partial state, and a factory of [`States`], the state of many groups at once. The
+//! adaptors around it deal with NULL arguments (skipped), with empty groups, and with queries that
+//! have one group only.
 
+mod any;
+mod arg_extreme;
+mod avg;
+mod bitwise;
 mod bound;
+mod contest;
+mod count;
+mod covariance;
+mod extreme;
+mod group_array;
+mod group_uniq_array;
+mod groups;
+mod hash128;
+mod key_sets;
+mod lists;
+mod moments;
+mod nothing;
 mod nullable;
+mod quantile;
+mod quantile_exact;
+mod reservoir;
+mod rows;
 mod single;
+mod slots;
+mod sum;
+mod uniq_exact;
+mod widen;
 
 pub use bound::BoundAggregate;
-pub use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+pub use datafusion::logical_expr::EmitTo;
+pub use rows::Rows;
 
 use arrow::array::ArrayRef;
-use basalt_base::{Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 /// An aggregate function of the dialect.
 pub trait AggregateFunction: Send + Sync {
@@ -31,15 +56,24 @@ pub trait AggregateFunction: Send + Sync {
     }
 
     /// Checks parameters and argument types. The types have no `Nullable` and no `LowCardinality`
-    /// around them unless [`AggregateFunction::sees_nulls`].
+    /// around them unless [`NullRule::Custom`].
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound>;
 
-    /// Whether the function itself deals with NULL, as `count` does. Otherwise rows with a NULL
-    /// argument are skipped, and the result over `Nullable` arguments is `Nullable`: NULL for a group
-    /// without any other row.
-    fn sees_nulls(&self) -> bool {
-        false
+    fn nulls(&self) -> NullRule {
+        NullRule::SkipOrNull
     }
+}
+
+/// What becomes of rows with a NULL argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NullRule {
+    /// They are skipped, and the result over `Nullable` arguments is `Nullable`: NULL for a group
+    /// without any other row.
+    SkipOrNull,
+    /// They are skipped; a group without any other row has the result of an empty group.
+    SkipOrEmpty,
+    /// The function sees them.
+    Custom,
 }
 
 /// `0.9` of `quantile(0.9)(x)`: its type and an array with the one value.
@@ -49,29 +83,130 @@ pub struct Parameter {
     pub value: ArrayRef,
 }
 
+/// The state of an aggregation: one value for each group, numbered from 0.
+///
+/// Arguments and states come as arrays without NULLs, or with NULLs only in rows that [`Rows`]
+/// leaves out.
+pub trait States: Send + Sync {
+    /// The same aggregation without any group.
+    fn fresh(&self) -> Box<dyn States>;
+
+    /// Makes empty groups until there are `groups`.
+    fn grow(&mut self, groups: usize);
+
+    /// Adds rows to groups that exist.
+    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()>;
+
+    /// Adds what another aggregation's [`States::state`] gave.
+    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()>;
+
+    /// Results of the groups emitted, in order; the groups that stay are numbered from 0 again.
+    fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef>;
+
+    /// States of the groups emitted, as arrays of [`Bound::state_types`].
+    fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>>;
+
+    /// The memory held, in bytes. Called once a block: must not walk over the groups.
+    fn bytes(&self) -> usize;
+}
+
 /// Makes the state of a fresh aggregation.
-pub type AccumulatorFactory = Box<dyn Fn() -> Box<dyn GroupsAccumulator> + Send + Sync>;
+pub type StatesFactory = Box<dyn Fn() -> Box<dyn States> + Send + Sync>;
 
 /// What [`AggregateFunction::bind`] answers.
 pub struct Bound {
     pub return_type: SqlType,
-    /// The types of the arrays that [`GroupsAccumulator::state`] gives: what travels between the
-    /// threads (later: machines) that aggregate a part each.
+    /// The types of the arrays that [`States::state`] gives: what travels between the threads
+    /// (later: machines) that aggregate a part each.
     pub state_types: Vec<SqlType>,
-    pub accumulator: AccumulatorFactory,
+    pub states: StatesFactory,
 }
 
 impl Bound {
-    pub fn new<A: GroupsAccumulator + 'static>(
+    pub fn new<S: States + 'static>(
         return_type: SqlType,
         state_types: Vec<SqlType>,
-        accumulator: impl Fn() -> A + Send + Sync + 'static,
+        states: impl Fn() -> S + Send + Sync + 'static,
     ) -> Bound {
-        Bound { return_type, state_types, accumulator: Box::new(move || Box::new(accumulator())) }
+        Bound { return_type, state_types, states: Box::new(move || Box::new(states())) }
     }
 }
 
 /// Every aggregate function.
 pub fn all() -> &'static [&'static dyn AggregateFunction] {
-    &[]
+    ALL
+}
+
+static ALL: &[&dyn AggregateFunction] = &[
+    &count::Count,
+    &sum::Sum,
+    &sum::SumWithOverflow,
+    &avg::Avg,
+    &extreme::MIN,
+    &extreme::MAX,
+    &any::ANY,
+    &any::ANY_LAST,
+    &arg_extreme::ARG_MIN,
+    &arg_extreme::ARG_MAX,
+    &uniq_exact::UNIQ_EXACT,
+    &uniq_exact::UNIQ,
+    &uniq_exact::UNIQ_COMBINED,
+    &group_array::GroupArray,
+    &group_uniq_array::GroupUniqArray,
+    &quantile::QUANTILE,
+    &quantile::QUANTILES,
+    &quantile::MEDIAN,
+    &quantile_exact::QUANTILE_EXACT,
+    &quantile_exact::QUANTILES_EXACT,
+    &quantile_exact::MEDIAN_EXACT,
+    &moments::VAR_POP,
+    &moments::VAR_SAMP,
+    &moments::STDDEV_POP,
+    &moments::STDDEV_SAMP,
+    &covariance::COVAR_POP,
+    &covariance::COVAR_SAMP,
+    &covariance::CORR,
+    &bitwise::GROUP_BIT_AND,
+    &bitwise::GROUP_BIT_OR,
+    &bitwise::GROUP_BIT_XOR,
+];
+
+/// The one argument of an aggregate function that takes one.
+fn only_arg<'a>(name: &str, args: &'a [SqlType]) -> Result<&'a SqlType> {
+    match args {
+        [arg] => Ok(arg),
+        _ => Err(wrong_arity(name, "one argument", args.len())),
+    }
+}
+
+fn two_args<'a>(name: &str, args: &'a [SqlType]) -> Result<(&'a SqlType, &'a SqlType)> {
+    match args {
+        [first, second] => Ok((first, second)),
+        _ => Err(wrong_arity(name, "two arguments", args.len())),
+    }
+}
+
+fn wrong_arity(name: &str, expected: &str, given: usize) -> Error {
+    Error::new(
+        ErrorCode::NumberOfArgumentsDoesntMatch,
+        format!("aggregate function `{name}` takes {expected}, got {given}"),
+    )
+}
+
+fn illegal_type(name: &str, ty: &SqlType) -> Error {
+    Error::new(
+        ErrorCode::IllegalTypeOfArgument,
+        format!("aggregate function `{name}` does not take an argument of type {ty}"),
+    )
+}
+
+/// Refuses `sum(1)(x)`.
+fn no_parameters(name: &str, parameters: &[Parameter]) -> Result<()> {
+    if parameters.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::AggregateFunctionDoesntAllowParameters,
+        format!("aggregate function `{name}` takes no parameters"),
+    ))
 }

@@ -1,128 +1,105 @@
-//! NULL arguments skipped: any accumulator over `Nullable` columns.
+//! NULL arguments skipped: any aggregation over `Nullable` columns.
 //!
-//! Rows in which an argument is NULL are filtered out before the inner accumulator sees them; a
-//! group that saw no other row has the result NULL. The state is the inner one plus one Boolean
-//! array: whether the group saw a row.
+//! Rows in which an argument is NULL are left out before the inner aggregation sees them. Under
+//! [`NullRule::SkipOrNull`](super::NullRule) a group that saw no other row has the result NULL; the
+//! state is then the inner one plus one Boolean array: whether the group saw a row.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, make_array};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
-use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use basalt_base::{Error, Result};
 
-/// The inner accumulator, and which groups have a value.
-pub(super) struct NullableGroups {
-    inner: Box<dyn GroupsAccumulator>,
-    seen: Vec<bool>,
+use super::{EmitTo, Rows, States};
+
+/// The inner aggregation, and which groups have a value.
+pub(super) struct NullableStates {
+    inner: Box<dyn States>,
+    /// `None`: nobody asks.
+    seen: Option<Vec<bool>>,
 }
 
-impl NullableGroups {
-    pub(super) fn new(inner: Box<dyn GroupsAccumulator>) -> NullableGroups {
-        NullableGroups { inner, seen: Vec::new() }
+impl NullableStates {
+    /// `null_if_empty`: a group without a row that counts is NULL.
+    pub(super) fn new(inner: Box<dyn States>, null_if_empty: bool) -> NullableStates {
+        NullableStates { inner, seen: null_if_empty.then(Vec::new) }
     }
 
-    fn mark_seen(&mut self, groups: &[usize], keeps: Option<&BooleanArray>, group_count: usize) {
-        self.seen.resize(group_count, false);
-        match keeps {
-            None => groups.iter().for_each(|&group| self.seen[group] = true),
-            Some(keeps) => {
-                for (&group, keep) in groups.iter().zip(keeps.values().iter()) {
-                    self.seen[group] |= keep;
-                }
-            }
+    fn mark_seen(&mut self, rows: &Rows<'_>) {
+        let Some(seen) = &mut self.seen else { return };
+        if rows.has_only_group() {
+            seen[0] |= rows.kept() > 0;
+        } else {
+            rows.for_each(|_, group| seen[group] = true);
         }
     }
 
-    fn take_seen(&mut self, emit_to: EmitTo) -> BooleanBuffer {
-        BooleanBuffer::from(emit_to.take_needed(&mut self.seen))
+    fn take_seen(&mut self, emit: EmitTo) -> Option<BooleanBuffer> {
+        self.seen.as_mut().map(|seen| BooleanBuffer::from(emit.take_needed(seen)))
     }
 }
 
-/// The rows that count: no argument is NULL and the filter, if any, is true. `None`: all of them.
-fn rows_that_count(values: &[ArrayRef], filter: Option<&BooleanArray>) -> Option<BooleanArray> {
-    let mut keeps: Option<NullBuffer> = None;
-    for value in values {
-        keeps = NullBuffer::union(keeps.as_ref(), value.logical_nulls().as_ref());
+/// The rows that count: no argument is NULL and they counted before.
+fn rows_that_count(args: &[ArrayRef], rows: &Rows<'_>) -> Option<BooleanBuffer> {
+    let mut keeps: Option<BooleanBuffer> = rows.keeps().cloned();
+    for nulls in args.iter().filter_map(|arg| arg.logical_nulls()) {
+        keeps = Some(match keeps {
+            None => nulls.into_inner(),
+            Some(keeps) => &keeps & nulls.inner(),
+        });
     }
-    if let Some(filter) = filter {
-        let truth = match filter.nulls() {
-            None => filter.values().clone(),
-            Some(nulls) => filter.values() & nulls.inner(),
+    keeps
+}
+
+impl States for NullableStates {
+    fn fresh(&self) -> Box<dyn States> {
+        Box::new(NullableStates::new(self.inner.fresh(), self.seen.is_some()))
+    }
+
+    fn grow(&mut self, groups: usize) {
+        self.inner.grow(groups);
+        if let Some(seen) = &mut self.seen {
+            seen.resize(groups, false);
+        }
+    }
+
+    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+        let keeps = rows_that_count(args, rows);
+        let rows = rows.with_keeps(keeps.as_ref());
+        self.mark_seen(&rows);
+        self.inner.update(args, &rows)
+    }
+
+    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+        if self.seen.is_none() {
+            return self.inner.merge(states, rows);
+        }
+        let Some((seen, inner)) = states.split_last() else {
+            return Err(Error::logical("the state of a nullable aggregate lacks its last column"));
         };
-        keeps = NullBuffer::union(keeps.as_ref(), Some(&NullBuffer::new(truth)));
-    }
-    keeps.map(|keeps| BooleanArray::new(keeps.into_inner(), None))
-}
-
-/// The arrays without their null masks: what lies under a mask is never read, because the filter
-/// excludes it.
-fn without_nulls(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-    values
-        .iter()
-        .map(|value| {
-            if value.nulls().is_none() {
-                return Ok(ArrayRef::clone(value));
-            }
-            Ok(make_array(value.to_data().into_builder().nulls(None).build()?))
-        })
-        .collect()
-}
-
-impl GroupsAccumulator for NullableGroups {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        group_indices: &[usize],
-        opt_filter: Option<&BooleanArray>,
-        total_num_groups: usize,
-    ) -> Result<()> {
-        let keeps = rows_that_count(values, opt_filter);
-        self.mark_seen(group_indices, keeps.as_ref(), total_num_groups);
-        self.inner.update_batch(&without_nulls(values)?, group_indices, keeps.as_ref(), total_num_groups)
+        self.mark_seen(&rows.with_keeps(Some(seen.as_boolean().values())));
+        self.inner.merge(inner, rows)
     }
 
-    fn merge_batch(
-        &mut self,
-        values: &[ArrayRef],
-        group_indices: &[usize],
-        total_num_groups: usize,
-    ) -> Result<()> {
-        let Some((seen, inner)) = values.split_last() else {
-            return Err(DataFusionError::Internal("a nullable state has a last column".into()));
-        };
-        self.mark_seen(group_indices, Some(seen.as_boolean()), total_num_groups);
-        self.inner.merge_batch(inner, group_indices, total_num_groups)
+    fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
+        let seen = self.take_seen(emit);
+        let result = self.inner.evaluate(emit)?;
+        let Some(seen) = seen else { return Ok(result) };
+        let nulls = NullBuffer::union(result.nulls(), Some(&NullBuffer::new(seen)));
+        let masked = result.to_data().into_builder().nulls(nulls).build().map_err(Error::logical)?;
+        Ok(make_array(masked))
     }
 
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        let nulls = NullBuffer::new(self.take_seen(emit_to));
-        let result = self.inner.evaluate(emit_to)?;
-        let nulls = NullBuffer::union(result.nulls(), Some(&nulls));
-        Ok(make_array(result.to_data().into_builder().nulls(nulls).build()?))
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        let seen = self.take_seen(emit_to);
-        let mut states = self.inner.state(emit_to)?;
-        states.push(Arc::new(BooleanArray::new(seen, None)));
+    fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
+        let seen = self.take_seen(emit);
+        let mut states = self.inner.state(emit)?;
+        if let Some(seen) = seen {
+            states.push(Arc::new(BooleanArray::new(seen, None)));
+        }
         Ok(states)
     }
 
-    fn convert_to_state(
-        &self,
-        values: &[ArrayRef],
-        opt_filter: Option<&BooleanArray>,
-    ) -> Result<Vec<ArrayRef>> {
-        let rows = values.first().map_or(0, |value| value.len());
-        let keeps = rows_that_count(values, opt_filter);
-        let mut states = self.inner.convert_to_state(&without_nulls(values)?, keeps.as_ref())?;
-        let seen = keeps.unwrap_or_else(|| BooleanArray::new(BooleanBuffer::new_set(rows), None));
-        states.push(Arc::new(seen));
-        Ok(states)
-    }
-
-    fn size(&self) -> usize {
-        self.inner.size() + self.seen.capacity()
+    fn bytes(&self) -> usize {
+        size_of_val(self) + self.inner.bytes() + self.seen.as_ref().map_or(0, Vec::capacity)
     }
 }

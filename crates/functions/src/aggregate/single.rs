@@ -1,30 +1,22 @@
-//! One group only: a `GroupsAccumulator` behind DataFusion's `Accumulator`.
+//! One group only: [`States`] behind DataFusion's `Accumulator`.
 
-use arrow::array::{ArrayRef, new_empty_array};
-use arrow::datatypes::DataType;
+use arrow::array::{Array, ArrayRef};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
+use datafusion::logical_expr::{Accumulator, EmitTo};
+
+use super::groups::external;
+use super::{Rows, States};
 
 /// The state of a query without GROUP BY.
 pub(super) struct SingleGroup {
-    inner: Box<dyn GroupsAccumulator>,
-    /// As many zeroes as the largest block had rows.
-    zeroes: Vec<usize>,
+    states: Box<dyn States>,
 }
 
 impl SingleGroup {
-    /// The one group exists from the start, so that a query over no rows has its one result: an
-    /// update of no rows of `arg_carriers` makes it.
-    pub(super) fn new(mut inner: Box<dyn GroupsAccumulator>, arg_carriers: &[DataType]) -> Result<SingleGroup> {
-        let no_rows: Vec<ArrayRef> = arg_carriers.iter().map(new_empty_array).collect();
-        inner.update_batch(&no_rows, &[], None, 1)?;
-        Ok(SingleGroup { inner, zeroes: Vec::new() })
-    }
-
-    fn grow(&mut self, rows: usize) {
-        if self.zeroes.len() < rows {
-            self.zeroes.resize(rows, 0);
-        }
+    /// The one group exists from the start, so that a query over no rows has its one result.
+    pub(super) fn new(mut states: Box<dyn States>) -> SingleGroup {
+        states.grow(1);
+        SingleGroup { states }
     }
 }
 
@@ -36,28 +28,28 @@ impl std::fmt::Debug for SingleGroup {
 
 impl Accumulator for SingleGroup {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, |array| array.len());
-        self.grow(rows);
-        self.inner.update_batch(values, &self.zeroes[..rows], None, 1)
+        let count = values.first().map_or(0, |array| array.len());
+        self.states.update(values, &Rows::of_only_group(count, None)).map_err(external)
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let rows = states.first().map_or(0, |array| array.len());
-        self.grow(rows);
-        self.inner.merge_batch(states, &self.zeroes[..rows], 1)
+        let count = states.first().map_or(0, |array| array.len());
+        self.states.merge(states, &Rows::of_only_group(count, None)).map_err(external)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let result = self.inner.evaluate(EmitTo::All)?;
+        let result = self.states.evaluate(EmitTo::All).map_err(external)?;
+        self.states.grow(1);
         ScalarValue::try_from_array(&result, 0)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let states = self.inner.state(EmitTo::All)?;
+        let states = self.states.state(EmitTo::All).map_err(external)?;
+        self.states.grow(1);
         states.iter().map(|state| ScalarValue::try_from_array(state, 0)).collect()
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.inner.size() + self.zeroes.capacity() * size_of::<usize>()
+        size_of_val(self) + self.states.bytes()
     }
 }

@@ -67,24 +67,21 @@ impl ScalarFunction for Week {
             Kind::YearWeek => SqlType::UInt32,
             Kind::Start | Kind::Last => SqlType::Date,
         };
-        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
-            let array = first(operands);
-            Ok(match kind {
-                Kind::Week => {
-                    Arc::new(source.map_days::<UInt8Type>(array, |days| year_and_week(days, mode).1 as u8))
-                }
-                Kind::YearWeek => Arc::new(source.map_days::<UInt32Type>(array, |days| {
-                    let (year, week) = year_and_week(days, mode | WEEK_OF_YEAR);
-                    (year * 100 + week) as u32
-                })),
-                Kind::Start => {
-                    Arc::new(source.map_days::<UInt16Type>(array, |days| date_of(week_start(days, mode))))
-                }
-                Kind::Last => {
-                    Arc::new(source.map_days::<UInt16Type>(array, |days| date_of(week_start(days, mode) + 6)))
-                }
-            } as ArrayRef)
-        }))
+        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| Ok(evaluate(kind, mode, source, first(operands)))))
+    }
+}
+
+fn evaluate(kind: Kind, mode: u8, source: Source, array: &ArrayRef) -> ArrayRef {
+    match kind {
+        Kind::Week => Arc::new(source.map_days::<UInt8Type>(array, |days| year_and_week(days, mode).1 as u8)),
+        Kind::YearWeek => Arc::new(source.map_days::<UInt32Type>(array, |days| {
+            let (year, week) = year_and_week(days, mode | WEEK_OF_YEAR);
+            (year * 100 + week) as u32
+        })),
+        Kind::Start => Arc::new(source.map_days::<UInt16Type>(array, |days| date_of(week_start(days, mode)))),
+        Kind::Last => {
+            Arc::new(source.map_days::<UInt16Type>(array, |days| date_of(week_start(days, mode) + 6)))
+        }
     }
 }
 

@@ -1,5 +1,45 @@
-//! Functions that ask a dictionary.
+//! Functions that ask a dictionary: `dictGet` and its family.
+
+mod dict_get;
+mod dict_has;
+mod hierarchy;
+mod lookup;
 
 use super::ScalarFunction;
 
-pub(super) static ALL: &[&dyn ScalarFunction] = &[];
+pub(super) static ALL: &[&dyn ScalarFunction] = &[
+    &dict_get::DICT_GET,
+    &dict_get::DICT_GET_OR_DEFAULT,
+    &dict_get::DICT_GET_OR_NULL,
+    &dict_get::DICT_GET_UINT8,
+    &dict_get::DICT_GET_UINT16,
+    &dict_get::DICT_GET_UINT32,
+    &dict_get::DICT_GET_UINT64,
+    &dict_get::DICT_GET_INT8,
+    &dict_get::DICT_GET_INT16,
+    &dict_get::DICT_GET_INT32,
+    &dict_get::DICT_GET_INT64,
+    &dict_get::DICT_GET_FLOAT32,
+    &dict_get::DICT_GET_FLOAT64,
+    &dict_get::DICT_GET_DATE,
+    &dict_get::DICT_GET_DATE_TIME,
+    &dict_get::DICT_GET_UUID,
+    &dict_get::DICT_GET_STRING,
+    &dict_get::DICT_GET_UINT8_OR_DEFAULT,
+    &dict_get::DICT_GET_UINT16_OR_DEFAULT,
+    &dict_get::DICT_GET_UINT32_OR_DEFAULT,
+    &dict_get::DICT_GET_UINT64_OR_DEFAULT,
+    &dict_get::DICT_GET_INT8_OR_DEFAULT,
+    &dict_get::DICT_GET_INT16_OR_DEFAULT,
+    &dict_get::DICT_GET_INT32_OR_DEFAULT,
+    &dict_get::DICT_GET_INT64_OR_DEFAULT,
+    &dict_get::DICT_GET_FLOAT32_OR_DEFAULT,
+    &dict_get::DICT_GET_FLOAT64_OR_DEFAULT,
+    &dict_get::DICT_GET_DATE_OR_DEFAULT,
+    &dict_get::DICT_GET_DATE_TIME_OR_DEFAULT,
+    &dict_get::DICT_GET_UUID_OR_DEFAULT,
+    &dict_get::DICT_GET_STRING_OR_DEFAULT,
+    &dict_has::DictHas,
+    &hierarchy::DictGetHierarchy,
+    &hierarchy::DictIsIn,
+];

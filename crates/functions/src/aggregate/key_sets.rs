@@ -1,0 +1,194 @@
+//! A set of keys for each group.
+//!
+//! While there is one group its keys lie in a table of their own; with the second group they move
+//! into one table of (group, key) pairs: a million groups of three keys then cost one table, not a
+//! million.
+
+use hashbrown::HashTable;
+
+use super::EmitTo;
+
+/// A key that hashes and travels.
+pub(super) trait Key: Copy + Eq + Send + Sync + 'static {
+    fn hash(self, group: u32) -> u64;
+}
+
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Mixes all bits into all bits: the high half and the low half of a product.
+#[inline(always)]
+fn fold(value: u64) -> u64 {
+    let product = u128::from(value ^ MULTIPLIER) * u128::from(MULTIPLIER);
+    (product >> 64) as u64 ^ product as u64
+}
+
+impl Key for u64 {
+    #[inline(always)]
+    fn hash(self, group: u32) -> u64 {
+        fold(self ^ u64::from(group).wrapping_mul(0xD6E8_FEB8_6659_FD93))
+    }
+}
+
+impl Key for u128 {
+    #[inline(always)]
+    fn hash(self, group: u32) -> u64 {
+        Key::hash((self >> 64) as u64 ^ fold(self as u64), group)
+    }
+}
+
+pub(super) struct KeySets<K> {
+    /// The keys of group 0 while it is the only one.
+    only: HashTable<K>,
+    pairs: HashTable<(u32, K)>,
+    /// Keys of each group.
+    counts: Vec<u64>,
+}
+
+impl<K: Key> KeySets<K> {
+    pub(super) fn new() -> KeySets<K> {
+        KeySets { only: HashTable::new(), pairs: HashTable::new(), counts: Vec::new() }
+    }
+
+    pub(super) fn grow(&mut self, groups: usize) {
+        if self.counts.len() <= 1 && groups > 1 {
+            let only = std::mem::take(&mut self.only);
+            self.pairs.reserve(only.len(), |&(group, key)| key.hash(group));
+            for key in only {
+                self.pairs.insert_unique(key.hash(0), (0, key), |&(group, key)| key.hash(group));
+            }
+        }
+        self.counts.resize(groups, 0);
+    }
+
+    /// The number of keys of a group.
+    pub(super) fn count(&self, group: usize) -> u64 {
+        self.counts[group]
+    }
+
+    /// Whether the key is new to the group.
+    #[inline]
+    pub(super) fn insert(&mut self, group: usize, key: K) -> bool {
+        let is_new = if self.counts.len() == 1 {
+            insert_one(&mut self.only, key)
+        } else {
+            insert_pair(&mut self.pairs, group as u32, key)
+        };
+        self.counts[group] += u64::from(is_new);
+        is_new
+    }
+
+    /// The keys of the groups emitted: how many each has, and all of them, group by group.
+    pub(super) fn take(&mut self, emit: EmitTo) -> (Vec<u64>, Vec<K>) {
+        let was_one = self.counts.len() == 1;
+        let counts = emit.take_needed(&mut self.counts);
+        if was_one {
+            return (counts, std::mem::take(&mut self.only).into_iter().collect());
+        }
+        let mut ends: Vec<usize> = counts
+            .iter()
+            .scan(0, |start, &count| Some(std::mem::replace(start, *start + count as usize)))
+            .collect();
+        let emitted = counts.len() as u32;
+        let total: u64 = counts.iter().sum();
+        let mut stays = KeySets::new();
+        stays.grow(self.counts.len());
+        let pairs = std::mem::take(&mut self.pairs);
+        let Some(&(_, filler)) = pairs.iter().next() else { return (counts, Vec::new()) };
+        let mut keys = vec![filler; total as usize];
+        for (group, key) in pairs {
+            if group < emitted {
+                let end = &mut ends[group as usize];
+                keys[*end] = key;
+                *end += 1;
+            } else {
+                stays.insert((group - emitted) as usize, key);
+            }
+        }
+        *self = stays;
+        (counts, keys)
+    }
+
+    /// As [`KeySets::take`], without the keys.
+    pub(super) fn take_counts(&mut self, emit: EmitTo) -> Vec<u64> {
+        if let EmitTo::First(_) = emit {
+            return self.take(emit).0;
+        }
+        let counts = std::mem::take(&mut self.counts);
+        *self = KeySets::new();
+        counts
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let counts = self.counts.capacity() * size_of::<u64>();
+        size_of_val(self) + self.only.allocation_size() + self.pairs.allocation_size() + counts
+    }
+}
+
+#[inline]
+fn insert_one<K: Key>(table: &mut HashTable<K>, key: K) -> bool {
+    use hashbrown::hash_table::Entry;
+    match table.entry(key.hash(0), |&other| other == key, |&other| other.hash(0)) {
+        Entry::Occupied(_) => false,
+        Entry::Vacant(vacant) => {
+            vacant.insert(key);
+            true
+        }
+    }
+}
+
+#[inline]
+fn insert_pair<K: Key>(table: &mut HashTable<(u32, K)>, group: u32, key: K) -> bool {
+    use hashbrown::hash_table::Entry;
+    let rehash = |&(group, key): &(u32, K)| key.hash(group);
+    match table.entry(key.hash(group), |&other| other == (group, key), rehash) {
+        Entry::Occupied(_) => false,
+        Entry::Vacant(vacant) => {
+            vacant.insert((group, key));
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Inserts `(group, key)` pairs, emits in steps of `step` groups, and compares with sets.
+    fn check(groups: usize, pairs: &[(usize, u64)], step: usize) {
+        let mut sets = KeySets::<u64>::new();
+        let mut model = vec![BTreeSet::new(); groups];
+        let half = pairs.len() / 2;
+        sets.grow(1);
+        for &(_, key) in &pairs[..half] {
+            assert_eq!(sets.insert(0, key), model[0].insert(key));
+        }
+        sets.grow(groups);
+        for &(group, key) in &pairs[half..] {
+            assert_eq!(sets.insert(group, key), model[group].insert(key));
+        }
+        let mut expected = model.into_iter();
+        let mut left = groups;
+        while left > 0 {
+            let emitted = step.min(left);
+            let (counts, keys) = sets.take(EmitTo::First(emitted));
+            let mut keys = keys.into_iter();
+            for count in counts {
+                let set: BTreeSet<u64> = keys.by_ref().take(count as usize).collect();
+                assert_eq!(Some(set), expected.next());
+            }
+            left -= emitted;
+        }
+    }
+
+    #[test]
+    fn sets_hold_what_was_inserted() {
+        let pairs: Vec<(usize, u64)> =
+            (0..2_000_u64).map(|i| ((i * i % 7) as usize, i * 31 % 211)).collect();
+        for step in [1, 3, 7] {
+            check(7, &pairs, step);
+        }
+        check(1, &pairs.iter().map(|&(_, key)| (0, key)).collect::<Vec<_>>(), 1);
+    }
+}

@@ -1,0 +1,193 @@
+//! `quantileExact(level)(x)` and its family: all values are kept, and the result is one of them.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    ArrowNativeTypeOp, DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use basalt_base::{Error, Result, SqlType};
+
+use super::lists::{as_lists, lists};
+use super::quantile::{Levels, parse_levels};
+use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{illegal_type, only_arg};
+
+pub(super) static QUANTILE_EXACT: QuantileExact =
+    QuantileExact { name: "quantileExact", levels: Levels::One };
+pub(super) static QUANTILES_EXACT: QuantileExact =
+    QuantileExact { name: "quantilesExact", levels: Levels::Many };
+pub(super) static MEDIAN_EXACT: QuantileExact =
+    QuantileExact { name: "medianExact", levels: Levels::One };
+
+pub(super) struct QuantileExact {
+    name: &'static str,
+    levels: Levels,
+}
+
+impl AggregateFunction for QuantileExact {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+        let arg = only_arg(self.name, args)?;
+        if !(arg.is_number() || arg.is_date_or_time()) {
+            return Err(illegal_type(self.name, arg));
+        }
+        // A Bool is a number here.
+        let value = if *arg == SqlType::Bool { SqlType::UInt8 } else { arg.clone() };
+        let kind = Arc::new(Kind {
+            levels: parse_levels(self.name, self.levels, parameters)?,
+            many: self.levels == Levels::Many,
+            value: value.clone(),
+        });
+        let state = SqlType::array_of(value.clone());
+        let result = if kind.many { state.clone() } else { value };
+        Ok(Bound { return_type: result, state_types: vec![state], states: bound_values(&kind)? })
+    }
+}
+
+fn bound_values(kind: &Arc<Kind>) -> Result<super::StatesFactory> {
+    let kind = Arc::clone(kind);
+    macro_rules! exact {
+        ($carrier:ty) => {
+            Box::new(move || Box::new(ExactStates::<$carrier>::new(&kind)))
+        };
+    }
+    Ok(match kind.value.carrier() {
+        DataType::UInt8 => exact!(UInt8Type),
+        DataType::UInt16 => exact!(UInt16Type),
+        DataType::UInt32 => exact!(UInt32Type),
+        DataType::UInt64 => exact!(UInt64Type),
+        DataType::Int8 => exact!(Int8Type),
+        DataType::Int16 => exact!(Int16Type),
+        DataType::Int32 => exact!(Int32Type),
+        DataType::Int64 => exact!(Int64Type),
+        DataType::Float32 => exact!(Float32Type),
+        DataType::Float64 => exact!(Float64Type),
+        DataType::Decimal128(..) => exact!(Decimal128Type),
+        DataType::Decimal256(..) => exact!(Decimal256Type),
+        other => return Err(Error::logical(format!("a quantile over {other}"))),
+    })
+}
+
+struct Kind {
+    levels: Arc<[f64]>,
+    many: bool,
+    value: SqlType,
+}
+
+struct ExactStates<T: ArrowPrimitiveType> {
+    groups: Vec<Vec<T::Native>>,
+    held: usize,
+    kind: Arc<Kind>,
+}
+
+impl<T: ArrowPrimitiveType> ExactStates<T> {
+    fn new(kind: &Arc<Kind>) -> ExactStates<T> {
+        ExactStates { groups: Vec::new(), held: 0, kind: Arc::clone(kind) }
+    }
+
+    fn to_array(&self, values: Vec<T::Native>) -> ArrayRef {
+        let values = PrimitiveArray::<T>::new(values.into(), None);
+        Arc::new(values.with_data_type(self.kind.value.carrier()))
+    }
+}
+
+/// The value with `level * count` smaller ones before it, in ClickHouse's rounding; of nothing, NaN or 0.
+fn pick<N: ArrowNativeTypeOp>(values: &mut [N], level: f64) -> N {
+    let Some(last) = values.len().checked_sub(1) else {
+        // 0 / 0 is NaN for floats and an error, hence zero, for all others.
+        return N::ZERO.div_checked(N::ZERO).unwrap_or(N::ZERO);
+    };
+    let index = if level < 1.0 { (level * values.len() as f64) as usize } else { last };
+    *values.select_nth_unstable_by(index.min(last), |left, right| left.compare(*right)).1
+}
+
+impl<T> States for ExactStates<T>
+where
+    T: ArrowPrimitiveType<Native: ArrowNativeTypeOp>,
+{
+    fn fresh(&self) -> Box<dyn States> {
+        Box::new(ExactStates::<T>::new(&self.kind))
+    }
+
+    fn grow(&mut self, groups: usize) {
+        self.groups.resize_with(groups, Vec::new);
+    }
+
+    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+        let values = match args[0].data_type() {
+            DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::logical)?,
+            _ => &args[0],
+        };
+        let groups = &mut self.groups;
+        rows.for_each_value(values.as_primitive::<T>().values(), |group, value| {
+            // Only NaN differs from itself; it is no value.
+            if value == value {
+                groups[group].push(value);
+            }
+        });
+        self.held += rows.kept();
+        Ok(())
+    }
+
+    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+        let list = as_lists(&states[0])?;
+        let (values, offsets) = (list.values().as_primitive::<T>().values(), list.value_offsets());
+        rows.for_each(|row, group| {
+            let range = offsets[row] as usize..offsets[row + 1] as usize;
+            self.held += range.len();
+            self.groups[group].extend_from_slice(&values[range]);
+        });
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
+        let groups = emit.take_needed(&mut self.groups);
+        let rows = groups.len();
+        let mut picked = Vec::with_capacity(rows * self.kind.levels.len());
+        for mut group in groups {
+            self.held = self.held.saturating_sub(group.len());
+            picked.extend(self.kind.levels.iter().map(|&level| pick(&mut group, level)));
+        }
+        let values = self.to_array(picked);
+        if self.kind.many {
+            return lists(&self.kind.value, std::iter::repeat_n(self.kind.levels.len(), rows), values);
+        }
+        Ok(values)
+    }
+
+    fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
+        let groups = emit.take_needed(&mut self.groups);
+        let lengths: Vec<usize> = groups.iter().map(Vec::len).collect();
+        let values: Vec<T::Native> = groups.into_iter().flatten().collect();
+        self.held = self.held.saturating_sub(values.len());
+        Ok(vec![lists(&self.kind.value, lengths, self.to_array(values))?])
+    }
+
+    fn bytes(&self) -> usize {
+        // Vectors grow by doubling: half of what they hold again, on average.
+        let values = self.held * size_of::<T::Native>() * 3 / 2;
+        size_of_val(self) + self.groups.capacity() * size_of::<Vec<T::Native>>() + values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picks_what_clickhouse_picks() {
+        let mut values: Vec<u64> = (0..10).rev().collect();
+        assert_eq!(pick(&mut values, 0.5), 5);
+        assert_eq!(pick(&mut values, 0.9), 9);
+        assert_eq!(pick(&mut values, 1.0), 9);
+        assert_eq!(pick(&mut values, 0.0), 0);
+        assert_eq!(pick::<i32>(&mut [], 0.5), 0);
+        assert!(pick::<f64>(&mut [], 0.5).is_nan());
+    }
+}

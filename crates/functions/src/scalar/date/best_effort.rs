@@ -1,0 +1,444 @@
+//! `parseDateTimeBestEffort`: dates and times as people and programs write them.
+//!
+//! The text is read as tokens from left to right: numbers with their separators are a date, a time, a
+//! zone offset or a count of seconds since 1970; words are months, days of the week, halves of the day
+//! and names of UTC. Of `02/03/2020` the day comes first.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
+use basalt_base::civil::{days_from_civil, is_valid};
+use basalt_base::zone::Zone;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::now::constant_precision;
+use super::round::date_time_of;
+use super::source::{DAY, HOUR, MINUTE, constant_zone, first, ticks_per_second};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+const MONTHS: [&[u8; 3]; 12] =
+    [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+const WEEKDAYS: [&[u8; 3]; 7] = [b"mon", b"tue", b"wed", b"thu", b"fri", b"sat", b"sun"];
+const NANOSECOND_DIGITS: u8 = 9;
+/// Two-digit years below this are of the third millennium.
+const CENTURY_TURN: i64 = 70;
+
+/// An instant: seconds since 1970 and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Instant {
+    second: i64,
+    nanosecond: i64,
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Found {
+    year: Option<i64>,
+    month: Option<i64>,
+    day: Option<i64>,
+    clock: Option<i64>,
+    nanosecond: i64,
+    /// Seconds ahead of UTC; `None`: the zone's own.
+    offset: Option<i64>,
+    /// Noon or later.
+    afternoon: Option<bool>,
+    unix: Option<i64>,
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Digits that follow: their value and how many they are.
+    fn number(&mut self) -> Option<(i64, usize)> {
+        let start = self.at;
+        let mut value = 0_i64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            value = value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))?;
+            self.at += 1;
+        }
+        (self.at > start).then_some((value, self.at - start))
+    }
+
+    /// The date separator that follows, if a digit comes after it.
+    fn separator(&mut self) -> Option<u8> {
+        let byte = self.peek().filter(|byte| matches!(byte, b'-' | b'/' | b'.'))?;
+        self.text.get(self.at + 1).filter(|next| next.is_ascii_digit())?;
+        self.at += 1;
+        Some(byte)
+    }
+}
+
+/// The instant that `text` names; `zone` is that of a text that names none.
+fn parse(text: &[u8], zone: Zone) -> Option<Instant> {
+    let mut scanner = Scanner { text: text.trim_ascii(), at: 0 };
+    let mut found = Found::default();
+    scanner.peek()?;
+    while let Some(byte) = scanner.peek() {
+        match byte {
+            b'0'..=b'9' => read_number(&mut scanner, &mut found)?,
+            b'+' | b'-' if found.clock.is_some() => read_offset(&mut scanner, &mut found)?,
+            b' ' | b',' | b'\t' => scanner.at += 1,
+            b'-' | b'/' | b'.' if found.day.is_some() || found.month.is_some() => scanner.at += 1,
+            letter if letter.is_ascii_alphabetic() => read_word(&mut scanner, &mut found)?,
+            _ => return None,
+        }
+    }
+    finish(&found, zone)
+}
+
+fn read_number(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
+    let (value, digits) = scanner.number()?;
+    if scanner.peek() == Some(b':') && digits <= 2 {
+        return read_clock(scanner, found, value);
+    }
+    match digits {
+        9 | 10 if found.day.is_none() => {
+            found.unix = Some(value);
+            read_fraction(scanner, found);
+        }
+        13 | 16 | 19 if found.day.is_none() => {
+            let unit = 10_i64.pow(digits as u32 - 10);
+            found.unix = Some(value / unit);
+            found.nanosecond = value % unit * (1_000_000_000 / unit);
+        }
+        14 => {
+            set_compact_day(found, value / 1_000_000)?;
+            set_clock(found, value / 10_000 % 100, value / 100 % 100, value % 100)?;
+            read_fraction(scanner, found);
+        }
+        12 => {
+            set_compact_day(found, value / 10_000)?;
+            set_clock(found, value / 100 % 100, value % 100, 0)?;
+        }
+        8 => set_compact_day(found, value)?,
+        6 if found.day.is_some() && found.clock.is_none() => {
+            set_clock(found, value / 10_000, value / 100 % 100, value % 100)?;
+            read_fraction(scanner, found);
+        }
+        6 => {
+            found.year = Some(value / 100);
+            found.month = Some(value % 100);
+        }
+        4 if found.year.is_none() => read_year_first(scanner, found, value)?,
+        1 | 2 => read_day_first(scanner, found, value)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+/// `20200203`.
+fn set_compact_day(found: &mut Found, value: i64) -> Option<()> {
+    if found.year.is_some() || found.day.is_some() {
+        return None;
+    }
+    (found.year, found.month, found.day) =
+        (Some(value / 10_000), Some(value / 100 % 100), Some(value % 100));
+    Some(())
+}
+
+/// `2020-02-03`, `2020/2`, `2020`.
+fn read_year_first(scanner: &mut Scanner<'_>, found: &mut Found, year: i64) -> Option<()> {
+    found.year = Some(year);
+    if found.month.is_some() || scanner.separator().is_none() {
+        return Some(());
+    }
+    found.month = Some(scanner.number()?.0);
+    if scanner.separator().is_some() {
+        found.day = Some(scanner.number()?.0);
+    }
+    Some(())
+}
+
+/// `3/2/2020`, `3.2.20`, `3 Feb`, or the day after a month's name.
+fn read_day_first(scanner: &mut Scanner<'_>, found: &mut Found, value: i64) -> Option<()> {
+    if found.day.is_some() {
+        // A year of two digits at the end, or an hour without minutes before `pm`.
+        if found.year.is_none() {
+            found.year = Some(full_year(value));
+        } else if found.clock.is_none() {
+            set_clock(found, value, 0, 0)?;
+        } else {
+            return None;
+        }
+        return Some(());
+    }
+    found.day = Some(value);
+    if found.month.is_some() || scanner.separator().is_none() {
+        return Some(());
+    }
+    found.month = Some(scanner.number()?.0);
+    if scanner.separator().is_some() {
+        let (year, digits) = scanner.number()?;
+        found.year = Some(if digits <= 2 { full_year(year) } else { year });
+    }
+    // Only one of the two can be a month above 12.
+    if found.month > Some(12) {
+        std::mem::swap(&mut found.month, &mut found.day);
+    }
+    Some(())
+}
+
+fn full_year(two_digits: i64) -> i64 {
+    two_digits + if two_digits < CENTURY_TURN { 2_000 } else { 1_900 }
+}
+
+fn read_clock(scanner: &mut Scanner<'_>, found: &mut Found, hour: i64) -> Option<()> {
+    scanner.take(b':');
+    let (minute, _) = scanner.number()?;
+    let second = if scanner.take(b':') { scanner.number()?.0 } else { 0 };
+    set_clock(found, hour, minute, second)?;
+    read_fraction(scanner, found);
+    Some(())
+}
+
+fn set_clock(found: &mut Found, hour: i64, minute: i64, second: i64) -> Option<()> {
+    if found.clock.is_some() || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    found.clock = Some(hour * HOUR + minute * MINUTE + second);
+    Some(())
+}
+
+/// `.123`: digits beyond nanoseconds are dropped.
+fn read_fraction(scanner: &mut Scanner<'_>, found: &mut Found) {
+    if scanner.peek() != Some(b'.') {
+        return;
+    }
+    scanner.at += 1;
+    let mut unit = ticks_per_second(NANOSECOND_DIGITS);
+    while let Some(digit @ b'0'..=b'9') = scanner.peek() {
+        unit /= 10;
+        found.nanosecond += i64::from(digit - b'0') * unit;
+        scanner.at += 1;
+    }
+}
+
+/// `+03:00`, `-0330`, `+3`.
+fn read_offset(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
+    let sign = if scanner.take(b'-') {
+        -1
+    } else {
+        scanner.take(b'+');
+        1
+    };
+    let (value, digits) = scanner.number()?;
+    let seconds = match digits {
+        1 | 2 if scanner.take(b':') => value * HOUR + scanner.number()?.0 * MINUTE,
+        1 | 2 => value * HOUR,
+        4 => value / 100 * HOUR + value % 100 * MINUTE,
+        _ => return None,
+    };
+    found.offset = Some(sign * seconds);
+    Some(())
+}
+
+fn read_word(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
+    let start = scanner.at;
+    while scanner.peek().is_some_and(|byte| byte.is_ascii_alphabetic()) {
+        scanner.at += 1;
+    }
+    let word = scanner.text[start..scanner.at].to_ascii_lowercase();
+    let begins = |name: &&[u8; 3]| word.starts_with(*name);
+    match word.as_slice() {
+        b"t" => {}
+        b"z" | b"utc" | b"gmt" => found.offset = Some(found.offset.unwrap_or(0)),
+        b"am" => found.afternoon = Some(false),
+        b"pm" => found.afternoon = Some(true),
+        _ => {
+            if let Some(month) = MONTHS.iter().position(|name| begins(&name)) {
+                found.month = Some(month as i64 + 1);
+            } else if !WEEKDAYS.iter().any(|name| begins(&name)) {
+                return None;
+            }
+        }
+    }
+    Some(())
+}
+
+fn finish(found: &Found, zone: Zone) -> Option<Instant> {
+    if let Some(second) = found.unix {
+        return Some(Instant { second, nanosecond: found.nanosecond });
+    }
+    let year = i32::try_from(found.year?).ok()?;
+    let month = u32::try_from(found.month.unwrap_or(1)).ok()?;
+    let day = u32::try_from(found.day.unwrap_or(1)).ok()?;
+    if !is_valid(year, month, day) {
+        return None;
+    }
+    let mut clock = found.clock.unwrap_or(0);
+    match found.afternoon {
+        Some(true) if clock < 12 * HOUR => clock += 12 * HOUR,
+        Some(false) if clock >= 12 * HOUR => clock -= 12 * HOUR,
+        _ => {}
+    }
+    let local = i64::from(days_from_civil(year, month, day)) * DAY + clock;
+    let second = found.offset.map_or_else(|| zone.from_local(local), |offset| local - offset);
+    Some(Instant { second, nanosecond: found.nanosecond })
+}
+
+fn unreadable(text: &[u8]) -> Error {
+    Error::new(
+        ErrorCode::CannotParseDatetime,
+        format!("cannot read a time from `{}`", String::from_utf8_lossy(text)),
+    )
+}
+
+/// The `DateTime` of every row.
+pub(super) fn parse_block(texts: &ArrayRef, zone: Zone) -> Result<ArrayRef> {
+    let seconds = parse_rows(texts, zone, OnFailure::Refuse, |instant| date_time_of(instant.second))?;
+    Ok(Arc::new(UInt32Array::from(seconds)))
+}
+
+/// What a text that cannot be read becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnFailure {
+    Refuse,
+    Null,
+    Zero,
+}
+
+fn parse_rows<N: Default>(
+    texts: &ArrayRef,
+    zone: Zone,
+    on_failure: OnFailure,
+    value: impl Fn(Instant) -> N,
+) -> Result<Vec<Option<N>>> {
+    let texts = texts.as_binary_view();
+    let parse_row = |row: usize| match parse(texts.value(row), zone) {
+        Some(instant) => Ok(Some(value(instant))),
+        None if texts.is_null(row) || on_failure == OnFailure::Zero => Ok(Some(N::default())),
+        None if on_failure == OnFailure::Null => Ok(None),
+        None => Err(unreadable(texts.value(row))),
+    };
+    (0..texts.len()).map(parse_row).collect()
+}
+
+pub(super) struct ParseBestEffort {
+    name: &'static str,
+    on_failure: OnFailure,
+    /// The result is a DateTime64; the second argument is its precision.
+    fine: bool,
+}
+
+macro_rules! parsers {
+    ($($constant:ident $name:literal $on_failure:ident $fine:literal;)+) => {
+        $(pub(super) static $constant: ParseBestEffort =
+            ParseBestEffort { name: $name, on_failure: OnFailure::$on_failure, fine: $fine };)+
+    };
+}
+
+parsers! {
+    PARSE "parseDateTimeBestEffort" Refuse false;
+    PARSE_OR_NULL "parseDateTimeBestEffortOrNull" Null false;
+    PARSE_OR_ZERO "parseDateTimeBestEffortOrZero" Zero false;
+    PARSE_64 "parseDateTime64BestEffort" Refuse true;
+    PARSE_64_OR_NULL "parseDateTime64BestEffortOrNull" Null true;
+    PARSE_64_OR_ZERO "parseDateTime64BestEffortOrZero" Zero true;
+}
+
+impl ScalarFunction for ParseBestEffort {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, if self.fine { 3 } else { 2 })
+    }
+
+    fn nulls(&self) -> crate::scalar::Nulls {
+        crate::scalar::Nulls::Custom
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        if args[0].ty.stripped() != &SqlType::String {
+            return Err(Error::new(
+                ErrorCode::IllegalTypeOfArgument,
+                format!("function `{}` takes a String, got {}", self.name, args[0].ty),
+            ));
+        }
+        let zone_arg = args.get(if self.fine { 2 } else { 1 });
+        let named = zone_arg.map(|zone| constant_zone(self.name, zone)).transpose()?;
+        let (zone, on_failure) = (named.unwrap_or(context.zone), self.on_failure);
+        let name = named.map(|zone| zone.name().into());
+        let nullable = args[0].ty.accepts_null() || on_failure == OnFailure::Null;
+        let wrap = |ty: SqlType| if nullable { ty.into_nullable() } else { ty };
+        if self.fine {
+            let precision = args.get(1).map_or(Ok(3), |arg| constant_precision(self.name, arg))?;
+            let ticks = ticks_per_second(precision);
+            let per_tick = ticks_per_second(NANOSECOND_DIGITS) / ticks;
+            return Ok(Bound::new(
+                wrap(SqlType::DateTime64 { precision, zone: name }),
+                move |operands: &[Operand], _: usize| {
+                    let ticks = |instant: Instant| {
+                        instant.second.saturating_mul(ticks) + instant.nanosecond / per_tick
+                    };
+                    let parsed = parse_rows(first(operands), zone, on_failure, ticks)?;
+                    Ok(keep_nulls(Int64Array::from(parsed), first(operands)))
+                },
+            ));
+        }
+        Ok(Bound::new(wrap(SqlType::DateTime(name)), move |operands: &[Operand], _: usize| {
+            let seconds = |instant: Instant| date_time_of(instant.second);
+            let parsed = parse_rows(first(operands), zone, on_failure, seconds)?;
+            Ok(keep_nulls(UInt32Array::from(parsed), first(operands)))
+        }))
+    }
+}
+
+/// Rows whose text is NULL are NULL.
+fn keep_nulls<T: arrow::array::ArrowPrimitiveType>(
+    parsed: arrow::array::PrimitiveArray<T>,
+    texts: &ArrayRef,
+) -> ArrayRef {
+    let nulls = arrow::buffer::NullBuffer::union(parsed.nulls(), texts.nulls());
+    let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+    Arc::new(arrow::array::PrimitiveArray::<T>::new(parsed.values().clone(), nulls))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: i64) {
+        let instant = parse(text.as_bytes(), Zone::utc());
+        assert_eq!(instant.map(|instant| instant.second), Some(expected), "{text}");
+    }
+
+    #[test]
+    fn forms_that_clickhouse_reads() {
+        let instant = 1_580_702_706;
+        check("2020-02-03 04:05:06", instant);
+        check("20200203040506", instant);
+        check("1580702706", instant);
+        check("2020-02-03T04:05:06Z", instant);
+        check("2020-02-03T04:05:06+03:00", instant - 3 * HOUR);
+        check("3 Feb 2020 4:05", instant - 6);
+        check("Feb 3, 2020", 1_580_688_000);
+        check("03.02.2020", 1_580_688_000);
+        check("02/03/2020 04:05:06", 1_583_121_906);
+        check("Sat, 18 Aug 2018 07:22:16 GMT", 1_534_576_936);
+        check("10:12 pm 2020-01-01", 1_577_916_720);
+        assert_eq!(parse(b"2020-02-03 04:05:06.5", Zone::utc()).map(|i| i.nanosecond), Some(500_000_000));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "x", "2020-13-01", "2020-02-30", "99999999999999999999", "+", "12:", "2020-02-03 25:00"] {
+            assert_eq!(parse(text.as_bytes(), Zone::utc()), None, "{text}");
+        }
+    }
+}

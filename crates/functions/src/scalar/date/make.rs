@@ -1,0 +1,120 @@
+//! `makeDate(year, month, day)`, `makeDateTime(year, month, day, hour, minute, second)`.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, UInt16Array, UInt32Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use basalt_base::civil::days_from_civil;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::source::{DAY, HOUR, MINUTE, constant_zone};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+pub(super) static MAKE_DATE: MakeDate = MakeDate { name: "makeDate", wide: false };
+pub(super) static MAKE_DATE32: MakeDate = MakeDate { name: "makeDate32", wide: true };
+
+const DATE_YEARS: std::ops::RangeInclusive<i64> = 1970..=2149;
+const DATE32_YEARS: std::ops::RangeInclusive<i64> = 1900..=2299;
+const DATE_TIME_YEARS: std::ops::RangeInclusive<i64> = 1970..=2106;
+
+/// Two arguments are a year and a day of it; what the calendar does not have is 1970-01-01.
+pub(super) struct MakeDate {
+    name: &'static str,
+    wide: bool,
+}
+
+impl ScalarFunction for MakeDate {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(2, 3)
+    }
+
+    fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
+        check_numbers(self.name, args)?;
+        let wide = self.wide;
+        let years = if wide { DATE32_YEARS } else { DATE_YEARS };
+        let ty = if wide { SqlType::Date32 } else { SqlType::Date };
+        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+            let parts = whole_numbers(operands, rows)?;
+            let days = (0..rows).map(|row| {
+                let day = match parts.as_slice() {
+                    [year, month, day] => civil_day(&years, year[row], month[row], day[row]),
+                    [year, day] if (1..=366).contains(&day[row]) && years.contains(&year[row]) => {
+                        Some(i64::from(days_from_civil(year[row] as i32, 1, 1)) + day[row] - 1)
+                    }
+                    _ => None,
+                };
+                day.unwrap_or(0)
+            });
+            if wide {
+                return Ok(Arc::new(Int32Array::from_iter_values(days.map(|day| day as i32))) as ArrayRef);
+            }
+            let days = days.map(|day| u16::try_from(day).unwrap_or(0));
+            Ok(Arc::new(UInt16Array::from_iter_values(days)) as ArrayRef)
+        }))
+    }
+}
+
+/// A day up to the 31st that its month lacks runs on into the next one, as in ClickHouse.
+fn civil_day(years: &std::ops::RangeInclusive<i64>, year: i64, month: i64, day: i64) -> Option<i64> {
+    let exists = years.contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    exists.then(|| i64::from(days_from_civil(year as i32, month as u32, day as u32)))
+}
+
+/// With a zone as an optional last argument.
+pub(super) struct MakeDateTime;
+
+impl ScalarFunction for MakeDateTime {
+    fn name(&self) -> &'static str {
+        "makeDateTime"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(6, 7)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        check_numbers(self.name(), &args[..6])?;
+        let named = args.get(6).map(|zone| constant_zone(self.name(), zone)).transpose()?;
+        let zone = named.unwrap_or(context.zone);
+        let ty = SqlType::DateTime(named.map(|zone| zone.name().into()));
+        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+            let parts = whole_numbers(&operands[..6], rows)?;
+            let seconds = (0..rows).map(|row| {
+                let part = |index: usize| parts[index][row];
+                let clock = [part(3), part(4), part(5)];
+                let on_clock = (0..24).contains(&clock[0]) && clock[1..].iter().all(|part| (0..60).contains(part));
+                let day = civil_day(&DATE_TIME_YEARS, part(0), part(1), part(2)).filter(|_| on_clock);
+                let second = day.map_or(0, |day| {
+                    zone.from_local(day * DAY + clock[0] * HOUR + clock[1] * MINUTE + clock[2])
+                });
+                u32::try_from(second).unwrap_or(0)
+            });
+            Ok(Arc::new(UInt32Array::from_iter_values(seconds)) as ArrayRef)
+        }))
+    }
+}
+
+fn check_numbers(function: &str, args: &[Argument]) -> Result<()> {
+    match args.iter().find(|arg| !arg.ty.is_number()) {
+        None => Ok(()),
+        Some(arg) => Err(Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("function `{function}` takes numbers, got {}", arg.ty),
+        )),
+    }
+}
+
+fn whole_numbers(operands: &[Operand], rows: usize) -> Result<Vec<Vec<i64>>> {
+    let numbers = |operand: &Operand| {
+        let whole = cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::logical)?;
+        debug_assert_eq!(whole.len(), rows, "one number a row");
+        Ok(whole.as_primitive::<Int64Type>().values().to_vec())
+    };
+    operands.iter().map(numbers).collect()
+}

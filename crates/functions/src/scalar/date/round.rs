@@ -1,0 +1,402 @@
+//! Rounding down to a whole unit: `toStartOfMonth`, `toStartOfHour`, `toStartOfInterval`, `dateTrunc`
+//! and their like.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int32Type, Int64Type, UInt16Type, UInt32Type};
+use basalt_base::civil::{days_from_civil, days_in_month};
+use basalt_base::types::IntervalUnit;
+use basalt_base::zone::Zone;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time, ticks_per_second, zone_name};
+use super::week::week_start;
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+/// Weeks of several weeks count from this day, the first Monday of 1970.
+const FIRST_MONDAY: i32 = 4;
+/// Months of several months count from January of this year.
+const MONTHS_FROM_YEAR: i32 = 1_900;
+const MONDAY_FIRST: u8 = 1;
+
+/// A `Date` out of days; what it cannot hold becomes its nearest.
+pub(super) fn date_of(days: i32) -> u16 {
+    days.clamp(0, i32::from(u16::MAX)) as u16
+}
+
+/// A `DateTime` out of seconds; what it cannot hold becomes its nearest.
+pub(super) fn date_time_of(seconds: i64) -> u32 {
+    seconds.clamp(0, i64::from(u32::MAX)) as u32
+}
+
+/// `toStartOf...` of one argument and a zone: the result is a Date.
+pub(super) struct StartOfDays {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: DaysKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DaysKind {
+    Year,
+    IsoYear,
+    Quarter,
+    Month,
+    Monday,
+    LastOfMonth,
+}
+
+macro_rules! start_of_days {
+    ($($constant:ident $name:literal $kind:ident $aliases:expr;)+) => {
+        $(pub(super) static $constant: StartOfDays =
+            StartOfDays { name: $name, aliases: &$aliases, kind: DaysKind::$kind };)+
+    };
+}
+
+start_of_days! {
+    TO_START_OF_YEAR "toStartOfYear" Year [];
+    TO_START_OF_ISO_YEAR "toStartOfISOYear" IsoYear [];
+    TO_START_OF_QUARTER "toStartOfQuarter" Quarter [];
+    TO_START_OF_MONTH "toStartOfMonth" Month [];
+    TO_MONDAY "toMonday" Monday [];
+    TO_LAST_DAY_OF_MONTH "toLastDayOfMonth" LastOfMonth ["LAST_DAY"];
+}
+
+impl ScalarFunction for StartOfDays {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn case_insensitive(&self) -> bool {
+        !self.aliases.is_empty()
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 2)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let source = Source::new(self.name, &args[0].ty, args.get(1), context)?;
+        let kind = self.kind;
+        Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
+            Ok(round_to_days(kind, source, first(operands)))
+        }))
+    }
+}
+
+fn round_to_days(kind: DaysKind, source: Source, array: &ArrayRef) -> ArrayRef {
+    let calendar = Calendar::new();
+    macro_rules! dates {
+        ($f:expr) => {
+            Arc::new(source.map_days::<UInt16Type>(array, |days| date_of($f(days))))
+        };
+    }
+    match kind {
+        DaysKind::Year => dates!(|days| calendar.year_start(days)),
+        DaysKind::IsoYear => dates!(|days| {
+            let (year, _) = basalt_base::civil::iso_week(days);
+            // January 4th always lies in week 1.
+            week_start(days_from_civil(year, 1, 4), MONDAY_FIRST)
+        }),
+        DaysKind::Quarter => dates!(|days| calendar.quarter_start(days)),
+        DaysKind::Month => dates!(|days| calendar.month_start(days)),
+        DaysKind::Monday => dates!(|days| week_start(days, MONDAY_FIRST)),
+        DaysKind::LastOfMonth => dates!(|days| {
+            let day = calendar.day(days);
+            days - i32::from(day.day) + days_in_month(i32::from(day.year), u32::from(day.month)) as i32
+        }),
+    }
+}
+
+/// `toStartOfDay`, `toStartOfHour`, `toStartOfFiveMinutes`, `timeSlot`: the result is a DateTime.
+pub(super) struct StartOfTime {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    unit: IntervalUnit,
+    count: i64,
+}
+
+macro_rules! start_of_time {
+    ($($constant:ident $name:literal $count:literal $unit:ident $aliases:expr;)+) => {
+        $(pub(super) static $constant: StartOfTime =
+            StartOfTime { name: $name, aliases: &$aliases, unit: IntervalUnit::$unit, count: $count };)+
+    };
+}
+
+start_of_time! {
+    TO_START_OF_DAY "toStartOfDay" 1 Day [];
+    TO_START_OF_HOUR "toStartOfHour" 1 Hour [];
+    TO_START_OF_MINUTE "toStartOfMinute" 1 Minute [];
+    TO_START_OF_FIVE_MINUTES "toStartOfFiveMinutes" 5 Minute ["toStartOfFiveMinute"];
+    TO_START_OF_TEN_MINUTES "toStartOfTenMinutes" 10 Minute [];
+    TO_START_OF_FIFTEEN_MINUTES "toStartOfFifteenMinutes" 15 Minute [];
+    TIME_SLOT "timeSlot" 30 Minute [];
+}
+
+impl ScalarFunction for StartOfTime {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 2)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let source = Source::new(self.name, &args[0].ty, args.get(1), context)?;
+        if self.unit != IntervalUnit::Day && !source.has_time() {
+            return Err(illegal_time(self.name, &args[0].ty));
+        }
+        let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(1), self.name)?);
+        Ok(Bound::new(ty, round_kernel(source, source.zone(context), self.unit, self.count)))
+    }
+}
+
+/// The kernel for a `DateTime` rounded down to `count` of `unit`, which is a day or less.
+fn round_kernel(
+    source: Source,
+    zone: Zone,
+    unit: IntervalUnit,
+    count: i64,
+) -> impl Fn(&[Operand], usize) -> Result<ArrayRef> + Send + Sync {
+    move |operands: &[Operand], _: usize| {
+        let array = first(operands);
+        Ok(Arc::new(source.map_instants::<UInt32Type>(array, zone, |second, offset| {
+            date_time_of(round_instant(second, offset, zone, unit, count))
+        })) as ArrayRef)
+    }
+}
+
+/// An instant rounded down by the zone's clock, which is `offset` ahead of UTC.
+#[inline]
+fn round_instant(second: i64, offset: i64, zone: Zone, unit: IntervalUnit, count: i64) -> i64 {
+    let local = second + offset;
+    match unit {
+        IntervalUnit::Day => {
+            let days = local.div_euclid(DAY);
+            zone.from_local((days - days.rem_euclid(count)) * DAY)
+        }
+        IntervalUnit::Hour if count == 1 => second - local.rem_euclid(HOUR),
+        // Several hours count from midnight.
+        IntervalUnit::Hour => second - local.rem_euclid(DAY) % (count * HOUR),
+        IntervalUnit::Minute if count == 1 => second - local.rem_euclid(MINUTE),
+        IntervalUnit::Minute => round_seconds(second, offset, count * MINUTE),
+        _ => round_seconds(second, offset, count),
+    }
+}
+
+/// Where the zone is whole hours ahead of UTC, spans count from 1970; elsewhere from midnight.
+#[inline]
+fn round_seconds(second: i64, offset: i64, span: i64) -> i64 {
+    if offset % HOUR == 0 {
+        second - second.rem_euclid(span)
+    } else {
+        second - (second + offset).rem_euclid(DAY) % span
+    }
+}
+
+/// Days rounded down to `count` of `unit`, which is a week or more.
+fn round_days(calendar: Calendar, days: i32, unit: IntervalUnit, count: i32) -> i32 {
+    match unit {
+        IntervalUnit::Week if count == 1 => week_start(days, MONDAY_FIRST),
+        IntervalUnit::Week => days - (days - FIRST_MONDAY).rem_euclid(count.saturating_mul(7)),
+        IntervalUnit::Month if count == 1 => calendar.month_start(days),
+        IntervalUnit::Month => round_months(calendar, days, count),
+        IntervalUnit::Quarter if count == 1 => calendar.quarter_start(days),
+        IntervalUnit::Quarter => round_months(calendar, days, count.saturating_mul(3)),
+        _ => {
+            let year = i32::from(calendar.day(days).year);
+            days_from_civil(year - year % count, 1, 1)
+        }
+    }
+}
+
+fn round_months(calendar: Calendar, days: i32, count: i32) -> i32 {
+    let day = calendar.day(days);
+    let months = (i32::from(day.year) - MONTHS_FROM_YEAR) * 12 + i32::from(day.month) - 1;
+    let months = months - months.rem_euclid(count);
+    days_from_civil(MONTHS_FROM_YEAR + months.div_euclid(12), months.rem_euclid(12) as u32 + 1, 1)
+}
+
+/// `toStartOfInterval(t, INTERVAL n unit, zone)`.
+pub(super) struct ToStartOfInterval;
+
+impl ScalarFunction for ToStartOfInterval {
+    fn name(&self) -> &'static str {
+        "toStartOfInterval"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(2, 3)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let source = Source::new(self.name(), &args[0].ty, args.get(2), context)?;
+        let SqlType::Interval(unit) = args[1].ty else {
+            return Err(Error::new(
+                ErrorCode::IllegalTypeOfArgument,
+                format!("function `{}` takes an interval second, got {}", self.name(), args[1].ty),
+            ));
+        };
+        let count = interval_count(self.name(), &args[1])?;
+        if unit <= IntervalUnit::Day {
+            let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(2), self.name())?);
+            return Ok(Bound::new(ty, round_kernel(source, source.zone(context), unit, count)));
+        }
+        let count = i32::try_from(count).unwrap_or(i32::MAX);
+        Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
+            let calendar = Calendar::new();
+            let rounded = |days| date_of(round_days(calendar, days, unit, count));
+            Ok(Arc::new(source.map_days::<UInt16Type>(first(operands), rounded)) as ArrayRef)
+        }))
+    }
+}
+
+fn interval_count(function: &str, arg: &Argument) -> Result<i64> {
+    /// A century of seconds: beyond it, products with days stay far from overflow all the same.
+    const COUNT_MAX: i64 = 1 << 32;
+    let value = arg.constant.as_ref().filter(|value| !value.is_null(0));
+    match value.map(|value| value.as_primitive::<Int64Type>().value(0)) {
+        Some(count @ 1..=COUNT_MAX) => Ok(count),
+        Some(count) => Err(Error::new(
+            ErrorCode::ArgumentOutOfBound,
+            format!("the interval of `{function}` is positive and at most {COUNT_MAX}, got {count}"),
+        )),
+        None => Err(Error::new(
+            ErrorCode::IllegalColumn,
+            format!("the interval of `{function}` is a constant"),
+        )),
+    }
+}
+
+/// `dateTrunc('month', t, zone)`.
+pub(super) struct DateTrunc;
+
+impl ScalarFunction for DateTrunc {
+    fn name(&self) -> &'static str {
+        "dateTrunc"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["DATE_TRUNC"]
+    }
+
+    fn case_insensitive(&self) -> bool {
+        true
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(2, 3)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let unit_name = super::source::constant_text(self.name(), &args[0], "a unit")?;
+        let unit = super::unit::parse_unit(self.name(), &unit_name)?;
+        let source = Source::new(self.name(), &args[1].ty, args.get(2), context)?;
+        let wide = matches!(source, Source::Date32 | Source::DateTime64 { .. });
+        if unit >= IntervalUnit::Week {
+            return Ok(trunc_to_days(source, unit, wide));
+        }
+        if unit != IntervalUnit::Day && !source.has_time() {
+            return Err(illegal_time(self.name(), &args[1].ty));
+        }
+        let zone = zone_name(&args[1].ty, args.get(2), self.name())?;
+        let clock = source.zone(context);
+        if wide {
+            let ty = SqlType::DateTime64 { precision: 0, zone };
+            return Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
+                let rounded = |second, offset| round_instant(second, offset, clock, unit, 1);
+                Ok(Arc::new(source.map_instants::<Int64Type>(&operands[1].array, clock, rounded)) as ArrayRef)
+            }));
+        }
+        let kernel = round_kernel(source, clock, unit, 1);
+        Ok(Bound::new(SqlType::DateTime(zone), move |operands: &[Operand], rows: usize| {
+            kernel(&operands[1..], rows)
+        }))
+    }
+}
+
+fn trunc_to_days(source: Source, unit: IntervalUnit, wide: bool) -> Bound {
+    let ty = if wide { SqlType::Date32 } else { SqlType::Date };
+    Bound::new(ty, move |operands: &[Operand], _: usize| {
+        let calendar = Calendar::new();
+        let array = &operands[1].array;
+        if wide {
+            let rounded = |days| round_days(calendar, days, unit, 1);
+            return Ok(Arc::new(source.map_days::<Int32Type>(array, rounded)) as ArrayRef);
+        }
+        let rounded = |days| date_of(round_days(calendar, days, unit, 1));
+        Ok(Arc::new(source.map_days::<UInt16Type>(array, rounded)) as ArrayRef)
+    })
+}
+
+/// `toStartOfSecond(t)`: a DateTime64 without its fraction.
+pub(super) struct ToStartOfSecond;
+
+impl ScalarFunction for ToStartOfSecond {
+    fn name(&self) -> &'static str {
+        "toStartOfSecond"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 2)
+    }
+
+    fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
+        let SqlType::DateTime64 { precision, .. } = &args[0].ty else {
+            return Err(illegal_time(self.name(), &args[0].ty));
+        };
+        let zone = zone_name(&args[0].ty, args.get(1), self.name())?;
+        let ticks = ticks_per_second(*precision);
+        let ty = SqlType::DateTime64 { precision: *precision, zone };
+        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
+            let times = cast(first(operands), &DataType::Int64).map_err(Error::logical)?;
+            let times = times.as_primitive::<Int64Type>();
+            Ok(Arc::new(times.unary::<_, Int64Type>(|tick| tick - tick.rem_euclid(ticks))) as ArrayRef)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2020-02-03 04:05:06 UTC, a Monday.
+    const INSTANT: i64 = 1_580_702_706;
+
+    fn check(unit: IntervalUnit, count: i64, expected: i64) {
+        assert_eq!(round_instant(INSTANT, 0, Zone::utc(), unit, count), expected, "{count} {unit}");
+    }
+
+    #[test]
+    fn spans_of_time_begin_where_clickhouse_begins_them() {
+        let midnight = INSTANT - 4 * HOUR - 5 * MINUTE - 6;
+        check(IntervalUnit::Day, 1, midnight);
+        check(IntervalUnit::Day, 2, midnight - DAY);
+        check(IntervalUnit::Hour, 7, midnight);
+        check(IntervalUnit::Minute, 7, midnight + 3 * HOUR + 59 * MINUTE);
+        check(IntervalUnit::Second, 7, INSTANT - 2);
+    }
+
+    #[test]
+    fn spans_of_days_begin_where_clickhouse_begins_them() {
+        let calendar = Calendar::new();
+        let day = days_from_civil(2020, 2, 3);
+        let round = |unit, count| round_days(calendar, day, unit, count);
+        assert_eq!(round(IntervalUnit::Week, 2), days_from_civil(2020, 1, 27));
+        assert_eq!(round(IntervalUnit::Month, 2), days_from_civil(2020, 1, 1));
+        assert_eq!(round(IntervalUnit::Quarter, 3), days_from_civil(2020, 1, 1));
+        assert_eq!(round(IntervalUnit::Year, 5), days_from_civil(2020, 1, 1));
+    }
+}

@@ -1,0 +1,278 @@
+//! `addDays(t, n)`, `subtractMonths(t, n)` and their like: a time some units later or earlier.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use arrow::compute::cast;
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Int32Type, Int64Type, UInt16Type, UInt32Type};
+use basalt_base::civil::add_months;
+use basalt_base::types::IntervalUnit;
+use basalt_base::zone::Zone;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::source::{DAY, HOUR, MINUTE, Source, ticks_per_second};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+/// Digits behind the point of a `Date32` plus hours: what ClickHouse makes of it.
+const DATE32_TIME_PRECISION: u8 = 3;
+
+pub(super) struct Shift {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    unit: IntervalUnit,
+    /// 1 or -1.
+    sign: i64,
+}
+
+macro_rules! shifts {
+    ($($constant:ident $name:literal $sign:literal $unit:ident;)+) => {
+        $(pub(super) static $constant: Shift =
+            Shift { name: $name, aliases: &[], unit: IntervalUnit::$unit, sign: $sign };)+
+    };
+}
+
+shifts! {
+    ADD_SECONDS "addSeconds" 1 Second;
+    ADD_MINUTES "addMinutes" 1 Minute;
+    ADD_HOURS "addHours" 1 Hour;
+    ADD_DAYS "addDays" 1 Day;
+    ADD_WEEKS "addWeeks" 1 Week;
+    ADD_MONTHS "addMonths" 1 Month;
+    ADD_QUARTERS "addQuarters" 1 Quarter;
+    ADD_YEARS "addYears" 1 Year;
+    SUBTRACT_SECONDS "subtractSeconds" -1 Second;
+    SUBTRACT_MINUTES "subtractMinutes" -1 Minute;
+    SUBTRACT_HOURS "subtractHours" -1 Hour;
+    SUBTRACT_DAYS "subtractDays" -1 Day;
+    SUBTRACT_WEEKS "subtractWeeks" -1 Week;
+    SUBTRACT_MONTHS "subtractMonths" -1 Month;
+    SUBTRACT_QUARTERS "subtractQuarters" -1 Quarter;
+    SUBTRACT_YEARS "subtractYears" -1 Year;
+}
+
+impl ScalarFunction for Shift {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(2)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        bind_shift(self.name, &args[0].ty, &args[1].ty, Step { unit: self.unit, sign: self.sign }, context, 0)
+    }
+}
+
+/// What one unit is.
+#[derive(Clone, Copy)]
+struct Step {
+    unit: IntervalUnit,
+    sign: i64,
+}
+
+/// The time is operand `time_index`, the number of units is the other one.
+fn bind_shift(
+    name: &'static str,
+    time: &SqlType,
+    amount: &SqlType,
+    step: Step,
+    context: &FunctionContext,
+    time_index: usize,
+) -> Result<Bound> {
+    if !(amount.is_number() || matches!(amount, SqlType::Interval(_))) {
+        return Err(Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("function `{name}` takes a number of units, got {amount}"),
+        ));
+    }
+    let source = Source::new(name, time, None, context)?;
+    let zone = source.zone(context);
+    let of_time = step.unit < IntervalUnit::Day;
+    let ty = match (source, of_time) {
+        (Source::Date, true) => SqlType::DateTime(None),
+        (Source::Date32, true) => SqlType::DateTime64 { precision: DATE32_TIME_PRECISION, zone: None },
+        _ => time.clone(),
+    };
+    Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+        let times = operands[time_index].full(rows)?;
+        let amounts = amounts(&operands[1 - time_index], rows, step.sign)?;
+        Ok(shift_all(source, zone, step.unit, &times, &amounts))
+    }))
+}
+
+/// Whole units; a fraction is cut off. One for each row.
+fn amounts(operand: &Operand, rows: usize, sign: i64) -> Result<PrimitiveArray<Int64Type>> {
+    let array = operand.full(rows)?;
+    let whole = match array.data_type() {
+        // Beyond the range of Int64 only, where no date is either.
+        DataType::UInt64 => array.as_primitive::<arrow::datatypes::UInt64Type>().unary(|n| n as i64),
+        _ => cast(&array, &DataType::Int64).map_err(Error::logical)?.as_primitive::<Int64Type>().clone(),
+    };
+    Ok(if sign < 0 { whole.unary(i64::wrapping_neg) } else { whole })
+}
+
+fn shift_all(
+    source: Source,
+    zone: Zone,
+    unit: IntervalUnit,
+    times: &ArrayRef,
+    amounts: &PrimitiveArray<Int64Type>,
+) -> ArrayRef {
+    match source {
+        Source::Date if unit < IntervalUnit::Day => each::<UInt16Type, UInt32Type>(times, amounts, |day, n| {
+            zone.from_local(i64::from(day) * DAY).wrapping_add(seconds(unit, n)) as u32
+        }),
+        Source::Date => each::<UInt16Type, UInt16Type>(times, amounts, |day, n| {
+            shift_days(i32::from(day), unit, n) as u16
+        }),
+        Source::Date32 if unit < IntervalUnit::Day => {
+            let ticks = ticks_per_second(DATE32_TIME_PRECISION);
+            each::<Int32Type, Int64Type>(times, amounts, |day, n| {
+                let second = zone.from_local(i64::from(day) * DAY).wrapping_add(seconds(unit, n));
+                second.wrapping_mul(ticks)
+            })
+        }
+        Source::Date32 => each::<Int32Type, Int32Type>(times, amounts, |day, n| shift_days(day, unit, n)),
+        Source::DateTime(_) => each::<UInt32Type, UInt32Type>(times, amounts, |second, n| {
+            shift_second(i64::from(second), zone, unit, n) as u32
+        }),
+        Source::DateTime64 { precision, .. } => {
+            let ticks = ticks_per_second(precision);
+            each::<Int64Type, Int64Type>(times, amounts, |tick, n| {
+                let shifted = shift_second(tick.div_euclid(ticks), zone, unit, n);
+                shifted.wrapping_mul(ticks).wrapping_add(tick.rem_euclid(ticks))
+            })
+        }
+    }
+}
+
+#[inline]
+fn each<T: ArrowPrimitiveType, O: ArrowPrimitiveType>(
+    times: &ArrayRef,
+    amounts: &PrimitiveArray<Int64Type>,
+    f: impl Fn(T::Native, i64) -> O::Native,
+) -> ArrayRef {
+    let times = times.as_primitive::<T>().values();
+    let shifted = times.iter().zip(amounts.values()).map(|(&time, &amount)| f(time, amount));
+    Arc::new(PrimitiveArray::<O>::from_iter_values(shifted))
+}
+
+fn seconds(unit: IntervalUnit, count: i64) -> i64 {
+    count.wrapping_mul(match unit {
+        IntervalUnit::Second => 1,
+        IntervalUnit::Minute => MINUTE,
+        _ => HOUR,
+    })
+}
+
+/// A day `count` units later; `unit` is a day or more.
+fn shift_days(day: i32, unit: IntervalUnit, count: i64) -> i32 {
+    match unit {
+        IntervalUnit::Day => day.wrapping_add(count as i32),
+        IntervalUnit::Week => day.wrapping_add(count.wrapping_mul(7) as i32),
+        IntervalUnit::Month => add_months(day, count),
+        IntervalUnit::Quarter => add_months(day, count.saturating_mul(3)),
+        _ => add_months(day, count.saturating_mul(12)),
+    }
+}
+
+/// An instant `count` units later; days and more keep the clock's time.
+fn shift_second(second: i64, zone: Zone, unit: IntervalUnit, count: i64) -> i64 {
+    if unit < IntervalUnit::Day {
+        return second.wrapping_add(seconds(unit, count));
+    }
+    let local = zone.to_local(second);
+    let day = local.div_euclid(DAY).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    zone.from_local(i64::from(shift_days(day, unit, count)) * DAY + local.rem_euclid(DAY))
+}
+
+/// `dateAdd('day', 3, t)` and `dateSub`: the unit in a constant string, then the number.
+pub(super) struct DateShift {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    sign: i64,
+}
+
+pub(super) static DATE_ADD: DateShift = DateShift {
+    name: "dateAdd",
+    aliases: &["DATE_ADD", "timestampAdd", "TIMESTAMP_ADD"],
+    sign: 1,
+};
+pub(super) static DATE_SUB: DateShift = DateShift {
+    name: "dateSub",
+    aliases: &["DATE_SUB", "timestampSub", "TIMESTAMP_SUB"],
+    sign: -1,
+};
+
+impl ScalarFunction for DateShift {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    fn case_insensitive(&self) -> bool {
+        true
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(2, 3)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        if let [time, amount] = args {
+            let (time, amount, time_index) = match (&time.ty, &amount.ty) {
+                (SqlType::Interval(_), _) => (amount, time, 1),
+                _ => (time, amount, 0),
+            };
+            let SqlType::Interval(unit) = amount.ty else {
+                return Err(Error::new(
+                    ErrorCode::IllegalTypeOfArgument,
+                    format!("function `{}` of two arguments takes an interval, got {}", self.name, amount.ty),
+                ));
+            };
+            let step = Step { unit, sign: self.sign };
+            return bind_shift(self.name, &time.ty, &amount.ty, step, context, time_index);
+        }
+        let unit = super::source::constant_text(self.name, &args[0], "a unit")?;
+        let step = Step { unit: super::unit::parse_unit(self.name, &unit)?, sign: self.sign };
+        let bound = bind_shift(self.name, &args[2].ty, &args[1].ty, step, context, 1)?;
+        let kernel = bound.kernel;
+        Ok(Bound::new(bound.return_type, move |operands: &[Operand], rows: usize| {
+            kernel.evaluate(&operands[1..], rows)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basalt_base::civil::days_from_civil;
+
+    use super::*;
+
+    #[test]
+    fn months_end_where_the_month_does() {
+        let january = days_from_civil(2020, 1, 31);
+        assert_eq!(shift_days(january, IntervalUnit::Month, 1), days_from_civil(2020, 2, 29));
+        assert_eq!(shift_days(january, IntervalUnit::Quarter, -1), days_from_civil(2019, 10, 31));
+        let leap = days_from_civil(2020, 2, 29);
+        assert_eq!(shift_days(leap, IntervalUnit::Year, 1), days_from_civil(2021, 2, 28));
+    }
+
+    #[test]
+    fn days_keep_the_time_on_the_clock() {
+        let berlin = Zone::parse("Europe/Berlin").unwrap();
+        // 2024-03-30 12:00 there; the clocks go forward in the night after.
+        let noon = berlin.from_local(i64::from(days_from_civil(2024, 3, 30)) * DAY + 12 * HOUR);
+        assert_eq!(shift_second(noon, berlin, IntervalUnit::Day, 1) - noon, 23 * HOUR);
+        assert_eq!(shift_second(noon, berlin, IntervalUnit::Hour, 24) - noon, DAY);
+    }
+}

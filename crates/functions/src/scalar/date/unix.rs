@@ -1,0 +1,159 @@
+//! Seconds since 1970: `toUnixTimestamp`, `fromUnixTimestamp` and their forms for DateTime64.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, UInt32Type};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::best_effort;
+use super::format::Pattern;
+use super::source::{Source, constant_text, constant_zone, first, illegal_time};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+pub(super) struct ToUnixTimestamp;
+
+impl ScalarFunction for ToUnixTimestamp {
+    fn name(&self) -> &'static str {
+        "toUnixTimestamp"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 2)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        if args[0].ty == SqlType::String {
+            let zone = args.get(1).map(|zone| constant_zone(self.name(), zone)).transpose()?;
+            let zone = zone.unwrap_or(context.zone);
+            return Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
+                best_effort::parse_block(first(operands), zone)
+            }));
+        }
+        let source = Source::new(self.name(), &args[0].ty, args.get(1), context)?;
+        let zone = source.zone(context);
+        Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
+            Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), zone, |second, _| second as u32))
+                as ArrayRef)
+        }))
+    }
+}
+
+/// `fromUnixTimestamp(seconds)`, and with a pattern as `formatDateTime` has it: a string.
+pub(super) struct FromUnixTimestamp;
+
+impl ScalarFunction for FromUnixTimestamp {
+    fn name(&self) -> &'static str {
+        "fromUnixTimestamp"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["FROM_UNIXTIME"]
+    }
+
+    fn case_insensitive(&self) -> bool {
+        true
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 3)
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        if !args[0].ty.is_integer() {
+            return Err(Error::new(
+                ErrorCode::IllegalTypeOfArgument,
+                format!("function `{}` takes an integer, got {}", self.name(), args[0].ty),
+            ));
+        }
+        let Some(pattern) = args.get(1) else {
+            return Ok(Bound::new(SqlType::DateTime(None), |operands: &[Operand], _: usize| {
+                to_seconds(first(operands))
+            }));
+        };
+        let pattern = Pattern::parse(self.name(), &constant_text(self.name(), pattern, "a pattern")?)?;
+        let zone = args.get(2).map(|zone| constant_zone(self.name(), zone)).transpose()?;
+        let source = Source::DateTime(zone.unwrap_or(context.zone));
+        Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
+            Ok(pattern.print_all(source, &to_seconds(first(operands))?))
+        }))
+    }
+}
+
+fn to_seconds(numbers: &ArrayRef) -> Result<ArrayRef> {
+    let whole = cast(numbers, &DataType::Int64).map_err(Error::logical)?;
+    let seconds = whole.as_primitive::<Int64Type>().unary::<_, UInt32Type>(super::round::date_time_of);
+    Ok(Arc::new(seconds))
+}
+
+/// `fromUnixTimestamp64Milli` and its like: a number of ticks is a DateTime64.
+pub(super) struct FromUnixTicks {
+    name: &'static str,
+    precision: u8,
+}
+
+pub(super) static FROM_UNIX_SECOND: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Second", precision: 0 };
+pub(super) static FROM_UNIX_MILLI: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Milli", precision: 3 };
+pub(super) static FROM_UNIX_MICRO: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Micro", precision: 6 };
+pub(super) static FROM_UNIX_NANO: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Nano", precision: 9 };
+
+impl ScalarFunction for FromUnixTicks {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(1, 2)
+    }
+
+    fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
+        if !args[0].ty.is_integer() {
+            return Err(Error::new(
+                ErrorCode::IllegalTypeOfArgument,
+                format!("function `{}` takes an integer, got {}", self.name, args[0].ty),
+            ));
+        }
+        let zone = args.get(1).map(|zone| constant_zone(self.name, zone)).transpose()?;
+        let ty = SqlType::DateTime64 { precision: self.precision, zone: zone.map(|zone| zone.name().into()) };
+        Ok(Bound::new(ty, |operands: &[Operand], _: usize| {
+            cast(first(operands), &DataType::Int64).map_err(Error::logical)
+        }))
+    }
+}
+
+/// `toUnixTimestamp64Milli` and its like: ticks of a DateTime64 as a number.
+pub(super) struct ToUnixTicks {
+    name: &'static str,
+    precision: u8,
+}
+
+pub(super) static TO_UNIX_SECOND: ToUnixTicks = ToUnixTicks { name: "toUnixTimestamp64Second", precision: 0 };
+pub(super) static TO_UNIX_MILLI: ToUnixTicks = ToUnixTicks { name: "toUnixTimestamp64Milli", precision: 3 };
+pub(super) static TO_UNIX_MICRO: ToUnixTicks = ToUnixTicks { name: "toUnixTimestamp64Micro", precision: 6 };
+pub(super) static TO_UNIX_NANO: ToUnixTicks = ToUnixTicks { name: "toUnixTimestamp64Nano", precision: 9 };
+
+impl ScalarFunction for ToUnixTicks {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(1)
+    }
+
+    fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
+        let SqlType::DateTime64 { precision, .. } = &args[0].ty else {
+            return Err(illegal_time(self.name, &args[0].ty));
+        };
+        let given = super::source::ticks_per_second(*precision);
+        let wanted = super::source::ticks_per_second(self.precision);
+        Ok(Bound::new(SqlType::Int64, move |operands: &[Operand], _: usize| {
+            let ticks = first(operands).as_primitive::<Int64Type>();
+            Ok(Arc::new(ticks.unary::<_, Int64Type>(|tick| {
+                if wanted >= given { tick.wrapping_mul(wanted / given) } else { tick / (given / wanted) }
+            })) as ArrayRef)
+        }))
+    }
+}

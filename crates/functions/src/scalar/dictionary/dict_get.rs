@@ -1,0 +1,240 @@
+//! `dictGet(dictionary, attribute, key)`, with a default or NULL for missing keys, and the typed forms.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, BooleanArray, StructArray};
+use arrow::buffer::NullBuffer;
+use arrow::compute::kernels::zip::zip;
+use basalt_base::types::TupleElement;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::lookup::{Lookup, masked};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Converter, Nulls, Operand, ScalarFunction, Volatility};
+
+/// What a missing key gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    AttributeDefault,
+    /// The fourth argument.
+    Given,
+    Null,
+}
+
+pub(super) struct DictGet {
+    name: &'static str,
+    missing: Missing,
+    /// The type that the attribute must have.
+    ty: Option<SqlType>,
+}
+
+macro_rules! dict_gets {
+    ($($constant:ident $name:literal $missing:ident $ty:expr;)+) => {
+        $(pub(super) static $constant: DictGet =
+            DictGet { name: $name, missing: Missing::$missing, ty: $ty };)+
+    };
+}
+
+dict_gets! {
+    DICT_GET "dictGet" AttributeDefault None;
+    DICT_GET_OR_DEFAULT "dictGetOrDefault" Given None;
+    DICT_GET_OR_NULL "dictGetOrNull" Null None;
+    DICT_GET_UINT8 "dictGetUInt8" AttributeDefault Some(SqlType::UInt8);
+    DICT_GET_UINT16 "dictGetUInt16" AttributeDefault Some(SqlType::UInt16);
+    DICT_GET_UINT32 "dictGetUInt32" AttributeDefault Some(SqlType::UInt32);
+    DICT_GET_UINT64 "dictGetUInt64" AttributeDefault Some(SqlType::UInt64);
+    DICT_GET_INT8 "dictGetInt8" AttributeDefault Some(SqlType::Int8);
+    DICT_GET_INT16 "dictGetInt16" AttributeDefault Some(SqlType::Int16);
+    DICT_GET_INT32 "dictGetInt32" AttributeDefault Some(SqlType::Int32);
+    DICT_GET_INT64 "dictGetInt64" AttributeDefault Some(SqlType::Int64);
+    DICT_GET_FLOAT32 "dictGetFloat32" AttributeDefault Some(SqlType::Float32);
+    DICT_GET_FLOAT64 "dictGetFloat64" AttributeDefault Some(SqlType::Float64);
+    DICT_GET_DATE "dictGetDate" AttributeDefault Some(SqlType::Date);
+    DICT_GET_DATE_TIME "dictGetDateTime" AttributeDefault Some(SqlType::DateTime(None));
+    DICT_GET_UUID "dictGetUUID" AttributeDefault Some(SqlType::Uuid);
+    DICT_GET_STRING "dictGetString" AttributeDefault Some(SqlType::String);
+    DICT_GET_UINT8_OR_DEFAULT "dictGetUInt8OrDefault" Given Some(SqlType::UInt8);
+    DICT_GET_UINT16_OR_DEFAULT "dictGetUInt16OrDefault" Given Some(SqlType::UInt16);
+    DICT_GET_UINT32_OR_DEFAULT "dictGetUInt32OrDefault" Given Some(SqlType::UInt32);
+    DICT_GET_UINT64_OR_DEFAULT "dictGetUInt64OrDefault" Given Some(SqlType::UInt64);
+    DICT_GET_INT8_OR_DEFAULT "dictGetInt8OrDefault" Given Some(SqlType::Int8);
+    DICT_GET_INT16_OR_DEFAULT "dictGetInt16OrDefault" Given Some(SqlType::Int16);
+    DICT_GET_INT32_OR_DEFAULT "dictGetInt32OrDefault" Given Some(SqlType::Int32);
+    DICT_GET_INT64_OR_DEFAULT "dictGetInt64OrDefault" Given Some(SqlType::Int64);
+    DICT_GET_FLOAT32_OR_DEFAULT "dictGetFloat32OrDefault" Given Some(SqlType::Float32);
+    DICT_GET_FLOAT64_OR_DEFAULT "dictGetFloat64OrDefault" Given Some(SqlType::Float64);
+    DICT_GET_DATE_OR_DEFAULT "dictGetDateOrDefault" Given Some(SqlType::Date);
+    DICT_GET_DATE_TIME_OR_DEFAULT "dictGetDateTimeOrDefault" Given Some(SqlType::DateTime(None));
+    DICT_GET_UUID_OR_DEFAULT "dictGetUUIDOrDefault" Given Some(SqlType::Uuid);
+    DICT_GET_STRING_OR_DEFAULT "dictGetStringOrDefault" Given Some(SqlType::String);
+}
+
+impl ScalarFunction for DictGet {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(if self.missing == Missing::Given { 4 } else { 3 })
+    }
+
+    fn nulls(&self) -> Nulls {
+        Nulls::Custom
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let lookup = Lookup::bind(self.name, &args[0], &args[2].ty, context)?;
+        let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
+        self.check_type(&lookup, &attributes)?;
+        let defaults = match args.get(3) {
+            Some(default) => Some(self.bind_defaults(&lookup, &attributes, is_tuple, default, context)?),
+            None => None,
+        };
+        let types: Vec<SqlType> = attributes
+            .iter()
+            .enumerate()
+            .map(|(position, &attribute)| {
+                let ty = lookup.dictionary.attributes()[attribute].ty.clone();
+                let nullable = lookup.nullable
+                    || self.missing == Missing::Null
+                    || defaults.as_ref().is_some_and(|defaults| defaults[position].nullable);
+                if nullable { ty.into_nullable() } else { ty }
+            })
+            .collect();
+        let ty = if is_tuple { tuple_type(&lookup, &attributes, &types) } else { types[0].clone() };
+        let kernel = GetKernel { lookup, attributes, tuple: is_tuple.then(|| ty.clone()), types, defaults };
+        let missing = self.missing;
+        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| kernel.run(missing, operands, rows)))
+    }
+}
+
+impl DictGet {
+    fn check_type(&self, lookup: &Lookup, attributes: &[usize]) -> Result<()> {
+        let Some(expected) = &self.ty else { return Ok(()) };
+        for &attribute in attributes {
+            let attribute = &lookup.dictionary.attributes()[attribute];
+            let found = attribute.ty.stripped();
+            let fits = match (expected, found) {
+                (SqlType::DateTime(_), SqlType::DateTime(_)) => true,
+                _ => expected == found,
+            };
+            if !fits {
+                return Err(Error::new(
+                    ErrorCode::TypeMismatch,
+                    format!(
+                        "attribute `{}` is of type {found}, function `{}` reads {expected}; \
+                         `dictGet` reads any type",
+                        attribute.name, self.name
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// One conversion an attribute, out of the default's type into the attribute's.
+    fn bind_defaults(
+        &self,
+        lookup: &Lookup,
+        attributes: &[usize],
+        is_tuple: bool,
+        default: &Argument,
+        context: &FunctionContext,
+    ) -> Result<Vec<Default>> {
+        let given: Vec<SqlType> = match default.ty.stripped() {
+            SqlType::Tuple(elements) if is_tuple => elements.iter().map(|element| element.ty.clone()).collect(),
+            _ => vec![default.ty.clone()],
+        };
+        if given.len() != attributes.len() {
+            return Err(Error::new(
+                ErrorCode::TypeMismatch,
+                format!("function `{}` takes a default for each of {} attributes", self.name, attributes.len()),
+            ));
+        }
+        let bind = |(from, &attribute): (&SqlType, &usize)| {
+            let to = lookup.dictionary.attributes()[attribute].ty.clone();
+            let nullable = from.accepts_null();
+            let to = if nullable { to.into_nullable() } else { to };
+            Ok(Default { converter: Converter::new(from, &to, context)?, nullable })
+        };
+        given.iter().zip(attributes).map(bind).collect()
+    }
+}
+
+/// How a given default becomes a value of its attribute.
+struct Default {
+    converter: Converter,
+    nullable: bool,
+}
+
+fn tuple_type(lookup: &Lookup, attributes: &[usize], types: &[SqlType]) -> SqlType {
+    let elements = attributes.iter().zip(types).map(|(&attribute, ty)| TupleElement {
+        name: Some(lookup.dictionary.attributes()[attribute].name.clone()),
+        ty: ty.clone(),
+    });
+    SqlType::Tuple(elements.collect())
+}
+
+struct GetKernel {
+    lookup: Lookup,
+    attributes: Vec<usize>,
+    /// The result type, where it is a tuple.
+    tuple: Option<SqlType>,
+    /// One an attribute.
+    types: Vec<SqlType>,
+    defaults: Option<Vec<Default>>,
+}
+
+impl GetKernel {
+    fn run(&self, missing: Missing, operands: &[Operand], rows: usize) -> Result<ArrayRef> {
+        let (keys, key_nulls) = self.lookup.keys(&operands[2], rows)?;
+        let (mut values, found) = self.lookup.dictionary.get(&self.attributes, &keys)?;
+        match missing {
+            Missing::AttributeDefault => {}
+            Missing::Null => {
+                let nulls = NullBuffer::new(found.values().clone());
+                for value in &mut values {
+                    *value = masked(value, Some(&nulls))?;
+                }
+            }
+            Missing::Given => self.fill(&mut values, &found, &operands[3], rows)?,
+        }
+        for (value, ty) in values.iter_mut().zip(&self.types) {
+            // A tuple or an array cannot be NULL; everything else is where its key is.
+            if ty.accepts_null() {
+                *value = masked(value, key_nulls.as_ref())?;
+            }
+        }
+        match &self.tuple {
+            None => values.pop().ok_or_else(|| Error::logical("a lookup of no attribute")),
+            Some(ty) => {
+                let tuple = StructArray::try_new(ty.struct_fields(), values, None).map_err(Error::logical)?;
+                Ok(Arc::new(tuple))
+            }
+        }
+    }
+
+    /// Puts the given default where the key was missing.
+    fn fill(&self, values: &mut [ArrayRef], found: &BooleanArray, default: &Operand, rows: usize) -> Result<()> {
+        if found.true_count() == rows {
+            return Ok(());
+        }
+        let Some(defaults) = &self.defaults else {
+            return Err(Error::logical("dictGetOrDefault was bound without a default"));
+        };
+        let given = default.full(rows)?;
+        for (position, value) in values.iter_mut().enumerate() {
+            let column = match (&self.tuple, given.as_struct_opt()) {
+                (Some(_), Some(tuple)) => tuple.column(position),
+                _ => &given,
+            };
+            let column = defaults[position].converter.convert(column)?;
+            *value = zip(found, value, &column).map_err(Error::logical)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+//! `dictHas(dictionary, key)`: whether the key is there; a NULL key is not.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, UInt8Array};
+use basalt_base::{Result, SqlType};
+
+use super::lookup::Lookup;
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
+
+pub(super) struct DictHas;
+
+impl ScalarFunction for DictHas {
+    fn name(&self) -> &'static str {
+        "dictHas"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(2)
+    }
+
+    fn nulls(&self) -> Nulls {
+        Nulls::Custom
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let lookup = Lookup::bind(self.name(), &args[0], &args[1].ty, context)?;
+        Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
+            let (keys, nulls) = lookup.keys(&operands[1], rows)?;
+            let found = lookup.dictionary.has(&keys)?;
+            let is_there = |row: usize| {
+                u8::from(found.value(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
+            };
+            Ok(Arc::new(UInt8Array::from_iter_values((0..found.len()).map(is_there))) as ArrayRef)
+        }))
+    }
+}

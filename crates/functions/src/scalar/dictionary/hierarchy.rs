@@ -1,0 +1,128 @@
+//! `dictGetHierarchy(dictionary, key)`: the key and its parents; `dictIsIn(dictionary, child, ancestor)`.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt8Array, UInt64Array};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, UInt64Type};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::lookup::Lookup;
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};
+
+/// Parents beyond this are taken for a circle and left out.
+const DEPTH_MAX: usize = 1_000;
+
+/// A dictionary with an attribute that holds the parent's key.
+struct Hierarchy {
+    lookup: Lookup,
+    attribute: usize,
+}
+
+impl Hierarchy {
+    fn bind(function: &str, name: &Argument, key: &SqlType, context: &FunctionContext) -> Result<Hierarchy> {
+        let lookup = Lookup::bind(function, name, key, context)?;
+        let attribute = lookup.dictionary.attributes().iter().position(|attribute| attribute.hierarchical);
+        match attribute {
+            Some(attribute) if lookup.dictionary.key_types() == [SqlType::UInt64] => {
+                Ok(Hierarchy { lookup, attribute })
+            }
+            _ => Err(Error::new(
+                ErrorCode::UnsupportedMethod,
+                format!("function `{function}` takes a dictionary with a HIERARCHICAL attribute"),
+            )),
+        }
+    }
+
+    /// The chain of each row's key: the key itself, if it is there, and its parents.
+    fn chains(&self, operand: &Operand, rows: usize) -> Result<Vec<Vec<u64>>> {
+        let (keys, nulls) = self.lookup.keys(operand, rows)?;
+        let mut chains: Vec<Vec<u64>> = vec![Vec::new(); rows];
+        let first = keys[0].as_primitive::<UInt64Type>();
+        // Rows whose chain may go on, and the key that comes next.
+        let mut open: Vec<(usize, u64)> = (0..rows)
+            .filter(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
+            .map(|row| (row, first.value(row)))
+            .collect();
+        for _ in 0..DEPTH_MAX {
+            if open.is_empty() {
+                break;
+            }
+            let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(open.iter().map(|&(_, key)| key)));
+            let (values, found) = self.lookup.dictionary.get(&[self.attribute], &[keys])?;
+            let parents = cast(&values[0], &DataType::UInt64).map_err(Error::logical)?;
+            let parents = parents.as_primitive::<UInt64Type>();
+            let mut next = Vec::with_capacity(open.len());
+            for (index, &(row, key)) in open.iter().enumerate() {
+                if !found.value(index) {
+                    continue;
+                }
+                chains[row].push(key);
+                let parent = parents.value(index);
+                if parents.is_valid(index) && parent != 0 && !chains[row].contains(&parent) {
+                    next.push((row, parent));
+                }
+            }
+            open = next;
+        }
+        Ok(chains)
+    }
+}
+
+pub(super) struct DictGetHierarchy;
+
+impl ScalarFunction for DictGetHierarchy {
+    fn name(&self) -> &'static str {
+        "dictGetHierarchy"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(2)
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1].ty, context)?;
+        Ok(Bound::new(SqlType::array_of(SqlType::UInt64), move |operands: &[Operand], rows: usize| {
+            let chains = hierarchy.chains(&operands[1], rows)?;
+            let offsets = OffsetBuffer::from_lengths(chains.iter().map(Vec::len));
+            let keys = UInt64Array::from_iter_values(chains.into_iter().flatten());
+            let field = SqlType::UInt64.element_field();
+            Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(keys), None).map_err(Error::logical)?)
+                as ArrayRef)
+        }))
+    }
+}
+
+pub(super) struct DictIsIn;
+
+impl ScalarFunction for DictIsIn {
+    fn name(&self) -> &'static str {
+        "dictIsIn"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(3)
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1].ty, context)?;
+        let ancestor = Lookup::bind(self.name(), &args[0], &args[2].ty, context)?;
+        Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
+            let chains = hierarchy.chains(&operands[1], rows)?;
+            let (ancestors, _) = ancestor.keys(&operands[2], rows)?;
+            let ancestors = ancestors[0].as_primitive::<UInt64Type>();
+            let is_in = chains.iter().zip(ancestors.values()).map(|(chain, key)| u8::from(chain.contains(key)));
+            Ok(Arc::new(UInt8Array::from_iter_values(is_in)) as ArrayRef)
+        }))
+    }
+}

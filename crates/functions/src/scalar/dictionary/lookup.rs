@@ -1,0 +1,144 @@
+//! A dictionary bound to the key of a call: which dictionary, and how the key argument becomes its key
+//! columns.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, make_array};
+use arrow::buffer::NullBuffer;
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_dict::Dictionary;
+
+use crate::FunctionContext;
+use crate::scalar::{Argument, Converter, Operand};
+
+/// A dictionary and the conversions of its key columns.
+pub(super) struct Lookup {
+    pub(super) dictionary: Arc<dyn Dictionary>,
+    keys: Vec<Converter>,
+    /// The key argument is a tuple with the key columns in it.
+    in_tuple: bool,
+    /// The key argument may be NULL.
+    pub(super) nullable: bool,
+}
+
+impl Lookup {
+    /// The dictionary that `name` names, asked with keys of type `key`.
+    pub(super) fn bind(
+        function: &str,
+        name: &Argument,
+        key: &SqlType,
+        context: &FunctionContext,
+    ) -> Result<Lookup> {
+        let dictionary = open(function, name, context)?;
+        let types = dictionary.key_types();
+        let elements: Vec<SqlType> = match key.stripped() {
+            SqlType::Tuple(elements) => elements.iter().map(|element| element.ty.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let in_tuple = elements.len() == types.len() && !elements.is_empty();
+        if !in_tuple && types.len() != 1 {
+            return Err(Error::new(
+                ErrorCode::TypeMismatch,
+                format!(
+                    "the key of the dictionary is a tuple of {} values, got {key} in function `{function}`",
+                    types.len()
+                ),
+            ));
+        }
+        let given = if in_tuple { elements } else { vec![key.stripped().clone()] };
+        let keys = given
+            .iter()
+            .zip(types)
+            .map(|(from, to)| Converter::new(from.stripped(), to, context))
+            .collect::<Result<Vec<_>>>()?;
+        let nullable = key.accepts_null() || given.iter().any(SqlType::accepts_null);
+        Ok(Lookup { dictionary, keys, in_tuple, nullable })
+    }
+
+    /// The key columns of a block without NULLs, and which rows had none.
+    pub(super) fn keys(&self, operand: &Operand, rows: usize) -> Result<(Vec<ArrayRef>, Option<NullBuffer>)> {
+        let given = operand.full(rows)?;
+        let columns: Vec<ArrayRef> = if self.in_tuple {
+            given.as_struct().columns().to_vec()
+        } else {
+            vec![Arc::clone(&given)]
+        };
+        let mut nulls = given.logical_nulls();
+        let mut keys = Vec::with_capacity(columns.len());
+        for (column, converter) in columns.iter().zip(&self.keys) {
+            nulls = NullBuffer::union(nulls.as_ref(), column.logical_nulls().as_ref());
+            keys.push(unmasked(&converter.convert(column)?)?);
+        }
+        Ok((keys, nulls.filter(|nulls| nulls.null_count() > 0)))
+    }
+
+    /// The positions of the attributes that a constant argument names, and whether it is a tuple.
+    pub(super) fn attributes(&self, function: &str, names: &Argument) -> Result<(Vec<usize>, bool)> {
+        let (names, is_tuple) = attribute_names(function, names)?;
+        let known = self.dictionary.attributes();
+        let position = |name: &String| {
+            known.iter().position(|attribute| attribute.name == *name).ok_or_else(|| {
+                let all: Vec<&str> = known.iter().map(|attribute| attribute.name.as_str()).collect();
+                let hint = did_you_mean(name, all.iter().copied());
+                Error::new(
+                    ErrorCode::BadArguments,
+                    format!("the dictionary has no attribute `{name}`, it has `{}`{hint}", all.join("`, `")),
+                )
+            })
+        };
+        Ok((names.iter().map(position).collect::<Result<Vec<_>>>()?, is_tuple))
+    }
+}
+
+/// The dictionary that a constant string names.
+fn open(function: &str, name: &Argument, context: &FunctionContext) -> Result<Arc<dyn Dictionary>> {
+    let text = name.constant.as_ref().and_then(|value| constant_text(&name.ty, value));
+    let text = text.ok_or_else(|| {
+        Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("the first argument of `{function}` is the name of a dictionary as a constant string"),
+        )
+    })?;
+    context.dictionaries.dictionary(&text, &context.current_database)
+}
+
+fn attribute_names(function: &str, names: &Argument) -> Result<(Vec<String>, bool)> {
+    let illegal = || {
+        Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("the second argument of `{function}` is a constant string or a tuple of them"),
+        )
+    };
+    let value = names.constant.as_ref().ok_or_else(illegal)?;
+    let SqlType::Tuple(elements) = names.ty.stripped() else {
+        return Ok((vec![constant_text(&names.ty, value).ok_or_else(illegal)?], false));
+    };
+    let columns = value.as_struct().columns().iter().zip(elements.iter());
+    let texts: Option<Vec<String>> = columns.map(|(column, element)| constant_text(&element.ty, column)).collect();
+    let texts = texts.filter(|texts| !texts.is_empty()).ok_or_else(illegal)?;
+    Ok((texts, true))
+}
+
+fn constant_text(ty: &SqlType, value: &ArrayRef) -> Option<String> {
+    let present = ty.stripped() == &SqlType::String && value.len() == 1 && !value.is_null(0);
+    present.then(|| String::from_utf8_lossy(value.as_binary_view().value(0)).into_owned())
+}
+
+/// The array without its null mask: what lies under the mask is looked up and thrown away.
+fn unmasked(array: &ArrayRef) -> Result<ArrayRef> {
+    if array.nulls().is_none() {
+        return Ok(Arc::clone(array));
+    }
+    let data = array.to_data().into_builder().nulls(None).build().map_err(Error::logical)?;
+    Ok(make_array(data))
+}
+
+/// The array with NULL in the rows that `nulls` names as well.
+pub(super) fn masked(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+    let Some(nulls) = NullBuffer::union(array.nulls(), nulls) else {
+        return Ok(Arc::clone(array));
+    };
+    let data = array.to_data().into_builder().nulls(Some(nulls)).build().map_err(Error::logical)?;
+    Ok(make_array(data))
+}
