@@ -2,6 +2,7 @@
 //!
 //! - [`limit_by`]: `LIMIT n BY`.
 //! - [`extremes`]: the least and the greatest value of every result column.
+//! - [`running`]: aggregates over a window frame that grows.
 //! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
 //! - [`error`]: DataFusion's errors as ours.
 //!
@@ -13,4 +14,5 @@ pub mod error;
 mod extension;
 pub mod extremes;
 pub mod limit_by;
+pub mod running;
 pub mod session;

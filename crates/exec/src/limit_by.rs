@@ -238,7 +238,7 @@ mod tests {
     use crate::session::{SessionLimits, session_state};
 
     /// Runs `LIMIT offset, limit BY key` over the rows (key, value) with value = position.
-    async fn check(keys: Vec<u32>, offset: u64, limit: u64, expected: Vec<u32>) {
+    fn check(keys: Vec<u32>, offset: u64, limit: u64, expected: Vec<u32>) {
         let schema = Arc::new(Schema::new(vec![
             Field::new("key", DataType::UInt32, false),
             Field::new("value", DataType::UInt32, false),
@@ -257,8 +257,11 @@ mod tests {
         let plan = LogicalPlanBuilder::from(plan).project(vec![col("t.value")]).unwrap().build().unwrap();
         let limits = SessionLimits { target_partitions: 2, batch_rows: 8 };
         let state = session_state(limits, Arc::new(RuntimeEnv::default()));
-        let physical = state.create_physical_plan(&plan).await.unwrap();
-        let batches = collect(physical, state.task_ctx()).await.unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let batches = runtime.block_on(async {
+            let physical = state.create_physical_plan(&plan).await.unwrap();
+            collect(physical, state.task_ctx()).await.unwrap()
+        });
         let rows: Vec<u32> = batches
             .iter()
             .flat_map(|batch| batch.column(0).as_primitive::<UInt32Type>().values().to_vec())
@@ -266,15 +269,15 @@ mod tests {
         assert_eq!(rows, expected);
     }
 
-    #[tokio::test]
-    async fn keeps_the_first_rows_of_every_key() {
-        check(vec![1, 1, 2, 1, 2, 3], 0, 1, vec![0, 2, 5]).await;
-        check(vec![1, 1, 2, 1, 2, 3], 0, 2, vec![0, 1, 2, 4, 5]).await;
+    #[test]
+    fn keeps_the_first_rows_of_every_key() {
+        check(vec![1, 1, 2, 1, 2, 3], 0, 1, vec![0, 2, 5]);
+        check(vec![1, 1, 2, 1, 2, 3], 0, 2, vec![0, 1, 2, 4, 5]);
     }
 
-    #[tokio::test]
-    async fn skips_the_offset_of_every_key() {
-        check(vec![1, 1, 2, 1, 2, 3], 1, 1, vec![1, 4]).await;
-        check(vec![1, 1], 0, 0, vec![]).await;
+    #[test]
+    fn skips_the_offset_of_every_key() {
+        check(vec![1, 1, 2, 1, 2, 3], 1, 1, vec![1, 4]);
+        check(vec![1, 1], 0, 0, vec![]);
     }
 }

@@ -342,6 +342,7 @@ fn windows_number_and_shift_rows() {
     );
     check("SELECT id, lagInFrame(id) OVER (ORDER BY id) FROM hits ORDER BY id", "1,0;2,1;3,2;4,3");
     check("SELECT id, count() OVER (PARTITION BY url) FROM hits ORDER BY id", "1,1;2,2;3,1;4,2");
+    check("SELECT id, sum(id) OVER (ORDER BY id) FROM hits ORDER BY id", "1,1;2,3;3,6;4,10");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Window functions: `f(x) OVER (PARTITION BY … ORDER BY … frame)`.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_exec::running::Running;
 use basalt_sql::ast::{self, WindowFrameUnit};
 use datafusion::common::ScalarValue;
 use datafusion::functions_window::{cume_dist, lead_lag, nth_value, ntile, rank, row_number};
@@ -126,7 +127,7 @@ impl Binder<'_> {
                 let Some(aggregate) = self.window_aggregate(call)? else {
                     return Err(basalt_functions::registry::unknown_function(&call.name));
                 };
-                let definition = WindowFunctionDefinition::AggregateUDF(aggregate.function);
+                let definition = WindowFunctionDefinition::AggregateUDF(Running::over(aggregate.function));
                 Ok((definition, aggregate.args, aggregate.filter, aggregate.ty))
             }
         }
