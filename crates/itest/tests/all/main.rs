@@ -8,4 +8,5 @@ mod limits;
 mod locking;
 mod openflights;
 mod program;
+mod shell;
 mod sql;
