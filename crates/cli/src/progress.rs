@@ -1,6 +1,6 @@
 //! The line that shows how far a long statement is.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use basalt_engine::ProgressSnapshot;
@@ -13,12 +13,17 @@ const QUIET: Duration = Duration::from_millis(300);
 
 const REFRESH_PER_SECOND: u8 = 10;
 
+/// How often a line is printed where there is no cursor to move.
+const PLAIN_PAUSE: Duration = Duration::from_secs(1);
+
 /// A line on standard error that appears for long statements and goes before their answer comes.
 pub(crate) struct ProgressLine {
     enabled: bool,
     /// Standard error is no terminal: a line is printed each time, there is no cursor to move.
     plain: bool,
     started: Instant,
+    /// When the last plain line was printed.
+    printed: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
@@ -26,12 +31,18 @@ impl ProgressLine {
     /// Shown on a terminal, and elsewhere if it was `asked_for`.
     pub(crate) fn new(asked_for: bool) -> ProgressLine {
         let terminal = io::stderr().is_terminal();
-        ProgressLine { enabled: asked_for || terminal, plain: !terminal, started: Instant::now(), bar: None }
+        ProgressLine {
+            enabled: asked_for || terminal,
+            plain: !terminal,
+            started: Instant::now(),
+            printed: None,
+            bar: None,
+        }
     }
 
     /// Never shown.
     pub(crate) fn hidden() -> ProgressLine {
-        ProgressLine { enabled: false, plain: true, started: Instant::now(), bar: None }
+        ProgressLine { enabled: false, plain: true, started: Instant::now(), printed: None, bar: None }
     }
 
     /// A statement begins.
@@ -46,14 +57,20 @@ impl ProgressLine {
         }
         let text = describe(figures, elapsed);
         if self.plain {
-            // The statement goes on even if nobody can see how far it is.
-            let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
-            return;
+            return self.print(&text);
         }
         let bar = self.bar.get_or_insert_with(|| new_bar(figures.total_rows_to_read));
         bar.set_position(figures.read_rows);
         bar.set_message(text);
         bar.tick();
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.printed.is_none_or(|printed| printed.elapsed() >= PLAIN_PAUSE) {
+            self.printed = Some(Instant::now());
+            // The statement goes on even if nobody can see how far it is.
+            let _ = writeln!(io::stderr(), "{text}");
+        }
     }
 
     /// Takes the line away, so that an answer can be printed in its place.
