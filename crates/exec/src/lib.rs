@@ -2,6 +2,7 @@
 //!
 //! - [`limit_by`]: `LIMIT n BY`.
 //! - [`extremes`]: the least and the greatest value of every result column.
+//! - [`in_step`]: arrays that are unfolded side by side.
 //! - [`running`]: aggregates over a window frame that grows.
 //! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
 //! - [`error`]: DataFusion's errors as ours.
@@ -13,6 +14,7 @@
 pub mod error;
 mod extension;
 pub mod extremes;
+pub mod in_step;
 pub mod limit_by;
 pub mod running;
 pub mod session;

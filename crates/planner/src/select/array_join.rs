@@ -2,8 +2,10 @@
 
 use basalt_base::types::TupleElement;
 use basalt_base::{Error, Result, SqlType, bail};
+use basalt_exec::in_step::InStep;
 use basalt_sql::ast;
 use datafusion::common::{Column as PlanColumn, NullHandling, UnnestOptions};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::{from, plan_error, projected};
@@ -156,11 +158,15 @@ fn push(scope: &mut Scope, name: String, bound: Bound, in_asterisk: bool) {
 fn unnest(
     session: &Session<'_>,
     plan: LogicalPlan,
-    arrays: Vec<Expr>,
+    mut arrays: Vec<Expr>,
     keep_empty: bool,
 ) -> Result<(LogicalPlan, Vec<String>)> {
     let mut exprs: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
     let names: Vec<String> = arrays.iter().map(|_| session.unique("__element")).collect();
+    if arrays.len() > 1 {
+        let checked = ScalarFunction::new_udf(InStep::function(), arrays.clone());
+        arrays[0] = Expr::ScalarFunction(checked);
+    }
     exprs.extend(arrays.into_iter().zip(&names).map(|(array, name)| array.alias(name)));
     let handling = if keep_empty { NullHandling::PreserveAndExpandEmpty } else { NullHandling::Drop };
     let options = UnnestOptions::new().with_null_handling(handling);
