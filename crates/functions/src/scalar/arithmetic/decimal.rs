@@ -6,9 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, PrimitiveArray};
-use arrow::datatypes::{
-    Decimal128Type, Decimal256Type, DecimalType, Float64Type, Int32Type, Int64Type, i256,
-};
+use arrow::datatypes::{Decimal128Type, Decimal256Type, DecimalType, Float64Type, Int64Type, i256};
 use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
@@ -181,16 +179,12 @@ where
     let (precision, scale) = (plan.precision, plan.scale);
     if plan.op == Arithmetic::IntDiv {
         let ty = quotient_type(left, precision);
-        let narrow = ty == SqlType::Int32;
+        let carrier = ty.carrier();
         return Ok(Bound::new(ty, move |args: &[Operand], rows| {
             let values = compute::<D>(plan, args, rows)?;
-            let whole = values.iter().map(|value| value.low_bits());
-            Ok(if narrow {
-                Arc::new(PrimitiveArray::<Int32Type>::from_iter_values(whole.map(|value| value as i32)))
-                    as ArrayRef
-            } else {
-                Arc::new(PrimitiveArray::<Int64Type>::from_iter_values(whole))
-            })
+            let whole =
+                PrimitiveArray::<Int64Type>::from_iter_values(values.iter().map(|value| value.low_bits()));
+            with_integer!(carrier, T => Ok(Arc::new(wrap_to::<T>(&whole)?) as ArrayRef), Ok(Arc::new(whole) as ArrayRef))
         }));
     }
     Ok(Bound::of(SqlType::Decimal { precision, scale }, move |args: &[Operand], rows| {
@@ -202,8 +196,12 @@ where
 
 /// The type of a whole quotient: that of the dividend's width.
 fn quotient_type(left: &SqlType, precision: u8) -> SqlType {
-    match left {
-        SqlType::Decimal { .. } if precision <= 9 => SqlType::Int32,
+    match (left, left.fixed_bytes()) {
+        (SqlType::Decimal { .. }, _) if precision <= 9 => SqlType::Int32,
+        (SqlType::Decimal { .. }, _) => SqlType::Int64,
+        (_, Some(1)) => SqlType::Int8,
+        (_, Some(2)) => SqlType::Int16,
+        (_, Some(4)) => SqlType::Int32,
         _ => SqlType::Int64,
     }
 }

@@ -55,7 +55,7 @@ enum Zero {
 }
 
 fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
-    let (left, right) = (seconds(call.ty(0)), call.ty(1).clone());
+    let (left, right) = (plain_number(operation, call.ty(0)), call.ty(1).clone());
     if decimal::applies(&left, &right) {
         let op = if operation == Operation::Quotient { Arithmetic::IntDiv } else { Arithmetic::Modulo };
         return decimal::bind(call, op);
@@ -77,19 +77,23 @@ fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
     Ok(Bound { return_type: ty, kernel })
 }
 
-/// A time is divided as its seconds are.
-fn seconds(ty: &SqlType) -> SqlType {
-    if matches!(ty, SqlType::DateTime(_)) { SqlType::UInt32 } else { ty.clone() }
+/// The remainder of a date or a time is that of the number which carries it.
+fn plain_number(operation: Operation, ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Date if operation != Operation::Quotient => SqlType::UInt16,
+        SqlType::DateTime(_) if operation != Operation::Quotient => SqlType::UInt32,
+        other => other.clone(),
+    }
 }
 
 fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<SqlType> {
-    if operation != Operation::Quotient {
-        let ty = arithmetic_type(Arithmetic::Modulo, left, right)?;
-        return Some(if operation == Operation::PositiveRemainder && right.is_unsigned() {
-            arithmetic_type(Arithmetic::Modulo, &SqlType::UInt64, right)?
-        } else {
-            ty
-        });
+    match operation {
+        Operation::Quotient => {}
+        // What is not negative needs no sign.
+        Operation::PositiveRemainder if right.is_integer() => {
+            return arithmetic_type(Arithmetic::Modulo, &SqlType::UInt64, right);
+        }
+        _ => return remainder_type(left, right),
     }
     if !left.is_float() && !right.is_float() {
         return arithmetic_type(Arithmetic::IntDiv, left, right);
@@ -102,6 +106,19 @@ fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<
         1 => SqlType::Int8,
         2 => SqlType::Int16,
         4 => SqlType::Int32,
+        _ => SqlType::Int64,
+    })
+}
+
+/// A remainder has the dividend's sign, and room for every remainder of the divisor's width.
+fn remainder_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let signed = left.is_integer() && !left.is_unsigned();
+    if !signed || !(right.is_integer() || *right == SqlType::Bool) {
+        return arithmetic_type(Arithmetic::Modulo, left, right);
+    }
+    Some(match right.fixed_bytes()? {
+        1 => SqlType::Int16,
+        2 => SqlType::Int32,
         _ => SqlType::Int64,
     })
 }

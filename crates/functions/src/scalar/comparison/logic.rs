@@ -21,12 +21,11 @@ pub(super) static OR: Definition =
     Definition::new("or", Arity::AtLeast(2), |call| bind(call, or)).case_insensitive().sees_null();
 
 pub(super) static XOR: Definition =
-    Definition::new("xor", Arity::AtLeast(2), |call| bind(call, xor)).case_insensitive().sees_null();
+    Definition::new("xor", Arity::AtLeast(2), |call| bind(call, xor)).case_insensitive();
 
 pub(super) static NOT: Definition =
     Definition::new("not", Arity::Exactly(1), |call| bind(call, |value, _| value.map(|value| !value)))
-        .case_insensitive()
-        .sees_null();
+        .case_insensitive();
 
 /// True, false or unknown.
 type Truth = Option<bool>;

@@ -4,14 +4,16 @@
 //! CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN in every other. `CAST` wraps and cuts; `accurateCast`
 //! refuses a number that is not the same in the other type, `accurateCastOrNull` gives NULL.
 
-use std::cmp::Ordering;
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, make_comparator};
-use arrow::compute::{SortOptions, nullif};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::compute::nullif;
+use arrow::datatypes::UInt8Type;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::{Converter, OnError};
 use crate::FunctionContext;
+use crate::scalar::comparison::Comparison;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
 
@@ -76,39 +78,60 @@ fn type_at(call: &Call<'_>, index: usize) -> Result<SqlType> {
 
 /// What a number that the other type does not have becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inexact {
+pub(super) enum Inexact {
     Fails,
     GivesNull,
 }
 
 fn bind_accurate(call: &Call<'_>, inexact: Inexact) -> Result<Bound> {
-    let named = type_at(call, 1)?;
-    let from = call.ty(0).clone();
-    let (to, on_error) = match inexact {
-        Inexact::Fails => (named, OnError::Fails),
-        Inexact::GivesNull => (named.into_nullable(), OnError::GivesNull),
-    };
-    let there = Converter::with_errors(&from, &to, call.context, on_error)?;
-    if !from.stripped().is_number() || !to.stripped().is_number() {
-        return Ok(Bound::new(to, move |args: &[Operand], _| there.convert(&args[0].array)));
-    }
-    let back = Converter::new(&to.clone().into_nullable(), &from.clone().into_nullable(), call.context)?;
-    let name = to.to_string();
-    Ok(Bound::new(to, move |args: &[Operand], _| {
-        let source = &args[0].array;
-        let converted = there.convert(source)?;
-        let changed = differences(source, &back.convert(&converted)?)?;
-        match inexact {
-            _ if changed.true_count() == 0 => Ok(converted),
-            Inexact::Fails => bail!(CannotConvertType, "a number is not the same in type {name}"),
-            Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::logical),
-        }
-    }))
+    let to = type_at(call, 1)?;
+    let exact = Exact::new(call.ty(0), &to, call.context, inexact)?;
+    let to = if inexact == Inexact::GivesNull { to.into_nullable() } else { to };
+    Ok(Bound::new(to, move |args: &[Operand], _| exact.convert(&args[0].array)))
 }
 
-/// In which rows two columns of one type differ; NULL differs from nothing.
-fn differences(left: &ArrayRef, right: &ArrayRef) -> Result<BooleanArray> {
-    let order = make_comparator(left, right, SortOptions::default()).map_err(Error::logical)?;
-    let differs = |row| left.is_valid(row) && right.is_valid(row) && order(row, row) != Ordering::Equal;
-    Ok((0..left.len()).map(|row| Some(differs(row))).collect())
+/// A conversion that does not change a number.
+pub(super) struct Exact {
+    converter: Converter,
+    /// Compares a number with what it became; `None` if one side is not a number.
+    comparison: Option<Comparison>,
+    inexact: Inexact,
+    name: String,
+}
+
+impl Exact {
+    /// To `to`, or to `Nullable(to)` where a number that does not fit gives NULL.
+    pub(super) fn new(
+        from: &SqlType,
+        to: &SqlType,
+        context: &FunctionContext,
+        inexact: Inexact,
+    ) -> Result<Exact> {
+        let (reached, on_error) = match inexact {
+            Inexact::Fails => (to.clone(), OnError::Fails),
+            Inexact::GivesNull => (to.clone().into_nullable(), OnError::GivesNull),
+        };
+        let args = [from, to].map(|ty| Argument { ty: ty.clone(), constant: None });
+        let comparison = if from.stripped().is_number() && to.stripped().is_number() {
+            Some(Comparison::equality(&Call { name: "accurateCast", args: &args, context })?)
+        } else {
+            None
+        };
+        let converter = Converter::with_errors(from, &reached, context, on_error)?;
+        Ok(Exact { converter, comparison, inexact, name: to.to_string() })
+    }
+
+    pub(super) fn convert(&self, source: &ArrayRef) -> Result<ArrayRef> {
+        let converted = self.converter.convert(source)?;
+        let Some(comparison) = &self.comparison else { return Ok(converted) };
+        let sides = [source, &converted].map(|array| Operand { array: Arc::clone(array), constant: false });
+        let equal = comparison.evaluate(&sides, source.len())?;
+        let equal = equal.as_primitive::<UInt8Type>();
+        let changed: BooleanArray = equal.iter().map(|equal| Some(equal == Some(0))).collect();
+        match self.inexact {
+            _ if changed.true_count() == 0 => Ok(converted),
+            Inexact::Fails => bail!(CannotConvertType, "a number is not the same in type {}", self.name),
+            Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::logical),
+        }
+    }
 }

@@ -10,6 +10,7 @@ use arrow::array::{Array, ArrayRef, Datum};
 use arrow::compute::{is_not_null, kernels::zip::zip};
 use basalt_base::{Error, Result, SqlType};
 
+use super::cast::{Exact, Inexact};
 use super::to_type::{date_time64, decimal, zone_at};
 use super::{Converter, OnError};
 use crate::scalar::definition::{Call, Definition};
@@ -97,8 +98,7 @@ fn bind_or_default(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
             Converter::new(&arg.ty, to, call.context)?.convert(value)?
         }
     };
-    let nullable = to.clone().into_nullable();
-    let converter = Converter::with_errors(call.ty(0), &nullable, call.context, OnError::GivesNull)?;
+    let converter = Exact::new(call.ty(0), to, call.context, Inexact::GivesNull)?;
     let back = to.clone();
     Ok(Bound::new(to.clone(), move |args: &[Operand], _| {
         fill_nulls(&converter.convert(&args[0].array)?, &default, &back)

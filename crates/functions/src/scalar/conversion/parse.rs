@@ -72,13 +72,15 @@ fn append(builder: &mut ColumnBuilder, text: &[u8], on_error: OnError) -> Result
 
 #[cold]
 fn explain(error: Error, text: &[u8], ty: &SqlType) -> Error {
-    if text.is_empty() && ty.stripped().is_number() {
-        return Error::new(
-            ErrorCode::UnexpectedEndOfFile,
-            format!("an empty string is not a value of type {ty}"),
-        );
-    }
-    error.within(format_args!("as a value of type {ty}"))
+    let code = match ty.stripped() {
+        SqlType::Decimal { .. } if text.is_empty() => ErrorCode::UnexpectedEndOfFile,
+        SqlType::Decimal { .. } if error.code() == ErrorCode::DecimalOverflow => {
+            ErrorCode::ArgumentOutOfBound
+        }
+        float if float.is_float() && text.is_empty() => ErrorCode::CannotParseNumber,
+        _ => error.code(),
+    };
+    Error::new(code, error.message()).within(format_args!("as a value of type {ty}"))
 }
 
 /// `2020-01-01 10:00:00` as a date: the time of day is left out.

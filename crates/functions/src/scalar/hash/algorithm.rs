@@ -3,6 +3,7 @@
 use md5::Digest;
 
 use super::city::{city_hash64, hash_pair};
+use super::integer::{int_hash32, int_hash64};
 use super::sip::sip_hash64;
 use super::xx::{xx_hash32, xx_hash64};
 
@@ -14,6 +15,11 @@ pub(super) trait Algorithm: Send + Sync + 'static {
     fn hash(bytes: &[u8]) -> u64;
 
     fn combine(left: u64, right: u64) -> u64;
+
+    /// The hash of an array's length, which stands before those of its elements.
+    fn hash_length(length: u64) -> u64 {
+        int_hash64(length)
+    }
 }
 
 pub(super) struct City;
@@ -86,7 +92,11 @@ impl Algorithm for Xx32 {
     }
 
     fn combine(left: u64, right: u64) -> u64 {
-        u64::from(super::integer::int_hash32(left) as u32 ^ right as u32)
+        u64::from(int_hash32(left) ^ right as u32)
+    }
+
+    fn hash_length(length: u64) -> u64 {
+        u64::from(int_hash32(length))
     }
 }
 

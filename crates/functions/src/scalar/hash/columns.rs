@@ -21,6 +21,9 @@ use crate::scalar::{Arity, Bound, Operand};
 /// What every hash of no values is.
 const HASH_OF_NOTHING: u64 = 0xe28d_bde7_fe22_e41c;
 
+/// What every hash of a NULL inside an array or a tuple is.
+const HASH_OF_NULL: u64 = 0xc58a_d2da_03d9_a871;
+
 pub(super) static CITY_HASH64: Definition = Definition::new("cityHash64", Arity::AtLeast(0), bind::<City>);
 
 pub(super) static SIP_HASH64: Definition = Definition::new("sipHash64", Arity::AtLeast(0), bind::<Sip>);
@@ -72,9 +75,8 @@ impl Hashes {
     fn add<A: Algorithm>(&mut self, ty: &SqlType, array: &ArrayRef) -> Result<()> {
         match ty.stripped() {
             SqlType::Array(element) => self.add_lists::<A>(element, array),
-            map @ SqlType::Map(key, value) => {
+            SqlType::Map(key, value) => {
                 let entry = SqlType::tuple_of([key.as_ref().clone(), value.as_ref().clone()]);
-                debug_assert!(matches!(map, SqlType::Map(..)));
                 self.add_lists::<A>(&entry, array)
             }
             SqlType::Tuple(elements) => {
@@ -89,25 +91,12 @@ impl Hashes {
     }
 
     fn add_scalars<A: Algorithm>(&mut self, ty: &SqlType, array: &ArrayRef) -> Result<()> {
-        let narrow = !matches!(ty, SqlType::Decimal { .. } | SqlType::Bool | SqlType::DateTime64 { .. });
-        if A::MIXES_INTEGERS && narrow {
-            let mixed = with_number!(array.data_type(), T => {
-                let numbers = array.as_primitive::<T>().values();
-                self.put::<A>(numbers.iter().map(|number| int_hash64(bits::<T>(number))));
-                true
-            }, false);
-            if mixed {
-                return Ok(());
-            }
+        let mut hashes = hash_scalars::<A>(ty, array)?;
+        if let Some(nulls) = array.logical_nulls() {
+            let rows = hashes.iter_mut().enumerate().filter(|(row, _)| nulls.is_null(*row));
+            rows.for_each(|(_, hash)| *hash = HASH_OF_NULL);
         }
-        if A::MIXES_INTEGERS && *ty == SqlType::Bool {
-            let flags = array.as_boolean();
-            self.put::<A>((0..flags.len()).map(|row| int_hash64(u64::from(flags.value(row)))));
-            return Ok(());
-        }
-        let memory = Memory::of(ty, array)?;
-        let memory = memory.ok_or_else(|| Error::not_implemented(format!("hashing values of type {ty}")))?;
-        self.put::<A>((0..array.len()).map(|row| A::hash(memory.get(row))));
+        self.put::<A>(hashes.into_iter());
         Ok(())
     }
 
@@ -117,7 +106,7 @@ impl Hashes {
         let offsets = list.value_offsets();
         let mut elements = Hashes { values: vec![0; list.values().len()], is_first: true };
         elements.add::<A>(element, list.values())?;
-        let lengths = offsets.windows(2).map(|pair| int_hash64((pair[1] - pair[0]) as u64));
+        let lengths = offsets.windows(2).map(|pair| A::hash_length((pair[1] - pair[0]) as u64));
         self.put::<A>(lengths);
         for (hash, pair) in self.values.iter_mut().zip(offsets.windows(2)) {
             let of_row = &elements.values[pair[0] as usize..pair[1] as usize];
@@ -134,6 +123,27 @@ impl Hashes {
         }
         self.is_first = false;
     }
+}
+
+/// The hashes of single values, whatever lies under a NULL included.
+fn hash_scalars<A: Algorithm>(ty: &SqlType, array: &ArrayRef) -> Result<Vec<u64>> {
+    if A::MIXES_INTEGERS && *ty == SqlType::Bool {
+        let flags = array.as_boolean();
+        return Ok((0..flags.len()).map(|row| int_hash64(u64::from(flags.value(row)))).collect());
+    }
+    // A decimal and a DateTime64 are hashed by their bytes, whatever their width.
+    if A::MIXES_INTEGERS && !matches!(ty, SqlType::Decimal { .. } | SqlType::DateTime64 { .. }) {
+        let mixed = with_number!(array.data_type(), T => {
+            let numbers = array.as_primitive::<T>().values();
+            Some(numbers.iter().map(|number| int_hash64(bits::<T>(number))).collect())
+        }, None);
+        if let Some(mixed) = mixed {
+            return Ok(mixed);
+        }
+    }
+    let memory = Memory::of(ty, array)?;
+    let memory = memory.ok_or_else(|| Error::not_implemented(format!("hashing values of type {ty}")))?;
+    Ok((0..array.len()).map(|row| A::hash(memory.get(row))).collect())
 }
 
 /// The bits of a number, widened with zeroes.

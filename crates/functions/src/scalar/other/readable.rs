@@ -37,8 +37,23 @@ pub(super) static FORMAT_READABLE_TIME_DELTA: Definition =
 
 const BINARY_UNITS: [&str; 9] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
 const DECIMAL_UNITS: [&str; 9] = [" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];
-const QUANTITIES: [&str; 7] =
-    ["", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion"];
+const QUANTITIES: [&str; 15] = [
+    "",
+    " thousand",
+    " million",
+    " billion",
+    " trillion",
+    " quadrillion",
+    " quintillion",
+    " sextillion",
+    " septillion",
+    " octillion",
+    " nonillion",
+    " decillion",
+    " undecillion",
+    " duodecillion",
+    " tredecillion",
+];
 
 /// Seconds of each unit, the largest first. A year has 365 days and a month 30.5, as ClickHouse has it.
 const SPANS: [(&str, f64); 6] = [

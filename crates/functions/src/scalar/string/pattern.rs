@@ -232,7 +232,10 @@ pub(super) fn compile(pattern: &[u8]) -> Result<Regex> {
 
 fn build(regexp: &str) -> Result<Regex> {
     RegexBuilder::new(regexp).dot_matches_new_line(true).build().map_err(|error| {
-        let what = format!("cannot compile the regular expression `{regexp}`: {error}");
+        // The library draws the place over several lines; the last one says what is wrong there.
+        let error = error.to_string();
+        let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let what = format!("cannot compile the regular expression `{regexp}`: {reason}");
         Error::new(ErrorCode::CannotCompileRegexp, what)
     })
 }

@@ -29,8 +29,7 @@ part_of_url! {
     PATH_FULL "pathFull" path_full;
     QUERY_STRING "queryString" query_string;
     FRAGMENT "fragment" |url| memchr(b'#', url).map_or(b"", |at| &url[at + 1..]);
-    QUERY_STRING_AND_FRAGMENT "queryStringAndFragment"
-        |url| memchr(b'?', url).map_or_else(|| memchr(b'#', url).map_or(&b""[..], |at| &url[at + 1..]), |at| &url[at + 1..]);
+    QUERY_STRING_AND_FRAGMENT "queryStringAndFragment" query_string_and_fragment;
     CUT_QUERY_STRING "cutQueryString" |url| memchr(b'?', url).map_or(url, |at| &url[..at]);
     CUT_FRAGMENT "cutFragment" |url| memchr(b'#', url).map_or(url, |at| &url[..at]);
     CUT_QUERY_STRING_AND_FRAGMENT "cutQueryStringAndFragment" until_query;
@@ -121,6 +120,15 @@ fn until_query(url: &[u8]) -> &[u8] {
 fn query_string(url: &[u8]) -> &[u8] {
     let url = memchr(b'#', url).map_or(url, |at| &url[..at]);
     memchr(b'?', url).map_or(b"", |at| &url[at + 1..])
+}
+
+/// Both behind their `?`; a fragment alone with its `#`.
+fn query_string_and_fragment(url: &[u8]) -> &[u8] {
+    match (memchr(b'?', url), memchr(b'#', url)) {
+        (Some(query), _) => &url[query + 1..],
+        (None, Some(fragment)) => &url[fragment..],
+        (None, None) => b"",
+    }
 }
 
 #[cfg(test)]
