@@ -370,6 +370,58 @@ fn unknown_names_come_with_a_suggestion() {
 }
 
 #[test]
+fn aliases_are_visible_everywhere() {
+    check("SELECT a + 1 AS b, id * 2 AS a FROM hits WHERE b > 5 ORDER BY b", "7,6;9,8");
+    check("SELECT max(id) AS id FROM hits", "4");
+    check("SELECT url AS u, count() FROM hits GROUP BY u ORDER BY count() DESC, u LIMIT 1", "b,2");
+    check("SELECT (id AS k) + k FROM hits WHERE k = 3", "6");
+    check("WITH toString(id) AS s SELECT s FROM hits WHERE s = '2'", "2");
+}
+
+#[test]
+fn dates_compare_with_text() {
+    check("SELECT id FROM hits WHERE day = '1970-01-02' ORDER BY id", "2;3");
+    check("SELECT id FROM hits WHERE day BETWEEN '1970-01-03' AND '1970-02-01'", "4");
+    check("SELECT id FROM hits WHERE day IN ('1970-01-01', '1970-01-03') ORDER BY id", "1;4");
+    check("SELECT toDate('1970-01-05') - INTERVAL 2 DAY = toDate('1970-01-03')", "1");
+    check_error("SELECT id FROM hits WHERE day = 'yesterday'", ErrorCode::CannotParseDate);
+}
+
+#[test]
+fn totals_repeat_the_aggregates_over_all_rows() {
+    let planned = plan("SELECT avg(length(url)) + 1, max(id) FROM hits WHERE url != '' WITH TOTALS").unwrap();
+    assert_eq!(rows_of(&planned.plan, &planned.columns).unwrap(), "2.0,4");
+    assert_eq!(rows_of(planned.totals.as_ref().unwrap(), &planned.columns).unwrap(), "2.0,4");
+    let planned =
+        plan("SELECT url, sum(id) AS s FROM hits GROUP BY url WITH TOTALS HAVING s > 1 ORDER BY s").unwrap();
+    assert_eq!(rows_of(&planned.plan, &planned.columns).unwrap(), "c,3;b,6");
+    assert_eq!(rows_of(planned.totals.as_ref().unwrap(), &planned.columns).unwrap(), ",9");
+}
+
+#[test]
+fn functions_see_typed_arguments() {
+    check("SELECT length(*) FROM (SELECT url FROM hits) LIMIT 1", "1");
+    check("SELECT CAST(id AS String) || url FROM hits WHERE id = 1", "1a");
+    check("SELECT [1, 2, 300][3], (1, 'x').2, -5 % 3", "300,x,-2");
+    check("SELECT multiIf(id = 1, 'one', id = 2, 'two', 'many') FROM hits ORDER BY id", "one;two;many;many");
+    check("SELECT url LIKE 'b%' FROM hits ORDER BY id", "0;1;0;1");
+    check("SELECT 18446744073709551615 > -1, 1 = 1.0, true = 1", "1,1,1");
+    check("SELECT t.id, u.id FROM hits t JOIN hits u ON t.id = u.id - 1 AND u.id > 3", "3,4");
+    check(
+        "SELECT k, v FROM (SELECT map('a', 1, 'b', 2) AS m) ARRAY JOIN mapKeys(m) AS k, mapValues(m) AS v",
+        "a,1;b,2",
+    );
+    check(
+        "SELECT pe.Names, pe.Values, pe.keys FROM (SELECT map('a', 1, 'b', 2) AS m) ARRAY JOIN m AS pe",
+        "a,1,a;b,2,b",
+    );
+    check_error(
+        "SELECT a FROM (SELECT 1) ARRAY JOIN [1] AS a, [1, 2] AS b",
+        ErrorCode::SizesOfArraysDontMatch,
+    );
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let deep = format!("{}1{}", "(SELECT ".repeat(40), ")".repeat(40));
     check_error(&format!("SELECT {deep}"), ErrorCode::TooDeepRecursion);
