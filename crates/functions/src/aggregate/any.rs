@@ -9,11 +9,8 @@ use super::slots::Slots;
 use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
 use super::{no_parameters, only_arg};
 
-pub(super) static ANY: Any = Any {
-    name: "any",
-    aliases: &["any_value", "first_value", "anyValue", "firstValue"],
-    keeps_first: true,
-};
+pub(super) static ANY: Any =
+    Any { name: "any", aliases: &["any_value", "first_value", "anyValue", "firstValue"], keeps_first: true };
 pub(super) static ANY_LAST: Any =
     Any { name: "anyLast", aliases: &["last_value", "lastValue"], keeps_first: false };
 
@@ -79,11 +76,7 @@ impl AnyStates {
 
 impl States for AnyStates {
     fn fresh(&self) -> Box<dyn States> {
-        Box::new(AnyStates {
-            slots: self.slots.fresh(),
-            keeps_first: self.keeps_first,
-            places: Vec::new(),
-        })
+        Box::new(AnyStates { slots: self.slots.fresh(), keeps_first: self.keeps_first, places: Vec::new() })
     }
 
     fn grow(&mut self, groups: usize) {

@@ -14,8 +14,7 @@ use super::{illegal_type, no_parameters, only_arg};
 
 pub(super) static GROUP_BIT_AND: Bitwise =
     Bitwise { name: "groupBitAnd", aliases: &["BIT_AND"], op: BitOp::And };
-pub(super) static GROUP_BIT_OR: Bitwise =
-    Bitwise { name: "groupBitOr", aliases: &["BIT_OR"], op: BitOp::Or };
+pub(super) static GROUP_BIT_OR: Bitwise = Bitwise { name: "groupBitOr", aliases: &["BIT_OR"], op: BitOp::Or };
 pub(super) static GROUP_BIT_XOR: Bitwise =
     Bitwise { name: "groupBitXor", aliases: &["BIT_XOR"], op: BitOp::Xor };
 
@@ -61,7 +60,10 @@ impl AggregateFunction for Bitwise {
     }
 }
 
-trait Bits: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self> {}
+trait Bits:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+}
 impl<N> Bits for N where
     N: Copy + BitAnd<Output = N> + BitOr<Output = N> + BitXor<Output = N> + Not<Output = N>
 {

@@ -184,8 +184,7 @@ mod tests {
 
     #[test]
     fn sets_hold_what_was_inserted() {
-        let pairs: Vec<(usize, u64)> =
-            (0..2_000_u64).map(|i| ((i * i % 7) as usize, i * 31 % 211)).collect();
+        let pairs: Vec<(usize, u64)> = (0..2_000_u64).map(|i| ((i * i % 7) as usize, i * 31 % 211)).collect();
         for step in [1, 3, 7] {
             check(7, &pairs, step);
         }

@@ -10,6 +10,8 @@ mod arg_extreme;
 mod avg;
 mod bitwise;
 mod bound;
+#[cfg(test)]
+mod conformance;
 mod contest;
 mod count;
 mod covariance;

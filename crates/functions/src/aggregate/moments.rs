@@ -14,8 +14,12 @@ pub(super) static VAR_POP: Spread =
     Spread { name: "varPop", aliases: &["VAR_POP"], of: Population::Whole, root: false };
 pub(super) static VAR_SAMP: Spread =
     Spread { name: "varSamp", aliases: &["VAR_SAMP"], of: Population::Sample, root: false };
-pub(super) static STDDEV_POP: Spread =
-    Spread { name: "stddevPop", aliases: &["STDDEV_POP", "STD", "STDDEV"], of: Population::Whole, root: true };
+pub(super) static STDDEV_POP: Spread = Spread {
+    name: "stddevPop",
+    aliases: &["STDDEV_POP", "STD", "STDDEV"],
+    of: Population::Whole,
+    root: true,
+};
 pub(super) static STDDEV_SAMP: Spread =
     Spread { name: "stddevSamp", aliases: &["STDDEV_SAMP"], of: Population::Sample, root: true };
 

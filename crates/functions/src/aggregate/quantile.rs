@@ -14,10 +14,8 @@ use super::reservoir::{CAPACITY, Reservoir, interpolate};
 use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States};
 use super::{illegal_type, only_arg};
 
-pub(super) static QUANTILE: Quantile =
-    Quantile { name: "quantile", aliases: &[], levels: Levels::One };
-pub(super) static QUANTILES: Quantile =
-    Quantile { name: "quantiles", aliases: &[], levels: Levels::Many };
+pub(super) static QUANTILE: Quantile = Quantile { name: "quantile", aliases: &[], levels: Levels::One };
+pub(super) static QUANTILES: Quantile = Quantile { name: "quantiles", aliases: &[], levels: Levels::Many };
 pub(super) static MEDIAN: Quantile = Quantile { name: "median", aliases: &[], levels: Levels::One };
 
 pub(super) struct Quantile {

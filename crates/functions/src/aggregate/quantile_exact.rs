@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray}
 use arrow::compute::cast;
 use arrow::datatypes::{
     ArrowNativeTypeOp, DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type, i256,
 };
 use basalt_base::{Error, Result, SqlType};
 
@@ -19,8 +19,7 @@ pub(super) static QUANTILE_EXACT: QuantileExact =
     QuantileExact { name: "quantileExact", levels: Levels::One };
 pub(super) static QUANTILES_EXACT: QuantileExact =
     QuantileExact { name: "quantilesExact", levels: Levels::Many };
-pub(super) static MEDIAN_EXACT: QuantileExact =
-    QuantileExact { name: "medianExact", levels: Levels::One };
+pub(super) static MEDIAN_EXACT: QuantileExact = QuantileExact { name: "medianExact", levels: Levels::One };
 
 pub(super) struct QuantileExact {
     name: &'static str,
@@ -97,19 +96,34 @@ impl<T: ArrowPrimitiveType> ExactStates<T> {
     }
 }
 
-/// The value with `level * count` smaller ones before it, in ClickHouse's rounding; of nothing, NaN or 0.
-fn pick<N: ArrowNativeTypeOp>(values: &mut [N], level: f64) -> N {
-    let Some(last) = values.len().checked_sub(1) else {
-        // 0 / 0 is NaN for floats and an error, hence zero, for all others.
-        return N::ZERO.div_checked(N::ZERO).unwrap_or(N::ZERO);
+/// A number, and what the quantile of nothing is.
+trait Value: ArrowNativeTypeOp {
+    const OF_NOTHING: Self;
+}
+
+macro_rules! values {
+    ($($native:ty => $of_nothing:expr),+ $(,)?) => {
+        $(impl Value for $native {
+            const OF_NOTHING: $native = $of_nothing;
+        })+
     };
+}
+
+values! {
+    u8 => 0, u16 => 0, u32 => 0, u64 => 0, i8 => 0, i16 => 0, i32 => 0, i64 => 0,
+    i128 => 0, i256 => i256::ZERO, f32 => f32::NAN, f64 => f64::NAN,
+}
+
+/// The value with `level * count` smaller ones before it, in ClickHouse's rounding.
+fn pick<N: Value>(values: &mut [N], level: f64) -> N {
+    let Some(last) = values.len().checked_sub(1) else { return N::OF_NOTHING };
     let index = if level < 1.0 { (level * values.len() as f64) as usize } else { last };
     *values.select_nth_unstable_by(index.min(last), |left, right| left.compare(*right)).1
 }
 
 impl<T> States for ExactStates<T>
 where
-    T: ArrowPrimitiveType<Native: ArrowNativeTypeOp>,
+    T: ArrowPrimitiveType<Native: Value>,
 {
     fn fresh(&self) -> Box<dyn States> {
         Box::new(ExactStates::<T>::new(&self.kind))

@@ -29,7 +29,10 @@ enum Values {
     W16(Vec<u128>),
     /// Decimal256 in two halves, in the order they lie in memory.
     W32(Vec<[u128; 2]>),
-    Bytes { values: Vec<Box<[u8]>>, bytes: usize },
+    Bytes {
+        values: Vec<Box<[u8]>>,
+        bytes: usize,
+    },
 }
 
 impl Slots {
@@ -238,9 +241,10 @@ pub(super) fn bytes_to_array(ty: &SqlType, values: &[Box<[u8]>], seen: &[bool]) 
             let defaults = ty.default_array(1);
             let default = converter.convert_columns(&[defaults]).map_err(Error::logical)?;
             let parser = converter.parser();
-            let encoded = values.iter().zip(seen).map(|(value, &seen)| {
-                if seen { parser.parse(value) } else { default.row(0) }
-            });
+            let encoded = values
+                .iter()
+                .zip(seen)
+                .map(|(value, &seen)| if seen { parser.parse(value) } else { default.row(0) });
             let mut columns = converter.convert_rows(encoded).map_err(Error::logical)?;
             columns.pop().ok_or_else(|| Error::logical("a row without columns"))
         }

@@ -145,8 +145,7 @@ fn set_compact_day(found: &mut Found, value: i64) -> Option<()> {
     if found.year.is_some() || found.day.is_some() {
         return None;
     }
-    (found.year, found.month, found.day) =
-        (Some(value / 10_000), Some(value / 100 % 100), Some(value % 100));
+    (found.year, found.month, found.day) = (Some(value / 10_000), Some(value / 100 % 100), Some(value % 100));
     Some(())
 }
 
@@ -437,7 +436,9 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "x", "2020-13-01", "2020-02-30", "99999999999999999999", "+", "12:", "2020-02-03 25:00"] {
+        for text in
+            ["", "x", "2020-13-01", "2020-02-30", "99999999999999999999", "+", "12:", "2020-02-03 25:00"]
+        {
             assert_eq!(parse(text.as_bytes(), Zone::utc()), None, "{text}");
         }
     }

@@ -13,11 +13,8 @@ use super::unit::parse_unit;
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
-pub(super) static DATE_DIFF: Difference = Difference {
-    name: "dateDiff",
-    aliases: &["date_diff", "timestampDiff", "timestamp_diff"],
-    whole: false,
-};
+pub(super) static DATE_DIFF: Difference =
+    Difference { name: "dateDiff", aliases: &["date_diff", "timestampDiff", "timestamp_diff"], whole: false };
 pub(super) static AGE: Difference = Difference { name: "age", aliases: &[], whole: true };
 
 pub(super) struct Difference {
@@ -74,7 +71,8 @@ impl ScalarFunction for Difference {
                     Ok(each(&from, &to, |from, to| whole_units(unit, from, to, clocks)))
                 }
                 Unit::Whole(unit) => {
-                    let (from, to) = (borders(from, zone, &from_array, unit), borders(to, zone, &to_array, unit));
+                    let (from, to) =
+                        (borders(from, zone, &from_array, unit), borders(to, zone, &to_array, unit));
                     Ok(subtract(&from, &to))
                 }
             }
@@ -111,7 +109,11 @@ fn ticks(source: Source, zone: Zone, array: &ArrayRef, digits: u8) -> PrimitiveA
         Source::DateTime64 { precision, .. } => {
             let given = ticks_per_second(precision);
             array.as_primitive::<Int64Type>().unary(|tick| {
-                if wanted >= given { tick.wrapping_mul(wanted / given) } else { tick.div_euclid(given / wanted) }
+                if wanted >= given {
+                    tick.wrapping_mul(wanted / given)
+                } else {
+                    tick.div_euclid(given / wanted)
+                }
             })
         }
         _ => source.map_instants(array, zone, |second, _| second.wrapping_mul(wanted)),
@@ -124,9 +126,8 @@ fn borders(source: Source, zone: Zone, array: &ArrayRef, unit: IntervalUnit) -> 
     match unit {
         IntervalUnit::Second => source.map_instants(array, zone, |second, _| second),
         IntervalUnit::Minute => source.map_instants(array, zone, |second, _| second.div_euclid(MINUTE)),
-        IntervalUnit::Hour => {
-            source.map_instants(array, zone, |second, offset| (second + offset.rem_euclid(HOUR)).div_euclid(HOUR))
-        }
+        IntervalUnit::Hour => source
+            .map_instants(array, zone, |second, offset| (second + offset.rem_euclid(HOUR)).div_euclid(HOUR)),
         IntervalUnit::Day => source.map_days(array, i64::from),
         // Weeks begin on Monday; day 0 was a Thursday.
         IntervalUnit::Week => source.map_days(array, |day| (i64::from(day) + 3).div_euclid(7)),

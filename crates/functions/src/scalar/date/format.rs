@@ -13,8 +13,18 @@ use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 /// From Monday.
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -110,9 +120,12 @@ impl Moment {
         let (second, zone, fraction) = match source {
             Source::Date => return Moment::of_day(i32::from(times.as_primitive::<UInt16Type>().value(row))),
             Source::Date32 => return Moment::of_day(times.as_primitive::<Int32Type>().value(row)),
-            Source::DateTime(zone) => (i64::from(times.as_primitive::<UInt32Type>().value(row)), zone, (0, 0)),
+            Source::DateTime(zone) => {
+                (i64::from(times.as_primitive::<UInt32Type>().value(row)), zone, (0, 0))
+            }
             Source::DateTime64 { precision, zone } => {
-                let (tick, ticks) = (times.as_primitive::<Int64Type>().value(row), ticks_per_second(precision));
+                let (tick, ticks) =
+                    (times.as_primitive::<Int64Type>().value(row), ticks_per_second(precision));
                 (tick.div_euclid(ticks), zone, (tick.rem_euclid(ticks), precision))
             }
         };
@@ -333,9 +346,17 @@ mod tests {
     #[test]
     fn specifiers_print_what_clickhouse_prints() {
         let afternoon = 1_580_738_706;
-        check("%Y-%m-%d %H:%i:%S %a %b %c %C %D %e %f", afternoon, "2020-02-03 14:05:06 Mon Feb 02 20 02/03/20 3 000000");
+        check(
+            "%Y-%m-%d %H:%i:%S %a %b %c %C %D %e %f",
+            afternoon,
+            "2020-02-03 14:05:06 Mon Feb 02 20 02/03/20 3 000000",
+        );
         check("%F %g %G %h %I %j %k %l %M", afternoon, "2020-02-03 20 2020 02 02 034 14 02 February");
-        check("|%p|%Q|%r|%R|%s|%T|%u|%V|%w|%W|%y|%z|%%", afternoon, "|PM|1|02:05 PM|14:05|06|14:05:06|1|06|1|Monday|20|+0000|%");
+        check(
+            "|%p|%Q|%r|%R|%s|%T|%u|%V|%w|%W|%y|%z|%%",
+            afternoon,
+            "|PM|1|02:05 PM|14:05|06|14:05:06|1|06|1|Monday|20|+0000|%",
+        );
         check("%k|%l|%u|%w|%V", 1_580_601_906, "00|12|7|0|05");
     }
 

@@ -88,7 +88,8 @@ impl ScalarFunction for MakeDateTime {
             let seconds = (0..rows).map(|row| {
                 let part = |index: usize| parts[index][row];
                 let clock = [part(3), part(4), part(5)];
-                let on_clock = (0..24).contains(&clock[0]) && clock[1..].iter().all(|part| (0..60).contains(part));
+                let on_clock =
+                    (0..24).contains(&clock[0]) && clock[1..].iter().all(|part| (0..60).contains(part));
                 let day = civil_day(&DATE_TIME_YEARS, part(0), part(1), part(2)).filter(|_| on_clock);
                 let second = day.map_or(0, |day| {
                     zone.from_local(day * DAY + clock[0] * HOUR + clock[1] * MINUTE + clock[2])

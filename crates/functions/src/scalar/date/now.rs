@@ -16,7 +16,9 @@ const MICROSECONDS: u64 = 1_000_000;
 
 /// A kernel that answers one value.
 fn constant(ty: SqlType, value: ArrayRef) -> Bound {
-    Bound::new(ty, move |_: &[Operand], rows: usize| Operand { array: Arc::clone(&value), constant: true }.full(rows))
+    Bound::new(ty, move |_: &[Operand], rows: usize| {
+        Operand { array: Arc::clone(&value), constant: true }.full(rows)
+    })
 }
 
 /// `now(zone)`.
@@ -84,7 +86,8 @@ impl ScalarFunction for Now64 {
 /// The digits of a second that a constant argument names.
 pub(super) fn constant_precision(function: &str, arg: &Argument) -> Result<u8> {
     let value = arg.constant.as_ref().filter(|value| arg.ty.stripped().is_integer() && !value.is_null(0));
-    let digits = value.and_then(|value| cast(value, &DataType::UInt8).ok()).filter(|digits| !digits.is_null(0));
+    let digits =
+        value.and_then(|value| cast(value, &DataType::UInt8).ok()).filter(|digits| !digits.is_null(0));
     match digits.map(|digits| digits.as_primitive::<UInt8Type>().value(0)) {
         Some(digits @ 0..=9) => Ok(digits),
         _ => Err(Error::new(
@@ -94,8 +97,7 @@ pub(super) fn constant_precision(function: &str, arg: &Argument) -> Result<u8> {
     }
 }
 
-pub(super) static TODAY: Today =
-    Today { name: "today", aliases: &["current_date", "curdate"], days_back: 0 };
+pub(super) static TODAY: Today = Today { name: "today", aliases: &["current_date", "curdate"], days_back: 0 };
 pub(super) static YESTERDAY: Today = Today { name: "yesterday", aliases: &[], days_back: 1 };
 
 /// `today()`, `yesterday()` in the session's zone.

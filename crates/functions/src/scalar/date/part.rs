@@ -101,9 +101,8 @@ impl ScalarFunction for PartOf {
             return Err(illegal_time(self.name, &args[0].ty));
         }
         let midnight_zone = context.zone;
-        let kernel = move |operands: &[Operand], _: usize| {
-            Ok(take_part(part, source, first(operands), midnight_zone))
-        };
+        let kernel =
+            move |operands: &[Operand], _: usize| Ok(take_part(part, source, first(operands), midnight_zone));
         Ok(Bound::new(part_type(part), kernel))
     }
 }

@@ -273,10 +273,9 @@ fn interval_count(function: &str, arg: &Argument) -> Result<i64> {
             ErrorCode::ArgumentOutOfBound,
             format!("the interval of `{function}` is positive and at most {COUNT_MAX}, got {count}"),
         )),
-        None => Err(Error::new(
-            ErrorCode::IllegalColumn,
-            format!("the interval of `{function}` is a constant"),
-        )),
+        None => {
+            Err(Error::new(ErrorCode::IllegalColumn, format!("the interval of `{function}` is a constant")))
+        }
     }
 }
 

@@ -125,9 +125,11 @@ fn shift_all(
     amounts: &PrimitiveArray<Int64Type>,
 ) -> ArrayRef {
     match source {
-        Source::Date if unit < IntervalUnit::Day => each::<UInt16Type, UInt32Type>(times, amounts, |day, n| {
-            zone.from_local(i64::from(day) * DAY).wrapping_add(seconds(unit, n)) as u32
-        }),
+        Source::Date if unit < IntervalUnit::Day => {
+            each::<UInt16Type, UInt32Type>(times, amounts, |day, n| {
+                zone.from_local(i64::from(day) * DAY).wrapping_add(seconds(unit, n)) as u32
+            })
+        }
         Source::Date => each::<UInt16Type, UInt16Type>(times, amounts, |day, n| {
             shift_days(i32::from(day), unit, n) as u16
         }),
@@ -199,16 +201,10 @@ pub(super) struct DateShift {
     sign: i64,
 }
 
-pub(super) static DATE_ADD: DateShift = DateShift {
-    name: "dateAdd",
-    aliases: &["DATE_ADD", "timestampAdd", "TIMESTAMP_ADD"],
-    sign: 1,
-};
-pub(super) static DATE_SUB: DateShift = DateShift {
-    name: "dateSub",
-    aliases: &["DATE_SUB", "timestampSub", "TIMESTAMP_SUB"],
-    sign: -1,
-};
+pub(super) static DATE_ADD: DateShift =
+    DateShift { name: "dateAdd", aliases: &["DATE_ADD", "timestampAdd", "TIMESTAMP_ADD"], sign: 1 };
+pub(super) static DATE_SUB: DateShift =
+    DateShift { name: "dateSub", aliases: &["DATE_SUB", "timestampSub", "TIMESTAMP_SUB"], sign: -1 };
 
 impl ScalarFunction for DateShift {
     fn name(&self) -> &'static str {

@@ -94,10 +94,14 @@ pub(super) struct FromUnixTicks {
     precision: u8,
 }
 
-pub(super) static FROM_UNIX_SECOND: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Second", precision: 0 };
-pub(super) static FROM_UNIX_MILLI: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Milli", precision: 3 };
-pub(super) static FROM_UNIX_MICRO: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Micro", precision: 6 };
-pub(super) static FROM_UNIX_NANO: FromUnixTicks = FromUnixTicks { name: "fromUnixTimestamp64Nano", precision: 9 };
+pub(super) static FROM_UNIX_SECOND: FromUnixTicks =
+    FromUnixTicks { name: "fromUnixTimestamp64Second", precision: 0 };
+pub(super) static FROM_UNIX_MILLI: FromUnixTicks =
+    FromUnixTicks { name: "fromUnixTimestamp64Milli", precision: 3 };
+pub(super) static FROM_UNIX_MICRO: FromUnixTicks =
+    FromUnixTicks { name: "fromUnixTimestamp64Micro", precision: 6 };
+pub(super) static FROM_UNIX_NANO: FromUnixTicks =
+    FromUnixTicks { name: "fromUnixTimestamp64Nano", precision: 9 };
 
 impl ScalarFunction for FromUnixTicks {
     fn name(&self) -> &'static str {

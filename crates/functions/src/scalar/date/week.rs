@@ -23,9 +23,11 @@ const FIRST_WEEKDAY: u8 = 4;
 const NEW_YEAR: u8 = 8;
 
 pub(super) static TO_WEEK: Week = Week { name: "toWeek", aliases: &["WEEK"], kind: Kind::Week };
-pub(super) static TO_YEAR_WEEK: Week = Week { name: "toYearWeek", aliases: &["YEARWEEK"], kind: Kind::YearWeek };
+pub(super) static TO_YEAR_WEEK: Week =
+    Week { name: "toYearWeek", aliases: &["YEARWEEK"], kind: Kind::YearWeek };
 pub(super) static TO_START_OF_WEEK: Week = Week { name: "toStartOfWeek", aliases: &[], kind: Kind::Start };
-pub(super) static TO_LAST_DAY_OF_WEEK: Week = Week { name: "toLastDayOfWeek", aliases: &[], kind: Kind::Last };
+pub(super) static TO_LAST_DAY_OF_WEEK: Week =
+    Week { name: "toLastDayOfWeek", aliases: &[], kind: Kind::Last };
 
 pub(super) struct Week {
     name: &'static str,
@@ -67,7 +69,9 @@ impl ScalarFunction for Week {
             Kind::YearWeek => SqlType::UInt32,
             Kind::Start | Kind::Last => SqlType::Date,
         };
-        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| Ok(evaluate(kind, mode, source, first(operands)))))
+        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
+            Ok(evaluate(kind, mode, source, first(operands)))
+        }))
     }
 }
 

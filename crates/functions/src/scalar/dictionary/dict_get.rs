@@ -146,13 +146,19 @@ impl DictGet {
         context: &FunctionContext,
     ) -> Result<Vec<Default>> {
         let given: Vec<SqlType> = match default.ty.stripped() {
-            SqlType::Tuple(elements) if is_tuple => elements.iter().map(|element| element.ty.clone()).collect(),
+            SqlType::Tuple(elements) if is_tuple => {
+                elements.iter().map(|element| element.ty.clone()).collect()
+            }
             _ => vec![default.ty.clone()],
         };
         if given.len() != attributes.len() {
             return Err(Error::new(
                 ErrorCode::TypeMismatch,
-                format!("function `{}` takes a default for each of {} attributes", self.name, attributes.len()),
+                format!(
+                    "function `{}` takes a default for each of {} attributes",
+                    self.name,
+                    attributes.len()
+                ),
             ));
         }
         let bind = |(from, &attribute): (&SqlType, &usize)| {
@@ -219,7 +225,13 @@ impl GetKernel {
     }
 
     /// Puts the given default where the key was missing.
-    fn fill(&self, values: &mut [ArrayRef], found: &BooleanArray, default: &Operand, rows: usize) -> Result<()> {
+    fn fill(
+        &self,
+        values: &mut [ArrayRef],
+        found: &BooleanArray,
+        default: &Operand,
+        rows: usize,
+    ) -> Result<()> {
         if found.true_count() == rows {
             return Ok(());
         }

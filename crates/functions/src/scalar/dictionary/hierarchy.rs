@@ -121,7 +121,8 @@ impl ScalarFunction for DictIsIn {
             let chains = hierarchy.chains(&operands[1], rows)?;
             let (ancestors, _) = ancestor.keys(&operands[2], rows)?;
             let ancestors = ancestors[0].as_primitive::<UInt64Type>();
-            let is_in = chains.iter().zip(ancestors.values()).map(|(chain, key)| u8::from(chain.contains(key)));
+            let is_in =
+                chains.iter().zip(ancestors.values()).map(|(chain, key)| u8::from(chain.contains(key)));
             Ok(Arc::new(UInt8Array::from_iter_values(is_in)) as ArrayRef)
         }))
     }

@@ -59,11 +59,8 @@ impl Lookup {
     /// The key columns of a block without NULLs, and which rows had none.
     pub(super) fn keys(&self, operand: &Operand, rows: usize) -> Result<(Vec<ArrayRef>, Option<NullBuffer>)> {
         let given = operand.full(rows)?;
-        let columns: Vec<ArrayRef> = if self.in_tuple {
-            given.as_struct().columns().to_vec()
-        } else {
-            vec![Arc::clone(&given)]
-        };
+        let columns: Vec<ArrayRef> =
+            if self.in_tuple { given.as_struct().columns().to_vec() } else { vec![Arc::clone(&given)] };
         let mut nulls = given.logical_nulls();
         let mut keys = Vec::with_capacity(columns.len());
         for (column, converter) in columns.iter().zip(&self.keys) {
@@ -115,7 +112,8 @@ fn attribute_names(function: &str, names: &Argument) -> Result<(Vec<String>, boo
         return Ok((vec![constant_text(&names.ty, value).ok_or_else(illegal)?], false));
     };
     let columns = value.as_struct().columns().iter().zip(elements.iter());
-    let texts: Option<Vec<String>> = columns.map(|(column, element)| constant_text(&element.ty, column)).collect();
+    let texts: Option<Vec<String>> =
+        columns.map(|(column, element)| constant_text(&element.ty, column)).collect();
     let texts = texts.filter(|texts| !texts.is_empty()).ok_or_else(illegal)?;
     Ok((texts, true))
 }

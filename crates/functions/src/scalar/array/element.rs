@@ -1,0 +1,95 @@
+//! `arrayElement(array, index)`, which is `array[index]`, and `map[key]`.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
+use arrow::compute::{cast, take};
+use arrow::datatypes::{DataType, Int64Type};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use super::lists::{Keys, Lists, chain};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Converter, Operand};
+
+/// Positions count from 1, negative ones from the end; beyond the array is the type's default.
+pub(super) static ARRAY_ELEMENT: Definition =
+    Definition::new("arrayElement", Arity::Exactly(2), |call| match call.ty(0) {
+        SqlType::Map(key, value) => bind_map(call, key, value),
+        SqlType::Array(element) => bind_array(call, element),
+        _ => Err(call.illegal(0)),
+    });
+
+fn bind_array(call: &Call<'_>, element: &SqlType) -> Result<Bound> {
+    call.expect_integer(1)?;
+    if let Some(index) = &call.args[1].constant
+        && !index.is_null(0)
+        && whole(index)?.as_primitive::<Int64Type>().value(0) == 0
+        && call.args[0].constant.is_none()
+    {
+        return Err(Error::new(
+            ErrorCode::ArgumentOutOfBound,
+            "positions in an array count from 1, there is no element 0",
+        ));
+    }
+    let element = element.clone();
+    Ok(Bound::new(element.clone(), move |operands: &[Operand], rows: usize| {
+        let lists = Lists::of(&operands[0], rows)?;
+        let indices = whole(&operands[1].full(rows)?)?;
+        let indices = indices.as_primitive::<Int64Type>();
+        take_or_default(
+            &element,
+            lists.elements(),
+            (0..rows).map(|row| {
+                let range = lists.range(row);
+                let count = range.len() as i64;
+                let position = match indices.value(row) {
+                    index if index > 0 => index - 1,
+                    index => count.saturating_add(index),
+                };
+                (0..count)
+                    .contains(&position)
+                    .then(|| range.start + position as usize)
+                    .filter(|_| indices.value(row) != 0)
+            }),
+        )
+    }))
+}
+
+fn whole(numbers: &ArrayRef) -> Result<ArrayRef> {
+    cast(numbers, &DataType::Int64).map_err(Error::logical)
+}
+
+fn bind_map(call: &Call<'_>, key: &SqlType, value: &SqlType) -> Result<Bound> {
+    let of_key = Converter::new(&call.args[1].ty, key, call.context)?;
+    let value = value.clone();
+    Ok(Bound::new(value.clone(), move |operands: &[Operand], rows: usize| {
+        let lists = Lists::of(&operands[0], rows)?;
+        let entries = lists.elements().as_struct();
+        let wanted = of_key.convert(&operands[1].full(rows)?)?;
+        let keys = Keys::of_all(&[entries.column(0), &wanted])?;
+        take_or_default(
+            &value,
+            entries.column(1),
+            (0..rows).map(|row| lists.range(row).find(|&entry| keys[0].get(entry) == keys[1].get(row))),
+        )
+    }))
+}
+
+/// The elements at `indices`, and the default of the type for `None`.
+fn take_or_default(
+    element: &SqlType,
+    elements: &ArrayRef,
+    indices: impl Iterator<Item = Option<usize>>,
+) -> Result<ArrayRef> {
+    let mut misses = false;
+    let default = elements.len();
+    let picked: Vec<u32> = indices
+        .map(|index| {
+            misses |= index.is_none();
+            index.unwrap_or(default) as u32
+        })
+        .collect();
+    let elements =
+        if misses { chain(&[Arc::clone(elements), element.default_array(1)])? } else { Arc::clone(elements) };
+    take(&elements, &UInt32Array::from(picked), None).map_err(Error::logical)
+}

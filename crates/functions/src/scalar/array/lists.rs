@@ -1,0 +1,177 @@
+//! Columns of lists as the functions of arrays see them: offsets, elements, and new lists made of old
+//! elements.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{concat, take};
+use arrow::row::{RowConverter, Rows, SortField};
+use basalt_base::types::common_type;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
+
+use crate::FunctionContext;
+use crate::scalar::definition::Call;
+use crate::scalar::{Argument, Converter, Operand};
+
+/// The lists of one operand, one a row.
+pub(super) struct Lists {
+    list: ListArray,
+}
+
+impl Lists {
+    pub(super) fn of(operand: &Operand, rows: usize) -> Result<Lists> {
+        Lists::of_array(&operand.full(rows)?)
+    }
+
+    pub(super) fn of_array(array: &ArrayRef) -> Result<Lists> {
+        match array.as_list_opt::<i32>() {
+            Some(list) => Ok(Lists { list: list.clone() }),
+            None => Err(Error::logical(format!("{} is not the carrier of an array", array.data_type()))),
+        }
+    }
+
+    /// All elements; rows have ranges of them.
+    pub(super) fn elements(&self) -> &ArrayRef {
+        self.list.values()
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn range(&self, row: usize) -> Range<usize> {
+        let offsets = self.list.value_offsets();
+        offsets[row] as usize..offsets[row + 1] as usize
+    }
+
+    pub(super) fn len(&self, row: usize) -> usize {
+        self.range(row).len()
+    }
+
+    /// The same lists with other elements, as many as before.
+    pub(super) fn with_elements(&self, element: &SqlType, elements: ArrayRef) -> Result<ArrayRef> {
+        let offsets = self.list.offsets().clone();
+        let list = ListArray::try_new(element.element_field(), offsets, elements, self.list.nulls().cloned());
+        Ok(Arc::new(list.map_err(Error::logical)?))
+    }
+
+    /// New lists made of old elements: `pick(range, picked)` adds positions of elements for each row.
+    pub(super) fn rearrange(
+        &self,
+        element: &SqlType,
+        mut pick: impl FnMut(usize, Range<usize>, &mut Vec<u32>),
+    ) -> Result<ArrayRef> {
+        let mut picked = Vec::with_capacity(self.elements().len());
+        let mut lengths = Vec::with_capacity(self.rows());
+        for row in 0..self.rows() {
+            let before = picked.len();
+            pick(row, self.range(row), &mut picked);
+            lengths.push(picked.len() - before);
+        }
+        gather(element, self.elements(), picked, lengths)
+    }
+}
+
+/// Lists of the elements at `picked`, as long as `lengths` say.
+pub(super) fn gather(
+    element: &SqlType,
+    elements: &ArrayRef,
+    picked: Vec<u32>,
+    lengths: Vec<usize>,
+) -> Result<ArrayRef> {
+    let elements = take(elements, &UInt32Array::from(picked), None).map_err(Error::logical)?;
+    build(element, elements, lengths)
+}
+
+/// Lists of all `elements` in order, as long as `lengths` say.
+pub(super) fn build(element: &SqlType, elements: ArrayRef, lengths: Vec<usize>) -> Result<ArrayRef> {
+    if i32::try_from(elements.len()).is_err() {
+        return Err(Error::new(
+            ErrorCode::ArgumentOutOfBound,
+            "arrays of more than 2^31 elements in one block are too large",
+        ));
+    }
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    let list =
+        ListArray::try_new(element.element_field(), offsets, elements, None).map_err(Error::logical)?;
+    Ok(Arc::new(list))
+}
+
+/// One array after the other; all have the same carrier.
+pub(super) fn chain(arrays: &[ArrayRef]) -> Result<ArrayRef> {
+    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+    concat(&arrays).map_err(Error::logical)
+}
+
+/// Values as byte strings that are equal where the values are and ordered as they are, NULL last.
+pub(super) struct Keys {
+    rows: Rows,
+}
+
+impl Keys {
+    pub(super) fn of(values: &ArrayRef) -> Result<Keys> {
+        let mut keys = Keys::of_all(&[values])?;
+        keys.pop().ok_or_else(|| Error::logical("one column has one set of keys"))
+    }
+
+    /// Keys of several columns of one carrier that can be compared with each other.
+    pub(super) fn of_all(columns: &[&ArrayRef]) -> Result<Vec<Keys>> {
+        let options = arrow::compute::SortOptions { descending: false, nulls_first: false };
+        let Some(first) = columns.first() else { return Ok(Vec::new()) };
+        let carrier = first.data_type().clone();
+        let converter = RowConverter::new(vec![SortField::new_with_options(carrier, options)])
+            .map_err(|_| Error::not_implemented("comparison of such elements of arrays"))?;
+        let encode = |column: &&ArrayRef| {
+            let rows = converter.convert_columns(std::slice::from_ref(*column)).map_err(Error::logical)?;
+            Ok(Keys { rows })
+        };
+        columns.iter().map(encode).collect()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> &[u8] {
+        self.rows.row(index).data()
+    }
+}
+
+/// The element type of argument `index`, which must be an array.
+pub(super) fn element_of<'a>(call: &Call<'a>, index: usize) -> Result<&'a SqlType> {
+    match call.ty(index) {
+        SqlType::Array(element) => Ok(element),
+        _ => Err(call.illegal(index)),
+    }
+}
+
+/// The type that holds values of all `types`, or NO_COMMON_TYPE.
+pub(super) fn common_of<'a>(
+    function: &str,
+    types: impl IntoIterator<Item = &'a SqlType> + Clone,
+) -> Result<SqlType> {
+    common_type(types.clone()).ok_or_else(|| {
+        let names: Vec<String> = types.into_iter().map(ToString::to_string).collect();
+        Error::new(
+            ErrorCode::NoCommonType,
+            format!("function `{function}` finds no type that holds values of {}", names.join(", ")),
+        )
+    })
+}
+
+/// Conversions of all arguments to `ty`.
+pub(super) fn converters(
+    args: &[Argument],
+    ty: &SqlType,
+    context: &FunctionContext,
+) -> Result<Vec<Converter>> {
+    args.iter().map(|arg| Converter::new(&arg.ty, ty, context)).collect()
+}
+
+/// The elements of a list converted to another type; the list itself stays.
+pub(super) fn convert_lists(lists: &Lists, converter: &Converter, to: &SqlType) -> Result<Lists> {
+    if converter.is_identity() {
+        return Ok(Lists { list: lists.list.clone() });
+    }
+    let elements = converter.convert(lists.elements())?;
+    Lists::of_array(&lists.with_elements(to, elements)?)
+}

@@ -1,0 +1,133 @@
+//! Functions of maps: `map`, `mapFromArrays`, `mapKeys`, `mapValues`, `mapContains`.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, ListArray, StructArray};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::DataType;
+use basalt_base::{Error, Result, SqlType, bail};
+
+use super::count::expect_same_size;
+use super::lists::{Keys, Lists, chain, common_of, converters, element_of, gather};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Converter, Operand};
+
+/// `map(key, value, ...)`.
+pub(super) static MAP: Definition = Definition::new("map", Arity::AtLeast(0), bind_map).sees_null();
+
+pub(super) static MAP_FROM_ARRAYS: Definition =
+    Definition::new("mapFromArrays", Arity::Exactly(2), bind_from_arrays);
+
+pub(super) static MAP_KEYS: Definition =
+    Definition::new("mapKeys", Arity::Exactly(1), |call| bind_column(call, 0));
+
+pub(super) static MAP_VALUES: Definition =
+    Definition::new("mapValues", Arity::Exactly(1), |call| bind_column(call, 1));
+
+pub(super) static MAP_CONTAINS: Definition =
+    Definition::new("mapContains", Arity::Exactly(2), bind_contains).aliases(&["mapContainsKey"]);
+
+fn map_of<'a>(call: &Call<'a>) -> Result<(&'a SqlType, &'a SqlType)> {
+    match call.ty(0) {
+        SqlType::Map(key, value) => Ok((key, value)),
+        _ => Err(call.illegal(0)),
+    }
+}
+
+fn bind_map(call: &Call<'_>) -> Result<Bound> {
+    if call.len() % 2 != 0 {
+        bail!(
+            NumberOfArgumentsDoesntMatch,
+            "function `map` takes keys and values in turn, got {}",
+            call.len()
+        );
+    }
+    let keys = common_of(call.name, call.args.iter().step_by(2).map(|arg| &arg.ty))?;
+    let values = common_of(call.name, call.args.iter().skip(1).step_by(2).map(|arg| &arg.ty))?;
+    let every = |skip: usize| call.args.iter().skip(skip).step_by(2).cloned().collect::<Vec<_>>();
+    let of_keys = converters(&every(0), &keys, call.context)?;
+    let of_values = converters(&every(1), &values, call.context)?;
+    let ty = SqlType::Map(Arc::new(keys.clone()), Arc::new(values.clone()));
+    Ok(Bound::new(ty.clone(), move |operands: &[Operand], rows: usize| {
+        if operands.is_empty() {
+            return Ok(ty.default_array(rows));
+        }
+        let keys = in_rows(&keys, operands.iter().step_by(2), &of_keys, rows)?;
+        let values = in_rows(&values, operands.iter().skip(1).step_by(2), &of_values, rows)?;
+        entries(&ty, vec![operands.len() / 2; rows], keys, values)
+    }))
+}
+
+/// The values of several operands, row by row.
+fn in_rows<'a>(
+    ty: &SqlType,
+    operands: impl Iterator<Item = &'a Operand>,
+    converters: &[Converter],
+    rows: usize,
+) -> Result<ArrayRef> {
+    let columns = operands
+        .zip(converters)
+        .map(|(operand, converter)| converter.convert(&operand.full(rows)?))
+        .collect::<Result<Vec<ArrayRef>>>()?;
+    let width = columns.len();
+    let picked =
+        (0..rows).flat_map(|row| (0..width).map(move |column| (column * rows + row) as u32)).collect();
+    let lists = gather(ty, &chain(&columns)?, picked, vec![width; rows])?;
+    Ok(Arc::clone(lists.as_list::<i32>().values()))
+}
+
+/// Maps of all keys and values, with as many entries as `lengths` say.
+fn entries(ty: &SqlType, lengths: Vec<usize>, keys: ArrayRef, values: ArrayRef) -> Result<ArrayRef> {
+    let entries =
+        StructArray::try_new(ty.struct_fields(), vec![keys, values], None).map_err(Error::logical)?;
+    let DataType::List(field) = ty.carrier() else {
+        return Err(Error::logical("a map is carried by a list"));
+    };
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    let map = ListArray::try_new(field, offsets, Arc::new(entries), None).map_err(Error::logical)?;
+    Ok(Arc::new(map))
+}
+
+fn bind_from_arrays(call: &Call<'_>) -> Result<Bound> {
+    let (key, value) = (element_of(call, 0)?.clone(), element_of(call, 1)?.clone());
+    if key.accepts_null() {
+        return Err(call.illegal(0));
+    }
+    let ty = SqlType::Map(Arc::new(key.clone()), Arc::new(value.clone()));
+    Ok(Bound::new(ty.clone(), move |operands: &[Operand], rows: usize| {
+        let lists = [Lists::of(&operands[0], rows)?, Lists::of(&operands[1], rows)?];
+        for row in 0..rows {
+            expect_same_size(&lists, row)?;
+        }
+        // Copied, because a slice of a column has more elements than its rows do.
+        let all = |lists: &Lists, ty: &SqlType| -> Result<ArrayRef> {
+            let copied =
+                lists.rearrange(ty, |_, range, picked| picked.extend(range.map(|index| index as u32)))?;
+            Ok(Arc::clone(copied.as_list::<i32>().values()))
+        };
+        let lengths = (0..rows).map(|row| lists[0].len(row)).collect();
+        entries(&ty, lengths, all(&lists[0], &key)?, all(&lists[1], &value)?)
+    }))
+}
+
+fn bind_column(call: &Call<'_>, column: usize) -> Result<Bound> {
+    let (key, value) = map_of(call)?;
+    let element = if column == 0 { key.clone() } else { value.clone() };
+    Ok(Bound::new(SqlType::array_of(element.clone()), move |operands: &[Operand], rows: usize| {
+        let lists = Lists::of(&operands[0], rows)?;
+        let elements = Arc::clone(lists.elements().as_struct().column(column));
+        lists.with_elements(&element, elements)
+    }))
+}
+
+fn bind_contains(call: &Call<'_>) -> Result<Bound> {
+    let (key, _) = map_of(call)?;
+    let of_key = Converter::new(&call.args[1].ty, key, call.context)?;
+    Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
+        let lists = Lists::of(&operands[0], rows)?;
+        let wanted = of_key.convert(&operands[1].full(rows)?)?;
+        let keys = Keys::of_all(&[lists.elements().as_struct().column(0), &wanted])?;
+        let has = |row: usize| u8::from(lists.range(row).any(|entry| keys[0].get(entry) == keys[1].get(row)));
+        Ok(Arc::new(arrow::array::UInt8Array::from_iter_values((0..rows).map(has))) as ArrayRef)
+    }))
+}

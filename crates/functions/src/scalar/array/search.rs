@@ -1,0 +1,146 @@
+//! Functions that look for elements: `has`, `indexOf`, `countEqual`, `hasAny`, `hasAll`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt8Array, UInt64Array};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use basalt_base::{Result, SqlType};
+
+use super::lists::{Keys, Lists, common_of, convert_lists, element_of};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Converter, Operand};
+
+pub(super) static HAS: Definition =
+    Definition::new("has", Arity::Exactly(2), |call| bind_search(call, Answer::Has)).sees_null();
+
+pub(super) static INDEX_OF: Definition =
+    Definition::new("indexOf", Arity::Exactly(2), |call| bind_search(call, Answer::Position)).sees_null();
+
+pub(super) static COUNT_EQUAL: Definition =
+    Definition::new("countEqual", Arity::Exactly(2), |call| bind_search(call, Answer::Count)).sees_null();
+
+pub(super) static HAS_ANY: Definition =
+    Definition::new("hasAny", Arity::Exactly(2), |call| bind_sets(call, false));
+
+pub(super) static HAS_ALL: Definition =
+    Definition::new("hasAll", Arity::Exactly(2), |call| bind_sets(call, true));
+
+/// What is asked about the elements that equal the value. NULL equals NULL here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Whether there is one.
+    Has,
+    /// The position of the first, from 1; 0 if there is none.
+    Position,
+    /// How many there are.
+    Count,
+}
+
+fn bind_search(call: &Call<'_>, answer: Answer) -> Result<Bound> {
+    if let SqlType::Map(key, _) = call.ty(0) {
+        let key = key.as_ref().clone();
+        return bind_elements(call, answer, key, true);
+    }
+    let element = element_of(call, 0)?.clone();
+    bind_elements(call, answer, element, false)
+}
+
+/// Searches the elements of an array, or the keys of a map.
+fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool) -> Result<Bound> {
+    let value = &call.args[1].ty;
+    let common = common_of(call.name, [&element, value])?;
+    let of_element = Converter::new(&element, &common, call.context)?;
+    let of_value = Converter::new(value, &common, call.context)?;
+    let ty = if answer == Answer::Has { SqlType::UInt8 } else { SqlType::UInt64 };
+    Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+        let lists = Lists::of(&operands[0], rows)?;
+        let elements = if of_map {
+            Arc::clone(lists.elements().as_struct().column(0))
+        } else {
+            Arc::clone(lists.elements())
+        };
+        let elements = of_element.convert(&elements)?;
+        let values = of_value.convert(&operands[1].full(rows)?)?;
+        search(answer, &lists, &elements, &values)
+    }))
+}
+
+fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef) -> Result<ArrayRef> {
+    macro_rules! integers {
+        ($carrier:ty) => {
+            return Ok(search_integers::<$carrier>(answer, lists, elements, values))
+        };
+    }
+    if elements.null_count() == 0 && values.null_count() == 0 {
+        match elements.data_type() {
+            DataType::UInt8 => integers!(UInt8Type),
+            DataType::UInt16 => integers!(UInt16Type),
+            DataType::UInt32 => integers!(UInt32Type),
+            DataType::UInt64 => integers!(UInt64Type),
+            DataType::Int8 => integers!(Int8Type),
+            DataType::Int16 => integers!(Int16Type),
+            DataType::Int32 => integers!(Int32Type),
+            DataType::Int64 => integers!(Int64Type),
+            DataType::BinaryView => {
+                let (elements, values) = (elements.as_binary_view(), values.as_binary_view());
+                return Ok(answer_all(answer, lists, |row, element| {
+                    elements.value(element) == values.value(row)
+                }));
+            }
+            _ => {}
+        }
+    }
+    let keys = Keys::of_all(&[elements, values])?;
+    Ok(answer_all(answer, lists, |row, element| keys[0].get(element) == keys[1].get(row)))
+}
+
+fn search_integers<T: ArrowPrimitiveType>(
+    answer: Answer,
+    lists: &Lists,
+    elements: &ArrayRef,
+    values: &ArrayRef,
+) -> ArrayRef {
+    let (elements, values) = (elements.as_primitive::<T>().values(), values.as_primitive::<T>().values());
+    answer_all(answer, lists, |row, element| elements[element] == values[row])
+}
+
+#[inline]
+fn answer_all(answer: Answer, lists: &Lists, equal: impl Fn(usize, usize) -> bool) -> ArrayRef {
+    let rows = 0..lists.rows();
+    match answer {
+        Answer::Has => Arc::new(UInt8Array::from_iter_values(
+            rows.map(|row| u8::from(lists.range(row).any(|element| equal(row, element)))),
+        )),
+        Answer::Position => Arc::new(UInt64Array::from_iter_values(rows.map(|row| {
+            lists.range(row).position(|element| equal(row, element)).map_or(0, |position| position as u64 + 1)
+        }))),
+        Answer::Count => Arc::new(UInt64Array::from_iter_values(
+            rows.map(|row| lists.range(row).filter(|&element| equal(row, element)).count() as u64),
+        )),
+    }
+}
+
+/// Whether all, or any, elements of the second array are in the first.
+fn bind_sets(call: &Call<'_>, all: bool) -> Result<Bound> {
+    let (left, right) = (element_of(call, 0)?, element_of(call, 1)?);
+    let common = common_of(call.name, [left, right])?;
+    let of_left = Converter::new(left, &common, call.context)?;
+    let of_right = Converter::new(right, &common, call.context)?;
+    Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
+        let left = convert_lists(&Lists::of(&operands[0], rows)?, &of_left, &common)?;
+        let right = convert_lists(&Lists::of(&operands[1], rows)?, &of_right, &common)?;
+        let keys = Keys::of_all(&[left.elements(), right.elements()])?;
+        let mut set = HashSet::new();
+        let answers = (0..rows).map(|row| {
+            set.clear();
+            set.extend(left.range(row).map(|element| keys[0].get(element)));
+            let mut found = right.range(row).map(|element| set.contains(keys[1].get(element)));
+            u8::from(if all { found.all(|found| found) } else { found.any(|found| found) })
+        });
+        Ok(Arc::new(UInt8Array::from_iter_values(answers)) as ArrayRef)
+    }))
+}
