@@ -1,11 +1,23 @@
 //! An open data directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use basalt_base::Result;
+use basalt_base::clock::{Clock, SystemClock};
+use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
+use basalt_base::zone::Zone;
+use basalt_base::{Error, Result};
+use basalt_kv::SharedCache;
+use tempfile::TempDir;
 
-use crate::Session;
+use crate::background::Background;
+use crate::catalog::CatalogStore;
+use crate::data_dir;
+use crate::dictionaries::EngineDictionaries;
+use crate::query::{Processes, QueryLog, ServerMemory};
+use crate::session::Session;
+use crate::tables::TableOpener;
 
 /// How to open a database.
 #[derive(Clone, Debug, Default)]
@@ -19,12 +31,65 @@ pub struct EngineOptions {
 }
 
 /// An open data directory: tables, dictionaries, background work. One process at a time has it.
-pub struct Engine {}
+pub struct Engine {
+    catalog: CatalogStore,
+    opener: TableOpener,
+    processes: Processes,
+    query_log: QueryLog,
+    memory: Arc<ServerMemory>,
+    clock: Arc<dyn Clock>,
+    zone: Zone,
+    started_us: u64,
+    runtime: tokio::runtime::Handle,
+    spill_dir: PathBuf,
+    user_files_path: Option<PathBuf>,
+    merges_on: AtomicBool,
+    background: Background,
+    // Last: the directory is unlocked and removed when everything above is gone.
+    _lock: DirectoryLock,
+    _temporary: Option<TempDir>,
+}
 
 impl Engine {
+    /// Opens the data directory. Must be called within a tokio runtime of several threads, on which
+    /// queries and background work will run.
     pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
-        let _ = options;
-        Ok(Arc::new(Engine {}))
+        let (data_dir, temporary) = match options.path {
+            Some(path) => (path, None),
+            None => {
+                let temporary = tempfile::Builder::new().prefix("basalt-").tempdir();
+                let temporary = temporary.map_err(|error| Error::io(&std::env::temp_dir(), &error))?;
+                (temporary.path().to_owned(), Some(temporary))
+            }
+        };
+        let storage: Arc<dyn Storage> = Arc::new(RealStorage);
+        let lock = data_dir::open(storage.as_ref(), &data_dir)?;
+        let opener = TableOpener {
+            storage: Arc::clone(&storage),
+            data_dir: data_dir.clone(),
+            cache: SharedCache::default(),
+        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
+        let engine = Arc::new(Engine {
+            catalog,
+            opener,
+            processes: Processes::default(),
+            query_log: QueryLog::default(),
+            memory: ServerMemory::new(server_memory(options.max_server_memory_usage)),
+            started_us: clock.now_us(),
+            clock,
+            zone: Zone::system(),
+            runtime: tokio::runtime::Handle::current(),
+            spill_dir: data_dir.join("tmp"),
+            user_files_path: options.user_files_path,
+            merges_on: AtomicBool::new(true),
+            background: Background::default(),
+            _lock: lock,
+            _temporary: temporary,
+        });
+        engine.background.start(&engine);
+        Ok(engine)
     }
 
     /// A new session with default settings.
@@ -32,6 +97,89 @@ impl Engine {
         Session::new(Arc::clone(self))
     }
 
-    /// Ends running queries and background work, and writes what is buffered.
-    pub async fn shutdown(&self) {}
+    /// Ends running queries and background work.
+    pub async fn shutdown(&self) {
+        self.processes.cancel_all();
+        self.background.stop().await;
+    }
+
+    /// The zone of `DateTime` values that name none: the machine's.
+    pub fn zone_name(&self) -> &str {
+        self.zone.name()
+    }
+
+    pub(crate) fn catalog(&self) -> &CatalogStore {
+        &self.catalog
+    }
+
+    pub(crate) fn opener(&self) -> &TableOpener {
+        &self.opener
+    }
+
+    pub(crate) fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    pub(crate) fn query_log(&self) -> &QueryLog {
+        &self.query_log
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<ServerMemory> {
+        &self.memory
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    pub(crate) fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    pub(crate) fn runtime(&self) -> &tokio::runtime::Handle {
+        &self.runtime
+    }
+
+    pub(crate) fn spill_dir(&self) -> &Path {
+        &self.spill_dir
+    }
+
+    pub(crate) fn uptime_seconds(&self) -> u32 {
+        ((self.clock.now_us().saturating_sub(self.started_us)) / 1_000_000) as u32
+    }
+
+    pub(crate) fn set_merges(&self, on: bool) {
+        self.merges_on.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn merges_on(&self) -> bool {
+        self.merges_on.load(Ordering::Relaxed)
+    }
+
+    /// Something was written: there may be merges to do.
+    pub(crate) fn wake_background(&self) {
+        self.background.wake();
+    }
+
+    /// The path of a file that a statement names, if statements may read it.
+    pub(crate) fn user_file(&self, path: &str) -> Result<PathBuf> {
+        data_dir::user_file(path, self.user_files_path.as_deref())
+    }
+
+    /// The dictionaries as `dictGet` sees them.
+    pub(crate) fn dictionaries(self: &Arc<Self>) -> Arc<dyn basalt_dict::Dictionaries> {
+        Arc::new(EngineDictionaries::new(Arc::clone(self)))
+    }
+}
+
+/// The given limit, or nine tenths of the machine's memory; 0, no limit, where that is not known.
+fn server_memory(limit: u64) -> u64 {
+    if limit > 0 {
+        return limit;
+    }
+    let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    kibibytes.map_or(0, |kibibytes| kibibytes * 1024 / 10 * 9)
 }

@@ -9,14 +9,25 @@
 //!
 //! No sockets, no terminal: those are `server` and `cli`.
 
+mod background;
+mod catalog;
+mod completion;
+mod data_dir;
+mod dictionaries;
 mod engine;
 mod outcome;
+mod query;
 mod request;
+mod scan;
 mod session;
+mod settings;
+mod system;
+mod table_functions;
+mod tables;
 
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 pub use engine::{Engine, EngineOptions};
-pub use outcome::{Outcome, Progress, ProgressSnapshot, ResultBytes, Rows, Summary};
+pub use outcome::{Outcome, Part, Progress, ProgressSnapshot, ResultBytes, Rows, Summary};
 pub use request::{CancelHandle, Input, Interface, Request};
 pub use session::Session;
 

@@ -139,7 +139,6 @@ struct ProgressCounters {
     written_bytes: AtomicU64,
     result_rows: AtomicU64,
     result_bytes: AtomicU64,
-    rows_before_limit: AtomicU64,
 }
 
 impl Default for ProgressCounters {
@@ -153,7 +152,6 @@ impl Default for ProgressCounters {
             written_bytes: AtomicU64::new(0),
             result_rows: AtomicU64::new(0),
             result_bytes: AtomicU64::new(0),
-            rows_before_limit: AtomicU64::new(0),
         }
     }
 }
@@ -213,7 +211,7 @@ impl Progress {
             elapsed_seconds: snapshot.elapsed_ns as f64 / 1e9,
             rows_read: snapshot.read_rows,
             bytes_read: snapshot.read_bytes,
-            rows_before_limit_at_least: Some(self.counters.rows_before_limit.load(Ordering::Relaxed)),
+            rows_before_limit: None,
         }
     }
 }

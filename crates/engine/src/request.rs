@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 pub struct Request {
     /// The text of one statement; data of an INSERT may follow in it.
     pub text: Vec<u8>,
-    /// Data of an `INSERT … FORMAT …` that does not stand in the text, or comes after that which does.
+    /// Data of an `INSERT ... FORMAT ...` that does not stand in the text, or comes after that which does.
     pub input: Input,
     /// Made up if there is none; must not be that of a query that still runs.
     pub query_id: Option<String>,
@@ -48,11 +48,11 @@ pub enum Input {
     Reader(Box<dyn Read + Send>),
 }
 
-/// The way in, for `system.processes` and `system.query_log`.
+/// The way in, for `system.processes` and `system.query_log`; the numbers are ClickHouse's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
-    Local,
-    Http,
+    Http = 2,
+    Local = 3,
 }
 
 /// Cancels the query of the request it was given with; clones share the state.

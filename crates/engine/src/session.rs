@@ -2,62 +2,99 @@
 
 use std::sync::Arc;
 
-use basalt_base::Result;
+use basalt_base::{Result, bail};
 
-use crate::{Engine, Outcome, Request};
+use crate::catalog::{DEFAULT, SYSTEM};
+use crate::settings::Settings;
+use crate::{Engine, Outcome, Request, completion, query};
 
 /// One user's connection to an [`Engine`]. Statements of a session run one at a time.
 pub struct Session {
-    engine: Arc<Engine>,
+    state: SessionState,
+}
+
+/// What lasts from one statement to the next.
+pub(crate) struct SessionState {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) settings: Settings,
+    pub(crate) database: String,
+    pub(crate) user: String,
 }
 
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>) -> Session {
-        Session { engine }
+        let state = SessionState {
+            engine,
+            settings: Settings::default(),
+            database: DEFAULT.to_owned(),
+            user: "default".to_owned(),
+        };
+        Session { state }
     }
 
     /// Runs one statement. Returns when a statement without rows is done, or when a result set has
     /// its columns; the rows are computed while they are fetched.
     pub async fn execute(&mut self, request: Request) -> Result<Outcome> {
-        let _ = (&self.engine, request);
-        Err(basalt_base::Error::not_implemented("execute"))
+        query::execute(&mut self.state, request).await
     }
 
     /// Splits a script into its statements, without running them: each is the text of one statement
     /// (with the data that belongs to an INSERT), as [`Request::text`] wants it.
     pub fn split(script: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let _ = script;
-        Ok(Vec::new())
+        let mut rest = basalt_sql::Script::new(script);
+        let mut statements = Vec::new();
+        while let Some(statement) = rest.next_statement() {
+            statements.push(script[statement?.span].to_vec());
+        }
+        Ok(statements)
     }
 
     /// The value of a setting for all later statements, as `SET name = value`.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let _ = (name, value);
-        Ok(())
+        self.state.set(name, value)
     }
 
     /// The value of a setting, as text.
     pub fn setting(&self, name: &str) -> Result<String> {
-        Err(basalt_base::Error::not_implemented(name))
+        self.state.settings.get(name)
     }
 
     pub fn current_database(&self) -> &str {
-        "default"
+        &self.state.database
     }
 
     /// `USE name`.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
-        let _ = name;
-        Ok(())
+        self.state.use_database(name)
     }
 
     /// The user that this session belongs to; `default` at first.
     pub fn set_user(&mut self, name: &str) {
-        let _ = name;
+        name.clone_into(&mut self.state.user);
     }
 
     /// Names that complete what a user types: keywords, functions, databases, tables, columns.
     pub fn completions(&self) -> Vec<String> {
-        Vec::new()
+        completion::names(&self.state)
+    }
+}
+
+impl SessionState {
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        if self.settings.readonly == 1 {
+            bail!(ReadOnly, "readonly = 1: setting `{name}` may not be changed");
+        }
+        if name == "session_timezone" && !value.is_empty() {
+            basalt_base::zone::Zone::parse(value)?;
+        }
+        self.settings.set(name, value)
+    }
+
+    pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
+        if name != SYSTEM {
+            self.engine.catalog().require_database(name)?;
+        }
+        name.clone_into(&mut self.database);
+        Ok(())
     }
 }

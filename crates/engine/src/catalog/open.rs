@@ -1,0 +1,113 @@
+//! Opening: every metadata file becomes an object again.
+//!
+//! A table that cannot be opened does not keep the others from answering: it is entered as broken,
+//! with its error, and its data is left as it is.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use basalt_base::fs::Storage;
+use basalt_base::{Column, Error, ErrorCode, Result};
+use basalt_sql::ast::{self, Statement};
+use parking_lot::{Mutex, RwLock};
+use uuid::Uuid;
+
+use super::metadata::{MetadataStore, StoredObject};
+use super::{BrokenObject, CatalogObject, CatalogStore, DEFAULT, SYSTEM, ViewDefinition, store_dir};
+use crate::dictionaries::DictionaryEntry;
+use crate::tables::{TableOpener, definition_of};
+
+impl CatalogStore {
+    /// Opens everything below `data_dir`; makes the database `default` where there is none.
+    pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: PathBuf, opener: &TableOpener) -> Result<CatalogStore> {
+        let metadata = MetadataStore::open(Arc::clone(&storage), &data_dir)?;
+        let mut names = metadata.databases()?;
+        if !names.iter().any(|name| name == DEFAULT) {
+            metadata.create_database(DEFAULT)?;
+            names.push(DEFAULT.to_owned());
+        }
+        let mut databases = BTreeMap::new();
+        databases.insert(SYSTEM.to_owned(), BTreeMap::new());
+        let mut used = HashSet::new();
+        for database in names {
+            let mut objects = BTreeMap::new();
+            for stored in metadata.objects(&database)? {
+                used.insert(stored.uuid);
+                objects.insert(stored.name.clone(), open_object(&database, &stored, opener));
+            }
+            databases.insert(database, objects);
+        }
+        let store = CatalogStore {
+            databases: RwLock::new(databases),
+            metadata,
+            storage,
+            data_dir,
+            ddl: Mutex::new(()),
+        };
+        store.remove_orphans(&used)?;
+        Ok(store)
+    }
+
+    /// Deletes data that no metadata names: a CREATE or a DROP that a crash cut short.
+    fn remove_orphans(&self, used: &HashSet<Uuid>) -> Result<()> {
+        let store = self.data_dir.join("store");
+        self.storage.create_dir_all(&store)?;
+        for entry in self.storage.list(&store)? {
+            match Uuid::parse_str(&entry.name) {
+                Ok(uuid) if !used.contains(&uuid) => {
+                    self.storage.remove_dir_all(&store_dir(&self.data_dir, uuid))?;
+                }
+                // A name that is no uuid is not ours to delete.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> CatalogObject {
+    read_object(database, stored, opener).unwrap_or_else(|error| {
+        let error = error.within(format!("`{database}.{}` could not be opened", stored.name));
+        CatalogObject::Broken(Arc::new(BrokenObject {
+            uuid: stored.uuid,
+            statement: stored.statement.clone(),
+            error,
+        }))
+    })
+}
+
+fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> Result<CatalogObject> {
+    match basalt_sql::parse_statement(stored.statement.as_bytes())? {
+        Statement::CreateTable(create) => {
+            let definition = definition_of(database, &stored.name, stored.uuid, *create)?;
+            Ok(CatalogObject::Table(opener.open(Arc::new(definition))?))
+        }
+        Statement::CreateView(create) => {
+            Ok(CatalogObject::View(Arc::new(view_of(database, &stored.name, stored.uuid, *create)?)))
+        }
+        Statement::CreateDictionary(create) => {
+            let entry = DictionaryEntry::new(database, &stored.name, stored.uuid, *create)?;
+            Ok(CatalogObject::Dictionary(Arc::new(entry)))
+        }
+        _ => Err(Error::new(ErrorCode::CorruptedData, "its metadata holds no CREATE statement")),
+    }
+}
+
+/// A view from its statement, which lists its columns.
+pub(crate) fn view_of(
+    database: &str,
+    name: &str,
+    uuid: Uuid,
+    create: ast::CreateView,
+) -> Result<ViewDefinition> {
+    let columns = create
+        .columns
+        .iter()
+        .map(|column| match &column.ty {
+            Some(ty) => Ok(Column::new(&column.name, basalt_sql::resolve_type(ty)?)),
+            None => Err(Error::new(ErrorCode::IncorrectQuery, format!("column `{}` has no type", column.name))),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(ViewDefinition { database: database.to_owned(), name: name.to_owned(), uuid, create, columns })
+}

@@ -1,0 +1,33 @@
+//! Names that complete what a user types.
+
+use std::collections::BTreeSet;
+
+use crate::catalog::CatalogObject;
+use crate::session::SessionState;
+use crate::system;
+
+/// Words of the grammar that start or join clauses.
+const KEYWORDS: &[&str] = &[
+    "ALTER", "AND", "ARRAY JOIN", "AS", "ASC", "BETWEEN", "BY", "CASE", "CODEC", "COLUMN", "CREATE", "DATABASE",
+    "DEFAULT", "DESC", "DESCRIBE", "DICTIONARY", "DISTINCT", "DROP", "ELSE", "END", "ENGINE", "EXISTS", "EXPLAIN",
+    "FINAL", "FORMAT", "FROM", "GROUP BY", "HAVING", "IN", "INSERT INTO", "INTERVAL", "INTO OUTFILE", "IS NULL",
+    "JOIN", "LAYOUT", "LEFT", "LIFETIME", "LIKE", "LIMIT", "NOT", "NULL", "OPTIMIZE", "OR", "ORDER BY",
+    "PREWHERE", "PRIMARY KEY", "RENAME", "SELECT", "SET", "SETTINGS", "SHOW", "SOURCE", "SYSTEM", "TABLE",
+    "TABLES", "THEN", "TRUNCATE", "UNION ALL", "USE", "USING", "VALUES", "VIEW", "WHEN", "WHERE", "WITH TOTALS",
+];
+
+/// All names, sorted, each once.
+pub(crate) fn names(session: &SessionState) -> Vec<String> {
+    let mut names: BTreeSet<String> = KEYWORDS.iter().map(|&word| word.to_owned()).collect();
+    names.extend(basalt_functions::registry::list().iter().map(|function| function.name.to_owned()));
+    names.extend(session.settings.lines().iter().map(|line| line.name.to_owned()));
+    names.extend(system::table_names().iter().map(|&name| name.to_owned()));
+    for (database, name, object) in session.engine.catalog().all_objects() {
+        if let CatalogObject::Table(table) = object {
+            names.extend(table.definition().columns.iter().map(|column| column.name.clone()));
+        }
+        names.insert(name);
+        names.insert(database);
+    }
+    names.into_iter().collect()
+}

@@ -1,0 +1,156 @@
+//! ALTER TABLE: changes of the column list.
+
+use std::sync::Arc;
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Error, Result, bail};
+use basalt_sql::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, TableElement};
+
+use super::{QueryContext, ddl};
+use crate::catalog::CatalogObject;
+use crate::tables::{ColumnChange, TableDefinition, definition_of};
+
+/// Applies the actions one after another.
+pub(super) fn alter(query: &QueryContext, ast: &AlterTable) -> Result<()> {
+    let key = ddl::key_of(query, &ast.name);
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    let table = catalog.table(&key.database, &key.name, "ALTER")?;
+    for action in &ast.actions {
+        if let Some((change, elements)) = plan_change(&table.definition(), action)? {
+            let definition = Arc::new(changed_definition(&table.definition(), elements)?);
+            let enter = || catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(&table)));
+            if let ColumnChange::Drop { .. } = change {
+                // The metadata must not list a column whose files are gone.
+                table.set_definition(Arc::clone(&definition))?;
+                enter()?;
+                table.alter(&change, definition)?;
+            } else {
+                table.alter(&change, definition)?;
+                enter()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn changed_definition(old: &TableDefinition, elements: Vec<TableElement>) -> Result<TableDefinition> {
+    let mut create = old.create.clone();
+    create.elements = elements;
+    let definition = definition_of(&old.database, &old.name, old.uuid, create)?;
+    // A key that lost its column is refused here, before anything changed.
+    definition.sort_key()?;
+    Ok(definition)
+}
+
+/// The change and the new element list; `None` where IF [NOT] EXISTS leaves nothing to do.
+fn plan_change(
+    definition: &TableDefinition,
+    action: &AlterAction,
+) -> Result<Option<(ColumnChange, Vec<TableElement>)>> {
+    let mut elements = definition.create.elements.clone();
+    let change = match action {
+        AlterAction::AddColumn { column, if_not_exists, position } => {
+            if definition.column(&column.name).is_some() {
+                if *if_not_exists {
+                    return Ok(None);
+                }
+                bail!(DuplicateColumn, "column `{}` exists already", column.name);
+            }
+            let at = insert_position(definition, &elements, position.as_ref())?;
+            elements.insert(at, TableElement::Column(column.clone()));
+            ColumnChange::Add { name: column.name.clone() }
+        }
+        AlterAction::DropColumn { name, if_exists } => {
+            if !has_column(definition, name, *if_exists)? {
+                return Ok(None);
+            }
+            elements.retain(|element| column_in(element).is_none_or(|column| column.name != *name));
+            ColumnChange::Drop { name: name.clone() }
+        }
+        AlterAction::RenameColumn { from, to, if_exists } => {
+            if !has_column(definition, from, *if_exists)? {
+                return Ok(None);
+            }
+            refuse_in_key(definition, from)?;
+            edit(&mut elements, from, |column| to.clone_into(&mut column.name));
+            ColumnChange::Rename { from: from.clone(), to: to.clone() }
+        }
+        AlterAction::CommentColumn { name, comment, if_exists } => {
+            if !has_column(definition, name, *if_exists)? {
+                return Ok(None);
+            }
+            edit(&mut elements, name, |column| column.comment = Some(comment.clone()));
+            ColumnChange::Describe { name: name.clone() }
+        }
+        other => return Err(Error::not_implemented(words(other))),
+    };
+    Ok(Some((change, elements)))
+}
+
+fn words(action: &AlterAction) -> String {
+    let words = match action {
+        AlterAction::ModifyColumn { .. } => "MODIFY COLUMN",
+        AlterAction::ClearColumn { .. } => "CLEAR COLUMN",
+        AlterAction::Update { .. } => "UPDATE",
+        AlterAction::Delete { .. } => "DELETE",
+        AlterAction::DropPartition { .. } => "DROP PARTITION",
+        AlterAction::ModifySetting { .. } => "MODIFY SETTING",
+        AlterAction::ModifyComment { .. } => "MODIFY COMMENT",
+        AlterAction::ModifyOrderBy { .. } => "MODIFY ORDER BY",
+        AlterAction::Other { words } => words,
+        _ => "this action",
+    };
+    format!("ALTER TABLE ... {words}")
+}
+
+fn column_in(element: &TableElement) -> Option<&ColumnDef> {
+    match element {
+        TableElement::Column(column) => Some(column),
+        _ => None,
+    }
+}
+
+fn edit(elements: &mut [TableElement], name: &str, change: impl FnOnce(&mut ColumnDef)) {
+    let found = elements.iter_mut().find_map(|element| match element {
+        TableElement::Column(column) if column.name == name => Some(column),
+        _ => None,
+    });
+    if let Some(column) = found {
+        change(column);
+    }
+}
+
+fn has_column(definition: &TableDefinition, name: &str, if_exists: bool) -> Result<bool> {
+    if definition.column(name).is_some() {
+        return Ok(true);
+    }
+    if if_exists {
+        return Ok(false);
+    }
+    let near = did_you_mean(name, definition.columns.iter().map(|column| column.name.as_str()));
+    bail!(NoSuchColumnInTable, "column `{name}` is not in table `{}`{near}", definition.full_name())
+}
+
+fn refuse_in_key(definition: &TableDefinition, name: &str) -> Result<()> {
+    if definition.sort_key()?.0.iter().any(|column| column == name) {
+        bail!(NotImplemented, "RENAME of column `{name}`, which is in the table's key, is not implemented");
+    }
+    Ok(())
+}
+
+fn insert_position(
+    definition: &TableDefinition,
+    elements: &[TableElement],
+    position: Option<&ColumnPosition>,
+) -> Result<usize> {
+    match position {
+        None => Ok(elements.len()),
+        Some(ColumnPosition::First) => Ok(0),
+        Some(ColumnPosition::After(name)) => {
+            has_column(definition, name, false)?;
+            let at = elements.iter().position(|element| column_in(element).is_some_and(|c| c.name == *name));
+            Ok(at.map_or(elements.len(), |at| at + 1))
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The catalog as the planner of one query sees it, and the runner of its subqueries.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Result, bail};
+use basalt_functions::FunctionContext;
+use basalt_planner::{
+    Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
+};
+use basalt_sql::ast::{self, DefaultKind};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::LogicalPlan;
+
+use super::{QueryContext, runtime};
+use crate::catalog::{CatalogObject, SYSTEM};
+use crate::scan::TableScanProvider;
+use crate::tables::Table;
+use crate::{system, table_functions};
+
+/// Everything that a statement is planned against; lives as long as the planning.
+pub(super) struct Surroundings {
+    query: Arc<QueryContext>,
+    functions: FunctionContext,
+    settings: PlanSettings,
+    parameters: HashMap<String, String>,
+}
+
+impl Surroundings {
+    pub(super) fn of(query: &Arc<QueryContext>, parameters: HashMap<String, String>) -> Surroundings {
+        let settings = PlanSettings {
+            join_use_nulls: query.settings.join_use_nulls,
+            union_default_mode: query.settings.union_default_mode.clone(),
+            max_rows_in_set: query.settings.max_rows_in_set,
+            max_subquery_depth: query.settings.max_subquery_depth.min(1000) as usize,
+        };
+        Surroundings { query: Arc::clone(query), functions: query.function_context(), settings, parameters }
+    }
+
+    pub(super) fn context(&self) -> PlannerContext<'_> {
+        PlannerContext {
+            catalog: self,
+            runner: self,
+            functions: &self.functions,
+            settings: &self.settings,
+            parameters: &self.parameters,
+        }
+    }
+
+    fn resolve(&self, table: Arc<dyn Table>) -> ResolvedTable {
+        let definition = table.definition();
+        let columns = definition.columns.iter().filter(|column| column.kind() != Some(DefaultKind::Ephemeral));
+        let columns = columns
+            .map(|column| TableColumn {
+                column: basalt_base::Column::new(&column.name, column.ty.clone()),
+                in_asterisk: column.is_ordinary(),
+                value: match &column.default {
+                    Some(default) if default.kind == DefaultKind::Alias => default.expr.clone(),
+                    _ => None,
+                },
+            })
+            .collect();
+        let provider = TableScanProvider::new(table, Arc::clone(&self.query));
+        ResolvedTable::Source { columns, source: provider_as_source(Arc::new(provider)) }
+    }
+}
+
+impl Catalog for Surroundings {
+    fn table(&self, name: &ast::ObjectName, options: &TableOptions) -> Result<ResolvedTable> {
+        if options.sample.is_some() {
+            bail!(NotImplemented, "SAMPLE is not implemented");
+        }
+        let database = name.database.as_deref().unwrap_or(&self.query.database);
+        if database == SYSTEM {
+            return Ok(self.resolve(system::table(&name.name, &self.query)?));
+        }
+        match self.query.engine.catalog().get(database, &name.name)? {
+            CatalogObject::Table(table) => {
+                // FINAL changes nothing where no engine replaces rows at a merge.
+                Ok(self.resolve(table))
+            }
+            CatalogObject::View(view) => {
+                let (query, columns) = (view.create.query.clone(), view.columns.clone());
+                Ok(ResolvedTable::View { query, columns })
+            }
+            CatalogObject::Dictionary(entry) => {
+                let table = table_functions::dictionary_table(&entry, &self.query.engine)?;
+                Ok(self.resolve(table))
+            }
+            CatalogObject::Broken(broken) => Err(broken.error.clone()),
+        }
+    }
+
+    fn table_function(&self, call: &ast::FunctionCall, planner: &PlannerContext) -> Result<ResolvedTable> {
+        let table = table_functions::table(call, planner, &self.query)?;
+        Ok(self.resolve(table))
+    }
+}
+
+impl SubqueryRunner for Surroundings {
+    fn run(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>> {
+        self.query.engine.runtime().block_on(runtime::collect(&self.query, &plan))
+    }
+}

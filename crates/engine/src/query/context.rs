@@ -1,0 +1,159 @@
+//! A running query: who asked, with which settings, what it has read so far, and when it must stop.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use basalt_base::zone::Zone;
+use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_functions::FunctionContext;
+use uuid::Uuid;
+
+use super::events::ProfileEvents;
+use super::memory::{MemoryLimits, QueryMemory};
+use crate::catalog::DEFAULT;
+use crate::outcome::Progress;
+use crate::request::{CancelHandle, Interface};
+use crate::settings::Settings;
+use crate::{Engine, VERSION};
+
+/// One query from its start to its end; shared by everything that works for it.
+pub(crate) struct QueryContext {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) user: String,
+    pub(crate) database: String,
+    pub(crate) interface: Interface,
+    pub(crate) settings: Settings,
+    pub(crate) zone: Zone,
+    pub(crate) progress: Progress,
+    pub(crate) events: ProfileEvents,
+    pub(crate) memory: Arc<QueryMemory>,
+    pub(crate) cancel: CancelHandle,
+    pub(crate) started: Instant,
+    /// Microseconds since 1970.
+    pub(crate) started_us: u64,
+}
+
+impl QueryContext {
+    /// A query that starts now.
+    pub(crate) fn new(engine: Arc<Engine>, id: String, text: &str, settings: Settings) -> QueryContext {
+        let limits = MemoryLimits {
+            query: settings.max_memory_usage,
+            external_sort: settings.max_bytes_before_external_sort,
+            external_group_by: settings.max_bytes_before_external_group_by,
+        };
+        let zone = match settings.session_timezone.as_str() {
+            "" => *engine.zone(),
+            // A name that is no zone was refused when it was set.
+            name => Zone::parse(name).unwrap_or(*engine.zone()),
+        };
+        QueryContext {
+            id,
+            text: text.trim().to_owned(),
+            user: "default".to_owned(),
+            database: DEFAULT.to_owned(),
+            interface: Interface::Local,
+            zone,
+            progress: Progress::default(),
+            events: ProfileEvents::default(),
+            memory: QueryMemory::new(Arc::clone(engine.memory()), limits),
+            cancel: CancelHandle::default(),
+            started: Instant::now(),
+            started_us: engine.clock().now_us(),
+            settings,
+            engine,
+        }
+    }
+
+    /// A query of the engine's own, for example of a dictionary to its source.
+    pub(crate) fn internal(engine: &Arc<Engine>, database: &str, text: &str) -> QueryContext {
+        let id = Uuid::new_v4().to_string();
+        let user = "default";
+        QueryContext::new(Arc::clone(engine), id, text, Settings::default())
+            .asked_by(user, database, Interface::Local)
+    }
+
+    #[must_use]
+    pub(crate) fn asked_by(mut self, user: &str, database: &str, interface: Interface) -> QueryContext {
+        user.clone_into(&mut self.user);
+        database.clone_into(&mut self.database);
+        self.interface = interface;
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn cancelled_by(mut self, cancel: CancelHandle) -> QueryContext {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Threads that the query runs on.
+    pub(crate) fn threads(&self) -> usize {
+        match self.settings.max_threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(1024) as usize,
+        }
+    }
+
+    /// When `max_execution_time` runs out.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let seconds = self.settings.max_execution_time;
+        (seconds > 0.0).then(|| self.started + Duration::from_secs_f64(seconds.min(1e9)))
+    }
+
+    /// An error if the query was cancelled or has run out of time. Called between blocks.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            bail!(QueryWasCancelled, "query `{}` was cancelled", self.id);
+        }
+        if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(self.timed_out());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn timed_out(&self) -> Error {
+        Error::new(
+            ErrorCode::TimeoutExceeded,
+            format!(
+                "query `{}` ran longer than max_execution_time, {} s",
+                self.id, self.settings.max_execution_time
+            ),
+        )
+    }
+
+    /// Counts rows that were read from a table.
+    pub(crate) fn count_read(&self, rows: u64, bytes: u64) -> Result<()> {
+        self.progress.add_read(rows, bytes);
+        self.check_rows_to_read(self.progress.snapshot().read_rows)
+    }
+
+    /// A scan is about to read as many rows as this.
+    pub(crate) fn expect_rows(&self, rows: u64) -> datafusion::common::Result<()> {
+        self.progress.add_total_rows(rows);
+        Ok(())
+    }
+
+    fn check_rows_to_read(&self, rows: u64) -> Result<()> {
+        let most = self.settings.max_rows_to_read;
+        if most > 0 && rows > most {
+            bail!(TooManyRows, "query `{}` read {rows} rows, more than max_rows_to_read, {most}", self.id);
+        }
+        Ok(())
+    }
+
+    /// What functions may know of this query.
+    pub(crate) fn function_context(&self) -> FunctionContext {
+        FunctionContext {
+            zone: self.zone,
+            now_us: self.started_us,
+            current_database: self.database.clone(),
+            current_user: self.user.clone(),
+            query_id: self.id.clone(),
+            version: VERSION.to_owned(),
+            uptime_seconds: self.engine.uptime_seconds(),
+            dictionaries: self.engine.dictionaries(),
+        }
+    }
+}

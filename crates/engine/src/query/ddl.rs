@@ -1,0 +1,310 @@
+//! CREATE, DROP, RENAME, TRUNCATE, OPTIMIZE: statements that change what there is.
+
+use std::sync::Arc;
+
+use basalt_base::{Column, Error, ErrorCode, Result, bail};
+use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
+use uuid::Uuid;
+
+use super::{QueryContext, alter, insert, select};
+use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
+use crate::dictionaries::DictionaryEntry;
+use crate::request::Request;
+use crate::tables::definition_of;
+
+/// Runs a statement of this file on a thread that may block.
+pub(super) async fn run(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
+    if let Statement::CreateTable(create) = statement {
+        return create_table(query, *create).await;
+    }
+    if let Statement::CreateView(create) = statement {
+        return create_view(query, *create).await;
+    }
+    let query = Arc::clone(query);
+    match tokio::task::spawn_blocking(move || run_blocking(&query, statement)).await {
+        Ok(result) => result,
+        Err(panic) => Err(Error::logical(format!("a DDL statement ended early: {panic}"))),
+    }
+}
+
+fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
+    match statement {
+        Statement::CreateDatabase(create) => create_database(query, &create),
+        Statement::CreateDictionary(create) => create_dictionary(query, *create),
+        Statement::Drop(drop) => drop_objects(query, &drop),
+        Statement::Truncate { name, if_exists } => truncate(query, &name, if_exists),
+        Statement::Rename { kind, pairs } => {
+            let pairs: Vec<_> = pairs.iter().map(|pair| (&pair.from, &pair.to)).collect();
+            rename(query, kind, &pairs)
+        }
+        Statement::Exchange { kind: ObjectKind::Table | ObjectKind::Dictionary, left, right } => {
+            exchange(query, &left, &right)
+        }
+        Statement::Alter(ast) => alter::alter(query, &ast),
+        Statement::Optimize { table, partition, is_final, deduplicate } => {
+            if partition.is_some() || deduplicate {
+                bail!(NotImplemented, "OPTIMIZE with PARTITION or DEDUPLICATE is not implemented");
+            }
+            let key = key_of(query, &table);
+            query.engine.catalog().table(&key.database, &key.name, "OPTIMIZE")?.optimize(is_final)
+        }
+        Statement::Delete { table, .. } => {
+            Err(Error::not_implemented(format!("DELETE FROM `{table}`")))
+        }
+        Statement::KillQuery { .. } => Err(Error::not_implemented("KILL QUERY")),
+        Statement::Check(table) => Err(Error::not_implemented(format!("CHECK TABLE `{table}`"))),
+        Statement::Detach(_) => Err(Error::not_implemented("DETACH")),
+        Statement::Attach { .. } => Err(Error::not_implemented("ATTACH")),
+        Statement::Exchange { kind, .. } => Err(Error::not_implemented(format!("EXCHANGE of a {kind:?}"))),
+        other => Err(Error::logical(format!("no room runs the statement `{other}`"))),
+    }
+}
+
+/// The name with its database.
+pub(super) fn key_of(query: &QueryContext, name: &ObjectName) -> ObjectKey {
+    let database = name.database.clone().unwrap_or_else(|| query.database.clone());
+    ObjectKey { database, name: name.name.clone() }
+}
+
+fn create_database(query: &QueryContext, create: &ast::CreateDatabase) -> Result<()> {
+    if let Some(engine) = &create.engine
+        && !matches!(engine.name.as_str(), "Atomic" | "Ordinary")
+    {
+        bail!(NotImplemented, "database engine `{}` is not implemented", engine.name);
+    }
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    if catalog.has_database(&create.name) {
+        if create.if_not_exists {
+            return Ok(());
+        }
+        bail!(DatabaseAlreadyExists, "database `{}` already exists", create.name);
+    }
+    catalog.create_database(&create.name)
+}
+
+/// Whether `key` is free; under IF NOT EXISTS a taken name is no error.
+fn is_free(query: &QueryContext, key: &ObjectKey, if_not_exists: bool, or_replace: bool) -> Result<bool> {
+    if key.database == SYSTEM {
+        bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
+    }
+    let catalog = query.engine.catalog();
+    catalog.require_database(&key.database)?;
+    match catalog.find(&key.database, &key.name) {
+        None => Ok(true),
+        Some(_) if or_replace => Ok(true),
+        Some(_) if if_not_exists => Ok(false),
+        Some(object) => {
+            bail!(TableAlreadyExists, "{} `{}.{}` already exists", object.kind(), key.database, key.name)
+        }
+    }
+}
+
+async fn create_table(query: &Arc<QueryContext>, mut create: ast::CreateTable) -> Result<()> {
+    let key = key_of(query, &create.name);
+    let source_query = complete_source(query, &mut create).await?;
+    let created = {
+        let query = Arc::clone(query);
+        let key = key.clone();
+        tokio::task::spawn_blocking(move || enter_table(&query, &key, create))
+    };
+    let created = created.await.map_err(|panic| Error::logical(format!("CREATE TABLE ended early: {panic}")))??;
+    match source_query {
+        Some(source) if created => {
+            let insert = ast::Insert {
+                target: ast::InsertTarget::Table(ObjectName { database: Some(key.database), name: key.name }),
+                columns: Vec::new(),
+                settings: Vec::new(),
+                source: ast::InsertSource::Query(source),
+            };
+            insert::insert(query, insert, Request::new("")).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Opens the table and enters it; `false` if it was there already.
+fn enter_table(query: &QueryContext, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    if !is_free(query, key, create.if_not_exists, create.or_replace)? {
+        return Ok(false);
+    }
+    if create.engine.is_none() {
+        let name = query.settings.default_table_engine.clone();
+        create.engine = Some(ast::EngineCall { name, args: Vec::new() });
+    }
+    let replaced = create.or_replace && catalog.find(&key.database, &key.name).is_some();
+    let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
+    let table = query.engine.opener().open(Arc::new(definition))?;
+    if replaced {
+        catalog.remove(&key.database, &key.name)?;
+    }
+    catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
+    Ok(true)
+}
+
+/// Takes the columns of `AS SELECT` or `AS other` where the statement lists none; answers with the
+/// query that fills the table.
+async fn complete_source(
+    query: &Arc<QueryContext>,
+    create: &mut ast::CreateTable,
+) -> Result<Option<Box<ast::Query>>> {
+    match create.source.take() {
+        None => Ok(None),
+        Some(TableSource::Query(source)) => {
+            if create.elements.is_empty() {
+                let planned = select::plan(query, source.as_ref().clone(), Default::default()).await?;
+                create.elements = planned.columns.iter().map(column_element).collect::<Result<_>>()?;
+            }
+            Ok(Some(source))
+        }
+        Some(TableSource::Like(other)) => {
+            let key = key_of(query, &other);
+            let table = query.engine.catalog().table(&key.database, &key.name, "CREATE TABLE ... AS")?;
+            let like = table.definition();
+            create.elements = like.create.elements.clone();
+            if create.engine.is_none() {
+                create.engine = like.create.engine.clone();
+                create.order_by = like.create.order_by.clone();
+                create.primary_key = like.create.primary_key.clone();
+            }
+            Ok(None)
+        }
+        Some(TableSource::Function(_)) => Err(Error::not_implemented("CREATE TABLE ... AS a table function")),
+    }
+}
+
+fn column_element(column: &Column) -> Result<ast::TableElement> {
+    Ok(ast::TableElement::Column(column_def(column)?))
+}
+
+fn column_def(column: &Column) -> Result<ast::ColumnDef> {
+    Ok(ast::ColumnDef {
+        name: column.name.clone(),
+        ty: Some(basalt_sql::parse_type(column.ty.to_string().as_bytes())?),
+        nullable: None,
+        default: None,
+        codec: Vec::new(),
+        ttl: None,
+        comment: None,
+    })
+}
+
+async fn create_view(query: &Arc<QueryContext>, mut create: ast::CreateView) -> Result<()> {
+    if create.materialized {
+        bail!(NotImplemented, "CREATE MATERIALIZED VIEW is not implemented");
+    }
+    // The plan says whether the query is one, and what its columns are.
+    let planned = select::plan(query, create.query.as_ref().clone(), Default::default()).await?;
+    create.columns = planned.columns.iter().map(column_def).collect::<Result<_>>()?;
+    let key = key_of(query, &create.name);
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    if !is_free(query, &key, create.if_not_exists, create.or_replace)? {
+        return Ok(());
+    }
+    create.name = ObjectName { database: Some(key.database.clone()), name: key.name.clone() };
+    create.or_replace = false;
+    create.if_not_exists = false;
+    let view = view_of(&key.database, &key.name, Uuid::new_v4(), create)?;
+    catalog.put(&key.database, &key.name, CatalogObject::View(Arc::new(view)))
+}
+
+fn create_dictionary(query: &QueryContext, create: ast::CreateDictionary) -> Result<()> {
+    let key = key_of(query, &create.name);
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    if !is_free(query, &key, create.if_not_exists, create.or_replace)? {
+        return Ok(());
+    }
+    let entry = DictionaryEntry::new(&key.database, &key.name, Uuid::new_v4(), create)?;
+    catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::new(entry)))
+}
+
+fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
+    if drop.temporary {
+        bail!(NotImplemented, "DROP TEMPORARY is not implemented");
+    }
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    for name in &drop.names {
+        if drop.kind == ObjectKind::Database {
+            if !catalog.has_database(&name.name) && drop.if_exists {
+                continue;
+            }
+            catalog.require_database(&name.name)?;
+            catalog.drop_database(&name.name)?;
+            continue;
+        }
+        let key = key_of(query, name);
+        match catalog.find(&key.database, &key.name) {
+            None if drop.if_exists => {}
+            None => drop_missing(query, &key)?,
+            Some(object) => {
+                check_kind(&object, drop.kind, &key)?;
+                catalog.remove(&key.database, &key.name)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn drop_missing(query: &QueryContext, key: &ObjectKey) -> Result<()> {
+    if key.database == SYSTEM {
+        bail!(ReadOnly, "tables of the database `{SYSTEM}` cannot be dropped");
+    }
+    query.engine.catalog().get(&key.database, &key.name).map(|_| ())
+}
+
+fn check_kind(object: &CatalogObject, kind: ObjectKind, key: &ObjectKey) -> Result<()> {
+    let fits = match object {
+        CatalogObject::Table(_) => kind == ObjectKind::Table,
+        CatalogObject::View(_) => matches!(kind, ObjectKind::View | ObjectKind::Table),
+        CatalogObject::Dictionary(_) => matches!(kind, ObjectKind::Dictionary),
+        CatalogObject::Broken(_) => true,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::IncorrectQuery,
+        format!("`{}.{}` is a {}; use DROP {}", key.database, key.name, object.kind(), object.kind().to_uppercase()),
+    ))
+}
+
+fn truncate(query: &QueryContext, name: &ObjectName, if_exists: bool) -> Result<()> {
+    let key = key_of(query, name);
+    let catalog = query.engine.catalog();
+    if if_exists && catalog.find(&key.database, &key.name).is_none() {
+        return Ok(());
+    }
+    catalog.table(&key.database, &key.name, "TRUNCATE")?.truncate()
+}
+
+fn rename(query: &QueryContext, kind: ObjectKind, pairs: &[(&ObjectName, &ObjectName)]) -> Result<()> {
+    if kind == ObjectKind::Database {
+        bail!(NotImplemented, "RENAME DATABASE is not implemented");
+    }
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    let mut moves = Vec::new();
+    for (from, to) in pairs {
+        let (from, to) = (key_of(query, from), key_of(query, to));
+        catalog.get(&from.database, &from.name)?;
+        if !moves.iter().any(|(before, _)| *before == to) {
+            is_free(query, &to, false, false)?;
+        }
+        moves.push((from, to));
+    }
+    catalog.rename(&moves)
+}
+
+fn exchange(query: &QueryContext, left: &ObjectName, right: &ObjectName) -> Result<()> {
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    let (left, right) = (key_of(query, left), key_of(query, right));
+    catalog.get(&left.database, &left.name)?;
+    catalog.get(&right.database, &right.name)?;
+    catalog.rename(&[(left.clone(), right.clone()), (right, left)])
+}

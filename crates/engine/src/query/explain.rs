@@ -1,0 +1,55 @@
+//! EXPLAIN: the syntax tree, the printed statement, or the operators of a query, a line a row.
+
+use std::sync::Arc;
+
+use basalt_base::{Column, Columns, Error, Result, SqlType};
+use basalt_sql::ast::{ExplainKind, Statement};
+use datafusion::physical_plan::displayable;
+
+use super::execute::Running;
+use super::{QueryContext, runtime, select, show};
+use crate::outcome::Outcome;
+use crate::request::Request;
+
+/// Runs an EXPLAIN.
+pub(super) async fn rows(
+    running: Running,
+    statement: Statement,
+    kind: ExplainKind,
+    request: Request,
+) -> Result<Outcome> {
+    let query = Arc::clone(&running.query);
+    match explain(&query, statement, kind, &request).await {
+        Ok(text) => {
+            let columns = Columns::new(vec![Column::new("explain", SqlType::String)]);
+            let lines = text.lines().map(|line| vec![line.to_owned()]).collect();
+            let block = show::strings_block(&columns, lines)?;
+            Ok(Outcome::Rows(Box::new(select::ready_rows(&running, columns, block, &request, None))))
+        }
+        Err(error) => {
+            running.finish(Some(&error));
+            Err(error)
+        }
+    }
+}
+
+async fn explain(
+    query: &Arc<QueryContext>,
+    statement: Statement,
+    kind: ExplainKind,
+    request: &Request,
+) -> Result<String> {
+    match kind {
+        ExplainKind::Ast => return Ok(format!("{statement:#?}")),
+        ExplainKind::Syntax => return Ok(statement.to_string()),
+        ExplainKind::Estimate => return Err(Error::not_implemented("EXPLAIN ESTIMATE")),
+        ExplainKind::Analyze => return Err(Error::not_implemented("EXPLAIN ANALYZE")),
+        ExplainKind::Plan | ExplainKind::Pipeline => {}
+    }
+    let Statement::Query(ast) = statement else {
+        return Err(Error::not_implemented("EXPLAIN of a statement other than SELECT"));
+    };
+    let planned = select::plan(query, *ast, request.parameters.clone()).await?;
+    let (physical, _) = runtime::physical(query, &planned.plan).await?;
+    Ok(displayable(physical.as_ref()).indent(false).to_string())
+}

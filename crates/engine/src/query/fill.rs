@@ -1,0 +1,166 @@
+//! From the columns that an INSERT gives to all the columns that a table stores.
+//!
+//! A column that was not given gets its DEFAULT or MATERIALIZED expression, or its type's default.
+//! Expressions may use each other's columns in any order; a cycle is an error.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray};
+use arrow::compute::kernels::zip::zip;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_exec::error::from_datafusion;
+use basalt_formats::{Block, Defaulted};
+use basalt_planner::{PlannerContext, cast, plan_expr};
+use basalt_sql::ast;
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::physical_expr::execution_props::ExecutionProps;
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+
+use crate::tables::{ColumnDefinition, TableDefinition};
+
+/// Computes the stored columns from the given ones.
+pub(super) struct RowFiller {
+    /// Expressions for given columns, for rows in which the input left them out.
+    overrides: Vec<(usize, Step)>,
+    /// Columns that are known after each step; the first ones are the given columns.
+    steps: Vec<Step>,
+    stored: Columns,
+    /// For each stored column its position among given columns and steps.
+    picks: Vec<usize>,
+}
+
+enum Step {
+    /// The type's default.
+    TypeDefault(SqlType),
+    /// An expression over the given columns and all steps before.
+    Expr(Arc<dyn PhysicalExpr>, Arc<DFSchema>),
+}
+
+impl RowFiller {
+    /// Prepares to fill a table's rows from `given` columns, each one of the table's by name and type.
+    pub(super) fn new(
+        table: &TableDefinition,
+        given: &Columns,
+        ctx: &PlannerContext<'_>,
+    ) -> Result<RowFiller> {
+        let mut known: Vec<Column> = given.to_vec();
+        let mut steps = Vec::new();
+        let missing: Vec<&ColumnDefinition> =
+            table.columns.iter().filter(|column| given.position(&column.name).is_none()).collect();
+        let (plain, mut computed): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|column| expr_of(column).is_none());
+        for column in plain {
+            known.push(Column::new(&column.name, column.ty.clone()));
+            steps.push(Step::TypeDefault(column.ty.clone()));
+        }
+        while !computed.is_empty() {
+            let names: HashSet<&str> = computed.iter().map(|column| column.name.as_str()).collect();
+            let ready = computed.iter().position(|column| {
+                let expr = expr_of(column);
+                expr.is_some_and(|expr| !names_any(expr, &names))
+            });
+            let Some(ready) = ready else {
+                bail!(IncorrectQuery, "the DEFAULT expression of column `{}` depends on itself", computed[0].name);
+            };
+            let column = computed.remove(ready);
+            steps.push(expr_step(column, &known, ctx)?);
+            known.push(Column::new(&column.name, column.ty.clone()));
+        }
+        let overrides = overrides(table, given, ctx)?;
+        let stored = table.stored();
+        let known = Columns::new(known);
+        let picks = stored.iter().map(|column| known.position(&column.name)).collect::<Option<Vec<_>>>();
+        let picks = picks.ok_or_else(|| Error::logical("a stored column was not filled"))?;
+        Ok(RowFiller { overrides, steps, stored, picks })
+    }
+
+    /// The stored columns for a block of the given ones.
+    pub(super) fn fill(&self, given: &Block) -> Result<RecordBatch> {
+        let rows = given.batch.num_rows();
+        let mut arrays: Vec<ArrayRef> = given.batch.columns().to_vec();
+        for (at, step) in &self.overrides {
+            arrays[*at] = match &given.defaulted[*at] {
+                Defaulted::Never => continue,
+                Defaulted::Always => step.array(&arrays, rows)?,
+                Defaulted::Rows(left_out) => {
+                    let left_out = BooleanArray::new(left_out.clone(), None);
+                    zip(&left_out, &step.array(&arrays, rows)?, &arrays[*at]).map_err(Error::logical)?
+                }
+            };
+        }
+        for step in &self.steps {
+            let array = step.array(&arrays, rows)?;
+            arrays.push(array);
+        }
+        let picked = self.picks.iter().map(|&at| Arc::clone(&arrays[at])).collect();
+        RecordBatch::try_new(self.stored.to_arrow(), picked).map_err(Error::logical)
+    }
+}
+
+impl Step {
+    fn array(&self, known: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        match self {
+            Step::TypeDefault(ty) => Ok(ty.default_array(rows)),
+            Step::Expr(expr, schema) => evaluate(expr.as_ref(), schema, known, rows),
+        }
+    }
+}
+
+/// The DEFAULT expressions of given columns, over the given columns.
+fn overrides(table: &TableDefinition, given: &Columns, ctx: &PlannerContext<'_>) -> Result<Vec<(usize, Step)>> {
+    let mut overrides = Vec::new();
+    for (at, column) in given.iter().enumerate() {
+        let Some(column) = table.column(&column.name) else { continue };
+        let Some(expr) = expr_of(column) else { continue };
+        let absent = table.columns.iter().filter(|column| given.position(&column.name).is_none());
+        let absent = absent.map(|column| column.name.as_str()).collect();
+        // An expression over a column that was not given has no value to take.
+        if !names_any(expr, &absent) {
+            overrides.push((at, expr_step(column, given, ctx)?));
+        }
+    }
+    Ok(overrides)
+}
+
+fn expr_of(column: &ColumnDefinition) -> Option<&ast::Expr> {
+    column.default.as_ref()?.expr.as_ref()
+}
+
+/// Whether the text of `expr` has an identifier among `names`: identifiers print as they are written.
+fn names_any(expr: &ast::Expr, names: &HashSet<&str>) -> bool {
+    let text = expr.to_string();
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.split(|letter| !is_word(letter)).any(|word| names.contains(word))
+}
+
+fn expr_step(column: &ColumnDefinition, known: &[Column], ctx: &PlannerContext<'_>) -> Result<Step> {
+    let Some(expr) = expr_of(column) else {
+        return Ok(Step::TypeDefault(column.ty.clone()));
+    };
+    let columns = Columns::new(known.to_vec());
+    let (planned, ty) = plan_expr(expr, &columns, ctx)
+        .map_err(|error| error.within(format!("DEFAULT expression of column `{}`", column.name)))?;
+    let planned = cast(planned, &ty, &column.ty, ctx)?;
+    let (expr, schema) = physical(&planned, &columns)?;
+    Ok(Step::Expr(expr, schema))
+}
+
+/// An expression over unqualified `columns`, ready to evaluate.
+pub(super) fn physical(expr: &Expr, columns: &Columns) -> Result<(Arc<dyn PhysicalExpr>, Arc<DFSchema>)> {
+    let schema = DFSchema::try_from(columns.to_arrow().as_ref().clone()).map_err(from_datafusion)?;
+    let physical = create_physical_expr(expr, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())
+        .map_err(from_datafusion)?;
+    Ok((physical, Arc::new(schema)))
+}
+
+fn evaluate(expr: &dyn PhysicalExpr, schema: &DFSchema, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let arrays = arrays[..schema.fields().len()].to_vec();
+    let batch = RecordBatch::try_new_with_options(Arc::clone(schema.inner()), arrays, &options)
+        .map_err(Error::logical)?;
+    expr.evaluate(&batch).and_then(|value| value.into_array(rows)).map_err(from_datafusion)
+}

@@ -1,0 +1,290 @@
+//! INSERT and COPY: blocks from a query, from text or from a file, into a table.
+//!
+//! The rows pass through three stages on one thread that may block: a source of blocks with the
+//! columns that the statement lists, the [`RowFiller`] that adds the others, and a gatherer that joins
+//! small blocks so that a large INSERT makes few parts.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::compute::concat_batches;
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Error, Result, SqlType, bail};
+use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
+use basalt_planner::plan_constant;
+use basalt_sql::ast::{self, InsertSource, InsertTarget};
+
+use super::catalog_view::Surroundings;
+use super::fill::RowFiller;
+use super::format_settings::{copy_settings, format_settings};
+use super::runtime::run_to_blocks;
+use super::typed::plan_typed;
+use super::{QueryContext, statement};
+use crate::request::{Input, Request};
+use crate::tables::{Table, TableDefinition};
+
+type Blocks<'a> = Box<dyn Iterator<Item = Result<Block>> + 'a>;
+
+/// Runs an INSERT; when it returns the rows are in the table.
+pub(super) async fn insert(query: &Arc<QueryContext>, ast: ast::Insert, request: Request) -> Result<()> {
+    let InsertTarget::Table(name) = ast.target else {
+        bail!(NotImplemented, "INSERT INTO FUNCTION is not implemented");
+    };
+    let settings = format_settings(query);
+    on_blocking_thread(query, move |query| {
+        let job = Job::new(query, &name, &ast.columns, request.parameters)?;
+        job.run(ast.source, settings, request.input)
+    })
+    .await
+}
+
+/// Runs a COPY ... FROM a file.
+pub(super) async fn copy(query: &Arc<QueryContext>, ast: ast::CopyFrom, request: Request) -> Result<()> {
+    let options: Vec<(String, String)> = ast
+        .options
+        .iter()
+        .map(|option| (option.name.clone(), statement::literal_text(&option.value)))
+        .collect();
+    let (format, settings) = copy_settings(query, &options)?;
+    on_blocking_thread(query, move |query| {
+        let job = Job::new(query, &ast.table, &ast.columns, request.parameters)?;
+        let source = InsertSource::Infile { path: ast.path, compression: None, format: Some(format) };
+        job.run(source, settings, Input::None)
+    })
+    .await
+}
+
+async fn on_blocking_thread<F>(query: &Arc<QueryContext>, work: F) -> Result<()>
+where
+    F: FnOnce(&Arc<QueryContext>) -> Result<()> + Send + 'static,
+{
+    let query = Arc::clone(query);
+    match tokio::task::spawn_blocking(move || work(&query)).await {
+        Ok(result) => result,
+        Err(panic) => Err(Error::logical(format!("an INSERT ended early: {panic}"))),
+    }
+}
+
+/// One INSERT into one table.
+struct Job<'a> {
+    query: &'a Arc<QueryContext>,
+    table: Arc<dyn Table>,
+    definition: Arc<TableDefinition>,
+    /// The columns that the statement gives, with the table's types.
+    given: Columns,
+    surroundings: Surroundings,
+}
+
+impl<'a> Job<'a> {
+    fn new(
+        query: &'a Arc<QueryContext>,
+        name: &ast::ObjectName,
+        columns: &[String],
+        parameters: HashMap<String, String>,
+    ) -> Result<Job<'a>> {
+        let database = name.database.as_deref().unwrap_or(&query.database);
+        let table = query.engine.catalog().table(database, &name.name, "INSERT")?;
+        let definition = table.definition();
+        let given = given_columns(&definition, columns)?;
+        let surroundings = Surroundings::of(query, parameters);
+        Ok(Job { query, table, definition, given, surroundings })
+    }
+
+    fn run(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<()> {
+        let filler = RowFiller::new(&self.definition, &self.given, &self.surroundings.context())?;
+        let blocks = self.blocks(source, settings, input)?;
+        let mut gatherer = Gatherer::new(self.query);
+        for block in blocks {
+            self.query.check()?;
+            gatherer.push(filler.fill(&block?)?);
+            if gatherer.is_full() {
+                self.write(gatherer.take()?)?;
+            }
+        }
+        self.write(gatherer.take()?)?;
+        self.table.finish_insert()
+    }
+
+    fn write(&self, block: Option<RecordBatch>) -> Result<()> {
+        let Some(block) = block else { return Ok(()) };
+        let (rows, bytes) = (block.num_rows() as u64, block.get_array_memory_size() as u64);
+        self.table.insert(block)?;
+        self.query.progress.add_written(rows, bytes);
+        Ok(())
+    }
+
+    fn blocks(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<Blocks<'_>> {
+        match source {
+            InsertSource::Query(ast) => self.query_blocks(&ast),
+            InsertSource::Values { text } => {
+                self.reader_blocks("Values", &settings, Box::new(Cursor::new(text)))
+            }
+            InsertSource::Format { name, bytes } => {
+                let bytes: Box<dyn Read + Send> = match input {
+                    Input::None => Box::new(Cursor::new(bytes)),
+                    Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(rest)),
+                };
+                self.reader_blocks(&name, &settings, bytes)
+            }
+            InsertSource::Infile { path, compression, format } => {
+                self.file_blocks(&path, compression.as_deref(), format, &settings)
+            }
+        }
+    }
+
+    fn file_blocks(
+        &self,
+        path: &str,
+        compression: Option<&str>,
+        format: Option<String>,
+        settings: &FormatSettings,
+    ) -> Result<Blocks<'_>> {
+        if compression.is_some_and(|name| !matches!(name, "none" | "auto")) {
+            bail!(NotImplemented, "COMPRESSION of an input file is not implemented");
+        }
+        let path = self.query.engine.user_file(path)?;
+        let file = File::open(&path).map_err(|error| Error::io(&path, &error))?;
+        let format = match format {
+            Some(format) => format,
+            None => format_of_path(&path)?,
+        };
+        self.reader_blocks(&format, settings, Box::new(file)).map_err(|error| error.within(path.display()))
+    }
+
+    /// The rows of a SELECT, converted to the types of the given columns by position.
+    fn query_blocks(&self, ast: &ast::Query) -> Result<Blocks<'_>> {
+        let plan = plan_typed(ast, &self.given, &self.surroundings.context())
+            .map_err(|error| error.within(format!("INSERT INTO `{}`", self.definition.full_name())))?;
+        let blocks = run_to_blocks(self.query, plan);
+        Ok(Box::new(blocks.map(|block| block.map(whole_block))))
+    }
+
+    fn reader_blocks(
+        &self,
+        format: &str,
+        settings: &FormatSettings,
+        bytes: Box<dyn Read + Send>,
+    ) -> Result<Blocks<'_>> {
+        let expressions = PlannedExpressions { query: Arc::clone(self.query) };
+        let evaluator: Option<Arc<dyn ExpressionEvaluator>> = Some(Arc::new(expressions));
+        let reader = basalt_formats::open_reader_with(format, &self.given, settings, bytes, evaluator)?;
+        Ok(blocks_of(reader))
+    }
+}
+
+fn blocks_of<'a>(mut reader: Box<dyn BlockReader>) -> Blocks<'a> {
+    Box::new(std::iter::from_fn(move || reader.next_block().transpose()))
+}
+
+/// A block in which every value was given.
+fn whole_block(batch: RecordBatch) -> Block {
+    let defaulted = vec![Defaulted::Never; batch.num_columns()];
+    Block { batch, defaulted }
+}
+
+/// Evaluates the expressions that VALUES holds in place of literals.
+struct PlannedExpressions {
+    query: Arc<QueryContext>,
+}
+
+impl ExpressionEvaluator for PlannedExpressions {
+    fn evaluate(&self, expression: &str, ty: &SqlType) -> Result<ArrayRef> {
+        let expr = basalt_sql::parse_expr(expression.as_bytes())?;
+        let expr = ast::Expr::Function(ast::FunctionCall {
+            name: "CAST".to_owned(),
+            parameters: Vec::new(),
+            distinct: false,
+            args: vec![expr, ast::Expr::Literal(ast::Literal::String(ty.to_string().into_bytes()))],
+            filter: None,
+            over: None,
+        });
+        let surroundings = Surroundings::of(&self.query, HashMap::new());
+        Ok(plan_constant(&expr, &surroundings.context())?.0)
+    }
+}
+
+/// The columns that an INSERT gives: those listed, or all ordinary ones.
+fn given_columns(definition: &TableDefinition, listed: &[String]) -> Result<Columns> {
+    if listed.is_empty() {
+        let ordinary = definition.columns.iter().filter(|column| column.is_ordinary());
+        return Ok(ordinary.map(|column| basalt_base::Column::new(&column.name, column.ty.clone())).collect());
+    }
+    let mut given: Vec<basalt_base::Column> = Vec::new();
+    for name in listed {
+        let Some(column) = definition.column(name) else {
+            let known = definition.columns.iter().map(|column| column.name.as_str());
+            let near = basalt_base::suggest::did_you_mean(name, known);
+            bail!(NoSuchColumnInTable, "column `{name}` is not in table `{}`{near}", definition.full_name());
+        };
+        if matches!(column.kind(), Some(ast::DefaultKind::Alias | ast::DefaultKind::Materialized)) {
+            bail!(IllegalColumn, "column `{name}` is computed and cannot be inserted");
+        }
+        if given.iter().any(|before| before.name == *name) {
+            bail!(DuplicateColumn, "column `{name}` is listed twice");
+        }
+        given.push(basalt_base::Column::new(name, column.ty.clone()));
+    }
+    Ok(Columns::new(given))
+}
+
+/// The format that a file's name tells.
+pub(crate) fn format_of_path(path: &Path) -> Result<String> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let format = match extension.to_ascii_lowercase().as_str() {
+        "tsv" => "TabSeparated",
+        "csv" => "CSV",
+        "jsonl" | "ndjson" => "JSONEachRow",
+        "json" => "JSON",
+        _ => bail!(UnknownFormat, "the format of `{}` is not told by its name; add FORMAT", path.display()),
+    };
+    Ok(format.to_owned())
+}
+
+/// Joins small blocks.
+struct Gatherer {
+    blocks: Vec<RecordBatch>,
+    rows: usize,
+    bytes: usize,
+    rows_full: usize,
+    bytes_full: usize,
+}
+
+impl Gatherer {
+    fn new(query: &QueryContext) -> Gatherer {
+        let settings = &query.settings;
+        Gatherer {
+            blocks: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            rows_full: settings.min_insert_block_size_rows.max(1) as usize,
+            bytes_full: settings.min_insert_block_size_bytes.max(1) as usize,
+        }
+    }
+
+    fn push(&mut self, block: RecordBatch) {
+        self.rows += block.num_rows();
+        self.bytes += block.get_array_memory_size();
+        if block.num_rows() > 0 {
+            self.blocks.push(block);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows >= self.rows_full || self.bytes >= self.bytes_full
+    }
+
+    /// Everything gathered as one block; `None` if there is nothing.
+    fn take(&mut self) -> Result<Option<RecordBatch>> {
+        let blocks = std::mem::take(&mut self.blocks);
+        (self.rows, self.bytes) = (0, 0);
+        match blocks.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            [first, ..] => concat_batches(&first.schema(), &blocks).map(Some).map_err(Error::logical),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Running one statement, from its text to its outcome.
+//!
+//! [`execute`] parses the statement, makes the [`QueryContext`] that everything below shares, enters
+//! it in the list of processes, and hands the syntax tree to the file for its kind: [`select`],
+//! [`insert`], [`ddl`], [`show`], [`explain`]. The query log is written here, at the start and the end.
+
+mod alter;
+mod catalog_view;
+mod context;
+mod ddl;
+mod events;
+mod execute;
+mod explain;
+mod fill;
+mod format_settings;
+mod insert;
+mod log;
+mod memory;
+mod processes;
+mod runtime;
+mod select;
+mod show;
+mod statement;
+mod system_command;
+mod typed;
+
+pub(crate) use context::QueryContext;
+pub(crate) use format_settings::format_settings;
+pub(crate) use insert::format_of_path;
+pub(crate) use events::ProfileEvents;
+pub(crate) use execute::execute;
+pub(crate) use log::{QueryLog, QueryLogEntry, QueryLogKind};
+pub(crate) use memory::ServerMemory;
+pub(crate) use processes::Processes;
+pub(crate) use show::default_kind_name;
+pub(crate) use typed::run_typed;

@@ -1,0 +1,50 @@
+//! The queries that run now: `system.processes`, and how to kill one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use basalt_base::{Result, bail};
+use parking_lot::Mutex;
+
+use super::QueryContext;
+
+/// Running queries by id.
+#[derive(Default)]
+pub(crate) struct Processes {
+    running: Mutex<BTreeMap<String, Arc<QueryContext>>>,
+}
+
+/// Takes its query off the list when dropped.
+pub(crate) struct RunningQuery {
+    query: Arc<QueryContext>,
+}
+
+impl Processes {
+    /// Enters a query; its id must not be that of one that runs.
+    pub(crate) fn enter(&self, query: &Arc<QueryContext>) -> Result<RunningQuery> {
+        let mut running = self.running.lock();
+        if running.contains_key(&query.id) {
+            bail!(QueryWithSameIdIsAlreadyRunning, "a query with the id `{}` is already running", query.id);
+        }
+        running.insert(query.id.clone(), Arc::clone(query));
+        Ok(RunningQuery { query: Arc::clone(query) })
+    }
+
+    /// The running queries, by id.
+    pub(crate) fn list(&self) -> Vec<Arc<QueryContext>> {
+        self.running.lock().values().cloned().collect()
+    }
+
+    /// Cancels every running query.
+    pub(crate) fn cancel_all(&self) {
+        for query in self.list() {
+            query.cancel.cancel();
+        }
+    }
+}
+
+impl Drop for RunningQuery {
+    fn drop(&mut self) {
+        self.query.engine.processes().running.lock().remove(&self.query.id);
+    }
+}

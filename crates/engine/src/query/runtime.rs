@@ -1,0 +1,127 @@
+//! Plans in motion: a session for DataFusion, streams of blocks, and blocks for threads that block.
+
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Error, ErrorCode, Result};
+use basalt_exec::error::from_datafusion;
+use basalt_exec::session::{SessionLimits, session_state};
+use datafusion::execution::SessionState;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::MemoryPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
+use futures::StreamExt;
+use tokio::sync::mpsc;
+
+use super::QueryContext;
+
+/// Blocks that wait between a query and the thread that takes them.
+const BLOCKS_WAITING: usize = 4;
+
+/// DataFusion's session for one query: its threads, its memory, its place to spill.
+pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
+    let spill = DiskManagerBuilder::default()
+        .with_mode(DiskManagerMode::Directories(vec![query.engine.spill_dir().to_owned()]));
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::clone(&query.memory) as Arc<dyn MemoryPool>)
+        .with_disk_manager_builder(spill)
+        .build_arc()
+        .map_err(from_datafusion)?;
+    let limits = SessionLimits {
+        target_partitions: query.threads(),
+        batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
+    };
+    Ok(session_state(limits, runtime))
+}
+
+/// Optimizes a plan and chooses its operators.
+pub(super) async fn physical(
+    query: &QueryContext,
+    plan: &LogicalPlan,
+) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
+    let state = session(query)?;
+    let physical = state.create_physical_plan(plan).await.map_err(from_datafusion)?;
+    Ok((physical, state))
+}
+
+/// Starts a plan.
+pub(super) async fn stream(query: &QueryContext, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
+    let (physical, state) = physical(query, plan).await?;
+    execute_stream(physical, state.task_ctx()).map_err(from_datafusion)
+}
+
+/// The next block, or the error that ends the query: its own, its cancellation, its deadline.
+pub(super) async fn next_block(
+    query: &QueryContext,
+    stream: &mut SendableRecordBatchStream,
+) -> Result<Option<RecordBatch>> {
+    let deadline = query.deadline().map(tokio::time::Instant::from_std);
+    let expired = async {
+        match deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = query.cancel.cancelled() => Err(cancelled(query)),
+        () = expired => Err(query.timed_out()),
+        block = stream.next() => block.transpose().map_err(from_datafusion),
+    }
+}
+
+pub(super) fn cancelled(query: &QueryContext) -> Error {
+    Error::new(ErrorCode::QueryWasCancelled, format!("query `{}` was cancelled", query.id))
+}
+
+/// All blocks of a plan.
+pub(super) async fn collect(query: &QueryContext, plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
+    let mut stream = stream(query, plan).await?;
+    let mut blocks = Vec::new();
+    while let Some(block) = next_block(query, &mut stream).await? {
+        blocks.push(block);
+    }
+    Ok(blocks)
+}
+
+/// The blocks of a running plan for a thread that may block: an iterator.
+pub(crate) struct BlockingBlocks {
+    receiver: mpsc::Receiver<Result<RecordBatch>>,
+}
+
+impl Iterator for BlockingBlocks {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.receiver.blocking_recv()
+    }
+}
+
+/// Starts a plan on the engine's runtime; the blocks are taken by a thread that may block.
+pub(crate) fn run_to_blocks(query: &Arc<QueryContext>, plan: LogicalPlan) -> BlockingBlocks {
+    let (sender, receiver) = mpsc::channel(BLOCKS_WAITING);
+    let query = Arc::clone(query);
+    query.engine.runtime().clone().spawn(async move {
+        if let Err(error) = send_blocks(&query, &plan, &sender).await {
+            // A receiver that is gone wants no error either.
+            let _ = sender.send(Err(error)).await;
+        }
+    });
+    BlockingBlocks { receiver }
+}
+
+async fn send_blocks(
+    query: &QueryContext,
+    plan: &LogicalPlan,
+    sender: &mpsc::Sender<Result<RecordBatch>>,
+) -> Result<()> {
+    let mut stream = stream(query, plan).await?;
+    while let Some(block) = next_block(query, &mut stream).await? {
+        if sender.send(Ok(block)).await.is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

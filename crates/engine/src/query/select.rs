@@ -1,0 +1,172 @@
+//! SELECT: planned, started, and its blocks handed over as they come.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Error, Result, bail};
+use basalt_exec::extremes::Extremes;
+use basalt_planner::{Planned, plan_query};
+use basalt_sql::ast;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::SendableRecordBatchStream;
+use futures::{FutureExt, Stream};
+use tokio::sync::mpsc;
+
+use super::catalog_view::Surroundings;
+use super::execute::Running;
+use super::format_settings::format_settings;
+use super::{QueryContext, runtime};
+use crate::outcome::{Outcome, Part, Rows};
+use crate::request::Request;
+
+/// Blocks that wait for the caller.
+const PARTS_WAITING: usize = 4;
+
+/// Plans a query on a thread that may block: subqueries run meanwhile.
+pub(crate) async fn plan(
+    query: &Arc<QueryContext>,
+    ast: ast::Query,
+    parameters: HashMap<String, String>,
+) -> Result<Planned> {
+    let query = Arc::clone(query);
+    let planning = tokio::task::spawn_blocking(move || {
+        let surroundings = Surroundings::of(&query, parameters);
+        plan_query(&ast, &surroundings.context())
+    });
+    match planning.await {
+        Ok(planned) => planned,
+        Err(panic) => Err(Error::logical(format!("planning ended early: {panic}"))),
+    }
+}
+
+/// Starts a SELECT. Errors of planning come from here, errors of running from the rows.
+pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) -> Result<Outcome> {
+    let started = start(&running.query, ast, &request).await;
+    match started {
+        Ok((planned, stream)) => Ok(Outcome::Rows(Box::new(hand_over(running, planned, stream, &request)))),
+        Err(error) => {
+            running.finish(Some(&error));
+            Err(error)
+        }
+    }
+}
+
+async fn start(
+    query: &Arc<QueryContext>,
+    ast: ast::Query,
+    request: &Request,
+) -> Result<(Planned, SendableRecordBatchStream)> {
+    let planned = plan(query, ast, request.parameters.clone()).await?;
+    let stream = runtime::stream(query, &planned.plan).await?;
+    Ok((planned, stream))
+}
+
+fn hand_over(
+    running: Running,
+    planned: Planned,
+    stream: SendableRecordBatchStream,
+    request: &Request,
+) -> Rows {
+    let format = planned.format.clone().unwrap_or_else(|| request.default_format.clone());
+    let query = Arc::clone(&running.query);
+    let (sender, receiver) = mpsc::channel(PARTS_WAITING);
+    let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());
+    tokio::spawn(async move {
+        let work = produce(&running.query, &planned.columns, planned.totals.as_ref(), stream, &sender);
+        // A panic below is our bug: the query ends with an error, the process lives.
+        let result = AssertUnwindSafe(work)
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(Error::logical("an operator panicked")));
+        running.finish(result.as_ref().err());
+        drop(running);
+        if let Err(error) = result {
+            // The receiver may be gone: then nobody wants the error.
+            let _ = sender.send(Err(error)).await;
+        }
+    });
+    Rows {
+        columns,
+        query_id: query.id.clone(),
+        format,
+        into_outfile,
+        format_settings: format_settings(&query),
+        blocks: Box::pin(received(receiver)),
+        progress: query.progress.clone(),
+    }
+}
+
+fn received(receiver: mpsc::Receiver<Result<Part>>) -> impl Stream<Item = Result<Part>> {
+    futures::stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|part| (part, receiver))
+    })
+}
+
+/// Rows that exist already, as a result.
+pub(super) fn ready_rows(
+    running: &Running,
+    columns: Columns,
+    block: RecordBatch,
+    request: &Request,
+    format: Option<String>,
+) -> Rows {
+    running.finish(None);
+    let query = Arc::clone(&running.query);
+    Rows {
+        columns,
+        query_id: query.id.clone(),
+        format: format.unwrap_or_else(|| request.default_format.clone()),
+        into_outfile: None,
+        format_settings: format_settings(&query),
+        blocks: Box::pin(futures::stream::iter([Ok(Part::Block(block))])),
+        progress: query.progress.clone(),
+    }
+}
+
+/// Runs the plan to its end: blocks, then totals, then extremes.
+async fn produce(
+    query: &QueryContext,
+    columns: &Columns,
+    totals: Option<&LogicalPlan>,
+    mut stream: SendableRecordBatchStream,
+    sender: &mpsc::Sender<Result<Part>>,
+) -> Result<()> {
+    let mut extremes = query.settings.extremes.then(|| Extremes::new(columns.clone()));
+    while let Some(block) = runtime::next_block(query, &mut stream).await? {
+        if block.num_rows() == 0 {
+            continue;
+        }
+        if let Some(extremes) = &mut extremes {
+            extremes.update(&block)?;
+        }
+        count_result(query, &block)?;
+        send(query, sender, Part::Block(block)).await?;
+    }
+    drop(stream);
+    if let Some(totals) = totals {
+        for block in runtime::collect(query, totals).await? {
+            if block.num_rows() > 0 {
+                send(query, sender, Part::Totals(block)).await?;
+            }
+        }
+    }
+    if let Some(block) = extremes.map(Extremes::finish).transpose()?.flatten() {
+        send(query, sender, Part::Extremes(block)).await?;
+    }
+    Ok(())
+}
+
+fn count_result(query: &QueryContext, block: &RecordBatch) -> Result<()> {
+    query.progress.add_result(block.num_rows() as u64, block.get_array_memory_size() as u64);
+    let (rows, most) = (query.progress.snapshot().result_rows, query.settings.max_result_rows);
+    if most > 0 && rows > most {
+        bail!(TooManyRows, "the result has more than max_result_rows, {most} rows");
+    }
+    Ok(())
+}
+
+async fn send(query: &QueryContext, sender: &mpsc::Sender<Result<Part>>, part: Part) -> Result<()> {
+    sender.send(Ok(part)).await.map_err(|_| runtime::cancelled(query))
+}

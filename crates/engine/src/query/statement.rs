@@ -1,0 +1,82 @@
+//! What can be told of a statement from its syntax alone.
+
+use basalt_sql::ast::{Literal, Query, SetExpr, Setting, Statement};
+
+/// The settings of a statement's own SETTINGS clauses, in the order in which they apply.
+pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
+    match statement {
+        Statement::Query(query) => query_settings(query),
+        Statement::Insert(insert) => insert.settings.clone(),
+        Statement::Explain(explain) => clause_settings(&explain.statement),
+        _ => Vec::new(),
+    }
+}
+
+fn query_settings(query: &Query) -> Vec<Setting> {
+    let mut settings = body_settings(&query.body);
+    settings.extend(query.settings.iter().cloned());
+    settings
+}
+
+/// The settings of a set operation stand in its last SELECT.
+fn body_settings(body: &SetExpr) -> Vec<Setting> {
+    match body {
+        SetExpr::Select(select) => select.settings.clone(),
+        SetExpr::Operation { right, .. } => body_settings(right),
+        SetExpr::Nested(query) => query_settings(query),
+    }
+}
+
+/// The text of a literal as a setting takes it.
+pub(super) fn literal_text(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => String::new(),
+        Literal::Bool(value) => u8::from(*value).to_string(),
+        Literal::UInt(value) => value.to_string(),
+        Literal::Int(value) => value.to_string(),
+        Literal::Number(text) => text.clone(),
+        Literal::String(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// The column `query_kind` of the log.
+pub(super) fn kind_name(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Query(_) => "Select",
+        Statement::Insert(_) | Statement::Copy(_) => "Insert",
+        Statement::CreateDatabase(_)
+        | Statement::CreateTable(_)
+        | Statement::CreateView(_)
+        | Statement::CreateDictionary(_)
+        | Statement::Attach { .. } => "Create",
+        Statement::Drop(_) | Statement::Detach(_) | Statement::Truncate { .. } => "Drop",
+        Statement::Alter(_) => "Alter",
+        Statement::Rename { .. } | Statement::Exchange { .. } => "Rename",
+        Statement::Delete { .. } => "Delete",
+        Statement::Optimize { .. } => "Optimize",
+        Statement::Use(_) => "Use",
+        Statement::Set(_) => "Set",
+        Statement::Show(_) => "Show",
+        Statement::Describe(_) => "Describe",
+        Statement::Exists { .. } => "Exists",
+        Statement::Explain(_) => "Explain",
+        Statement::System(_) => "System",
+        Statement::KillQuery { .. } => "KillQuery",
+        Statement::Check(_) => "Check",
+    }
+}
+
+/// Whether the statement only reads; under `readonly = 2` SET and USE may run too.
+pub(super) fn may_run_readonly(statement: &Statement, readonly: u64) -> bool {
+    match statement {
+        Statement::Query(_)
+        | Statement::Show(_)
+        | Statement::Describe(_)
+        | Statement::Exists { .. }
+        | Statement::Explain(_)
+        | Statement::Check(_) => true,
+        Statement::Set(_) => readonly == 2,
+        Statement::Use(_) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,58 @@
+//! A query whose columns are converted to given types by position: what INSERT ... SELECT and the
+//! sources of dictionaries run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use basalt_base::{Columns, Result, bail};
+use basalt_exec::error::from_datafusion;
+use basalt_planner::{PlannerContext, cast, plan_query};
+use basalt_sql::ast::{self, Statement};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::QueryContext;
+use super::catalog_view::Surroundings;
+use super::runtime::{BlockingBlocks, run_to_blocks};
+
+/// Plans `text` and starts it; the blocks have the carriers of `columns`. Called from a thread that
+/// may block.
+pub(crate) fn run_typed(query: &Arc<QueryContext>, text: &str, columns: &Columns) -> Result<BlockingBlocks> {
+    let Statement::Query(ast) = basalt_sql::parse_statement(text.as_bytes())? else {
+        bail!(IncorrectQuery, "`{text}` is no SELECT");
+    };
+    let surroundings = Surroundings::of(query, HashMap::new());
+    let plan = plan_typed(&ast, columns, &surroundings.context())?;
+    Ok(run_to_blocks(query, plan))
+}
+
+/// Plans a query with its columns converted to those of `columns`, by position.
+pub(super) fn plan_typed(ast: &ast::Query, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<LogicalPlan> {
+    let planned = plan_query(ast, ctx)?;
+    if planned.columns.len() != columns.len() {
+        bail!(
+            NumberOfColumnsDoesntMatch,
+            "the query has {} columns, {} are wanted: {}",
+            planned.columns.len(),
+            columns.len(),
+            columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+        );
+    }
+    let exprs = planned
+        .plan
+        .schema()
+        .columns()
+        .into_iter()
+        .zip(planned.columns.iter().zip(columns.iter()))
+        .enumerate()
+        .map(|(index, (column, (from, to)))| {
+            let expr = cast(Expr::Column(column), &from.ty, &to.ty, ctx)
+                .map_err(|error| error.within(format!("column `{}`", to.name)))?;
+            // Positions as names: a query may have a name twice.
+            Ok(expr.alias(index.to_string()))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    LogicalPlanBuilder::from(planned.plan)
+        .project(exprs)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)
+}

@@ -1,0 +1,84 @@
+//! A table as DataFusion sees it: a schema, and a scan with filters.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use basalt_base::Columns;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::exec::SourceExec;
+use super::{ScanRequest, conditions};
+use crate::query::QueryContext;
+use crate::tables::Table;
+
+/// One table in one query.
+pub(crate) struct TableScanProvider {
+    table: Arc<dyn Table>,
+    columns: Columns,
+    schema: SchemaRef,
+    query: Arc<QueryContext>,
+}
+
+impl TableScanProvider {
+    pub(crate) fn new(table: Arc<dyn Table>, query: Arc<QueryContext>) -> TableScanProvider {
+        let columns = table.definition().stored();
+        let schema = columns.to_arrow();
+        TableScanProvider { table, columns, schema, query }
+    }
+}
+
+impl fmt::Debug for TableScanProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableScanProvider({})", self.table.definition().full_name())
+    }
+}
+
+#[async_trait]
+impl TableProvider for TableScanProvider {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    /// Every filter is offered to the table, and every one is checked again above it.
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let columns = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
+        let schema = Arc::new(self.schema.project(&columns)?);
+        let request = ScanRequest {
+            stored: self.columns.clone(),
+            columns,
+            conditions: conditions(filters, &self.columns),
+            limit: limit.filter(|_| filters.is_empty()),
+            query: Arc::clone(&self.query),
+        };
+        let table = Arc::clone(&self.table);
+        // Choosing what to read may touch the disk.
+        let source = tokio::task::spawn_blocking(move || table.scan(&request))
+            .await
+            .map_err(|error| DataFusionError::External(Box::new(error)))?
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if let Some(rows) = source.rows_estimate() {
+            self.query.expect_rows(rows)?;
+        }
+        let name = self.table.definition().full_name().to_string();
+        Ok(Arc::new(SourceExec::new(source, Arc::clone(&self.query), name, schema)))
+    }
+}

@@ -1,0 +1,141 @@
+//! The table of settings: one line each.
+
+use std::collections::BTreeMap;
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Error, ErrorCode, Result};
+use basalt_formats::FormatSettings;
+
+use super::value::{SettingValue, parse_value};
+
+/// Declares [`Settings`] and its lookups from one table.
+macro_rules! settings {
+    ($($name:ident : $type:ty = $default:expr, $description:literal;)+) => {
+        /// The values of all settings.
+        #[derive(Clone, Debug)]
+        pub(crate) struct Settings {
+            $(pub(crate) $name: $type,)+
+            /// Settings of input and output formats that were changed; `formats` knows their names.
+            formats: BTreeMap<String, String>,
+        }
+
+        impl Default for Settings {
+            fn default() -> Settings {
+                Settings { $($name: <$type>::from($default),)+ formats: BTreeMap::new() }
+            }
+        }
+
+        impl Settings {
+            /// Sets the setting called `name` from text.
+            pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<()> {
+                match name {
+                    $(stringify!($name) => self.$name = parse_value(name, text)?,)+
+                    _ => self.set_format(name, text)?,
+                }
+                Ok(())
+            }
+
+            /// The value of the setting called `name`, as text.
+            pub(crate) fn get(&self, name: &str) -> Result<String> {
+                match name {
+                    $(stringify!($name) => Ok(self.$name.print()),)+
+                    _ => self.formats.get(name).cloned().ok_or_else(|| unknown_setting(name)),
+                }
+            }
+
+            /// Every setting, in alphabetical order.
+            pub(crate) fn lines(&self) -> Vec<SettingLine> {
+                let default = Settings::default();
+                let mut lines = vec![$(SettingLine {
+                    name: stringify!($name),
+                    value: self.$name.print(),
+                    default: default.$name.print(),
+                    changed: self.$name != default.$name,
+                    type_name: <$type as SettingValue>::TYPE,
+                    description: $description,
+                }),+];
+                lines.sort_by_key(|line| line.name);
+                lines
+            }
+        }
+
+        const NAMES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+impl Settings {
+    fn set_format(&mut self, name: &str, text: &str) -> Result<()> {
+        if !FormatSettings::default().set(name, text)? {
+            return Err(unknown_setting(name));
+        }
+        self.formats.insert(name.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    /// The changed settings of formats: names and values.
+    pub(crate) fn formats(&self) -> &BTreeMap<String, String> {
+        &self.formats
+    }
+}
+
+/// One line of `system.settings`.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingLine {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) default: String,
+    pub(crate) changed: bool,
+    pub(crate) type_name: &'static str,
+    pub(crate) description: &'static str,
+}
+
+fn unknown_setting(name: &str) -> Error {
+    let hint = did_you_mean(name, NAMES.iter().copied());
+    Error::new(ErrorCode::UnknownSetting, format!("setting `{name}` is not known{hint}"))
+}
+
+settings! {
+    max_threads: u64 = 0u64, "Threads that a query runs on; 0 is the number of processors.";
+    max_block_size: u64 = 65_409u64, "Rows in a block, at most.";
+    max_insert_block_size: u64 = 1_048_449u64, "Rows that are gathered before a block is inserted.";
+    min_insert_block_size_rows: u64 = 1_048_449u64, "Smaller blocks of an INSERT are joined up to this many rows.";
+    min_insert_block_size_bytes: u64 = 268_402_944u64, "Smaller blocks of an INSERT are joined up to this many bytes.";
+    max_memory_usage: u64 = 0u64, "Bytes that a query may hold; 0 is no limit but the server's.";
+    max_execution_time: f64 = 0.0f64, "Seconds that a query may run; 0 is no limit.";
+    max_rows_to_read: u64 = 0u64, "Rows that a query may read; 0 is no limit.";
+    max_result_rows: u64 = 0u64, "Rows that a result may have; 0 is no limit.";
+    max_rows_in_set: u64 = 0u64, "Rows that the right side of IN may have; 0 is no limit.";
+    max_subquery_depth: u64 = 100u64, "Depth of nested subqueries.";
+    max_bytes_before_external_sort: u64 = 0u64, "Bytes that a sort holds before it spills to disk; 0 is no limit of its own.";
+    max_bytes_before_external_group_by: u64 = 0u64, "Bytes that a GROUP BY holds before it spills to disk; 0 is no limit of its own.";
+    extremes: bool = false, "Also compute the minimum and maximum of every result column.";
+    join_use_nulls: bool = false, "Rows that an outer join did not match get NULL, not default values.";
+    union_default_mode: String = "", "What UNION alone means: ALL, DISTINCT, or nothing (an error).";
+    log_queries: bool = true, "Write queries to system.query_log.";
+    log_queries_min_query_duration_ms: u64 = 0u64, "Only queries that took as long as this are logged.";
+    readonly: u64 = 0u64, "1: only reading; 2: reading and SET.";
+    session_timezone: String = "", "Zone of DateTime values that name none; empty is the machine's.";
+    default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";
+    fsync_after_insert: bool = true, "An INSERT returns when its rows are on the disk, not only with the operating system.";
+    max_query_size: u64 = 1_073_741_824u64, "Bytes of a statement's text, at most.";
+    input_format_parallel_parsing: bool = true, "Parse text formats on several threads.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_keeps_what_it_was_given() {
+        let mut settings = Settings::default();
+        settings.set("max_threads", "3").expect("a known setting");
+        assert_eq!(settings.get("max_threads").expect("a known setting"), "3");
+        assert!(settings.lines().iter().any(|line| line.name == "max_threads" && line.changed));
+    }
+
+    #[test]
+    fn an_unknown_setting_names_the_nearest() {
+        let error = Settings::default().set("max_thread", "3").expect_err("there is none");
+        assert!(error.message().contains("did you mean `max_threads`?"), "{error}");
+    }
+}

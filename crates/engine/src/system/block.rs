@@ -1,0 +1,103 @@
+//! Blocks of system tables: arrays from iterators, in the order of the columns.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryViewArray, Float64Array, Int8Array, Int32Array, ListArray, StructArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Column, Columns, Error, Result, SqlType};
+
+/// Columns from names and types.
+pub(super) fn columns<const N: usize>(columns: [(&str, SqlType); N]) -> Columns {
+    columns.into_iter().map(|(name, ty)| Column::new(name, ty)).collect()
+}
+
+/// Array(String).
+pub(super) fn string_array() -> SqlType {
+    SqlType::array_of(SqlType::String)
+}
+
+/// Collects the arrays of a block, one call a column.
+#[derive(Default)]
+pub(super) struct BlockBuilder {
+    arrays: Vec<ArrayRef>,
+}
+
+impl BlockBuilder {
+    pub(super) fn strings<S: AsRef<[u8]>>(&mut self, values: impl IntoIterator<Item = S>) -> &mut Self {
+        self.push(Arc::new(BinaryViewArray::from_iter_values(values)))
+    }
+
+    pub(super) fn u8s(&mut self, values: impl IntoIterator<Item = u8>) -> &mut Self {
+        self.push(Arc::new(UInt8Array::from_iter_values(values)))
+    }
+
+    pub(super) fn i8s(&mut self, values: impl IntoIterator<Item = i8>) -> &mut Self {
+        self.push(Arc::new(Int8Array::from_iter_values(values)))
+    }
+
+    pub(super) fn u16s(&mut self, values: impl IntoIterator<Item = u16>) -> &mut Self {
+        self.push(Arc::new(UInt16Array::from_iter_values(values)))
+    }
+
+    pub(super) fn u32s(&mut self, values: impl IntoIterator<Item = u32>) -> &mut Self {
+        self.push(Arc::new(UInt32Array::from_iter_values(values)))
+    }
+
+    pub(super) fn i32s(&mut self, values: impl IntoIterator<Item = i32>) -> &mut Self {
+        self.push(Arc::new(Int32Array::from_iter_values(values)))
+    }
+
+    pub(super) fn u64s(&mut self, values: impl IntoIterator<Item = u64>) -> &mut Self {
+        self.push(Arc::new(UInt64Array::from_iter_values(values)))
+    }
+
+    /// Values that may be NULL.
+    pub(super) fn maybe_u64s(&mut self, values: impl IntoIterator<Item = Option<u64>>) -> &mut Self {
+        self.push(Arc::new(UInt64Array::from_iter(values)))
+    }
+
+    pub(super) fn i64s(&mut self, values: impl IntoIterator<Item = i64>) -> &mut Self {
+        self.push(Arc::new(arrow::array::Int64Array::from_iter_values(values)))
+    }
+
+    pub(super) fn f64s(&mut self, values: impl IntoIterator<Item = f64>) -> &mut Self {
+        self.push(Arc::new(Float64Array::from_iter_values(values)))
+    }
+
+    /// Arrays of strings.
+    pub(super) fn string_lists<S: AsRef<[u8]>>(&mut self, lists: impl IntoIterator<Item = Vec<S>>) -> &mut Self {
+        let lists: Vec<Vec<S>> = lists.into_iter().collect();
+        let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
+        let values = BinaryViewArray::from_iter_values(lists.into_iter().flatten());
+        let field = SqlType::String.element_field();
+        self.push(Arc::new(ListArray::new(field, offsets, Arc::new(values), None)))
+    }
+
+    /// Map(String, UInt64) values.
+    pub(super) fn count_maps(&mut self, maps: impl IntoIterator<Item = Vec<(&'static str, u64)>>) -> &mut Self {
+        let maps: Vec<Vec<(&'static str, u64)>> = maps.into_iter().collect();
+        let ty = SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt64));
+        let offsets = OffsetBuffer::from_lengths(maps.iter().map(Vec::len));
+        let names = BinaryViewArray::from_iter_values(maps.iter().flatten().map(|(name, _)| name));
+        let counts = UInt64Array::from_iter_values(maps.iter().flatten().map(|(_, count)| *count));
+        let fields = ty.struct_fields();
+        let entries = StructArray::new(fields.clone(), vec![Arc::new(names), Arc::new(counts)], None);
+        let item = Arc::new(arrow::datatypes::Field::new_struct("item", fields, false));
+        self.push(Arc::new(ListArray::new(item, offsets, Arc::new(entries), None)))
+    }
+
+    pub(super) fn push(&mut self, array: ArrayRef) -> &mut Self {
+        self.arrays.push(array);
+        self
+    }
+
+    /// The block; a column of another type than `columns` says is our own fault.
+    pub(super) fn finish(&mut self, columns: &Columns) -> Result<RecordBatch> {
+        let arrays = std::mem::take(&mut self.arrays);
+        RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::logical)
+    }
+}

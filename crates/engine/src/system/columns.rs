@@ -1,0 +1,137 @@
+//! `system.columns`: the columns of every table, with what they take on disk.
+
+use std::collections::HashMap;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result, SqlType};
+
+use super::block::{self, BlockBuilder};
+use crate::catalog::{CatalogObject, SYSTEM};
+use crate::query::{QueryContext, default_kind_name};
+use crate::tables::Table;
+
+pub(super) fn columns() -> Columns {
+    block::columns([
+        ("database", SqlType::String),
+        ("table", SqlType::String),
+        ("name", SqlType::String),
+        ("type", SqlType::String),
+        ("position", SqlType::UInt64),
+        ("default_kind", SqlType::String),
+        ("default_expression", SqlType::String),
+        ("data_compressed_bytes", SqlType::UInt64),
+        ("data_uncompressed_bytes", SqlType::UInt64),
+        ("marks_bytes", SqlType::UInt64),
+        ("comment", SqlType::String),
+        ("is_in_sorting_key", SqlType::UInt8),
+        ("is_in_primary_key", SqlType::UInt8),
+        ("compression_codec", SqlType::String),
+    ])
+}
+
+#[derive(Default)]
+struct Line {
+    database: String,
+    table: String,
+    name: String,
+    ty: String,
+    position: u64,
+    default_kind: &'static str,
+    default_expression: String,
+    compressed: u64,
+    uncompressed: u64,
+    marks: u64,
+    comment: String,
+    in_sorting_key: bool,
+    in_primary_key: bool,
+    codec: String,
+}
+
+pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+    let mut lines = Vec::new();
+    for (database, name, object) in query.engine.catalog().all_objects() {
+        match object {
+            CatalogObject::Table(table) => table_lines(&database, &name, table.as_ref(), &mut lines),
+            CatalogObject::View(view) => plain_lines(&database, &name, &view.columns, &mut lines),
+            CatalogObject::Dictionary(entry) => plain_lines(&database, &name, &entry.columns(), &mut lines),
+            CatalogObject::Broken(_) => {}
+        }
+    }
+    for (name, columns) in super::described() {
+        plain_lines(SYSTEM, name, &columns, &mut lines);
+    }
+    let mut block = BlockBuilder::default();
+    block
+        .strings(lines.iter().map(|line| &line.database))
+        .strings(lines.iter().map(|line| &line.table))
+        .strings(lines.iter().map(|line| &line.name))
+        .strings(lines.iter().map(|line| &line.ty))
+        .u64s(lines.iter().map(|line| line.position))
+        .strings(lines.iter().map(|line| line.default_kind))
+        .strings(lines.iter().map(|line| &line.default_expression))
+        .u64s(lines.iter().map(|line| line.compressed))
+        .u64s(lines.iter().map(|line| line.uncompressed))
+        .u64s(lines.iter().map(|line| line.marks))
+        .strings(lines.iter().map(|line| &line.comment))
+        .u8s(lines.iter().map(|line| u8::from(line.in_sorting_key)))
+        .u8s(lines.iter().map(|line| u8::from(line.in_primary_key)))
+        .strings(lines.iter().map(|line| &line.codec));
+    block.finish(&columns())
+}
+
+fn plain_lines(database: &str, table: &str, columns: &[basalt_base::Column], lines: &mut Vec<Line>) {
+    for (position, column) in (1..).zip(columns) {
+        lines.push(Line {
+            database: database.to_owned(),
+            table: table.to_owned(),
+            name: column.name.clone(),
+            ty: column.ty.to_string(),
+            position,
+            ..Line::default()
+        });
+    }
+}
+
+fn table_lines(database: &str, name: &str, table: &dyn Table, lines: &mut Vec<Line>) {
+    let definition = table.definition();
+    let (sort_key, primary) = definition.sort_key().unwrap_or_default();
+    let sizes = sizes_of(table);
+    for (position, column) in (1..).zip(&definition.columns) {
+        let in_key = sort_key.iter().position(|key| *key == column.name);
+        let (compressed, uncompressed, marks) = sizes.get(&column.name).copied().unwrap_or_default();
+        let default = column.default.as_ref();
+        lines.push(Line {
+            database: database.to_owned(),
+            table: name.to_owned(),
+            name: column.name.clone(),
+            ty: column.ty.to_string(),
+            position,
+            default_kind: column.kind().map(default_kind_name).unwrap_or_default(),
+            default_expression: default
+                .and_then(|default| default.expr.as_ref())
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            compressed,
+            uncompressed,
+            marks,
+            comment: column.comment.clone(),
+            in_sorting_key: in_key.is_some(),
+            in_primary_key: in_key.is_some_and(|at| at < primary),
+            codec: column.codec.as_ref().map(ToString::to_string).unwrap_or_default(),
+        });
+    }
+}
+
+/// Compressed, uncompressed and mark bytes of each column over the active parts.
+fn sizes_of(table: &dyn Table) -> HashMap<String, (u64, u64, u64)> {
+    let mut sizes: HashMap<String, (u64, u64, u64)> = HashMap::new();
+    for part in table.parts().into_iter().filter(|part| part.active) {
+        for column in part.columns {
+            let total = sizes.entry(column.name).or_default();
+            total.0 += column.data_compressed_bytes;
+            total.1 += column.data_uncompressed_bytes;
+            total.2 += column.marks_bytes;
+        }
+    }
+    sizes
+}

@@ -1,0 +1,22 @@
+//! `system.databases`.
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result, SqlType};
+
+use super::block;
+use crate::catalog::SYSTEM;
+use crate::query::QueryContext;
+
+pub(super) fn columns() -> Columns {
+    block::columns([("name", SqlType::String), ("engine", SqlType::String), ("comment", SqlType::String)])
+}
+
+pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+    let names = query.engine.catalog().databases();
+    let engines = names.iter().map(|name| if name == SYSTEM { "System" } else { "Atomic" });
+    block::BlockBuilder::default()
+        .strings(&names)
+        .strings(engines)
+        .strings(names.iter().map(|_| ""))
+        .finish(&columns())
+}

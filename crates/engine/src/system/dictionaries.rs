@@ -1,0 +1,119 @@
+//! `system.dictionaries`: every dictionary, what it holds and how its last load went.
+
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result, SqlType};
+use basalt_dict::DictionaryStats;
+
+use super::block::{self, BlockBuilder};
+use crate::catalog::CatalogObject;
+use crate::dictionaries::{DictionaryEntry, DictionaryState, LoadStatus};
+use crate::query::QueryContext;
+
+pub(super) fn columns() -> Columns {
+    let statuses = LoadStatus::ALL.iter().map(|&status| (status.name().to_owned(), status as i8)).collect();
+    block::columns([
+        ("database", SqlType::String),
+        ("name", SqlType::String),
+        ("uuid", SqlType::String),
+        ("status", SqlType::Enum8(statuses)),
+        ("origin", SqlType::String),
+        ("type", SqlType::String),
+        ("key.names", block::string_array()),
+        ("key.types", block::string_array()),
+        ("attribute.names", block::string_array()),
+        ("attribute.types", block::string_array()),
+        ("bytes_allocated", SqlType::UInt64),
+        ("hierarchical_index_bytes_allocated", SqlType::UInt64),
+        ("query_count", SqlType::UInt64),
+        ("hit_rate", SqlType::Float64),
+        ("found_rate", SqlType::Float64),
+        ("element_count", SqlType::UInt64),
+        ("load_factor", SqlType::Float64),
+        ("source", SqlType::String),
+        ("lifetime_min", SqlType::UInt64),
+        ("lifetime_max", SqlType::UInt64),
+        ("loading_start_time", SqlType::DateTime(None)),
+        ("last_successful_update_time", SqlType::DateTime(None)),
+        ("error_count", SqlType::UInt64),
+        ("loading_duration", SqlType::Float32),
+        ("last_exception", SqlType::String),
+        ("comment", SqlType::String),
+    ])
+}
+
+struct Line {
+    database: String,
+    name: String,
+    entry: Arc<DictionaryEntry>,
+    state: DictionaryState,
+    stats: DictionaryStats,
+    key_count: usize,
+    columns: Columns,
+}
+
+pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+    let lines: Vec<Line> = query.engine.catalog().all_objects().into_iter().filter_map(line).collect();
+    let mut block = BlockBuilder::default();
+    push_definitions(&mut block, &lines);
+    push_figures(&mut block, &lines);
+    block.finish(&columns())
+}
+
+fn line((database, name, object): (String, String, CatalogObject)) -> Option<Line> {
+    let CatalogObject::Dictionary(entry) = object else { return None };
+    let state = entry.state();
+    let stats = state.current.as_ref().map(|dictionary| dictionary.stats()).unwrap_or_default();
+    let (key_count, columns) = (entry.key_count(), entry.columns());
+    Some(Line { database, name, entry, state, stats, key_count, columns })
+}
+
+fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
+    let names = |columns: &[basalt_base::Column]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    let types = |columns: &[basalt_base::Column]| columns.iter().map(|c| c.ty.to_string()).collect::<Vec<_>>();
+    block
+        .strings(lines.iter().map(|line| &line.database))
+        .strings(lines.iter().map(|line| &line.name))
+        .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
+        .i8s(lines.iter().map(|line| line.state.status as i8))
+        .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
+        .strings(lines.iter().map(|line| type_name(line.entry.layout())))
+        .string_lists(lines.iter().map(|line| names(&line.columns[..line.key_count])))
+        .string_lists(lines.iter().map(|line| types(&line.columns[..line.key_count])))
+        .string_lists(lines.iter().map(|line| names(&line.columns[line.key_count..])))
+        .string_lists(lines.iter().map(|line| types(&line.columns[line.key_count..])));
+}
+
+fn push_figures(block: &mut BlockBuilder, lines: &[Line]) {
+    let rate = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+    let seconds = |us: u64| (us / 1_000_000) as u32;
+    block
+        .u64s(lines.iter().map(|line| line.stats.bytes_allocated))
+        .u64s(lines.iter().map(|_| 0))
+        .u64s(lines.iter().map(|line| line.stats.query_count))
+        .f64s(lines.iter().map(|line| if line.stats.query_count == 0 { 0.0 } else { 1.0 }))
+        .f64s(lines.iter().map(|line| rate(line.stats.found_count, line.stats.query_count)))
+        .u64s(lines.iter().map(|line| line.stats.element_count))
+        .f64s(lines.iter().map(|line| line.stats.load_factor))
+        .strings(lines.iter().map(|line| line.entry.source_text()))
+        .u64s(lines.iter().map(|line| line.entry.lifetime().0))
+        .u64s(lines.iter().map(|line| line.entry.lifetime().1))
+        .u32s(lines.iter().map(|line| seconds(line.state.loading_start_us)))
+        .u32s(lines.iter().map(|line| seconds(line.state.last_update_us)))
+        .u64s(lines.iter().map(|line| line.state.error_count))
+        .push(Arc::new(arrow::array::Float32Array::from_iter_values(
+            lines.iter().map(|line| line.state.loading_seconds as f32),
+        )))
+        .strings(lines.iter().map(|line| &line.state.last_exception))
+        .strings(lines.iter().map(|line| line.entry.create().comment.unwrap_or_default()));
+}
+
+/// `SPARSE_HASHED` as the column `type` shows it: `SparseHashed`.
+fn type_name(layout: &str) -> String {
+    let word = |word: &str| {
+        let (first, rest) = word.split_at(1);
+        format!("{first}{}", rest.to_ascii_lowercase())
+    };
+    layout.split('_').filter(|part| !part.is_empty()).map(word).collect()
+}

@@ -1,0 +1,81 @@
+//! The database `system`: tables that describe the engine. One file a table.
+//!
+//! To add one: its file with `columns` and `block`, and its line in [`TABLES`].
+
+mod block;
+mod columns;
+mod databases;
+mod dictionaries;
+mod formats;
+mod functions;
+mod one;
+mod parts;
+mod parts_columns;
+mod processes;
+mod query_log;
+mod settings;
+mod table_engines;
+mod tables;
+
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Columns, Result, bail};
+
+use crate::catalog::SYSTEM;
+use crate::query::QueryContext;
+use crate::table_functions::{numbers_table, zeros_table};
+use crate::tables::{Table, VirtualTable};
+
+/// One system table.
+struct SystemTable {
+    name: &'static str,
+    columns: fn() -> Columns,
+    block: fn(&QueryContext) -> Result<RecordBatch>,
+}
+
+const TABLES: &[SystemTable] = &[
+    SystemTable { name: "columns", columns: columns::columns, block: columns::block },
+    SystemTable { name: "databases", columns: databases::columns, block: databases::block },
+    SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
+    SystemTable { name: "formats", columns: formats::columns, block: formats::block },
+    SystemTable { name: "functions", columns: functions::columns, block: functions::block },
+    SystemTable { name: "one", columns: one::columns, block: one::block },
+    SystemTable { name: "parts", columns: parts::columns, block: parts::block },
+    SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },
+    SystemTable { name: "processes", columns: processes::columns, block: processes::block },
+    SystemTable { name: "query_log", columns: query_log::columns, block: query_log::block },
+    SystemTable { name: "settings", columns: settings::columns, block: settings::block },
+    SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
+    SystemTable { name: "tables", columns: tables::columns, block: tables::block },
+];
+
+/// The tables that are not made of one block.
+const ENDLESS: &[&str] = &["numbers", "numbers_mt", "zeros"];
+
+/// The names of all system tables.
+pub(crate) fn table_names() -> Vec<&'static str> {
+    TABLES.iter().map(|table| table.name).chain(ENDLESS.iter().copied()).collect()
+}
+
+/// Name and columns of every system table that is made of one block.
+fn described() -> impl Iterator<Item = (&'static str, Columns)> {
+    TABLES.iter().map(|table| (table.name, (table.columns)()))
+}
+
+/// The system table called `name`, as `query` sees it.
+pub(crate) fn table(name: &str, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
+    match name {
+        "numbers" | "numbers_mt" => return numbers_table(),
+        "zeros" => return zeros_table(),
+        _ => {}
+    }
+    let Some(found) = TABLES.iter().find(|table| table.name == name) else {
+        bail!(UnknownTable, "table `{SYSTEM}.{name}` does not exist{}", did_you_mean(name, table_names()));
+    };
+    let (query, block) = (Arc::clone(query), found.block);
+    let columns = (found.columns)();
+    let table = VirtualTable::of_block("System", SYSTEM, found.name, &columns, move || block(&query))?;
+    Ok(Arc::new(table))
+}

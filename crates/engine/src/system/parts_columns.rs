@@ -1,0 +1,58 @@
+//! `system.parts_columns`: every column of every part, with its sizes.
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result, SqlType};
+
+use super::block::{self, BlockBuilder};
+use super::parts;
+use crate::query::QueryContext;
+
+pub(super) fn columns() -> Columns {
+    block::columns([
+        ("partition", SqlType::String),
+        ("name", SqlType::String),
+        ("part_type", SqlType::String),
+        ("active", SqlType::UInt8),
+        ("marks", SqlType::UInt64),
+        ("rows", SqlType::UInt64),
+        ("bytes_on_disk", SqlType::UInt64),
+        ("database", SqlType::String),
+        ("table", SqlType::String),
+        ("engine", SqlType::String),
+        ("column", SqlType::String),
+        ("type", SqlType::String),
+        ("column_position", SqlType::UInt64),
+        ("column_bytes_on_disk", SqlType::UInt64),
+        ("column_data_compressed_bytes", SqlType::UInt64),
+        ("column_data_uncompressed_bytes", SqlType::UInt64),
+        ("column_marks_bytes", SqlType::UInt64),
+    ])
+}
+
+pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+    let parts = parts::lines(query);
+    let lines: Vec<_> = parts
+        .iter()
+        .flat_map(|line| (1..).zip(&line.part.columns).map(move |(position, column)| (line, position, column)))
+        .collect();
+    let mut block = BlockBuilder::default();
+    block
+        .strings(lines.iter().map(|_| "tuple()"))
+        .strings(lines.iter().map(|(line, _, _)| line.part.name.to_string()))
+        .strings(lines.iter().map(|_| "Wide"))
+        .u8s(lines.iter().map(|(line, _, _)| u8::from(line.part.active)))
+        .u64s(lines.iter().map(|(line, _, _)| line.part.marks))
+        .u64s(lines.iter().map(|(line, _, _)| line.part.rows))
+        .u64s(lines.iter().map(|(line, _, _)| line.part.bytes_on_disk))
+        .strings(lines.iter().map(|(line, _, _)| &line.database))
+        .strings(lines.iter().map(|(line, _, _)| &line.table))
+        .strings(lines.iter().map(|(line, _, _)| line.engine))
+        .strings(lines.iter().map(|(_, _, column)| &column.name))
+        .strings(lines.iter().map(|(_, _, column)| &column.ty))
+        .u64s(lines.iter().map(|(_, position, _)| *position))
+        .u64s(lines.iter().map(|(_, _, column)| column.bytes_on_disk))
+        .u64s(lines.iter().map(|(_, _, column)| column.data_compressed_bytes))
+        .u64s(lines.iter().map(|(_, _, column)| column.data_uncompressed_bytes))
+        .u64s(lines.iter().map(|(_, _, column)| column.marks_bytes));
+    block.finish(&columns())
+}

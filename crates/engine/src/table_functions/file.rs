@@ -1,0 +1,109 @@
+//! `file(path [, format [, structure]])`: a file read as a table.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Column, Columns, Error, Result};
+use basalt_formats::{BlockReader, FormatSettings};
+
+use super::Arguments;
+use crate::query::{QueryContext, format_of_path, format_settings};
+use crate::scan::{BlockIterator, BlockSource};
+use crate::tables::{Table, VirtualTable};
+
+/// How much of a file is looked at to find its columns.
+const SAMPLE_BYTES: u64 = 1 << 20;
+
+pub(super) fn file(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
+    args.check_count(1, 3)?;
+    let path = query.engine.user_file(&args.text(0)?)?;
+    let format = match args.len() {
+        1 => format_of_path(&path)?,
+        _ => match args.text(1)? {
+            format if format == "auto" => format_of_path(&path)?,
+            format => format,
+        },
+    };
+    let settings = format_settings(query);
+    let columns = match args.len() {
+        3 => structure(&args.text(2)?)?,
+        _ => basalt_formats::infer_schema(&format, &sample(&path)?, &settings)
+            .map_err(|error| error.within(path.display()))?,
+    };
+    let all = columns.clone();
+    let name = path.display().to_string();
+    let table = VirtualTable::new("File", "_table_function", &name, &columns, move |request| {
+        Ok(Arc::new(FileSource {
+            path: path.clone(),
+            format: format.clone(),
+            settings: settings.clone(),
+            columns: all.clone(),
+            projection: request.columns.clone(),
+        }))
+    })?;
+    Ok(Arc::new(table))
+}
+
+/// `'a UInt8, b String'`.
+fn structure(text: &str) -> Result<Columns> {
+    let tuple = basalt_sql::resolve_type(&basalt_sql::parse_type(format!("Tuple({text})").as_bytes())?)?;
+    let basalt_base::SqlType::Tuple(elements) = tuple else {
+        return Err(Error::logical("a structure is no tuple"));
+    };
+    let columns = elements.iter().enumerate().map(|(index, element)| {
+        let name = element.name.clone().unwrap_or_else(|| format!("c{}", index + 1));
+        Column::new(name, element.ty.clone())
+    });
+    Ok(columns.collect())
+}
+
+fn sample(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| Error::io(path, &error))?;
+    file.take(SAMPLE_BYTES).read_to_end(&mut bytes).map_err(|error| Error::io(path, &error))?;
+    Ok(bytes)
+}
+
+struct FileSource {
+    path: PathBuf,
+    format: String,
+    settings: FormatSettings,
+    columns: Columns,
+    projection: Vec<usize>,
+}
+
+impl BlockSource for FileSource {
+    fn partition_count(&self) -> usize {
+        1
+    }
+
+    fn open(&self, _partition: usize) -> Result<BlockIterator> {
+        let file = File::open(&self.path).map_err(|error| Error::io(&self.path, &error))?;
+        let reader = basalt_formats::open_reader(&self.format, &self.columns, &self.settings, Box::new(file))
+            .map_err(|error| error.within(self.path.display()))?;
+        Ok(Box::new(FileBlocks { reader, path: self.path.clone(), projection: self.projection.clone() }))
+    }
+
+    fn describe(&self) -> String {
+        format!("{} as {}", self.path.display(), self.format)
+    }
+}
+
+struct FileBlocks {
+    reader: Box<dyn BlockReader>,
+    path: PathBuf,
+    projection: Vec<usize>,
+}
+
+impl Iterator for FileBlocks {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let block = self.reader.next_block().transpose()?;
+        let block = block.map_err(|error| error.within(self.path.display()));
+        Some(block.and_then(|block| block.batch.project(&self.projection).map_err(Error::logical)))
+    }
+}

@@ -1,0 +1,125 @@
+//! `numbers([offset,] count [, step])`, `zeros(count)`: rows made from nothing.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, UInt8Array, UInt64Array};
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+
+use super::Arguments;
+use crate::scan::{BlockIterator, BlockSource, ScanRequest};
+use crate::tables::{Table, VirtualTable};
+
+/// What to count.
+#[derive(Clone, Copy)]
+struct Sequence {
+    first: u64,
+    /// `u64::MAX` counts for ever, as `system.numbers` does.
+    count: u64,
+    step: u64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Numbers,
+    Zeros,
+}
+
+pub(super) fn numbers(args: &Arguments<'_>, partitions: usize) -> Result<Arc<dyn Table>> {
+    args.check_count(1, 3)?;
+    let (first, count) =
+        if args.len() == 1 { (0, args.unsigned(0)?) } else { (args.unsigned(0)?, args.unsigned(1)?) };
+    let step = if args.len() == 3 { args.unsigned(2)? } else { 1 };
+    if step == 0 {
+        bail!(BadArguments, "the step of `numbers` is 0");
+    }
+    // With a step the second argument is how far to go, as ClickHouse has it.
+    let count = count.div_ceil(step);
+    table("numbers", Sequence { first, count, step, kind: Kind::Numbers }, partitions)
+}
+
+pub(super) fn zeros(args: &Arguments<'_>, partitions: usize) -> Result<Arc<dyn Table>> {
+    args.check_count(1, 1)?;
+    table("zeros", Sequence { first: 0, count: args.unsigned(0)?, step: 1, kind: Kind::Zeros }, partitions)
+}
+
+/// `system.numbers`: all of them.
+pub(crate) fn numbers_table() -> Result<Arc<dyn Table>> {
+    table("numbers", Sequence { first: 0, count: u64::MAX, step: 1, kind: Kind::Numbers }, 1)
+}
+
+/// `system.zeros`.
+pub(crate) fn zeros_table() -> Result<Arc<dyn Table>> {
+    table("zeros", Sequence { first: 0, count: u64::MAX, step: 1, kind: Kind::Zeros }, 1)
+}
+
+fn table(name: &str, sequence: Sequence, partitions: usize) -> Result<Arc<dyn Table>> {
+    let column = match sequence.kind {
+        Kind::Numbers => Column::new("number", SqlType::UInt64),
+        Kind::Zeros => Column::new("zero", SqlType::UInt8),
+    };
+    let columns = Columns::new(vec![column]);
+    let schema = columns.clone();
+    let table = VirtualTable::new("SystemNumbers", "system", name, &columns, move |request| {
+        Ok(Arc::new(SequenceSource::new(sequence, &schema, request, partitions)))
+    })?;
+    Ok(Arc::new(table))
+}
+
+struct SequenceSource {
+    sequence: Sequence,
+    columns: Columns,
+    partitions: usize,
+    block_rows: u64,
+}
+
+impl SequenceSource {
+    fn new(mut sequence: Sequence, columns: &Columns, request: &ScanRequest, partitions: usize) -> SequenceSource {
+        if let Some(limit) = request.limit {
+            sequence.count = sequence.count.min(limit as u64);
+        }
+        let block_rows = request.query.settings.max_block_size.max(1);
+        // Not more partitions than blocks.
+        let blocks = sequence.count.div_ceil(block_rows).max(1);
+        let partitions = (partitions as u64).clamp(1, blocks) as usize;
+        SequenceSource { sequence, columns: columns.project(&request.columns), partitions, block_rows }
+    }
+}
+
+impl BlockSource for SequenceSource {
+    fn partition_count(&self) -> usize {
+        self.partitions
+    }
+
+    fn open(&self, partition: usize) -> Result<BlockIterator> {
+        let Sequence { first, count, step, kind } = self.sequence;
+        let (block_rows, columns) = (self.block_rows, self.columns.clone());
+        let schema = columns.to_arrow();
+        let stride = self.partitions as u64;
+        let mut block = partition as u64;
+        Ok(Box::new(std::iter::from_fn(move || {
+            let begin = block.checked_mul(block_rows).filter(|begin| *begin < count)?;
+            let rows = block_rows.min(count - begin);
+            block += stride;
+            let array: ArrayRef = match kind {
+                Kind::Numbers => Arc::new(UInt64Array::from_iter_values(
+                    (begin..begin + rows).map(|index| first.wrapping_add(index.wrapping_mul(step))),
+                )),
+                Kind::Zeros => Arc::new(UInt8Array::from_value(0, rows as usize)),
+            };
+            let arrays = if columns.is_empty() { Vec::new() } else { vec![array] };
+            let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+            let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options);
+            Some(batch.map_err(Error::logical))
+        })))
+    }
+
+    fn rows_estimate(&self) -> Option<u64> {
+        (self.sequence.count < u64::MAX).then_some(self.sequence.count)
+    }
+
+    fn describe(&self) -> String {
+        format!("{} rows", self.sequence.count)
+    }
+}

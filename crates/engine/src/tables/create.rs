@@ -1,0 +1,107 @@
+//! From a CREATE TABLE statement to a definition: types, defaults and codecs, checked.
+
+use std::collections::HashSet;
+
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_codec::{CodecArgument, CodecChain};
+use basalt_sql::ast::{self, ColumnDef, ObjectName, TableElement};
+use uuid::Uuid;
+
+use super::definition::{ColumnDefault, ColumnDefinition, TableDefinition};
+
+/// The definition that `create` states. Its engine's own rules are checked when it is opened.
+pub(crate) fn definition_of(
+    database: &str,
+    name: &str,
+    uuid: Uuid,
+    mut create: ast::CreateTable,
+) -> Result<TableDefinition> {
+    refuse_unbuilt_clauses(&create)?;
+    let mut columns = Vec::new();
+    for element in &create.elements {
+        match element {
+            TableElement::Column(column) => columns.push(column_of(column)?),
+            TableElement::Index(index) => bail!(NotImplemented, "skip index `{}` is not implemented", index.name),
+            TableElement::Constraint { name, .. } => bail!(NotImplemented, "constraint `{name}` is not implemented"),
+            TableElement::Projection { name, .. } => bail!(NotImplemented, "projection `{name}` is not implemented"),
+        }
+    }
+    check_columns(&columns)?;
+    create.name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
+    create.or_replace = false;
+    create.if_not_exists = false;
+    create.source = None;
+    Ok(TableDefinition { database: database.to_owned(), name: name.to_owned(), uuid, columns, create })
+}
+
+fn refuse_unbuilt_clauses(create: &ast::CreateTable) -> Result<()> {
+    if create.temporary {
+        bail!(NotImplemented, "a TEMPORARY table is not implemented");
+    }
+    if create.partition_by.is_some() {
+        bail!(NotImplemented, "PARTITION BY is not implemented");
+    }
+    if create.sample_by.is_some() {
+        bail!(NotImplemented, "SAMPLE BY is not implemented");
+    }
+    if !create.ttl.is_empty() {
+        bail!(NotImplemented, "TTL of a table is not implemented");
+    }
+    Ok(())
+}
+
+/// One column of a CREATE TABLE or an ADD COLUMN.
+pub(crate) fn column_of(column: &ColumnDef) -> Result<ColumnDefinition> {
+    let Some(ty) = &column.ty else {
+        bail!(NotImplemented, "column `{}` without a type is not implemented", column.name);
+    };
+    let mut ty = basalt_sql::resolve_type(ty).map_err(|error| error.within(format!("column `{}`", column.name)))?;
+    if column.nullable == Some(true) {
+        ty = ty.into_nullable();
+    }
+    refuse_unstorable(&column.name, &ty)?;
+    if column.ttl.is_some() {
+        bail!(NotImplemented, "TTL of column `{}` is not implemented", column.name);
+    }
+    let codec = if column.codec.is_empty() { None } else { Some(codec_of(column, &ty)?) };
+    Ok(ColumnDefinition {
+        name: column.name.clone(),
+        ty,
+        default: column.default.clone().map(|(kind, expr)| ColumnDefault { kind, expr }),
+        codec,
+        comment: column.comment.clone().unwrap_or_default(),
+    })
+}
+
+fn codec_of(column: &ColumnDef, ty: &SqlType) -> Result<CodecChain> {
+    let calls = column.codec.iter().map(|link| {
+        let args = link.args.iter().map(|arg| match arg {
+            ast::Literal::UInt(value) => CodecArgument::Number(*value),
+            other => CodecArgument::Other(ast::Expr::Literal(other.clone()).to_string()),
+        });
+        (link.name.as_str(), args.collect())
+    });
+    CodecChain::parse(calls, ty).map_err(|error| error.within(format!("column `{}`", column.name)))
+}
+
+fn refuse_unstorable(column: &str, ty: &SqlType) -> Result<()> {
+    match ty.stripped() {
+        SqlType::Nothing | SqlType::Interval(_) => {
+            bail!(IllegalColumn, "column `{column}` has type {ty}, which cannot be stored")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_columns(columns: &[ColumnDefinition]) -> Result<()> {
+    if !columns.iter().any(ColumnDefinition::is_stored) {
+        return Err(Error::new(ErrorCode::IncorrectQuery, "a table needs at least one stored column"));
+    }
+    let mut names = HashSet::new();
+    for column in columns {
+        if !names.insert(column.name.as_str()) {
+            bail!(DuplicateColumn, "column `{}` is listed twice", column.name);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! What a table is: its columns and clauses, from the CREATE statement.
+
+use basalt_base::{Column, Columns, Result, SqlType, bail};
+use basalt_codec::CodecChain;
+use basalt_sql::ast::{self, DefaultKind};
+use uuid::Uuid;
+
+/// A table's columns and clauses. Never changes: ALTER makes a new one.
+#[derive(Clone, Debug)]
+pub(crate) struct TableDefinition {
+    pub(crate) database: String,
+    pub(crate) name: String,
+    pub(crate) uuid: Uuid,
+    pub(crate) columns: Vec<ColumnDefinition>,
+    /// The statement that would make this table, as `SHOW CREATE` prints it.
+    pub(crate) create: ast::CreateTable,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnDefinition {
+    pub(crate) name: String,
+    pub(crate) ty: SqlType,
+    pub(crate) default: Option<ColumnDefault>,
+    /// `None`: the default codec.
+    pub(crate) codec: Option<CodecChain>,
+    pub(crate) comment: String,
+}
+
+/// `DEFAULT expr` and its kin.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ColumnDefault {
+    pub(crate) kind: DefaultKind,
+    pub(crate) expr: Option<ast::Expr>,
+}
+
+impl TableDefinition {
+    /// The columns that are stored: all but ALIAS and EPHEMERAL ones.
+    pub(crate) fn stored(&self) -> Columns {
+        self.stored_definitions().map(|column| Column::new(&column.name, column.ty.clone())).collect()
+    }
+
+    pub(crate) fn stored_definitions(&self) -> impl Iterator<Item = &ColumnDefinition> {
+        self.columns.iter().filter(|column| column.is_stored())
+    }
+
+    pub(crate) fn column(&self, name: &str) -> Option<&ColumnDefinition> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// `database.name`.
+    pub(crate) fn full_name(&self) -> ast::ObjectName {
+        ast::ObjectName { database: Some(self.database.clone()), name: self.name.clone() }
+    }
+
+    /// The columns of the ORDER BY clause, then the length of the primary key among them.
+    pub(crate) fn sort_key(&self) -> Result<(Vec<String>, usize)> {
+        let order_by = self.create.order_by.as_deref();
+        let mut sorted = Vec::new();
+        for item in order_by.unwrap_or_default() {
+            if item.descending {
+                bail!(NotImplemented, "ORDER BY ... DESC in the key of a table is not implemented");
+            }
+            sorted.push(self.key_column(&item.expr, "ORDER BY")?);
+        }
+        let Some(primary) = &self.create.primary_key else {
+            let length = sorted.len();
+            return Ok((sorted, length));
+        };
+        let primary: Vec<String> =
+            primary.iter().map(|expr| self.key_column(expr, "PRIMARY KEY")).collect::<Result<_>>()?;
+        if order_by.is_none() {
+            let length = primary.len();
+            return Ok((primary, length));
+        }
+        if !sorted.starts_with(&primary) {
+            bail!(
+                BadArguments,
+                "PRIMARY KEY ({}) is not a prefix of ORDER BY ({})",
+                primary.join(", "),
+                sorted.join(", ")
+            );
+        }
+        Ok((sorted, primary.len()))
+    }
+
+    /// The stored column that a key clause names.
+    pub(crate) fn key_column(&self, expr: &ast::Expr, clause: &str) -> Result<String> {
+        let ast::Expr::Identifier(parts) = expr else {
+            bail!(NotImplemented, "an expression in {clause} is not implemented, only columns: `{expr}`");
+        };
+        let name = parts.join(".");
+        match self.column(&name) {
+            Some(column) if column.is_stored() => Ok(name),
+            Some(_) => bail!(BadArguments, "column `{name}` of {clause} is not stored"),
+            None => {
+                let near = basalt_base::suggest::did_you_mean(&name, self.columns.iter().map(|c| c.name.as_str()));
+                bail!(UnknownIdentifier, "column `{name}` of {clause} is not in table `{}`{near}", self.full_name())
+            }
+        }
+    }
+}
+
+impl ColumnDefinition {
+    pub(crate) fn is_stored(&self) -> bool {
+        !matches!(self.kind(), Some(DefaultKind::Alias | DefaultKind::Ephemeral))
+    }
+
+    /// Whether an INSERT without a column list fills it, and `*` shows it.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        !matches!(self.kind(), Some(DefaultKind::Materialized | DefaultKind::Alias | DefaultKind::Ephemeral))
+    }
+
+    pub(crate) fn kind(&self) -> Option<DefaultKind> {
+        self.default.as_ref().map(|default| default.kind)
+    }
+}

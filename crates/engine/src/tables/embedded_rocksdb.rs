@@ -1,0 +1,322 @@
+//! `EmbeddedRocksDB`: one row a key, replaced by INSERT, found without a scan.
+//!
+//! `=` and IN on the key columns become look-ups; a prefix of them, or a range on the next one,
+//! becomes a scan of that range; anything else reads the table in key order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::take;
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Error, Result, bail};
+use basalt_kv::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
+use basalt_sql::ast::{Expr, Literal};
+use parking_lot::RwLock;
+use tokio::sync::mpsc;
+
+use super::{ColumnChange, Table, TableDefinition};
+use crate::query::{ProfileEvents, QueryContext};
+use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
+
+/// A block with as many rows is written as sorted files, not through the write-ahead log.
+const BULK_ROWS: usize = 100_000;
+/// Keys that a product of IN lists may have; beyond it the table is scanned.
+const KEYS_MAX: usize = 4 << 20;
+/// Keys of one look-up.
+const KEYS_A_BLOCK: usize = 65_536;
+/// Blocks that wait between a scan and its reader.
+const BLOCKS_WAITING: usize = 2;
+
+/// A table of one RocksDB.
+pub(crate) struct EmbeddedRocksDbTable {
+    definition: RwLock<Arc<TableDefinition>>,
+    store: Arc<Store>,
+    key: Vec<usize>,
+}
+
+impl EmbeddedRocksDbTable {
+    pub(crate) fn open(
+        dir: PathBuf,
+        definition: Arc<TableDefinition>,
+        cache: &SharedCache,
+    ) -> Result<EmbeddedRocksDbTable> {
+        let create = &definition.create;
+        if create.order_by.is_some() {
+            bail!(BadArguments, "engine EmbeddedRocksDB takes PRIMARY KEY, not ORDER BY");
+        }
+        if let Some(setting) = create.settings.first() {
+            bail!(NotImplemented, "setting `{}` of engine EmbeddedRocksDB is not implemented", setting.name);
+        }
+        let ttl_seconds = ttl_of(&definition)?;
+        let columns = definition.stored();
+        let (names, _) = definition.sort_key()?;
+        if names.is_empty() {
+            bail!(BadArguments, "engine EmbeddedRocksDB needs a PRIMARY KEY");
+        }
+        let key: Vec<usize> = names.iter().filter_map(|name| columns.position(name)).collect();
+        let options = KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() };
+        std::fs::create_dir_all(&dir).map_err(|error| Error::io(&dir, &error))?;
+        let store = Store::open(&dir.join("rocksdb"), KvSpec::new(columns, key.clone())?, options)?;
+        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store: Arc::new(store), key })
+    }
+
+    /// What the conditions leave to read.
+    fn reach(&self, conditions: &[ColumnCondition]) -> Result<Reach> {
+        let of_column = |column: usize| conditions.iter().filter(move |found| found.column == column);
+        let points: Option<Vec<ArrayRef>> = self
+            .key
+            .iter()
+            .map(|&column| {
+                of_column(column).find_map(|found| match &found.values {
+                    ValueSet::Points(points) => Some(Arc::clone(points)),
+                    ValueSet::Range { .. } => None,
+                })
+            })
+            .collect();
+        if let Some(points) = points
+            && let Some(keys) = product(&points)?
+        {
+            return Ok(Reach::Keys(keys));
+        }
+        let mut prefix = Vec::new();
+        for &column in &self.key {
+            let single = of_column(column).find_map(|found| match &found.values {
+                ValueSet::Points(points) if points.len() == 1 => Some(Arc::clone(points)),
+                _ => None,
+            });
+            match single {
+                Some(point) => prefix.push(point),
+                None => return Ok(Reach::Range(range(prefix, of_column(column)))),
+            }
+        }
+        Ok(Reach::Range(KeyRange::prefix(prefix)))
+    }
+}
+
+enum Reach {
+    /// One array a key column.
+    Keys(Vec<ArrayRef>),
+    Range(KeyRange),
+}
+
+/// The time to live that the engine's first argument says.
+fn ttl_of(definition: &TableDefinition) -> Result<Option<u32>> {
+    let args = definition.create.engine.as_ref().map(|engine| engine.args.as_slice()).unwrap_or_default();
+    match args {
+        [] => Ok(None),
+        [Expr::Literal(Literal::UInt(0))] => Ok(None),
+        [Expr::Literal(Literal::UInt(seconds))] => match u32::try_from(*seconds) {
+            Ok(seconds) => Ok(Some(seconds)),
+            Err(_) => bail!(BadArguments, "the ttl of engine EmbeddedRocksDB is {seconds} seconds, at most 2^32 - 1"),
+        },
+        [_] => bail!(BadArguments, "the first argument of engine EmbeddedRocksDB is its ttl in seconds"),
+        _ => bail!(NotImplemented, "rocksdb_dir and read_only of engine EmbeddedRocksDB are not implemented"),
+    }
+}
+
+/// Every combination of the key columns' values; `None` if they are too many.
+fn product(columns: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
+    if let [single] = columns {
+        return Ok((single.len() <= KEYS_MAX).then(|| vec![Arc::clone(single)]));
+    }
+    let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
+    let Some(count) = count.filter(|&count| count <= KEYS_MAX) else {
+        return Ok(None);
+    };
+    let mut repeat = count;
+    let keys = columns.iter().map(|column| {
+        repeat /= column.len().max(1);
+        let run = repeat.max(1);
+        let indices = (0..count).map(|row| ((row / run) % column.len()) as u32);
+        take(column, &UInt32Array::from_iter_values(indices), None).map_err(Error::logical)
+    });
+    keys.collect::<Result<Vec<_>>>().map(Some)
+}
+
+/// The range of keys that begin with `prefix` and whose next column meets the conditions.
+fn range<'a>(prefix: Vec<ArrayRef>, next: impl Iterator<Item = &'a ColumnCondition>) -> KeyRange {
+    let bound = |value: &ArrayRef| {
+        let mut columns = prefix.clone();
+        columns.push(Arc::clone(value));
+        columns
+    };
+    let mut range = if prefix.is_empty() { KeyRange::all() } else { KeyRange::prefix(prefix.clone()) };
+    for condition in next {
+        let ValueSet::Range { low, high } = &condition.values else { continue };
+        range = match low {
+            Some((value, true)) => range.from(bound(value)),
+            Some((value, false)) => range.after(bound(value)),
+            None => range,
+        };
+        range = match high {
+            Some((value, true)) => range.to(bound(value)),
+            Some((value, false)) => range.before(bound(value)),
+            None => range,
+        };
+    }
+    range
+}
+
+impl Table for EmbeddedRocksDbTable {
+    fn engine(&self) -> &'static str {
+        "EmbeddedRocksDB"
+    }
+
+    fn definition(&self) -> Arc<TableDefinition> {
+        Arc::clone(&self.definition.read())
+    }
+
+    fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {
+        *self.definition.write() = definition;
+        Ok(())
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
+        let source = match self.reach(&request.conditions)? {
+            Reach::Keys(keys) => KeyValueSource::Keys {
+                store: Arc::clone(&self.store),
+                partitions: request.query.threads().min(keys[0].len().div_ceil(KEYS_A_BLOCK)).max(1),
+                keys,
+                columns: request.columns.clone(),
+                query: Arc::clone(&request.query),
+            },
+            Reach::Range(range) => KeyValueSource::Range {
+                store: Arc::clone(&self.store),
+                range,
+                columns: request.columns.clone(),
+            },
+        };
+        Ok(Arc::new(source))
+    }
+
+    fn insert(&self, block: RecordBatch) -> Result<()> {
+        if block.num_rows() < BULK_ROWS {
+            return self.store.insert(&block);
+        }
+        self.store.insert_bulk(std::iter::once(Ok(block))).map(|_| ())
+    }
+
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<RecordBatch> {
+        Ok(self.store.get(keys, columns)?.rows)
+    }
+
+    fn lookup_key(&self) -> Vec<usize> {
+        self.key.clone()
+    }
+
+    fn truncate(&self) -> Result<()> {
+        self.store.truncate()
+    }
+
+    fn optimize(&self, is_final: bool) -> Result<()> {
+        if is_final {
+            return Err(self.refuses("OPTIMIZE ... FINAL"));
+        }
+        self.store.compact()
+    }
+
+    fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
+        let ColumnChange::Add { name } = change else {
+            return Err(self.refuses("this ALTER"));
+        };
+        let columns = definition.stored();
+        if columns.last().is_none_or(|last| last.name != *name) {
+            return Err(self.refuses("ADD COLUMN before another column"));
+        }
+        self.store.add_columns(KvSpec::new(columns, self.key.clone())?)?;
+        self.set_definition(definition)
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.store.approximate_rows().ok()
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.store.size_on_disk().ok()
+    }
+
+    fn data_path(&self) -> Option<PathBuf> {
+        Some(self.store.path().to_owned())
+    }
+}
+
+enum KeyValueSource {
+    Keys {
+        store: Arc<Store>,
+        keys: Vec<ArrayRef>,
+        partitions: usize,
+        columns: Vec<usize>,
+        query: Arc<QueryContext>,
+    },
+    Range {
+        store: Arc<Store>,
+        range: KeyRange,
+        columns: Vec<usize>,
+    },
+}
+
+impl BlockSource for KeyValueSource {
+    fn partition_count(&self) -> usize {
+        match self {
+            KeyValueSource::Keys { partitions, .. } => *partitions,
+            KeyValueSource::Range { .. } => 1,
+        }
+    }
+
+    fn open(&self, partition: usize) -> Result<BlockIterator> {
+        match self {
+            KeyValueSource::Keys { store, keys, partitions, columns, query } => {
+                let (store, keys, columns) = (Arc::clone(store), keys.clone(), columns.clone());
+                let query = Arc::clone(query);
+                let starts = (0..keys[0].len()).step_by(KEYS_A_BLOCK).skip(partition).step_by(*partitions);
+                Ok(Box::new(starts.map(move |start| {
+                    let count = KEYS_A_BLOCK.min(keys[0].len() - start);
+                    let slice: Vec<ArrayRef> = keys.iter().map(|key| key.slice(start, count)).collect();
+                    let counter: &AtomicU64 = &query.events.key_lookups;
+                    ProfileEvents::add(counter, count as u64);
+                    Ok(store.get(&slice, &columns)?.rows)
+                })))
+            }
+            KeyValueSource::Range { store, range, columns } => {
+                Ok(Box::new(scan_aside(Arc::clone(store), range.clone(), columns.clone())))
+            }
+        }
+    }
+
+    fn rows_estimate(&self) -> Option<u64> {
+        match self {
+            KeyValueSource::Keys { keys, .. } => Some(keys[0].len() as u64),
+            KeyValueSource::Range { store, .. } => store.approximate_rows().ok(),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            KeyValueSource::Keys { keys, .. } => format!("{} keys looked up", keys[0].len()),
+            KeyValueSource::Range { range, .. } => format!("scan of {range:?}"),
+        }
+    }
+}
+
+/// Scans on a thread of its own, which holds the snapshot; the blocks come through a channel.
+fn scan_aside(store: Arc<Store>, range: KeyRange, columns: Vec<usize>) -> impl Iterator<Item = Result<RecordBatch>> {
+    let (sender, mut receiver) = mpsc::channel(BLOCKS_WAITING);
+    tokio::task::spawn_blocking(move || {
+        let blocks = match store.scan(&range, &columns) {
+            Ok(blocks) => blocks,
+            Err(error) => {
+                // A receiver that is gone wants no error either.
+                let _ = sender.blocking_send(Err(error));
+                return;
+            }
+        };
+        for block in blocks {
+            if sender.blocking_send(block).is_err() {
+                return;
+            }
+        }
+    });
+    std::iter::from_fn(move || tokio::task::block_in_place(|| receiver.blocking_recv()))
+}

@@ -1,0 +1,121 @@
+//! Tables: what every engine answers to, and one file an engine.
+
+mod create;
+mod definition;
+mod embedded_rocksdb;
+mod memory;
+mod merge_tree;
+mod opener;
+mod virtual_table;
+
+pub(crate) use create::definition_of;
+pub(crate) use definition::{ColumnDefault, ColumnDefinition, TableDefinition};
+pub(crate) use opener::{ENGINES, TableOpener};
+pub(crate) use virtual_table::VirtualTable;
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Error, Result};
+use basalt_sql::ast;
+
+use crate::scan::{BlockSource, ScanRequest};
+
+/// A table of any engine. Methods block; callers are on threads that may.
+pub(crate) trait Table: Send + Sync {
+    /// The engine as SQL names it, for example `MergeTree`.
+    fn engine(&self) -> &'static str;
+
+    /// Columns and clauses as they are now.
+    fn definition(&self) -> Arc<TableDefinition>;
+
+    /// Blocks of the requested columns. Conditions may be used to read less: rows that do not meet
+    /// them may still come.
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>>;
+
+    /// Adds the rows of `block`: all stored columns in the order of the definition. When it returns
+    /// the rows are durable, if the engine stores at all, and every later scan sees them.
+    fn insert(&self, block: RecordBatch) -> Result<()> {
+        let _ = block;
+        Err(self.refuses("INSERT"))
+    }
+
+    /// Called once after the last block of an INSERT.
+    fn finish_insert(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The rows whose key columns (all of [`Table::lookup_key`]) are among `keys`, in any order, as
+    /// the stored columns at `columns`.
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<RecordBatch> {
+        let _ = (keys, columns);
+        Err(self.refuses("a lookup by key"))
+    }
+
+    /// Positions of the columns that [`Table::lookup`] takes; empty if there is no such lookup.
+    fn lookup_key(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Removes all rows.
+    fn truncate(&self) -> Result<()> {
+        Err(self.refuses("TRUNCATE"))
+    }
+
+    /// Joins what can be joined; with `is_final` down to one part a partition.
+    fn optimize(&self, is_final: bool) -> Result<()> {
+        let _ = is_final;
+        Err(self.refuses("OPTIMIZE"))
+    }
+
+    /// Applies one change of the column list; the catalog has checked it and writes the metadata.
+    fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
+        let _ = (change, definition);
+        Err(self.refuses("ALTER of columns"))
+    }
+
+    /// The same table under another name.
+    fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()>;
+
+    /// Does one step of background work; `false` if there was none to do.
+    fn work(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Rows, if they are known without a scan.
+    fn total_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Bytes on disk or in memory, if known.
+    fn total_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// The parts of a MergeTree table.
+    fn parts(&self) -> Vec<basalt_parts::PartStats> {
+        Vec::new()
+    }
+
+    /// The directory with the table's data, if it has one.
+    fn data_path(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    /// NOT_IMPLEMENTED: this engine does not do `what`.
+    fn refuses(&self, what: &str) -> Error {
+        Error::not_implemented(format!("{what} for a table of engine {}", self.engine()))
+    }
+}
+
+/// A change of a table's column list.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ColumnChange {
+    /// The column is in the new definition already.
+    Add { name: String },
+    Drop { name: String },
+    Rename { from: String, to: String },
+    /// Comments, defaults: nothing stored changes.
+    Describe { name: ast::Ident },
+}

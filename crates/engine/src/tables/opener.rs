@@ -1,0 +1,44 @@
+//! Opens a table by the name of its engine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use basalt_base::fs::Storage;
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Result, bail};
+use basalt_kv::SharedCache;
+
+use super::embedded_rocksdb::EmbeddedRocksDbTable;
+use super::memory::MemoryTable;
+use super::merge_tree::MergeTreeTable;
+use super::{Table, TableDefinition};
+
+/// The table engines, as SQL names them.
+pub(crate) const ENGINES: &[&str] = &["EmbeddedRocksDB", "Memory", "MergeTree"];
+
+/// What the tables of one data directory share.
+pub(crate) struct TableOpener {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) cache: SharedCache,
+}
+
+impl TableOpener {
+    /// Opens the table that `definition` describes, with what its directory holds; makes the
+    /// directory where there is none.
+    pub(crate) fn open(&self, definition: Arc<TableDefinition>) -> Result<Arc<dyn Table>> {
+        let dir = self.data_dir.join("store").join(definition.uuid.to_string());
+        let Some(engine) = &definition.create.engine else {
+            bail!(EngineRequired, "table `{}` has no ENGINE", definition.full_name());
+        };
+        match engine.name.as_str() {
+            "Memory" => Ok(Arc::new(MemoryTable::open(definition)?)),
+            "MergeTree" => Ok(Arc::new(MergeTreeTable::open(&self.storage, dir, definition)?)),
+            "EmbeddedRocksDB" => Ok(Arc::new(EmbeddedRocksDbTable::open(dir, definition, &self.cache)?)),
+            other => {
+                let near = did_you_mean(other, ENGINES.iter().copied());
+                bail!(UnknownStorage, "table engine `{other}` is not known{near}")
+            }
+        }
+    }
+}

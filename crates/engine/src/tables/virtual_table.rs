@@ -1,0 +1,108 @@
+//! A table whose rows are made when it is scanned: system tables and table functions.
+
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Error, Result};
+use basalt_sql::ast;
+use uuid::Uuid;
+
+use super::definition::ColumnDefinition;
+use super::{Table, TableDefinition};
+use crate::scan::{BlockSource, MemorySource, ScanRequest};
+
+type ScanFn = Box<dyn Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync>;
+
+/// Columns, and how to make the rows.
+pub(crate) struct VirtualTable {
+    engine: &'static str,
+    definition: Arc<TableDefinition>,
+    scan: ScanFn,
+}
+
+impl VirtualTable {
+    /// A table called `database.name`, whose rows `scan` makes.
+    pub(crate) fn new(
+        engine: &'static str,
+        database: &str,
+        name: &str,
+        columns: &Columns,
+        scan: impl Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync + 'static,
+    ) -> Result<VirtualTable> {
+        let definition = virtual_definition(engine, database, name, columns)?;
+        Ok(VirtualTable { engine, definition: Arc::new(definition), scan: Box::new(scan) })
+    }
+
+    /// A table whose rows fit one block, made anew at every scan.
+    pub(crate) fn of_block(
+        engine: &'static str,
+        database: &str,
+        name: &str,
+        columns: &Columns,
+        block: impl Fn() -> Result<RecordBatch> + Send + Sync + 'static,
+    ) -> Result<VirtualTable> {
+        VirtualTable::new(engine, database, name, columns, move |request| {
+            let block = block()?.project(&request.columns).map_err(Error::logical)?;
+            Ok(MemorySource::deal(vec![block], request, "made for the query"))
+        })
+    }
+}
+
+fn virtual_definition(
+    engine: &'static str,
+    database: &str,
+    name: &str,
+    columns: &Columns,
+) -> Result<TableDefinition> {
+    let definitions = columns
+        .iter()
+        .map(|column| ColumnDefinition {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            default: None,
+            codec: None,
+            comment: String::new(),
+        })
+        .collect();
+    let create = ast::CreateTable {
+        name: ast::ObjectName { database: Some(database.to_owned()), name: name.to_owned() },
+        or_replace: false,
+        if_not_exists: false,
+        temporary: false,
+        elements: Vec::new(),
+        engine: Some(ast::EngineCall { name: engine.to_owned(), args: Vec::new() }),
+        partition_by: None,
+        primary_key: None,
+        order_by: None,
+        sample_by: None,
+        ttl: Vec::new(),
+        settings: Vec::new(),
+        source: None,
+        comment: None,
+    };
+    Ok(TableDefinition {
+        database: database.to_owned(),
+        name: name.to_owned(),
+        uuid: Uuid::nil(),
+        columns: definitions,
+        create,
+    })
+}
+
+impl Table for VirtualTable {
+    fn engine(&self) -> &'static str {
+        self.engine
+    }
+
+    fn definition(&self) -> Arc<TableDefinition> {
+        Arc::clone(&self.definition)
+    }
+
+    fn set_definition(&self, _definition: Arc<TableDefinition>) -> Result<()> {
+        Err(self.refuses("RENAME"))
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
+        (self.scan)(request)
+    }
+}
