@@ -13,7 +13,7 @@ use crate::answer::Answer;
 /// Expressions nested deeper are refused before they exhaust the stack.
 const EXPR_DEPTH_MAX: usize = 200;
 /// Queries nested deeper are refused, whatever the setting says.
-const QUERY_DEPTH_MAX: usize = 100;
+const QUERY_DEPTH_MAX: usize = 64;
 
 /// The planning of one query.
 pub(crate) struct Session<'a> {

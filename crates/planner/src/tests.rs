@@ -130,7 +130,7 @@ fn functions() -> FunctionContext {
 }
 
 fn with_context<T>(act: impl FnOnce(&PlannerContext<'_>) -> T) -> T {
-    let settings = PlanSettings { max_subquery_depth: 20, ..PlanSettings::default() };
+    let settings = PlanSettings { max_subquery_depth: 60, ..PlanSettings::default() };
     let parameters = HashMap::from([("limit".to_owned(), "2".to_owned())]);
     let functions = functions();
     act(&PlannerContext {
@@ -423,8 +423,10 @@ fn functions_see_typed_arguments() {
 
 #[test]
 fn deep_nesting_is_refused() {
-    let deep = format!("{}1{}", "(SELECT ".repeat(40), ")".repeat(40));
+    let deep = format!("{}1{}", "(SELECT ".repeat(70), ")".repeat(70));
     check_error(&format!("SELECT {deep}"), ErrorCode::TooDeepRecursion);
+    let nested = format!("{}id FROM hits{}", "* FROM (SELECT ".repeat(50), ")".repeat(50));
+    check(&format!("SELECT max(id) FROM (SELECT {nested})"), "4");
     let chain = vec!["id = 1"; 400].join(" OR ");
     check(&format!("SELECT id FROM hits WHERE {chain}"), "1");
 }
