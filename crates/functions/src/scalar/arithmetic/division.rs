@@ -184,7 +184,7 @@ impl Division {
         O::Native: Number,
     {
         let minus_one = T::Native::from_i64(-1);
-        let safe = |b: T::Native| !b.is_zero() && !(T::Native::IS_SIGNED && b == minus_one);
+        let safe = |b: T::Native| !(b.is_zero() || (T::Native::IS_SIGNED && b == minus_one));
         let (left, right) = (args[0].numbers::<T>()?, args[1].numbers::<T>()?);
         if right.is_constant() && !left.is_constant() && !args[1].is_null(0) && safe(right.get(0)) {
             let b = right.get(0);

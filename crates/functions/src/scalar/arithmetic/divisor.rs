@@ -1,17 +1,17 @@
 //! `gcd`, `lcm`: the greatest common divisor and the least common multiple of two integers.
 //!
-//! Syntax: `gcd(a, b)`. Signs are dropped. NULL if an argument is NULL.
+//! Syntax: `gcd(a, b)`. Signs are dropped; zero is ILLEGAL_DIVISION. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Int64Type, UInt64Type};
 use basalt_base::types::{Arithmetic, arithmetic_type};
-use basalt_base::{Result, SqlType};
+use basalt_base::{Result, SqlType, bail};
 
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_number};
-use crate::scalar::operand::rows_needed;
+use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
 pub(super) static GCD: Definition = Definition::new("gcd", Arity::Exactly(2), |call| bind(call, gcd));
@@ -24,10 +24,20 @@ fn bind(call: &Call<'_>, f: fn(u64, u64) -> u64) -> Result<Bound> {
     let ty = arithmetic_type(Arithmetic::Plus, call.ty(0), call.ty(1)).ok_or_else(|| call.illegal_types())?;
     let unsigned = [call.ty(0), call.ty(1)].map(|ty| *ty == SqlType::UInt64);
     with_number!(ty.carrier(), T => Ok(Bound::new(ty, move |args: &[Operand], rows| {
+        let rows = rows_needed(args, rows);
         let left = magnitudes(&args[0], unsigned[0])?;
         let right = magnitudes(&args[1], unsigned[1])?;
-        let value = |row| f(left[args[0].index(row)], right[args[1].index(row)]);
-        Ok(collect::<T>((0..rows_needed(args, rows)).map(value)))
+        let nulls = nulls_of(args, rows);
+        let mut values = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let (a, b) = (left[args[0].index(row)], right[args[1].index(row)]);
+            match (nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)), a == 0 || b == 0) {
+                (true, _) => values.push(0),
+                (false, false) => values.push(f(a, b)),
+                (false, true) => bail!(IllegalDivision, "zero has no divisors and multiples in common with a number"),
+            }
+        }
+        Ok(collect::<T>(values.into_iter()))
     })), Err(call.illegal_types()))
 }
 
@@ -46,7 +56,7 @@ where
     Arc::new(PrimitiveArray::<T>::from_iter_values(values.map(T::Native::from_u64)))
 }
 
-/// Euclid's algorithm; `gcd(0, 0)` is 0.
+/// Euclid's algorithm.
 fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -54,11 +64,9 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
+/// Neither number may be 0.
 fn lcm(a: u64, b: u64) -> u64 {
-    match gcd(a, b) {
-        0 => 0,
-        divisor => (a / divisor).wrapping_mul(b),
-    }
+    (a / gcd(a, b)).wrapping_mul(b)
 }
 
 #[cfg(test)]
@@ -68,6 +76,5 @@ mod tests {
     #[test]
     fn divisors_and_multiples() {
         assert_eq!((gcd(12, 18), lcm(12, 18)), (6, 36));
-        assert_eq!((gcd(0, 5), gcd(0, 0), lcm(0, 5)), (5, 0, 0));
     }
 }

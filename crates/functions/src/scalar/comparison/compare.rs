@@ -113,12 +113,12 @@ impl Comparison {
     pub(in crate::scalar) fn evaluate(&self, args: &[Operand], rows: usize) -> Result<ArrayRef> {
         let rows = rows_needed(args, rows);
         let mut sides = Vec::with_capacity(2);
-        for index in 0..2 {
-            let operand = match &self.constants[index] {
+        for ((arg, converter), constant) in args.iter().zip(&self.sides).zip(&self.constants) {
+            let operand = match constant {
                 Some(value) => Operand { array: Arc::clone(value), constant: true },
-                None => args[index].clone(),
+                None => arg.clone(),
             };
-            let array = self.sides[index].convert(&operand.array)?;
+            let array = converter.convert(&operand.array)?;
             sides.push(Operand { array, constant: operand.constant });
         }
         let values = self.compare(&sides, rows)?;

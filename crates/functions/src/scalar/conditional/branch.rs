@@ -26,7 +26,7 @@ pub(super) static MULTI_IF: Definition = Definition::new("multiIf", Arity::AtLea
 /// Conditions at even positions, values at odd ones, the last argument without a condition.
 fn bind(call: &Call<'_>) -> Result<Bound> {
     let last = call.len() - 1;
-    if last % 2 != 0 {
+    if !last.is_multiple_of(2) {
         basalt_base::bail!(
             NumberOfArgumentsDoesntMatch,
             "function `{}` takes an odd number of arguments",

@@ -50,7 +50,9 @@ fn write_bar(eighths: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(FULL.encode_utf8(&mut buffer).as_bytes());
     }
     // From the full block on, each character is an eighth narrower.
-    if let Some(narrow) = char::from_u32(FULL as u32 + 8 - (eighths % 8) as u32).filter(|_| eighths % 8 > 0) {
+    if let Some(narrow) =
+        char::from_u32(FULL as u32 + 8 - (eighths % 8) as u32).filter(|_| !eighths.is_multiple_of(8))
+    {
         out.extend_from_slice(narrow.encode_utf8(&mut buffer).as_bytes());
     }
 }

@@ -71,7 +71,7 @@ pub(super) enum Matcher {
     Exactly(Vec<u8>),
     Prefix(Vec<u8>),
     Suffix(Vec<u8>),
-    Contains(Finder<'static>),
+    Contains(Box<Finder<'static>>),
     /// Literal parts with `%` between them; the first and the last one may be empty.
     Parts {
         prefix: Vec<u8>,
@@ -106,7 +106,7 @@ impl Matcher {
             [Token::Literal(text), Token::AnyBytes] => Matcher::Prefix(text.clone()),
             [Token::AnyBytes, Token::Literal(text)] => Matcher::Suffix(text.clone()),
             [Token::AnyBytes, Token::Literal(text), Token::AnyBytes] => {
-                Matcher::Contains(Finder::new(text).into_owned())
+                Matcher::Contains(Box::new(Finder::new(text).into_owned()))
             }
             [first, middle @ .., last] => Matcher::Parts {
                 prefix: literal(Some(first)),
