@@ -80,6 +80,10 @@ impl BoundScalar {
         } else {
             Operand { array: result, constant: true }.full(rows)?
         };
+        if !self.return_type.accepts_null() {
+            // No operand can be NULL, or the result is an array, which has no NULL of its own.
+            return Ok(result);
+        }
         Ok(with_nulls(&result, union_of_nulls(operands, rows)))
     }
 }

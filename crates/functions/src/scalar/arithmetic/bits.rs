@@ -83,7 +83,7 @@ fn bind_shift(call: &Call<'_>, f: fn(i128, u32) -> i128) -> Result<Bound> {
             let rows = rows_needed(args, rows);
             let (values, steps) = (args[0].numbers::<V>()?, args[1].numbers::<Int64Type>()?);
             let nulls = nulls_of(args, rows);
-            let bits = <<T as ArrowPrimitiveType>::Native as Number>::BITS;
+            let bits = <<V as ArrowPrimitiveType>::Native as Number>::BITS;
             let mut shifted = Vec::with_capacity(rows);
             for row in 0..rows {
                 let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
@@ -94,7 +94,7 @@ fn bind_shift(call: &Call<'_>, f: fn(i128, u32) -> i128) -> Result<Bound> {
     }, Err(call.illegal(0))), Err(call.illegal_types()))
 }
 
-/// The low 64 bits of a shifted value; a shift by all bits or more leaves nothing.
+/// The low 64 bits of a shifted value; a shift by all bits of its type or more leaves nothing.
 fn shift(value: i128, by: i64, bits: u32, is_null: bool, f: fn(i128, u32) -> i128) -> Result<i64> {
     match u32::try_from(by) {
         _ if is_null => Ok(0),
