@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use basalt_base::types::IntervalUnit;
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType, bail};
 
@@ -35,6 +36,14 @@ to_type! {
     TO_BOOL "toBool" SqlType::Bool;
     TO_UUID "toUUID" SqlType::Uuid;
     TO_IPV4 "toIPv4" SqlType::Ipv4;
+    TO_INTERVAL_SECOND "toIntervalSecond" SqlType::Interval(IntervalUnit::Second);
+    TO_INTERVAL_MINUTE "toIntervalMinute" SqlType::Interval(IntervalUnit::Minute);
+    TO_INTERVAL_HOUR "toIntervalHour" SqlType::Interval(IntervalUnit::Hour);
+    TO_INTERVAL_DAY "toIntervalDay" SqlType::Interval(IntervalUnit::Day);
+    TO_INTERVAL_WEEK "toIntervalWeek" SqlType::Interval(IntervalUnit::Week);
+    TO_INTERVAL_MONTH "toIntervalMonth" SqlType::Interval(IntervalUnit::Month);
+    TO_INTERVAL_QUARTER "toIntervalQuarter" SqlType::Interval(IntervalUnit::Quarter);
+    TO_INTERVAL_YEAR "toIntervalYear" SqlType::Interval(IntervalUnit::Year);
 }
 
 pub(super) static TO_DATE: Definition =
