@@ -98,3 +98,9 @@ impl SessionState {
         Ok(())
     }
 }
+
+/// A caller may move a statement that runs from thread to thread.
+const _: fn(&mut SessionState, Request) = |state, request| {
+    fn sent<T: Send>(_: &T) {}
+    sent(&query::execute(state, request));
+};

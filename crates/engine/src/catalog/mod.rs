@@ -43,8 +43,6 @@ pub(crate) enum CatalogObject {
 
 /// A stored query.
 pub(crate) struct ViewDefinition {
-    pub(crate) database: String,
-    pub(crate) name: String,
     pub(crate) uuid: Uuid,
     pub(crate) create: ast::CreateView,
     /// The columns of its result when it was made.
@@ -71,10 +69,6 @@ impl CatalogStore {
     /// Held by a DDL statement from its first check to its last effect.
     pub(crate) fn ddl(&self) -> MutexGuard<'_, ()> {
         self.ddl.lock()
-    }
-
-    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
     }
 
     /// The directory of a table's data.
@@ -309,8 +303,6 @@ impl CatalogObject {
                 let mut create = view.create.clone();
                 create.name = full;
                 CatalogObject::View(Arc::new(ViewDefinition {
-                    database: database.to_owned(),
-                    name: name.to_owned(),
                     uuid: view.uuid,
                     create,
                     columns: view.columns.clone(),

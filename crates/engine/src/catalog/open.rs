@@ -84,7 +84,7 @@ fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> R
             Ok(CatalogObject::Table(opener.open(Arc::new(definition))?))
         }
         Statement::CreateView(create) => {
-            Ok(CatalogObject::View(Arc::new(view_of(database, &stored.name, stored.uuid, *create)?)))
+            Ok(CatalogObject::View(Arc::new(view_of(stored.uuid, *create)?)))
         }
         Statement::CreateDictionary(create) => {
             let entry = DictionaryEntry::new(database, &stored.name, stored.uuid, *create)?;
@@ -95,12 +95,7 @@ fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> R
 }
 
 /// A view from its statement, which lists its columns.
-pub(crate) fn view_of(
-    database: &str,
-    name: &str,
-    uuid: Uuid,
-    create: ast::CreateView,
-) -> Result<ViewDefinition> {
+pub(crate) fn view_of(uuid: Uuid, create: ast::CreateView) -> Result<ViewDefinition> {
     let columns = create
         .columns
         .iter()
@@ -109,5 +104,5 @@ pub(crate) fn view_of(
             None => Err(Error::new(ErrorCode::IncorrectQuery, format!("column `{}` has no type", column.name))),
         })
         .collect::<Result<Vec<_>>>()?;
-    Ok(ViewDefinition { database: database.to_owned(), name: name.to_owned(), uuid, create, columns })
+    Ok(ViewDefinition { uuid, create, columns })
 }

@@ -207,7 +207,7 @@ async fn create_view(query: &Arc<QueryContext>, mut create: ast::CreateView) -> 
     create.name = ObjectName { database: Some(key.database.clone()), name: key.name.clone() };
     create.or_replace = false;
     create.if_not_exists = false;
-    let view = view_of(&key.database, &key.name, Uuid::new_v4(), create)?;
+    let view = view_of(Uuid::new_v4(), create)?;
     catalog.put(&key.database, &key.name, CatalogObject::View(Arc::new(view)))
 }
 

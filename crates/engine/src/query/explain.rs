@@ -1,5 +1,6 @@
 //! EXPLAIN: the syntax tree, the printed statement, or the operators of a query, a line a row.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use basalt_base::{Column, Columns, Error, Result, SqlType};
@@ -19,7 +20,7 @@ pub(super) async fn rows(
     request: Request,
 ) -> Result<Outcome> {
     let query = Arc::clone(&running.query);
-    match explain(&query, statement, kind, &request).await {
+    match explain(&query, statement, kind, request.parameters.clone()).await {
         Ok(text) => {
             let columns = Columns::new(vec![Column::new("explain", SqlType::String)]);
             let lines = text.lines().map(|line| vec![line.to_owned()]).collect();
@@ -37,7 +38,7 @@ async fn explain(
     query: &Arc<QueryContext>,
     statement: Statement,
     kind: ExplainKind,
-    request: &Request,
+    parameters: HashMap<String, String>,
 ) -> Result<String> {
     match kind {
         ExplainKind::Ast => return Ok(format!("{statement:#?}")),
@@ -49,7 +50,7 @@ async fn explain(
     let Statement::Query(ast) = statement else {
         return Err(Error::not_implemented("EXPLAIN of a statement other than SELECT"));
     };
-    let planned = select::plan(query, *ast, request.parameters.clone()).await?;
+    let planned = select::plan(query, *ast, parameters).await?;
     let (physical, _) = runtime::physical(query, &planned.plan).await?;
     Ok(displayable(physical.as_ref()).indent(false).to_string())
 }

@@ -106,7 +106,8 @@ impl<'a> Job<'a> {
             }
         }
         self.write(gatherer.take()?)?;
-        self.table.finish_insert()
+        self.query.engine.wake_background();
+        Ok(())
     }
 
     fn write(&self, block: Option<RecordBatch>) -> Result<()> {

@@ -25,10 +25,6 @@ impl ServerMemory {
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
-
-    pub(crate) fn limit(&self) -> u64 {
-        self.limit
-    }
 }
 
 /// What one query holds; a memory pool of DataFusion's.

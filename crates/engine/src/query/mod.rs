@@ -29,7 +29,7 @@ pub(crate) use format_settings::format_settings;
 pub(crate) use insert::format_of_path;
 pub(crate) use events::ProfileEvents;
 pub(crate) use execute::execute;
-pub(crate) use log::{QueryLog, QueryLogEntry, QueryLogKind};
+pub(crate) use log::{QueryLog, QueryLogKind};
 pub(crate) use memory::ServerMemory;
 pub(crate) use processes::Processes;
 pub(crate) use show::default_kind_name;

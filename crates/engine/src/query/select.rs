@@ -43,7 +43,7 @@ pub(crate) async fn plan(
 
 /// Starts a SELECT. Errors of planning come from here, errors of running from the rows.
 pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) -> Result<Outcome> {
-    let started = start(&running.query, ast, &request).await;
+    let started = start(&running.query, ast, request.parameters.clone()).await;
     match started {
         Ok((planned, stream)) => Ok(Outcome::Rows(Box::new(hand_over(running, planned, stream, &request)))),
         Err(error) => {
@@ -56,9 +56,9 @@ pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) ->
 async fn start(
     query: &Arc<QueryContext>,
     ast: ast::Query,
-    request: &Request,
+    parameters: HashMap<String, String>,
 ) -> Result<(Planned, SendableRecordBatchStream)> {
-    let planned = plan(query, ast, request.parameters.clone()).await?;
+    let planned = plan(query, ast, parameters).await?;
     let stream = runtime::stream(query, &planned.plan).await?;
     Ok((planned, stream))
 }

@@ -3,4 +3,4 @@
 mod registry;
 mod value;
 
-pub(crate) use registry::{Settings, SettingLine};
+pub(crate) use registry::Settings;

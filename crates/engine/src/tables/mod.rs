@@ -9,7 +9,7 @@ mod opener;
 mod virtual_table;
 
 pub(crate) use create::definition_of;
-pub(crate) use definition::{ColumnDefault, ColumnDefinition, TableDefinition};
+pub(crate) use definition::{ColumnDefinition, TableDefinition};
 pub(crate) use opener::{ENGINES, TableOpener};
 pub(crate) use virtual_table::VirtualTable;
 
@@ -39,11 +39,6 @@ pub(crate) trait Table: Send + Sync {
     fn insert(&self, block: RecordBatch) -> Result<()> {
         let _ = block;
         Err(self.refuses("INSERT"))
-    }
-
-    /// Called once after the last block of an INSERT.
-    fn finish_insert(&self) -> Result<()> {
-        Ok(())
     }
 
     /// The rows whose key columns (all of [`Table::lookup_key`]) are among `keys`, in any order, as
