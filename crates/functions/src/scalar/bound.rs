@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility as PlanVolatility,
 };
 
@@ -57,7 +57,7 @@ impl BoundScalar {
             return_type: return_type.clone(),
             nulls: function.nulls(),
             kernel,
-            signature: Signature::variadic_any(volatility),
+            signature: Signature::one_of(vec![TypeSignature::Nullary, TypeSignature::VariadicAny], volatility),
         };
         Ok((Arc::new(ScalarUDF::new_from_impl(bound)), return_type))
     }
