@@ -10,6 +10,8 @@
 
 pub mod aggregate;
 mod context;
+#[cfg(test)]
+mod recorded;
 pub mod registry;
 pub mod scalar;
 pub mod set;

@@ -83,7 +83,7 @@ fn bind_array(call: &Call<'_>) -> Result<Bound> {
         }
         // Column by column in the chain, row by row in the result.
         let picked = (0..rows).flat_map(|row| (0..width).map(move |column| (column * rows + row) as u32));
-        gather(&element, &chain(&columns)?, picked.collect(), vec![width; rows])
+        gather(&element, &chain(&element, &columns)?, picked.collect(), vec![width; rows])
     }))
 }
 
@@ -118,7 +118,7 @@ fn join(element: &SqlType, lists: &[Lists], rows: usize) -> Result<ArrayRef> {
         }
         lengths.push(picked.len() - before);
     }
-    gather(element, &chain(&elements)?, picked, lengths)
+    gather(element, &chain(element, &elements)?, picked, lengths)
 }
 
 fn bind_push(call: &Call<'_>, front: bool) -> Result<Bound> {
@@ -156,7 +156,7 @@ fn bind_resize(call: &Call<'_>) -> Result<Bound> {
             wanted.values().iter().fold(0, |sum, length| sum.saturating_add(length.saturating_abs()));
         check_total("arrayResize", total)?;
         let base = lists.elements().len();
-        let elements = chain(&[Arc::clone(lists.elements()), fillers])?;
+        let elements = chain(&element, &[Arc::clone(lists.elements()), fillers])?;
         let mut picked = Vec::with_capacity(total as usize);
         let mut lengths = Vec::with_capacity(rows);
         for row in 0..rows {

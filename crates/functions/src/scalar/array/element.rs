@@ -89,7 +89,10 @@ fn take_or_default(
             index.unwrap_or(default) as u32
         })
         .collect();
-    let elements =
-        if misses { chain(&[Arc::clone(elements), element.default_array(1)])? } else { Arc::clone(elements) };
+    let elements = if misses {
+        chain(element, &[Arc::clone(elements), element.default_array(1)])?
+    } else {
+        Arc::clone(elements)
+    };
     take(&elements, &UInt32Array::from(picked), None).map_err(Error::logical)
 }

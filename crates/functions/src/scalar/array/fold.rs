@@ -29,8 +29,10 @@ pub(super) static ARRAY_CUM_SUM: Definition =
     Definition::new("arrayCumSum", Arity::Exactly(1), |call| bind_sum(call, true));
 
 pub(super) static ARRAY_AVG: Definition = Definition::new("arrayAvg", Arity::Exactly(1), |call| {
-    // 0 / 0 is NaN: the average of nothing.
-    bind_floats(call, |values| values.iter().sum::<f64>() / values.len() as f64)
+    bind_floats(call, |values| {
+        // Of nothing it is 0, unlike that of `avg`.
+        values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
+    })
 });
 
 pub(super) static ARRAY_PRODUCT: Definition = Definition::new("arrayProduct", Arity::Exactly(1), |call| {
@@ -64,7 +66,7 @@ fn bind_extreme(call: &Call<'_>, greatest: bool) -> Result<Bound> {
             best.unwrap_or(default) as u32
         });
         let picked = UInt32Array::from_iter_values(picked);
-        let elements = chain(&[Arc::clone(lists.elements()), element.default_array(1)])?;
+        let elements = chain(&element, &[Arc::clone(lists.elements()), element.default_array(1)])?;
         take(&elements, &picked, None).map_err(Error::logical)
     }))
 }

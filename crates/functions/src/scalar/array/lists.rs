@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
-use arrow::compute::{concat, take};
+use arrow::compute::{cast, concat, take};
 use arrow::row::{RowConverter, Rows, SortField};
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
@@ -99,8 +99,17 @@ pub(super) fn build(element: &SqlType, elements: ArrayRef, lengths: Vec<usize>) 
     Ok(Arc::new(list))
 }
 
-/// One array after the other; all have the same carrier.
-pub(super) fn chain(arrays: &[ArrayRef]) -> Result<ArrayRef> {
+/// One array after the other, as values of `element`. Tuples that differ only in which of their
+/// elements may be NULL have carriers that differ in that; they are brought together here.
+pub(super) fn chain(element: &SqlType, arrays: &[ArrayRef]) -> Result<ArrayRef> {
+    let carrier = element.carrier();
+    let arrays = arrays
+        .iter()
+        .map(
+            |array| if *array.data_type() == carrier { Ok(Arc::clone(array)) } else { cast(array, &carrier) },
+        )
+        .collect::<std::result::Result<Vec<ArrayRef>, _>>()
+        .map_err(Error::logical)?;
     let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
     concat(&arrays).map_err(Error::logical)
 }

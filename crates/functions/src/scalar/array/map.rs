@@ -72,7 +72,7 @@ fn in_rows<'a>(
     let width = columns.len();
     let picked =
         (0..rows).flat_map(|row| (0..width).map(move |column| (column * rows + row) as u32)).collect();
-    let lists = gather(ty, &chain(&columns)?, picked, vec![width; rows])?;
+    let lists = gather(ty, &chain(ty, &columns)?, picked, vec![width; rows])?;
     Ok(Arc::clone(lists.as_list::<i32>().values()))
 }
 

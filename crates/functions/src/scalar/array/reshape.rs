@@ -40,7 +40,7 @@ pub(super) static ARRAY_REVERSE_SORT: Definition =
 
 /// NULL is left out.
 pub(super) static ARRAY_DISTINCT: Definition = Definition::new("arrayDistinct", Arity::Exactly(1), |call| {
-    let element = element_of(call, 0)?.clone();
+    let element = element_of(call, 0)?.stripped().clone();
     let result = SqlType::array_of(element.clone());
     Ok(Bound::new(result, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;

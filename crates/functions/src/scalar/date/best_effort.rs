@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array, new_null_array};
+use arrow::datatypes::DataType;
 use basalt_base::civil::{days_from_civil, is_valid};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
@@ -23,6 +24,8 @@ const WEEKDAYS: [&[u8; 3]; 7] = [b"mon", b"tue", b"wed", b"thu", b"fri", b"sat",
 const NANOSECOND_DIGITS: u8 = 9;
 /// Two-digit years below this are of the third millennium.
 const CENTURY_TURN: i64 = 70;
+/// How far `MSK` is ahead of UTC.
+const MOSCOW_HOURS: i64 = 3;
 
 /// An instant: seconds since 1970 and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,10 +122,6 @@ fn read_number(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
             set_compact_day(found, value / 1_000_000)?;
             set_clock(found, value / 10_000 % 100, value / 100 % 100, value % 100)?;
             read_fraction(scanner, found);
-        }
-        12 => {
-            set_compact_day(found, value / 10_000)?;
-            set_clock(found, value / 100 % 100, value % 100, 0)?;
         }
         8 => set_compact_day(found, value)?,
         6 if found.day.is_some() && found.clock.is_none() => {
@@ -255,6 +254,7 @@ fn read_word(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
     match word.as_slice() {
         b"t" => {}
         b"z" | b"utc" | b"gmt" => found.offset = Some(found.offset.unwrap_or(0)),
+        b"msk" => found.offset = Some(MOSCOW_HOURS * HOUR),
         b"am" => found.afternoon = Some(false),
         b"pm" => found.afternoon = Some(true),
         _ => {
@@ -363,6 +363,11 @@ impl ScalarFunction for ParseBestEffort {
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        if args[0].ty.stripped() == &SqlType::Nothing {
+            return Ok(Bound::new(args[0].ty.clone(), |_: &[Operand], rows: usize| {
+                Ok(new_null_array(&DataType::Null, rows))
+            }));
+        }
         if args[0].ty.stripped() != &SqlType::String {
             return Err(Error::new(
                 ErrorCode::IllegalTypeOfArgument,

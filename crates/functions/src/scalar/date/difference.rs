@@ -13,6 +13,9 @@ use super::unit::parse_unit;
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
+/// Digits of a second that `age` looks at.
+const FINE_DIGITS: u8 = 6;
+
 pub(super) static DATE_DIFF: Difference =
     Difference { name: "dateDiff", aliases: &["date_diff", "timestampDiff", "timestamp_diff"], whole: false };
 pub(super) static AGE: Difference = Difference { name: "age", aliases: &[], whole: true };
@@ -67,8 +70,9 @@ impl ScalarFunction for Difference {
                 }
                 Unit::Whole(unit) if whole => {
                     let clocks = (from.zone_or(zone), to.zone_or(zone));
-                    let (from, to) = (ticks(from, zone, &from_array, 0), ticks(to, zone, &to_array, 0));
-                    Ok(each(&from, &to, |from, to| whole_units(unit, from, to, clocks)))
+                    let from = ticks(from, zone, &from_array, FINE_DIGITS);
+                    let to = ticks(to, zone, &to_array, FINE_DIGITS);
+                    Ok(each(&from, &to, |from, to| whole_units_between(unit, from, to, clocks)))
                 }
                 Unit::Whole(unit) => {
                     let (from, to) =
@@ -143,11 +147,19 @@ fn borders(source: Source, zone: Zone, array: &ArrayRef, unit: IntervalUnit) -> 
     }
 }
 
-/// Whole units between two instants; negative if the second is the earlier one.
-fn whole_units(unit: IntervalUnit, from: i64, to: i64, (from_zone, to_zone): (Zone, Zone)) -> i64 {
+/// Whole units between two instants in microseconds; negative if the second is the earlier one.
+fn whole_units_between(unit: IntervalUnit, from: i64, to: i64, (from_zone, to_zone): (Zone, Zone)) -> i64 {
     if to < from {
-        return -whole_units(unit, to, from, (to_zone, from_zone));
+        return -whole_units_between(unit, to, from, (to_zone, from_zone));
     }
+    let ticks = ticks_per_second(FINE_DIGITS);
+    let second = from.div_euclid(ticks);
+    // A second that is not whole does not count.
+    whole_units(unit, second, second + to.saturating_sub(from) / ticks, (from_zone, to_zone))
+}
+
+/// Whole units from an instant to a later one.
+fn whole_units(unit: IntervalUnit, from: i64, to: i64, (from_zone, to_zone): (Zone, Zone)) -> i64 {
     let months = match unit {
         IntervalUnit::Second => return to - from,
         IntervalUnit::Minute => return (to - from) / MINUTE,
@@ -200,6 +212,9 @@ mod tests {
         let utc = (Zone::utc(), Zone::utc());
         let (noon, morning) = (at(2020, 1, 1) + 12 * HOUR, at(2020, 1, 2) + 11 * HOUR);
         assert_eq!(whole_units(IntervalUnit::Day, noon, morning, utc), 0);
-        assert_eq!(whole_units(IntervalUnit::Hour, morning, noon, utc), -23);
+        let second = ticks_per_second(FINE_DIGITS);
+        let hours = whole_units_between(IntervalUnit::Hour, morning * second, noon * second, utc);
+        assert_eq!(hours, -23);
+        assert_eq!(whole_units_between(IntervalUnit::Second, -second / 2, 0, utc), 0);
     }
 }

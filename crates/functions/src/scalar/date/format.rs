@@ -202,9 +202,8 @@ impl Moment {
             }
             _ => {
                 let (fraction, digits) = self.fraction;
-                let width = usize::from(digits.max(6));
-                let scaled = fraction * ticks_per_second(width as u8) / ticks_per_second(digits);
-                write!(out, "{scaled:0width$}")
+                let micros = fraction * ticks_per_second(6) / ticks_per_second(digits);
+                write!(out, "{micros:06}")
             }
         }
     }

@@ -191,15 +191,15 @@ fn round_instant(second: i64, offset: i64, zone: Zone, unit: IntervalUnit, count
         // Several hours count from midnight.
         IntervalUnit::Hour => second - local.rem_euclid(DAY) % (count * HOUR),
         IntervalUnit::Minute if count == 1 => second - local.rem_euclid(MINUTE),
-        IntervalUnit::Minute => round_seconds(second, offset, count * MINUTE),
-        _ => round_seconds(second, offset, count),
+        IntervalUnit::Minute => round_span(second, offset, count * MINUTE, MINUTE),
+        _ => round_span(second, offset, count, HOUR),
     }
 }
 
-/// Where the zone is whole hours ahead of UTC, spans count from 1970; elsewhere from midnight.
+/// Where the zone is whole `grain`s ahead of UTC, spans count from 1970; elsewhere from midnight.
 #[inline]
-fn round_seconds(second: i64, offset: i64, span: i64) -> i64 {
-    if offset % HOUR == 0 {
+fn round_span(second: i64, offset: i64, span: i64, grain: i64) -> i64 {
+    if offset % grain == 0 {
         second - second.rem_euclid(span)
     } else {
         second - (second + offset).rem_euclid(DAY) % span
@@ -250,6 +250,9 @@ impl ScalarFunction for ToStartOfInterval {
             ));
         };
         let count = interval_count(self.name(), &args[1])?;
+        if unit < IntervalUnit::Day && !source.has_time() {
+            return Err(illegal_time(self.name(), &args[0].ty));
+        }
         if unit <= IntervalUnit::Day {
             let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(2), self.name())?);
             return Ok(Bound::new(ty, round_kernel(source, source.zone(context), unit, count)));

@@ -12,10 +12,11 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::source::{DAY, HOUR, MINUTE, Source, ticks_per_second};
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+use crate::scalar::{Argument, Arity, Bound, Converter, Operand, ScalarFunction};
 
 /// Digits behind the point of a `Date32` plus hours: what ClickHouse makes of it.
 const DATE32_TIME_PRECISION: u8 = 3;
+const TEXT_PRECISION: u8 = 3;
 
 pub(super) struct Shift {
     name: &'static str,
@@ -91,6 +92,12 @@ fn bind_shift(
             format!("function `{name}` takes a number of units, got {amount}"),
         ));
     }
+    // A string is read as a time of milliseconds.
+    let text = SqlType::DateTime64 { precision: TEXT_PRECISION, zone: None };
+    let (time, parse) = match time {
+        SqlType::String => (&text, Some(Converter::new(time, &text, context)?)),
+        _ => (time, None),
+    };
     let source = Source::new(name, time, None, context)?;
     let zone = source.zone(context);
     let of_time = step.unit < IntervalUnit::Day;
@@ -101,6 +108,7 @@ fn bind_shift(
     };
     Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
         let times = operands[time_index].full(rows)?;
+        let times = parse.as_ref().map_or_else(|| Ok(Arc::clone(&times)), |parse| parse.convert(&times))?;
         let amounts = amounts(&operands[1 - time_index], rows, step.sign)?;
         Ok(shift_all(source, zone, step.unit, &times, &amounts))
     }))
