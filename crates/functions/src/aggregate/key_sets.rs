@@ -7,9 +7,13 @@
 use hashbrown::HashTable;
 
 use super::EmitTo;
+use super::key_set::KeySet;
 
 /// A key that hashes and travels.
 pub(super) trait Key: Copy + Eq + Send + Sync + 'static {
+    /// A key that marks free slots; it may be in a set all the same.
+    const EMPTY: Self;
+
     fn hash(self, group: u32) -> u64;
 }
 
@@ -23,6 +27,8 @@ fn fold(value: u64) -> u64 {
 }
 
 impl Key for u64 {
+    const EMPTY: u64 = 0;
+
     #[inline(always)]
     fn hash(self, group: u32) -> u64 {
         fold(self ^ u64::from(group).wrapping_mul(0xD6E8_FEB8_6659_FD93))
@@ -30,6 +36,8 @@ impl Key for u64 {
 }
 
 impl Key for u128 {
+    const EMPTY: u128 = 0;
+
     #[inline(always)]
     fn hash(self, group: u32) -> u64 {
         Key::hash((self >> 64) as u64 ^ fold(self as u64), group)
@@ -38,7 +46,7 @@ impl Key for u128 {
 
 pub(super) struct KeySets<K> {
     /// The keys of group 0 while it is the only one.
-    only: HashTable<K>,
+    only: KeySet<K>,
     pairs: HashTable<(u32, K)>,
     /// Keys of each group.
     counts: Vec<u64>,
@@ -46,14 +54,14 @@ pub(super) struct KeySets<K> {
 
 impl<K: Key> KeySets<K> {
     pub(super) fn new() -> KeySets<K> {
-        KeySets { only: HashTable::new(), pairs: HashTable::new(), counts: Vec::new() }
+        KeySets { only: KeySet::new(), pairs: HashTable::new(), counts: Vec::new() }
     }
 
     pub(super) fn grow(&mut self, groups: usize) {
         if self.counts.len() <= 1 && groups > 1 {
-            let only = std::mem::take(&mut self.only);
+            let only = std::mem::replace(&mut self.only, KeySet::new());
             self.pairs.reserve(only.len(), |&(group, key)| key.hash(group));
-            for key in only {
+            for key in only.iter() {
                 self.pairs.insert_unique(key.hash(0), (0, key), |&(group, key)| key.hash(group));
             }
         }
@@ -69,7 +77,7 @@ impl<K: Key> KeySets<K> {
     #[inline]
     pub(super) fn insert(&mut self, group: usize, key: K) -> bool {
         let is_new = if self.counts.len() == 1 {
-            insert_one(&mut self.only, key)
+            self.only.insert(key)
         } else {
             insert_pair(&mut self.pairs, group as u32, key)
         };
@@ -77,12 +85,27 @@ impl<K: Key> KeySets<K> {
         is_new
     }
 
+    /// Makes room for keys that come from another set.
+    pub(super) fn reserve(&mut self, more: usize) {
+        if self.counts.len() == 1 {
+            self.only.reserve(more);
+        } else {
+            self.pairs.reserve(more, |&(group, key)| key.hash(group));
+        }
+    }
+
+    /// Inserts a block of keys into the only group.
+    pub(super) fn insert_all(&mut self, keys: &[K]) {
+        debug_assert_eq!(self.counts.len(), 1, "a block goes into the only group");
+        self.counts[0] += self.only.insert_all(keys) as u64;
+    }
+
     /// The keys of the groups emitted: how many each has, and all of them, group by group.
     pub(super) fn take(&mut self, emit: EmitTo) -> (Vec<u64>, Vec<K>) {
         let was_one = self.counts.len() == 1;
         let counts = emit.take_needed(&mut self.counts);
         if was_one {
-            return (counts, std::mem::take(&mut self.only).into_iter().collect());
+            return (counts, std::mem::replace(&mut self.only, KeySet::new()).iter().collect());
         }
         let mut ends: Vec<usize> = counts
             .iter()
@@ -120,19 +143,7 @@ impl<K: Key> KeySets<K> {
 
     pub(super) fn bytes(&self) -> usize {
         let counts = self.counts.capacity() * size_of::<u64>();
-        size_of_val(self) + self.only.allocation_size() + self.pairs.allocation_size() + counts
-    }
-}
-
-#[inline]
-fn insert_one<K: Key>(table: &mut HashTable<K>, key: K) -> bool {
-    use hashbrown::hash_table::Entry;
-    match table.entry(key.hash(0), |&other| other == key, |&other| other.hash(0)) {
-        Entry::Occupied(_) => false,
-        Entry::Vacant(vacant) => {
-            vacant.insert(key);
-            true
-        }
+        size_of_val(self) + self.only.bytes() + self.pairs.allocation_size() + counts
     }
 }
 

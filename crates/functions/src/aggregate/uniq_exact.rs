@@ -113,8 +113,13 @@ impl<K: StateKey> States for UniqStates<K> {
     }
 
     fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+        let keys = K::of_args(args)?;
         let sets = &mut self.sets;
-        rows.for_each_value(&K::of_args(args)?, |group, key| {
+        if rows.has_only_group() {
+            rows.for_each_run(&keys, |run| sets.insert_all(run));
+            return Ok(());
+        }
+        rows.for_each_value(&keys, |group, key| {
             sets.insert(group, key);
         });
         Ok(())
@@ -123,6 +128,7 @@ impl<K: StateKey> States for UniqStates<K> {
     fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
         let list = as_lists(&states[0])?;
         let keys = K::from_array(list.values());
+        self.sets.reserve(keys.len());
         for_each_element(list, rows, |element, group| {
             self.sets.insert(group, keys[element]);
         });
