@@ -47,7 +47,7 @@ pub trait Dictionary: Send + Sync {
     /// Which of the keys are there.
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray>;
 
-    /// All rows, as blocks of the key columns followed by all attributes: for `SELECT … FROM
+    /// All rows, as blocks of the key columns followed by all attributes: for `SELECT ... FROM
     /// dictionary('name')`.
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>>;
 

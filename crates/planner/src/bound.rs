@@ -99,7 +99,7 @@ pub(crate) fn native_cast(expr: Expr, carrier: DataType) -> Expr {
     datafusion::logical_expr::cast(expr, carrier)
 }
 
-/// `CASE WHEN condition THEN value … ELSE otherwise END`; the branches have one carrier.
+/// `CASE WHEN condition THEN value ... ELSE otherwise END`; the branches have one carrier.
 pub(crate) fn case(branches: Vec<(Expr, Expr)>, otherwise: Expr) -> Expr {
     let branches = branches.into_iter().map(|(when, then)| (Box::new(when), Box::new(then))).collect();
     Expr::Case(Case::new(None, branches, Some(Box::new(otherwise))))

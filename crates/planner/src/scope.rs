@@ -164,7 +164,7 @@ pub(crate) struct Env {
     exprs: Vec<(String, Rc<ast::Expr>)>,
 }
 
-/// `name AS (SELECT …)`, with what it may refer to itself.
+/// `name AS (SELECT ...)`, with what it may refer to itself.
 #[derive(Debug)]
 pub(crate) struct CteQuery {
     pub(crate) name: String,

@@ -39,7 +39,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// `stem`, or `stem_2`, …: a name that this query has not given out yet.
+    /// `stem`, or `stem_2`, ...: a name that this query has not given out yet.
     pub(crate) fn unique(&self, stem: &str) -> String {
         let mut names = self.names.borrow_mut();
         loop {

@@ -5,7 +5,7 @@
 //!
 //! | SQL type | carrier |
 //! |---|---|
-//! | `(U)Int8` … `(U)Int64`, `Float32`, `Float64` | the same |
+//! | `(U)Int8` to `(U)Int64`, `Float32`, `Float64` | the same |
 //! | `Bool` | Boolean |
 //! | `String` | BinaryView: bytes, not text |
 //! | `FixedString(n)`, `UUID` | FixedSizeBinary: `n`, 16 (big-endian, as printed) |
@@ -17,7 +17,7 @@
 //! | `Enum8`, `Enum16` | Int8, Int16 |
 //! | `IPv4` | UInt32 |
 //! | `Array(T)` | List of `item` |
-//! | `Tuple(...)` | Struct, fields named `1`, `2`, … |
+//! | `Tuple(...)` | Struct, fields named `1`, `2`, ... |
 //! | `Map(K, V)` | List of Struct (`keys`, `values`) |
 //! | `Nullable(T)`, `LowCardinality(T)` | that of `T`; `Nullable` only adds the null mask |
 //! | `Nothing` | Null |

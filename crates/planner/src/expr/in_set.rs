@@ -260,7 +260,7 @@ impl Binder<'_> {
         Ok(answer)
     }
 
-    /// `(SELECT …)` as a value: NULL if it has no row, a tuple if it has several columns.
+    /// `(SELECT ...)` as a value: NULL if it has no row, a tuple if it has several columns.
     pub(super) fn bind_scalar_subquery(&self, query: &ast::Query) -> Result<Bound> {
         let answer = self.answer(query)?;
         if answer.rows > 1 {

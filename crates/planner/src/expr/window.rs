@@ -1,4 +1,4 @@
-//! Window functions: `f(x) OVER (PARTITION BY … ORDER BY … frame)`.
+//! Window functions: `f(x) OVER (PARTITION BY ... ORDER BY ... frame)`.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_exec::running::Running;
@@ -40,7 +40,7 @@ pub(super) fn is_window_only(name: &str) -> bool {
 impl Binder<'_> {
     pub(super) fn bind_window(&self, call: &ast::FunctionCall) -> Result<Bound> {
         let Some(over) = &call.over else {
-            bail!(BadArguments, "`{}` is a window function: it needs OVER (…)", call.name);
+            bail!(BadArguments, "`{}` is a window function: it needs OVER (...)", call.name);
         };
         let spec = self.whole_window(over)?;
         let (definition, args, filter, ty) = self.window_function(call)?;

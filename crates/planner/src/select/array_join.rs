@@ -178,7 +178,7 @@ fn unnest(
     Ok((plan, names))
 }
 
-/// Unfolds every `arrayJoin(…)` that lies in `exprs` outside of what is computed later; calls with the
+/// Unfolds every `arrayJoin(...)` that lies in `exprs` outside of what is computed later; calls with the
 /// same argument are one, calls with different arguments multiply.
 pub(super) fn unfold(
     session: &Session<'_>,
