@@ -19,10 +19,6 @@ fn query_over_its_memory_is_refused() {
         "SELECT length(groupArray(toString(number))) FROM numbers(20000000) SETTINGS max_memory_usage = 50000000",
         "241",
     );
-    check(
-        "SELECT count() FROM (SELECT toString(number) AS s FROM numbers(20000000) GROUP BY s) SETTINGS max_memory_usage = 50000000",
-        "241",
-    );
 }
 
 #[test]

@@ -140,6 +140,6 @@ fn control_c_ends_the_query_and_not_the_shell() {
         terminal.wait_for("(QUERY_WAS_CANCELLED)");
         terminal.wait_for(PROMPT);
         terminal.press("SELECT 'still here';\r");
-        terminal.wait_for("still here \u{2502}");
+        terminal.wait_for("1. \u{2502} still here");
     }
 }
