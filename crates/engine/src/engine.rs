@@ -1,6 +1,6 @@
 //! An open data directory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,13 +9,14 @@ use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result};
 use basalt_kv::SharedCache;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use tempfile::TempDir;
 
 use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::data_dir;
 use crate::dictionaries::EngineDictionaries;
-use crate::query::{Processes, QueryLog, ServerMemory};
+use crate::query::{Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::session::Session;
 use crate::tables::TableOpener;
 
@@ -41,7 +42,9 @@ pub struct Engine {
     zone: Zone,
     started_us: u64,
     runtime: tokio::runtime::Handle,
-    spill_dir: PathBuf,
+    shared_runtime: RuntimeEnv,
+    /// Processors of the machine: asked once, for the system reads several files to answer.
+    processors: usize,
     user_files_path: Option<PathBuf>,
     merges_on: AtomicBool,
     background: Background,
@@ -81,7 +84,8 @@ impl Engine {
             clock,
             zone: Zone::system(),
             runtime: tokio::runtime::Handle::current(),
-            spill_dir: data_dir.join("tmp"),
+            shared_runtime: shared_runtime(&data_dir.join("tmp"))?,
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
             user_files_path: options.user_files_path,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
@@ -140,8 +144,12 @@ impl Engine {
         &self.runtime
     }
 
-    pub(crate) fn spill_dir(&self) -> &Path {
-        &self.spill_dir
+    pub(crate) fn shared_runtime(&self) -> &RuntimeEnv {
+        &self.shared_runtime
+    }
+
+    pub(crate) fn processors(&self) -> usize {
+        self.processors
     }
 
     pub(crate) fn uptime_seconds(&self) -> u32 {

@@ -91,7 +91,7 @@ impl QueryContext {
     /// Threads that the query runs on.
     pub(crate) fn threads(&self) -> usize {
         match self.settings.max_threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => self.engine.processors(),
             threads => threads.min(1024) as usize,
         }
     }

@@ -32,5 +32,6 @@ pub(crate) use execute::execute;
 pub(crate) use log::{QueryLog, QueryLogKind};
 pub(crate) use memory::ServerMemory;
 pub(crate) use processes::Processes;
+pub(crate) use runtime::shared_runtime;
 pub(crate) use show::default_kind_name;
 pub(crate) use typed::run_typed;

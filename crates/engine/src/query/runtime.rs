@@ -1,5 +1,6 @@
 //! Plans in motion: a session for DataFusion, streams of blocks, and blocks for threads that block.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
@@ -9,7 +10,7 @@ use basalt_exec::session::{SessionLimits, session_state};
 use datafusion::execution::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
@@ -20,15 +21,19 @@ use super::QueryContext;
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
 
+/// What the queries of an engine share: the directory to spill to. Made once, for it makes directories.
+pub(crate) fn shared_runtime(spill_dir: &Path) -> Result<RuntimeEnv> {
+    let spill = DiskManagerBuilder::default()
+        .with_mode(DiskManagerMode::Directories(vec![spill_dir.to_owned()]));
+    RuntimeEnvBuilder::new().with_disk_manager_builder(spill).build().map_err(from_datafusion)
+}
+
 /// DataFusion's session for one query: its threads, its memory, its place to spill.
 pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
-    let spill = DiskManagerBuilder::default()
-        .with_mode(DiskManagerMode::Directories(vec![query.engine.spill_dir().to_owned()]));
-    let runtime = RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::clone(&query.memory) as Arc<dyn MemoryPool>)
-        .with_disk_manager_builder(spill)
-        .build_arc()
-        .map_err(from_datafusion)?;
+    let runtime = Arc::new(RuntimeEnv {
+        memory_pool: Arc::clone(&query.memory) as Arc<dyn MemoryPool>,
+        ..query.engine.shared_runtime().clone()
+    });
     let limits = SessionLimits {
         target_partitions: query.threads(),
         batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
