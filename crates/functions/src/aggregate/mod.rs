@@ -33,6 +33,7 @@ mod rows;
 mod single;
 mod slots;
 mod sum;
+mod top_k;
 mod uniq_exact;
 mod widen;
 
@@ -156,6 +157,7 @@ static ALL: &[&dyn AggregateFunction] = &[
     &uniq_exact::UNIQ_COMBINED,
     &group_array::GroupArray,
     &group_uniq_array::GroupUniqArray,
+    &top_k::TopK,
     &quantile::QUANTILE,
     &quantile::QUANTILES,
     &quantile::MEDIAN,

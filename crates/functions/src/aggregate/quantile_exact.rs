@@ -99,6 +99,11 @@ impl<T: ArrowPrimitiveType> ExactStates<T> {
 /// A number, and what the quantile of nothing is.
 trait Value: ArrowNativeTypeOp {
     const OF_NOTHING: Self;
+
+    /// NaN is no value, and the only one that has no order.
+    fn is_nan(self) -> bool {
+        self.partial_cmp(&self).is_none()
+    }
 }
 
 macro_rules! values {
@@ -140,8 +145,7 @@ where
         };
         let groups = &mut self.groups;
         rows.for_each_value(values.as_primitive::<T>().values(), |group, value| {
-            // Only NaN differs from itself; it is no value.
-            if value == value {
+            if !value.is_nan() {
                 groups[group].push(value);
             }
         });

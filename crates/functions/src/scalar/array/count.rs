@@ -14,8 +14,7 @@ use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 
 /// Different elements; of several arrays, different rows of them.
-pub(super) static ARRAY_UNIQ: Definition =
-    Definition::new("arrayUniq", Arity::AtLeast(1), |call| bind_uniq(call));
+pub(super) static ARRAY_UNIQ: Definition = Definition::new("arrayUniq", Arity::AtLeast(1), bind_uniq);
 
 pub(super) static ARRAY_ENUMERATE: Definition =
     Definition::new("arrayEnumerate", Arity::Exactly(1), |call| bind_numbers(call, Numbering::Position));

@@ -35,7 +35,7 @@ fn map_of<'a>(call: &Call<'a>) -> Result<(&'a SqlType, &'a SqlType)> {
 }
 
 fn bind_map(call: &Call<'_>) -> Result<Bound> {
-    if call.len() % 2 != 0 {
+    if !call.len().is_multiple_of(2) {
         bail!(
             NumberOfArgumentsDoesntMatch,
             "function `map` takes keys and values in turn, got {}",

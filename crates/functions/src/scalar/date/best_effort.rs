@@ -250,7 +250,7 @@ fn read_word(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
         scanner.at += 1;
     }
     let word = scanner.text[start..scanner.at].to_ascii_lowercase();
-    let begins = |name: &&[u8; 3]| word.starts_with(*name);
+    let begins = |name: &[u8; 3]| word.starts_with(name);
     match word.as_slice() {
         b"t" => {}
         b"z" | b"utc" | b"gmt" => found.offset = Some(found.offset.unwrap_or(0)),
@@ -258,9 +258,9 @@ fn read_word(scanner: &mut Scanner<'_>, found: &mut Found) -> Option<()> {
         b"am" => found.afternoon = Some(false),
         b"pm" => found.afternoon = Some(true),
         _ => {
-            if let Some(month) = MONTHS.iter().position(|name| begins(&name)) {
+            if let Some(month) = MONTHS.iter().position(|name| begins(name)) {
                 found.month = Some(month as i64 + 1);
-            } else if !WEEKDAYS.iter().any(|name| begins(&name)) {
+            } else if !WEEKDAYS.iter().any(|name| begins(name)) {
                 return None;
             }
         }

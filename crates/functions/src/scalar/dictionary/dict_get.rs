@@ -163,7 +163,8 @@ impl DictGet {
         }
         let bind = |(from, &attribute): (&SqlType, &usize)| {
             let to = lookup.dictionary.attributes()[attribute].ty.clone();
-            let nullable = from.accepts_null();
+            // A column that may be NULL makes the result so; NULL itself is refused below.
+            let nullable = from.accepts_null() && from.stripped() != &SqlType::Nothing;
             let to = if nullable { to.into_nullable() } else { to };
             Ok(Default { converter: Converter::new(from, &to, context)?, nullable })
         };

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, UInt8Array};
+use arrow::array::{ArrayRef, UInt8Array, new_null_array};
+use arrow::datatypes::DataType;
 use basalt_base::{Result, SqlType};
 
 use super::lookup::Lookup;
@@ -29,6 +30,11 @@ impl ScalarFunction for DictHas {
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        if args[1].ty.stripped() == &SqlType::Nothing {
+            return Ok(Bound::new(args[1].ty.clone(), |_: &[Operand], rows: usize| {
+                Ok(new_null_array(&DataType::Null, rows))
+            }));
+        }
         let lookup = Lookup::bind(self.name(), &args[0], &args[1].ty, context)?;
         Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
             let (keys, nulls) = lookup.keys(&operands[1], rows)?;

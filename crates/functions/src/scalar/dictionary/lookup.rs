@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, make_array};
 use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::Dictionary;
@@ -15,7 +16,7 @@ use crate::scalar::{Argument, Converter, Operand};
 /// A dictionary and the conversions of its key columns.
 pub(super) struct Lookup {
     pub(super) dictionary: Arc<dyn Dictionary>,
-    keys: Vec<Converter>,
+    keys: Vec<Key>,
     /// The key argument is a tuple with the key columns in it.
     in_tuple: bool,
     /// The key argument may be NULL.
@@ -50,7 +51,7 @@ impl Lookup {
         let keys = given
             .iter()
             .zip(types)
-            .map(|(from, to)| Converter::new(from.stripped(), to, context))
+            .map(|(from, to)| Key::bind(from.stripped(), to, context))
             .collect::<Result<Vec<_>>>()?;
         let nullable = key.accepts_null() || given.iter().any(SqlType::accepts_null);
         Ok(Lookup { dictionary, keys, in_tuple, nullable })
@@ -63,9 +64,9 @@ impl Lookup {
             if self.in_tuple { given.as_struct().columns().to_vec() } else { vec![Arc::clone(&given)] };
         let mut nulls = given.logical_nulls();
         let mut keys = Vec::with_capacity(columns.len());
-        for (column, converter) in columns.iter().zip(&self.keys) {
+        for (column, key) in columns.iter().zip(&self.keys) {
             nulls = NullBuffer::union(nulls.as_ref(), column.logical_nulls().as_ref());
-            keys.push(unmasked(&converter.convert(column)?)?);
+            keys.push(unmasked(&key.convert(column)?)?);
         }
         Ok((keys, nulls.filter(|nulls| nulls.null_count() > 0)))
     }
@@ -86,6 +87,47 @@ impl Lookup {
         };
         Ok((names.iter().map(position).collect::<Result<Vec<_>>>()?, is_tuple))
     }
+}
+
+/// How a column becomes one of the dictionary's key columns.
+struct Key {
+    converter: Converter,
+    to: SqlType,
+    /// The given number may be one that the key type does not have.
+    may_not_fit: bool,
+    /// `NULL` and nothing else is given.
+    is_null: bool,
+}
+
+impl Key {
+    fn bind(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Key> {
+        let is_null = *from == SqlType::Nothing;
+        let converter = Converter::new(if is_null { to } else { from }, to, context)?;
+        let widens = from.is_unsigned() && to.is_integer() && from.fixed_bytes() < to.fixed_bytes();
+        let may_not_fit = from != to && from.is_number() && to.is_number() && !widens;
+        Ok(Key { converter, to: to.clone(), may_not_fit, is_null })
+    }
+
+    fn convert(&self, column: &ArrayRef) -> Result<ArrayRef> {
+        if self.is_null {
+            return Ok(self.to.default_array(column.len()));
+        }
+        if self.may_not_fit && !fits(column, &self.to)? {
+            return Err(Error::new(
+                ErrorCode::CannotConvertType,
+                format!("the key of a lookup has a value that {} does not have", self.to),
+            ));
+        }
+        self.converter.convert(column)
+    }
+}
+
+/// Whether every number in `column` is one of `to`.
+fn fits(column: &ArrayRef, to: &SqlType) -> Result<bool> {
+    let there = cast(column, &to.carrier()).map_err(Error::logical)?;
+    let back = cast(&there, column.data_type()).map_err(Error::logical)?;
+    let same = arrow::compute::kernels::cmp::not_distinct(&back, column).map_err(Error::logical)?;
+    Ok(same.true_count() == column.len())
 }
 
 /// The dictionary that a constant string names.

@@ -4,6 +4,8 @@ mod dict_get;
 mod dict_has;
 mod hierarchy;
 mod lookup;
+#[cfg(test)]
+mod tests;
 
 use super::ScalarFunction;
 
