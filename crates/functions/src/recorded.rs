@@ -69,10 +69,10 @@ fn evaluate(expr: &Expr, spread: Spread) -> Result<Value> {
         Expr::Literal(literal) => Ok(literal_value(literal, false)),
         Expr::Unary { op: UnaryOp::Minus, operand } => match operand.as_ref() {
             Expr::Literal(literal) => Ok(literal_value(literal, true)),
-            Expr::Identifier(name) if name[0].to_string() == "inf" => Ok(float(f64::NEG_INFINITY)),
+            Expr::Identifier(name) if name[0] == "inf" => Ok(float(f64::NEG_INFINITY)),
             other => panic!("no minus before {other:?}"),
         },
-        Expr::Identifier(name) if name[0].to_string() == "nan" => Ok(float(f64::NAN)),
+        Expr::Identifier(name) if name[0] == "nan" => Ok(float(f64::NAN)),
         Expr::Array(elements) => call("array", elements.iter().collect()),
         Expr::Tuple(elements) => call("tuple", elements.iter().collect()),
         Expr::ArrayElement { array, index } => call("arrayElement", vec![array, index]),

@@ -23,7 +23,7 @@ const GROUPS: usize = 7;
 /// A column of each kind of carrier; every fifth value is NULL if `nullable`.
 fn column(ty: &SqlType, seed: usize) -> ArrayRef {
     let number = |row: usize| (row * 7_919 + seed * 104_729) % 97;
-    let is_null = |row: usize| ty.accepts_null() && (row + seed) % 5 == 0;
+    let is_null = |row: usize| ty.accepts_null() && (row + seed).is_multiple_of(5);
     let rows = 0..ROWS;
     let array: ArrayRef = match ty.stripped() {
         SqlType::Int32 => {
