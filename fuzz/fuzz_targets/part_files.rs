@@ -37,8 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn open(storage: &FaultyStorage) -> Result<TableParts, basalt_parts::Error> {
-    let columns =
-        vec![Column::new("n", SqlType::UInt64), Column::new("s", SqlType::String.into_nullable())];
+    let columns = vec![Column::new("n", SqlType::UInt64), Column::new("s", SqlType::String.into_nullable())];
     let spec = PartSpec {
         sort_key: vec![0],
         primary_key_len: 1,

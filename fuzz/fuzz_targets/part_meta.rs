@@ -27,16 +27,17 @@ fuzz_target!(|edits: &[u8]| {
     let Ok(parts) = open(&storage) else { return };
     for part in parts.snapshot().iter() {
         let _ = part.prune(&[]);
-        let _ = part.check();
-        // A part may say that it has any number of granules; its files do not have them.
+        // A part may say that it has any number of granules: reading them all would take for ever.
         let marks = part.mark_count().min(ROWS as usize);
         let _ = part.read(&[0, 1], 0..marks, &Default::default());
+        if part.mark_count() == marks {
+            let _ = part.check();
+        }
     }
 });
 
 fn open(storage: &FaultyStorage) -> Result<TableParts, basalt_parts::Error> {
-    let columns =
-        vec![Column::new("n", SqlType::UInt64), Column::new("s", SqlType::String.into_nullable())];
+    let columns = vec![Column::new("n", SqlType::UInt64), Column::new("s", SqlType::String.into_nullable())];
     let spec = PartSpec {
         sort_key: vec![0],
         primary_key_len: 1,
