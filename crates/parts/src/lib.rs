@@ -43,5 +43,5 @@ pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
 pub use part::scan::PartScan;
 pub use part::view::Part;
-pub use spec::{GRANULE_ROWS_DEFAULT, PartSpec};
+pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec};
 pub use table::{ColumnStats, DetachedPart, PartStats, Snapshot, TableParts};

@@ -1,13 +1,20 @@
 //! What the parts of a table look like: columns, codecs, key, granule size.
 
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::take;
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use arrow::row::SortField;
 use basalt_base::Columns;
 use basalt_codec::CodecChain;
 use std::sync::Arc;
 
+use crate::error::Result;
+
 /// Rows of a granule unless the table says otherwise.
 pub const GRANULE_ROWS_DEFAULT: usize = 8192;
+
+/// Rows of a granule at most.
+pub(crate) const GRANULE_ROWS_MAX: usize = 1 << 20;
 
 /// The shape of every part that a table writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,13 +28,44 @@ pub struct PartSpec {
     pub primary_key_len: usize,
     /// Rows of a granule, the unit of reading.
     pub granule_rows: usize,
+    /// For each column what its rows hold in a part that was written before it was added; `None` is the
+    /// default of its type.
+    pub fills: Vec<Option<Fill>>,
 }
+
+/// One value, in an array of one row.
+#[derive(Clone, Debug)]
+pub struct Fill(ArrayRef);
+
+impl Fill {
+    /// # Panics
+    ///
+    /// If the array does not have exactly one row.
+    pub fn new(value: ArrayRef) -> Fill {
+        assert_eq!(value.len(), 1, "a fill is one value");
+        Fill(value)
+    }
+
+    fn repeat(&self, rows: usize) -> Result<ArrayRef> {
+        Ok(take(&self.0, &UInt32Array::from(vec![0; rows]), None)?)
+    }
+}
+
+impl PartialEq for Fill {
+    fn eq(&self, other: &Fill) -> bool {
+        self.0.as_ref() == other.0.as_ref()
+    }
+}
+
+impl Eq for Fill {}
 
 impl PartSpec {
     /// A table of `columns` without a key, with the default codec and granule size.
     pub fn new(columns: Columns) -> PartSpec {
         let codecs = vec![CodecChain::default(); columns.len()];
+        let fills = vec![None; columns.len()];
         PartSpec {
+            fills,
             columns,
             codecs,
             sort_key: Vec::new(),
@@ -38,9 +76,10 @@ impl PartSpec {
 
     pub(crate) fn assert_valid(&self) {
         assert_eq!(self.columns.len(), self.codecs.len(), "one codec chain a column");
+        assert_eq!(self.columns.len(), self.fills.len(), "one fill a column");
         assert!(self.primary_key_len <= self.sort_key.len(), "the primary key is a prefix of the sort key");
         assert!(self.sort_key.iter().all(|&column| column < self.columns.len()), "key columns exist");
-        assert!((1..=1 << 20).contains(&self.granule_rows), "a granule has 1 to 2^20 rows");
+        assert!((1..=GRANULE_ROWS_MAX).contains(&self.granule_rows), "a granule has rows, and not too many");
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -49,6 +88,14 @@ impl PartSpec {
 
     pub(crate) fn field(&self, column: usize) -> FieldRef {
         Arc::new(self.columns[column].to_field())
+    }
+
+    /// The values of a column in rows that were written before it was added.
+    pub(crate) fn filled(&self, column: usize, rows: usize) -> Result<ArrayRef> {
+        match &self.fills[column] {
+            Some(fill) => fill.repeat(rows),
+            None => Ok(self.columns[column].ty.default_array(rows)),
+        }
     }
 
     pub(crate) fn primary_key(&self) -> &[usize] {

@@ -29,6 +29,7 @@ use crate::column::encoder::encode_array;
 use crate::column::writer::ColumnFileSize;
 use crate::error::{Damage, Result};
 use crate::fields::{FieldReader, FieldWriter};
+use crate::spec::GRANULE_ROWS_MAX;
 
 /// The name of the file.
 pub(crate) const META_FILE: &str = "part.meta";
@@ -38,6 +39,8 @@ pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
 
 const MAGIC: &[u8; 8] = b"BSLTPRT1";
 const FORMAT_VERSION: u32 = 1;
+/// More rows than any disk holds; below it no sum of rows can overflow.
+const ROW_COUNT_MAX: u64 = 1 << 48;
 
 /// Bytes that a column takes at least: bounds how many columns a count may claim.
 const COLUMN_BYTES_MIN: usize = 3 * 4 + 16 + 5 * 8 + 4 + 4;
@@ -119,8 +122,11 @@ impl PartMeta {
     fn decode_body(fields: &mut FieldReader<'_>, bytes: usize) -> Result<PartMeta, Damage> {
         let row_count = fields.u64()?;
         let granule_rows = fields.u32()?;
-        if granule_rows == 0 {
-            return Err(Damage::new(fields.at(), "granules of 0 rows"));
+        if !(1..=GRANULE_ROWS_MAX).contains(&(granule_rows as usize)) {
+            return Err(Damage::new(fields.at(), format!("granules of {granule_rows} rows")));
+        }
+        if row_count > ROW_COUNT_MAX {
+            return Err(Damage::new(fields.at(), format!("{row_count} rows")));
         }
         let made_at_us = fields.u64()?;
         let primary_file_bytes = fields.u64()?;

@@ -179,7 +179,7 @@ impl PartReader {
         for (&column, file) in self.columns.iter().zip(&self.files) {
             arrays.push(match file {
                 Some(file) => file.read(rows.clone(), &mut self.scratch, metrics)?,
-                None => part.spec.columns[column].ty.default_array(row_count),
+                None => part.spec.filled(column, row_count)?,
             });
         }
         metrics.count_rows(row_count, marks.len());

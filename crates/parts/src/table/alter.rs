@@ -12,7 +12,7 @@ use crate::name::PartName;
 use crate::part::meta::META_FILE;
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
-use crate::spec::PartSpec;
+use crate::spec::{Fill, PartSpec};
 
 impl TableParts {
     /// Removes all rows, durably. Snapshots that are held keep theirs.
@@ -36,7 +36,13 @@ impl TableParts {
     }
 
     /// Adds `column` at `position`. Parts that were written without it have its default value.
-    pub fn add_column(&self, column: Column, chain: CodecChain, position: usize) -> Result<()> {
+    pub fn add_column(
+        &self,
+        column: Column,
+        chain: CodecChain,
+        fill: Option<Fill>,
+        position: usize,
+    ) -> Result<()> {
         let commit = self.begin_commit()?;
         let old = self.spec();
         if position > old.columns.len() || old.columns.position(&column.name).is_some() {
@@ -48,6 +54,7 @@ impl TableParts {
         columns.insert(position, column);
         spec.columns = Columns::new(columns);
         spec.codecs.insert(position, chain);
+        spec.fills.insert(position, fill);
         for key in &mut spec.sort_key {
             *key += usize::from(*key >= position);
         }
@@ -73,6 +80,7 @@ impl TableParts {
         columns.remove(position);
         spec.columns = Columns::new(columns);
         spec.codecs.remove(position);
+        spec.fills.remove(position);
         for key in &mut spec.sort_key {
             *key -= usize::from(*key > position);
         }

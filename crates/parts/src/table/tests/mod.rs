@@ -111,7 +111,7 @@ fn added_column_has_its_default_and_dropped_column_is_gone() {
     let mut table = TestTable::new();
     table.parts.insert(numbers(0..10)).unwrap();
     let added = || Column::new("s", SqlType::String);
-    table.parts.add_column(added(), Default::default(), 1).unwrap();
+    table.parts.add_column(added(), Default::default(), None, 1).unwrap();
     let schema = table.parts.spec().schema();
     let words: Arc<dyn Array> = Arc::new(arrow::array::BinaryViewArray::from_iter_values([b"x"]));
     let row = RecordBatch::try_new(schema, vec![Arc::new(UInt64Array::from(vec![99])), words]).unwrap();
@@ -122,7 +122,7 @@ fn added_column_has_its_default_and_dropped_column_is_gone() {
     assert_eq!((words.value(0), words.value(10)), (&b""[..], &b"x"[..]));
 
     table.parts.drop_column("s").unwrap();
-    table.parts.add_column(added(), Default::default(), 0).unwrap();
+    table.parts.add_column(added(), Default::default(), None, 0).unwrap();
     let read = table.parts.snapshot()[0].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
     assert_eq!(read.column(0).as_binary_view().value(10), b"", "the old column does not come back");
     drop(read);
@@ -134,7 +134,7 @@ fn added_column_has_its_default_and_dropped_column_is_gone() {
 #[test]
 fn column_that_the_table_lost_is_dropped_at_open() {
     let table = TestTable::new();
-    table.parts.add_column(Column::new("s", SqlType::UInt8), Default::default(), 1).unwrap();
+    table.parts.add_column(Column::new("s", SqlType::UInt8), Default::default(), None, 1).unwrap();
     let columns: Vec<Arc<dyn Array>> =
         vec![Arc::new(UInt64Array::from(vec![1])), Arc::new(arrow::array::UInt8Array::from(vec![2]))];
     table.parts.insert(RecordBatch::try_new(table.parts.spec().schema(), columns).unwrap()).unwrap();
