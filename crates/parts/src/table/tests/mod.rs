@@ -98,7 +98,7 @@ fn snapshot_outlives_merge_and_truncate() {
     let snapshot = table.parts.snapshot();
     table.parts.optimize_final(&Default::default()).unwrap();
     table.parts.truncate().unwrap();
-    assert_eq!(read_numbers(&table.parts).unwrap(), []);
+    assert_eq!(read_numbers(&table.parts).unwrap(), Vec::<u64>::new());
     let read = snapshot[1].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
     assert_eq!(read.column(0).len(), 10);
     assert_eq!(table.parts.stats().iter().filter(|part| !part.active).count(), 2);
