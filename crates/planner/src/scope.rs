@@ -75,18 +75,9 @@ impl Scope {
                         column.name == name && self.is_qualified_by(column, &parts[..qualifier_parts])
                     })
                     .collect();
-                match matching.as_slice() {
-                    [] => {}
-                    [column] => return Ok(Some(Found { column, used_parts, qualifier_parts })),
-                    [first, rest @ ..] if rest.iter().all(|other| other.table == first.table) => {
-                        return Ok(Some(Found { column: first, used_parts, qualifier_parts }));
-                    }
-                    _ => {
-                        return Err(Error::new(
-                            ErrorCode::AmbiguousIdentifier,
-                            format!("column `{name}` is in several tables of the query; qualify it"),
-                        ));
-                    }
+                // Of columns with one name in several tables the leftmost table's is meant.
+                if let Some(column) = matching.into_iter().min_by_key(|column| column.table) {
+                    return Ok(Some(Found { column, used_parts, qualifier_parts }));
                 }
             }
         }
@@ -208,8 +199,24 @@ impl Aliases {
         Aliases(env.exprs.iter().cloned().collect())
     }
 
-    pub(crate) fn insert(&mut self, name: &str, expr: Rc<ast::Expr>) {
-        self.0.insert(name.to_owned(), expr);
+    /// Gives `name` to `expr`; a name may stand for one expression only.
+    pub(crate) fn define(&mut self, name: &str, expr: Rc<ast::Expr>) -> Result<()> {
+        match self.0.get(name) {
+            Some(known) if *known != expr => Err(Error::new(
+                ErrorCode::MultipleExpressionsForAlias,
+                format!("alias `{name}` stands for two expressions, `{known}` and `{expr}`"),
+            )),
+            Some(_) => Ok(()),
+            None => {
+                self.0.insert(name.to_owned(), expr);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes in the names of an inner query, which hide those that are here.
+    pub(crate) fn extend(&mut self, inner: Aliases) {
+        self.0.extend(inner.0);
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Rc<ast::Expr>> {

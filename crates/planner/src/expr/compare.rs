@@ -43,7 +43,7 @@ impl Binder<'_> {
         }
         let nullable = !distinct && (left.accepts_null() || right.accepts_null());
         if left.ty.stripped() == right.ty.stripped() {
-            return Ok(native(op, left.expr, right.expr, nullable));
+            return Ok(native_of(left.ty.stripped(), op, left.expr, right.expr, nullable));
         }
         if right.constant().is_some() && left.constant().is_none() {
             return self.compare_constant(op, left, right, nullable);
@@ -57,7 +57,9 @@ impl Binder<'_> {
 
     fn compare_constant(&self, op: Operator, value: Bound, constant: Bound, nullable: bool) -> Result<Bound> {
         match fit(&constant, &value.ty, self.session.ctx)? {
-            Some(Fitted::Exact(fitted)) => Ok(native(op, value.expr, Expr::Literal(fitted, None), nullable)),
+            Some(Fitted::Exact(fitted)) => {
+                Ok(native_of(value.ty.stripped(), op, value.expr, Expr::Literal(fitted, None), nullable))
+            }
             Some(Fitted::Beyond(above)) => Ok(known(op, value, above)),
             Some(Fitted::Between) | None => self.compare_widened(op, value, constant, nullable),
         }
@@ -70,7 +72,7 @@ impl Binder<'_> {
                 let ty = if bound.accepts_null() { common.clone().into_nullable() } else { common.clone() };
                 convert(bound, &ty, self.session.ctx)
             };
-            return Ok(native(op, to(left)?.expr, to(right)?.expr, nullable));
+            return Ok(native_of(&common, op, to(left)?.expr, to(right)?.expr, nullable));
         }
         if left_type.is_integer() && right_type.is_integer() {
             let digits = DataType::Decimal128(INTEGER_DIGITS, 0);
@@ -100,9 +102,47 @@ impl Binder<'_> {
     }
 }
 
+/// A comparison of two values of type `ty`.
+///
+/// Nothing but `!=` holds for NaN in SQL, while natively NaN equals itself and lies beyond the
+/// infinities: floats are kept between these. The bounds stay plain ranges, for storage to prune by.
+fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool) -> Bound {
+    let infinity = |sign: f64| match ty {
+        SqlType::Float32 => Expr::Literal(ScalarValue::Float32(Some(sign as f32 * f32::INFINITY)), None),
+        _ => Expr::Literal(ScalarValue::Float64(Some(sign * f64::INFINITY)), None),
+    };
+    let is_ordinary = |value: &Expr| match value {
+        Expr::Literal(ScalarValue::Float64(Some(number)), _) => !number.is_nan(),
+        Expr::Literal(ScalarValue::Float32(Some(number)), _) => !number.is_nan(),
+        _ => false,
+    };
+    let compared = Expr::BinaryExpr(BinaryExpr::new(Box::new(left.clone()), op, Box::new(right.clone())));
+    if !ty.is_float() {
+        return folded(compared, &left, &right, nullable);
+    }
+    let between = |value: &Expr| value.clone().gt_eq(infinity(-1.0)).and(value.clone().lt_eq(infinity(1.0)));
+    let expr = match op {
+        Operator::Eq if is_ordinary(&left) || is_ordinary(&right) => compared,
+        Operator::Eq => compared.and(between(&left)),
+        Operator::NotEq if is_ordinary(&left) || is_ordinary(&right) => compared,
+        Operator::NotEq => compared.or(!between(&left)),
+        Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => [&left, &right]
+            .into_iter()
+            .filter(|side| !is_ordinary(side))
+            .fold(compared, |compared, side| compared.and(between(side))),
+        _ => compared,
+    };
+    folded(expr, &left, &right, nullable)
+}
+
 fn native(op: Operator, left: Expr, right: Expr, nullable: bool) -> Bound {
-    let foldable = matches!((&left, &right), (Expr::Literal(..), Expr::Literal(..)));
-    let expr = Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
+    let expr = Expr::BinaryExpr(BinaryExpr::new(Box::new(left.clone()), op, Box::new(right.clone())));
+    folded(expr, &left, &right, nullable)
+}
+
+/// `expr`, or its value where both sides are constants.
+fn folded(expr: Expr, left: &Expr, right: &Expr, nullable: bool) -> Bound {
+    let foldable = matches!((left, right), (Expr::Literal(..), Expr::Literal(..)));
     if foldable && let Ok(value @ ScalarValue::Boolean(_)) = super::evaluate(&expr) {
         return Bound::truth(Expr::Literal(value, None), nullable);
     }

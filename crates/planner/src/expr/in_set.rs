@@ -1,7 +1,7 @@
 //! `IN`: a short list stays a list; longer ones, subqueries and tuples become a set.
 //!
 //! Members are brought to the type of the left side; one that has no place in it can never be equal
-//! and is dropped, as is NULL.
+//! and is dropped, as is NULL. Of a NULL on the left the answer is NULL.
 
 use std::rc::Rc;
 
@@ -32,6 +32,11 @@ struct Members {
 impl Binder<'_> {
     pub(super) fn bind_in(&self, operand: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Bound> {
         let left = self.left_columns(operand)?;
+        if let [only] = left.as_slice()
+            && only.is_null_literal()
+        {
+            return Ok(Bound::null());
+        }
         let members = match right {
             ast::Expr::Subquery(query) => self.members_of_query(query)?,
             ast::Expr::Identifier(parts) if self.names_no_value(parts) => self.members_of_table(parts)?,
@@ -193,7 +198,8 @@ impl Binder<'_> {
 
     fn in_rows(&self, left: Vec<Bound>, rows: Vec<Vec<ScalarValue>>, negated: bool) -> Result<Bound> {
         if rows.is_empty() {
-            return Ok(Bound::uint8(u8::from(negated)));
+            let outcome = Expr::Literal(ScalarValue::Boolean(Some(negated)), None);
+            return Ok(null_if_left_is(&left, Bound::truth(outcome, false)));
         }
         if let [column] = left.as_slice()
             && rows.len() <= LIST_MEMBERS_MAX
@@ -289,23 +295,28 @@ impl Binder<'_> {
     }
 }
 
-/// A NULL on the left is in no list: the answer is never NULL.
 fn in_list(column: Bound, values: Vec<Expr>, negated: bool) -> Bound {
     let nullable = column.accepts_null();
-    let list = Expr::InList(InList::new(Box::new(column.expr.clone()), values, negated));
-    let expr = match (nullable, negated) {
-        (false, _) => list,
-        (true, false) => list.and(column.expr.is_not_null()),
-        (true, true) => column.expr.is_null().or(list),
-    };
-    Bound::truth(expr, false)
+    Bound::truth(Expr::InList(InList::new(Box::new(column.expr), values, negated)), nullable)
 }
 
 fn in_set(left: Vec<Bound>, arrays: Vec<ArrayRef>, negated: bool) -> Result<Bound> {
     let function = InSet::new(arrays)?.into_function();
-    let args = left.into_iter().map(|column| column.expr).collect();
+    let args = left.iter().map(|column| column.expr.clone()).collect();
     let call = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
-    Ok(Bound::truth(if negated { !call } else { call }, false))
+    Ok(null_if_left_is(&left, Bound::truth(if negated { !call } else { call }, false)))
+}
+
+/// Whether NULL is in a set is NULL; a tuple with a NULL in it is in none.
+fn null_if_left_is(left: &[Bound], outcome: Bound) -> Bound {
+    match left {
+        [column] if column.accepts_null() => {
+            let null = Expr::Literal(ScalarValue::Boolean(None), None);
+            let has_value = column.expr.clone().is_not_null();
+            Bound::truth(crate::bound::case(vec![(has_value, outcome.expr)], null), true)
+        }
+        _ => outcome,
+    }
 }
 
 fn no_common_type(right: &SqlType, left: &SqlType) -> Error {

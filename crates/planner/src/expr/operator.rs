@@ -59,10 +59,10 @@ impl Binder<'_> {
         }
     }
 
-    /// AND or OR of all operands; of Bools only it is a Bool.
+    /// AND or OR of all operands; a Bool if one of them is a Bool that is not Nullable.
     pub(super) fn logic(&self, is_and: bool, operands: Vec<Bound>) -> Result<Bound> {
         let nullable = operands.iter().any(Bound::accepts_null);
-        let bools = operands.iter().all(|operand| operand.ty.stripped() == &SqlType::Bool);
+        let bools = operands.iter().any(|operand| operand.ty == SqlType::Bool);
         let conditions = operands.into_iter().map(Bound::into_condition).collect::<Result<Vec<_>>>()?;
         let combined = if is_and { all_of(conditions) } else { any_of(conditions) };
         let expr = combined.ok_or_else(|| Error::logical("AND without operands"))?;

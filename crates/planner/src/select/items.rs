@@ -41,14 +41,15 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
 }
 
 /// `(expr AS name)` inside expressions: a walk without recursion, as deep as the tree may be.
-pub(super) fn collect_aliases(expr: &ast::Expr, aliases: &mut Aliases) {
+pub(super) fn collect_aliases(expr: &ast::Expr, aliases: &mut Aliases) -> Result<()> {
     let mut waiting = vec![expr];
     while let Some(expr) = waiting.pop() {
         if let ast::Expr::Alias { value, name } = expr {
-            aliases.insert(name, Rc::new(value.as_ref().clone()));
+            aliases.define(name, Rc::new(value.as_ref().clone()))?;
         }
         push_parts(expr, &mut waiting);
     }
+    Ok(())
 }
 
 /// The parts of an expression, those of subqueries and windows not included.

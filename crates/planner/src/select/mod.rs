@@ -63,7 +63,7 @@ fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result
     refuse_missing(select)?;
     let env = &env.extended(&select.with);
     let relation = from::plan(session, env, select.from.as_ref())?;
-    let aliases = aliases_of(env, select);
+    let aliases = aliases_of(env, select)?;
     let binder = Binder::new(session, env, &relation.scope, &aliases, &select.windows);
     let items = items::bind(&binder, &select.items)?;
     let filters = [(&select.prewhere, "PREWHERE"), (&select.filter, "WHERE")]
@@ -111,19 +111,26 @@ fn refuse_missing(select: &ast::Select) -> Result<()> {
 }
 
 /// Every name that this SELECT gives to an expression: WITH, the list, and `(x AS name)` anywhere.
-fn aliases_of(env: &Env, select: &ast::Select) -> Aliases {
-    let mut aliases = Aliases::of_env(env);
+fn aliases_of(env: &Env, select: &ast::Select) -> Result<Aliases> {
+    let mut own = Aliases::default();
+    for cte in &select.with {
+        if let ast::Cte::Expr { name, value } = cte {
+            own.define(name, Rc::new(value.clone()))?;
+        }
+    }
     for item in &select.items {
-        items::collect_aliases(&item.expr, &mut aliases);
+        items::collect_aliases(&item.expr, &mut own)?;
         if let Some(alias) = &item.alias {
-            aliases.insert(alias, Rc::new(item.expr.clone()));
+            own.define(alias, Rc::new(item.expr.clone()))?;
         }
     }
     let clauses = select.prewhere.iter().chain(&select.filter).chain(&select.having);
     for expr in clauses.chain(select.order_by.iter().map(|order| &order.expr)) {
-        items::collect_aliases(expr, &mut aliases);
+        items::collect_aliases(expr, &mut own)?;
     }
-    aliases
+    let mut aliases = Aliases::of_env(env);
+    aliases.extend(own);
+    Ok(aliases)
 }
 
 pub(super) fn filtered(plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {

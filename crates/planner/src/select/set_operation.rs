@@ -49,7 +49,7 @@ fn resolve(session: &Session<'_>, op: SetOperator) -> Result<SetOperator> {
         "ALL" => Ok(SetOperator::UnionAll),
         "DISTINCT" => Ok(SetOperator::UnionDistinct),
         _ => bail!(
-            SyntaxError,
+            ExpectedAllOrDistinct,
             "UNION alone is ambiguous; write UNION ALL or UNION DISTINCT, or set `union_default_mode`"
         ),
     }
