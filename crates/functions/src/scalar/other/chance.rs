@@ -57,7 +57,7 @@ pub(super) static RAND_UNIFORM: Definition =
 pub(super) static GENERATE_UUID_V4: Definition =
     Definition::new("generateUUIDv4", Arity::Between(0, 1), |_| {
         Ok(Bound::of(SqlType::Uuid, |_: &[Operand], rows| {
-            let mut bytes = vec![0; rows * 16];
+            let mut bytes = vec![0_u8; rows * 16];
             rand::rng().fill(&mut bytes[..]);
             for uuid in bytes.chunks_exact_mut(16) {
                 // Version 4, variant 1.
