@@ -41,7 +41,11 @@ pub struct ObjectName {
 impl std::fmt::Display for ObjectName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(database) = &self.database {
-            write!(f, "{}.", Name(database))?;
+            // Reserved, but read as a name in front of a dot; it is in every message.
+            match database.as_str() {
+                "default" => f.write_str("default.")?,
+                other => write!(f, "{}.", Name(other))?,
+            }
         }
         Name(&self.name).fmt(f)
     }
