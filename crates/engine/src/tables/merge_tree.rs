@@ -11,12 +11,13 @@ use basalt_base::fs::Storage;
 use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_codec::CodecChain;
 use basalt_parts::{
-    GRANULE_ROWS_DEFAULT, KeyCondition, KeyRanges, MarkRanges, Part, PartScan, PartSpec, PartStats, ReadMetrics,
-    TableParts,
+    GRANULE_ROWS_DEFAULT, KeyCondition, KeyRanges, MarkRanges, Part, PartScan, PartSpec, PartStats,
+    ReadMetrics, TableParts,
 };
 use basalt_sql::ast::Literal;
 use parking_lot::{Mutex, RwLock};
 
+use super::fill::fill_of;
 use super::{ColumnChange, Table, TableDefinition};
 use crate::query::ProfileEvents;
 use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
@@ -82,13 +83,15 @@ fn spec_of(definition: &TableDefinition) -> Result<PartSpec> {
         }
     }
     let columns = definition.stored();
-    let codecs = definition.stored_definitions().map(|column| column.codec.clone().unwrap_or_default()).collect();
+    let codecs =
+        definition.stored_definitions().map(|column| column.codec.clone().unwrap_or_default()).collect();
     let (key, primary_key_len) = definition.sort_key()?;
     if let Some(name) = key.iter().find(|name| definition.column(name).is_some_and(|c| c.ty.accepts_null())) {
         bail!(IllegalColumn, "the key column `{name}` is Nullable; a key must have a value");
     }
     let sort_key = key.iter().filter_map(|name| columns.position(name)).collect();
-    Ok(PartSpec { columns, codecs, sort_key, primary_key_len, granule_rows })
+    let fills = definition.stored_definitions().map(fill_of).collect::<Result<_>>()?;
+    Ok(PartSpec { columns, codecs, sort_key, primary_key_len, granule_rows, fills })
 }
 
 impl Table for MergeTreeTable {
@@ -141,8 +144,23 @@ impl Table for MergeTreeTable {
                 // ALIAS and EPHEMERAL columns are in no part.
                 if let Some(position) = stored.position(name) {
                     let column = Column::new(name, stored[position].ty.clone());
-                    let codec = definition.column(name).and_then(|column| column.codec.clone());
-                    self.parts.add_column(column, codec.unwrap_or_else(CodecChain::default), position)?;
+                    let defined = definition.column(name);
+                    let codec = defined.and_then(|column| column.codec.clone());
+                    let fill = defined.map(fill_of).transpose()?.flatten();
+                    let has_default = defined.is_some_and(|column| {
+                        column.default.as_ref().is_some_and(|default| default.expr.is_some())
+                    });
+                    if has_default && fill.is_none() && self.parts.row_count() > 0 {
+                        return Err(
+                            self.refuses("ADD COLUMN with a DEFAULT that is not constant, beside rows,")
+                        );
+                    }
+                    self.parts.add_column(
+                        column,
+                        codec.unwrap_or_else(CodecChain::default),
+                        fill,
+                        position,
+                    )?;
                 }
             }
             ColumnChange::Drop { name } => {

@@ -3,6 +3,7 @@
 mod create;
 mod definition;
 mod embedded_rocksdb;
+mod fill;
 mod memory;
 mod merge_tree;
 mod opener;
@@ -108,9 +109,18 @@ pub(crate) trait Table: Send + Sync {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnChange {
     /// The column is in the new definition already.
-    Add { name: String },
-    Drop { name: String },
-    Rename { from: String, to: String },
+    Add {
+        name: String,
+    },
+    Drop {
+        name: String,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
     /// Comments, defaults: nothing stored changes.
-    Describe { name: ast::Ident },
+    Describe {
+        name: ast::Ident,
+    },
 }
