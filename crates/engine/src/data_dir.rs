@@ -54,7 +54,12 @@ pub(crate) fn user_file(path: &str, root: Option<&Path>) -> Result<PathBuf> {
     let resolved = full.canonicalize().map_err(|error| Error::io(&full, &error))?;
     let root = root.canonicalize().map_err(|error| Error::io(root, &error))?;
     if !resolved.starts_with(&root) {
-        bail!(ReadOnly, "file `{}` is outside the directory of user files, `{}`", path.display(), root.display());
+        bail!(
+            ReadOnly,
+            "file `{}` is outside the directory of user files, `{}`",
+            path.display(),
+            root.display()
+        );
     }
     Ok(resolved)
 }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BinaryViewArray, FixedSizeBinaryArray, ListArray, StructArray, new_null_array,
-};
+use arrow::array::{ArrayRef, BinaryViewArray, FixedSizeBinaryArray, ListArray, StructArray, new_null_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 
@@ -36,11 +34,9 @@ impl SqlType {
             SqlType::Nullable(inner) | SqlType::LowCardinality(inner) => inner.carrier(),
             SqlType::Array(element) => DataType::List(element.element_field()),
             SqlType::Tuple(_) => DataType::Struct(self.struct_fields()),
-            SqlType::Map(..) => DataType::List(Arc::new(Field::new(
-                "item",
-                DataType::Struct(self.struct_fields()),
-                false,
-            ))),
+            SqlType::Map(..) => {
+                DataType::List(Arc::new(Field::new("item", DataType::Struct(self.struct_fields()), false)))
+            }
         }
     }
 

@@ -169,10 +169,7 @@ impl SqlType {
     }
 
     pub fn is_date_or_time(&self) -> bool {
-        matches!(
-            self,
-            SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. }
-        )
+        matches!(self, SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. })
     }
 
     pub fn is_string(&self) -> bool {

@@ -69,11 +69,7 @@ impl fmt::Display for IntervalUnit {
     }
 }
 
-fn fmt_enum<T: fmt::Display>(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    values: &[(String, T)],
-) -> fmt::Result {
+fn fmt_enum<T: fmt::Display>(f: &mut fmt::Formatter<'_>, name: &str, values: &[(String, T)]) -> fmt::Result {
     fmt_list(f, name, values, |(label, value), f| write!(f, "{} = {value}", quote_string(label)))
 }
 

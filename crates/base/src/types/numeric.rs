@@ -81,7 +81,9 @@ fn integer_arithmetic(op: Arithmetic, left: (bool, u32), right: (bool, u32)) -> 
         Arithmetic::Divide => SqlType::Float64,
         Arithmetic::IntDiv => integer_of(left_signed || right_signed, left_bits),
         // The remainder is smaller than the divisor and has the dividend's sign.
-        Arithmetic::Modulo if left_signed => integer_of(true, (right_bits * if right_signed { 1 } else { 2 }).min(64)),
+        Arithmetic::Modulo if left_signed => {
+            integer_of(true, (right_bits * if right_signed { 1 } else { 2 }).min(64))
+        }
         Arithmetic::Modulo => integer_of(false, right_bits),
     }
 }
@@ -177,7 +179,9 @@ fn common_time(left: &SqlType, right: &SqlType) -> Option<SqlType> {
 }
 
 fn common_number(left: &SqlType, right: &SqlType) -> Option<SqlType> {
-    if let (Some((left_signed, left_bits)), Some((right_signed, right_bits))) = (integer(left), integer(right)) {
+    if let (Some((left_signed, left_bits)), Some((right_signed, right_bits))) =
+        (integer(left), integer(right))
+    {
         if left_signed == right_signed {
             return Some(integer_of(left_signed, left_bits.max(right_bits)));
         }
@@ -213,7 +217,10 @@ mod tests {
         let common = |left: SqlType, right: SqlType| common_type([&left, &right]);
         assert_eq!(common(SqlType::UInt8, SqlType::Int8), Some(SqlType::Int16));
         assert_eq!(common(SqlType::UInt64, SqlType::Int8), None);
-        assert_eq!(common(SqlType::UInt8, SqlType::Nothing.into_nullable()), Some(SqlType::UInt8.into_nullable()));
+        assert_eq!(
+            common(SqlType::UInt8, SqlType::Nothing.into_nullable()),
+            Some(SqlType::UInt8.into_nullable())
+        );
         assert_eq!(common(SqlType::Date, SqlType::DateTime(None)), Some(SqlType::DateTime(None)));
         assert_eq!(common(SqlType::FixedString(3), SqlType::String), Some(SqlType::String));
     }

@@ -20,7 +20,11 @@ use crate::tables::{TableOpener, definition_of};
 
 impl CatalogStore {
     /// Opens everything below `data_dir`; makes the database `default` where there is none.
-    pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: PathBuf, opener: &TableOpener) -> Result<CatalogStore> {
+    pub(crate) fn open(
+        storage: Arc<dyn Storage>,
+        data_dir: PathBuf,
+        opener: &TableOpener,
+    ) -> Result<CatalogStore> {
         let metadata = MetadataStore::open(Arc::clone(&storage), &data_dir)?;
         let mut names = metadata.databases()?;
         if !names.iter().any(|name| name == DEFAULT) {
@@ -83,9 +87,7 @@ fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> R
             let definition = definition_of(database, &stored.name, stored.uuid, *create)?;
             Ok(CatalogObject::Table(opener.open(Arc::new(definition))?))
         }
-        Statement::CreateView(create) => {
-            Ok(CatalogObject::View(Arc::new(view_of(stored.uuid, *create)?)))
-        }
+        Statement::CreateView(create) => Ok(CatalogObject::View(Arc::new(view_of(stored.uuid, *create)?))),
         Statement::CreateDictionary(create) => {
             let entry = DictionaryEntry::new(database, &stored.name, stored.uuid, *create)?;
             Ok(CatalogObject::Dictionary(Arc::new(entry)))
@@ -101,7 +103,9 @@ pub(crate) fn view_of(uuid: Uuid, create: ast::CreateView) -> Result<ViewDefinit
         .iter()
         .map(|column| match &column.ty {
             Some(ty) => Ok(Column::new(&column.name, basalt_sql::resolve_type(ty)?)),
-            None => Err(Error::new(ErrorCode::IncorrectQuery, format!("column `{}` has no type", column.name))),
+            None => {
+                Err(Error::new(ErrorCode::IncorrectQuery, format!("column `{}` has no type", column.name)))
+            }
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(ViewDefinition { uuid, create, columns })

@@ -38,7 +38,8 @@ impl Definition {
         let Some(layout) = &create.layout else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a LAYOUT");
         };
-        let key_columns = create.primary_key.iter().map(|name| key_column(create, name)).collect::<Result<_>>()?;
+        let key_columns =
+            create.primary_key.iter().map(|name| key_column(create, name)).collect::<Result<_>>()?;
         let attributes = create
             .attributes
             .iter()
@@ -56,7 +57,8 @@ impl Definition {
     pub(super) fn columns(&self) -> Columns {
         let keys = self.spec.key_columns.iter().zip(self.spec.key_types());
         let keys = keys.map(|(column, ty)| Column::new(&column.name, ty));
-        let attributes = self.spec.attributes.iter().map(|attribute| Column::new(&attribute.name, attribute.ty.clone()));
+        let attributes =
+            self.spec.attributes.iter().map(|attribute| Column::new(&attribute.name, attribute.ty.clone()));
         keys.chain(attributes).collect()
     }
 }
@@ -64,7 +66,9 @@ impl Definition {
 fn key_column(create: &ast::CreateDictionary, name: &str) -> Result<Column> {
     match create.attributes.iter().find(|attribute| attribute.name == name) {
         Some(attribute) => Ok(Column::new(name, basalt_sql::resolve_type(&attribute.ty)?)),
-        None => bail!(IncorrectDictionaryDefinition, "key column `{name}` is not among the dictionary's columns"),
+        None => {
+            bail!(IncorrectDictionaryDefinition, "key column `{name}` is not among the dictionary's columns")
+        }
     }
 }
 
@@ -75,9 +79,8 @@ fn attribute_of(attribute: &ast::DictionaryAttribute) -> Result<Attribute> {
     let ty = basalt_sql::resolve_type(&attribute.ty)?;
     let default = match &attribute.default {
         None => ty.default_array(1),
-        Some(literal) => {
-            default_of(literal, &ty).map_err(|error| error.within(format!("DEFAULT of attribute `{}`", attribute.name)))?
-        }
+        Some(literal) => default_of(literal, &ty)
+            .map_err(|error| error.within(format!("DEFAULT of attribute `{}`", attribute.name)))?,
     };
     Ok(Attribute {
         name: attribute.name.clone(),
@@ -108,7 +111,9 @@ fn layout_of(layout: &KeyValue) -> Result<LayoutSpec> {
         .args
         .iter()
         .map(|(name, value)| match value {
-            KeyValueArgument::Literal(Literal::UInt(value)) => Ok((name.clone(), LayoutParameter::UInt(*value))),
+            KeyValueArgument::Literal(Literal::UInt(value)) => {
+                Ok((name.clone(), LayoutParameter::UInt(*value)))
+            }
             KeyValueArgument::Literal(Literal::Number(text)) => match text.parse() {
                 Ok(value) => Ok((name.clone(), LayoutParameter::Float(value))),
                 Err(_) => bail!(BadArguments, "layout parameter {name} is a number, got `{text}`"),
@@ -121,8 +126,20 @@ fn layout_of(layout: &KeyValue) -> Result<LayoutSpec> {
 
 /// The sources that ClickHouse has and Basalt does not yet.
 const NOT_BUILT: [&str; 14] = [
-    "FILE", "EXECUTABLE", "EXECUTABLE_POOL", "HTTP", "ODBC", "JDBC", "MYSQL", "POSTGRESQL", "MONGODB", "REDIS",
-    "CASSANDRA", "SQLITE", "YTSAURUS", "NULL",
+    "FILE",
+    "EXECUTABLE",
+    "EXECUTABLE_POOL",
+    "HTTP",
+    "ODBC",
+    "JDBC",
+    "MYSQL",
+    "POSTGRESQL",
+    "MONGODB",
+    "REDIS",
+    "CASSANDRA",
+    "SQLITE",
+    "YTSAURUS",
+    "NULL",
 ];
 
 fn source_of(create: &ast::CreateDictionary) -> Result<SourceSpec> {
@@ -145,10 +162,15 @@ fn source_of(create: &ast::CreateDictionary) -> Result<SourceSpec> {
             "where" => filter = Some(text),
             "query" => query = Some(text),
             "host" if is_this_host(&text) => {}
-            "host" => bail!(NotImplemented, "a dictionary source on another host, `{text}`, is not implemented"),
+            "host" => {
+                bail!(NotImplemented, "a dictionary source on another host, `{text}`, is not implemented")
+            }
             // They matter for a connection, and here there is none.
             "port" | "user" | "password" | "secure" => {}
-            other => bail!(NotImplemented, "parameter `{other}` of dictionary source CLICKHOUSE is not implemented"),
+            other => bail!(
+                NotImplemented,
+                "parameter `{other}` of dictionary source CLICKHOUSE is not implemented"
+            ),
         }
     }
     match (table, query) {
@@ -170,6 +192,9 @@ fn argument_text(key: &str, value: &KeyValueArgument) -> Result<String> {
         KeyValueArgument::Ident(name) => Ok(name.clone()),
         KeyValueArgument::Literal(Literal::String(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
         KeyValueArgument::Literal(Literal::UInt(value)) => Ok(value.to_string()),
-        _ => bail!(IncorrectDictionaryDefinition, "parameter `{key}` of a dictionary source is a string or a number"),
+        _ => bail!(
+            IncorrectDictionaryDefinition,
+            "parameter `{key}` of a dictionary source is a string or a number"
+        ),
     }
 }

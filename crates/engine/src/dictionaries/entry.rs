@@ -199,7 +199,8 @@ impl DictionaryEntry {
                 Ok(dictionary)
             }
             Err(error) => {
-                let error: Error = error.within(format!("dictionary `{database}.{name}` could not be loaded"));
+                let error: Error =
+                    error.within(format!("dictionary `{database}.{name}` could not be loaded"));
                 state.status = if state.current.is_some() { LoadStatus::Loaded } else { LoadStatus::Failed };
                 state.error_count += 1;
                 state.last_exception = error.to_string();

@@ -63,7 +63,8 @@ fn select_text(source: &SourceSpec, database: &str, columns: &Columns, keys: Opt
     };
     let conditions: Vec<String> =
         filter.iter().map(|filter| format!("({filter})")).chain(keys.map(str::to_owned)).collect();
-    let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
+    let filter =
+        if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     format!("SELECT {} FROM {from}{filter}", list.join(", "))
 }
 
@@ -84,7 +85,13 @@ impl KeyedSource {
         columns: Columns,
         key_count: usize,
     ) -> KeyedSource {
-        KeyedSource { engine: Arc::downgrade(engine), source, database: database.to_owned(), columns, key_count }
+        KeyedSource {
+            engine: Arc::downgrade(engine),
+            source,
+            database: database.to_owned(),
+            columns,
+            key_count,
+        }
     }
 
     /// The source table, and where the dictionary's columns are in it; `None` if a query is needed.
@@ -100,7 +107,9 @@ impl KeyedSource {
         let positions = self
             .columns
             .iter()
-            .map(|column| stored.position(&column.name).filter(|&at| stored[at].ty.full() == column.ty.full()))
+            .map(|column| {
+                stored.position(&column.name).filter(|&at| stored[at].ty.full() == column.ty.full())
+            })
             .collect::<Option<Vec<usize>>>();
         Ok(positions.map(|positions| (table, positions)))
     }
@@ -115,7 +124,9 @@ impl KeyedSource {
         let conditions = keys
             .iter()
             .zip(positions)
-            .map(|(key, &column)| Ok(ColumnCondition { column, values: ValueSet::Points(sorted_points(key)?) }))
+            .map(|(key, &column)| {
+                Ok(ColumnCondition { column, values: ValueSet::Points(sorted_points(key)?) })
+            })
             .collect::<Result<Vec<_>>>()?;
         let query = internal(engine, &self.database, "dictGet of a DIRECT dictionary");
         let stored = table.definition().stored();
@@ -161,7 +172,8 @@ impl KeyedSource {
             .zip(self.columns.iter())
             .map(|(key, column)| ValueWriter::new(&column.ty, key, &settings))
             .collect::<Result<Vec<_>>>()?;
-        let names: Vec<String> = self.columns[..keys.len()].iter().map(|c| quote_identifier(&c.name)).collect();
+        let names: Vec<String> =
+            self.columns[..keys.len()].iter().map(|c| quote_identifier(&c.name)).collect();
         let mut list = format!("({}) IN (", names.join(", ")).into_bytes();
         for row in first..first + count {
             list.extend_from_slice(if row == first { b"(" } else { b",(" });

@@ -50,7 +50,8 @@ impl Surroundings {
 
     fn resolve(&self, table: Arc<dyn Table>) -> ResolvedTable {
         let definition = table.definition();
-        let columns = definition.columns.iter().filter(|column| column.kind() != Some(DefaultKind::Ephemeral));
+        let columns =
+            definition.columns.iter().filter(|column| column.kind() != Some(DefaultKind::Ephemeral));
         let columns = columns
             .map(|column| TableColumn {
                 column: basalt_base::Column::new(&column.name, column.ty.clone()),

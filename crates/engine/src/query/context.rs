@@ -70,8 +70,11 @@ impl QueryContext {
     pub(crate) fn internal(engine: &Arc<Engine>, database: &str, text: &str) -> QueryContext {
         let id = Uuid::new_v4().to_string();
         let user = "default";
-        QueryContext::new(Arc::clone(engine), id, text, Settings::default())
-            .asked_by(user, database, Interface::Local)
+        QueryContext::new(Arc::clone(engine), id, text, Settings::default()).asked_by(
+            user,
+            database,
+            Interface::Local,
+        )
     }
 
     #[must_use]

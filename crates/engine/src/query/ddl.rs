@@ -48,9 +48,7 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
             let key = key_of(query, &table);
             query.engine.catalog().table(&key.database, &key.name, "OPTIMIZE")?.optimize(is_final)
         }
-        Statement::Delete { table, .. } => {
-            Err(Error::not_implemented(format!("DELETE FROM `{table}`")))
-        }
+        Statement::Delete { table, .. } => Err(Error::not_implemented(format!("DELETE FROM `{table}`"))),
         Statement::KillQuery { .. } => Err(Error::not_implemented("KILL QUERY")),
         Statement::Check(table) => Err(Error::not_implemented(format!("CHECK TABLE `{table}`"))),
         Statement::Detach(_) => Err(Error::not_implemented("DETACH")),
@@ -108,7 +106,8 @@ async fn create_table(query: &Arc<QueryContext>, mut create: ast::CreateTable) -
         let key = key.clone();
         tokio::task::spawn_blocking(move || enter_table(&query, &key, create))
     };
-    let created = created.await.map_err(|panic| Error::logical(format!("CREATE TABLE ended early: {panic}")))??;
+    let created =
+        created.await.map_err(|panic| Error::logical(format!("CREATE TABLE ended early: {panic}")))??;
     match source_query {
         Some(source) if created => {
             let insert = ast::Insert {
@@ -269,7 +268,13 @@ fn check_kind(object: &CatalogObject, kind: ObjectKind, key: &ObjectKey) -> Resu
     }
     Err(Error::new(
         ErrorCode::IncorrectQuery,
-        format!("`{}.{}` is a {}; use DROP {}", key.database, key.name, object.kind(), object.kind().to_uppercase()),
+        format!(
+            "`{}.{}` is a {}; use DROP {}",
+            key.database,
+            key.name,
+            object.kind(),
+            object.kind().to_uppercase()
+        ),
     ))
 }
 

@@ -21,7 +21,11 @@ impl ProfileEvents {
     }
 
     /// Names and values of the events that happened, by name. `elapsed_us` is the query's wall time.
-    pub(crate) fn snapshot(&self, progress: &crate::ProgressSnapshot, elapsed_us: u64) -> Vec<(&'static str, u64)> {
+    pub(crate) fn snapshot(
+        &self,
+        progress: &crate::ProgressSnapshot,
+        elapsed_us: u64,
+    ) -> Vec<(&'static str, u64)> {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let reads = self.reads.snapshot();
         let mut events = vec![

@@ -24,7 +24,8 @@ pub(super) struct Running {
 impl Running {
     /// Writes the end of the query into the log.
     pub(super) fn finish(&self, error: Option<&Error>) {
-        let kind = if error.is_some() { QueryLogKind::ExceptionWhileProcessing } else { QueryLogKind::Finish };
+        let kind =
+            if error.is_some() { QueryLogKind::ExceptionWhileProcessing } else { QueryLogKind::Finish };
         self.query.engine.query_log().record(&self.query, kind, self.kind, error);
     }
 }

@@ -21,7 +21,10 @@ pub(crate) fn format_settings(query: &QueryContext) -> FormatSettings {
 }
 
 /// The format that the options of a COPY name, and its settings.
-pub(super) fn copy_settings(query: &QueryContext, options: &[(String, String)]) -> Result<(String, FormatSettings)> {
+pub(super) fn copy_settings(
+    query: &QueryContext,
+    options: &[(String, String)],
+) -> Result<(String, FormatSettings)> {
     let mut copy = CopyOptions::default();
     for (name, value) in options {
         copy.set(name, Some(value))?;

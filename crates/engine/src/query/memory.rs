@@ -89,7 +89,8 @@ impl QueryMemory {
             return Some(("max_memory_usage", query));
         }
         let server = self.server.limit;
-        (server > 0 && self.server.used() + additional > server).then_some(("max_server_memory_usage", server))
+        (server > 0 && self.server.used() + additional > server)
+            .then_some(("max_server_memory_usage", server))
     }
 }
 

@@ -25,10 +25,10 @@ mod system_command;
 mod typed;
 
 pub(crate) use context::QueryContext;
-pub(crate) use format_settings::format_settings;
-pub(crate) use insert::format_of_path;
 pub(crate) use events::ProfileEvents;
 pub(crate) use execute::execute;
+pub(crate) use format_settings::format_settings;
+pub(crate) use insert::format_of_path;
 pub(crate) use log::{QueryLog, QueryLogKind};
 pub(crate) use memory::ServerMemory;
 pub(crate) use processes::Processes;

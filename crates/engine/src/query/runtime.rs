@@ -23,8 +23,8 @@ const BLOCKS_WAITING: usize = 4;
 
 /// What the queries of an engine share: the directory to spill to. Made once, for it makes directories.
 pub(crate) fn shared_runtime(spill_dir: &Path) -> Result<RuntimeEnv> {
-    let spill = DiskManagerBuilder::default()
-        .with_mode(DiskManagerMode::Directories(vec![spill_dir.to_owned()]));
+    let spill =
+        DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![spill_dir.to_owned()]));
     RuntimeEnvBuilder::new().with_disk_manager_builder(spill).build().map_err(from_datafusion)
 }
 

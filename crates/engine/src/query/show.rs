@@ -76,7 +76,10 @@ async fn run_select(
 fn show_answer(query: &QueryContext, what: ShowWhat) -> Result<Answer> {
     let text = match what {
         ShowWhat::Databases { like } => {
-            format!("SELECT name FROM system.databases{} ORDER BY name", filter_text(&like, " WHERE ", "name"))
+            format!(
+                "SELECT name FROM system.databases{} ORDER BY name",
+                filter_text(&like, " WHERE ", "name")
+            )
         }
         ShowWhat::Tables { kind, database, like, limit } => {
             let database = database.unwrap_or_else(|| query.database.clone());
@@ -89,7 +92,9 @@ fn show_answer(query: &QueryContext, what: ShowWhat) -> Result<Answer> {
             };
             let like = filter_text(&like, " AND ", "name");
             let database = quote_string(&database);
-            format!("SELECT name FROM system.tables WHERE database = {database}{kind}{like} ORDER BY name{limit}")
+            format!(
+                "SELECT name FROM system.tables WHERE database = {database}{kind}{like} ORDER BY name{limit}"
+            )
         }
         ShowWhat::Create { kind, name } => return show_create(query, kind, &name),
         ShowWhat::Columns { table, like } => {
@@ -164,7 +169,15 @@ async fn describe_answer(query: &Arc<QueryContext>, describe: Describe) -> Resul
         Describe::Table { name, format } => (describe_table(query, &name).await?, format),
         Describe::Factor { factor, format } => (describe_factor(query, *factor).await?, format),
     };
-    let names = ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
+    let names = [
+        "name",
+        "type",
+        "default_type",
+        "default_expression",
+        "comment",
+        "codec_expression",
+        "ttl_expression",
+    ];
     let columns: Columns = names.iter().map(|name| Column::new(*name, SqlType::String)).collect();
     let block = strings_block(&columns, rows)?;
     Ok((columns, block, format))

@@ -26,7 +26,11 @@ pub(crate) fn run_typed(query: &Arc<QueryContext>, text: &str, columns: &Columns
 }
 
 /// Plans a query with its columns converted to those of `columns`, by position.
-pub(super) fn plan_typed(ast: &ast::Query, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<LogicalPlan> {
+pub(super) fn plan_typed(
+    ast: &ast::Query,
+    columns: &Columns,
+    ctx: &PlannerContext<'_>,
+) -> Result<LogicalPlan> {
     let planned = plan_query(ast, ctx)?;
     if planned.columns.len() != columns.len() {
         bail!(

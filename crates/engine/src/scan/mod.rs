@@ -61,7 +61,11 @@ pub(crate) struct MemorySource {
 
 impl MemorySource {
     /// `blocks` dealt out over as many partitions as the query has threads.
-    pub(crate) fn deal(blocks: Vec<RecordBatch>, request: &ScanRequest, description: &str) -> Arc<dyn BlockSource> {
+    pub(crate) fn deal(
+        blocks: Vec<RecordBatch>,
+        request: &ScanRequest,
+        description: &str,
+    ) -> Arc<dyn BlockSource> {
         let count = request.query.threads().clamp(1, blocks.len().max(1));
         let mut partitions = vec![Vec::new(); count];
         for (index, block) in blocks.into_iter().enumerate() {

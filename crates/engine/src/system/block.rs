@@ -69,7 +69,10 @@ impl BlockBuilder {
     }
 
     /// Arrays of strings.
-    pub(super) fn string_lists<S: AsRef<[u8]>>(&mut self, lists: impl IntoIterator<Item = Vec<S>>) -> &mut Self {
+    pub(super) fn string_lists<S: AsRef<[u8]>>(
+        &mut self,
+        lists: impl IntoIterator<Item = Vec<S>>,
+    ) -> &mut Self {
         let lists: Vec<Vec<S>> = lists.into_iter().collect();
         let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
         let values = BinaryViewArray::from_iter_values(lists.into_iter().flatten());
@@ -78,7 +81,10 @@ impl BlockBuilder {
     }
 
     /// Map(String, UInt64) values.
-    pub(super) fn count_maps(&mut self, maps: impl IntoIterator<Item = Vec<(&'static str, u64)>>) -> &mut Self {
+    pub(super) fn count_maps(
+        &mut self,
+        maps: impl IntoIterator<Item = Vec<(&'static str, u64)>>,
+    ) -> &mut Self {
         let maps: Vec<Vec<(&'static str, u64)>> = maps.into_iter().collect();
         let ty = SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt64));
         let offsets = OffsetBuffer::from_lengths(maps.iter().map(Vec::len));

@@ -71,7 +71,8 @@ fn line((database, name, object): (String, String, CatalogObject)) -> Option<Lin
 
 fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
     let names = |columns: &[basalt_base::Column]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
-    let types = |columns: &[basalt_base::Column]| columns.iter().map(|c| c.ty.to_string()).collect::<Vec<_>>();
+    let types =
+        |columns: &[basalt_base::Column]| columns.iter().map(|c| c.ty.to_string()).collect::<Vec<_>>();
     block
         .strings(lines.iter().map(|line| &line.database))
         .strings(lines.iter().map(|line| &line.name))

@@ -33,7 +33,9 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     let parts = parts::lines(query);
     let lines: Vec<_> = parts
         .iter()
-        .flat_map(|line| (1..).zip(&line.part.columns).map(move |(position, column)| (line, position, column)))
+        .flat_map(|line| {
+            (1..).zip(&line.part.columns).map(move |(position, column)| (line, position, column))
+        })
         .collect();
     let mut block = BlockBuilder::default();
     block

@@ -59,7 +59,10 @@ impl Arguments<'_> {
         if (least..=most).contains(&given) {
             return Ok(());
         }
-        bail!(NumberOfArgumentsDoesntMatch, "table function `{name}` takes {least} to {most} arguments, got {given}")
+        bail!(
+            NumberOfArgumentsDoesntMatch,
+            "table function `{name}` takes {least} to {most} arguments, got {given}"
+        )
     }
 
     fn constant(&self, at: usize) -> Result<(ArrayRef, SqlType)> {

@@ -75,7 +75,12 @@ struct SequenceSource {
 }
 
 impl SequenceSource {
-    fn new(mut sequence: Sequence, columns: &Columns, request: &ScanRequest, partitions: usize) -> SequenceSource {
+    fn new(
+        mut sequence: Sequence,
+        columns: &Columns,
+        request: &ScanRequest,
+        partitions: usize,
+    ) -> SequenceSource {
         if let Some(limit) = request.limit {
             sequence.count = sequence.count.min(limit as u64);
         }

@@ -21,9 +21,15 @@ pub(crate) fn definition_of(
     for element in &create.elements {
         match element {
             TableElement::Column(column) => columns.push(column_of(column)?),
-            TableElement::Index(index) => bail!(NotImplemented, "skip index `{}` is not implemented", index.name),
-            TableElement::Constraint { name, .. } => bail!(NotImplemented, "constraint `{name}` is not implemented"),
-            TableElement::Projection { name, .. } => bail!(NotImplemented, "projection `{name}` is not implemented"),
+            TableElement::Index(index) => {
+                bail!(NotImplemented, "skip index `{}` is not implemented", index.name)
+            }
+            TableElement::Constraint { name, .. } => {
+                bail!(NotImplemented, "constraint `{name}` is not implemented")
+            }
+            TableElement::Projection { name, .. } => {
+                bail!(NotImplemented, "projection `{name}` is not implemented")
+            }
         }
     }
     check_columns(&columns)?;
@@ -55,7 +61,8 @@ pub(crate) fn column_of(column: &ColumnDef) -> Result<ColumnDefinition> {
     let Some(ty) = &column.ty else {
         bail!(NotImplemented, "column `{}` without a type is not implemented", column.name);
     };
-    let mut ty = basalt_sql::resolve_type(ty).map_err(|error| error.within(format!("column `{}`", column.name)))?;
+    let mut ty =
+        basalt_sql::resolve_type(ty).map_err(|error| error.within(format!("column `{}`", column.name)))?;
     if column.nullable == Some(true) {
         ty = ty.into_nullable();
     }
