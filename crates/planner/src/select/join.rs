@@ -2,6 +2,7 @@
 
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{self, JoinConstraint, JoinKind, JoinStrictness};
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPlanBuilder, Operator};
 
@@ -114,7 +115,30 @@ fn bind_on(session: &Session<'_>, env: &Env, scope: &Scope, expr: &ast::Expr) ->
             other => others.push(other),
         }
     }
+    // Keys of a join are looked up by their bits: NaN finds NaN, and needs no bounds.
+    let compared: Vec<Expr> = others.iter().filter_map(equated).cloned().collect();
+    others.retain(|expr| !bounded_by_infinity(expr).is_some_and(|value| compared.contains(value)));
     Ok(Condition { keys: Vec::new(), others })
+}
+
+/// The left side of an equality.
+fn equated(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, .. }) => Some(left),
+        _ => None,
+    }
+}
+
+/// What `expr` says is not beyond an infinity.
+fn bounded_by_infinity(expr: &Expr) -> Option<&Expr> {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::LtEq | Operator::GtEq, right }) = expr else {
+        return None;
+    };
+    match right.as_ref() {
+        Expr::Literal(ScalarValue::Float64(Some(bound)), _) if bound.is_infinite() => Some(left),
+        Expr::Literal(ScalarValue::Float32(Some(bound)), _) if bound.is_infinite() => Some(left),
+        _ => None,
+    }
 }
 
 /// The columns of USING: one visible column for the two, and an equality.
