@@ -174,7 +174,8 @@ impl ScalarUDFImpl for InSet {
         if columns.len() != self.columns.len() {
             return Err(DataFusionError::Internal("a tuple as wide as the set's".into()));
         }
-        let found = self.keys.contains(&columns).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let found =
+            self.keys.contains(&columns).map_err(|error| DataFusionError::External(Box::new(error)))?;
         Ok(ColumnarValue::Array(Arc::new(found)))
     }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{Storage, publish_file};
+use basalt_base::fs::{Storage, publish_empty_dir, publish_file};
 use basalt_base::{Error, ErrorCode, Result, bail};
 use uuid::Uuid;
 
@@ -46,7 +46,7 @@ impl MetadataStore {
     /// Opens `<data directory>/metadata`, making it if it is not there.
     pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: &Path) -> Result<MetadataStore> {
         let root = data_dir.join("metadata");
-        storage.create_dir_all(&root)?;
+        publish_empty_dir(storage.as_ref(), &root)?;
         Ok(MetadataStore { storage, root })
     }
 
@@ -57,8 +57,7 @@ impl MetadataStore {
     }
 
     pub(crate) fn create_database(&self, database: &str) -> Result<()> {
-        self.storage.create_dir_all(&self.root.join(encode_name(database)))?;
-        self.storage.sync_dir(&self.root)
+        publish_empty_dir(self.storage.as_ref(), &self.root.join(encode_name(database)))
     }
 
     /// Removes the database and the metadata of all that is in it.
@@ -75,7 +74,8 @@ impl MetadataStore {
             if let Some(stem) = entry.name.strip_suffix(SUFFIX) {
                 let path = dir.join(&entry.name);
                 let bytes = self.storage.read(&path, BYTES_MAX)?;
-                objects.push(decode(decode_name(stem)?, &bytes).map_err(|error| error.within(path.display()))?);
+                objects
+                    .push(decode(decode_name(stem)?, &bytes).map_err(|error| error.within(path.display()))?);
             }
         }
         Ok(objects)

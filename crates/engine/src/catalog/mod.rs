@@ -116,8 +116,10 @@ impl CatalogStore {
             Some(object) => Ok(object.clone()),
             None => {
                 let near = did_you_mean(name, objects.keys().map(String::as_str));
-                let full = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
-                Err(Error::new(ErrorCode::UnknownTable, format!("table `{full}` does not exist{near}")))
+                Err(Error::new(
+                    ErrorCode::UnknownTable,
+                    format!("table `{database}.{name}` does not exist{near}"),
+                ))
             }
         }
     }
@@ -126,7 +128,9 @@ impl CatalogStore {
     pub(crate) fn table(&self, database: &str, name: &str, what: &str) -> Result<Arc<dyn Table>> {
         match self.get(database, name)? {
             CatalogObject::Table(table) => Ok(table),
-            other => Err(Error::not_implemented(format!("{what} for the {} `{database}.{name}`", other.kind()))),
+            other => {
+                Err(Error::not_implemented(format!("{what} for the {} `{database}.{name}`", other.kind())))
+            }
         }
     }
 
@@ -279,7 +283,9 @@ impl CatalogObject {
             CatalogObject::Table(table) => {
                 ast::Statement::CreateTable(Box::new(table.definition().create.clone())).to_string()
             }
-            CatalogObject::View(view) => ast::Statement::CreateView(Box::new(view.create.clone())).to_string(),
+            CatalogObject::View(view) => {
+                ast::Statement::CreateView(Box::new(view.create.clone())).to_string()
+            }
             CatalogObject::Dictionary(dictionary) => {
                 ast::Statement::CreateDictionary(Box::new(dictionary.create())).to_string()
             }

@@ -3,13 +3,12 @@
 //! A column that was not given gets its DEFAULT or MATERIALIZED expression, or its type's default.
 //! Expressions may use each other's columns in any order; a cycle is an error.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::kernels::zip::zip;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 use basalt_exec::error::from_datafusion;
 use basalt_formats::{Block, Defaulted};
 use basalt_planner::{PlannerContext, cast, plan_expr};
@@ -58,16 +57,8 @@ impl RowFiller {
             steps.push(Step::TypeDefault(column.ty.clone()));
         }
         while !computed.is_empty() {
-            let names: HashSet<&str> = computed.iter().map(|column| column.name.as_str()).collect();
-            let ready = computed.iter().position(|column| {
-                let expr = expr_of(column);
-                expr.is_some_and(|expr| !names_any(expr, &names))
-            });
-            let Some(ready) = ready else {
-                bail!(IncorrectQuery, "the DEFAULT expression of column `{}` depends on itself", computed[0].name);
-            };
-            let column = computed.remove(ready);
-            steps.push(expr_step(column, &known, ctx)?);
+            let (column, step) = next_step(&mut computed, &known, ctx)?;
+            steps.push(step);
             known.push(Column::new(&column.name, column.ty.clone()));
         }
         let overrides = overrides(table, given, ctx)?;
@@ -110,17 +101,42 @@ impl Step {
     }
 }
 
+/// Takes a column out of `missing` whose expression needs known columns only.
+fn next_step<'a>(
+    missing: &mut Vec<&'a ColumnDefinition>,
+    known: &[Column],
+    ctx: &PlannerContext<'_>,
+) -> Result<(&'a ColumnDefinition, Step)> {
+    let mut waits = None;
+    for at in 0..missing.len() {
+        match expr_step(missing[at], known, ctx) {
+            Ok(step) => return Ok((missing.remove(at), step)),
+            // It may use a column whose turn comes later.
+            Err(error) if error.code() == ErrorCode::UnknownIdentifier => waits = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    // Nothing is left that could come first: a name is wrong, or expressions use each other.
+    Err(waits.unwrap_or_else(|| Error::logical("no column is missing")))
+}
+
 /// The DEFAULT expressions of given columns, over the given columns.
-fn overrides(table: &TableDefinition, given: &Columns, ctx: &PlannerContext<'_>) -> Result<Vec<(usize, Step)>> {
+fn overrides(
+    table: &TableDefinition,
+    given: &Columns,
+    ctx: &PlannerContext<'_>,
+) -> Result<Vec<(usize, Step)>> {
     let mut overrides = Vec::new();
     for (at, column) in given.iter().enumerate() {
         let Some(column) = table.column(&column.name) else { continue };
-        let Some(expr) = expr_of(column) else { continue };
-        let absent = table.columns.iter().filter(|column| given.position(&column.name).is_none());
-        let absent = absent.map(|column| column.name.as_str()).collect();
-        // An expression over a column that was not given has no value to take.
-        if !names_any(expr, &absent) {
-            overrides.push((at, expr_step(column, given, ctx)?));
+        if expr_of(column).is_none() {
+            continue;
+        }
+        match expr_step(column, given, ctx) {
+            Ok(step) => overrides.push((at, step)),
+            // An expression over a column that was not given has no value to take.
+            Err(error) if error.code() == ErrorCode::UnknownIdentifier => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(overrides)
@@ -128,13 +144,6 @@ fn overrides(table: &TableDefinition, given: &Columns, ctx: &PlannerContext<'_>)
 
 fn expr_of(column: &ColumnDefinition) -> Option<&ast::Expr> {
     column.default.as_ref()?.expr.as_ref()
-}
-
-/// Whether the text of `expr` has an identifier among `names`: identifiers print as they are written.
-fn names_any(expr: &ast::Expr, names: &HashSet<&str>) -> bool {
-    let text = expr.to_string();
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    text.split(|letter| !is_word(letter)).any(|word| names.contains(word))
 }
 
 fn expr_step(column: &ColumnDefinition, known: &[Column], ctx: &PlannerContext<'_>) -> Result<Step> {
@@ -152,12 +161,18 @@ fn expr_step(column: &ColumnDefinition, known: &[Column], ctx: &PlannerContext<'
 /// An expression over unqualified `columns`, ready to evaluate.
 pub(super) fn physical(expr: &Expr, columns: &Columns) -> Result<(Arc<dyn PhysicalExpr>, Arc<DFSchema>)> {
     let schema = DFSchema::try_from(columns.to_arrow().as_ref().clone()).map_err(from_datafusion)?;
-    let physical = create_physical_expr(expr, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())
-        .map_err(from_datafusion)?;
+    let physical =
+        create_physical_expr(expr, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())
+            .map_err(from_datafusion)?;
     Ok((physical, Arc::new(schema)))
 }
 
-fn evaluate(expr: &dyn PhysicalExpr, schema: &DFSchema, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+fn evaluate(
+    expr: &dyn PhysicalExpr,
+    schema: &DFSchema,
+    arrays: &[ArrayRef],
+    rows: usize,
+) -> Result<ArrayRef> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let arrays = arrays[..schema.fields().len()].to_vec();
     let batch = RecordBatch::try_new_with_options(Arc::clone(schema.inner()), arrays, &options)

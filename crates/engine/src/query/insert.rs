@@ -122,14 +122,10 @@ impl<'a> Job<'a> {
         match source {
             InsertSource::Query(ast) => self.query_blocks(&ast),
             InsertSource::Values { text } => {
-                self.reader_blocks("Values", &settings, Box::new(Cursor::new(text)))
+                self.reader_blocks("Values", &settings, followed_by(text, input))
             }
             InsertSource::Format { name, bytes } => {
-                let bytes: Box<dyn Read + Send> = match input {
-                    Input::None => Box::new(Cursor::new(bytes)),
-                    Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(rest)),
-                };
-                self.reader_blocks(&name, &settings, bytes)
+                self.reader_blocks(&name, &settings, followed_by(bytes, input))
             }
             InsertSource::Infile { path, compression, format } => {
                 self.file_blocks(&path, compression.as_deref(), format, &settings)
@@ -177,6 +173,14 @@ impl<'a> Job<'a> {
     }
 }
 
+/// The data that stands in the statement, then what the caller sends apart.
+fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> {
+    match input {
+        Input::None => Box::new(Cursor::new(bytes)),
+        Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(rest)),
+    }
+}
+
 fn blocks_of<'a>(mut reader: Box<dyn BlockReader>) -> Blocks<'a> {
     Box::new(std::iter::from_fn(move || reader.next_block().transpose()))
 }
@@ -212,7 +216,9 @@ impl ExpressionEvaluator for PlannedExpressions {
 fn given_columns(definition: &TableDefinition, listed: &[String]) -> Result<Columns> {
     if listed.is_empty() {
         let ordinary = definition.columns.iter().filter(|column| column.is_ordinary());
-        return Ok(ordinary.map(|column| basalt_base::Column::new(&column.name, column.ty.clone())).collect());
+        return Ok(ordinary
+            .map(|column| basalt_base::Column::new(&column.name, column.ty.clone()))
+            .collect());
     }
     let mut given: Vec<basalt_base::Column> = Vec::new();
     for name in listed {

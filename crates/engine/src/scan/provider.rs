@@ -78,7 +78,7 @@ impl TableProvider for TableScanProvider {
         if let Some(rows) = source.rows_estimate() {
             self.query.expect_rows(rows)?;
         }
-        let name = self.table.definition().full_name().to_string();
+        let name = self.table.definition().full_name();
         Ok(Arc::new(SourceExec::new(source, Arc::clone(&self.query), name, schema)))
     }
 }

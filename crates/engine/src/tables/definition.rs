@@ -49,8 +49,8 @@ impl TableDefinition {
     }
 
     /// `database.name`.
-    pub(crate) fn full_name(&self) -> ast::ObjectName {
-        ast::ObjectName { database: Some(self.database.clone()), name: self.name.clone() }
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}.{}", self.database, self.name)
     }
 
     /// The columns of the ORDER BY clause, then the length of the primary key among them.
@@ -94,8 +94,13 @@ impl TableDefinition {
             Some(column) if column.is_stored() => Ok(name),
             Some(_) => bail!(BadArguments, "column `{name}` of {clause} is not stored"),
             None => {
-                let near = basalt_base::suggest::did_you_mean(&name, self.columns.iter().map(|c| c.name.as_str()));
-                bail!(UnknownIdentifier, "column `{name}` of {clause} is not in table `{}`{near}", self.full_name())
+                let near =
+                    basalt_base::suggest::did_you_mean(&name, self.columns.iter().map(|c| c.name.as_str()));
+                bail!(
+                    UnknownIdentifier,
+                    "column `{name}` of {clause} is not in table `{}`{near}",
+                    self.full_name()
+                )
             }
         }
     }

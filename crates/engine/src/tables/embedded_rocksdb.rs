@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU64;
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
 use arrow::record_batch::RecordBatch;
+use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Error, Result, bail};
 use basalt_kv::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
 use basalt_sql::ast::{Expr, Literal};
@@ -38,6 +39,7 @@ pub(crate) struct EmbeddedRocksDbTable {
 
 impl EmbeddedRocksDbTable {
     pub(crate) fn open(
+        storage: &Arc<dyn Storage>,
         dir: PathBuf,
         definition: Arc<TableDefinition>,
         cache: &SharedCache,
@@ -57,8 +59,9 @@ impl EmbeddedRocksDbTable {
         }
         let key: Vec<usize> = names.iter().filter_map(|name| columns.position(name)).collect();
         let options = KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() };
-        std::fs::create_dir_all(&dir).map_err(|error| Error::io(&dir, &error))?;
-        let store = Store::open(&dir.join("rocksdb"), KvSpec::new(columns, key.clone())?, options)?;
+        let rocksdb = dir.join("rocksdb");
+        publish_empty_dir(storage.as_ref(), &rocksdb)?;
+        let store = Store::open(&rocksdb, KvSpec::new(columns, key.clone())?, options)?;
         Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store: Arc::new(store), key })
     }
 
@@ -109,7 +112,10 @@ fn ttl_of(definition: &TableDefinition) -> Result<Option<u32>> {
         [Expr::Literal(Literal::UInt(0))] => Ok(None),
         [Expr::Literal(Literal::UInt(seconds))] => match u32::try_from(*seconds) {
             Ok(seconds) => Ok(Some(seconds)),
-            Err(_) => bail!(BadArguments, "the ttl of engine EmbeddedRocksDB is {seconds} seconds, at most 2^32 - 1"),
+            Err(_) => bail!(
+                BadArguments,
+                "the ttl of engine EmbeddedRocksDB is {seconds} seconds, at most 2^32 - 1"
+            ),
         },
         [_] => bail!(BadArguments, "the first argument of engine EmbeddedRocksDB is its ttl in seconds"),
         _ => bail!(NotImplemented, "rocksdb_dir and read_only of engine EmbeddedRocksDB are not implemented"),
@@ -301,7 +307,11 @@ impl BlockSource for KeyValueSource {
 }
 
 /// Scans on a thread of its own, which holds the snapshot; the blocks come through a channel.
-fn scan_aside(store: Arc<Store>, range: KeyRange, columns: Vec<usize>) -> impl Iterator<Item = Result<RecordBatch>> {
+fn scan_aside(
+    store: Arc<Store>,
+    range: KeyRange,
+    columns: Vec<usize>,
+) -> impl Iterator<Item = Result<RecordBatch>> {
     let (sender, mut receiver) = mpsc::channel(BLOCKS_WAITING);
     tokio::task::spawn_blocking(move || {
         let blocks = match store.scan(&range, &columns) {

@@ -57,7 +57,10 @@ impl BoundScalar {
             return_type: return_type.clone(),
             nulls: function.nulls(),
             kernel,
-            signature: Signature::one_of(vec![TypeSignature::Nullary, TypeSignature::VariadicAny], volatility),
+            signature: Signature::one_of(
+                vec![TypeSignature::Nullary, TypeSignature::VariadicAny],
+                volatility,
+            ),
         };
         Ok((Arc::new(ScalarUDF::new_from_impl(bound)), return_type))
     }
