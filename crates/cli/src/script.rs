@@ -87,7 +87,7 @@ impl<'a> Script<'a> {
             let finished = self.connection.run(statement, &mut self.output, &mut self.progress)?;
             if self.prints_time {
                 // A closed standard error is no reason to stop.
-                let _ = writeln!(io::stderr(), "{:.3}", finished.elapsed.as_secs_f64());
+                let _ = writeln!(io::stderr(), "{:.6}", finished.elapsed.as_secs_f64());
             }
         }
         Ok(())

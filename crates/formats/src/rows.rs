@@ -3,7 +3,7 @@
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::SchemaRef;
-use basalt_base::{Column, Columns, Error, Result};
+use basalt_base::{Column, Columns, Error, ErrorCode, Result};
 
 use crate::block::{Block, Defaulted};
 use crate::settings::FormatSettings;
@@ -102,7 +102,12 @@ impl RowError {
             Some(Column { name, ty }) => self.error.within(format!("column `{name}` of type {ty}")),
             None => self.error,
         };
-        error.within(format!("row {row} at byte {offset}"))
+        let error = error.within(format!("row {row} at byte {offset}"));
+        match error.code() {
+            // What is a bad value in a cast is bad input in a file: ClickHouse tells the two apart.
+            ErrorCode::CannotParseText => Error::new(ErrorCode::CannotParseInput, error.message()),
+            _ => error,
+        }
     }
 }
 

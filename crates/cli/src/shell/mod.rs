@@ -83,7 +83,7 @@ impl<'a> Shell<'a> {
                     let ok = if finished.has_rows { "" } else { "Ok.\n" };
                     let rows = report::summary(&finished);
                     let time = match self.prints_time {
-                        true => format!("\n{:.3}", finished.elapsed.as_secs_f64()),
+                        true => format!("\n{:.6}", finished.elapsed.as_secs_f64()),
                         false => String::new(),
                     };
                     self.output.line(&format!("{ok}\n{rows}{time}\n"))?;
