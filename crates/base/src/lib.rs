@@ -10,7 +10,7 @@
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
-//! - [`checksum`]: CRC-32C.
+//! - CRC-32C, in [`checksum`].
 //!
 //! # Not here
 //!

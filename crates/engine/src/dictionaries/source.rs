@@ -68,6 +68,9 @@ fn select_text(source: &SourceSpec, database: &str, columns: &Columns, keys: Opt
     format!("SELECT {} FROM {from}{filter}", list.join(", "))
 }
 
+/// A table, and where the dictionary's columns are among its stored columns.
+type PlacedTable = (Arc<dyn Table>, Vec<usize>);
+
 /// The source of a DIRECT dictionary.
 pub(super) struct KeyedSource {
     engine: Weak<Engine>,
@@ -95,7 +98,7 @@ impl KeyedSource {
     }
 
     /// The source table, and where the dictionary's columns are in it; `None` if a query is needed.
-    fn plain_table(&self, engine: &Engine) -> Result<Option<(Arc<dyn Table>, Vec<usize>)>> {
+    fn plain_table(&self, engine: &Engine) -> Result<Option<PlacedTable>> {
         let SourceSpec::Table { database, table, filter: None } = &self.source else {
             return Ok(None);
         };

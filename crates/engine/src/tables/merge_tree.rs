@@ -9,7 +9,6 @@ use std::sync::atomic::AtomicBool;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Error, ErrorCode, Result, bail};
-use basalt_codec::CodecChain;
 use basalt_parts::{
     GRANULE_ROWS_DEFAULT, KeyCondition, KeyRanges, MarkRanges, Part, PartScan, PartSpec, PartStats,
     ReadMetrics, TableParts,
@@ -155,12 +154,7 @@ impl Table for MergeTreeTable {
                             self.refuses("ADD COLUMN with a DEFAULT that is not constant, beside rows,")
                         );
                     }
-                    self.parts.add_column(
-                        column,
-                        codec.unwrap_or_else(CodecChain::default),
-                        fill,
-                        position,
-                    )?;
+                    self.parts.add_column(column, codec.unwrap_or_default(), fill, position)?;
                 }
             }
             ColumnChange::Drop { name } => {

@@ -112,7 +112,6 @@ pub(super) trait Number: Copy + Default + PartialOrd + Send + Sync + 'static {
     /// `self` in the type of `other`: see the three above.
     fn wrap<N: Number>(self) -> N;
     fn to_i128(self) -> i128;
-    fn to_f64(self) -> f64;
 }
 
 macro_rules! integer_number {
@@ -134,8 +133,6 @@ macro_rules! integer_number {
             fn wrap<N: Number>(self) -> N { N::$via(self as $wide) }
             #[inline(always)]
             fn to_i128(self) -> i128 { i128::from(self) }
-            #[inline(always)]
-            fn to_f64(self) -> f64 { self as f64 }
         }
     )+ };
 }
@@ -170,8 +167,6 @@ macro_rules! float_number {
             fn wrap<N: Number>(self) -> N { N::$via(self) }
             #[inline(always)]
             fn to_i128(self) -> i128 { self as i128 }
-            #[inline(always)]
-            fn to_f64(self) -> f64 { self as f64 }
         }
     )+ };
 }

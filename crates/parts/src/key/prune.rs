@@ -169,7 +169,7 @@ mod tests {
     fn point_reads_one_granule_of_many() {
         let rows: Vec<_> = (0..400).map(|row| (row, 0)).collect();
         let point = KeyRanges::points(&array(vec![201])).unwrap();
-        assert_eq!(prune(&index(&rows), std::slice::from_ref(&point), 100).ranges, [50..51]);
+        assert_eq!(prune(&index(&rows), std::slice::from_ref(&point), 100).ranges, vec![50..51]);
         let second = prune(&index(&rows), &[point, KeyRanges::points(&array(vec![7])).unwrap()], 100);
         assert_eq!(second.selected(), 1);
     }

@@ -98,10 +98,6 @@ impl Binder<'_> {
         bail!(TooDeepRecursion, "windows build on each other more than {BASE_WINDOWS_MAX} deep")
     }
 
-    #[expect(
-        clippy::type_complexity,
-        reason = "four parts of one call, taken apart at once by the one caller"
-    )]
     fn window_function(
         &self,
         call: &ast::FunctionCall,
@@ -134,7 +130,6 @@ impl Binder<'_> {
     }
 
     /// `lag(x, offset, default)`; beyond the partition is the default of the type, unless one is given.
-    #[expect(clippy::type_complexity, reason = "as of the one caller")]
     fn shifted(
         &self,
         call: &ast::FunctionCall,
@@ -153,7 +148,6 @@ impl Binder<'_> {
         Ok((WindowFunctionDefinition::WindowUDF(function), args, None, value.ty))
     }
 
-    #[expect(clippy::type_complexity, reason = "as of the one caller")]
     fn picked(
         &self,
         call: &ast::FunctionCall,

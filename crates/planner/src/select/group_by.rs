@@ -79,7 +79,7 @@ pub(super) fn bind_keys(binder: &Binder<'_>, select: &ast::Select, stage: &mut S
         Some(ast::GroupBy::Rollup(exprs)) => Sets::Rollup(bind(exprs)?),
         Some(ast::GroupBy::Cube(exprs)) => Sets::Cube(bind(exprs)?),
         Some(ast::GroupBy::GroupingSets(sets)) => {
-            Sets::Sets(sets.iter().map(|set| bind(set)).collect::<Result<Vec<_>>>()?)
+            Sets::Listed(sets.iter().map(|set| bind(set)).collect::<Result<Vec<_>>>()?)
         }
         Some(ast::GroupBy::All) => {
             let later = |expr: &Expr| contains(expr, is_aggregate) || contains(expr, is_window);
@@ -103,7 +103,7 @@ pub(super) enum Sets {
     Plain,
     Rollup(Vec<usize>),
     Cube(Vec<usize>),
-    Sets(Vec<Vec<usize>>),
+    Listed(Vec<Vec<usize>>),
 }
 
 fn add_key(stage: &mut Stage, key: Bound) -> usize {
@@ -224,7 +224,7 @@ fn group_exprs(session: &Session<'_>, sets: &Sets, keys: &[Key]) -> Vec<Expr> {
         }
         Sets::Rollup(positions) => vec![Expr::GroupingSet(GroupingSet::Rollup(exprs(positions)))],
         Sets::Cube(positions) => vec![Expr::GroupingSet(GroupingSet::Cube(exprs(positions)))],
-        Sets::Sets(sets) => {
+        Sets::Listed(sets) => {
             vec![Expr::GroupingSet(GroupingSet::GroupingSets(sets.iter().map(|set| exprs(set)).collect()))]
         }
     }
