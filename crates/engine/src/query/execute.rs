@@ -2,33 +2,17 @@
 
 use std::sync::Arc;
 
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Result, bail};
 use basalt_sql::ast::Statement;
 use uuid::Uuid;
 
-use super::processes::RunningQuery;
+use super::running::Running;
 use super::statement::{clause_settings, kind_name, literal_text, may_run_readonly};
 use super::{QueryContext, QueryLogKind, ddl, explain, insert, select, show, system_command};
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
 use crate::session::SessionState;
 use crate::settings::Settings;
-
-/// A statement on its way: the context, its place in the list of processes, and its kind's name.
-pub(super) struct Running {
-    pub(super) query: Arc<QueryContext>,
-    pub(super) kind: &'static str,
-    _entry: RunningQuery,
-}
-
-impl Running {
-    /// Writes the end of the query into the log.
-    pub(super) fn finish(&self, error: Option<&Error>) {
-        let kind =
-            if error.is_some() { QueryLogKind::ExceptionWhileProcessing } else { QueryLogKind::Finish };
-        self.query.engine.query_log().record(&self.query, kind, self.kind, error);
-    }
-}
 
 /// Runs one statement of a session.
 pub(crate) async fn execute(session: &mut SessionState, request: Request) -> Result<Outcome> {
@@ -56,7 +40,7 @@ pub(crate) async fn execute(session: &mut SessionState, request: Request) -> Res
     let kind = kind_name(&statement);
     let entry = query.engine.processes().enter(&query)?;
     query.engine.query_log().record(&query, QueryLogKind::Start, kind, None);
-    let running = Running { query, kind, _entry: entry };
+    let running = Running::new(query, kind, entry);
     dispatch(session, running, statement, request).await
 }
 

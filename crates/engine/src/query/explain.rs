@@ -7,7 +7,7 @@ use basalt_base::{Column, Columns, Error, Result, SqlType};
 use basalt_sql::ast::{ExplainKind, Statement};
 use datafusion::physical_plan::displayable;
 
-use super::execute::Running;
+use super::running::Running;
 use super::{QueryContext, runtime, select, show};
 use crate::outcome::Outcome;
 use crate::request::Request;

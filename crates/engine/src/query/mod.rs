@@ -17,6 +17,7 @@ mod insert;
 mod log;
 mod memory;
 mod processes;
+mod running;
 mod runtime;
 mod select;
 mod show;

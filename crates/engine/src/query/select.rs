@@ -15,8 +15,8 @@ use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
 
 use super::catalog_view::Surroundings;
-use super::execute::Running;
 use super::format_settings::format_settings;
+use super::running::Running;
 use super::{QueryContext, runtime};
 use crate::outcome::{Outcome, Part, Rows};
 use crate::request::Request;

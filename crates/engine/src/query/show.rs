@@ -12,7 +12,7 @@ use basalt_sql::ast::{
     self, DefaultKind, Describe, ObjectKind, ObjectName, ShowFilter, ShowWhat, Statement, TableFactor,
 };
 
-use super::execute::Running;
+use super::running::Running;
 use super::{QueryContext, ddl, select};
 use crate::catalog::{CatalogObject, SYSTEM};
 use crate::outcome::Outcome;
