@@ -3,7 +3,8 @@
 //! # Invariants
 //!
 //! - **One at a time**: a request holds its session until its answer has been sent; a second request
-//!   with the same name meanwhile is refused, as ClickHouse does, not queued.
+//!   with the same name meanwhile is refused, as ClickHouse does, but not before [`LOCK_WAIT`]: a query
+//!   that its client cancelled ends a moment later.
 //! - **Bounded**: at most [`SESSIONS_MAX`] named sessions; the idle ones go when their time is over.
 
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 const SESSIONS_MAX: usize = 10_000;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUT_MAX_SECONDS: u64 = 3600;
+/// How long a request waits for the one before it to give the session back.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// A session for the time of one request.
 pub(crate) type Lease = OwnedMutexGuard<Session>;
@@ -44,15 +47,25 @@ struct Named {
 
 impl Sessions {
     /// The session of `choice`, made by `open` if it has no name or is not there yet.
-    pub(crate) fn lease(
+    pub(crate) async fn lease(
         &self,
         user: &str,
         choice: &SessionChoice,
         open: impl FnOnce() -> Result<Session>,
     ) -> Result<Lease> {
-        let Some(id) = &choice.id else {
-            return lock(Arc::new(AsyncMutex::new(open()?)), "");
-        };
+        match &choice.id {
+            None => lock(Arc::new(AsyncMutex::new(open()?)), "").await,
+            Some(id) => lock(self.find(user, id, choice, open)?, id).await,
+        }
+    }
+
+    fn find(
+        &self,
+        user: &str,
+        id: &str,
+        choice: &SessionChoice,
+        open: impl FnOnce() -> Result<Session>,
+    ) -> Result<Arc<AsyncMutex<Session>>> {
         let mut named = self.named.lock();
         drop_expired(&mut named);
         // Two users cannot meet in one session.
@@ -67,7 +80,7 @@ impl Sessions {
         if let Some(timeout) = choice.timeout {
             entry.timeout = timeout;
         }
-        lock(Arc::clone(&entry.session), id)
+        Ok(Arc::clone(&entry.session))
     }
 }
 
@@ -82,8 +95,8 @@ pub(crate) fn parse_timeout(text: &str) -> Result<Duration> {
     }
 }
 
-fn lock(session: Arc<AsyncMutex<Session>>, id: &str) -> Result<Lease> {
-    session.try_lock_owned().map_err(|_| {
+async fn lock(session: Arc<AsyncMutex<Session>>, id: &str) -> Result<Lease> {
+    tokio::time::timeout(LOCK_WAIT, session.lock_owned()).await.map_err(|_| {
         Error::new(ErrorCode::SessionIsLocked, format!("session `{id}` is in use by another request"))
     })
 }

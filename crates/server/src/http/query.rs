@@ -37,7 +37,8 @@ async fn run(
 ) -> Result<Response> {
     let user = authenticate(request.headers(), &parameters)?;
     refuse_encoded_body(&request)?;
-    let mut session = shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user))?;
+    let mut session =
+        shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user)).await?;
     if let Some(database) = &parameters.database {
         session.use_database(database)?;
     }
