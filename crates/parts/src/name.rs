@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The partition of a table that has none.
 pub const WHOLE_TABLE: &str = "all";
 
-/// `<partition>_<min block>_<max block>_<level>`, ClickHouse's naming.
+/// `<partition>_<min block>_<max block>_<level>[_<mutation>]`, ClickHouse's naming.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartName {
     pub partition: String,
@@ -15,12 +15,30 @@ pub struct PartName {
     pub max_block: u64,
     /// 0 for an insert, else one more than the highest among those it was made of.
     pub level: u32,
+    /// The last mutation that was applied to its rows; 0 for none.
+    pub mutation: u64,
 }
 
 impl PartName {
     /// The name of what an insert writes.
     pub fn inserted(block: u64) -> PartName {
-        PartName { partition: WHOLE_TABLE.to_owned(), min_block: block, max_block: block, level: 0 }
+        PartName {
+            partition: WHOLE_TABLE.to_owned(),
+            min_block: block,
+            max_block: block,
+            level: 0,
+            mutation: 0,
+        }
+    }
+
+    /// The name of the same rows after `mutation`.
+    pub fn mutated(&self, mutation: u64) -> PartName {
+        PartName { mutation, ..self.clone() }
+    }
+
+    /// Mutations up to this number are applied, or are older than the rows.
+    pub fn data_version(&self) -> u64 {
+        if self.mutation == 0 { self.min_block } else { self.mutation }
     }
 
     /// Whether this part holds all that `other` holds, so that `other` is obsolete.
@@ -28,13 +46,16 @@ impl PartName {
         self.partition == other.partition
             && self.min_block <= other.min_block
             && other.max_block <= self.max_block
-            && self.level > other.level
+            && other.level <= self.level
+            && other.mutation <= self.mutation
+            && self != other
     }
 }
 
 impl fmt::Display for PartName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}_{}_{}_{}", self.partition, self.min_block, self.max_block, self.level)
+        write!(f, "{}_{}_{}_{}", self.partition, self.min_block, self.max_block, self.level)?;
+        if self.mutation > 0 { write!(f, "_{}", self.mutation) } else { Ok(()) }
     }
 }
 
@@ -46,16 +67,28 @@ impl FromStr for PartName {
     type Err = NotAPartName;
 
     fn from_str(text: &str) -> Result<PartName, NotAPartName> {
-        let mut fields = text.rsplitn(4, '_');
-        let mut next = || fields.next().ok_or(NotAPartName);
-        let level = next()?.parse().map_err(|_| NotAPartName)?;
-        let max_block = next()?.parse().map_err(|_| NotAPartName)?;
-        let min_block = next()?.parse().map_err(|_| NotAPartName)?;
-        let partition = next()?.to_owned();
-        let name = PartName { partition, min_block, max_block, level };
+        let fields: Vec<&str> = text.split('_').collect();
+        let (partition, numbers) = fields.split_first().ok_or(NotAPartName)?;
+        let (blocks, mutation) = match numbers {
+            [blocks @ .., mutation] if numbers.len() == 4 => (blocks, number(mutation)?),
+            _ => (numbers, 0),
+        };
+        let [min_block, max_block, level] = blocks else { return Err(NotAPartName) };
+        let name = PartName {
+            partition: (*partition).to_owned(),
+            min_block: number(min_block)?,
+            max_block: number(max_block)?,
+            level: number(level)?,
+            mutation,
+        };
         // "all_01_1_0" and "all_2_1_0" are nobody's parts.
-        if min_block > max_block || name.to_string() != text { Err(NotAPartName) } else { Ok(name) }
+        let is_ours = !partition.is_empty() && name.min_block <= name.max_block && name.to_string() == text;
+        if is_ours { Ok(name) } else { Err(NotAPartName) }
     }
+}
+
+fn number<N: FromStr>(text: &str) -> Result<N, NotAPartName> {
+    text.parse().map_err(|_| NotAPartName)
 }
 
 #[cfg(test)]
@@ -64,10 +97,23 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_nothing_else_parses() {
-        for text in ["all_1_1_0", "202611_3_17_2", "a_b_1_2_3"] {
+        for text in ["all_1_1_0", "202611_3_17_2", "all_1_1_0_5", "2026-11_3_17_2_18"] {
             assert_eq!(text.parse::<PartName>().unwrap().to_string(), text);
         }
-        for text in ["", "tmp", "detached", "all_2_1_0", "all_01_1_0", "all_1_1", "all_1_1_x", "all_-1_1_0"] {
+        for text in [
+            "",
+            "tmp",
+            "detached",
+            "all_2_1_0",
+            "all_01_1_0",
+            "all_1_1",
+            "all_1_1_x",
+            "all_-1_1_0",
+            "all_1_1_0_0",
+            "all_1_1_0_05",
+            "a_b_1_2_3_4",
+            "_1_1_0",
+        ] {
             assert!(text.parse::<PartName>().is_err(), "{text}");
         }
     }
@@ -75,11 +121,24 @@ mod tests {
     #[test]
     fn merged_part_covers_its_inputs_only() {
         let merged: PartName = "all_2_5_1".parse().unwrap();
-        for (other, covered) in
-            [("all_2_2_0", true), ("all_3_5_0", true), ("all_5_6_0", false), ("x_2_2_0", false)]
-        {
+        for (other, covered) in [
+            ("all_2_2_0", true),
+            ("all_3_5_0", true),
+            ("all_5_6_0", false),
+            ("x_2_2_0", false),
+            ("all_3_5_0_7", false),
+        ] {
             assert_eq!(merged.covers(&other.parse().unwrap()), covered, "{other}");
         }
         assert!(!merged.covers(&merged.clone()));
+    }
+
+    #[test]
+    fn mutated_part_covers_what_it_was_made_of() {
+        let old: PartName = "all_2_5_1".parse().unwrap();
+        let new = old.mutated(7);
+        assert_eq!((new.to_string().as_str(), new.data_version()), ("all_2_5_1_7", 7));
+        assert!(new.covers(&old) && !old.covers(&new));
+        assert_eq!(old.data_version(), 2);
     }
 }

@@ -37,6 +37,7 @@ macro_rules! error_codes {
 error_codes! {
     // variant                       name                                 number http sqlstate
     CannotParseText                  "CANNOT_PARSE_TEXT"                       6  400 "22P02"
+    ThereIsNoColumn                  "THERE_IS_NO_COLUMN"                      8  404 "42703"
     IncorrectNumberOfColumns         "INCORRECT_NUMBER_OF_COLUMNS"             7  400 "42601"
     NoSuchColumnInTable              "NO_SUCH_COLUMN_IN_TABLE"                16  404 "42703"
     DuplicateColumn                  "DUPLICATE_COLUMN"                       15  400 "42701"
@@ -76,6 +77,8 @@ error_codes! {
     FileDoesntExist                  "FILE_DOESNT_EXIST"                     107  404 "58P01"
     UnknownSetting                   "UNKNOWN_SETTING"                       115  404 "42704"
     IncorrectData                    "INCORRECT_DATA"                        117  400 "22000"
+    BadTypeOfField                   "BAD_TYPE_OF_FIELD"                     169  400 "42804"
+    IllegalFinal                     "ILLEGAL_FINAL"                         181  400 "42601"
     EngineRequired                   "ENGINE_REQUIRED"                       119  400 "42601"
     SetSizeLimitExceeded             "SET_SIZE_LIMIT_EXCEEDED"               191  400 "54000"
     ScalarSubqueryTooManyRows        "INCORRECT_RESULT_OF_SCALAR_SUBQUERY"   125  400 "21000"
@@ -100,6 +103,10 @@ error_codes! {
     MemoryLimitExceeded              "MEMORY_LIMIT_EXCEEDED"                 241  500 "53200"
     CorruptedData                    "CORRUPTED_DATA"                        246  500 "XX001"
     NotEnoughSpace                   "NOT_ENOUGH_SPACE"                      243  500 "53100"
+    InvalidPartitionValue            "INVALID_PARTITION_VALUE"               248  400 "22023"
+    CannotUpdateColumn               "CANNOT_UPDATE_COLUMN"                  420  400 "42601"
+    AlterOfColumnIsForbidden         "ALTER_OF_COLUMN_IS_FORBIDDEN"          524  400 "42601"
+    Unfinished                       "UNFINISHED"                            341  500 "57014"
     TooManyRows                      "TOO_MANY_ROWS"                         158  400 "54000"
     TooManyParts                     "TOO_MANY_PARTS"                        252  500 "53400"
     DataTypeCannotHaveArguments      "DATA_TYPE_CANNOT_HAVE_ARGUMENTS"       378  400 "42601"

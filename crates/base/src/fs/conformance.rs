@@ -32,11 +32,22 @@ fn check_files(storage: &dyn Storage, root: &Path) {
     assert_eq!((&tail, open.size()), (b"world", 11));
     assert!(open.read_at(7, &mut tail).is_err(), "a read over the end is refused");
 
+    let second = root.join("second");
+    storage.hard_link(&path, &second).unwrap();
+    assert!(storage.hard_link(&path, &second).is_err(), "a name is not taken from another file");
+    storage.space_left(root).unwrap();
+
     storage.rename(&path, &root.join("moved")).unwrap();
     assert!(!storage.exists(&path).unwrap());
     storage.remove_file(&root.join("moved")).unwrap();
     open.read_at(6, &mut tail).unwrap();
     assert_eq!(&tail, b"world", "an open file outlives its name");
+    assert_eq!(
+        storage.read(&second, 100).unwrap(),
+        b"hello world",
+        "a file lives as long as one of its names"
+    );
+    storage.remove_file(&second).unwrap();
 }
 
 fn check_directories(storage: &dyn Storage, root: &Path) {

@@ -14,7 +14,7 @@
 //!
 //! # Not here
 //!
-//! Permissions, links, and the order of writes inside one file.
+//! Permissions, symbolic links, and the order of writes inside one file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -172,6 +172,22 @@ impl Storage for FaultyStorage {
             disk.entries_above(from)?.remove(&name(from)?);
             Ok(())
         })
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.at(from, |disk| {
+            let node = disk.find(from)?;
+            disk.file(node)?;
+            if disk.find(to).is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            disk.entries_above(to)?.insert(name(to)?, node);
+            Ok(())
+        })
+    }
+
+    fn space_left(&self, _dir: &Path) -> Result<Option<u64>> {
+        Ok(self.disk().space_left.map(|bytes| bytes as u64))
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {

@@ -52,6 +52,12 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Gives the file or directory `from` the name `to`; a file at `to` is replaced.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
+    /// Gives the file `from` a second name `to`, which must not exist.
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Bytes that can still be written in `dir`; `None` if that is not known.
+    fn space_left(&self, dir: &Path) -> Result<Option<u64>>;
+
     /// Removes the file.
     fn remove_file(&self, path: &Path) -> Result<()>;
 

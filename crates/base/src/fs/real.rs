@@ -46,6 +46,14 @@ impl Storage for RealStorage {
         at(from, fs::rename(from, to))
     }
 
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        at(from, fs::hard_link(from, to))
+    }
+
+    fn space_left(&self, dir: &Path) -> Result<Option<u64>> {
+        at(dir, available_bytes(dir)).map(Some)
+    }
+
     fn remove_file(&self, path: &Path) -> Result<()> {
         at(path, fs::remove_file(path))
     }
@@ -85,6 +93,11 @@ impl Storage for RealStorage {
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         at(dir, File::open(dir).and_then(|file| file.sync_all()))
     }
+}
+
+fn available_bytes(dir: &Path) -> io::Result<u64> {
+    let free = rustix::fs::statvfs(dir)?;
+    Ok(free.f_bavail.saturating_mul(free.f_frsize))
 }
 
 fn at<T>(path: &Path, result: io::Result<T>) -> Result<T> {

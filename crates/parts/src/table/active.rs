@@ -198,7 +198,7 @@ impl Commit<'_> {
     pub(super) fn replace(&self, added: Arc<Part>) -> Vec<Arc<Part>> {
         let mut active = self.table.active();
         let name = added.name().clone();
-        active.next_block = active.next_block.max(name.max_block + 1);
+        active.next_block = active.next_block.max(name.max_block.max(name.mutation) + 1);
         let (covered, mut parts): (Vec<_>, Vec<_>) =
             active.parts.iter().cloned().partition(|part| name.covers(part.name()));
         if added.row_count() > 0 {

@@ -99,13 +99,14 @@ impl TableParts {
 }
 
 fn covering_name(parts: &[Arc<Part>]) -> PartName {
-    let (first, last) = (parts[0].name(), parts[parts.len() - 1].name());
-    let level = parts.iter().map(|part| part.name().level).max().unwrap_or(0) + 1;
+    let names = || parts.iter().map(|part| part.name());
+    let first = parts[0].name();
     PartName {
         partition: first.partition.clone(),
         min_block: first.min_block,
-        max_block: last.max_block,
-        level,
+        max_block: names().map(|name| name.max_block).max().unwrap_or(first.max_block),
+        level: names().map(|name| name.level).max().unwrap_or(first.level) + 1,
+        mutation: names().map(|name| name.mutation).max().unwrap_or(first.mutation),
     }
 }
 

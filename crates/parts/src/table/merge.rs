@@ -83,6 +83,7 @@ fn merged_name(parts: &[Arc<Part>]) -> PartName {
         min_block: names().map(|name| name.min_block).min().unwrap_or(first.min_block),
         max_block: names().map(|name| name.max_block).max().unwrap_or(first.max_block),
         level: names().map(|name| name.level).max().unwrap_or(first.level) + 1,
+        mutation: names().map(|name| name.mutation).max().unwrap_or(first.mutation),
     }
 }
 

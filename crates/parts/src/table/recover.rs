@@ -43,7 +43,7 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
     let mut next_block = 1;
     for entry in storage.list(dir)? {
         let Ok(name) = entry.name.parse::<PartName>() else { continue };
-        next_block = next_block.max(name.max_block + 1);
+        next_block = next_block.max(name.max_block.max(name.mutation) + 1);
         match StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name) {
             Ok(part) => stored.push(part),
             Err(error) if is_unreadable(&error) => detached.push(detach(storage, dir, entry.name, &error)?),
