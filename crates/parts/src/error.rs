@@ -15,6 +15,8 @@ pub enum Error {
     /// The disk lied.
     #[error("{} is corrupt at byte {at}: {what}", path.display())]
     Corrupt { path: PathBuf, at: u64, what: String },
+    #[error("{} has format version {version}, this build reads up to {known}; use a newer build", path.display())]
+    NewerFormat { path: PathBuf, version: u32, known: u32 },
     #[error("column `{column}` of part `{part}` has type {found}, the table says {expected}")]
     ColumnType { part: String, column: String, found: String, expected: String },
     #[error("the block to insert does not fit the table: {what}")]
@@ -46,6 +48,7 @@ impl From<Error> for basalt_base::Error {
         let code = match &error {
             Error::Storage(inner) => return inner.clone(),
             Error::Corrupt { .. } => ErrorCode::CorruptedData,
+            Error::NewerFormat { .. } => ErrorCode::NotImplemented,
             Error::ColumnType { .. } => ErrorCode::TypeMismatch,
             Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
             Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,

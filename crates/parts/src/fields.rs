@@ -1,6 +1,23 @@
 //! Little-endian fields in a row: how the small files of a part are written and read back.
+//!
+//! # Tagged fields
+//!
+//! A list of tagged fields is where a file grows without a new format version:
+//!
+//! ```text
+//! fields u32, then of each: tag u32, bytes      tags ascend
+//! ```
+//!
+//! A field is left out where its default says the same. A tag that a build does not know is refused,
+//! unless it has [`OPTIONAL`] set: such a field only makes reading faster, and may be skipped.
 
 use crate::error::Damage;
+
+/// Set in the tag of a field that a reader may skip.
+pub(crate) const OPTIONAL: u32 = 1 << 31;
+
+/// Bytes that a tagged field takes at least.
+const TAGGED_BYTES_MIN: usize = 8;
 
 /// Appends fields to bytes.
 #[derive(Debug, Default)]
@@ -26,6 +43,30 @@ impl FieldWriter {
         self.u32(u32::try_from(bytes.len()).expect("a field is far shorter than 4 GiB"));
         self.raw(bytes);
     }
+
+    pub(crate) fn tagged(&mut self, list: &TaggedWriter) {
+        self.u32(list.fields.len() as u32);
+        for (tag, bytes) in &list.fields {
+            self.u32(*tag);
+            self.bytes(bytes);
+        }
+    }
+}
+
+/// Collects tagged fields, in the order of their tags.
+#[derive(Debug, Default)]
+pub(crate) struct TaggedWriter {
+    fields: Vec<(u32, Vec<u8>)>,
+}
+
+impl TaggedWriter {
+    /// Adds the field `tag`, which `write` fills.
+    pub(crate) fn put(&mut self, tag: u32, write: impl FnOnce(&mut FieldWriter)) {
+        assert!(self.fields.last().is_none_or(|(last, _)| *last < tag), "tags ascend");
+        let mut field = FieldWriter::default();
+        write(&mut field);
+        self.fields.push((tag, field.bytes));
+    }
 }
 
 /// Reads the fields of a file that is wholly in memory. Every read may find the end.
@@ -33,21 +74,23 @@ impl FieldWriter {
 pub(crate) struct FieldReader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Where `bytes` begin in the file.
+    origin: usize,
 }
 
 impl<'a> FieldReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> FieldReader<'a> {
-        FieldReader { bytes, at: 0 }
+        FieldReader { bytes, at: 0, origin: 0 }
     }
 
     /// Where the next field begins.
     pub(crate) fn at(&self) -> usize {
-        self.at
+        self.origin + self.at
     }
 
     pub(crate) fn raw(&mut self, count: usize) -> Result<&'a [u8], Damage> {
         let rest = &self.bytes[self.at..];
-        let field = rest.get(..count).ok_or_else(|| Damage::new(self.at, "the file ends early"))?;
+        let field = rest.get(..count).ok_or_else(|| Damage::new(self.at(), "the file ends early"))?;
         self.at += count;
         Ok(field)
     }
@@ -70,13 +113,91 @@ impl<'a> FieldReader<'a> {
     }
 
     pub(crate) fn text(&mut self) -> Result<String, Damage> {
-        let at = self.at;
+        let at = self.at();
         let bytes = self.bytes()?.to_vec();
         String::from_utf8(bytes).map_err(|_| Damage::new(at, "a name is not UTF-8"))
     }
 
+    /// All that is left, as text.
+    pub(crate) fn rest_as_text(&mut self) -> Result<String, Damage> {
+        let (at, rest) = (self.at(), self.bytes.len() - self.at);
+        let bytes = self.raw(rest)?.to_vec();
+        String::from_utf8(bytes).map_err(|_| Damage::new(at, "a name is not UTF-8"))
+    }
+
+    /// The tagged fields of a list, each with a reader of its own.
+    pub(crate) fn tagged(&mut self) -> Result<Vec<(u32, FieldReader<'a>)>, Damage> {
+        let count = self.u32()? as usize;
+        if count > self.bytes.len() / TAGGED_BYTES_MIN {
+            return Err(Damage::new(self.at(), format!("{count} fields do not fit the file")));
+        }
+        let mut fields: Vec<(u32, FieldReader<'a>)> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let (at, tag) = (self.at(), self.u32()?);
+            if fields.last().is_some_and(|(last, _)| *last >= tag) {
+                return Err(Damage::new(at, format!("field {tag:#x} is not behind smaller ones")));
+            }
+            let bytes = self.bytes()?;
+            fields.push((tag, FieldReader { bytes, at: 0, origin: self.at() - bytes.len() }));
+        }
+        Ok(fields)
+    }
+
+    /// This field's tag is not known: fails unless the field may be skipped.
+    pub(crate) fn skip(&self, tag: u32) -> Result<(), Damage> {
+        if tag & OPTIONAL == OPTIONAL {
+            return Ok(());
+        }
+        Err(Damage::new(
+            self.at(),
+            format!("field {tag:#x} is not known to this build, a newer one wrote it"),
+        ))
+    }
+
     /// Fails unless every byte was read.
     pub(crate) fn finish(self) -> Result<(), Damage> {
-        if self.at == self.bytes.len() { Ok(()) } else { Err(Damage::new(self.at, "bytes behind the end")) }
+        if self.at == self.bytes.len() { Ok(()) } else { Err(Damage::new(self.at(), "bytes behind the end")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(fields: &[(u32, &[u8])]) -> Vec<u8> {
+        let mut list = TaggedWriter::default();
+        for (tag, bytes) in fields {
+            list.put(*tag, |out| out.raw(bytes));
+        }
+        let mut out = FieldWriter::default();
+        out.tagged(&list);
+        out.bytes
+    }
+
+    #[test]
+    fn tagged_fields_come_back_in_order_and_only_optional_ones_are_skipped() {
+        let bytes = list(&[(1, b"ab"), (OPTIONAL | 1, b""), (OPTIONAL | 7, b"c")]);
+        let mut reader = FieldReader::new(&bytes);
+        let mut fields = reader.tagged().unwrap();
+        assert_eq!(fields.iter().map(|(tag, _)| *tag).collect::<Vec<_>>(), [1, OPTIONAL | 1, OPTIONAL | 7]);
+        assert_eq!(fields[0].1.at(), 4 + 8);
+        assert!(fields[0].1.skip(1).unwrap_err().what.contains("a newer one wrote it"));
+        fields[2].1.skip(OPTIONAL | 7).unwrap();
+        assert_eq!(fields[2].1.raw(1).unwrap(), b"c");
+        reader.finish().unwrap();
+    }
+
+    #[test]
+    fn damaged_lists_are_refused() {
+        let bytes = list(&[(1, b"ab"), (2, b"c")]);
+        for end in 0..bytes.len() {
+            FieldReader::new(&bytes[..end]).tagged().unwrap_err();
+        }
+        let mut twice = bytes.clone();
+        twice[4] = 2;
+        FieldReader::new(&twice).tagged().unwrap_err();
+        let mut many = bytes;
+        many[..4].copy_from_slice(&u32::MAX.to_le_bytes());
+        FieldReader::new(&many).tagged().unwrap_err();
     }
 }

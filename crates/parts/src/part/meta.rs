@@ -16,8 +16,16 @@
 //!     checksum of the file's footer u32   the file is this one and no other
 //!     NULLs u64
 //!     bounds as bytes                     sections of an array of 2 values; empty for none
+//!     tagged fields of the column         since version 2; none yet
+//! tagged fields of the part               since version 2:
+//!     MADE_BY        version of the build as bytes
 //! crc32c u32                              of all that is before it
 //! ```
+//!
+//! Tagged fields are drawn in [`fields`](crate::fields). What is added to the metadata is a tag here, with
+//! a default for parts that were written without it.
+
+use std::path::Path;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::Field;
@@ -27,8 +35,8 @@ use basalt_codec::CodecChain;
 use crate::column::decoder::decode_array;
 use crate::column::encoder::encode_array;
 use crate::column::writer::ColumnFileSize;
-use crate::error::{Damage, Result};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::error::{Damage, Error, Result};
+use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
 use crate::spec::GRANULE_ROWS_MAX;
 
 /// The name of the file.
@@ -38,12 +46,49 @@ pub(crate) const META_FILE: &str = "part.meta";
 pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
 
 const MAGIC: &[u8; 8] = b"BSLTPRT1";
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
+/// Parts of version 1 have no tagged fields.
+const TAGGED_SINCE: u32 = 2;
+
+/// Tags of the part's fields.
+mod part_tag {
+    use super::OPTIONAL;
+
+    pub(super) const MADE_BY: u32 = OPTIONAL | 1;
+}
+
 /// More rows than any disk holds; below it no sum of rows can overflow.
 const ROW_COUNT_MAX: u64 = 1 << 48;
 
 /// Bytes that a column takes at least: bounds how many columns a count may claim.
 const COLUMN_BYTES_MIN: usize = 3 * 4 + 16 + 5 * 8 + 4 + 4;
+
+/// Why the bytes are not metadata that this build can use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MetaError {
+    Damaged(Damage),
+    /// A newer build wrote it.
+    Newer {
+        version: u32,
+    },
+}
+
+impl From<Damage> for MetaError {
+    fn from(damage: Damage) -> MetaError {
+        MetaError::Damaged(damage)
+    }
+}
+
+impl MetaError {
+    pub(crate) fn in_file(self, path: &Path) -> Error {
+        match self {
+            MetaError::Damaged(damage) => damage.in_file(path),
+            MetaError::Newer { version } => {
+                Error::NewerFormat { path: path.to_owned(), version, known: FORMAT_VERSION }
+            }
+        }
+    }
+}
 
 /// The contents of `part.meta`.
 #[derive(Clone, Debug)]
@@ -51,6 +96,8 @@ pub(crate) struct PartMeta {
     pub(crate) row_count: u64,
     pub(crate) granule_rows: u32,
     pub(crate) made_at_us: u64,
+    /// Version of the build that wrote the part; empty in version 1.
+    pub(crate) made_by: String,
     pub(crate) primary_file_bytes: u64,
     /// Names of the primary key's columns.
     pub(crate) primary_key: Vec<String>,
@@ -92,34 +139,46 @@ impl PartMeta {
         for column in &self.columns {
             column.encode(&mut out);
         }
+        out.tagged(&self.tagged());
         out.u32(crc32c(&out.bytes));
         out.bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<PartMeta, Damage> {
+    fn tagged(&self) -> TaggedWriter {
+        let mut list = TaggedWriter::default();
+        list.put(part_tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
+        list
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<PartMeta, MetaError> {
         let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
-            return Err(Damage::new(bytes.len(), "the file ends early"));
+            return Err(Damage::new(bytes.len(), "the file ends early").into());
         };
         let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
         if stored != computed {
             let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
-            return Err(Damage::new(body.len(), what));
+            return Err(Damage::new(body.len(), what).into());
         }
         let mut fields = FieldReader::new(body);
         if fields.array()? != *MAGIC {
-            return Err(Damage::new(0, "this is not the metadata of a part"));
+            return Err(Damage::new(0, "this is not the metadata of a part").into());
         }
         let version = fields.u32()?;
-        if version != FORMAT_VERSION {
-            let what = format!("format version {version}, this build reads {FORMAT_VERSION}");
-            return Err(Damage::new(MAGIC.len(), what));
+        if version > FORMAT_VERSION {
+            return Err(MetaError::Newer { version });
         }
-        let meta = PartMeta::decode_body(&mut fields, body.len())?;
+        if version == 0 {
+            return Err(Damage::new(MAGIC.len(), "format version 0").into());
+        }
+        let mut meta = PartMeta::decode_body(&mut fields, body.len(), version)?;
+        if version >= TAGGED_SINCE {
+            meta.decode_tagged(&mut fields)?;
+        }
         fields.finish()?;
         Ok(meta)
     }
 
-    fn decode_body(fields: &mut FieldReader<'_>, bytes: usize) -> Result<PartMeta, Damage> {
+    fn decode_body(fields: &mut FieldReader<'_>, bytes: usize, version: u32) -> Result<PartMeta, Damage> {
         let row_count = fields.u64()?;
         let granule_rows = fields.u32()?;
         if !(1..=GRANULE_ROWS_MAX).contains(&(granule_rows as usize)) {
@@ -139,8 +198,28 @@ impl PartMeta {
         if column_count > bytes / COLUMN_BYTES_MIN {
             return Err(Damage::new(fields.at(), format!("{column_count} columns do not fit the file")));
         }
-        let columns = (0..column_count).map(|_| ColumnMeta::decode(fields)).collect::<Result<_, _>>()?;
-        Ok(PartMeta { row_count, granule_rows, made_at_us, primary_file_bytes, primary_key, columns })
+        let columns =
+            (0..column_count).map(|_| ColumnMeta::decode(fields, version)).collect::<Result<_, _>>()?;
+        let made_by = String::new();
+        Ok(PartMeta {
+            row_count,
+            granule_rows,
+            made_at_us,
+            made_by,
+            primary_file_bytes,
+            primary_key,
+            columns,
+        })
+    }
+
+    fn decode_tagged(&mut self, fields: &mut FieldReader<'_>) -> Result<(), Damage> {
+        for (tag, mut field) in fields.tagged()? {
+            match tag {
+                part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
+                unknown => field.skip(unknown)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -157,9 +236,10 @@ impl ColumnMeta {
         out.u32(self.size.footer_crc);
         out.u64(self.null_count);
         out.bytes(&self.bounds);
+        out.tagged(&TaggedWriter::default());
     }
 
-    fn decode(fields: &mut FieldReader<'_>) -> Result<ColumnMeta, Damage> {
+    fn decode(fields: &mut FieldReader<'_>, version: u32) -> Result<ColumnMeta, Damage> {
         let (name, ty, file) = (fields.text()?, fields.text()?, fields.text()?);
         let at = fields.at();
         if file.contains('/') || file.is_empty() || file.starts_with('.') {
@@ -176,6 +256,11 @@ impl ColumnMeta {
         };
         let null_count = fields.u64()?;
         let bounds = fields.bytes()?.to_vec();
+        if version >= TAGGED_SINCE {
+            for (tag, field) in fields.tagged()? {
+                field.skip(tag)?;
+            }
+        }
         Ok(ColumnMeta { name, ty, file, chain, size, null_count, bounds })
     }
 }
@@ -195,4 +280,60 @@ pub(crate) fn decode_bounds(field: &Field, bytes: &[u8]) -> Result<Option<ArrayR
         return Ok(None);
     }
     decode_array(field, &CodecChain::default(), bytes, 2).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta() -> PartMeta {
+        PartMeta {
+            row_count: 10,
+            granule_rows: 4,
+            made_at_us: 7,
+            made_by: "0.0.0".to_owned(),
+            primary_file_bytes: 0,
+            primary_key: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+
+    /// The encoded metadata with other bytes, under a checksum that holds.
+    fn resealed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut bytes = meta().encode();
+        bytes.truncate(bytes.len() - 4);
+        change(&mut bytes);
+        let crc = crc32c(&bytes);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn newer_version_is_not_taken_for_damage() {
+        let bytes = resealed(|bytes| bytes[MAGIC.len()] = 3);
+        assert_eq!(PartMeta::decode(&bytes).unwrap_err(), MetaError::Newer { version: 3 });
+        let error = MetaError::Newer { version: 3 }.in_file(Path::new("/t/all_1_1_0/part.meta"));
+        assert!(error.to_string().contains("format version 3, this build reads up to 2"), "{error}");
+    }
+
+    #[test]
+    fn unknown_field_is_refused_unless_it_is_optional() {
+        let mut list = meta().tagged();
+        list.put(part_tag::MADE_BY + 99, |out| out.u32(5));
+        let mut tail = FieldWriter::default();
+        tail.tagged(&meta().tagged());
+        let replaced = |list: &TaggedWriter| {
+            let mut out = FieldWriter::default();
+            out.tagged(list);
+            resealed(|bytes| {
+                bytes.truncate(bytes.len() - tail.bytes.len());
+                bytes.extend_from_slice(&out.bytes);
+            })
+        };
+        assert_eq!(PartMeta::decode(&replaced(&list)).unwrap().made_by, "0.0.0");
+        let mut required = TaggedWriter::default();
+        required.put(99, |out| out.u32(5));
+        let error = PartMeta::decode(&replaced(&required)).unwrap_err();
+        assert!(format!("{error:?}").contains("a newer one wrote it"), "{error:?}");
+    }
 }

@@ -56,7 +56,7 @@ impl StoredPart {
     pub(crate) fn open(storage: Arc<dyn Storage>, directory: PathBuf, name: PartName) -> Result<StoredPart> {
         let path = directory.join(META_FILE);
         let bytes = storage.read(&path, META_BYTES_MAX)?;
-        let meta = PartMeta::decode(&bytes).map_err(|damage| damage.in_file(&path))?;
+        let meta = PartMeta::decode(&bytes).map_err(|error| error.in_file(&path))?;
         Ok(StoredPart::new(PartDirectory::new(storage, directory), name, meta))
     }
 

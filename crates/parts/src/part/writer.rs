@@ -112,6 +112,7 @@ impl PartWriter {
             row_count: self.row_count,
             granule_rows: spec.granule_rows as u32,
             made_at_us,
+            made_by: env!("CARGO_PKG_VERSION").to_owned(),
             primary_file_bytes: primary.len() as u64,
             primary_key: spec.primary_key().iter().map(|&at| spec.columns[at].name.clone()).collect(),
             columns: columns

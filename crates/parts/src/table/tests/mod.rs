@@ -1,5 +1,6 @@
 //! What the parts of a table promise, checked on disks in memory that may lie.
 
+mod compat;
 mod crash;
 mod damage;
 mod model;
