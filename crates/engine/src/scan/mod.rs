@@ -6,9 +6,11 @@
 
 mod condition;
 mod exec;
+mod parts;
 mod provider;
 
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
+pub(crate) use parts::PartsSource;
 pub(crate) use provider::TableScanProvider;
 
 use std::sync::Arc;
