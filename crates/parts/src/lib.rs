@@ -7,7 +7,8 @@
 //! # Where to look
 //!
 //! - [`TableParts`]: the parts of a table: open and recover, insert, merge, truncate, alter.
-//! - [`Part`], [`PartScan`]: prune and read one part.
+//! - [`Part`], [`PartScan`]: prune and read one part; [`PartReader`] reads it column by column, decoded
+//!   blocks stay in a [`BlockCache`].
 //! - [`KeyRanges`], [`KeyCondition`]: what a query knows about the rows that it wants.
 //! - `column`: the column file, drawn in `column/writer.rs`, and how each type becomes bytes.
 //! - `part`: the other files of a part: `part.meta` in `part/meta.rs`, `primary.idx` in `key/primary.rs`.
@@ -36,11 +37,14 @@ mod sample;
 mod spec;
 mod table;
 
+pub use column::cache::{BlockCache, BlockCacheStats};
+pub use column::plain::plain;
 pub use error::Error;
 pub use key::prune::MarkRanges;
 pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
+pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::Part;
 pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec};

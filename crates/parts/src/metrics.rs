@@ -57,7 +57,8 @@ impl ReadMetrics {
         add(&self.uncompressed_bytes, bytes as u64);
     }
 
-    pub(crate) fn count_rows(&self, rows: usize, marks: usize) {
+    /// Rows and granules that went on to a query; readers of single columns cannot know.
+    pub fn count_rows(&self, rows: usize, marks: usize) {
         add(&self.rows, rows as u64);
         add(&self.marks, marks as u64);
     }

@@ -7,10 +7,15 @@
 //!   one arm in each.
 //! - [`footer`]: the last bytes of a column file.
 //! - [`writer`] and [`reader`]: the column file.
+//! - [`pieces`]: rows of a column file by way of [`cache`], which keeps decoded blocks.
+//! - [`plain`]: strings behind a dictionary as plain ones.
 
+pub(crate) mod cache;
 pub(crate) mod decoder;
 pub(crate) mod encoder;
 pub(crate) mod footer;
+pub(crate) mod pieces;
+pub(crate) mod plain;
 pub(crate) mod reader;
 pub(crate) mod section;
 pub(crate) mod writer;

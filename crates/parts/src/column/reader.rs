@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use arrow::array::ArrayRef;
@@ -11,6 +12,7 @@ use basalt_base::checksum::crc32c;
 use basalt_base::fs::{RandomAccess, Storage};
 use basalt_codec::Scratch;
 
+use super::cache::BlockCache;
 use super::decoder::ArrayDecoder;
 use super::footer::{FOOTER_BYTES, Footer};
 use super::section::SectionReader;
@@ -21,6 +23,9 @@ use crate::metrics::ReadMetrics;
 /// Blocks that lie together are read together, up to this many bytes.
 const READ_BYTES_MAX: usize = 4 << 20;
 
+/// The id of the next column file; they are never used twice, so the cache never mixes up two files.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
 /// A column file that can be opened: its tail stays in memory once it was read.
 #[derive(Debug)]
 pub(crate) struct ColumnFile {
@@ -29,12 +34,16 @@ pub(crate) struct ColumnFile {
     field: FieldRef,
     size: ColumnFileSize,
     row_count: u64,
+    granule_rows: u32,
+    id: u64,
+    /// The cache that may hold blocks of this file.
+    cache: OnceLock<Weak<BlockCache>>,
     tail: OnceLock<Arc<Tail>>,
 }
 
 /// The footer and the block table.
 #[derive(Debug)]
-struct Tail {
+pub(crate) struct Tail {
     footer: Footer,
     blocks: Vec<BlockEntry>,
 }
@@ -55,19 +64,51 @@ pub(crate) struct ReadScratch {
 }
 
 impl ColumnFile {
-    /// `size` and `row_count` are what the part's metadata says; opening checks them.
+    /// `size`, `row_count` and `granule_rows` are what the part's metadata says; opening checks them.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
         path: PathBuf,
         field: FieldRef,
         size: ColumnFileSize,
         row_count: u64,
+        granule_rows: u32,
     ) -> ColumnFile {
-        ColumnFile { storage, path, field, size, row_count, tail: OnceLock::new() }
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let (cache, tail) = (OnceLock::new(), OnceLock::new());
+        ColumnFile { storage, path, field, size, row_count, granule_rows, id, cache, tail }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn field(&self) -> &FieldRef {
+        &self.field
+    }
+
+    pub(crate) fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// Unlike that of any other column file of this process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Rows of every piece but the last; see [`pieces`](super::pieces).
+    pub(crate) fn piece_rows(&self) -> u64 {
+        u64::from(self.granule_rows) * BLOCK_GRANULES_MAX as u64
+    }
+
+    /// The tail, once the file was opened.
+    pub(crate) fn tail(&self) -> Option<&Arc<Tail>> {
+        self.tail.get()
+    }
+
+    /// `cache` holds blocks of this file from now on, which it forgets with the file. A process has one
+    /// cache: only the first one is remembered.
+    pub(crate) fn remember_cache(&self, cache: &Arc<BlockCache>) {
+        self.cache.get_or_init(|| Arc::downgrade(cache));
     }
 
     pub(crate) fn open(self: &Arc<ColumnFile>) -> Result<OpenColumn> {
@@ -122,8 +163,8 @@ impl ColumnFile {
             return broken("the row count is not that of the part");
         }
         let block_granules = usize::from(footer.block_granules);
-        if footer.granule_rows == 0 || !(1..=BLOCK_GRANULES_MAX).contains(&block_granules) {
-            return broken("the size of a granule or block is out of range");
+        if footer.granule_rows != self.granule_rows || !(1..=BLOCK_GRANULES_MAX).contains(&block_granules) {
+            return broken("the size of a granule or block is not that of the part, or out of range");
         }
         if u64::from(footer.block_count) != footer.row_count.div_ceil(footer.block_rows()) {
             return broken("the count of blocks does not fit the count of rows");
@@ -144,6 +185,32 @@ impl ColumnFile {
             }
             _ => basalt_base::Error::io(&self.path, &error).into(),
         })
+    }
+}
+
+impl Drop for ColumnFile {
+    fn drop(&mut self) {
+        if let Some(cache) = self.cache.get().and_then(Weak::upgrade) {
+            cache.forget_file(self.id);
+        }
+    }
+}
+
+impl Tail {
+    /// The rows of one block.
+    pub(crate) fn rows_of_block(&self, block: u32) -> Range<u64> {
+        self.rows_of(&(block..block + 1))
+    }
+
+    pub(crate) fn rows_of(&self, blocks: &Range<u32>) -> Range<u64> {
+        let row = |block: u32| (u64::from(block) * self.footer.block_rows()).min(self.footer.row_count);
+        row(blocks.start)..row(blocks.end)
+    }
+
+    /// The blocks that hold `rows`.
+    pub(crate) fn blocks_of(&self, rows: &Range<u64>) -> Range<u32> {
+        let block_rows = self.footer.block_rows();
+        (rows.start / block_rows) as u32..rows.end.div_ceil(block_rows) as u32
     }
 }
 
@@ -171,6 +238,10 @@ fn decode_table(table: &[u8], footer: &Footer) -> Result<Vec<BlockEntry>, Damage
 }
 
 impl OpenColumn {
+    pub(crate) fn tail(&self) -> &Arc<Tail> {
+        &self.tail
+    }
+
     /// The values of `rows`.
     pub(crate) fn read(
         &self,

@@ -4,9 +4,11 @@
 //! - [`writer`]: sorted rows to a pending part.
 //! - [`stored`]: a published part on disk, whatever the table looks like today.
 //! - [`view`]: a stored part seen as rows of the table; pruning and reading.
+//! - [`reader`]: a part column by column, by way of the cache of decoded blocks.
 //! - [`scan`]: batches of a part, one after the other.
 
 pub(crate) mod meta;
+pub(crate) mod reader;
 pub(crate) mod scan;
 pub(crate) mod stored;
 pub(crate) mod view;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::view::{Part, PartReader};
+use super::reader::PartReader;
+use super::view::Part;
+use crate::column::plain::plain;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
 use crate::key::prune::MarkRanges;
@@ -68,9 +70,16 @@ impl PartScan {
     fn read(&mut self, marks: Range<usize>) -> Result<RecordBatch> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => self.reader.insert(PartReader::open(&self.part, &self.columns)?),
+            None => self.reader.insert(PartReader::open(&self.part, None, &self.metrics)),
         };
-        reader.read(&self.part, marks, &self.metrics)
+        let rows = self.part.mark_rows(&marks);
+        let row_count = (rows.end - rows.start) as usize;
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for &column in &self.columns {
+            arrays.push(plain(&reader.read(column, marks.clone())?));
+        }
+        self.metrics.count_rows(row_count, marks.len());
+        self.part.batch(&self.columns, arrays, row_count)
     }
 
     fn take_buffered(&mut self) -> Option<RecordBatch> {

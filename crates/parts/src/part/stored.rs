@@ -103,7 +103,8 @@ impl StoredPart {
         let storage = Arc::clone(&self.directory.storage);
         let path = self.directory.path.join(&meta.file);
         let field = Arc::new(column.to_field());
-        let file = ColumnFile::new(Arc::clone(&storage), path, field, meta.size, self.meta.row_count);
+        let (rows, granule_rows) = (self.meta.row_count, self.meta.granule_rows);
+        let file = ColumnFile::new(Arc::clone(&storage), path, field, meta.size, rows, granule_rows);
         Ok(Some(Arc::new(StoredColumn { storage, file: Arc::new(file), obsolete: AtomicBool::new(false) })))
     }
 }

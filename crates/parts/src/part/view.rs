@@ -8,7 +8,9 @@ use arrow::datatypes::{Schema, SchemaRef};
 
 use super::meta::decode_bounds;
 use super::stored::{StoredColumn, StoredPart};
-use crate::column::reader::{OpenColumn, ReadScratch};
+use crate::column::pieces::{ColumnReader, ReadContext};
+use crate::column::plain::plain;
+use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
 use crate::key::primary::PrimaryIndex;
@@ -123,8 +125,24 @@ impl Part {
     /// If a column or mark does not exist.
     pub fn read(&self, columns: &[usize], marks: Range<usize>, metrics: &ReadMetrics) -> Result<RecordBatch> {
         assert!(marks.start <= marks.end && marks.end <= self.mark_count(), "the marks exist");
-        let mut reader = PartReader::open(self, columns)?;
-        reader.read(self, marks, metrics)
+        let rows = self.mark_rows(&marks);
+        let row_count = (rows.end - rows.start) as usize;
+        let mut ctx = ReadContext { cache: None, metrics, scratch: &mut ReadScratch::default() };
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
+        for &column in columns {
+            arrays.push(match &self.columns[column] {
+                Some(stored) => plain(&ColumnReader::new(&stored.file).read(rows.clone(), &mut ctx)?),
+                None => self.spec.filled(column, row_count)?,
+            });
+        }
+        metrics.count_rows(row_count, marks.len());
+        self.batch(columns, arrays, row_count)
+    }
+
+    /// `arrays` of `columns` as a batch of the table's types.
+    pub(crate) fn batch(&self, columns: &[usize], arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(self.projected_schema(columns), arrays, &options)?)
     }
 
     pub(crate) fn projected_schema(&self, columns: &[usize]) -> SchemaRef {
@@ -135,55 +153,14 @@ impl Part {
     /// Reads every block of every file once; the first damage is the error.
     pub fn check(&self) -> Result<()> {
         let metrics = ReadMetrics::default();
-        let columns: Vec<usize> = (0..self.spec.columns.len()).collect();
-        let mut reader = PartReader::open(self, &columns)?;
-        for start in (0..self.mark_count()).step_by(BLOCK_GRANULES_MAX) {
-            let end = self.mark_count().min(start + BLOCK_GRANULES_MAX);
-            reader.read(self, start..end, &metrics)?;
+        let mut ctx = ReadContext { cache: None, metrics: &metrics, scratch: &mut ReadScratch::default() };
+        for stored in self.columns.iter().flatten() {
+            let mut reader = ColumnReader::new(&stored.file);
+            for start in (0..self.mark_count()).step_by(BLOCK_GRANULES_MAX) {
+                let end = self.mark_count().min(start + BLOCK_GRANULES_MAX);
+                reader.read(self.mark_rows(&(start..end)), &mut ctx)?;
+            }
         }
         self.primary().map(|_| ())
-    }
-}
-
-/// Open files of some columns of a part, and the memory to read them with.
-#[derive(Debug)]
-pub(crate) struct PartReader {
-    columns: Vec<usize>,
-    schema: SchemaRef,
-    /// `None` for a column that the part was written without.
-    files: Vec<Option<OpenColumn>>,
-    scratch: ReadScratch,
-}
-
-impl PartReader {
-    pub(crate) fn open(part: &Part, columns: &[usize]) -> Result<PartReader> {
-        let open =
-            |&column: &usize| part.columns[column].as_ref().map(|stored| stored.file.open()).transpose();
-        Ok(PartReader {
-            columns: columns.to_vec(),
-            schema: part.projected_schema(columns),
-            files: columns.iter().map(open).collect::<Result<_>>()?,
-            scratch: ReadScratch::default(),
-        })
-    }
-
-    pub(crate) fn read(
-        &mut self,
-        part: &Part,
-        marks: Range<usize>,
-        metrics: &ReadMetrics,
-    ) -> Result<RecordBatch> {
-        let rows = part.mark_rows(&marks);
-        let row_count = (rows.end - rows.start) as usize;
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
-        for (&column, file) in self.columns.iter().zip(&self.files) {
-            arrays.push(match file {
-                Some(file) => file.read(rows.clone(), &mut self.scratch, metrics)?,
-                None => part.spec.filled(column, row_count)?,
-            });
-        }
-        metrics.count_rows(row_count, marks.len());
-        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 }

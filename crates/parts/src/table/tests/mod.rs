@@ -4,6 +4,7 @@ mod compat;
 mod crash;
 mod damage;
 mod model;
+mod pieces;
 mod read;
 mod size;
 

@@ -1,0 +1,316 @@
+//! Decoded blocks that stay in memory: what was read once costs no file, no checksum and no codec again.
+//!
+//! An entry is the array of some blocks of one column file, as [`ColumnReader`](super::pieces::ColumnReader)
+//! decodes them; a hit hands out the same buffers. Files never change, so an entry is never wrong; those of
+//! a file that is gone are forgotten.
+//!
+//! # What leaves
+//!
+//! S3-FIFO: what is new waits in a short queue, and leaves it for good unless it was asked for again; so
+//! one scan over a large table does not push out what many queries read. What leaves the short queue is
+//! remembered by name for a while: if it comes back, it goes to the long queue at once.
+//!
+//! # Concurrency
+//!
+//! Shards by key, each behind a lock that is held for a look-up or for moving names between queues.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, UInt32Type};
+
+/// More shards than threads that scan.
+const SHARDS_MAX: usize = 16;
+
+/// A shard smaller than this would not hold the blocks of wide columns.
+const SHARD_BYTES_MIN: usize = 64 << 20;
+
+/// The short queue gets this share of the bytes.
+const SHORT_SHARE: usize = 10;
+
+/// Uses beyond this many do not count.
+const USES_MAX: u8 = 3;
+
+/// What an entry takes beside its array.
+const ENTRY_BYTES: usize = 128;
+
+/// Decoded blocks of all tables, up to a number of bytes.
+#[derive(Debug)]
+pub struct BlockCache {
+    shards: Vec<Mutex<Shard>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// What a cache has done and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCacheStats {
+    pub hits: u64,
+    pub misses: u64,
+    /// Of the arrays held.
+    pub bytes: u64,
+    pub entries: u64,
+}
+
+/// Which blocks of which column file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BlockKey {
+    /// See [`ColumnFile::id`](super::reader::ColumnFile::id).
+    pub(crate) file: u64,
+    pub(crate) first_block: u32,
+    pub(crate) block_count: u32,
+}
+
+impl BlockCache {
+    /// An empty cache that holds up to `bytes_max`; 0 holds nothing.
+    pub fn new(bytes_max: usize) -> BlockCache {
+        let count = (bytes_max / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
+        let shard = || Mutex::new(Shard { bytes_max: bytes_max / count, ..Shard::default() });
+        BlockCache {
+            shards: std::iter::repeat_with(shard).take(count).collect(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    pub fn stats(&self) -> BlockCacheStats {
+        let mut stats = BlockCacheStats {
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            ..BlockCacheStats::default()
+        };
+        for shard in &self.shards {
+            let shard = lock(shard);
+            stats.bytes += (shard.short.bytes + shard.long.bytes) as u64;
+            stats.entries += shard.entries.len() as u64;
+        }
+        stats
+    }
+
+    /// Forgets everything; what readers hold stays theirs.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            *shard = Shard { bytes_max: shard.bytes_max, ..Shard::default() };
+        }
+    }
+
+    /// The array under `key`; counted as a hit or a miss.
+    pub(crate) fn get(&self, key: BlockKey) -> Option<ArrayRef> {
+        let found = self.peek(key);
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// As [`BlockCache::get`], where a miss is no loss and is not counted.
+    pub(crate) fn peek(&self, key: BlockKey) -> Option<ArrayRef> {
+        let mut shard = self.shard(key);
+        let entry = shard.entries.get_mut(&key)?;
+        entry.uses = (entry.uses + 1).min(USES_MAX);
+        Some(entry.array.clone())
+    }
+
+    pub(crate) fn insert(&self, key: BlockKey, array: &ArrayRef) {
+        let bytes = array_bytes(array) + ENTRY_BYTES;
+        self.shard(key).insert(key, array, bytes);
+    }
+
+    /// The column file is gone: so are its blocks.
+    pub(crate) fn forget_file(&self, file: u64) {
+        for shard in &self.shards {
+            lock(shard).forget_file(file);
+        }
+    }
+
+    fn shard(&self, key: BlockKey) -> MutexGuard<'_, Shard> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        lock(&self.shards[hasher.finish() as usize % self.shards.len()])
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    bytes_max: usize,
+    entries: HashMap<BlockKey, Entry>,
+    short: Queue,
+    long: Queue,
+    /// Left the short queue without having been used; oldest first.
+    left: VecDeque<BlockKey>,
+    left_set: HashSet<BlockKey>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    array: ArrayRef,
+    bytes: usize,
+    uses: u8,
+    is_long: bool,
+}
+
+/// Names in order of arrival; some may be of entries that were forgotten.
+#[derive(Debug, Default)]
+struct Queue {
+    keys: VecDeque<BlockKey>,
+    /// Of the entries that are not forgotten.
+    bytes: usize,
+}
+
+impl Shard {
+    fn insert(&mut self, key: BlockKey, array: &ArrayRef, bytes: usize) {
+        // Half a shard for one entry would push out all others.
+        if bytes > self.bytes_max / 2 || self.entries.contains_key(&key) {
+            return;
+        }
+        let is_long = self.left_set.remove(&key);
+        self.entries.insert(key, Entry { array: ArrayRef::clone(array), bytes, uses: 0, is_long });
+        let queue = if is_long { &mut self.long } else { &mut self.short };
+        queue.keys.push_back(key);
+        queue.bytes += bytes;
+        while self.short.bytes + self.long.bytes > self.bytes_max {
+            if self.short.bytes > self.bytes_max / SHORT_SHARE || self.long.bytes == 0 {
+                self.shrink_short();
+            } else {
+                self.shrink_long();
+            }
+        }
+    }
+
+    fn shrink_short(&mut self) {
+        let key = self.short.keys.pop_front().expect("bytes in a queue have a key");
+        let Some(entry) = self.entries.get_mut(&key).filter(|entry| !entry.is_long) else { return };
+        self.short.bytes -= entry.bytes;
+        if entry.uses > 0 {
+            (entry.uses, entry.is_long) = (0, true);
+            self.long.bytes += entry.bytes;
+            self.long.keys.push_back(key);
+        } else {
+            self.entries.remove(&key);
+            self.remember(key);
+        }
+    }
+
+    fn shrink_long(&mut self) {
+        let key = self.long.keys.pop_front().expect("bytes in a queue have a key");
+        let Some(entry) = self.entries.get_mut(&key).filter(|entry| entry.is_long) else { return };
+        if entry.uses > 0 {
+            entry.uses -= 1;
+            self.long.keys.push_back(key);
+        } else {
+            self.long.bytes -= entry.bytes;
+            self.entries.remove(&key);
+        }
+    }
+
+    fn remember(&mut self, key: BlockKey) {
+        self.left.push_back(key);
+        self.left_set.insert(key);
+        while self.left.len() > self.entries.len().max(16) {
+            if let Some(oldest) = self.left.pop_front() {
+                self.left_set.remove(&oldest);
+            }
+        }
+    }
+
+    fn forget_file(&mut self, file: u64) {
+        let (short, long) = (&mut self.short, &mut self.long);
+        let before = self.entries.len();
+        self.entries.retain(|key, entry| {
+            if key.file == file {
+                let queue = if entry.is_long { &mut *long } else { &mut *short };
+                queue.bytes -= entry.bytes;
+            }
+            key.file != file
+        });
+        if self.entries.len() < before {
+            short.keys.retain(|key| key.file != file);
+            long.keys.retain(|key| key.file != file);
+        }
+    }
+}
+
+/// The bytes that go when `array` goes: not those of a dictionary's values, which its file holds.
+fn array_bytes(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Dictionary(..) => array.as_dictionary::<UInt32Type>().keys().get_array_memory_size(),
+        _ => array.get_array_memory_size(),
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    // Nothing in a shard panics half-way but a broken invariant of its own, after which a miss is right.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::UInt8Array;
+
+    use super::*;
+
+    const ARRAY_BYTES: usize = 1 << 16;
+
+    fn array() -> ArrayRef {
+        Arc::new(UInt8Array::from(vec![7; ARRAY_BYTES]))
+    }
+
+    fn key(file: u64, first_block: u32) -> BlockKey {
+        BlockKey { file, first_block, block_count: 1 }
+    }
+
+    /// Room for about a hundred arrays, in one shard.
+    fn small_cache() -> BlockCache {
+        BlockCache::new(100 * (ARRAY_BYTES + 1024))
+    }
+
+    #[test]
+    fn hit_hands_out_the_same_buffers() {
+        let cache = small_cache();
+        let array = array();
+        assert!(cache.get(key(1, 0)).is_none());
+        cache.insert(key(1, 0), &array);
+        assert!(Arc::ptr_eq(&cache.get(key(1, 0)).unwrap(), &array));
+        let stats = cache.stats();
+        assert_eq!((stats.hits, stats.misses, stats.entries), (1, 1, 1));
+    }
+
+    #[test]
+    fn bytes_stay_below_the_limit_and_used_entries_survive_a_scan() {
+        let cache = small_cache();
+        for block in 0..20 {
+            cache.insert(key(1, block), &array());
+            cache.get(key(1, block)).unwrap();
+        }
+        for block in 0..1000 {
+            cache.insert(key(2, block), &array());
+            assert!(cache.stats().bytes <= 100 * (ARRAY_BYTES as u64 + 1024));
+        }
+        assert!((0..20).all(|block| cache.get(key(1, block)).is_some()));
+    }
+
+    #[test]
+    fn forgotten_file_leaves_nothing() {
+        let cache = small_cache();
+        for block in 0..300 {
+            cache.insert(key(u64::from(block % 3), block), &array());
+            cache.get(key(u64::from(block % 3), block));
+        }
+        (0..3).for_each(|file| cache.forget_file(file));
+        assert_eq!((cache.stats().bytes, cache.stats().entries), (0, 0));
+        cache.insert(key(9, 0), &array());
+        assert!(cache.get(key(9, 0)).is_some());
+    }
+
+    #[test]
+    fn cache_of_no_bytes_holds_nothing() {
+        let cache = BlockCache::new(0);
+        cache.insert(key(1, 0), &array());
+        assert_eq!(cache.stats().entries, 0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Reads a part column by column: what a scan evaluates filters with before it reads the other columns.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::buffer::BooleanBuffer;
+
+use super::view::Part;
+use crate::column::cache::BlockCache;
+use crate::column::pieces::{ColumnReader, ReadContext};
+use crate::column::reader::ReadScratch;
+use crate::column::writer::BLOCK_GRANULES_MAX;
+use crate::error::Result;
+use crate::metrics::ReadMetrics;
+
+/// Reads any column of one part, for one thread. Files are opened when they are needed and stay open.
+#[derive(Debug)]
+pub struct PartReader {
+    part: Arc<Part>,
+    cache: Option<Arc<BlockCache>>,
+    metrics: Arc<ReadMetrics>,
+    /// By position in the table; `None` until the column is read.
+    columns: Vec<Option<ColumnReader>>,
+    scratch: ReadScratch,
+}
+
+impl PartReader {
+    /// Opens nothing yet. Decoded blocks come from `cache` and go into it, if there is one.
+    pub fn open(part: &Arc<Part>, cache: Option<&Arc<BlockCache>>, metrics: &Arc<ReadMetrics>) -> PartReader {
+        PartReader {
+            part: Arc::clone(part),
+            cache: cache.map(Arc::clone),
+            metrics: Arc::clone(metrics),
+            columns: std::iter::repeat_with(|| None).take(part.columns.len()).collect(),
+            scratch: ReadScratch::default(),
+        }
+    }
+
+    pub fn part(&self) -> &Arc<Part> {
+        &self.part
+    }
+
+    /// Where the piece of `mark` ends: granules of one piece are read together at the least cost, and
+    /// come from the cache without a copy. Pieces are the same for all columns.
+    pub fn piece_end(&self, mark: usize) -> usize {
+        ((mark / BLOCK_GRANULES_MAX + 1) * BLOCK_GRANULES_MAX).min(self.part.mark_count())
+    }
+
+    /// The values of `column` (a position in the table) in the rows of `marks`: an array of the column's
+    /// carrier, or a `DictionaryArray<UInt32Type>` over it. All dictionary arrays of a column of a part
+    /// share one array of values. [`plain`](crate::plain) makes a carrier of either.
+    ///
+    /// # Panics
+    ///
+    /// If the column or a mark does not exist.
+    pub fn read(&mut self, column: usize, marks: Range<usize>) -> Result<ArrayRef> {
+        let rows = self.rows(&marks);
+        let row_count = (rows.end - rows.start) as usize;
+        match self.column(column) {
+            Some((reader, mut ctx)) => reader.read(rows, &mut ctx),
+            None => self.part.spec.filled(column, row_count),
+        }
+    }
+
+    /// As [`PartReader::read`], but only the rows of `marks` whose bit is set; blocks without one are
+    /// not decoded.
+    ///
+    /// # Panics
+    ///
+    /// If the column or a mark does not exist, or there are more or fewer bits than rows.
+    pub fn read_rows(
+        &mut self,
+        column: usize,
+        marks: Range<usize>,
+        selected: &BooleanBuffer,
+    ) -> Result<ArrayRef> {
+        let rows = self.rows(&marks);
+        assert_eq!(selected.len() as u64, rows.end - rows.start, "a bit for each row");
+        match self.column(column) {
+            Some((reader, mut ctx)) => reader.read_selected(rows, selected, &mut ctx),
+            None => self.part.spec.filled(column, selected.count_set_bits()),
+        }
+    }
+
+    fn rows(&self, marks: &Range<usize>) -> Range<u64> {
+        assert!(marks.start <= marks.end && marks.end <= self.part.mark_count(), "the marks exist");
+        self.part.mark_rows(marks)
+    }
+
+    /// The column's reader, and what it needs; `None` if the part was written without the column.
+    fn column(&mut self, column: usize) -> Option<(&mut ColumnReader, ReadContext<'_>)> {
+        let stored = self.part.columns[column].as_ref()?;
+        let reader = self.columns[column].get_or_insert_with(|| ColumnReader::new(&stored.file));
+        let ctx =
+            ReadContext { cache: self.cache.as_ref(), metrics: &self.metrics, scratch: &mut self.scratch };
+        Some((reader, ctx))
+    }
+}
