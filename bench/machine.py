@@ -1,0 +1,72 @@
+"""What is asked of the operating system: memory of a process, the page cache, names for the report."""
+
+import os
+import platform
+import subprocess
+
+
+def resident_bytes(pid):
+    """Memory that the process has now."""
+    return _status(pid, "VmRSS")
+
+
+def peak_bytes(pid):
+    """The most memory that the process had since `forget_peak`."""
+    return _status(pid, "VmHWM")
+
+
+def forget_peak(pid):
+    with open(f"/proc/{pid}/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _status(pid, field):
+    with open(f"/proc/{pid}/status") as file:
+        line = next(line for line in file if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024
+
+
+def can_drop_caches():
+    return os.access("/proc/sys/vm/drop_caches", os.W_OK) and os.geteuid() == 0
+
+
+def drop_caches():
+    """Empties the page cache of the machine."""
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as file:
+        file.write("3")
+
+
+def warm_program(pid):
+    """Reads the files whose code the process runs, so that only its data are cold."""
+    with open(f"/proc/{pid}/maps") as maps:
+        fields = [line.split(maxsplit=5) for line in maps]
+    for path in {line[5].strip() for line in fields if len(line) == 6 and "x" in line[1]}:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                while file.read(1 << 20):
+                    pass
+
+
+def tree_bytes(path):
+    """Bytes of a file, or of all files below a directory."""
+    if os.path.isfile(path):
+        return os.path.getsize(path)
+    return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)
+
+
+def commit(root):
+    """The commit of the checkout, with a plus if files were changed since."""
+    git = ["git", "-C", root]
+    named = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True)
+    return (named.stdout.strip() or "unknown") + ("+" if changed.stdout.strip() else "")
+
+
+def description():
+    """Processor, processors and memory, in a few words."""
+    with open("/proc/cpuinfo") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    name = names[0] if names else platform.machine()
+    return f"{os.cpu_count()} x {name}, {memory:.0f} GiB, {platform.system()} {platform.release()}"

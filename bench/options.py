@@ -1,0 +1,31 @@
+"""The command line of `bench/compare`."""
+
+import argparse
+
+WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries")
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="bench/compare", description="Basalt beside its peers, in one run")
+    add = parser.add_argument
+    add("--basalt", required=True, help="the program")
+    add("--only", choices=WORKLOADS, help="one workload; all of them if not given")
+    add("--rows", type=int, default=3_000_000, help="rows of the tables")
+    add("--keys", type=int, default=2_000_000, help="keys of key/value tables and dictionaries")
+    add("--threads", type=int, default=2, help="threads that every engine may use")
+    add("--repeats", type=int, default=5, help="runs of a query; the fastest counts")
+    add("--queries", type=_numbers, help="of the workload hits: such as 0,3,19-26; all if not given")
+    add("--cold", action="store_true", help="time the queries of hits with nothing in memory too; needs root")
+    add("--answers", action="store_true", help="compare the answers of hits, without times")
+    add("--output", help="file for the report, besides standard output")
+    add("--directory", help="place of data directories; a temporary one if not given")
+    add("--cache", default="target/bench-data", help="place of generated files, which stay")
+    return parser.parse_args()
+
+
+def _numbers(text):
+    numbers = []
+    for piece in text.split(","):
+        first, _, last = piece.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers

@@ -1,0 +1,1 @@
+"""The workloads: `run` of each loads its tables, times its statements and writes a section of the report."""
