@@ -10,13 +10,14 @@
 //! - [`Part`], [`PartScan`]: prune and read one part; [`PartReader`] reads it column by column, decoded
 //!   blocks stay in a [`BlockCache`].
 //! - [`KeyRanges`], [`KeyCondition`]: what a query knows about the rows that it wants.
+//! - [`Zones`]: the smallest and largest values of each granule of a column.
 //! - `column`: the column file, drawn in `column/writer.rs`, and how each type becomes bytes.
 //! - `part`: the other files of a part: `part.meta` in `part/meta.rs`, `primary.idx` in `key/primary.rs`.
 //!
 //! # On disk
 //!
 //! ```text
-//! <table>/all_1_1_0/part.meta, primary.idx, <column>.col ...
+//! <table>/all_1_1_0/part.meta, primary.idx, zones.idx, <column>.col ...
 //! <table>/detached/all_2_2_0/...   a part whose metadata could not be read, and reason.txt
 //! <table>/tmp/                     what is being written; emptied at open
 //! ```
@@ -28,6 +29,7 @@
 mod column;
 mod error;
 mod fields;
+mod index;
 mod key;
 mod metrics;
 mod name;
@@ -40,6 +42,7 @@ mod table;
 pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
 pub use error::Error;
+pub use index::zones::Zones;
 pub use key::prune::MarkRanges;
 pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};

@@ -1,123 +1,139 @@
-//! The smallest and the largest value of a column in one part: lets a query skip the part.
+//! The smallest and the largest value of an array: what zone maps and a part's bounds are made of.
 //!
 //! Bounds may be loose: of a long string only the first bytes are kept, rounded down for the smallest
-//! and up for the largest value. NULL does not count; the part's metadata says how many there are.
+//! and up for the largest value. NULL does not count.
 
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, AsArray, BinaryViewArray, PrimitiveArray,
-    downcast_primitive_array,
+    Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, AsArray, BinaryViewArray, BooleanArray,
+    FixedSizeBinaryArray, Float32Array, Float64Array, PrimitiveArray, downcast_primitive_array,
 };
-use arrow::compute::{concat, take};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
 
 use crate::error::Result;
 
 /// Bytes that are kept of a string.
-const STRING_BYTES_MAX: usize = 64;
+const STRING_BYTES_MAX: usize = 32;
 
-/// Collects the bounds of arrays.
-#[derive(Debug, Default)]
-pub(crate) struct BoundsBuilder {
-    /// Smallest and largest value so far.
-    bounds: Option<ArrayRef>,
-    /// A largest string that cannot be rounded up: there are no bounds any more.
-    unbounded: bool,
-    null_count: u64,
+/// The bounds of an array that has a value.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    /// The smallest and the largest value: an array of two, of the same type.
+    pub(crate) array: ArrayRef,
+    /// The largest string cannot be rounded up: the second value is no bound.
+    pub(crate) is_unbounded: bool,
 }
 
-impl BoundsBuilder {
-    pub(crate) fn update(&mut self, array: &ArrayRef) -> Result<()> {
-        self.null_count += array.null_count() as u64;
-        if self.unbounded {
-            return Ok(());
-        }
-        let Some((low, high)) = extremes(array) else { return Ok(()) };
-        let (low, high) = (array.slice(low, 1), array.slice(high, 1));
-        let candidates = match &self.bounds {
-            Some(bounds) => concat(&[&low, &high, bounds])?,
-            None => concat(&[&low, &high])?,
-        };
-        let Some((low, high)) = extremes(&candidates) else { return Ok(()) };
-        let rows = arrow::array::UInt32Array::from(vec![low as u32, high as u32]);
-        let bounds = take(&candidates, &rows, None)?;
-        self.bounds = shorten(bounds);
-        self.unbounded = self.bounds.is_none();
-        Ok(())
-    }
-
-    /// Smallest and largest value, if the type has an order and there is a value; and the NULLs.
-    pub(crate) fn finish(self) -> (Option<ArrayRef>, u64) {
-        (self.bounds, self.null_count)
-    }
+/// Whether arrays of the type have bounds.
+pub(crate) fn has_order(data_type: &DataType) -> bool {
+    data_type.is_primitive()
+        || matches!(data_type, DataType::Boolean | DataType::BinaryView | DataType::FixedSizeBinary(_))
 }
 
-/// The positions of the smallest and the largest value that is not NULL.
-fn extremes(array: &ArrayRef) -> Option<(usize, usize)> {
-    match array.data_type() {
-        DataType::Boolean => {
-            let values = array.as_boolean();
-            extremes_by(array, |row| values.value(row))
-        }
-        DataType::BinaryView => {
-            let values = array.as_binary_view();
-            extremes_by(array, |row| values.value(row))
-        }
-        DataType::FixedSizeBinary(_) => {
-            let values = array.as_fixed_size_binary();
-            extremes_by(array, |row| values.value(row))
-        }
-        _ => primitive_extremes(array),
-    }
+/// The bounds of `array`; `None` if it has no value, or its type no order.
+pub(crate) fn of_array(array: &ArrayRef) -> Result<Option<Bounds>> {
+    let (array, is_unbounded) = match array.data_type() {
+        DataType::Boolean => (boolean_bounds(array.as_boolean()), false),
+        DataType::BinaryView => match string_bounds(array.as_binary_view()) {
+            Some((bounds, is_unbounded)) => (Some(bounds), is_unbounded),
+            None => (None, false),
+        },
+        DataType::FixedSizeBinary(_) => (fixed_string_bounds(array.as_fixed_size_binary())?, false),
+        _ => (primitive_bounds(array), false),
+    };
+    Ok(array.map(|array| Bounds { array, is_unbounded }))
 }
 
-fn extremes_by<T: PartialOrd>(array: &dyn Array, value: impl Fn(usize) -> T) -> Option<(usize, usize)> {
-    let mut rows = (0..array.len()).filter(|&row| array.is_valid(row));
-    let first = rows.next()?;
+fn boolean_bounds(array: &BooleanArray) -> Option<ArrayRef> {
+    let valid = array.len() - array.null_count();
+    let trues = array.true_count();
+    (valid > 0).then(|| Arc::new(BooleanArray::from(vec![trues == valid, trues > 0])) as ArrayRef)
+}
+
+fn string_bounds(array: &BinaryViewArray) -> Option<(ArrayRef, bool)> {
+    let (low, high) =
+        extremes((0..array.len()).filter(|&row| array.is_valid(row)).map(|row| array.value(row)))?;
+    let low = &low[..low.len().min(STRING_BYTES_MAX)];
+    let (high, is_unbounded) = match round_up(high) {
+        Some(high) => (high, false),
+        None => (high[..STRING_BYTES_MAX].to_vec(), true),
+    };
+    Some((Arc::new(BinaryViewArray::from_iter_values([low, &high])), is_unbounded))
+}
+
+fn fixed_string_bounds(array: &FixedSizeBinaryArray) -> Result<Option<ArrayRef>> {
+    let values = (0..array.len()).filter(|&row| array.is_valid(row)).map(|row| array.value(row));
+    let Some((low, high)) = extremes(values) else { return Ok(None) };
+    let both = [low, high].concat();
+    Ok(Some(Arc::new(FixedSizeBinaryArray::try_new(array.value_length(), both.into(), None)?)))
+}
+
+fn extremes<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Option<(&'a [u8], &'a [u8])> {
+    let first = values.next()?;
     let (mut low, mut high) = (first, first);
-    for row in rows {
-        if value(row) < value(low) {
-            low = row;
-        } else if value(row) > value(high) {
-            high = row;
+    for value in values {
+        if value < low {
+            low = value;
+        } else if value > high {
+            high = value;
         }
     }
     Some((low, high))
 }
 
-fn primitive_extremes(array: &dyn Array) -> Option<(usize, usize)> {
-    downcast_primitive_array!(
-        array => numeric_extremes(array),
+fn primitive_bounds(array: &ArrayRef) -> Option<ArrayRef> {
+    let bounds: Option<ArrayRef> = downcast_primitive_array!(
+        array => numeric_bounds(array),
         _ => None
-    )
+    );
+    bounds.map(|bounds| widen_zeros(&bounds))
 }
 
 /// In the total order, where NaN is the largest: the order of sorted parts.
-fn numeric_extremes<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<(usize, usize)> {
+fn numeric_bounds<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<ArrayRef> {
     let values = array.values();
-    let mut rows = (0..values.len()).filter(|&row| array.is_valid(row));
-    let first = rows.next()?;
-    let (mut low, mut high) = (first, first);
-    for row in rows {
-        if values[row].is_lt(values[low]) {
-            low = row;
-        } else if values[row].is_gt(values[high]) {
-            high = row;
-        }
-    }
-    Some((low, high))
+    let (low, high) = if array.null_count() == 0 {
+        numeric_extremes::<T>(values.iter().copied())?
+    } else {
+        numeric_extremes::<T>(array.iter().flatten())?
+    };
+    let bounds = PrimitiveArray::<T>::from_iter_values([low, high]);
+    Some(Arc::new(bounds.with_data_type(array.data_type().clone())))
 }
 
-/// Bounds that take little space and keep no large buffer alive. `None` if there is no short upper
-/// bound.
-fn shorten(bounds: ArrayRef) -> Option<ArrayRef> {
-    let Some(strings) = bounds.as_binary_view_opt() else { return Some(bounds) };
-    let (low, high) = (strings.value(0), strings.value(1));
-    let low = &low[..low.len().min(STRING_BYTES_MAX)];
-    let high =
-        if high.len() <= STRING_BYTES_MAX { high.to_vec() } else { successor(&high[..STRING_BYTES_MAX])? };
-    Some(Arc::new(BinaryViewArray::from_iter_values([low, &high])))
+/// Without a branch a value, so that it becomes vector instructions.
+fn numeric_extremes<T: ArrowPrimitiveType>(
+    mut values: impl Iterator<Item = T::Native>,
+) -> Option<(T::Native, T::Native)> {
+    let first = values.next()?;
+    Some(values.fold((first, first), |(low, high), value| {
+        (if value.is_lt(low) { value } else { low }, if value.is_gt(high) { value } else { high })
+    }))
+}
+
+/// -0 and +0 are equal in SQL and not in the total order: bounds hold both or none.
+fn widen_zeros(bounds: &ArrayRef) -> ArrayRef {
+    match bounds.data_type() {
+        DataType::Float32 => {
+            let values = bounds.as_primitive::<Float32Type>().values();
+            let low = if values[0] == 0.0 { -0.0 } else { values[0] };
+            let high = if values[1] == 0.0 { 0.0 } else { values[1] };
+            Arc::new(Float32Array::from(vec![low, high]))
+        }
+        DataType::Float64 => {
+            let values = bounds.as_primitive::<Float64Type>().values();
+            let low = if values[0] == 0.0 { -0.0 } else { values[0] };
+            let high = if values[1] == 0.0 { 0.0 } else { values[1] };
+            Arc::new(Float64Array::from(vec![low, high]))
+        }
+        _ => Arc::clone(bounds),
+    }
+}
+
+/// A string of at most [`STRING_BYTES_MAX`] bytes that is not below `high`.
+fn round_up(high: &[u8]) -> Option<Vec<u8>> {
+    if high.len() <= STRING_BYTES_MAX { Some(high.to_vec()) } else { successor(&high[..STRING_BYTES_MAX]) }
 }
 
 /// A short string that is larger than every string that begins with `prefix`.
@@ -130,41 +146,41 @@ fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Float64Array, Int32Array};
+    use arrow::array::Int32Array;
 
     use super::*;
 
-    fn check(arrays: Vec<ArrayRef>, expected: Option<ArrayRef>) {
-        let mut builder = BoundsBuilder::default();
-        for array in &arrays {
-            builder.update(array).unwrap();
-        }
-        let (bounds, _) = builder.finish();
-        assert_eq!(bounds.as_ref().map(|bounds| bounds.to_data()), expected.map(|bounds| bounds.to_data()));
+    fn check(array: ArrayRef, expected: Option<ArrayRef>) {
+        let bounds = of_array(&array).unwrap();
+        assert_eq!(bounds.map(|bounds| bounds.array.to_data()), expected.map(|bounds| bounds.to_data()));
     }
 
     #[test]
-    fn bounds_skip_null_and_grow() {
-        let arrays: Vec<ArrayRef> = vec![
-            Arc::new(Int32Array::from(vec![Some(3), None, Some(2)])),
-            Arc::new(Int32Array::from(vec![None::<i32>])),
-            Arc::new(Int32Array::from(vec![9, 4])),
-        ];
-        check(arrays, Some(Arc::new(Int32Array::from(vec![2, 9]))));
-        check(vec![Arc::new(Int32Array::from(vec![None::<i32>]))], None);
-        let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN, -1.0]));
-        check(vec![floats], Some(Arc::new(Float64Array::from(vec![-1.0, f64::NAN]))));
+    fn bounds_skip_null() {
+        check(
+            Arc::new(Int32Array::from(vec![Some(3), None, Some(2), Some(9)])),
+            Some(Arc::new(Int32Array::from(vec![2, 9]))),
+        );
+        check(Arc::new(Int32Array::from(vec![None::<i32>])), None);
+        check(
+            Arc::new(Float64Array::from(vec![1.0, f64::NAN, -1.0])),
+            Some(Arc::new(Float64Array::from(vec![-1.0, f64::NAN]))),
+        );
+        check(
+            Arc::new(BooleanArray::from(vec![Some(true), None])),
+            Some(Arc::new(BooleanArray::from(vec![true, true]))),
+        );
     }
 
     #[test]
     fn long_strings_are_rounded_outwards() {
         let long = |byte: u8| vec![byte; 100];
-        let array: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([long(b'a'), long(b'y')]));
         let mut up = vec![b'y'; STRING_BYTES_MAX];
         up[STRING_BYTES_MAX - 1] = b'z';
         let expected = BinaryViewArray::from_iter_values([vec![b'a'; STRING_BYTES_MAX], up]);
-        check(vec![array], Some(Arc::new(expected)));
+        let array: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([long(b'a'), long(b'y')]));
+        check(array, Some(Arc::new(expected)));
         let array: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([long(u8::MAX)]));
-        check(vec![array], None);
+        assert!(of_array(&array).unwrap().unwrap().is_unbounded);
     }
 }

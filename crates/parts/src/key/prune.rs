@@ -37,7 +37,7 @@ impl MarkRanges {
         self.ranges.iter().map(ExactSizeIterator::len).sum()
     }
 
-    fn push(&mut self, mark: usize) {
+    pub(crate) fn push(&mut self, mark: usize) {
         match self.ranges.last_mut() {
             Some(last) if last.end == mark => last.end += 1,
             _ => self.ranges.push(mark..mark + 1),

@@ -16,9 +16,11 @@
 //!     checksum of the file's footer u32   the file is this one and no other
 //!     NULLs u64
 //!     bounds as bytes                     sections of an array of 2 values; empty for none
-//!     tagged fields of the column         since version 2; none yet
+//!     tagged fields of the column         since version 2:
+//!         ZONES      where its zone map is, see `index::zone_file`
 //! tagged fields of the part               since version 2:
 //!     MADE_BY        version of the build as bytes
+//!     ZONES_FILE     bytes of `zones.idx` u64
 //! crc32c u32                              of all that is before it
 //! ```
 //!
@@ -37,6 +39,7 @@ use crate::column::encoder::encode_array;
 use crate::column::writer::ColumnFileSize;
 use crate::error::{Damage, Error, Result};
 use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
+use crate::index::zone_file::ZonesPlace;
 use crate::spec::GRANULE_ROWS_MAX;
 
 /// The name of the file.
@@ -55,6 +58,14 @@ mod part_tag {
     use super::OPTIONAL;
 
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
+    pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
+}
+
+/// Tags of a column's fields.
+mod column_tag {
+    use super::OPTIONAL;
+
+    pub(super) const ZONES: u32 = OPTIONAL | 1;
 }
 
 /// More rows than any disk holds; below it no sum of rows can overflow.
@@ -99,6 +110,8 @@ pub(crate) struct PartMeta {
     /// Version of the build that wrote the part; empty in version 1.
     pub(crate) made_by: String,
     pub(crate) primary_file_bytes: u64,
+    /// 0 where there is no such file.
+    pub(crate) zones_file_bytes: u64,
     /// Names of the primary key's columns.
     pub(crate) primary_key: Vec<String>,
     pub(crate) columns: Vec<ColumnMeta>,
@@ -116,6 +129,8 @@ pub(crate) struct ColumnMeta {
     pub(crate) null_count: u64,
     /// Sections of the smallest and the largest value; decoding needs the type.
     pub(crate) bounds: Vec<u8>,
+    /// Where the zone map is; `None` in a part with one granule, and for a type without an order.
+    pub(crate) zones: Option<ZonesPlace>,
 }
 
 impl PartMeta {
@@ -147,6 +162,9 @@ impl PartMeta {
     fn tagged(&self) -> TaggedWriter {
         let mut list = TaggedWriter::default();
         list.put(part_tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
+        if self.zones_file_bytes > 0 {
+            list.put(part_tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
+        }
         list
     }
 
@@ -200,8 +218,9 @@ impl PartMeta {
         }
         let columns =
             (0..column_count).map(|_| ColumnMeta::decode(fields, version)).collect::<Result<_, _>>()?;
-        let made_by = String::new();
+        let (made_by, zones_file_bytes) = (String::new(), 0);
         Ok(PartMeta {
+            zones_file_bytes,
             row_count,
             granule_rows,
             made_at_us,
@@ -216,8 +235,13 @@ impl PartMeta {
         for (tag, mut field) in fields.tagged()? {
             match tag {
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
-                unknown => field.skip(unknown)?,
+                part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
+                unknown => {
+                    field.skip(unknown)?;
+                    continue;
+                }
             }
+            field.finish()?;
         }
         Ok(())
     }
@@ -236,7 +260,11 @@ impl ColumnMeta {
         out.u32(self.size.footer_crc);
         out.u64(self.null_count);
         out.bytes(&self.bounds);
-        out.tagged(&TaggedWriter::default());
+        let mut list = TaggedWriter::default();
+        if let Some(zones) = self.zones {
+            list.put(column_tag::ZONES, |out| zones.encode(out));
+        }
+        out.tagged(&list);
     }
 
     fn decode(fields: &mut FieldReader<'_>, version: u32) -> Result<ColumnMeta, Damage> {
@@ -256,12 +284,25 @@ impl ColumnMeta {
         };
         let null_count = fields.u64()?;
         let bounds = fields.bytes()?.to_vec();
+        let mut column = ColumnMeta { name, ty, file, chain, size, null_count, bounds, zones: None };
         if version >= TAGGED_SINCE {
-            for (tag, field) in fields.tagged()? {
-                field.skip(tag)?;
-            }
+            column.decode_tagged(fields)?;
         }
-        Ok(ColumnMeta { name, ty, file, chain, size, null_count, bounds })
+        Ok(column)
+    }
+
+    fn decode_tagged(&mut self, fields: &mut FieldReader<'_>) -> Result<(), Damage> {
+        for (tag, mut field) in fields.tagged()? {
+            match tag {
+                column_tag::ZONES => self.zones = Some(ZonesPlace::decode(&mut field)?),
+                unknown => {
+                    field.skip(unknown)?;
+                    continue;
+                }
+            }
+            field.finish()?;
+        }
+        Ok(())
     }
 }
 
@@ -293,6 +334,7 @@ mod tests {
             made_at_us: 7,
             made_by: "0.0.0".to_owned(),
             primary_file_bytes: 0,
+            zones_file_bytes: 0,
             primary_key: Vec::new(),
             columns: Vec::new(),
         }

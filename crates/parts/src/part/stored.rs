@@ -11,9 +11,11 @@ use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns};
 
-use super::meta::{META_BYTES_MAX, META_FILE, PartMeta};
+use super::meta::{ColumnMeta, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
 use crate::column::reader::ColumnFile;
-use crate::error::{Error, Result};
+use crate::error::{Damage, Error, Result};
+use crate::index::zone_file::{self, ZONES_FILE, ZonesPlace};
+use crate::index::zones::{self, Zones};
 use crate::key::primary::PrimaryIndex;
 use crate::name::PartName;
 
@@ -49,6 +51,7 @@ pub(crate) struct StoredColumn {
     storage: Arc<dyn Storage>,
     pub(crate) file: Arc<ColumnFile>,
     obsolete: AtomicBool,
+    zones: OnceLock<Option<Arc<Zones>>>,
 }
 
 impl StoredPart {
@@ -76,6 +79,58 @@ impl StoredPart {
         Ok(self.primary.get_or_init(|| Arc::new(index)))
     }
 
+    /// The zone map of `column`, which is `stored`; read at its first use, and kept.
+    pub(crate) fn zones(&self, stored: &StoredColumn, column: &Column) -> Result<Option<Arc<Zones>>> {
+        if let Some(zones) = stored.zones.get() {
+            return Ok(zones.clone());
+        }
+        let zones = self.read_zones(column)?.map(Arc::new);
+        Ok(stored.zones.get_or_init(|| zones).clone())
+    }
+
+    fn read_zones(&self, column: &Column) -> Result<Option<Zones>> {
+        let Some(meta) = self.column_meta(&column.name) else { return Ok(None) };
+        let (field, marks) = (column.to_field(), self.meta.mark_count());
+        if let Some(place) = meta.zones {
+            let bytes = self.read_zone_bytes(place)?;
+            let path = self.directory.path.join(ZONES_FILE);
+            let zones = place.read(&bytes, &field, marks);
+            return zones.map(Some).map_err(|damage| damage.shifted(place.offset).in_file(&path));
+        }
+        if marks != 1 {
+            return Ok(None);
+        }
+        let path = self.directory.path.join(META_FILE);
+        let bounds = decode_bounds(&field, &meta.bounds).map_err(|damage| damage.in_file(&path))?;
+        bounds.map(|bounds| zones::of_one_granule(&bounds, meta.null_count)).transpose()
+    }
+
+    fn read_zone_bytes(&self, place: ZonesPlace) -> Result<Vec<u8>> {
+        let path = self.directory.path.join(ZONES_FILE);
+        let file = self.directory.storage.open(&path)?;
+        let expected = self.meta.zones_file_bytes;
+        if file.size() != expected || place.offset + place.bytes > expected {
+            let what = format!("the file has {} bytes, the part's metadata says {expected}", file.size());
+            return Err(Damage { at: file.size().min(expected), what }.in_file(&path));
+        }
+        let read = |at: u64, bytes: &mut [u8]| {
+            file.read_at(at, bytes).map_err(|error| Error::from(basalt_base::Error::io(&path, &error)))
+        };
+        let mut magic = [0; zone_file::MAGIC.len()];
+        read(0, &mut magic)?;
+        if magic != *zone_file::MAGIC {
+            return Err(Damage::new(0, "this is not a file of zone maps").in_file(&path));
+        }
+        let mut bytes = vec![0; place.bytes as usize];
+        read(place.offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// What the metadata says of the column called `name`.
+    pub(crate) fn column_meta(&self, name: &str) -> Option<&ColumnMeta> {
+        self.meta.columns.iter().find(|meta| meta.name == name)
+    }
+
     /// Bytes of the primary index in memory; 0 before its first use.
     pub(crate) fn primary_memory_bytes(&self) -> usize {
         self.primary.get().map_or(0, |primary| primary.memory_bytes())
@@ -88,9 +143,7 @@ impl StoredPart {
     }
 
     fn column(&self, column: &Column) -> Result<Option<Arc<StoredColumn>>> {
-        let Some(meta) = self.meta.columns.iter().find(|meta| meta.name == column.name) else {
-            return Ok(None);
-        };
+        let Some(meta) = self.column_meta(&column.name) else { return Ok(None) };
         let expected = column.ty.to_string();
         if meta.ty != expected {
             return Err(Error::ColumnType {
@@ -105,7 +158,12 @@ impl StoredPart {
         let field = Arc::new(column.to_field());
         let (rows, granule_rows) = (self.meta.row_count, self.meta.granule_rows);
         let file = ColumnFile::new(Arc::clone(&storage), path, field, meta.size, rows, granule_rows);
-        Ok(Some(Arc::new(StoredColumn { storage, file: Arc::new(file), obsolete: AtomicBool::new(false) })))
+        Ok(Some(Arc::new(StoredColumn {
+            storage,
+            file: Arc::new(file),
+            obsolete: AtomicBool::new(false),
+            zones: OnceLock::new(),
+        })))
     }
 }
 

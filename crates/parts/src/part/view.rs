@@ -13,6 +13,7 @@ use crate::column::plain::plain;
 use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
+use crate::index::zones::Zones;
 use crate::key::primary::PrimaryIndex;
 use crate::key::prune::{self, MarkRanges};
 use crate::key::ranges::{KeyCondition, KeyRanges, encode};
@@ -62,8 +63,8 @@ impl Part {
 
     /// The granules that can hold a row for which all `conditions` hold.
     ///
-    /// Columns of the primary key decide granule by granule, other columns for the part as a whole by
-    /// their smallest and largest value.
+    /// The primary key decides granule by granule, as do the zone maps of other columns; the part's
+    /// bounds come before both.
     ///
     /// # Panics
     ///
@@ -82,10 +83,40 @@ impl Part {
                 sets[position] = sets[position].intersect(&condition.ranges);
             }
         }
-        if sets.is_empty() || !self.has_primary_key() {
-            return Ok(MarkRanges::all(marks));
+        let kept = if sets.is_empty() || !self.has_primary_key() {
+            MarkRanges::all(marks)
+        } else {
+            prune::prune(self.primary()?, &sets, marks)
+        };
+        self.prune_by_zones(kept, conditions)
+    }
+
+    fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {
+        // Of the first key column the primary index says almost the same.
+        let sorted = self.spec.primary_key().first().filter(|_| self.has_primary_key());
+        for condition in conditions.iter().filter(|condition| Some(&condition.column) != sorted) {
+            // The bounds said all of one granule.
+            if kept.selected() == 0 || kept.total == 1 {
+                return Ok(kept);
+            }
+            if let Some(zones) = self.zones(condition.column)? {
+                kept = zones.retain(&kept, &condition.ranges);
+            }
         }
-        Ok(prune::prune(self.primary()?, &sets, marks))
+        Ok(kept)
+    }
+
+    /// The smallest and largest value of each granule of `column` (a position in the table); `None` if
+    /// the part was written without them or the type has no order. Read at the first use, and kept.
+    ///
+    /// # Panics
+    ///
+    /// If the column does not exist.
+    pub fn zones(&self, column: usize) -> Result<Option<Arc<Zones>>> {
+        match &self.columns[column] {
+            Some(stored) => self.stored.zones(stored, &self.spec.columns[column]),
+            None => Ok(None),
+        }
     }
 
     /// Whether the part was written with the key that the table has.
@@ -104,9 +135,7 @@ impl Part {
             return Ok(false);
         }
         let column = &self.spec.columns[condition.column];
-        let Some(meta) = self.stored.meta.columns.iter().find(|meta| meta.name == column.name) else {
-            return Ok(true);
-        };
+        let Some(meta) = self.stored.column_meta(&column.name) else { return Ok(true) };
         let path = self.stored.directory.path().join(super::meta::META_FILE);
         let bounds =
             decode_bounds(&column.to_field(), &meta.bounds).map_err(|damage| damage.in_file(&path))?;
@@ -160,6 +189,9 @@ impl Part {
                 let end = self.mark_count().min(start + BLOCK_GRANULES_MAX);
                 reader.read(self.mark_rows(&(start..end)), &mut ctx)?;
             }
+        }
+        for column in 0..self.spec.columns.len() {
+            self.zones(column)?;
         }
         self.primary().map(|_| ())
     }

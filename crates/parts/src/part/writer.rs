@@ -11,7 +11,8 @@ use super::meta::{ColumnMeta, META_FILE, PartMeta, encode_bounds};
 use super::stored::PRIMARY_FILE;
 use crate::column::writer::ColumnFileWriter;
 use crate::error::Result;
-use crate::key::bounds::BoundsBuilder;
+use crate::index::zone_file::{ZONES_FILE, ZonesPlace};
+use crate::index::zones::{Zones, ZonesBuilder};
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
 
@@ -35,7 +36,9 @@ struct ColumnWriter {
     field: FieldRef,
     file_name: String,
     file: ColumnFileWriter,
-    bounds: BoundsBuilder,
+    /// `None` for a type without an order.
+    zones: Option<ZonesBuilder>,
+    null_count: u64,
 }
 
 /// A part that is written and synced and has no name yet.
@@ -66,9 +69,6 @@ impl PartWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
-            column.bounds.update(values)?;
-        }
         let key: Vec<_> = self.spec.primary_key().iter().map(|&at| Arc::clone(batch.column(at))).collect();
         let mut start = 0;
         while start < batch.num_rows() {
@@ -77,7 +77,7 @@ impl PartWriter {
             }
             let rows = (self.spec.granule_rows - self.granule_rows).min(batch.num_rows() - start);
             for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
-                column.file.append(&values.slice(start, rows));
+                column.append(&values.slice(start, rows))?;
             }
             start += rows;
             self.granule_rows += rows;
@@ -92,7 +92,7 @@ impl PartWriter {
 
     fn end_granule(&mut self) -> Result<()> {
         self.granule_rows = 0;
-        self.columns.iter_mut().try_for_each(|column| column.file.end_granule())
+        self.columns.iter_mut().try_for_each(ColumnWriter::end_granule)
     }
 
     /// Writes the index and the metadata and syncs everything.
@@ -107,7 +107,16 @@ impl PartWriter {
         let primary = self.primary.finish()?;
         write_file(&self.directory, PRIMARY_FILE, &primary)?;
         let spec = &self.spec;
-        let columns = self.columns.into_iter().enumerate();
+        let mut zones = Vec::new();
+        let columns = self
+            .columns
+            .into_iter()
+            .enumerate()
+            .map(|(position, column)| column.finish(spec, position, &mut zones))
+            .collect::<Result<_>>()?;
+        if !zones.is_empty() {
+            write_file(&self.directory, ZONES_FILE, &zones)?;
+        }
         let meta = PartMeta {
             row_count: self.row_count,
             granule_rows: spec.granule_rows as u32,
@@ -115,9 +124,8 @@ impl PartWriter {
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
             primary_file_bytes: primary.len() as u64,
             primary_key: spec.primary_key().iter().map(|&at| spec.columns[at].name.clone()).collect(),
-            columns: columns
-                .map(|(position, column)| column.finish(spec, position))
-                .collect::<Result<_>>()?,
+            zones_file_bytes: zones.len() as u64,
+            columns,
         };
         write_file(&self.directory, META_FILE, &meta.encode())?;
         self.directory.sync()?;
@@ -133,19 +141,42 @@ impl ColumnWriter {
         let path = directory.path().join(&file_name);
         let chain = spec.codecs[position].clone();
         let file = ColumnFileWriter::create(file, path, &field, chain, spec.granule_rows)?;
-        Ok(ColumnWriter { field, file_name, file, bounds: BoundsBuilder::default() })
+        let zones = ZonesBuilder::new(&field);
+        Ok(ColumnWriter { field, file_name, file, zones, null_count: 0 })
     }
 
-    fn finish(self, spec: &PartSpec, position: usize) -> Result<ColumnMeta> {
+    fn append(&mut self, rows: &ArrayRef) -> Result<()> {
+        self.null_count += rows.null_count() as u64;
+        if let Some(zones) = &mut self.zones {
+            zones.append(rows)?;
+        }
+        self.file.append(rows);
+        Ok(())
+    }
+
+    fn end_granule(&mut self) -> Result<()> {
+        if let Some(zones) = &mut self.zones {
+            zones.end_granule()?;
+        }
+        self.file.end_granule()
+    }
+
+    /// Writes what is left; appends the zone map to the file that `zones_file` becomes.
+    fn finish(self, spec: &PartSpec, position: usize, zones_file: &mut Vec<u8>) -> Result<ColumnMeta> {
         let column = &spec.columns[position];
-        let (bounds, null_count) = self.bounds.finish();
+        let zones = self.zones.map(ZonesBuilder::finish).transpose()?;
+        let bounds = zones.as_ref().map(Zones::bounds).transpose()?.flatten();
+        // The bounds say all of one granule.
+        let zones = zones.filter(|zones| zones.min().len() > 1);
+        let place = zones.map(|zones| ZonesPlace::append(zones_file, &self.field, &zones)).transpose()?;
         Ok(ColumnMeta {
             name: column.name.clone(),
             ty: column.ty.to_string(),
             file: self.file_name,
             chain: spec.codecs[position].clone(),
             size: self.file.finish()?,
-            null_count,
+            null_count: self.null_count,
+            zones: place,
             bounds: encode_bounds(&self.field, bounds.as_ref())?,
         })
     }

@@ -81,7 +81,9 @@ impl Part {
             data_compressed_bytes: sum(|column| column.data_compressed_bytes),
             data_uncompressed_bytes: sum(|column| column.data_uncompressed_bytes),
             marks_bytes: sum(|column| column.marks_bytes),
-            bytes_on_disk: sum(|column| column.bytes_on_disk) + meta.primary_file_bytes,
+            bytes_on_disk: sum(|column| column.bytes_on_disk)
+                + meta.primary_file_bytes
+                + meta.zones_file_bytes,
             primary_key_bytes_in_memory: self.stored.primary_memory_bytes() as u64,
             modified_at_us: meta.made_at_us,
             columns,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt64Array};
 use arrow::compute::concat_batches;
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
@@ -115,4 +115,37 @@ fn pruning_reads_what_the_key_and_the_bounds_allow() {
     let metrics = ReadMetrics::default();
     part.read(&[0], 50..51, &metrics).unwrap();
     assert_eq!((metrics.snapshot().rows, metrics.snapshot().marks), (4, 1));
+}
+
+/// Columns that the rows are not sorted by: a granule whose values are all elsewhere is not read.
+#[test]
+fn zone_maps_leave_out_granules_by_any_column() {
+    let storage = storage();
+    let columns = Columns::new(vec![
+        Column::new("k", SqlType::UInt64),
+        Column::new("s", SqlType::String.into_nullable()),
+    ]);
+    let spec = PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
+    let parts = open(&storage, spec.clone()).unwrap();
+    let words = ["a", "b", "a", "c", "x", "y", "x", "z", "m", "m", "m", "m"];
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(UInt64Array::from_iter_values(0..12)),
+        Arc::new(words.iter().map(|word| (*word != "z").then_some(word)).collect::<BinaryViewArray>()),
+    ];
+    parts.insert(RecordBatch::try_new(spec.schema(), columns).unwrap()).unwrap();
+    let check = |word: Option<&str>, kept: &[usize]| {
+        for part in parts.snapshot().iter() {
+            let value: ArrayRef = Arc::new([word].into_iter().collect::<BinaryViewArray>());
+            let ranges = KeyRanges::points(&value).unwrap();
+            let marks = part.prune(&[KeyCondition { column: 1, ranges }]).unwrap();
+            assert_eq!(marks.ranges.into_iter().flatten().collect::<Vec<_>>(), kept, "{word:?}");
+        }
+    };
+    check(Some("b"), &[0]);
+    check(Some("m"), &[2]);
+    check(Some("y"), &[1]);
+    // NULL is above every value, and what is unknown is read.
+    check(None, &[1]);
+    check(Some("zz"), &[1]);
+    check(Some("n"), &[]);
 }

@@ -1,0 +1,105 @@
+//! Where a part keeps its zone maps: one file, read column by column at the first use of each.
+//!
+//! # Layout of `zones.idx`
+//!
+//! ```text
+//! magic "BSLTZON1"
+//! the zone maps of the columns, back to back; `part.meta` says where each is, and its checksum:
+//!     smallest values as bytes       an array of a value a granule, sections as in `column/encoder.rs`
+//!     largest values as bytes        the same
+//!     counts of NULLs as bytes       the same, of UInt32
+//! ```
+//!
+//! A part with one granule has no such file: its bounds say the same.
+
+use arrow::array::AsArray;
+use arrow::datatypes::{DataType, Field, UInt32Type};
+use basalt_base::checksum::crc32c;
+use basalt_codec::CodecChain;
+
+use super::zones::{Zones, zone_field};
+use crate::column::decoder::decode_array;
+use crate::column::encoder::encode_array;
+use crate::error::{Damage, Result};
+use crate::fields::{FieldReader, FieldWriter};
+
+/// The name of the file.
+pub(crate) const ZONES_FILE: &str = "zones.idx";
+
+pub(crate) const MAGIC: &[u8; 8] = b"BSLTZON1";
+
+/// A larger zone map is not ours: a million granules with values of a kilobyte.
+const ZONES_BYTES_MAX: u64 = 1 << 30;
+
+/// Where the zone map of a column is in the file, and its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ZonesPlace {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    pub(crate) crc: u32,
+}
+
+impl ZonesPlace {
+    /// Appends `zones` to the file that `out` becomes.
+    pub(crate) fn append(out: &mut Vec<u8>, field: &Field, zones: &Zones) -> Result<ZonesPlace> {
+        if out.is_empty() {
+            out.extend_from_slice(MAGIC);
+        }
+        let offset = out.len();
+        let encoded = encode(field, zones)?;
+        out.extend_from_slice(&encoded);
+        Ok(ZonesPlace { offset: offset as u64, bytes: encoded.len() as u64, crc: crc32c(&encoded) })
+    }
+
+    pub(crate) fn encode(self, out: &mut FieldWriter) {
+        out.u64(self.offset);
+        out.u64(self.bytes);
+        out.u32(self.crc);
+    }
+
+    pub(crate) fn decode(fields: &mut FieldReader<'_>) -> Result<ZonesPlace, Damage> {
+        let at = fields.at();
+        let place = ZonesPlace { offset: fields.u64()?, bytes: fields.u64()?, crc: fields.u32()? };
+        let is_ours = place.bytes <= ZONES_BYTES_MAX && place.offset.checked_add(place.bytes).is_some();
+        if is_ours { Ok(place) } else { Err(Damage::new(at, format!("a zone map of {} bytes", place.bytes))) }
+    }
+
+    /// The zone map that these bytes of the file are; the damage's place counts from their start.
+    pub(crate) fn read(self, bytes: &[u8], field: &Field, marks: usize) -> Result<Zones, Damage> {
+        let computed = crc32c(bytes);
+        if computed != self.crc {
+            let what = format!("checksum of a zone map is {:#010x}, computed {computed:#010x}", self.crc);
+            return Err(Damage::new(0, what));
+        }
+        let mut fields = FieldReader::new(bytes);
+        let chain = CodecChain::default();
+        let values = zone_field(field);
+        let mut next = |field: &Field| {
+            let at = fields.at() as u64;
+            decode_array(field, &chain, fields.bytes()?, marks).map_err(|damage| damage.shifted(at))
+        };
+        let (min, max) = (next(&values)?, next(&values)?);
+        let null_counts = next(&null_counts_field())?.as_primitive::<UInt32Type>().clone();
+        fields.finish()?;
+        Zones::new(min, max, null_counts).map_err(|error| Damage::new(0, error.to_string()))
+    }
+}
+
+fn encode(field: &Field, zones: &Zones) -> Result<Vec<u8>> {
+    let mut out = FieldWriter::default();
+    let chain = CodecChain::default();
+    let values = zone_field(field);
+    for (field, array) in [(&*values, zones.min()), (&*values, zones.max())] {
+        let mut bytes = Vec::new();
+        encode_array(field, &chain, array, &mut bytes)?;
+        out.bytes(&bytes);
+    }
+    let mut bytes = Vec::new();
+    encode_array(&null_counts_field(), &chain, zones.null_counts(), &mut bytes)?;
+    out.bytes(&bytes);
+    Ok(out.bytes)
+}
+
+fn null_counts_field() -> Field {
+    Field::new("nulls", DataType::UInt32, false)
+}

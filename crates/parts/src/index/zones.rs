@@ -1,0 +1,257 @@
+//! A zone map: the smallest and the largest value of each granule of a column, and its count of NULLs.
+//!
+//! # Invariants
+//!
+//! - **Outwards**: every value of a granule lies between its zone's values. They may be looser: of a long
+//!   string only the first bytes are kept, and a zero is -0 as the smallest and +0 as the largest value.
+//! - **Unknown**: the largest value is NULL where no short string is above all; both are NULL in a
+//!   granule without values.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, UInt32Array, new_null_array};
+use arrow::compute::{concat, take};
+use arrow::datatypes::{DataType, Field};
+use arrow::row::Rows;
+
+use crate::error::Result;
+use crate::key::bounds;
+use crate::key::prune::MarkRanges;
+use crate::key::ranges::{KeyRanges, encode};
+
+/// Zones that are collected before they become one array: bounds the memory of small arrays.
+const ZONES_PENDING_MAX: usize = 256;
+
+/// The zone map of one column of one part.
+#[derive(Debug)]
+pub struct Zones {
+    min: ArrayRef,
+    max: ArrayRef,
+    null_counts: UInt32Array,
+    /// The same in the row format, in which byte order is value order.
+    low: Rows,
+    high: Rows,
+}
+
+impl Zones {
+    /// # Panics
+    ///
+    /// If the arrays differ in length.
+    pub(crate) fn new(min: ArrayRef, max: ArrayRef, null_counts: UInt32Array) -> Result<Zones> {
+        assert!(min.len() == max.len() && min.len() == null_counts.len(), "a value of each a granule");
+        Ok(Zones { low: encode(&min)?, high: encode(&max)?, min, max, null_counts })
+    }
+
+    /// The smallest value of each granule.
+    pub fn min(&self) -> &ArrayRef {
+        &self.min
+    }
+
+    /// The largest value of each granule.
+    pub fn max(&self) -> &ArrayRef {
+        &self.max
+    }
+
+    /// The NULLs of each granule.
+    pub fn null_counts(&self) -> &UInt32Array {
+        &self.null_counts
+    }
+
+    /// Whether the granule at `mark` can have a value that is in `ranges`.
+    ///
+    /// # Panics
+    ///
+    /// If the mark does not exist.
+    pub fn may_match(&self, mark: usize, ranges: &KeyRanges) -> bool {
+        // NULL is above every value.
+        let is_open = self.null_counts.value(mark) > 0 || self.max.is_null(mark);
+        let high = if is_open { Bound::Unbounded } else { Bound::Included(self.high.row(mark).data()) };
+        ranges.overlaps(Bound::Included(self.low.row(mark).data()), high)
+    }
+
+    /// Those of `marks` whose granules can have a value that is in `ranges`.
+    #[must_use]
+    pub fn retain(&self, marks: &MarkRanges, ranges: &KeyRanges) -> MarkRanges {
+        let mut kept = MarkRanges::none(marks.total);
+        let wanted = marks.ranges.iter().flat_map(Clone::clone);
+        wanted.filter(|&mark| self.may_match(mark, ranges)).for_each(|mark| kept.push(mark));
+        kept
+    }
+
+    /// The smallest and the largest value of all granules, in an array of two.
+    pub(crate) fn bounds(&self) -> Result<Option<ArrayRef>> {
+        let has_unknown = (0..self.min.len()).any(|mark| self.max.is_null(mark) && self.min.is_valid(mark));
+        if has_unknown {
+            return Ok(None);
+        }
+        let both = concat(&[&*self.min, &*self.max])?;
+        Ok(bounds::of_array(&both)?.map(|bounds| bounds.array))
+    }
+}
+
+/// Collects the zones of one column while its granules are written.
+#[derive(Debug)]
+pub(crate) struct ZonesBuilder {
+    data_type: DataType,
+    /// Smallest and largest value of the current granule.
+    granule: Option<ArrayRef>,
+    /// A string of the current granule is above all that are short.
+    is_unbounded: bool,
+    granule_nulls: u32,
+    /// Smallest, largest, smallest, largest and so on.
+    done: Vec<ArrayRef>,
+    null_counts: Vec<u32>,
+}
+
+impl ZonesBuilder {
+    /// `None` for a type without an order.
+    pub(crate) fn new(field: &Field) -> Option<ZonesBuilder> {
+        let data_type = field.data_type().clone();
+        bounds::has_order(&data_type).then_some(ZonesBuilder {
+            data_type,
+            granule: None,
+            is_unbounded: false,
+            granule_nulls: 0,
+            done: Vec::new(),
+            null_counts: Vec::new(),
+        })
+    }
+
+    /// Adds rows to the current granule.
+    pub(crate) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
+        self.granule_nulls += rows.null_count() as u32;
+        let Some(found) = bounds::of_array(rows)? else { return Ok(()) };
+        self.is_unbounded |= found.is_unbounded;
+        self.granule = match self.granule.take() {
+            None => Some(found.array),
+            Some(granule) => bounds::of_array(&concat(&[&*granule, &*found.array])?)?.map(|both| both.array),
+        };
+        Ok(())
+    }
+
+    /// The current granule is complete.
+    pub(crate) fn end_granule(&mut self) -> Result<()> {
+        let zone = match self.granule.take() {
+            None => new_null_array(&self.data_type, 2),
+            Some(zone) if self.is_unbounded => take(&zone, &UInt32Array::from(vec![Some(0), None]), None)?,
+            Some(zone) => zone,
+        };
+        self.done.push(zone);
+        self.null_counts.push(self.granule_nulls);
+        (self.is_unbounded, self.granule_nulls) = (false, 0);
+        if self.done.len() >= ZONES_PENDING_MAX { self.compact() } else { Ok(()) }
+    }
+
+    fn compact(&mut self) -> Result<()> {
+        let parts: Vec<&dyn Array> = self.done.iter().map(|zone| &**zone).collect();
+        let all = if parts.is_empty() { new_null_array(&self.data_type, 0) } else { concat(&parts)? };
+        self.done = vec![all];
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Zones> {
+        self.compact()?;
+        let zones = &self.done[0];
+        let count = self.null_counts.len() as u32;
+        let every_second =
+            |first: u32| UInt32Array::from_iter_values((0..count).map(|zone| 2 * zone + first));
+        let min = take(zones, &every_second(0), None)?;
+        let max = take(zones, &every_second(1), None)?;
+        Zones::new(min, max, UInt32Array::from(self.null_counts))
+    }
+}
+
+/// A granule's zone from the part's own bounds: the zone map of a part with one granule.
+pub(crate) fn of_one_granule(bounds: &ArrayRef, null_count: u64) -> Result<Zones> {
+    let null_count = u32::try_from(null_count).unwrap_or(u32::MAX);
+    Zones::new(bounds.slice(0, 1), bounds.slice(1, 1), UInt32Array::from(vec![null_count]))
+}
+
+/// What an array's value must be: the type of the column, or NULL.
+pub(crate) fn zone_field(field: &Field) -> Arc<Field> {
+    Arc::new(field.clone().with_nullable(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{AsArray, BinaryViewArray, Float64Array, Int32Array};
+    use arrow::datatypes::Int32Type;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sample::{self, Noise};
+
+    /// Zones of `array` in granules of `rows`, handed over in slices of `step`.
+    fn zones(array: &ArrayRef, rows: usize, step: usize) -> Option<Zones> {
+        let field = Field::new("c", array.data_type().clone(), true);
+        let mut builder = ZonesBuilder::new(&field)?;
+        for granule in (0..array.len()).step_by(rows) {
+            let end = array.len().min(granule + rows);
+            for start in (granule..end).step_by(step) {
+                builder.append(&array.slice(start, step.min(end - start))).unwrap();
+            }
+            builder.end_granule().unwrap();
+        }
+        Some(builder.finish().unwrap())
+    }
+
+    proptest! {
+        /// A value that is there is never outside its zone, whatever its type.
+        #[test]
+        fn no_value_lies_outside_its_zone(seed in any::<u64>(), granule in 1..9_usize, step in 1..9_usize) {
+            for ty in sample::types() {
+                let array = sample::array(&ty, 40, &mut Noise(seed));
+                let Some(zones) = zones(&array, granule, step) else { continue };
+                for row in 0..array.len() {
+                    let point = KeyRanges::points(&array.slice(row, 1)).unwrap();
+                    prop_assert!(zones.may_match(row / granule, &point), "{ty} row {row}");
+                }
+                let counted: u32 = zones.null_counts().values().iter().sum();
+                prop_assert_eq!(counted as usize, array.null_count());
+            }
+        }
+    }
+
+    #[test]
+    fn zones_are_exact_and_leave_out_what_cannot_match() {
+        let array: ArrayRef =
+            Arc::new(Int32Array::from(vec![Some(5), Some(1), None, None, Some(9), Some(9)]));
+        let zones = zones(&array, 2, 1).unwrap();
+        assert_eq!(
+            zones.min().as_primitive::<Int32Type>().iter().collect::<Vec<_>>(),
+            [Some(1), None, Some(9)]
+        );
+        assert_eq!(zones.null_counts().values(), &[0, 2, 0]);
+        let point =
+            |value: i32| KeyRanges::points(&(Arc::new(Int32Array::from(vec![value])) as ArrayRef)).unwrap();
+        let kept = |value: i32| zones.retain(&MarkRanges::all(3), &point(value)).selected();
+        assert_eq!((kept(0), kept(3), kept(9), kept(10)), (0, 1, 1, 0));
+        assert_eq!(zones.bounds().unwrap().unwrap().as_primitive::<Int32Type>().values(), &[1, 9]);
+    }
+
+    /// -0 and +0 are equal in SQL and differ in the row format.
+    #[test]
+    fn both_zeros_are_in_a_zone_that_has_one() {
+        let array: ArrayRef = Arc::new(Float64Array::from(vec![0.0, -0.0]));
+        let zones = zones(&array, 1, 1).unwrap();
+        for zero in [0.0, -0.0] {
+            let point = KeyRanges::points(&(Arc::new(Float64Array::from(vec![zero])) as ArrayRef)).unwrap();
+            assert_eq!(zones.retain(&MarkRanges::all(2), &point).selected(), 2);
+        }
+    }
+
+    #[test]
+    fn string_above_all_short_ones_leaves_its_zone_open() {
+        let long = vec![u8::MAX; 100];
+        let array: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([&long[..], b"a", b"b"]));
+        let zones = zones(&array, 2, 2).unwrap();
+        assert!(zones.max().is_null(0) && zones.max().is_valid(1));
+        let point = KeyRanges::points(&array.slice(0, 1)).unwrap();
+        assert_eq!(
+            zones.retain(&MarkRanges::all(2), &point).ranges,
+            std::iter::once(0..1).collect::<Vec<_>>()
+        );
+        assert_eq!(zones.bounds().unwrap().map(|bounds| bounds.len()), None);
+    }
+}
