@@ -8,6 +8,7 @@ mod databases;
 mod dictionaries;
 mod formats;
 mod functions;
+mod merge_tree_settings;
 mod one;
 mod parts;
 mod parts_columns;
@@ -41,6 +42,11 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
     SystemTable { name: "formats", columns: formats::columns, block: formats::block },
     SystemTable { name: "functions", columns: functions::columns, block: functions::block },
+    SystemTable {
+        name: "merge_tree_settings",
+        columns: merge_tree_settings::columns,
+        block: merge_tree_settings::block,
+    },
     SystemTable { name: "one", columns: one::columns, block: one::block },
     SystemTable { name: "parts", columns: parts::columns, block: parts::block },
     SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },

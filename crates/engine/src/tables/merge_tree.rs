@@ -7,20 +7,18 @@ use std::sync::atomic::AtomicBool;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Result, bail};
-use basalt_parts::{GRANULE_ROWS_DEFAULT, PartSpec, PartStats, TableParts};
-use basalt_sql::ast::Literal;
+use basalt_parts::{PartSpec, PartStats, TableParts};
 use parking_lot::{Mutex, RwLock};
 
 use super::fill::fill_of;
 use super::{ColumnChange, Table, TableDefinition};
 use crate::scan::{BlockSource, PartsSource, ScanRequest};
-
-/// An INSERT into a table with more parts than this is refused until merges have caught up.
-const PARTS_MAX: usize = 3000;
+use crate::settings::MergeTreeSettings;
 
 /// A table of parts.
 pub(crate) struct MergeTreeTable {
     definition: RwLock<Arc<TableDefinition>>,
+    settings: MergeTreeSettings,
     parts: TableParts,
     /// One merge at a time: by the background worker or by OPTIMIZE.
     merging: Mutex<()>,
@@ -38,10 +36,12 @@ impl MergeTreeTable {
         {
             bail!(NotImplemented, "arguments of engine MergeTree are not implemented");
         }
-        let spec = spec_of(&definition)?;
+        let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
+        let spec = spec_of(&definition, &settings)?;
         let parts = TableParts::open(Arc::clone(storage), dir.join("parts"), spec)?;
         Ok(MergeTreeTable {
             definition: RwLock::new(definition),
+            settings,
             parts,
             merging: Mutex::new(()),
             cancel: AtomicBool::new(false),
@@ -58,20 +58,10 @@ impl MergeTreeTable {
 }
 
 /// Columns, codecs, key and granule size from the statement.
-fn spec_of(definition: &TableDefinition) -> Result<PartSpec> {
+fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result<PartSpec> {
     let create = &definition.create;
     if create.order_by.is_none() && create.primary_key.is_none() {
         bail!(BadArguments, "engine MergeTree needs ORDER BY; ORDER BY tuple() keeps the order of insertion");
-    }
-    let mut granule_rows = GRANULE_ROWS_DEFAULT;
-    for setting in &create.settings {
-        match (setting.name.as_str(), &setting.value) {
-            ("index_granularity", Literal::UInt(rows @ 1..=1_048_576)) => granule_rows = *rows as usize,
-            ("index_granularity", value) => {
-                bail!(BadArguments, "index_granularity is 1 to 1048576 rows, got {value:?}")
-            }
-            (name, _) => bail!(NotImplemented, "setting `{name}` of engine MergeTree is not implemented"),
-        }
     }
     let columns = definition.stored();
     let codecs =
@@ -82,7 +72,14 @@ fn spec_of(definition: &TableDefinition) -> Result<PartSpec> {
     }
     let sort_key = key.iter().filter_map(|name| columns.position(name)).collect();
     let fills = definition.stored_definitions().map(fill_of).collect::<Result<_>>()?;
-    Ok(PartSpec { columns, codecs, sort_key, primary_key_len, granule_rows, fills })
+    Ok(PartSpec {
+        columns,
+        codecs,
+        sort_key,
+        primary_key_len,
+        granule_rows: settings.index_granularity as usize,
+        fills,
+    })
 }
 
 impl Table for MergeTreeTable {
@@ -104,11 +101,11 @@ impl Table for MergeTreeTable {
     }
 
     fn insert(&self, block: RecordBatch) -> Result<()> {
-        let parts = self.parts.snapshot().len();
-        if parts >= PARTS_MAX {
+        let (parts, parts_max) = (self.parts.snapshot().len(), self.settings.parts_to_throw_insert);
+        if parts as u64 >= parts_max {
             bail!(
                 TooManyParts,
-                "table `{}` has {parts} parts, at most {PARTS_MAX}; insert larger blocks, or wait for merges",
+                "table `{}` has {parts} parts, at most {parts_max}; insert larger blocks, or wait for merges",
                 self.definition().full_name()
             );
         }

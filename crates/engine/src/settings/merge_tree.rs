@@ -1,0 +1,116 @@
+//! The settings of a MergeTree table, from the SETTINGS clause of its CREATE: one line each.
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Result, bail};
+use basalt_sql::ast::{Literal, Setting};
+
+use super::registry::SettingLine;
+use super::value::{SettingValue, parse_value};
+
+/// Rows of a granule at most.
+const INDEX_GRANULARITY_MAX: u64 = 1 << 20;
+
+/// Declares [`MergeTreeSettings`] and its lookups from one table.
+macro_rules! merge_tree_settings {
+    ($($name:ident : $type:ty = $default:expr, $description:literal;)+) => {
+        /// The values of all settings of one table.
+        #[derive(Clone, Debug)]
+        pub(crate) struct MergeTreeSettings {
+            $(pub(crate) $name: $type,)+
+        }
+
+        impl Default for MergeTreeSettings {
+            fn default() -> MergeTreeSettings {
+                MergeTreeSettings { $($name: <$type>::from($default),)+ }
+            }
+        }
+
+        impl MergeTreeSettings {
+            fn set(&mut self, name: &str, text: &str) -> Result<()> {
+                match name {
+                    $(stringify!($name) => self.$name = parse_value(name, text)?,)+
+                    _ => {
+                        let hint = did_you_mean(name, NAMES.iter().copied());
+                        bail!(UnknownSetting, "setting `{name}` of engine MergeTree is not known{hint}")
+                    }
+                }
+                Ok(())
+            }
+
+            /// Every setting, in alphabetical order.
+            pub(crate) fn lines(&self) -> Vec<SettingLine> {
+                let default = MergeTreeSettings::default();
+                let mut lines = vec![$(SettingLine {
+                    name: stringify!($name),
+                    value: self.$name.print(),
+                    default: default.$name.print(),
+                    changed: self.$name != default.$name,
+                    type_name: <$type as SettingValue>::TYPE,
+                    description: $description,
+                }),+];
+                lines.sort_by_key(|line| line.name);
+                lines
+            }
+        }
+
+        const NAMES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+merge_tree_settings! {
+    index_granularity: u64 = 8192u64, "Rows of a granule at most.";
+    parts_to_throw_insert: u64 = 3000u64, "An INSERT into a table with this many parts is refused.";
+}
+
+impl MergeTreeSettings {
+    /// The settings that a SETTINGS clause makes.
+    pub(crate) fn of_clause(clause: &[Setting]) -> Result<MergeTreeSettings> {
+        let mut settings = MergeTreeSettings::default();
+        for setting in clause {
+            settings.set(&setting.name, &text_of(&setting.value))?;
+        }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// What the types do not say.
+    fn check(&self) -> Result<()> {
+        if !(1..=INDEX_GRANULARITY_MAX).contains(&self.index_granularity) {
+            bail!(
+                BadArguments,
+                "index_granularity is 1 to {INDEX_GRANULARITY_MAX} rows, got {}",
+                self.index_granularity
+            );
+        }
+        Ok(())
+    }
+}
+
+fn text_of(value: &Literal) -> String {
+    match value {
+        Literal::Bool(value) => u8::from(*value).to_string(),
+        Literal::UInt(value) => value.to_string(),
+        Literal::Int(value) => value.to_string(),
+        Literal::Number(text) => text.clone(),
+        Literal::String(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Literal::Null => "NULL".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, value: Literal) -> Result<MergeTreeSettings> {
+        MergeTreeSettings::of_clause(&[Setting { name: name.to_owned(), value }])
+    }
+
+    #[test]
+    fn values_are_checked_and_names_known() {
+        assert_eq!(check("index_granularity", Literal::UInt(64)).unwrap().index_granularity, 64);
+        check("index_granularity", Literal::UInt(0)).unwrap_err();
+        check("index_granularity", Literal::Int(-1)).unwrap_err();
+        let error = check("index_granularty", Literal::UInt(8)).unwrap_err();
+        assert!(error.to_string().contains("did you mean `index_granularity`"), "{error}");
+    }
+}
