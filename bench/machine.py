@@ -1,28 +1,42 @@
 """What is asked of the operating system: memory of a process, the page cache, names for the report."""
 
+import contextlib
 import os
 import platform
 import subprocess
+import threading
 
 
-def resident_bytes(pid):
-    """Memory that the process has now."""
-    return _status(pid, "VmRSS")
+class MemoryPeak:
+    """The most memory of its own that a process has inside `with`, looked at every few milliseconds."""
+
+    EVERY_SECONDS = 0.005
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.bytes = 0
+
+    def __enter__(self):
+        self.done = threading.Event()
+        self.watch = threading.Thread(target=self._watch)
+        self.watch.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.watch.join()
+
+    def _watch(self):
+        while not self.done.wait(self.EVERY_SECONDS):
+            # The process may have ended; whoever asks it will be told.
+            with contextlib.suppress(OSError):
+                self.bytes = max(self.bytes, memory_bytes(self.pid))
 
 
-def peak_bytes(pid):
-    """The most memory that the process had since `forget_peak`."""
-    return _status(pid, "VmHWM")
-
-
-def forget_peak(pid):
-    with open(f"/proc/{pid}/clear_refs", "w") as file:
-        file.write("5")
-
-
-def _status(pid, field):
+def memory_bytes(pid):
+    """Memory that the process has for itself: files that it maps, such as its program, are not in it."""
     with open(f"/proc/{pid}/status") as file:
-        line = next(line for line in file if line.startswith(field + ":"))
+        line = next((line for line in file if line.startswith("RssAnon:")), "RssAnon: 0 kB")
     return int(line.split()[1]) * 1024
 
 

@@ -24,9 +24,11 @@ def run(bench):
     measured = {}
     with bench.opened("inserts", "basalt", "clickhouse") as engines:
         for engine in engines:
+            engine.timed("SELECT 1")
+            idle = machine.memory_bytes(engine.pid)
             _fill_sources(engine, columns, path)
             for name, work in _works(columns, bench.options.rows).items():
-                measured.setdefault(name, {})[engine.name] = _measure(engine, name, work)
+                measured.setdefault(name, {})[engine.name] = _measure(engine, name, work, idle)
         singles = small_inserts.table_of(engines, columns, path)
     head = ["", *(f"{engine.name}, {unit}" for unit in ("rows/s", "MB") for engine in engines)]
     head += ["rows/s, ours / ClickHouse's", "MB, ours / ClickHouse's"]
@@ -83,22 +85,21 @@ def _one_block_of(engine, rows):
     engine.set("min_insert_block_size_bytes", 1 << 40)
 
 
-def _measure(engine, name, work):
-    """Rows a second, and the memory that the process took for it beyond what it had."""
+def _measure(engine, name, work, idle):
+    """Rows a second, and the memory of a new process for it, beyond the `idle` of one without tables."""
     prepare, statement, rows = work
     try:
         prepare(engine)
         engine.restart()
         _count_parts(engine, name)
-        machine.forget_peak(engine.pid)
-        idle = machine.resident_bytes(engine.pid)
-        seconds = engine.timed(statement)
+        with machine.MemoryPeak(engine.pid) as memory:
+            seconds = engine.timed(statement)
     except Failed as failure:
         progress(f"{name}: {engine.name} fails: {failure}")
         return None
-    memory = machine.peak_bytes(engine.pid) - idle
-    progress(f"{name}: {engine.name} {rows / seconds:,.0f} rows/s, {memory / 1e6:,.0f} MB")
-    return rows / seconds, memory
+    taken = memory.bytes - idle
+    progress(f"{name}: {engine.name} {rows / seconds:,.0f} rows/s, {taken / 1e6:,.0f} MB")
+    return rows / seconds, taken
 
 
 def _count_parts(engine, name):

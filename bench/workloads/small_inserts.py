@@ -28,8 +28,11 @@ def _seconds(engine, into, columns, path, sync, settings):
         engine.timed(text_file.create(engine, into, columns, hits.KEY, settings))
         if sync is not None:
             engine.set("fsync_after_insert", sync)
+        # What merges take of the machine depends on what was inserted before.
+        engine.timed("SYSTEM STOP MERGES")
         seconds = sum(engine.timed(statement) for statement in _statements(into, columns, path))
         count = engine.rows(f"SELECT count() FROM {into}")[0][0]
+        engine.timed("SYSTEM START MERGES")
     except Failed as failure:
         progress(f"{into}: {engine.name} fails: {failure}")
         return None
