@@ -56,6 +56,9 @@ pub(crate) struct LocalOptions {
     /// Memory that all queries together may take, in bytes [default: nine tenths of the machine's]
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     pub(crate) max_server_memory_usage: u64,
+    /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) uncompressed_cache_size: Option<u64>,
     #[command(flatten)]
     pub(crate) statements: StatementOptions,
 }
@@ -115,6 +118,9 @@ pub(crate) struct ServerOptions {
     /// Memory that all queries together may take, in bytes [default: nine tenths of the machine's]
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_server_memory_usage: Option<u64>,
+    /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) uncompressed_cache_size: Option<u64>,
     /// Directory that file(), INFILE and COPY may read [default: anywhere on a loopback address, else
     /// user_files in the data directory]
     #[arg(long, value_name = "DIR")]

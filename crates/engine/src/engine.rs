@@ -9,6 +9,7 @@ use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result};
 use basalt_kv::SharedCache;
+use basalt_parts::BlockCache;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use tempfile::TempDir;
 
@@ -20,6 +21,9 @@ use crate::query::{Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::session::Session;
 use crate::tables::TableOpener;
 
+/// The cache of decoded blocks has at least this size, unless one is given.
+const UNCOMPRESSED_CACHE_BYTES_MIN: u64 = 64 << 20;
+
 /// How to open a database.
 #[derive(Clone, Debug, Default)]
 pub struct EngineOptions {
@@ -27,6 +31,9 @@ pub struct EngineOptions {
     pub path: Option<PathBuf>,
     /// Memory that all queries together may take; 0 is nine tenths of the machine's.
     pub max_server_memory_usage: u64,
+    /// Bytes of decoded blocks of MergeTree tables that stay in memory; `None` is a tenth of the
+    /// machine's memory.
+    pub uncompressed_cache_size: Option<u64>,
     /// Directory that `file()`, INFILE and COPY may read from; `None`: anywhere (the `local` tool).
     pub user_files_path: Option<PathBuf>,
 }
@@ -71,6 +78,7 @@ impl Engine {
             storage: Arc::clone(&storage),
             data_dir: data_dir.clone(),
             cache: SharedCache::default(),
+            block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
         };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
@@ -185,9 +193,18 @@ fn server_memory(limit: u64) -> u64 {
     if limit > 0 {
         return limit;
     }
-    let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-        line.split_whitespace().nth(1)?.parse::<u64>().ok()
-    });
-    kibibytes.map_or(0, |kibibytes| kibibytes * 1024 / 10 * 9)
+    machine_memory().map_or(0, |bytes| bytes / 10 * 9)
+}
+
+/// The given size, or a tenth of the machine's memory, but not less than blocks of wide columns need.
+fn uncompressed_cache_size(bytes: Option<u64>) -> usize {
+    let default = || (machine_memory().unwrap_or(0) / 10).max(UNCOMPRESSED_CACHE_BYTES_MIN);
+    usize::try_from(bytes.unwrap_or_else(default)).unwrap_or(usize::MAX)
+}
+
+/// Bytes of memory that the machine has, if the system tells.
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }

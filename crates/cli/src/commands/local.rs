@@ -8,8 +8,9 @@ use crate::failure::Failure;
 use crate::script;
 
 pub(crate) fn run(options: LocalOptions, settings: Settings) -> Result<(), Failure> {
-    let LocalOptions { path, max_server_memory_usage, statements } = options;
-    let engine = EngineOptions { path, max_server_memory_usage, user_files_path: None };
+    let LocalOptions { path, max_server_memory_usage, uncompressed_cache_size, statements } = options;
+    let engine =
+        EngineOptions { path, max_server_memory_usage, uncompressed_cache_size, user_files_path: None };
     let mut connection = LocalConnection::open(engine, settings)?;
     let done = script::run(&mut connection, &statements);
     connection.close();

@@ -21,6 +21,7 @@ struct ConfigFile {
     http_port: Option<u16>,
     listen_host: Option<String>,
     max_server_memory_usage: Option<u64>,
+    uncompressed_cache_size: Option<u64>,
     user_files_path: Option<PathBuf>,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
@@ -108,6 +109,7 @@ fn merge(
             .max_server_memory_usage
             .or(file.max_server_memory_usage)
             .unwrap_or(0),
+        uncompressed_cache_size: options.uncompressed_cache_size.or(file.uncompressed_cache_size),
     };
     let http_port = options.http_port.or(file.http_port).unwrap_or(defaults.http_port);
     Ok((engine, basalt_server::ServerOptions { listen_host, http_port, settings: all }))

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Result, bail};
-use basalt_parts::{PartSpec, PartStats, TableParts};
+use basalt_parts::{BlockCache, PartSpec, PartStats, TableParts};
 use parking_lot::{Mutex, RwLock};
 
 use super::fill::fill_of;
@@ -20,6 +20,7 @@ pub(crate) struct MergeTreeTable {
     definition: RwLock<Arc<TableDefinition>>,
     settings: MergeTreeSettings,
     parts: TableParts,
+    block_cache: Arc<BlockCache>,
     /// One merge at a time: by the background worker or by OPTIMIZE.
     merging: Mutex<()>,
     cancel: AtomicBool,
@@ -30,6 +31,7 @@ impl MergeTreeTable {
         storage: &Arc<dyn Storage>,
         dir: PathBuf,
         definition: Arc<TableDefinition>,
+        block_cache: &Arc<BlockCache>,
     ) -> Result<MergeTreeTable> {
         if let Some(engine) = &definition.create.engine
             && !engine.args.is_empty()
@@ -43,6 +45,7 @@ impl MergeTreeTable {
             definition: RwLock::new(definition),
             settings,
             parts,
+            block_cache: Arc::clone(block_cache),
             merging: Mutex::new(()),
             cancel: AtomicBool::new(false),
         })
@@ -97,7 +100,7 @@ impl Table for MergeTreeTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(Arc::new(PartsSource::new(&self.parts, request)?))
+        Ok(Arc::new(PartsSource::new(&self.parts, &self.block_cache, request)?))
     }
 
     fn insert(&self, block: RecordBatch) -> Result<()> {

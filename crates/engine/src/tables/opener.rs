@@ -7,6 +7,7 @@ use basalt_base::fs::Storage;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_kv::SharedCache;
+use basalt_parts::BlockCache;
 
 use super::embedded_rocksdb::EmbeddedRocksDbTable;
 use super::memory::MemoryTable;
@@ -47,6 +48,8 @@ pub(crate) struct TableOpener {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) data_dir: PathBuf,
     pub(crate) cache: SharedCache,
+    /// Decoded blocks of all MergeTree tables.
+    pub(crate) block_cache: Arc<BlockCache>,
 }
 
 impl TableOpener {
@@ -59,7 +62,9 @@ impl TableOpener {
         };
         match engine.name.as_str() {
             "Memory" => Ok(Arc::new(MemoryTable::open(definition)?)),
-            "MergeTree" => Ok(Arc::new(MergeTreeTable::open(&self.storage, dir, definition)?)),
+            "MergeTree" => {
+                Ok(Arc::new(MergeTreeTable::open(&self.storage, dir, definition, &self.block_cache)?))
+            }
             "EmbeddedRocksDB" => {
                 Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
             }

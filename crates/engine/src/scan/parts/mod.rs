@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use basalt_base::{Error, ErrorCode, Result};
-use basalt_parts::{KeyCondition, KeyRanges, MarkRanges, Part, PartScan, ReadMetrics, TableParts};
+use basalt_parts::{
+    BlockCache, KeyCondition, KeyRanges, MarkRanges, Part, PartScan, ReadMetrics, TableParts,
+};
 use parking_lot::Mutex;
 
 use super::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
@@ -21,6 +23,7 @@ pub(crate) struct PartsSource {
     partitions: usize,
     columns: Vec<usize>,
     rows_max: usize,
+    cache: Arc<BlockCache>,
     metrics: Arc<ReadMetrics>,
     rows: u64,
     description: String,
@@ -32,7 +35,11 @@ struct Task {
 }
 
 impl PartsSource {
-    pub(crate) fn new(parts: &TableParts, request: &ScanRequest) -> Result<PartsSource> {
+    pub(crate) fn new(
+        parts: &TableParts,
+        cache: &Arc<BlockCache>,
+        request: &ScanRequest,
+    ) -> Result<PartsSource> {
         let snapshot = parts.snapshot();
         // Positions are those of the query's plan; an ALTER may have come between.
         let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
@@ -70,6 +77,7 @@ impl PartsSource {
             tasks: Arc::new(Mutex::new(tasks)),
             columns,
             rows_max: request.query.settings.max_block_size.clamp(1, 1 << 20) as usize,
+            cache: Arc::clone(cache),
             metrics: Arc::clone(&events.reads),
             rows,
             description: format!(
@@ -108,12 +116,14 @@ impl BlockSource for PartsSource {
 
     fn open(&self, _partition: usize) -> Result<BlockIterator> {
         let (tasks, columns) = (Arc::clone(&self.tasks), self.columns.clone());
-        let (rows_max, metrics) = (self.rows_max, Arc::clone(&self.metrics));
+        let (rows_max, cache) = (self.rows_max, Arc::clone(&self.cache));
+        let metrics = Arc::clone(&self.metrics);
         let next = move || {
             let Task { part, marks } = tasks.lock().pop_front()?;
             let total = part.mark_count();
             let ranges = MarkRanges { ranges: vec![marks], total };
-            Some(PartScan::new(part, columns.clone(), ranges, rows_max, Arc::clone(&metrics)))
+            let scan = PartScan::new(part, columns.clone(), ranges, rows_max, Arc::clone(&metrics));
+            Some(scan.with_cache(&cache))
         };
         let blocks = std::iter::from_fn(next).flatten();
         Ok(Box::new(blocks.map(|block| block.map_err(Into::into))))
