@@ -64,6 +64,13 @@ pub(crate) struct BlockKey {
     pub(crate) block_count: u32,
 }
 
+impl BlockKey {
+    /// The dictionary of the file: no block.
+    pub(crate) fn dictionary(file: u64) -> BlockKey {
+        BlockKey { file, first_block: u32::MAX, block_count: 0 }
+    }
+}
+
 impl BlockCache {
     /// An empty cache that holds up to `bytes_max`; 0 holds nothing.
     pub fn new(bytes_max: usize) -> BlockCache {
@@ -233,7 +240,7 @@ impl Shard {
     }
 }
 
-/// The bytes that go when `array` goes: not those of a dictionary's values, which its file holds.
+/// The bytes that go when `array` goes: not those of a dictionary's values, which are an entry of their own.
 fn array_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Dictionary(..) => array.as_dictionary::<UInt32Type>().keys().get_array_memory_size(),

@@ -77,13 +77,7 @@ impl ArrayDecoder {
     ) -> Result<(), Damage> {
         self.rows += take.len();
         if let Some(valid) = &mut self.valid {
-            let mask = sections.next(Kind::Bytes)?;
-            if mask.decoded_bytes == 0 {
-                valid.append_n(take.len(), true);
-            } else {
-                append_bits(sections.decode(&mask)?, rows, take.clone(), valid)
-                    .map_err(|what| Damage::new(sections.at(), what))?;
-            }
+            append_mask(sections, rows, take.clone(), valid)?;
         }
         match &mut self.values {
             Values::Nothing => Ok(()),
@@ -164,6 +158,21 @@ fn append_fixed(
     let start = bytes.len();
     bytes.resize(start + rows * width, 0);
     sections.decode_into(&section, &mut bytes.as_slice_mut()[start..])
+}
+
+/// Appends the null mask of a block; an empty section says that there is no NULL.
+pub(crate) fn append_mask(
+    sections: &mut SectionReader<'_>,
+    rows: usize,
+    take: Range<usize>,
+    valid: &mut BooleanBufferBuilder,
+) -> Result<(), Damage> {
+    let mask = sections.next(Kind::Bytes)?;
+    if mask.decoded_bytes == 0 {
+        valid.append_n(take.len(), true);
+        return Ok(());
+    }
+    append_bits(sections.decode(&mask)?, rows, take, valid).map_err(|what| Damage::new(sections.at(), what))
 }
 
 fn append_bits(

@@ -12,9 +12,13 @@
 //! | Struct | the sections of each field |
 //! | Null | none |
 //!
+//! A block of strings that are coded has codes in place of lengths and bytes, 1, 2 or 4 bytes each: the
+//! position of the row's string in the file's dictionary. See [`strings`](super::strings).
+//!
 //! Lengths take 1, 2 or 4 bytes each, the fewest that hold the longest of the block.
 
 use arrow::array::{Array, AsArray, BooleanBufferBuilder};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Field};
 use basalt_codec::{CodecChain, Scratch};
 
@@ -100,10 +104,7 @@ impl BlockEncoder {
     /// Writes the sections and is empty again.
     pub(crate) fn write(&mut self, sections: &mut SectionWriter<'_>) -> Result<()> {
         if let Some(valid) = &mut self.valid {
-            let mask = valid.finish();
-            let has_null = mask.count_set_bits() < mask.len();
-            let bytes = mask.inner().as_slice();
-            sections.write(Kind::Bytes, if has_null { &bytes[..mask.len().div_ceil(8)] } else { &[] })?;
+            write_mask(valid.finish(), sections)?;
         }
         match &mut self.values {
             Values::Nothing => {}
@@ -130,17 +131,26 @@ impl BlockEncoder {
     }
 }
 
-/// Appends the sections of one array to `out`.
+/// The null mask of a block; nothing, if no bit is off.
+pub(crate) fn write_mask(mask: BooleanBuffer, sections: &mut SectionWriter<'_>) -> Result<()> {
+    let has_null = mask.count_set_bits() < mask.len();
+    let bytes = mask.inner().as_slice();
+    sections.write(Kind::Bytes, if has_null { &bytes[..mask.len().div_ceil(8)] } else { &[] })
+}
+
+/// Appends the sections of one array to `out`; returns how many bytes they decode to.
 pub(crate) fn encode_array(
     field: &Field,
     chain: &CodecChain,
     array: &dyn Array,
     out: &mut Vec<u8>,
-) -> Result<()> {
+) -> Result<u64> {
     let mut block = BlockEncoder::new(field);
     block.append(array);
     let mut scratch = Scratch::default();
-    block.write(&mut SectionWriter { chain, out, scratch: &mut scratch, decoded_bytes: 0 })
+    let mut sections = SectionWriter { chain, out, scratch: &mut scratch, decoded_bytes: 0 };
+    block.write(&mut sections)?;
+    Ok(sections.decoded_bytes)
 }
 
 /// Bytes of a value of a fixed-width type.

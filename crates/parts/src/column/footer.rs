@@ -8,7 +8,9 @@ use crate::error::Damage;
 /// Bytes of the footer; see [`Footer`] for the field order.
 pub(crate) const FOOTER_BYTES: usize = 64;
 
-const FORMAT_VERSION: u16 = 1;
+/// Written. Version 1 has no coded blocks, and zeroes where version 2 counts them.
+const FORMAT_VERSION: u16 = 2;
+const FORMAT_VERSION_MIN: u16 = 1;
 
 // Field positions inside the footer. Each line is "previous field + its size".
 const ROW_COUNT_AT: usize = 0;
@@ -20,11 +22,12 @@ const TABLE_CRC_AT: usize = GRANULE_ROWS_AT + size_of::<u32>();
 const CHAIN_AT: usize = TABLE_CRC_AT + size_of::<u32>();
 const FORMAT_VERSION_AT: usize = CHAIN_AT + CHAIN_BYTES;
 const BLOCK_GRANULES_AT: usize = FORMAT_VERSION_AT + size_of::<u16>();
-const RESERVED_AT: usize = BLOCK_GRANULES_AT + size_of::<u8>();
+const CODED_BLOCKS_AT: usize = BLOCK_GRANULES_AT + size_of::<u8>();
+const RESERVED_AT: usize = CODED_BLOCKS_AT + size_of::<u32>();
 const FOOTER_CRC_AT: usize = RESERVED_AT + RESERVED_BYTES;
 const _: () = assert!(FOOTER_CRC_AT + size_of::<u32>() == FOOTER_BYTES);
 
-const RESERVED_BYTES: usize = 5;
+const RESERVED_BYTES: usize = 1;
 
 /// The last [`FOOTER_BYTES`] of a column file, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub(crate) struct Footer {
     pub(crate) chain: CodecChain,
     /// Granules of every block but the last, which may have fewer.
     pub(crate) block_granules: u8,
+    /// The first blocks of the file, in which strings are codes.
+    pub(crate) coded_blocks: u32,
 }
 
 impl Footer {
@@ -53,6 +58,7 @@ impl Footer {
         put(&mut out, CHAIN_AT, self.chain.to_bytes());
         put(&mut out, FORMAT_VERSION_AT, FORMAT_VERSION.to_le_bytes());
         put(&mut out, BLOCK_GRANULES_AT, [self.block_granules]);
+        put(&mut out, CODED_BLOCKS_AT, self.coded_blocks.to_le_bytes());
         let crc = crc32c(&out[..FOOTER_CRC_AT]);
         put(&mut out, FOOTER_CRC_AT, crc.to_le_bytes());
         out
@@ -72,12 +78,18 @@ impl Footer {
             return Err(Damage::new(FOOTER_CRC_AT, what));
         }
         let version = u16::from_le_bytes(get(bytes, FORMAT_VERSION_AT));
-        if version != FORMAT_VERSION {
-            let what = format!("format version {version}, this build reads {FORMAT_VERSION}");
+        if !(FORMAT_VERSION_MIN..=FORMAT_VERSION).contains(&version) {
+            let what = format!(
+                "format version {version}, this build reads {FORMAT_VERSION_MIN} to {FORMAT_VERSION}"
+            );
             return Err(Damage::new(FORMAT_VERSION_AT, what));
         }
         if get::<RESERVED_BYTES>(bytes, RESERVED_AT) != [0; RESERVED_BYTES] {
             return Err(Damage::new(RESERVED_AT, "reserved bytes are not 0"));
+        }
+        let coded_blocks = u32::from_le_bytes(get(bytes, CODED_BLOCKS_AT));
+        if version == 1 && coded_blocks != 0 {
+            return Err(Damage::new(CODED_BLOCKS_AT, "coded blocks in a file of version 1"));
         }
         let [block_granules] = get(bytes, BLOCK_GRANULES_AT);
         let chain = CodecChain::from_bytes(&get(bytes, CHAIN_AT))
@@ -91,7 +103,13 @@ impl Footer {
             table_crc: u32::from_le_bytes(get(bytes, TABLE_CRC_AT)),
             chain,
             block_granules,
+            coded_blocks,
         })
+    }
+
+    /// Entries of the block table: the blocks, and the dictionary behind them if any is coded.
+    pub(crate) fn table_entries(&self) -> u64 {
+        u64::from(self.block_count) + u64::from(self.coded_blocks > 0)
     }
 
     /// Rows of every block but the last.
@@ -122,12 +140,26 @@ mod tests {
             table_crc: 0xdead_beef,
             chain: CodecChain::default(),
             block_granules: 1,
+            coded_blocks: 2,
         }
     }
 
     #[test]
     fn footer_round_trips() {
         assert_eq!(Footer::decode(&footer().encode()), Ok(footer()));
+    }
+
+    #[test]
+    fn footer_of_version_1_has_no_coded_blocks() {
+        let decode = |coded_blocks: u32| {
+            let mut bytes = Footer { coded_blocks, ..footer() }.encode();
+            put(&mut bytes, FORMAT_VERSION_AT, 1_u16.to_le_bytes());
+            let crc = crc32c(&bytes[..FOOTER_CRC_AT]);
+            put(&mut bytes, FOOTER_CRC_AT, crc.to_le_bytes());
+            Footer::decode(&bytes)
+        };
+        assert_eq!(decode(0), Ok(Footer { coded_blocks: 0, ..footer() }));
+        assert!(decode(1).is_err());
     }
 
     /// Checked exhaustively: every bit, one rejection each.

@@ -8,6 +8,7 @@
 //! - [`footer`]: the last bytes of a column file.
 //! - [`writer`] and [`reader`]: the column file.
 //! - [`pieces`]: rows of a column file by way of [`cache`], which keeps decoded blocks.
+//! - [`strings`]: strings of few kinds as codes.
 //! - [`plain`]: strings behind a dictionary as plain ones.
 
 pub(crate) mod cache;
@@ -18,4 +19,5 @@ pub(crate) mod pieces;
 pub(crate) mod plain;
 pub(crate) mod reader;
 pub(crate) mod section;
+pub(crate) mod strings;
 pub(crate) mod writer;

@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, new_empty_array};
+use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::{concat, filter};
 
@@ -128,10 +128,12 @@ impl ColumnReader {
         if let Some(array) = ctx.cache.and_then(|cache| cache.get(key)) {
             return Ok(array);
         }
+        if let Some(cache) = ctx.cache {
+            self.file.remember_cache(cache);
+        }
         let rows = self.tail()?.rows_of(&blocks);
         let array = self.open()?.read(rows, ctx.scratch, ctx.metrics)?;
         if let Some(cache) = ctx.cache {
-            self.file.remember_cache(cache);
             cache.insert(key, &array);
         }
         Ok(array)
@@ -155,9 +157,9 @@ impl ColumnReader {
         }
     }
 
-    fn join(&self, mut arrays: Vec<ArrayRef>) -> Result<ArrayRef> {
+    fn join(&mut self, mut arrays: Vec<ArrayRef>) -> Result<ArrayRef> {
         match arrays.len() {
-            0 => Ok(new_empty_array(self.file.field().data_type())),
+            0 => self.open()?.empty(),
             1 => Ok(arrays.remove(0)),
             _ => {
                 let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();

@@ -1,21 +1,26 @@
 //! Reads a column file; its layout is drawn in [`writer`](super::writer).
 
+use std::cell::OnceCell;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::FieldRef;
+use arrow::array::{Array, ArrayRef, BinaryViewArray};
+use arrow::compute::concat;
+use arrow::datatypes::{DataType, FieldRef};
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{RandomAccess, Storage};
 use basalt_codec::Scratch;
 
-use super::cache::BlockCache;
+use super::cache::{BlockCache, BlockKey};
 use super::decoder::ArrayDecoder;
 use super::footer::{FOOTER_BYTES, Footer};
+use super::plain::plain;
 use super::section::SectionReader;
+use super::strings::codes::{CodesDecoder, decode_dictionary};
 use super::writer::{BLOCK_GRANULES_MAX, BlockEntry, ColumnFileSize, MAGIC};
 use crate::error::{Damage, Result};
 use crate::metrics::ReadMetrics;
@@ -39,6 +44,8 @@ pub(crate) struct ColumnFile {
     /// The cache that may hold blocks of this file.
     cache: OnceLock<Weak<BlockCache>>,
     tail: OnceLock<Arc<Tail>>,
+    /// The strings of coded blocks: those who have them share them. The cache keeps them, if there is one.
+    dictionary: Mutex<Weak<dyn Array>>,
 }
 
 /// The footer and the block table.
@@ -46,6 +53,8 @@ pub(crate) struct ColumnFile {
 pub(crate) struct Tail {
     footer: Footer,
     blocks: Vec<BlockEntry>,
+    /// Where the dictionary is, if a block is coded.
+    dictionary: Option<BlockEntry>,
 }
 
 /// A column file with its descriptor: what a scan holds.
@@ -54,7 +63,12 @@ pub(crate) struct OpenColumn {
     column: Arc<ColumnFile>,
     file: Arc<dyn RandomAccess>,
     tail: Arc<Tail>,
+    /// The file's dictionary, once it was needed.
+    dictionary: OnceCell<ArrayRef>,
 }
+
+/// Takes rows of a block: its sections, how many rows it holds, which of them are wanted.
+type AppendRows<'a> = dyn FnMut(&mut SectionReader<'_>, usize, Range<usize>) -> Result<(), Damage> + 'a;
 
 /// Memory that one reader uses for one block after the other.
 #[derive(Debug, Default)]
@@ -74,16 +88,13 @@ impl ColumnFile {
         granule_rows: u32,
     ) -> ColumnFile {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let dictionary = Mutex::new(Weak::<BinaryViewArray>::new() as Weak<dyn Array>);
         let (cache, tail) = (OnceLock::new(), OnceLock::new());
-        ColumnFile { storage, path, field, size, row_count, granule_rows, id, cache, tail }
+        ColumnFile { storage, path, field, size, row_count, granule_rows, id, cache, tail, dictionary }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub(crate) fn field(&self) -> &FieldRef {
-        &self.field
     }
 
     pub(crate) fn row_count(&self) -> u64 {
@@ -120,7 +131,7 @@ impl ColumnFile {
                 Arc::clone(self.tail.get_or_init(|| tail))
             }
         };
-        Ok(OpenColumn { column: Arc::clone(self), file, tail })
+        Ok(OpenColumn { column: Arc::clone(self), file, tail, dictionary: OnceCell::new() })
     }
 
     fn read_tail(&self, file: &dyn RandomAccess) -> Result<Tail> {
@@ -143,9 +154,10 @@ impl ColumnFile {
             .map_err(|damage| damage.shifted(footer_at).in_file(&self.path))?;
         let mut table = vec![0; (footer_at - footer.table_offset) as usize];
         self.read_at(file, footer.table_offset, &mut table)?;
-        let blocks = decode_table(&table, &footer)
+        let mut blocks = decode_table(&table, &footer)
             .map_err(|damage| damage.shifted(footer.table_offset).in_file(&self.path))?;
-        Ok(Tail { footer, blocks })
+        let dictionary = if footer.coded_blocks > 0 { blocks.pop() } else { None };
+        Ok(Tail { footer, blocks, dictionary })
     }
 
     /// The invariants of the writer, as far as the footer goes.
@@ -169,7 +181,11 @@ impl ColumnFile {
         if u64::from(footer.block_count) != footer.row_count.div_ceil(footer.block_rows()) {
             return broken("the count of blocks does not fit the count of rows");
         }
-        let table_bytes = u64::from(footer.block_count) * BlockEntry::BYTES as u64;
+        let is_string = *self.field.data_type() == DataType::BinaryView;
+        if footer.coded_blocks > if is_string { footer.block_count } else { 0 } {
+            return broken("the count of coded blocks is out of range");
+        }
+        let table_bytes = footer.table_entries() * BlockEntry::BYTES as u64;
         if footer.table_offset.checked_add(table_bytes) != Some(footer_at) {
             return broken("the block table does not end at the footer");
         }
@@ -214,6 +230,14 @@ impl Tail {
     }
 }
 
+fn check_crc(entry: &BlockEntry, bytes: &[u8], what: impl fmt::Display) -> Result<(), Damage> {
+    let computed = crc32c(bytes);
+    if computed == entry.crc {
+        return Ok(());
+    }
+    Err(Damage::new(0, format!("checksum of {what} is {:#010x}, computed {computed:#010x}", entry.crc)))
+}
+
 /// Checks the table's checksum and that the blocks tile the file.
 fn decode_table(table: &[u8], footer: &Footer) -> Result<Vec<BlockEntry>, Damage> {
     let computed = crc32c(table);
@@ -242,23 +266,124 @@ impl OpenColumn {
         &self.tail
     }
 
-    /// The values of `rows`.
+    /// The values of `rows`: a dictionary array, if all blocks of the file are coded.
     pub(crate) fn read(
         &self,
         rows: Range<u64>,
         scratch: &mut ReadScratch,
         metrics: &ReadMetrics,
     ) -> Result<ArrayRef> {
+        let Tail { footer, .. } = &*self.tail;
+        if footer.coded_blocks == 0 {
+            return self.read_plain(rows, scratch, metrics);
+        }
+        if footer.coded_blocks == footer.block_count {
+            return self.read_coded(rows, scratch, metrics);
+        }
+        let coded_end = u64::from(footer.coded_blocks) * footer.block_rows();
+        if rows.start >= coded_end {
+            return self.read_plain(rows, scratch, metrics);
+        }
+        let coded = plain(&self.read_coded(rows.start..rows.end.min(coded_end), scratch, metrics)?);
+        if rows.end <= coded_end {
+            return Ok(coded);
+        }
+        let rest = self.read_plain(coded_end..rows.end, scratch, metrics)?;
+        Ok(concat(&[&*coded, &*rest])?)
+    }
+
+    fn read_plain(
+        &self,
+        rows: Range<u64>,
+        scratch: &mut ReadScratch,
+        metrics: &ReadMetrics,
+    ) -> Result<ArrayRef> {
         let mut array = ArrayDecoder::new(&self.column.field, (rows.end - rows.start) as usize);
+        self.read_rows(
+            rows,
+            &mut |sections, rows, take| array.append(sections, rows, take),
+            scratch,
+            metrics,
+        )?;
+        array.finish().map_err(|error| Damage::new(0, error.to_string()).in_file(&self.column.path))
+    }
+
+    fn read_coded(
+        &self,
+        rows: Range<u64>,
+        scratch: &mut ReadScratch,
+        metrics: &ReadMetrics,
+    ) -> Result<ArrayRef> {
+        let dictionary = Arc::clone(self.dictionary(metrics)?);
+        let row_count = (rows.end - rows.start) as usize;
+        let mut array = CodesDecoder::new(dictionary, self.column.field.is_nullable(), row_count);
+        self.read_rows(
+            rows,
+            &mut |sections, rows, take| array.append(sections, rows, take),
+            scratch,
+            metrics,
+        )?;
+        array.finish().map_err(|error| Damage::new(0, error.to_string()).in_file(&self.column.path))
+    }
+
+    /// No rows, in the form in which this file's rows are read.
+    pub(crate) fn empty(&self) -> Result<ArrayRef> {
+        self.read(0..0, &mut ReadScratch::default(), &ReadMetrics::default())
+    }
+
+    /// The strings of the file's dictionary; all arrays of codes share them.
+    fn dictionary(&self, metrics: &ReadMetrics) -> Result<&ArrayRef> {
+        if let Some(dictionary) = self.dictionary.get() {
+            return Ok(dictionary);
+        }
+        // Held while it is read: two arrays of the same strings would not be known as the same.
+        let mut shared = self.column.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
+        let dictionary = match shared.upgrade() {
+            Some(dictionary) => dictionary,
+            None => {
+                let dictionary = self.read_dictionary(metrics)?;
+                *shared = Arc::downgrade(&dictionary);
+                dictionary
+            }
+        };
+        if let Some(cache) = self.column.cache.get().and_then(Weak::upgrade) {
+            cache.insert(BlockKey::dictionary(self.column.id), &dictionary);
+        }
+        Ok(self.dictionary.get_or_init(|| dictionary))
+    }
+
+    fn read_dictionary(&self, metrics: &ReadMetrics) -> Result<ArrayRef> {
+        let entry = self.tail.dictionary.expect("a file with a coded block has a dictionary");
+        let started = Instant::now();
+        let mut bytes = vec![0; entry.bytes as usize];
+        self.column.read_at(&*self.file, entry.offset, &mut bytes)?;
+        metrics.count_disk_read(started, bytes.len());
+        let in_file = |damage: Damage| damage.shifted(entry.offset).in_file(&self.column.path);
+        check_crc(&entry, &bytes, "the dictionary").map_err(in_file)?;
+        let started = Instant::now();
+        let dictionary = decode_dictionary(&bytes, &self.tail.footer.chain).map_err(in_file)?;
+        metrics.count_decode(started, dictionary.get_array_memory_size());
+        Ok(dictionary)
+    }
+
+    /// Hands the sections of the blocks that hold `rows` to `append`, with the block's row count and which
+    /// of its rows are wanted.
+    fn read_rows(
+        &self,
+        rows: Range<u64>,
+        append: &mut AppendRows<'_>,
+        scratch: &mut ReadScratch,
+        metrics: &ReadMetrics,
+    ) -> Result<()> {
         let block_rows = self.tail.footer.block_rows();
         let mut block = (rows.start / block_rows) as usize;
         let end = rows.end.div_ceil(block_rows) as usize;
         while block < end && !rows.is_empty() {
             let together = self.together(block..end);
-            self.read_blocks(together.clone(), &rows, &mut array, scratch, metrics)?;
+            self.read_blocks(together.clone(), &rows, append, scratch, metrics)?;
             block = together.end;
         }
-        array.finish().map_err(|error| Damage::new(0, error.to_string()).in_file(&self.column.path))
+        Ok(())
     }
 
     /// As many of `blocks`, from the first on, as are read at once.
@@ -276,7 +401,7 @@ impl OpenColumn {
         &self,
         blocks: Range<usize>,
         rows: &Range<u64>,
-        array: &mut ArrayDecoder,
+        append: &mut AppendRows<'_>,
         scratch: &mut ReadScratch,
         metrics: &ReadMetrics,
     ) -> Result<()> {
@@ -295,7 +420,7 @@ impl OpenColumn {
             let (bytes, behind) = rest.split_at(entry.bytes as usize);
             rest = behind;
             decoded_bytes += self
-                .decode_block(block, *entry, bytes, rows, array, &mut scratch.codec)
+                .decode_block(block, *entry, bytes, rows, append, &mut scratch.codec)
                 .map_err(|damage| damage.shifted(entry.offset).in_file(&self.column.path))?;
         }
         metrics.count_decode(started, decoded_bytes);
@@ -309,20 +434,16 @@ impl OpenColumn {
         entry: BlockEntry,
         bytes: &[u8],
         rows: &Range<u64>,
-        array: &mut ArrayDecoder,
+        append: &mut AppendRows<'_>,
         codec: &mut Scratch,
     ) -> Result<usize, Damage> {
-        let computed = crc32c(bytes);
-        if computed != entry.crc {
-            let what = format!("checksum of block {block} is {:#010x}, computed {computed:#010x}", entry.crc);
-            return Err(Damage::new(0, what));
-        }
+        check_crc(&entry, bytes, format_args!("block {block}"))?;
         let footer = &self.tail.footer;
         let first = block as u64 * footer.block_rows();
         let end = (first + footer.block_rows()).min(footer.row_count);
         let take = rows.start.max(first) - first..rows.end.min(end) - first;
         let mut sections = SectionReader::new(&footer.chain, bytes, codec);
-        array.append(&mut sections, (end - first) as usize, take.start as usize..take.end as usize)?;
+        append(&mut sections, (end - first) as usize, take.start as usize..take.end as usize)?;
         let decoded_bytes = sections.decoded_bytes;
         sections.finish()?;
         Ok(decoded_bytes)

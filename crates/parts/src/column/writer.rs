@@ -3,7 +3,7 @@
 //! A part is a directory with one column file a column. The file is written once, front to back, and
 //! never changes. Everything that a reader needs to find a granule stands at the tail.
 //!
-//! # Layout (format version 1)
+//! # Layout (format version 2; version 1 has no dictionary)
 //!
 //! Integers are little-endian; `len` is the length of the file.
 //!
@@ -11,7 +11,8 @@
 //! at             size  what
 //! 0                 8  magic "BSLTCOL1"
 //! 8                 -  blocks, back to back; each holds the sections of `block_granules` granules
-//! table_offset   16*n  block table: offset u64, bytes u32, crc32c u32 of each block
+//! -                 -  dictionary, if a block is coded; see `strings/codes.rs`
+//! table_offset   16*n  block table: offset u64, bytes u32, crc32c u32 of each block, then the dictionary's
 //! len - 64         64  footer (see `footer.rs`)
 //! ```
 //!
@@ -21,9 +22,11 @@
 //!
 //! # Invariants
 //!
-//! - **Tiling**: blocks are in order and cover `8..table_offset` without gaps.
+//! - **Tiling**: blocks and the dictionary are in order and cover `8..table_offset` without gaps.
 //! - **Rows**: all granules but the last hold `granule_rows` rows, all blocks but the last
 //!   `block_granules` granules; together they hold `row_count` rows.
+//! - **Coded**: of the blocks of a string column the first `coded_blocks` hold codes, which are below the
+//!   number of the dictionary's strings; see [`strings`](super::strings).
 //! - **Coverage**: a flipped bit anywhere in the file fails the magic or exactly one checksum.
 //!
 //! The writer *asserts* these (a breach is our bug); the reader *checks* them (a breach is the disk's).
@@ -33,7 +36,7 @@
 
 use std::path::PathBuf;
 
-use arrow::array::Array;
+use arrow::array::{Array, BinaryViewArray};
 use arrow::datatypes::FieldRef;
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::WritableFile;
@@ -42,6 +45,8 @@ use basalt_codec::{CodecChain, Scratch};
 use super::encoder::BlockEncoder;
 use super::footer::{FOOTER_BYTES, Footer};
 use super::section::SectionWriter;
+use super::strings::coder::{Coding, SAMPLE_ROWS, StringCoder};
+use super::strings::codes::encode_dictionary;
 use crate::error::Result;
 
 pub(crate) const MAGIC: &[u8; 8] = b"BSLTCOL1";
@@ -63,6 +68,11 @@ pub(crate) struct ColumnFileWriter {
     block_granule_count: usize,
     /// Decided when the first granule is complete.
     block_granules: Option<usize>,
+    /// Codes the rows, until that does not pay; `None` from then on.
+    coder: Option<StringCoder>,
+    coded_blocks: u32,
+    /// The strings of the coded blocks, once there will be no more of them.
+    dictionary: Option<BinaryViewArray>,
     table: Vec<u8>,
     offset: u64,
     row_count: u64,
@@ -88,6 +98,7 @@ impl ColumnFileWriter {
         path: PathBuf,
         field: &FieldRef,
         chain: CodecChain,
+        coding: Coding,
         granule_rows: usize,
     ) -> Result<ColumnFileWriter> {
         let mut writer = ColumnFileWriter {
@@ -98,6 +109,9 @@ impl ColumnFileWriter {
             block: BlockEncoder::new(field),
             block_granule_count: 0,
             block_granules: None,
+            coder: (coding != Coding::Never).then(|| StringCoder::new(coding, field.is_nullable())),
+            coded_blocks: 0,
+            dictionary: None,
             table: Vec::new(),
             offset: 0,
             row_count: 0,
@@ -110,13 +124,30 @@ impl ColumnFileWriter {
     }
 
     /// Adds rows to the current granule.
-    pub(crate) fn append(&mut self, rows: &dyn Array) {
+    pub(crate) fn append(&mut self, rows: &dyn Array) -> Result<()> {
         self.row_count += rows.len() as u64;
-        self.block.append(rows);
+        let Some(coder) = &mut self.coder else {
+            self.block.append(rows);
+            return Ok(());
+        };
+        let taken = coder.append(rows);
+        if taken < rows.len() {
+            self.end_coding()?;
+            self.block.append(&rows.slice(taken, rows.len() - taken));
+        }
+        Ok(())
     }
 
     /// The current granule is complete.
     pub(crate) fn end_granule(&mut self) -> Result<()> {
+        let Some(coder) = &self.coder else { return self.end_plain_granule() };
+        if self.coded_blocks == 0 && coder.pending() < SAMPLE_ROWS {
+            return Ok(());
+        }
+        self.write_coded(false)
+    }
+
+    fn end_plain_granule(&mut self) -> Result<()> {
         self.block_granule_count += 1;
         let raw_bytes = self.block.raw_bytes();
         let block_granules = *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes));
@@ -125,20 +156,24 @@ impl ColumnFileWriter {
 
     /// Writes what is left, the block table and the footer. The caller syncs.
     pub(crate) fn finish(mut self) -> Result<ColumnFileSize> {
+        self.write_coded(true)?;
         if self.block_granule_count > 0 {
             self.write_block()?;
         }
+        let block_count = (self.table.len() / BlockEntry::BYTES) as u32;
+        self.write_dictionary()?;
         let table_offset = self.offset;
         let table = std::mem::take(&mut self.table);
         let footer = Footer {
             row_count: self.row_count,
             table_offset,
             decoded_bytes: self.decoded_bytes,
-            block_count: (table.len() / BlockEntry::BYTES) as u32,
+            block_count,
             granule_rows: self.granule_rows as u32,
             table_crc: crc32c(&table),
             chain: self.chain.clone(),
             block_granules: self.block_granules.unwrap_or(1) as u8,
+            coded_blocks: self.coded_blocks,
         };
         assert_eq!(
             u64::from(footer.block_count),
@@ -158,26 +193,93 @@ impl ColumnFileWriter {
         })
     }
 
+    /// Writes the coded rows that fill blocks, or all of them, while that pays.
+    fn write_coded(&mut self, all: bool) -> Result<()> {
+        let Some(coder) = &self.coder else { return Ok(()) };
+        if !coder.pays() {
+            let is_granule_open = self.end_coding()?;
+            return if is_granule_open { self.end_plain_granule() } else { Ok(()) };
+        }
+        let (pending, raw_bytes) = (coder.pending(), coder.code_bytes() * self.granule_rows);
+        let block_granules = *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes));
+        let block_rows = block_granules * self.granule_rows;
+        let mut rest = pending;
+        while rest >= block_rows || (all && rest > 0) {
+            let rows = rest.min(block_rows);
+            self.write_sections(|this, sections| match &mut this.coder {
+                Some(coder) => coder.write(rows, sections),
+                None => Ok(()),
+            })?;
+            self.coded_blocks += 1;
+            rest -= rows;
+        }
+        Ok(())
+    }
+
+    /// From here on strings are plain, also those that are coded and not written. Says whether they end
+    /// within a granule.
+    fn end_coding(&mut self) -> Result<bool> {
+        let Some(mut coder) = self.coder.take() else { return Ok(false) };
+        self.dictionary = (self.coded_blocks > 0).then(|| coder.dictionary());
+        let strings = coder.take_pending()?;
+        for start in (0..strings.len()).step_by(self.granule_rows) {
+            let rows = self.granule_rows.min(strings.len() - start);
+            self.block.append(&strings.slice(start, rows));
+            if rows == self.granule_rows {
+                self.end_plain_granule()?;
+            }
+        }
+        Ok(!strings.len().is_multiple_of(self.granule_rows))
+    }
+
+    fn write_dictionary(&mut self) -> Result<()> {
+        if self.coded_blocks == 0 {
+            return Ok(());
+        }
+        let dictionary = match (&self.coder, self.dictionary.take()) {
+            (_, Some(dictionary)) => dictionary,
+            (Some(coder), None) => coder.dictionary(),
+            (None, None) => unreachable!("a coded block has a dictionary"),
+        };
+        let mut encoded = Vec::new();
+        self.decoded_bytes += encode_dictionary(&dictionary, &self.chain, &mut encoded)?;
+        self.put_block(&encoded)
+    }
+
     fn write_block(&mut self) -> Result<()> {
+        self.block_granule_count = 0;
+        self.write_sections(|this, sections| this.block.write(sections))
+    }
+
+    /// Writes a block of the sections that `write` makes.
+    fn write_sections(
+        &mut self,
+        write: impl FnOnce(&mut ColumnFileWriter, &mut SectionWriter<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut encoded = std::mem::take(&mut self.encoded);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let chain = self.chain.clone();
         encoded.clear();
         let mut sections = SectionWriter {
-            chain: &self.chain,
+            chain: &chain,
             out: &mut encoded,
-            scratch: &mut self.scratch,
+            scratch: &mut scratch,
             decoded_bytes: self.decoded_bytes,
         };
-        self.block.write(&mut sections)?;
+        write(self, &mut sections)?;
         self.decoded_bytes = sections.decoded_bytes;
+        self.put_block(&encoded)?;
+        (self.encoded, self.scratch) = (encoded, scratch);
+        Ok(())
+    }
+
+    fn put_block(&mut self, encoded: &[u8]) -> Result<()> {
         let Ok(bytes) = u32::try_from(encoded.len()) else {
             return Err(basalt_base::Error::not_implemented("a block of more than 4 GiB").into());
         };
-        let entry = BlockEntry { offset: self.offset, bytes, crc: crc32c(&encoded) };
+        let entry = BlockEntry { offset: self.offset, bytes, crc: crc32c(encoded) };
         self.table.extend_from_slice(&entry.encode());
-        self.block_granule_count = 0;
-        self.put(&encoded)?;
-        self.encoded = encoded;
-        Ok(())
+        self.put(encoded)
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {

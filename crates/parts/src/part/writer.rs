@@ -9,6 +9,7 @@ use basalt_base::fs::{PendingDirectory, Storage};
 
 use super::meta::{ColumnMeta, META_FILE, PartMeta, encode_bounds};
 use super::stored::PRIMARY_FILE;
+use crate::column::strings::coder::Coding;
 use crate::column::writer::ColumnFileWriter;
 use crate::error::Result;
 use crate::index::zone_file::{ZONES_FILE, ZonesPlace};
@@ -140,7 +141,8 @@ impl ColumnWriter {
         let file = directory.create_file(&file_name)?;
         let path = directory.path().join(&file_name);
         let chain = spec.codecs[position].clone();
-        let file = ColumnFileWriter::create(file, path, &field, chain, spec.granule_rows)?;
+        let coding = Coding::of(&spec.columns[position].ty);
+        let file = ColumnFileWriter::create(file, path, &field, chain, coding, spec.granule_rows)?;
         let zones = ZonesBuilder::new(&field);
         Ok(ColumnWriter { field, file_name, file, zones, null_count: 0 })
     }
@@ -150,8 +152,7 @@ impl ColumnWriter {
         if let Some(zones) = &mut self.zones {
             zones.append(rows)?;
         }
-        self.file.append(rows);
-        Ok(())
+        self.file.append(rows)
     }
 
     fn end_granule(&mut self) -> Result<()> {

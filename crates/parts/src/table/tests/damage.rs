@@ -19,6 +19,7 @@ fn small_table() -> (FaultyStorage, PartSpec) {
         SqlType::String.into_nullable(),
         SqlType::array_of(SqlType::UInt16),
         SqlType::tuple_of([SqlType::Bool, SqlType::Uuid]),
+        SqlType::LowCardinality(std::sync::Arc::new(SqlType::String.into_nullable())),
     ];
     let columns =
         types.into_iter().enumerate().map(|(index, ty)| Column::new(format!("c{index}"), ty)).collect();

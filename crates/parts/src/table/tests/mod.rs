@@ -7,6 +7,7 @@ mod model;
 mod pieces;
 mod read;
 mod size;
+mod strings;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

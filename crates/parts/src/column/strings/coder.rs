@@ -1,0 +1,163 @@
+//! The coding of one string column while its file is written.
+//!
+//! The first [`SAMPLE_ROWS`] rows are coded and held back. If they have few distinct strings, they are
+//! written as codes, and so are the rows after them for as long as it pays; the first rows for which it
+//! does not, and all after them, are written as plain strings. So the coded blocks of a file are its
+//! first ones: all, some or none.
+
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt32Array};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::take;
+use basalt_base::SqlType;
+
+use super::distinct::DistinctStrings;
+use crate::column::encoder::write_mask;
+use crate::column::section::{Kind, SectionWriter};
+use crate::error::Result;
+
+/// Rows that are looked at before the file begins.
+pub(crate) const SAMPLE_ROWS: usize = 65_536;
+
+/// When a column's strings are written as codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// The column is no string, or a nested one.
+    Never,
+    /// While there are few distinct strings.
+    IfFew,
+    /// While they fit a dictionary: the type asks for it.
+    IfPossible,
+}
+
+impl Coding {
+    pub(crate) fn of(ty: &SqlType) -> Coding {
+        match ty {
+            SqlType::String => Coding::IfFew,
+            SqlType::Nullable(inner) => Coding::of(inner),
+            SqlType::LowCardinality(inner) if Coding::of(inner) == Coding::IfFew => Coding::IfPossible,
+            _ => Coding::Never,
+        }
+    }
+
+    fn pays(self, rows: usize, distinct: usize) -> bool {
+        match self {
+            Coding::Never => false,
+            // New strings come less and less often: more are allowed among the first rows.
+            Coding::IfFew => distinct <= rows / 4 + rows.min(SAMPLE_ROWS) / 4,
+            Coding::IfPossible => true,
+        }
+    }
+}
+
+/// Codes the rows of a column; those that are not written yet are held.
+#[derive(Debug)]
+pub(crate) struct StringCoder {
+    coding: Coding,
+    distinct: DistinctStrings,
+    /// Of the rows that are not written yet; a NULL has some code.
+    codes: Vec<u32>,
+    /// `None` for a column that has no NULL.
+    valid: Option<Vec<bool>>,
+    rows: usize,
+    /// Strings that written blocks refer to.
+    written: usize,
+}
+
+impl StringCoder {
+    pub(crate) fn new(coding: Coding, is_nullable: bool) -> StringCoder {
+        StringCoder {
+            coding,
+            distinct: DistinctStrings::default(),
+            codes: Vec::new(),
+            valid: is_nullable.then(Vec::new),
+            rows: 0,
+            written: 0,
+        }
+    }
+
+    /// Rows that were taken and not written.
+    pub(crate) fn pending(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Bytes of a code of today's strings.
+    pub(crate) fn code_bytes(&self) -> usize {
+        width(self.distinct.len().saturating_sub(1) as u32)
+    }
+
+    pub(crate) fn pays(&self) -> bool {
+        self.coding.pays(self.rows, self.distinct.len())
+    }
+
+    /// Takes rows of `array` from the first on; fewer than all of them if the dictionary is full.
+    pub(crate) fn append(&mut self, array: &dyn Array) -> usize {
+        let strings = array.as_binary_view();
+        let nulls = strings.nulls();
+        self.codes.reserve(strings.len());
+        let mut taken = 0;
+        for (row, &view) in strings.views().iter().enumerate() {
+            let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(row));
+            let code = if is_valid { self.distinct.code(view, strings.data_buffers()) } else { Some(0) };
+            let Some(code) = code else { break };
+            self.codes.push(code);
+            if let Some(valid) = &mut self.valid {
+                valid.push(is_valid);
+            }
+            taken += 1;
+        }
+        self.rows += taken;
+        taken
+    }
+
+    /// Writes the sections of the next `rows` rows: null mask, if the column has one, and codes of 1, 2
+    /// or 4 bytes.
+    pub(crate) fn write(&mut self, rows: usize, sections: &mut SectionWriter<'_>) -> Result<()> {
+        if let Some(valid) = self.take_valid(rows) {
+            write_mask(valid, sections)?;
+        }
+        let codes: Vec<u32> = self.codes.drain(..rows).collect();
+        let largest = codes.iter().copied().max().unwrap_or(0);
+        self.written = self.written.max(largest as usize + 1);
+        let bytes: Vec<u8> = match width(largest) {
+            1 => codes.iter().map(|&code| code as u8).collect(),
+            2 => codes.iter().flat_map(|&code| (code as u16).to_le_bytes()).collect(),
+            _ => codes.iter().flat_map(|&code| code.to_le_bytes()).collect(),
+        };
+        sections.write(Kind::Bytes, &bytes)
+    }
+
+    /// The rows that were not written, as strings.
+    pub(crate) fn take_pending(&mut self) -> Result<ArrayRef> {
+        let rows = self.codes.len();
+        let valid = self.take_valid(rows);
+        let mut codes: Vec<Option<u32>> = self.codes.drain(..).map(Some).collect();
+        if let Some(valid) = valid {
+            for (code, is_valid) in codes.iter_mut().zip(&valid) {
+                *code = code.filter(|_| is_valid);
+            }
+        }
+        let strings = self.distinct.strings(self.distinct.len());
+        Ok(take(&strings, &UInt32Array::from(codes), None)?)
+    }
+
+    fn take_valid(&mut self, rows: usize) -> Option<BooleanBuffer> {
+        self.valid.as_mut().map(|valid| valid.drain(..rows).collect())
+    }
+
+    /// The strings that written blocks refer to; at least one, for the codes of NULLs.
+    pub(crate) fn dictionary(&self) -> BinaryViewArray {
+        if self.distinct.len() == 0 {
+            return BinaryViewArray::from_iter_values([b""]);
+        }
+        self.distinct.strings(self.written)
+    }
+}
+
+/// Bytes that hold `code`.
+fn width(code: u32) -> usize {
+    match code {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 4,
+    }
+}

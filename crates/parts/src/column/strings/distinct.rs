@@ -1,0 +1,229 @@
+//! The distinct strings of a column, numbered in order of first appearance.
+
+use std::sync::Arc;
+
+use arrow::array::BinaryViewArray;
+use arrow::buffer::{Buffer, ScalarBuffer};
+
+/// A string of at most this many bytes lies inside its view.
+const INLINE_BYTES_MAX: usize = 12;
+
+/// Distinct strings at most: above, a dictionary is too large to be read for a few rows.
+pub(crate) const ENTRIES_MAX: usize = 1 << 20;
+
+/// Bytes of all distinct strings at most.
+pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
+
+/// Odd numbers without a pattern, for mixing.
+const MIX_A: u64 = 0x9e37_79b9_7f4a_7c15;
+const MIX_B: u64 = 0xe703_7ed1_a0b4_28db;
+
+/// Slots of an empty table.
+const SLOTS_MIN: usize = 256;
+
+/// A set of strings that only grows. Strings are handed in as Arrow's views, as most of them are equal
+/// to one that is there, and comparing views seldom touches the bytes.
+#[derive(Debug)]
+pub(crate) struct DistinctStrings {
+    /// Open addressing: 0, or the code plus 1 in the low half and half of the hash in the high half.
+    slots: Vec<u64>,
+    /// By code; longer strings lie in `bytes`, which is buffer 0.
+    views: Vec<u128>,
+    bytes: Vec<u8>,
+    /// What was asked for last: neighbours are often equal.
+    last: Option<(u128, u32)>,
+}
+
+impl Default for DistinctStrings {
+    fn default() -> DistinctStrings {
+        DistinctStrings { slots: vec![0; SLOTS_MIN], views: Vec::new(), bytes: Vec::new(), last: None }
+    }
+}
+
+impl DistinctStrings {
+    pub(crate) fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    /// The code of the string of `view`, whose bytes are in `buffers`; `None` if it is new and there is
+    /// no room for it.
+    pub(crate) fn code(&mut self, view: u128, buffers: &[Buffer]) -> Option<u32> {
+        if let Some((last, code)) = self.last
+            && last == view
+            && is_inline(view)
+        {
+            return Some(code);
+        }
+        let code = self.find_or_insert(view, buffers)?;
+        self.last = Some((view, code));
+        Some(code)
+    }
+
+    fn find_or_insert(&mut self, view: u128, buffers: &[Buffer]) -> Option<u32> {
+        let string = long_bytes(view, buffers);
+        let hash = hash(view, string);
+        let (mask, tag) = (self.slots.len() - 1, hash & (u64::MAX << 32));
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                break;
+            }
+            let code = slot as u32 - 1;
+            if slot & (u64::MAX << 32) == tag && self.equals(code, view, string) {
+                return Some(code);
+            }
+            at = (at + 1) & mask;
+        }
+        self.insert(at, tag, view, string)
+    }
+
+    fn insert(&mut self, at: usize, tag: u64, view: u128, string: &[u8]) -> Option<u32> {
+        let code = self.views.len();
+        if code >= ENTRIES_MAX || self.bytes.len() + string.len() > STRING_BYTES_MAX {
+            return None;
+        }
+        self.slots[at] = tag | (code as u64 + 1);
+        // Offset and buffer number are ours; length and prefix stay.
+        let own = if is_inline(view) {
+            view
+        } else {
+            (view & u128::from(u64::MAX)) | ((self.bytes.len() as u128) << 96)
+        };
+        self.views.push(own);
+        self.bytes.extend_from_slice(string);
+        if self.views.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        Some(code as u32)
+    }
+
+    fn equals(&self, code: u32, view: u128, string: &[u8]) -> bool {
+        let own = self.views[code as usize];
+        if is_inline(view) {
+            return own == view;
+        }
+        own as u64 == view as u64 && self.long(own) == string
+    }
+
+    fn long(&self, own: u128) -> &[u8] {
+        let at = (own >> 96) as usize;
+        &self.bytes[at..at + length(own)]
+    }
+
+    /// Twice the slots; all hashes are computed again, which happens seldom.
+    fn grow(&mut self) {
+        let mask = self.slots.len() * 2 - 1;
+        let mut slots = vec![0; mask + 1];
+        for (code, &view) in self.views.iter().enumerate() {
+            let string: &[u8] = if is_inline(view) { &[] } else { self.long(view) };
+            let hash = hash(view, string);
+            let mut at = hash as usize & mask;
+            while slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            slots[at] = (hash & (u64::MAX << 32)) | (code as u64 + 1);
+        }
+        self.slots = slots;
+    }
+
+    /// The first `count` strings, in order of their codes.
+    pub(crate) fn strings(&self, count: usize) -> BinaryViewArray {
+        let buffers: Arc<[Buffer]> = Arc::new([Buffer::from_slice_ref(&self.bytes)]);
+        BinaryViewArray::try_new(ScalarBuffer::from(self.views[..count].to_vec()), buffers, None)
+            .expect("views of own strings lie in the own buffer")
+    }
+}
+
+fn length(view: u128) -> usize {
+    view as u32 as usize
+}
+
+fn is_inline(view: u128) -> bool {
+    length(view) <= INLINE_BYTES_MAX
+}
+
+/// The bytes of a string that does not lie inside its view; none of one that does.
+fn long_bytes(view: u128, buffers: &[Buffer]) -> &[u8] {
+    if is_inline(view) {
+        return &[];
+    }
+    let (buffer, at) = ((view >> 64) as u32 as usize, (view >> 96) as usize);
+    &buffers[buffer].as_slice()[at..at + length(view)]
+}
+
+fn hash(view: u128, string: &[u8]) -> u64 {
+    if string.is_empty() {
+        return fold(view as u64 ^ MIX_A, (view >> 64) as u64 ^ MIX_B);
+    }
+    let mut state = string.len() as u64 ^ MIX_B;
+    let (blocks, rest) = string.as_chunks::<16>();
+    for block in blocks {
+        state = mix(state, u128::from_le_bytes(*block));
+    }
+    // A long string has a last block of sixteen bytes, which may overlap the one before it.
+    let last = string.len().checked_sub(16).map_or_else(
+        || {
+            let mut padded = [0; 16];
+            padded[..rest.len()].copy_from_slice(rest);
+            padded
+        },
+        |start| string[start..].try_into().expect("sixteen bytes are left"),
+    );
+    mix(state, u128::from_le_bytes(last))
+}
+
+fn mix(state: u64, block: u128) -> u64 {
+    fold(state ^ block as u64 ^ MIX_A, (block >> 64) as u64 ^ MIX_B ^ state.rotate_left(32))
+}
+
+/// Both halves of the product: every bit of either factor reaches every bit of the result.
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use arrow::array::Array;
+
+    use super::*;
+    use crate::sample::{self, Noise};
+    use basalt_base::SqlType;
+
+    fn codes(set: &mut DistinctStrings, strings: &BinaryViewArray) -> Vec<u32> {
+        strings.views().iter().map(|&view| set.code(view, strings.data_buffers()).unwrap()).collect()
+    }
+
+    #[test]
+    fn codes_are_numbers_of_first_appearance() {
+        let array = sample::array(&SqlType::String, 20_000, &mut Noise(9));
+        let strings = array.as_any().downcast_ref::<BinaryViewArray>().unwrap();
+        let mut set = DistinctStrings::default();
+        let found = codes(&mut set, strings);
+        let mut expected: HashMap<&[u8], u32> = HashMap::new();
+        for (row, &code) in found.iter().enumerate() {
+            let next = expected.len() as u32;
+            assert_eq!(*expected.entry(strings.value(row)).or_insert(next), code);
+        }
+        let distinct = set.strings(set.len());
+        assert_eq!(distinct.len(), expected.len());
+        assert!(
+            found.iter().enumerate().all(|(row, &code)| distinct.value(code as usize) == strings.value(row))
+        );
+    }
+
+    #[test]
+    fn full_set_takes_no_new_string_and_still_knows_the_old_ones() {
+        let long = vec![7; STRING_BYTES_MAX / 2];
+        let other = vec![8; STRING_BYTES_MAX / 2 + 1];
+        let strings = BinaryViewArray::from_iter_values([&long[..], &other[..], b"short"]);
+        let code =
+            |set: &mut DistinctStrings, row: usize| set.code(strings.views()[row], strings.data_buffers());
+        let mut set = DistinctStrings::default();
+        assert_eq!((code(&mut set, 0), code(&mut set, 1)), (Some(0), None));
+        assert_eq!((code(&mut set, 2), code(&mut set, 0)), (Some(1), Some(0)));
+    }
+}
