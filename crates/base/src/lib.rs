@@ -10,6 +10,7 @@
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
+//! - [`string_views`]: arrays of strings as Arrow's views.
 //! - CRC-32C, in [`checksum`].
 //!
 //! # Not here
@@ -23,6 +24,7 @@ pub mod error;
 pub mod fs;
 pub mod prefetch;
 pub mod schema;
+pub mod string_views;
 pub mod suggest;
 pub mod types;
 pub mod zone;

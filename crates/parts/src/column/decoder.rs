@@ -7,20 +7,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayData, ArrayRef, BinaryViewArray, BooleanArray, BooleanBufferBuilder, ListArray, NullArray,
-    StructArray, make_array,
+    ArrayData, ArrayRef, BooleanArray, BooleanBufferBuilder, ListArray, NullArray, StructArray, make_array,
 };
 use arrow::buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Field};
 use arrow::error::ArrowError;
+use basalt_base::string_views::StringViews;
 use basalt_codec::{CodecChain, Scratch};
 
 use super::encoder::fixed_width;
 use super::section::{Kind, SectionReader};
 use crate::error::Damage;
-
-/// A string of at most this many bytes lies inside its view.
-const INLINE_BYTES_MAX: usize = 12;
 
 /// An array that grows block by block.
 #[derive(Debug)]
@@ -36,7 +33,7 @@ pub(crate) struct ArrayDecoder {
 enum Values {
     Fixed { bytes: MutableBuffer, width: usize },
     Bits(BooleanBufferBuilder),
-    Strings { views: Vec<u128>, buffers: Vec<Buffer> },
+    Strings(StringViews),
     List { offsets: Vec<i32>, elements: Box<ArrayDecoder> },
     Struct(Vec<ArrayDecoder>),
     Nothing,
@@ -49,7 +46,7 @@ impl ArrayDecoder {
         let values = match &data_type {
             DataType::Null => Values::Nothing,
             DataType::Boolean => Values::Bits(BooleanBufferBuilder::new(rows)),
-            DataType::BinaryView => Values::Strings { views: Vec::with_capacity(rows), buffers: Vec::new() },
+            DataType::BinaryView => Values::Strings(StringViews::with_capacity(rows)),
             DataType::List(element) => {
                 let mut offsets = Vec::with_capacity(rows + 1);
                 offsets.push(0);
@@ -87,7 +84,7 @@ impl ArrayDecoder {
                 append_bits(sections.decode(&section)?, rows, take, bits)
                     .map_err(|what| Damage::new(sections.at(), what))
             }
-            Values::Strings { views, buffers } => append_strings(sections, rows, take, views, buffers),
+            Values::Strings(views) => append_strings(sections, rows, take, views),
             Values::List { offsets, elements } => append_list(sections, rows, take, offsets, elements),
             Values::Struct(fields) => {
                 fields.iter_mut().try_for_each(|field| field.append(sections, rows, take.clone()))
@@ -106,9 +103,7 @@ impl ArrayDecoder {
                 make_array(ArrayData::try_new(self.data_type, self.rows, mask, 0, buffers, vec![])?)
             }
             Values::Bits(mut bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
-            Values::Strings { views, buffers } => {
-                Arc::new(BinaryViewArray::try_new(ScalarBuffer::from(views), buffers, nulls)?)
-            }
+            Values::Strings(views) => Arc::new(views.finish(nulls)),
             Values::List { offsets, elements } => {
                 let DataType::List(element) = self.data_type else {
                     unreachable!("only a list has list values");
@@ -213,44 +208,14 @@ fn append_strings(
     sections: &mut SectionReader<'_>,
     rows: usize,
     take: Range<usize>,
-    views: &mut Vec<u128>,
-    buffers: &mut Vec<Buffer>,
+    views: &mut StringViews,
 ) -> Result<(), Damage> {
     let lengths = read_lengths(sections, rows)?;
     let section = sections.expect(Kind::Bytes, sum(&lengths))?;
     let bytes = sections.decode(&section)?;
     let start = sum(&lengths[..take.start]);
-    push_views(&bytes, start, &lengths[take], buffers.len() as u32, views);
-    buffers.push(Buffer::from(bytes));
+    views.append(bytes, start, &lengths[take]);
     Ok(())
-}
-
-/// Appends the views of strings that lie back to back in buffer number `buffer` from `at` on.
-fn push_views(bytes: &[u8], mut at: usize, lengths: &[u32], buffer: u32, views: &mut Vec<u128>) {
-    views.reserve(lengths.len());
-    for &length in lengths {
-        views.push(view(bytes, at, length, buffer));
-        at += length as usize;
-    }
-}
-
-/// The view layout of Arrow: length, then twelve bytes; or length, first four bytes, buffer, offset.
-fn view(bytes: &[u8], at: usize, length: u32, buffer: u32) -> u128 {
-    let mut head = [0; INLINE_BYTES_MAX];
-    match bytes.get(at..at + INLINE_BYTES_MAX) {
-        // A load of fixed size and a mask are faster than a copy of unknown length.
-        Some(window) => head.copy_from_slice(window),
-        None => head[..bytes.len() - at].copy_from_slice(&bytes[at..]),
-    }
-    let mut raw = [0; 16];
-    raw[4..].copy_from_slice(&head);
-    let head = u128::from_le_bytes(raw);
-    if length as usize <= INLINE_BYTES_MAX {
-        let kept = !(u128::MAX.checked_shl(32 + 8 * length).unwrap_or(0));
-        return (head & kept) | u128::from(length);
-    }
-    let prefix = head & (u128::from(u32::MAX) << 32);
-    u128::from(length) | prefix | (u128::from(buffer) << 64) | ((at as u128) << 96)
 }
 
 fn append_list(

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::BinaryViewArray;
 use arrow::buffer::{Buffer, ScalarBuffer};
-
-/// A string of at most this many bytes lies inside its view.
-const INLINE_BYTES_MAX: usize = 12;
+use basalt_base::string_views::INLINE_BYTES_MAX;
 
 /// Distinct strings at most: above, a dictionary is too large to be read for a few rows.
 pub(crate) const ENTRIES_MAX: usize = 1 << 20;

@@ -1,0 +1,157 @@
+//! Arrays of strings as Arrow's views, made without checking each view again.
+//!
+//! # The view layout of Arrow
+//!
+//! Sixteen bytes: the length u32, then the string itself if it has at most twelve bytes; else its first
+//! four bytes, the number of its buffer u32 and its offset in it u32.
+
+use arrow::array::BinaryViewArray;
+use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
+
+/// A string of at most this many bytes lies inside its view.
+pub const INLINE_BYTES_MAX: usize = 12;
+
+/// Masks for the first 0 to 12 bytes.
+const HEADS: [u128; INLINE_BYTES_MAX + 1] = heads();
+
+const fn heads() -> [u128; INLINE_BYTES_MAX + 1] {
+    let mut masks = [0; INLINE_BYTES_MAX + 1];
+    let mut bytes = 1;
+    while bytes <= INLINE_BYTES_MAX {
+        masks[bytes] = (1 << (8 * bytes)) - 1;
+        bytes += 1;
+    }
+    masks
+}
+
+/// An array of strings that grows by buffers in which strings lie back to back.
+#[derive(Debug, Default)]
+pub struct StringViews {
+    // Every view is of a string inside one of `buffers`: that is what `finish` relies on.
+    views: Vec<u128>,
+    buffers: Vec<Buffer>,
+}
+
+impl StringViews {
+    /// Empty, with room for the views of `rows` strings.
+    pub fn with_capacity(rows: usize) -> StringViews {
+        StringViews { views: Vec::with_capacity(rows), buffers: Vec::new() }
+    }
+
+    /// Appends strings of these lengths, which lie back to back in `bytes` from `start` on.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` ends before the strings do, or is longer than an offset reaches.
+    pub fn append(&mut self, bytes: Vec<u8>, start: usize, lengths: &[u32]) {
+        let all: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        assert!(start as u64 + all <= bytes.len() as u64, "the strings lie inside their bytes");
+        assert!(u32::try_from(bytes.len()).is_ok(), "an offset has four bytes");
+        let buffer = u32::try_from(self.buffers.len()).expect("a buffer's number has four bytes");
+        push_views(&bytes, start, lengths, buffer, &mut self.views);
+        self.buffers.push(Buffer::from_vec(bytes));
+    }
+
+    /// The array; `nulls` has a bit for each string.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer bits than strings.
+    pub fn finish(self, nulls: Option<NullBuffer>) -> BinaryViewArray {
+        assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == self.views.len()), "a bit a string");
+        // SAFETY: every view was made by `append`, of a string inside the buffer of that number.
+        unsafe { BinaryViewArray::new_unchecked(ScalarBuffer::from(self.views), self.buffers, nulls) }
+    }
+}
+
+/// The strings of `values` at the positions `keys`, over the same buffers.
+///
+/// # Panics
+///
+/// If a key is out of range, or there are more or fewer bits in `nulls` than keys.
+pub fn gather(values: &BinaryViewArray, keys: &[u32], nulls: Option<NullBuffer>) -> BinaryViewArray {
+    assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == keys.len()), "a bit a key");
+    let views = &**values.views();
+    let gathered: Vec<u128> = keys.iter().map(|&key| views[key as usize]).collect();
+    let (_, buffers, _) = values.clone().into_parts();
+    // SAFETY: the views are those of a valid array, over its buffers.
+    unsafe { BinaryViewArray::new_unchecked(ScalarBuffer::from(gathered), buffers, nulls) }
+}
+
+fn push_views(bytes: &[u8], start: usize, lengths: &[u32], buffer: u32, views: &mut Vec<u128>) {
+    let mut at = start;
+    views.extend(lengths.iter().map(|&length| {
+        let view = view(head(bytes, at), length, buffer, at);
+        at += length as usize;
+        view
+    }));
+}
+
+/// The sixteen bytes from `at` on, with zeroes behind the end.
+#[inline(always)]
+fn head(bytes: &[u8], at: usize) -> u128 {
+    // A load of fixed size and a mask are faster than a copy of unknown length.
+    match bytes[at..].first_chunk() {
+        Some(window) => u128::from_le_bytes(*window),
+        None => {
+            let mut window = [0; 16];
+            window[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+            u128::from_le_bytes(window)
+        }
+    }
+}
+
+#[inline(always)]
+fn view(head: u128, length: u32, buffer: u32, at: usize) -> u128 {
+    let inside = (head & HEADS[(length as usize).min(INLINE_BYTES_MAX)]) << 32;
+    let outside = (u128::from(head as u32) << 32) | (u128::from(buffer) << 64) | ((at as u128) << 96);
+    u128::from(length) | if length as usize <= INLINE_BYTES_MAX { inside } else { outside }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Array;
+
+    use super::*;
+
+    fn strings() -> Vec<Vec<u8>> {
+        (0..100_u8).map(|length| (0..length / 2).map(|at| at.wrapping_mul(length)).collect()).collect()
+    }
+
+    fn array(strings: &[Vec<u8>]) -> BinaryViewArray {
+        let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
+        let (first, second) = lengths.split_at(strings.len() / 3);
+        let mut views = StringViews::with_capacity(strings.len());
+        views.append(strings[..first.len()].concat(), 0, first);
+        let before = b"in front".to_vec();
+        let start = before.len();
+        views.append([before, strings[first.len()..].concat()].concat(), start, second);
+        views.finish(None)
+    }
+
+    /// What was made without checks passes Arrow's own.
+    fn check(array: &BinaryViewArray, expected: &[Vec<u8>]) {
+        array.to_data().validate_full().unwrap();
+        assert_eq!(array, &BinaryViewArray::from_iter_values(expected));
+    }
+
+    #[test]
+    fn views_are_those_of_arrow() {
+        check(&array(&strings()), &strings());
+        check(&StringViews::default().finish(None), &[]);
+    }
+
+    #[test]
+    fn gathered_strings_keep_their_buffers() {
+        let values = array(&strings());
+        let keys: Vec<u32> = (0..300).map(|row| row * 37 % 100).collect();
+        let expected: Vec<_> = keys.iter().map(|&key| strings()[key as usize].clone()).collect();
+        check(&gather(&values, &keys, None), &expected);
+    }
+
+    #[test]
+    #[should_panic(expected = "inside their bytes")]
+    fn strings_behind_the_bytes_are_refused() {
+        StringViews::default().append(vec![1, 2, 3], 1, &[3]);
+    }
+}
