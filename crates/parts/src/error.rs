@@ -77,7 +77,36 @@ impl Damage {
         self
     }
 
-    pub(crate) fn in_file(self, path: &Path) -> Error {
-        Error::Corrupt { path: path.to_owned(), at: self.at, what: self.what }
+    pub(crate) fn in_file(self, place: &(impl Place + ?Sized)) -> Error {
+        let at = self.at.saturating_add(place.offset());
+        Error::Corrupt { path: place.file().to_owned(), at, what: self.what }
+    }
+}
+
+/// Where bytes come from: what an error about them names.
+pub(crate) trait Place {
+    fn file(&self) -> &Path;
+
+    /// Where they begin in the file.
+    fn offset(&self) -> u64;
+}
+
+impl Place for Path {
+    fn file(&self) -> &Path {
+        self
+    }
+
+    fn offset(&self) -> u64 {
+        0
+    }
+}
+
+impl Place for PathBuf {
+    fn file(&self) -> &Path {
+        self
+    }
+
+    fn offset(&self) -> u64 {
+        0
     }
 }

@@ -17,7 +17,8 @@
 //! # On disk
 //!
 //! ```text
-//! <table>/all_1_1_0/part.meta, primary.idx, zones.idx, <column>.col ...
+//! <table>/all_1_1_0/part.meta, data.bin      a compact part, or a wide one:
+//! <table>/all_2_9_1/part.meta, primary.idx, zones.idx, <column>.col ...
 //! <table>/detached/all_2_2_0/...   a part whose metadata could not be read, and reason.txt
 //! <table>/tmp/                     what is being written; emptied at open
 //! ```
@@ -50,5 +51,5 @@ pub use name::{NotAPartName, PartName, WHOLE_TABLE};
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::Part;
-pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec};
-pub use table::{ColumnStats, DetachedPart, PartStats, Snapshot, TableParts};
+pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
+pub use table::{ColumnStats, DetachedPart, PartStats, PartType, Snapshot, TableParts};

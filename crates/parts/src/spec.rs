@@ -13,6 +13,9 @@ use crate::error::Result;
 /// Rows of a granule unless the table says otherwise.
 pub const GRANULE_ROWS_DEFAULT: usize = 8192;
 
+/// Parts with fewer bytes of values are compact, unless the table says otherwise.
+pub const WIDE_BYTES_MIN_DEFAULT: u64 = 10 << 20;
+
 /// Rows of a granule at most.
 pub(crate) const GRANULE_ROWS_MAX: usize = 1 << 20;
 
@@ -28,6 +31,10 @@ pub struct PartSpec {
     pub primary_key_len: usize,
     /// Rows of a granule, the unit of reading.
     pub granule_rows: usize,
+    /// A part with fewer bytes of values is compact: one file instead of one a column.
+    pub wide_bytes_min: u64,
+    /// As `wide_bytes_min`, in rows.
+    pub wide_rows_min: u64,
     /// For each column what its rows hold in a part that was written before it was added; `None` is the
     /// default of its type.
     pub fills: Vec<Option<Fill>>,
@@ -71,6 +78,8 @@ impl PartSpec {
             sort_key: Vec::new(),
             primary_key_len: 0,
             granule_rows: GRANULE_ROWS_DEFAULT,
+            wide_bytes_min: WIDE_BYTES_MIN_DEFAULT,
+            wide_rows_min: 0,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
+use basalt_parts::WIDE_BYTES_MIN_DEFAULT;
 use basalt_sql::ast::{Literal, Setting};
 
 use super::registry::SettingLine;
@@ -9,6 +10,9 @@ use super::value::{SettingValue, parse_value};
 
 /// Rows of a granule at most.
 const INDEX_GRANULARITY_MAX: u64 = 1 << 20;
+
+/// The settings that ClickHouse has, a name a line; those that are not in the table below are not built.
+const CLICKHOUSE_NAMES: &str = include_str!("clickhouse_merge_tree.txt");
 
 /// Declares [`MergeTreeSettings`] and its lookups from one table.
 macro_rules! merge_tree_settings {
@@ -29,6 +33,9 @@ macro_rules! merge_tree_settings {
             fn set(&mut self, name: &str, text: &str) -> Result<()> {
                 match name {
                     $(stringify!($name) => self.$name = parse_value(name, text)?,)+
+                    _ if CLICKHOUSE_NAMES.lines().any(|known| known == name) => {
+                        bail!(NotImplemented, "setting `{name}` of engine MergeTree is not implemented")
+                    }
                     _ => {
                         let hint = did_you_mean(name, NAMES.iter().copied());
                         bail!(UnknownSetting, "setting `{name}` of engine MergeTree is not known{hint}")
@@ -59,6 +66,8 @@ macro_rules! merge_tree_settings {
 
 merge_tree_settings! {
     index_granularity: u64 = 8192u64, "Rows of a granule at most.";
+    min_bytes_for_wide_part: u64 = WIDE_BYTES_MIN_DEFAULT, "A part with fewer bytes of values is compact: one file for all columns.";
+    min_rows_for_wide_part: u64 = 0u64, "A part with fewer rows is compact.";
     parts_to_throw_insert: u64 = 3000u64, "An INSERT into a table with this many parts is refused.";
 }
 
@@ -110,6 +119,8 @@ mod tests {
         assert_eq!(check("index_granularity", Literal::UInt(64)).unwrap().index_granularity, 64);
         check("index_granularity", Literal::UInt(0)).unwrap_err();
         check("index_granularity", Literal::Int(-1)).unwrap_err();
+        let error = check("merge_with_ttl_timeout", Literal::UInt(1)).unwrap_err();
+        assert!(error.to_string().contains("is not implemented"), "{error}");
         let error = check("index_granularty", Literal::UInt(8)).unwrap_err();
         assert!(error.to_string().contains("did you mean `index_granularity`"), "{error}");
     }

@@ -62,7 +62,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     block
         .strings(parts().map(|_| "tuple()"))
         .strings(parts().map(|part| part.name.to_string()))
-        .strings(parts().map(|_| "Wide"))
+        .strings(parts().map(|part| part.part_type.name()))
         .u8s(parts().map(|part| u8::from(part.active)))
         .u64s(parts().map(|part| part.marks))
         .u64s(parts().map(|part| part.rows))

@@ -41,7 +41,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     block
         .strings(lines.iter().map(|_| "tuple()"))
         .strings(lines.iter().map(|(line, _, _)| line.part.name.to_string()))
-        .strings(lines.iter().map(|_| "Wide"))
+        .strings(lines.iter().map(|(line, _, _)| line.part.part_type.name()))
         .u8s(lines.iter().map(|(line, _, _)| u8::from(line.part.active)))
         .u64s(lines.iter().map(|(line, _, _)| line.part.marks))
         .u64s(lines.iter().map(|(line, _, _)| line.part.rows))

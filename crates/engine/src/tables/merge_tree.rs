@@ -81,6 +81,8 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         sort_key,
         primary_key_len,
         granule_rows: settings.index_granularity as usize,
+        wide_bytes_min: settings.min_bytes_for_wide_part,
+        wide_rows_min: settings.min_rows_for_wide_part,
         fills,
     })
 }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
@@ -24,6 +24,7 @@ use super::strings::codes::{CodesDecoder, decode_dictionary};
 use super::writer::{BLOCK_GRANULES_MAX, BlockEntry, ColumnFileSize, MAGIC};
 use crate::error::{Damage, Result};
 use crate::metrics::ReadMetrics;
+use crate::part::span::Span;
 
 /// Blocks that lie together are read together, up to this many bytes.
 const READ_BYTES_MAX: usize = 4 << 20;
@@ -35,7 +36,7 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(crate) struct ColumnFile {
     storage: Arc<dyn Storage>,
-    path: PathBuf,
+    path: Span,
     field: FieldRef,
     size: ColumnFileSize,
     row_count: u64,
@@ -81,7 +82,7 @@ impl ColumnFile {
     /// `size`, `row_count` and `granule_rows` are what the part's metadata says; opening checks them.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
-        path: PathBuf,
+        path: Span,
         field: FieldRef,
         size: ColumnFileSize,
         row_count: u64,
@@ -94,7 +95,12 @@ impl ColumnFile {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.path.path()
+    }
+
+    /// Whether its file holds this column and nothing else.
+    pub(crate) fn has_own_file(&self) -> bool {
+        self.path.is_whole()
     }
 
     pub(crate) fn row_count(&self) -> u64 {
@@ -123,7 +129,7 @@ impl ColumnFile {
     }
 
     pub(crate) fn open(self: &Arc<ColumnFile>) -> Result<OpenColumn> {
-        let file = self.storage.open(&self.path)?;
+        let file = self.path.open(&*self.storage)?;
         let tail = match self.tail.get() {
             Some(tail) => Arc::clone(tail),
             None => {
@@ -199,7 +205,7 @@ impl ColumnFile {
                 let what = format!("the file ends before {bytes_wanted} bytes were read");
                 Damage { at, what }.in_file(&self.path)
             }
-            _ => basalt_base::Error::io(&self.path, &error).into(),
+            _ => basalt_base::Error::io(self.path.path(), &error).into(),
         })
     }
 }

@@ -17,8 +17,11 @@
 //!     NULLs u64
 //!     bounds as bytes                     sections of an array of 2 values; empty for none
 //!     tagged fields of the column         since version 2:
+//!         OFFSET     where the column begins in the data file u64; only in a compact part
 //!         ZONES      where its zone map is, see `index::zone_file`
 //! tagged fields of the part               since version 2:
+//!     DATA_FILE      of a compact part: bytes of `data.bin`, where in it the zone maps begin and
+//!                    where the primary index does: u64 each
 //!     MADE_BY        version of the build as bytes
 //!     ZONES_FILE     bytes of `zones.idx` u64
 //! crc32c u32                              of all that is before it
@@ -57,6 +60,7 @@ const TAGGED_SINCE: u32 = 2;
 mod part_tag {
     use super::OPTIONAL;
 
+    pub(super) const DATA_FILE: u32 = 1;
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
 }
@@ -65,6 +69,7 @@ mod part_tag {
 mod column_tag {
     use super::OPTIONAL;
 
+    pub(super) const OFFSET: u32 = 1;
     pub(super) const ZONES: u32 = OPTIONAL | 1;
 }
 
@@ -112,9 +117,19 @@ pub(crate) struct PartMeta {
     pub(crate) primary_file_bytes: u64,
     /// 0 where there is no such file.
     pub(crate) zones_file_bytes: u64,
+    /// Only in a compact part.
+    pub(crate) data_file: Option<DataFile>,
     /// Names of the primary key's columns.
     pub(crate) primary_key: Vec<String>,
     pub(crate) columns: Vec<ColumnMeta>,
+}
+
+/// The one file that holds the columns and indexes of a compact part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DataFile {
+    pub(crate) file_bytes: u64,
+    pub(crate) zones_offset: u64,
+    pub(crate) primary_offset: u64,
 }
 
 /// What the metadata says of one column.
@@ -124,6 +139,8 @@ pub(crate) struct ColumnMeta {
     /// As SQL writes it.
     pub(crate) ty: String,
     pub(crate) file: String,
+    /// Where the column begins in the data file of a compact part.
+    pub(crate) offset: Option<u64>,
     pub(crate) chain: CodecChain,
     pub(crate) size: ColumnFileSize,
     pub(crate) null_count: u64,
@@ -161,6 +178,13 @@ impl PartMeta {
 
     fn tagged(&self) -> TaggedWriter {
         let mut list = TaggedWriter::default();
+        if let Some(data) = &self.data_file {
+            list.put(part_tag::DATA_FILE, |out| {
+                out.u64(data.file_bytes);
+                out.u64(data.zones_offset);
+                out.u64(data.primary_offset);
+            });
+        }
         list.put(part_tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
         if self.zones_file_bytes > 0 {
             list.put(part_tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
@@ -191,6 +215,7 @@ impl PartMeta {
         let mut meta = PartMeta::decode_body(&mut fields, body.len(), version)?;
         if version >= TAGGED_SINCE {
             meta.decode_tagged(&mut fields)?;
+            meta.check_offsets()?;
         }
         fields.finish()?;
         Ok(meta)
@@ -218,9 +243,10 @@ impl PartMeta {
         }
         let columns =
             (0..column_count).map(|_| ColumnMeta::decode(fields, version)).collect::<Result<_, _>>()?;
-        let (made_by, zones_file_bytes) = (String::new(), 0);
+        let (made_by, zones_file_bytes, data_file) = (String::new(), 0, None);
         Ok(PartMeta {
             zones_file_bytes,
+            data_file,
             row_count,
             granule_rows,
             made_at_us,
@@ -231,9 +257,25 @@ impl PartMeta {
         })
     }
 
+    /// A part is compact as a whole.
+    fn check_offsets(&self) -> Result<(), Damage> {
+        let is_compact = self.data_file.is_some();
+        if self.columns.iter().all(|column| column.offset.is_some() == is_compact) {
+            return Ok(());
+        }
+        Err(Damage::new(0, "some columns are in the data file and some are not"))
+    }
+
     fn decode_tagged(&mut self, fields: &mut FieldReader<'_>) -> Result<(), Damage> {
         for (tag, mut field) in fields.tagged()? {
             match tag {
+                part_tag::DATA_FILE => {
+                    self.data_file = Some(DataFile {
+                        file_bytes: field.u64()?,
+                        zones_offset: field.u64()?,
+                        primary_offset: field.u64()?,
+                    });
+                }
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
                 part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
                 unknown => {
@@ -261,6 +303,9 @@ impl ColumnMeta {
         out.u64(self.null_count);
         out.bytes(&self.bounds);
         let mut list = TaggedWriter::default();
+        if let Some(offset) = self.offset {
+            list.put(column_tag::OFFSET, |out| out.u64(offset));
+        }
         if let Some(zones) = self.zones {
             list.put(column_tag::ZONES, |out| zones.encode(out));
         }
@@ -284,7 +329,8 @@ impl ColumnMeta {
         };
         let null_count = fields.u64()?;
         let bounds = fields.bytes()?.to_vec();
-        let mut column = ColumnMeta { name, ty, file, chain, size, null_count, bounds, zones: None };
+        let mut column =
+            ColumnMeta { name, ty, file, offset: None, chain, size, null_count, bounds, zones: None };
         if version >= TAGGED_SINCE {
             column.decode_tagged(fields)?;
         }
@@ -294,6 +340,7 @@ impl ColumnMeta {
     fn decode_tagged(&mut self, fields: &mut FieldReader<'_>) -> Result<(), Damage> {
         for (tag, mut field) in fields.tagged()? {
             match tag {
+                column_tag::OFFSET => self.offset = Some(field.u64()?),
                 column_tag::ZONES => self.zones = Some(ZonesPlace::decode(&mut field)?),
                 unknown => {
                     field.skip(unknown)?;
@@ -335,6 +382,7 @@ mod tests {
             made_by: "0.0.0".to_owned(),
             primary_file_bytes: 0,
             zones_file_bytes: 0,
+            data_file: None,
             primary_key: Vec::new(),
             columns: Vec::new(),
         }

@@ -1,15 +1,21 @@
 //! One part: a directory of column files, its metadata and its primary index.
 //!
 //! - [`meta`]: `part.meta`, what the part is made of.
-//! - [`writer`]: sorted rows to a pending part.
+//! - [`writer`]: sorted rows to a pending part, [`column_writer`] one column of it.
+//! - [`volume`], [`sink`]: how many bytes values are; where they go until a part is known to be wide.
+//! - [`span`]: the bytes of a column: a file, or a stretch of a compact part's data file.
 //! - [`stored`]: a published part on disk, whatever the table looks like today.
 //! - [`view`]: a stored part seen as rows of the table; pruning and reading.
 //! - [`reader`]: a part column by column, by way of the cache of decoded blocks.
 //! - [`scan`]: batches of a part, one after the other.
 
+mod column_writer;
 pub(crate) mod meta;
 pub(crate) mod reader;
 pub(crate) mod scan;
+pub(crate) mod sink;
+pub(crate) mod span;
 pub(crate) mod stored;
 pub(crate) mod view;
+pub(crate) mod volume;
 pub(crate) mod writer;

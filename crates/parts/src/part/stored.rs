@@ -11,7 +11,8 @@ use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns};
 
-use super::meta::{ColumnMeta, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
+use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
+use super::span::{Span, Stretch};
 use crate::column::reader::ColumnFile;
 use crate::error::{Damage, Error, Result};
 use crate::index::zone_file::{self, ZONES_FILE, ZonesPlace};
@@ -21,6 +22,9 @@ use crate::name::PartName;
 
 /// The name of the primary index's file.
 pub(crate) const PRIMARY_FILE: &str = "primary.idx";
+
+/// The name of the file with the columns and indexes of a compact part.
+pub(crate) const DATA_FILE: &str = "data.bin";
 
 /// A larger index is not ours: a million granules with keys of a kilobyte.
 const PRIMARY_BYTES_MAX: u64 = 1 << 30;
@@ -72,10 +76,11 @@ impl StoredPart {
         if let Some(primary) = self.primary.get() {
             return Ok(primary);
         }
-        let path = self.directory.path.join(PRIMARY_FILE);
-        let bytes = self.directory.storage.read(&path, PRIMARY_BYTES_MAX)?;
+        let span = self.index_span(PRIMARY_FILE, self.meta.primary_file_bytes, |data| data.primary_offset);
+        let bytes =
+            span.read(&*self.directory.storage, self.meta.primary_file_bytes.min(PRIMARY_BYTES_MAX))?;
         let rows = if self.meta.row_count == 0 { 0 } else { self.meta.mark_count() + 1 };
-        let index = PrimaryIndex::decode(&bytes, fields, rows).map_err(|damage| damage.in_file(&path))?;
+        let index = PrimaryIndex::decode(&bytes, fields, rows).map_err(|damage| damage.in_file(&span))?;
         Ok(self.primary.get_or_init(|| Arc::new(index)))
     }
 
@@ -92,10 +97,10 @@ impl StoredPart {
         let Some(meta) = self.column_meta(&column.name) else { return Ok(None) };
         let (field, marks) = (column.to_field(), self.meta.mark_count());
         if let Some(place) = meta.zones {
-            let bytes = self.read_zone_bytes(place)?;
-            let path = self.directory.path.join(ZONES_FILE);
+            let span = self.index_span(ZONES_FILE, self.meta.zones_file_bytes, |data| data.zones_offset);
+            let bytes = self.read_zone_bytes(&span, place)?;
             let zones = place.read(&bytes, &field, marks);
-            return zones.map(Some).map_err(|damage| damage.shifted(place.offset).in_file(&path));
+            return zones.map(Some).map_err(|damage| damage.shifted(place.offset).in_file(&span));
         }
         if marks != 1 {
             return Ok(None);
@@ -105,25 +110,44 @@ impl StoredPart {
         bounds.map(|bounds| zones::of_one_granule(&bounds, meta.null_count)).transpose()
     }
 
-    fn read_zone_bytes(&self, place: ZonesPlace) -> Result<Vec<u8>> {
-        let path = self.directory.path.join(ZONES_FILE);
-        let file = self.directory.storage.open(&path)?;
+    fn read_zone_bytes(&self, span: &Span, place: ZonesPlace) -> Result<Vec<u8>> {
+        let file = span.open(&*self.directory.storage)?;
         let expected = self.meta.zones_file_bytes;
         if file.size() != expected || place.offset + place.bytes > expected {
             let what = format!("the file has {} bytes, the part's metadata says {expected}", file.size());
-            return Err(Damage { at: file.size().min(expected), what }.in_file(&path));
+            return Err(Damage { at: file.size().min(expected), what }.in_file(span));
         }
         let read = |at: u64, bytes: &mut [u8]| {
-            file.read_at(at, bytes).map_err(|error| Error::from(basalt_base::Error::io(&path, &error)))
+            file.read_at(at, bytes).map_err(|error| Error::from(basalt_base::Error::io(span.path(), &error)))
         };
         let mut magic = [0; zone_file::MAGIC.len()];
         read(0, &mut magic)?;
         if magic != *zone_file::MAGIC {
-            return Err(Damage::new(0, "this is not a file of zone maps").in_file(&path));
+            return Err(Damage::new(0, "this is not a file of zone maps").in_file(span));
         }
         let mut bytes = vec![0; place.bytes as usize];
         read(place.offset, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The bytes of an index: a file in a wide part, a stretch of the data file in a compact one.
+    fn index_span(&self, file: &str, bytes: u64, offset: fn(&DataFile) -> u64) -> Span {
+        match &self.meta.data_file {
+            None => Span::whole(self.directory.path.join(file)),
+            Some(data) => self.data_span(data, offset(data), bytes),
+        }
+    }
+
+    fn data_span(&self, data: &DataFile, offset: u64, bytes: u64) -> Span {
+        let stretch = Stretch { offset, bytes, file_bytes: data.file_bytes };
+        Span::stretch(self.directory.path.join(DATA_FILE), stretch)
+    }
+
+    fn column_span(&self, meta: &ColumnMeta) -> Span {
+        match (&self.meta.data_file, meta.offset) {
+            (Some(data), Some(offset)) => self.data_span(data, offset, meta.size.file_bytes),
+            _ => Span::whole(self.directory.path.join(&meta.file)),
+        }
     }
 
     /// What the metadata says of the column called `name`.
@@ -154,7 +178,7 @@ impl StoredPart {
             });
         }
         let storage = Arc::clone(&self.directory.storage);
-        let path = self.directory.path.join(&meta.file);
+        let path = self.column_span(meta);
         let field = Arc::new(column.to_field());
         let (rows, granule_rows) = (self.meta.row_count, self.meta.granule_rows);
         let file = ColumnFile::new(Arc::clone(&storage), path, field, meta.size, rows, granule_rows);
@@ -222,7 +246,7 @@ impl StoredColumn {
 
 impl Drop for StoredColumn {
     fn drop(&mut self) {
-        if *self.obsolete.get_mut() {
+        if *self.obsolete.get_mut() && self.file.has_own_file() {
             // What cannot be removed takes space, and nothing else: the metadata no longer names it.
             let _ = self.storage.remove_file(self.file.path());
         }

@@ -1,24 +1,25 @@
 //! Writes a part: sorted rows go in, a synced directory that waits for its name comes out.
+//!
+//! # Compact and wide
+//!
+//! A small part is *compact*: its columns, zone maps and primary index lie back to back in `data.bin`, so
+//! that an INSERT syncs two files, however many columns there are. A larger one is *wide*, with a file
+//! each. The bytes of the columns stay in memory until it is known that the part is wide.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
-use arrow::datatypes::FieldRef;
 use basalt_base::fs::{PendingDirectory, Storage};
 
-use super::meta::{ColumnMeta, META_FILE, PartMeta, encode_bounds};
-use super::stored::PRIMARY_FILE;
-use crate::column::strings::coder::Coding;
-use crate::column::writer::ColumnFileWriter;
+use super::column_writer::ColumnWriter;
+use super::meta::{DataFile, META_FILE, PartMeta};
+use super::stored::{DATA_FILE, PRIMARY_FILE};
+use super::volume::value_bytes;
 use crate::error::Result;
-use crate::index::zone_file::{ZONES_FILE, ZonesPlace};
-use crate::index::zones::{Zones, ZonesBuilder};
+use crate::index::zone_file::ZONES_FILE;
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
-
-/// Bytes of a column's name up to which its file is named after it.
-const FILE_NAME_BYTES_MAX: usize = 120;
 
 /// Writes one part granule by granule.
 pub(crate) struct PartWriter {
@@ -29,17 +30,10 @@ pub(crate) struct PartWriter {
     /// Rows in the current granule; the others are complete.
     granule_rows: usize,
     row_count: u64,
+    value_bytes: u64,
+    is_wide: bool,
     /// The key columns of the last batch, for the part's last row.
     last_key: Option<Vec<ArrayRef>>,
-}
-
-struct ColumnWriter {
-    field: FieldRef,
-    file_name: String,
-    file: ColumnFileWriter,
-    /// `None` for a type without an order.
-    zones: Option<ZonesBuilder>,
-    null_count: u64,
 }
 
 /// A part that is written and synced and has no name yet.
@@ -58,11 +52,21 @@ impl PartWriter {
         let directory = PendingDirectory::create(storage, path)?;
         let mut columns = Vec::with_capacity(spec.columns.len());
         for position in 0..spec.columns.len() {
-            columns.push(ColumnWriter::create(&directory, &spec, position)?);
+            columns.push(ColumnWriter::create(directory.path(), &spec, position)?);
         }
         let key_fields: Vec<_> = spec.primary_key().iter().map(|&column| spec.field(column)).collect();
         let primary = PrimaryWriter::new(&key_fields);
-        Ok(PartWriter { spec, directory, columns, primary, granule_rows: 0, row_count: 0, last_key: None })
+        Ok(PartWriter {
+            spec,
+            directory,
+            columns,
+            primary,
+            granule_rows: 0,
+            row_count: 0,
+            value_bytes: 0,
+            is_wide: false,
+            last_key: None,
+        })
     }
 
     /// Adds rows, which are sorted and not below those before them.
@@ -70,6 +74,7 @@ impl PartWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        self.count(batch)?;
         let key: Vec<_> = self.spec.primary_key().iter().map(|&at| Arc::clone(batch.column(at))).collect();
         let mut start = 0;
         while start < batch.num_rows() {
@@ -86,8 +91,20 @@ impl PartWriter {
                 self.end_granule()?;
             }
         }
-        self.row_count += batch.num_rows() as u64;
         self.last_key = Some(key);
+        Ok(())
+    }
+
+    /// Counts the rows to come, and gives the columns files once the part is large enough.
+    fn count(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.row_count += batch.num_rows() as u64;
+        self.value_bytes += batch.columns().iter().map(|values| value_bytes(values)).sum::<u64>();
+        let is_wide =
+            self.row_count >= self.spec.wide_rows_min && self.value_bytes >= self.spec.wide_bytes_min;
+        if is_wide && !self.is_wide {
+            self.is_wide = true;
+            self.columns.iter().try_for_each(|column| column.move_to_file(&self.directory))?;
+        }
         Ok(())
     }
 
@@ -106,18 +123,25 @@ impl PartWriter {
             self.primary.append(&key, last);
         }
         let primary = self.primary.finish()?;
-        write_file(&self.directory, PRIMARY_FILE, &primary)?;
         let spec = &self.spec;
-        let mut zones = Vec::new();
-        let columns = self
-            .columns
-            .into_iter()
-            .enumerate()
-            .map(|(position, column)| column.finish(spec, position, &mut zones))
-            .collect::<Result<_>>()?;
-        if !zones.is_empty() {
-            write_file(&self.directory, ZONES_FILE, &zones)?;
+        let (mut zones, mut columns) = (Vec::new(), Vec::new());
+        let mut data = Vec::new();
+        for (position, column) in self.columns.into_iter().enumerate() {
+            let sink = column.sink().clone();
+            let mut meta = column.finish(spec, position, &mut zones)?;
+            if !self.is_wide {
+                meta.file = DATA_FILE.to_owned();
+                meta.offset = Some(data.len() as u64);
+                data.append(&mut sink.take_memory());
+            }
+            columns.push(meta);
         }
+        let data_file = if self.is_wide {
+            write_indexes(&self.directory, &zones, &primary)?;
+            None
+        } else {
+            Some(write_data(&self.directory, data, &zones, &primary)?)
+        };
         let meta = PartMeta {
             row_count: self.row_count,
             granule_rows: spec.granule_rows as u32,
@@ -126,6 +150,7 @@ impl PartWriter {
             primary_file_bytes: primary.len() as u64,
             primary_key: spec.primary_key().iter().map(|&at| spec.columns[at].name.clone()).collect(),
             zones_file_bytes: zones.len() as u64,
+            data_file,
             columns,
         };
         write_file(&self.directory, META_FILE, &meta.encode())?;
@@ -134,70 +159,25 @@ impl PartWriter {
     }
 }
 
-impl ColumnWriter {
-    fn create(directory: &PendingDirectory, spec: &PartSpec, position: usize) -> Result<ColumnWriter> {
-        let field = spec.field(position);
-        let file_name = file_name(&spec.columns[position].name, position);
-        let file = directory.create_file(&file_name)?;
-        let path = directory.path().join(&file_name);
-        let chain = spec.codecs[position].clone();
-        let coding = Coding::of(&spec.columns[position].ty);
-        let file = ColumnFileWriter::create(file, path, &field, chain, coding, spec.granule_rows)?;
-        let zones = ZonesBuilder::new(&field);
-        Ok(ColumnWriter { field, file_name, file, zones, null_count: 0 })
-    }
-
-    fn append(&mut self, rows: &ArrayRef) -> Result<()> {
-        self.null_count += rows.null_count() as u64;
-        if let Some(zones) = &mut self.zones {
-            zones.append(rows)?;
-        }
-        self.file.append(rows)
-    }
-
-    fn end_granule(&mut self) -> Result<()> {
-        if let Some(zones) = &mut self.zones {
-            zones.end_granule()?;
-        }
-        self.file.end_granule()
-    }
-
-    /// Writes what is left; appends the zone map to the file that `zones_file` becomes.
-    fn finish(self, spec: &PartSpec, position: usize, zones_file: &mut Vec<u8>) -> Result<ColumnMeta> {
-        let column = &spec.columns[position];
-        let zones = self.zones.map(ZonesBuilder::finish).transpose()?;
-        let bounds = zones.as_ref().map(Zones::bounds).transpose()?.flatten();
-        // The bounds say all of one granule.
-        let zones = zones.filter(|zones| zones.min().len() > 1);
-        let place = zones.map(|zones| ZonesPlace::append(zones_file, &self.field, &zones)).transpose()?;
-        Ok(ColumnMeta {
-            name: column.name.clone(),
-            ty: column.ty.to_string(),
-            file: self.file_name,
-            chain: spec.codecs[position].clone(),
-            size: self.file.finish()?,
-            null_count: self.null_count,
-            zones: place,
-            bounds: encode_bounds(&self.field, bounds.as_ref())?,
-        })
-    }
+/// The indexes of a wide part, each in a file.
+fn write_indexes(directory: &PendingDirectory, zones: &[u8], primary: &[u8]) -> Result<()> {
+    write_file(directory, PRIMARY_FILE, primary)?;
+    if zones.is_empty() { Ok(()) } else { write_file(directory, ZONES_FILE, zones) }
 }
 
-/// The file of a column: its name with everything but letters, digits and `_` as `%` and two hex
-/// digits; a number for a name that is too long.
-fn file_name(column: &str, position: usize) -> String {
-    let mut name = String::new();
-    for byte in column.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            name.push(char::from(byte));
-        } else {
-            name.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    if name.len() > FILE_NAME_BYTES_MAX {
-        name = format!("%{position}");
-    }
-    name + ".col"
+/// The data file of a compact part: the columns, which are in `data`, and then its indexes.
+fn write_data(
+    directory: &PendingDirectory,
+    mut data: Vec<u8>,
+    zones: &[u8],
+    primary: &[u8],
+) -> Result<DataFile> {
+    let zones_offset = data.len() as u64;
+    data.extend_from_slice(zones);
+    let primary_offset = data.len() as u64;
+    data.extend_from_slice(primary);
+    write_file(directory, DATA_FILE, &data)?;
+    Ok(DataFile { file_bytes: data.len() as u64, zones_offset, primary_offset })
 }
 
 fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {

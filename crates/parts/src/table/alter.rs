@@ -127,7 +127,8 @@ fn without_dropped_columns(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<
 /// What [`TableParts::drop_column`] had no time to do before a crash; also removes the files.
 pub(super) fn finish_dropped_columns(stored: Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
     let kept = without_dropped_columns(&stored, spec)?;
-    for column in &stored.meta.columns {
+    // The columns of a compact part share a file with those that stay.
+    for column in stored.meta.columns.iter().filter(|column| column.offset.is_none()) {
         if kept.meta.columns.iter().all(|other| other.file != column.file) {
             let path = stored.directory.path().join(&column.file);
             stored.directory.storage().remove_file(&path)?;

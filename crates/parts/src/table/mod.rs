@@ -18,4 +18,4 @@ mod tests;
 
 pub use active::{Snapshot, TableParts};
 pub use recover::DetachedPart;
-pub use stats::{ColumnStats, PartStats};
+pub use stats::{ColumnStats, PartStats, PartType};

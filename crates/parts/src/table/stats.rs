@@ -11,6 +11,7 @@ use crate::part::view::Part;
 pub struct PartStats {
     pub name: PartName,
     pub path: PathBuf,
+    pub part_type: PartType,
     /// Whether queries that start now read it.
     pub active: bool,
     pub rows: u64,
@@ -26,6 +27,25 @@ pub struct PartStats {
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     pub modified_at_us: u64,
     pub columns: Vec<ColumnStats>,
+}
+
+/// How a part keeps its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartType {
+    /// Each in a file of its own.
+    Wide,
+    /// All in one file.
+    Compact,
+}
+
+impl PartType {
+    /// As `system.parts` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartType::Wide => "Wide",
+            PartType::Compact => "Compact",
+        }
+    }
 }
 
 /// One column of one part in numbers.
@@ -56,6 +76,10 @@ impl Part {
         self.stored.meta.columns.iter().map(|column| column.size.compressed_bytes).sum()
     }
 
+    pub fn part_type(&self) -> PartType {
+        if self.stored.meta.data_file.is_some() { PartType::Compact } else { PartType::Wide }
+    }
+
     /// The part in numbers; `active` is for the caller to know.
     pub fn stats(&self, active: bool) -> PartStats {
         let meta = &self.stored.meta;
@@ -75,6 +99,7 @@ impl Part {
         PartStats {
             name: self.name().clone(),
             path: self.stored.directory.path().to_owned(),
+            part_type: self.part_type(),
             active,
             rows: meta.row_count,
             marks: meta.mark_count() as u64,

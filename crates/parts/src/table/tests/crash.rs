@@ -4,8 +4,9 @@ use std::path::Path;
 
 use basalt_base::fs::{Crash, FaultyStorage, Storage};
 
-use super::{TableParts, TestTable, number_spec, numbers, open, read_numbers, sorted};
+use super::{TableParts, TestTable, compact_spec, number_spec, numbers, open, read_numbers, sorted};
 use crate::error::Result;
+use crate::spec::PartSpec;
 
 /// Inserts, merges, drops all rows, inserts again. Returns what was acknowledged: the rows that must
 /// be there, and those that may be.
@@ -57,31 +58,33 @@ impl Acknowledged {
 
 #[test]
 fn acknowledged_rows_survive_a_crash_at_every_sync() {
-    let dry = TestTable::new();
-    let opened_at = dry.storage.sync_count();
-    assert!(workload(&dry.parts).is_finished);
-    let syncs = dry.storage.sync_count() - opened_at;
-    assert!(syncs > 20, "{syncs} syncs");
-    for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
-        for sync in 0..=syncs {
-            check_crash(crash, sync);
+    for spec in [number_spec(), compact_spec()] {
+        let dry = TestTable::with_spec(spec.clone());
+        let opened_at = dry.storage.sync_count();
+        assert!(workload(&dry.parts).is_finished);
+        let syncs = dry.storage.sync_count() - opened_at;
+        assert!(syncs > 20, "{syncs} syncs");
+        for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
+            for sync in 0..=syncs {
+                check_crash(&spec, crash, sync);
+            }
         }
     }
 }
 
-fn check_crash(crash: Crash, sync: u64) {
-    let TestTable { storage, parts } = TestTable::new();
+fn check_crash(spec: &PartSpec, crash: Crash, sync: u64) {
+    let TestTable { storage, parts } = TestTable::with_spec(spec.clone());
     storage.stop_at_sync(storage.sync_count() + sync);
     let rows = workload(&parts);
     drop(parts);
     storage.crash(crash);
-    let parts = open(&storage, number_spec()).unwrap();
+    let parts = open(&storage, spec.clone()).unwrap();
     assert!(parts.detached().is_empty(), "{crash:?} at sync {sync}: {:?}", parts.detached());
     let found = sorted(read_numbers(&parts).unwrap());
     assert!(rows.allows(&found), "{crash:?} at sync {sync}: found {found:?}, acknowledged {:?}", rows.there);
     // The table works on, and a second crash right after recovery changes nothing.
     storage.crash(crash);
-    let parts = open(&storage, number_spec()).unwrap();
+    let parts = open(&storage, spec.clone()).unwrap();
     assert_eq!(sorted(read_numbers(&parts).unwrap()), found, "{crash:?} at sync {sync}");
     parts.insert(numbers(100..105)).unwrap();
     assert_eq!(read_numbers(&parts).unwrap().len(), found.len() + 5);

@@ -11,7 +11,7 @@ use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, SqlType};
 
 /// A table with every kind of section, small enough to flip each of its bits.
-fn small_table() -> (FaultyStorage, PartSpec) {
+fn small_table(wide_bytes_min: u64) -> (FaultyStorage, PartSpec) {
     let storage = FaultyStorage::new();
     storage.create_dir_all(Path::new("/store")).unwrap();
     let types = [
@@ -23,7 +23,13 @@ fn small_table() -> (FaultyStorage, PartSpec) {
     ];
     let columns =
         types.into_iter().enumerate().map(|(index, ty)| Column::new(format!("c{index}"), ty)).collect();
-    let spec = PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
+    let spec = PartSpec {
+        sort_key: vec![0],
+        primary_key_len: 1,
+        granule_rows: 4,
+        wide_bytes_min,
+        ..PartSpec::new(columns)
+    };
     let parts = open(&storage, spec.clone()).unwrap();
     parts.insert(sample::batch(&spec.columns, 6, 1)).unwrap();
     (storage, spec)
@@ -31,7 +37,12 @@ fn small_table() -> (FaultyStorage, PartSpec) {
 
 #[test]
 fn every_damage_is_refused() {
-    let (storage, spec) = small_table();
+    check_damages(0);
+    check_damages(u64::MAX);
+}
+
+fn check_damages(wide_bytes_min: u64) {
+    let (storage, spec) = small_table(wide_bytes_min);
     for path in files(&storage, Path::new(DIR)) {
         let whole = storage.read(&path, 1 << 20).unwrap();
         for bit in 0..whole.len() * 8 {
@@ -101,7 +112,7 @@ fn part_without_readable_metadata_is_set_aside_with_a_reason() {
 
 #[test]
 fn damaged_column_fails_only_the_queries_that_need_it() {
-    let (storage, spec) = small_table();
+    let (storage, spec) = small_table(0);
     storage.damage(&Path::new(DIR).join("all_1_1_0/c1.col"), |bytes| bytes[9] ^= 4);
     let parts = open(&storage, spec).unwrap();
     let part = &parts.snapshot()[0];

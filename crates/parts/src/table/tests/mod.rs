@@ -1,5 +1,6 @@
 //! What the parts of a table promise, checked on disks in memory that may lie.
 
+mod compact;
 mod compat;
 mod crash;
 mod damage;
@@ -36,14 +37,20 @@ pub(super) struct TestTable {
 
 impl TestTable {
     pub(super) fn new() -> TestTable {
+        TestTable::with_spec(number_spec())
+    }
+
+    pub(super) fn with_spec(spec: PartSpec) -> TestTable {
         let storage = FaultyStorage::new();
-        let parts = open(&storage, number_spec()).unwrap();
+        let parts = open(&storage, spec).unwrap();
         TestTable { storage, parts }
     }
 
     pub(super) fn reopen(self) -> TestTable {
+        let limits = self.parts.spec();
+        let spec = PartSpec { wide_bytes_min: limits.wide_bytes_min, ..number_spec() };
         drop(self.parts);
-        let parts = open(&self.storage, number_spec()).unwrap();
+        let parts = open(&self.storage, spec).unwrap();
         TestTable { storage: self.storage, parts }
     }
 }
@@ -55,7 +62,18 @@ pub(super) fn open(storage: &FaultyStorage, spec: PartSpec) -> Result<TableParts
 
 pub(super) fn number_spec() -> PartSpec {
     let columns = Columns::new(vec![Column::new("n", SqlType::UInt64)]);
-    PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) }
+    PartSpec {
+        sort_key: vec![0],
+        primary_key_len: 1,
+        granule_rows: 4,
+        wide_bytes_min: 0,
+        ..PartSpec::new(columns)
+    }
+}
+
+/// The same with every part compact.
+pub(super) fn compact_spec() -> PartSpec {
+    PartSpec { wide_bytes_min: u64::MAX, ..number_spec() }
 }
 
 pub(super) fn numbers(range: Range<u64>) -> RecordBatch {
@@ -111,7 +129,12 @@ fn snapshot_outlives_merge_and_truncate() {
 
 #[test]
 fn added_column_has_its_default_and_dropped_column_is_gone() {
-    let mut table = TestTable::new();
+    check_add_and_drop(number_spec());
+    check_add_and_drop(compact_spec());
+}
+
+fn check_add_and_drop(spec: PartSpec) {
+    let mut table = TestTable::with_spec(spec);
     table.parts.insert(numbers(0..10)).unwrap();
     let added = || Column::new("s", SqlType::String);
     table.parts.add_column(added(), Default::default(), None, 1).unwrap();
@@ -136,7 +159,12 @@ fn added_column_has_its_default_and_dropped_column_is_gone() {
 
 #[test]
 fn column_that_the_table_lost_is_dropped_at_open() {
-    let table = TestTable::new();
+    check_lost_column(number_spec());
+    check_lost_column(compact_spec());
+}
+
+fn check_lost_column(spec: PartSpec) {
+    let table = TestTable::with_spec(spec);
     table.parts.add_column(Column::new("s", SqlType::UInt8), Default::default(), None, 1).unwrap();
     let columns: Vec<Arc<dyn Array>> =
         vec![Arc::new(UInt64Array::from(vec![1])), Arc::new(arrow::array::UInt8Array::from(vec![2]))];

@@ -1,0 +1,100 @@
+//! The bytes of one column or index of a part: a file, or a stretch of a compact part's data file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use basalt_base::fs::{RandomAccess, Storage};
+
+use crate::error::{Damage, Place, Result};
+
+/// Where bytes lie on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    path: PathBuf,
+    stretch: Option<Stretch>,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Bytes of the whole file, as the part's metadata has them.
+    pub(crate) file_bytes: u64,
+}
+
+impl Span {
+    /// All of a file.
+    pub(crate) fn whole(path: PathBuf) -> Span {
+        Span { path, stretch: None }
+    }
+
+    pub(crate) fn stretch(path: PathBuf, stretch: Stretch) -> Span {
+        Span { path, stretch: Some(stretch) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file holds nothing else.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.stretch.is_none()
+    }
+
+    /// Opens the bytes as if they were a file.
+    pub(crate) fn open(&self, storage: &dyn Storage) -> Result<Arc<dyn RandomAccess>> {
+        let file = storage.open(&self.path)?;
+        let Some(stretch) = self.stretch else { return Ok(file) };
+        let expected = stretch.file_bytes;
+        let fits = stretch.offset.checked_add(stretch.bytes).is_some_and(|end| end <= expected);
+        if file.size() != expected || !fits {
+            let what = format!("the file has {} bytes, the part's metadata says {expected}", file.size());
+            return Err(Damage { at: file.size().min(expected), what }.in_file(&self.path));
+        }
+        Ok(Arc::new(Window { file, stretch }))
+    }
+
+    /// All the bytes, of which there must be `expected`.
+    pub(crate) fn read(&self, storage: &dyn Storage, expected: u64) -> Result<Vec<u8>> {
+        let file = self.open(storage)?;
+        if file.size() != expected {
+            let what = format!("the file has {} bytes, the part's metadata says {expected}", file.size());
+            return Err(Damage { at: file.size().min(expected), what }.in_file(self));
+        }
+        let mut bytes = vec![0; expected as usize];
+        file.read_at(0, &mut bytes).map_err(|error| basalt_base::Error::io(&self.path, &error))?;
+        Ok(bytes)
+    }
+}
+
+impl Place for Span {
+    fn file(&self) -> &Path {
+        &self.path
+    }
+
+    fn offset(&self) -> u64 {
+        self.stretch.map_or(0, |stretch| stretch.offset)
+    }
+}
+
+/// An open file of which only a stretch is seen.
+#[derive(Debug)]
+struct Window {
+    file: Arc<dyn RandomAccess>,
+    stretch: Stretch,
+}
+
+impl RandomAccess for Window {
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+        let end = offset.checked_add(bytes.len() as u64);
+        if end.is_none_or(|end| end > self.stretch.bytes) {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        self.file.read_at(self.stretch.offset + offset, bytes)
+    }
+
+    fn size(&self) -> u64 {
+        self.stretch.bytes
+    }
+}

@@ -1,0 +1,65 @@
+//! How many bytes the values of an array are, whatever its buffers hold besides: what decides whether a
+//! part is wide, and how many rows a granule has.
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{DataType, UInt32Type};
+
+/// Bytes that a length takes, as ClickHouse counts them.
+const LENGTH_BYTES: u64 = 8;
+
+/// Bytes of the values of `array`: of a string its characters and a length, of NULL what its type takes.
+pub(crate) fn value_bytes(array: &dyn Array) -> u64 {
+    let rows = array.len() as u64;
+    let mask = if array.nulls().is_some() { rows } else { 0 };
+    mask + match array.data_type() {
+        DataType::Null => 0,
+        DataType::Boolean => rows,
+        DataType::BinaryView => string_bytes(array),
+        DataType::FixedSizeBinary(width) => rows * *width as u64,
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let offsets = list.value_offsets();
+            let (first, last) = (offsets[0] as usize, offsets[list.len()] as usize);
+            rows * LENGTH_BYTES + value_bytes(&list.values().slice(first, last - first))
+        }
+        DataType::Struct(_) => array.as_struct().columns().iter().map(|field| value_bytes(field)).sum(),
+        DataType::Dictionary(..) => dictionary_bytes(array),
+        fixed => rows * fixed.primitive_width().unwrap_or_default() as u64,
+    }
+}
+
+fn string_bytes(array: &dyn Array) -> u64 {
+    // The low half of a view's low half is its length.
+    let views = array.as_binary_view().views();
+    views.iter().map(|view| u64::from(*view as u32) + LENGTH_BYTES).sum()
+}
+
+fn dictionary_bytes(array: &dyn Array) -> u64 {
+    let Some(dictionary) = array.as_dictionary_opt::<UInt32Type>() else { return 0 };
+    let rows = array.len() as u64;
+    // An estimate: every value as often as any other.
+    let values = dictionary.values();
+    value_bytes(values) * rows / (values.len() as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{BinaryViewArray, ListArray, UInt16Array};
+
+    use super::*;
+
+    #[test]
+    fn only_the_values_of_a_slice_count() {
+        let strings = BinaryViewArray::from_iter_values(["a", "a string that is longer than a view", ""]);
+        assert_eq!(value_bytes(&strings.slice(2, 1)), 8);
+        assert_eq!(value_bytes(&strings.slice(1, 1)), 8 + 35);
+        let numbers = Arc::new(UInt16Array::from_iter_values(0..10));
+        assert_eq!(value_bytes(&numbers.slice(3, 4)), 8);
+        let field = Arc::new(arrow::datatypes::Field::new("item", DataType::UInt16, false));
+        let offsets = arrow::buffer::OffsetBuffer::from_lengths([1, 9]);
+        let list = ListArray::new(field, offsets, numbers, None);
+        assert_eq!(value_bytes(&list.slice(1, 1)), 8 + 18);
+    }
+}
