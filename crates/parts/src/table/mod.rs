@@ -8,6 +8,7 @@ mod active;
 mod alter;
 mod insert;
 mod merge;
+mod order;
 mod recover;
 mod select;
 mod sort;

@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
 use arrow::row::{RowConverter, Rows};
 
+use super::order::order;
 use crate::error::{Error, Result};
 use crate::spec::{PartSpec, sort_field};
 
@@ -12,15 +13,13 @@ pub(super) fn sort(batch: RecordBatch, spec: &PartSpec) -> Result<RecordBatch> {
     if spec.sort_key.is_empty() || batch.num_rows() < 2 {
         return Ok(batch);
     }
-    let rows = encode_key(&batch, spec)?;
-    if is_sorted(&rows) {
-        return Ok(batch);
+    if u32::try_from(batch.num_rows()).is_err() {
+        return Err(Error::BlockMismatch { what: "it has more than 2^32 rows".to_owned() });
     }
-    let count = u32::try_from(batch.num_rows())
-        .map_err(|_| Error::BlockMismatch { what: "it has more than 2^32 rows".to_owned() })?;
-    let mut order: Vec<u32> = (0..count).collect();
-    order.sort_by(|&a, &b| rows.row(a as usize).cmp(&rows.row(b as usize)));
-    Ok(take_record_batch(&batch, &UInt32Array::from(order))?)
+    match order(&encode_key(&batch, spec)?) {
+        Some(order) => Ok(take_record_batch(&batch, &UInt32Array::from(order))?),
+        None => Ok(batch),
+    }
 }
 
 /// The sort keys in Arrow's row format, in which byte order is key order.
@@ -29,8 +28,4 @@ pub(super) fn encode_key(batch: &RecordBatch, spec: &PartSpec) -> Result<Rows> {
     let columns: Vec<ArrayRef> =
         spec.sort_key.iter().map(|&column| batch.column(column).slice(0, batch.num_rows())).collect();
     Ok(RowConverter::new(fields)?.convert_columns(&columns)?)
-}
-
-fn is_sorted(rows: &Rows) -> bool {
-    (1..rows.num_rows()).all(|row| rows.row(row - 1) <= rows.row(row))
 }
