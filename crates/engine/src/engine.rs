@@ -74,7 +74,9 @@ impl Engine {
         };
         let storage: Arc<dyn Storage> = Arc::new(RealStorage);
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let opener = TableOpener {
+            insert_threads: processors,
             storage: Arc::clone(&storage),
             data_dir: data_dir.clone(),
             cache: SharedCache::default(),
@@ -93,7 +95,7 @@ impl Engine {
             zone: Zone::system(),
             runtime: tokio::runtime::Handle::current(),
             shared_runtime: shared_runtime(&data_dir.join("tmp"))?,
-            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            processors,
             user_files_path: options.user_files_path,
             merges_on: AtomicBool::new(true),
             background: Background::default(),

@@ -25,7 +25,8 @@
 //!
 //! # Not here
 //!
-//! No SQL, no expressions, no threads: the engine decides when to merge and how many read.
+//! No SQL, no expressions, no threads of its own: the engine decides when to merge, how many read, and how
+//! many write the columns of an insert.
 
 mod column;
 mod error;
@@ -39,6 +40,7 @@ mod part;
 mod sample;
 mod spec;
 mod table;
+mod threads;
 
 pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;

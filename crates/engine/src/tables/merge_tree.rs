@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::fs::Storage;
 use basalt_base::{Column, Result, bail};
 use basalt_parts::{BlockCache, PartSpec, PartStats, TableParts};
 use parking_lot::{Mutex, RwLock};
 
 use super::fill::fill_of;
-use super::{ColumnChange, Table, TableDefinition};
+use super::{ColumnChange, Table, TableDefinition, TableOpener};
 use crate::scan::{BlockSource, PartsSource, ScanRequest};
 use crate::settings::MergeTreeSettings;
 
@@ -28,10 +27,9 @@ pub(crate) struct MergeTreeTable {
 
 impl MergeTreeTable {
     pub(crate) fn open(
-        storage: &Arc<dyn Storage>,
+        opener: &TableOpener,
         dir: PathBuf,
         definition: Arc<TableDefinition>,
-        block_cache: &Arc<BlockCache>,
     ) -> Result<MergeTreeTable> {
         if let Some(engine) = &definition.create.engine
             && !engine.args.is_empty()
@@ -40,12 +38,13 @@ impl MergeTreeTable {
         }
         let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
         let spec = spec_of(&definition, &settings)?;
-        let parts = TableParts::open(Arc::clone(storage), dir.join("parts"), spec)?;
+        let parts = TableParts::open(Arc::clone(&opener.storage), dir.join("parts"), spec)?;
+        parts.set_insert_threads(opener.insert_threads);
         Ok(MergeTreeTable {
             definition: RwLock::new(definition),
             settings,
             parts,
-            block_cache: Arc::clone(block_cache),
+            block_cache: Arc::clone(&opener.block_cache),
             merging: Mutex::new(()),
             cancel: AtomicBool::new(false),
         })

@@ -48,6 +48,8 @@ pub(crate) struct TableOpener {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) data_dir: PathBuf,
     pub(crate) cache: SharedCache,
+    /// Threads that write the columns of an INSERT.
+    pub(crate) insert_threads: usize,
     /// Decoded blocks of all MergeTree tables.
     pub(crate) block_cache: Arc<BlockCache>,
 }
@@ -62,9 +64,7 @@ impl TableOpener {
         };
         match engine.name.as_str() {
             "Memory" => Ok(Arc::new(MemoryTable::open(definition)?)),
-            "MergeTree" => {
-                Ok(Arc::new(MergeTreeTable::open(&self.storage, dir, definition, &self.block_cache)?))
-            }
+            "MergeTree" => Ok(Arc::new(MergeTreeTable::open(self, dir, definition)?)),
             "EmbeddedRocksDB" => {
                 Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
             }

@@ -9,7 +9,7 @@ use basalt_base::fs::PendingDirectory;
 use super::meta::{ColumnMeta, encode_bounds};
 use super::sink::Sink;
 use crate::column::strings::coder::Coding;
-use crate::column::writer::ColumnFileWriter;
+use crate::column::writer::{ColumnFileSize, ColumnFileWriter};
 use crate::error::Result;
 use crate::index::zone_file::ZonesPlace;
 use crate::index::zones::{Zones, ZonesBuilder};
@@ -27,6 +27,19 @@ pub(super) struct ColumnWriter {
     /// `None` for a type without an order.
     zones: Option<ZonesBuilder>,
     null_count: u64,
+    /// Rows in the current granule; the others are complete.
+    open_rows: usize,
+    granule_rows: usize,
+}
+
+/// A column all of whose bytes were written.
+pub(super) struct WrittenColumn {
+    field: FieldRef,
+    file_name: String,
+    sink: Sink,
+    size: ColumnFileSize,
+    zones: Option<Zones>,
+    null_count: u64,
 }
 
 impl ColumnWriter {
@@ -41,7 +54,8 @@ impl ColumnWriter {
         let target = Box::new(sink.clone());
         let file = ColumnFileWriter::create(target, path, &field, chain, coding, spec.granule_rows)?;
         let zones = ZonesBuilder::new(&field);
-        Ok(ColumnWriter { field, file_name, sink, file, zones, null_count: 0 })
+        let granule_rows = spec.granule_rows;
+        Ok(ColumnWriter { field, file_name, sink, file, zones, null_count: 0, open_rows: 0, granule_rows })
     }
 
     /// The column has a file of its own from now on.
@@ -51,13 +65,23 @@ impl ColumnWriter {
         self.sink.move_to(file).map_err(|error| basalt_base::Error::io(&path, &error).into())
     }
 
-    /// Where the bytes go.
-    pub(super) fn sink(&self) -> &Sink {
-        &self.sink
+    /// Adds rows.
+    pub(super) fn write(&mut self, values: &ArrayRef) -> Result<()> {
+        let mut start = 0;
+        while start < values.len() {
+            let rows = (self.granule_rows - self.open_rows).min(values.len() - start);
+            self.append(&values.slice(start, rows))?;
+            start += rows;
+            self.open_rows += rows;
+            if self.open_rows == self.granule_rows {
+                self.end_granule()?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds rows to the current granule.
-    pub(super) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
+    fn append(&mut self, rows: &ArrayRef) -> Result<()> {
         self.null_count += rows.null_count() as u64;
         if let Some(zones) = &mut self.zones {
             zones.append(rows)?;
@@ -65,22 +89,46 @@ impl ColumnWriter {
         self.file.append(rows)
     }
 
-    pub(super) fn end_granule(&mut self) -> Result<()> {
+    fn end_granule(&mut self) -> Result<()> {
+        self.open_rows = 0;
         if let Some(zones) = &mut self.zones {
             zones.end_granule()?;
         }
         self.file.end_granule()
     }
 
-    /// Writes what is left; appends the zone map to the file that `zones_file` becomes.
-    pub(super) fn finish(
+    /// Writes what is left.
+    pub(super) fn finish(mut self) -> Result<WrittenColumn> {
+        if self.open_rows > 0 {
+            self.end_granule()?;
+        }
+        Ok(WrittenColumn {
+            field: self.field,
+            file_name: self.file_name,
+            sink: self.sink,
+            size: self.file.finish()?,
+            zones: self.zones.map(ZonesBuilder::finish).transpose()?,
+            null_count: self.null_count,
+        })
+    }
+}
+
+impl WrittenColumn {
+    /// Where the bytes went.
+    pub(super) fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    /// What the part's metadata says of the column; appends the zone map to the file that `zones_file`
+    /// becomes.
+    pub(super) fn meta(
         self,
         spec: &PartSpec,
         position: usize,
         zones_file: &mut Vec<u8>,
     ) -> Result<ColumnMeta> {
         let column = &spec.columns[position];
-        let zones = self.zones.map(ZonesBuilder::finish).transpose()?;
+        let zones = self.zones;
         let bounds = zones.as_ref().map(Zones::bounds).transpose()?.flatten();
         // The bounds say all of one granule.
         let zones = zones.filter(|zones| zones.min().len() > 1);
@@ -91,7 +139,7 @@ impl ColumnWriter {
             file: self.file_name,
             offset: None,
             chain: spec.codecs[position].clone(),
-            size: self.file.finish()?,
+            size: self.size,
             null_count: self.null_count,
             zones: place,
             bounds: encode_bounds(&self.field, bounds.as_ref())?,

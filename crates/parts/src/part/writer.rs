@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::fs::{PendingDirectory, Storage};
 
-use super::column_writer::ColumnWriter;
+use super::column_writer::{ColumnWriter, WrittenColumn};
 use super::meta::{DataFile, META_FILE, PartMeta};
 use super::stored::{DATA_FILE, PRIMARY_FILE};
 use super::volume::value_bytes;
@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::index::zone_file::ZONES_FILE;
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
+use crate::threads::for_each;
 
 /// Writes one part granule by granule.
 pub(crate) struct PartWriter {
@@ -27,13 +28,13 @@ pub(crate) struct PartWriter {
     directory: PendingDirectory,
     columns: Vec<ColumnWriter>,
     primary: PrimaryWriter,
-    /// Rows in the current granule; the others are complete.
-    granule_rows: usize,
     row_count: u64,
     value_bytes: u64,
     is_wide: bool,
     /// The key columns of the last batch, for the part's last row.
     last_key: Option<Vec<ArrayRef>>,
+    /// That write columns side by side.
+    threads: usize,
 }
 
 /// A part that is written and synced and has no name yet.
@@ -48,6 +49,7 @@ impl PartWriter {
         storage: Arc<dyn Storage>,
         path: PathBuf,
         spec: Arc<PartSpec>,
+        threads: usize,
     ) -> Result<PartWriter> {
         let directory = PendingDirectory::create(storage, path)?;
         let mut columns = Vec::with_capacity(spec.columns.len());
@@ -61,11 +63,11 @@ impl PartWriter {
             directory,
             columns,
             primary,
-            granule_rows: 0,
             row_count: 0,
             value_bytes: 0,
             is_wide: false,
             last_key: None,
+            threads,
         })
     }
 
@@ -74,25 +76,14 @@ impl PartWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        self.count(batch)?;
         let key: Vec<_> = self.spec.primary_key().iter().map(|&at| Arc::clone(batch.column(at))).collect();
-        let mut start = 0;
-        while start < batch.num_rows() {
-            if self.granule_rows == 0 {
-                self.primary.append(&key, start);
-            }
-            let rows = (self.spec.granule_rows - self.granule_rows).min(batch.num_rows() - start);
-            for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
-                column.append(&values.slice(start, rows))?;
-            }
-            start += rows;
-            self.granule_rows += rows;
-            if self.granule_rows == self.spec.granule_rows {
-                self.end_granule()?;
-            }
-        }
+        let granule_rows = self.spec.granule_rows;
+        let first = (self.row_count as usize).next_multiple_of(granule_rows) - self.row_count as usize;
+        (first..batch.num_rows()).step_by(granule_rows).for_each(|row| self.primary.append(&key, row));
+        self.count(batch)?;
         self.last_key = Some(key);
-        Ok(())
+        let columns = self.columns.iter_mut().zip(batch.columns());
+        for_each(columns, self.threads, |(column, values)| column.write(values))
     }
 
     /// Counts the rows to come, and gives the columns files once the part is large enough.
@@ -108,16 +99,8 @@ impl PartWriter {
         Ok(())
     }
 
-    fn end_granule(&mut self) -> Result<()> {
-        self.granule_rows = 0;
-        self.columns.iter_mut().try_for_each(ColumnWriter::end_granule)
-    }
-
     /// Writes the index and the metadata and syncs everything.
     pub(crate) fn finish(mut self, made_at_us: u64) -> Result<PendingPart> {
-        if self.granule_rows > 0 {
-            self.end_granule()?;
-        }
         if let Some(key) = self.last_key.take() {
             let last = key.first().map_or(0, |column| column.len().saturating_sub(1));
             self.primary.append(&key, last);
@@ -126,9 +109,9 @@ impl PartWriter {
         let spec = &self.spec;
         let (mut zones, mut columns) = (Vec::new(), Vec::new());
         let mut data = Vec::new();
-        for (position, column) in self.columns.into_iter().enumerate() {
+        for (position, column) in finish_columns(self.columns, self.threads)?.into_iter().enumerate() {
             let sink = column.sink().clone();
-            let mut meta = column.finish(spec, position, &mut zones)?;
+            let mut meta = column.meta(spec, position, &mut zones)?;
             if !self.is_wide {
                 meta.file = DATA_FILE.to_owned();
                 meta.offset = Some(data.len() as u64);
@@ -157,6 +140,16 @@ impl PartWriter {
         self.directory.sync()?;
         Ok(PendingPart { directory: self.directory, meta })
     }
+}
+
+/// Writes what is left of each column.
+fn finish_columns(columns: Vec<ColumnWriter>, threads: usize) -> Result<Vec<WrittenColumn>> {
+    let mut written: Vec<Option<WrittenColumn>> = columns.iter().map(|_| None).collect();
+    for_each(columns.into_iter().zip(&mut written), threads, |(column, written)| {
+        *written = Some(column.finish()?);
+        Ok(())
+    })?;
+    Ok(written.into_iter().flatten().collect())
 }
 
 /// The indexes of a wide part, each in a file.

@@ -17,7 +17,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use basalt_base::clock::{Clock, SystemClock};
@@ -47,6 +47,7 @@ pub struct TableParts {
     pub(super) merges: Mutex<()>,
     poisoned: OnceLock<String>,
     next_temporary: AtomicU64,
+    insert_threads: AtomicUsize,
     detached: Vec<DetachedPart>,
 }
 
@@ -100,8 +101,18 @@ impl TableParts {
             merges: Mutex::new(()),
             poisoned: OnceLock::new(),
             next_temporary: AtomicU64::new(0),
+            insert_threads: AtomicUsize::new(1),
             detached: recovered.detached,
         })
+    }
+
+    /// How many threads sort and write the columns of an insert; 1 unless it is set. A merge has one.
+    pub fn set_insert_threads(&self, threads: usize) {
+        self.insert_threads.store(threads, Ordering::Relaxed);
+    }
+
+    pub(super) fn insert_threads(&self) -> usize {
+        self.insert_threads.load(Ordering::Relaxed)
     }
 
     /// The active parts. They stay readable for as long as the snapshot is held.

@@ -24,7 +24,7 @@ impl TableParts {
         for group in parts.chunk_by(same_partition) {
             let spec = self.spec();
             // One rename removes them all at once: an empty part that covers them.
-            let pending = self.write_part(&spec, std::iter::empty())?;
+            let pending = self.write_part(&spec, std::iter::empty(), 1)?;
             let stored = commit.publish(pending, covering_name(group))?;
             let empty = Arc::clone(&stored.directory);
             for part in commit.replace(Arc::new(Part::new(stored, spec)?)) {

@@ -22,8 +22,9 @@ impl TableParts {
         }
         let spec = self.spec();
         check_block(&block, &spec)?;
-        let block = sort(block, &spec)?;
-        let pending = self.write_part(&spec, std::iter::once(Ok(block)))?;
+        let threads = self.insert_threads();
+        let block = sort(block, &spec, threads)?;
+        let pending = self.write_part(&spec, std::iter::once(Ok(block)), threads)?;
         let commit = self.begin_commit()?;
         commit.check_spec(&spec)?;
         let name = PartName::inserted(commit.next_block());
@@ -37,9 +38,10 @@ impl TableParts {
         &self,
         spec: &Arc<PartSpec>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
+        threads: usize,
     ) -> Result<PendingPart> {
         let mut writer =
-            PartWriter::create(Arc::clone(&self.storage), self.temporary_path(), Arc::clone(spec))?;
+            PartWriter::create(Arc::clone(&self.storage), self.temporary_path(), Arc::clone(spec), threads)?;
         for batch in batches {
             writer.write(&batch?)?;
         }

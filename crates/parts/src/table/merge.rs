@@ -60,7 +60,7 @@ impl TableParts {
         }
         let spec = self.spec();
         let merged = MergedRows::open(parts, &spec, cancel)?;
-        let pending = self.write_part(&spec, merged)?;
+        let pending = self.write_part(&spec, merged, 1)?;
         let commit = self.begin_commit()?;
         if !commit.are_active(parts) {
             return Ok(None);

@@ -2,7 +2,7 @@
 //!
 //! - [`active`]: the set itself, its locks, publishing into it.
 //! - [`recover`]: opening: what a crash left behind, and what cannot be read.
-//! - [`insert`] with [`sort`]; [`merge`] with [`select`]; [`alter`]; [`stats`].
+//! - [`insert`] with [`sort`] and [`order`]; [`merge`] with [`select`]; [`alter`]; [`stats`].
 
 mod active;
 mod alter;

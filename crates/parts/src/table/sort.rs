@@ -1,15 +1,16 @@
 //! Sorts a block of rows by the key, unless it is sorted already.
 
-use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
-use arrow::compute::take_record_batch;
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::take;
 use arrow::row::{RowConverter, Rows};
 
 use super::order::order;
 use crate::error::{Error, Result};
 use crate::spec::{PartSpec, sort_field};
+use crate::threads::for_each;
 
 /// The rows in the order of the sort key; equal keys keep their order.
-pub(super) fn sort(batch: RecordBatch, spec: &PartSpec) -> Result<RecordBatch> {
+pub(super) fn sort(batch: RecordBatch, spec: &PartSpec, threads: usize) -> Result<RecordBatch> {
     if spec.sort_key.is_empty() || batch.num_rows() < 2 {
         return Ok(batch);
     }
@@ -17,9 +18,20 @@ pub(super) fn sort(batch: RecordBatch, spec: &PartSpec) -> Result<RecordBatch> {
         return Err(Error::BlockMismatch { what: "it has more than 2^32 rows".to_owned() });
     }
     match order(&encode_key(&batch, spec)?) {
-        Some(order) => Ok(take_record_batch(&batch, &UInt32Array::from(order))?),
+        Some(order) => gather(&batch, &UInt32Array::from(order), threads),
         None => Ok(batch),
     }
+}
+
+/// The rows of `batch` in another order.
+fn gather(batch: &RecordBatch, order: &UInt32Array, threads: usize) -> Result<RecordBatch> {
+    let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+    for_each(columns.iter_mut(), threads, |column| {
+        *column = take(column, order, None)?;
+        Ok(())
+    })?;
+    let options = RecordBatchOptions::new().with_row_count(Some(order.len()));
+    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
 }
 
 /// The sort keys in Arrow's row format, in which byte order is key order.

@@ -23,6 +23,7 @@ fn table() -> (FaultyStorage, TableParts, RecordBatch) {
     let spec = PartSpec { granule_rows: 16, ..PartSpec::new(sample::all_columns()) };
     let batch = sample::batch(&spec.columns, ROWS, 5);
     let parts = open(&storage, spec).unwrap();
+    parts.set_insert_threads(3);
     parts.insert(batch.clone()).unwrap();
     (storage, parts, batch)
 }

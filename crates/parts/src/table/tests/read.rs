@@ -97,7 +97,7 @@ fn insert_sorts_and_a_merge_keeps_the_order_of_equal_keys() {
     }
     parts.optimize_final(&Default::default()).unwrap();
     let all = concat_batches(&spec.schema(), &inserted).unwrap();
-    let expected = crate::table::sort::sort(all, &spec).unwrap();
+    let expected = crate::table::sort::sort(all, &spec, 2).unwrap();
     let part = Arc::clone(&parts.snapshot()[0]);
     assert_eq!(part.read(&[0, 1], 0..part.mark_count(), &ReadMetrics::default()).unwrap(), expected);
 }

@@ -27,6 +27,7 @@ fn table(ty: &SqlType, strings: &[ArrayRef]) -> TableParts {
     let columns = Columns::new(vec![Column::new("s", ty.clone())]);
     let spec = PartSpec { granule_rows: GRANULE_ROWS, ..PartSpec::new(columns) };
     let parts = open(&storage, spec.clone()).unwrap();
+    parts.set_insert_threads(2);
     for strings in strings {
         let batch = RecordBatch::try_new(spec.schema(), vec![Arc::clone(strings)]).unwrap();
         parts.insert(batch).unwrap();
