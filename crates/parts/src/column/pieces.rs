@@ -10,9 +10,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::{concat, filter};
+use arrow::datatypes::UInt32Type;
 
 use super::cache::{BlockCache, BlockKey};
 use super::reader::{ColumnFile, OpenColumn, ReadScratch, Tail};
@@ -161,12 +162,21 @@ impl ColumnReader {
         match arrays.len() {
             0 => self.open()?.empty(),
             1 => Ok(arrays.remove(0)),
-            _ => {
-                let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
-                Ok(concat(&arrays)?)
-            }
+            _ => join(&arrays),
         }
     }
+}
+
+/// Arrays of one file, one after the other. Those of codes keep the dictionary that they share.
+fn join(arrays: &[ArrayRef]) -> Result<ArrayRef> {
+    let Some(first) = arrays[0].as_dictionary_opt::<UInt32Type>() else {
+        let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+        return Ok(concat(&arrays)?);
+    };
+    let keys: Vec<&dyn Array> =
+        arrays.iter().map(|array| array.as_dictionary::<UInt32Type>().keys() as &dyn Array).collect();
+    let keys = concat(&keys)?.as_primitive::<UInt32Type>().clone();
+    Ok(Arc::new(DictionaryArray::try_new(keys, Arc::clone(first.values()))?))
 }
 
 fn intersection(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {

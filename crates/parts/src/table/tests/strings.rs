@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, UInt32Type};
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
@@ -12,7 +13,7 @@ use proptest::prelude::*;
 use super::{TableParts, open};
 use crate::column::plain::plain;
 use crate::sample::Noise;
-use crate::{Part, PartReader, PartSpec, ReadMetrics};
+use crate::{BlockCache, Part, PartReader, PartSpec, ReadMetrics};
 
 const GRANULE_ROWS: usize = 1024;
 
@@ -63,6 +64,28 @@ fn check(part: &Arc<Part>, expected: &ArrayRef) -> bool {
         assert!(arrays.iter().all(|array| Arc::ptr_eq(&values(array), &values(&arrays[0]))));
     }
     coded > 0
+}
+
+/// The first two pieces, whole and every third row of them.
+fn read_across_pieces(part: &Arc<Part>, cache: Option<&Arc<BlockCache>>) -> [ArrayRef; 2] {
+    let mut reader = PartReader::open(part, cache, &Arc::new(ReadMetrics::default()));
+    let marks = 3..13;
+    let selected = BooleanBuffer::collect_bool(marks.len() * GRANULE_ROWS, |row| row % 3 == 0);
+    [reader.read(0, marks.clone()).unwrap(), reader.read_rows(0, marks, &selected).unwrap()]
+}
+
+#[test]
+fn arrays_over_several_pieces_share_the_dictionary() {
+    let parts = table(&SqlType::String.into_nullable(), &[nullable(few(70_000, 500, 11))]);
+    let part = &parts.snapshot()[0];
+    let cache = Arc::new(BlockCache::new(64 << 20));
+    let piece = PartReader::open(part, Some(&cache), &Arc::default()).read(0, 0..8).unwrap();
+    let values = |array: &ArrayRef| Arc::clone(array.as_dictionary::<UInt32Type>().values());
+    for cache in [None, Some(&cache)] {
+        for array in read_across_pieces(part, cache) {
+            assert!(Arc::ptr_eq(&values(&array), &values(&piece)));
+        }
+    }
 }
 
 fn few(rows: usize, kinds: u64, seed: u64) -> Vec<Option<Vec<u8>>> {
