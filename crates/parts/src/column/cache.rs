@@ -58,7 +58,7 @@ pub struct BlockCacheStats {
 /// Which blocks of which column file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BlockKey {
-    /// See [`ColumnFile::id`](super::reader::ColumnFile::id).
+    /// See [`ColumnFile::id`](super::file::ColumnFile::id).
     pub(crate) file: u64,
     pub(crate) first_block: u32,
     pub(crate) block_count: u32,

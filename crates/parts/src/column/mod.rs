@@ -6,7 +6,7 @@
 //! - [`encoder`] and [`decoder`]: the arrays of a type as sections, and back. Adding a carrier type is
 //!   one arm in each.
 //! - [`footer`]: the last bytes of a column file.
-//! - [`writer`] and [`reader`]: the column file.
+//! - [`writer`], [`file`](mod@file) and [`reader`]: the column file.
 //! - [`pieces`]: rows of a column file by way of [`cache`], which keeps decoded blocks.
 //! - [`strings`]: strings of few kinds as codes.
 //! - [`plain`]: strings behind a dictionary as plain ones.
@@ -14,6 +14,7 @@
 pub(crate) mod cache;
 pub(crate) mod decoder;
 pub(crate) mod encoder;
+pub(crate) mod file;
 pub(crate) mod footer;
 pub(crate) mod pieces;
 pub(crate) mod plain;

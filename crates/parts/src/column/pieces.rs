@@ -16,7 +16,8 @@ use arrow::compute::{concat, filter};
 use arrow::datatypes::UInt32Type;
 
 use super::cache::{BlockCache, BlockKey};
-use super::reader::{ColumnFile, OpenColumn, ReadScratch, Tail};
+use super::file::{ColumnFile, Tail};
+use super::reader::{OpenColumn, ReadScratch};
 use crate::error::Result;
 use crate::metrics::ReadMetrics;
 

@@ -13,7 +13,7 @@ use basalt_base::{Column, Columns};
 
 use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
 use super::span::{Span, Stretch};
-use crate::column::reader::ColumnFile;
+use crate::column::file::ColumnFile;
 use crate::error::{Damage, Error, Result};
 use crate::index::zone_file::{self, ZONES_FILE, ZonesPlace};
 use crate::index::zones::{self, Zones};
