@@ -1,6 +1,7 @@
 //! Functions over strings.
 
 mod concat;
+mod contains;
 mod encode;
 mod map;
 mod pad;

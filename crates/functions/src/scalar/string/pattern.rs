@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::UInt8Array;
+use arrow::array::{Array, AsArray, UInt8Array};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::contains::contains;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
@@ -40,6 +41,12 @@ fn bind(call: &Call<'_>, compile: fn(&[u8]) -> Result<Matcher>, answer: bool) ->
     Ok(Bound::of(SqlType::UInt8, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);
         let (text, patterns) = (args[0].bytes()?, args[1].bytes()?);
+        if let Some(Matcher::Contains(finder)) = &constant
+            && let Some(strings) = args[0].array.as_binary_view_opt().filter(|strings| strings.len() == rows)
+        {
+            let flags = contains(strings, finder).into_iter().map(|found| u8::from(found == answer));
+            return Ok(Arc::new(UInt8Array::from_iter_values(flags)));
+        }
         if let Some(matcher) = &constant {
             let flags = (0..rows).map(|row| u8::from(matcher.matches(text.get(row)) == answer));
             return Ok(Arc::new(UInt8Array::from_iter_values(flags)));
