@@ -26,9 +26,14 @@ use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 
 use crate::extension::OperatorPlanner;
+
+/// The rule that our own operator rules come before.
+const BEFORE_RULE: &str = "EnsureCooperative";
 
 /// How wide a query runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +45,14 @@ pub struct SessionLimits {
 }
 
 /// A session with our rules; memory pool and spill directory are those of `runtime`.
-pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>) -> SessionState {
+///
+/// `late_rules` rewrite the operators before filters that change while a query runs are handed down:
+/// rules about operators that this crate does not know.
+pub fn session_state(
+    limits: SessionLimits,
+    runtime: Arc<RuntimeEnv>,
+    late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
+) -> SessionState {
     let config = SessionConfig::new()
         .with_target_partitions(limits.target_partitions.max(1))
         .with_batch_size(limits.batch_rows.max(1))
@@ -51,8 +63,19 @@ pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>) -> Session
         .with_runtime_env(runtime)
         .with_analyzer_rules(vec![])
         .with_optimizer_rules(optimizer_rules())
+        .with_physical_optimizer_rules(operator_rules(late_rules))
         .with_query_planner(Arc::new(OperatorPlanner))
         .build()
+}
+
+/// DataFusion's rules, with ours before the first one that ties operators to each other.
+fn operator_rules(
+    late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
+) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let place = rules.iter().position(|rule| rule.name() == BEFORE_RULE).unwrap_or(rules.len());
+    rules.splice(place..place, late_rules);
+    rules
 }
 
 /// The order is DataFusion's own: each rule relies on the ones before it.

@@ -107,7 +107,7 @@ impl SubqueryRunner for Runner {
 fn run_plan(plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let limits = SessionLimits { target_partitions: 2, batch_rows: 8192 };
-    let state = session_state(limits, Arc::new(RuntimeEnv::default()));
+    let state = session_state(limits, Arc::new(RuntimeEnv::default()), Vec::new());
     runtime
         .block_on(async {
             let physical = state.create_physical_plan(plan).await?;

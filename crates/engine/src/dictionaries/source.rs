@@ -133,7 +133,8 @@ impl KeyedSource {
             .collect::<Result<Vec<_>>>()?;
         let query = internal(engine, &self.database, "dictGet of a DIRECT dictionary");
         let stored = table.definition().stored();
-        let request = ScanRequest { stored, columns: positions.to_vec(), conditions, limit: None, query };
+        let columns = positions.to_vec();
+        let request = ScanRequest { stored, columns, conditions, filters: Vec::new(), limit: None, query };
         let source = table.scan(&request)?;
         let wanted = KeySet::of(keys)?;
         let mut found = Vec::new();

@@ -13,6 +13,9 @@ pub(crate) struct ProfileEvents {
     pub(crate) selected_parts: AtomicU64,
     pub(crate) selected_marks: AtomicU64,
     pub(crate) key_lookups: AtomicU64,
+    /// Parts of which the cache of conditions knew something, or nothing.
+    pub(crate) condition_cache_hits: AtomicU64,
+    pub(crate) condition_cache_misses: AtomicU64,
 }
 
 impl ProfileEvents {
@@ -34,6 +37,8 @@ impl ProfileEvents {
             ("InsertedBytes", progress.written_bytes),
             ("InsertedRows", progress.written_rows),
             ("KeyLookups", get(&self.key_lookups)),
+            ("QueryConditionCacheHits", get(&self.condition_cache_hits)),
+            ("QueryConditionCacheMisses", get(&self.condition_cache_misses)),
             ("ReadCompressedBytes", reads.compressed_bytes),
             ("RealTimeMicroseconds", elapsed_us),
             ("SelectedBytes", progress.read_bytes),

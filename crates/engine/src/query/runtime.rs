@@ -12,11 +12,13 @@ use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
 use tokio::sync::mpsc;
 
 use super::QueryContext;
+use crate::scan::LateColumns;
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
@@ -38,7 +40,11 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         target_partitions: query.threads(),
         batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
     };
-    Ok(session_state(limits, runtime))
+    let mut late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
+    if query.settings.query_plan_optimize_lazy_materialization {
+        late_rules.push(Arc::new(LateColumns));
+    }
+    Ok(session_state(limits, runtime, late_rules))
 }
 
 /// Optimizes a plan and chooses its operators.

@@ -2,23 +2,34 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::task::Poll;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::Error;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, Statistics};
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
+use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, SendableRecordBatchStream,
+    SortOrderPushdownResult,
 };
-use futures::StreamExt;
 
 use super::{BlockIterator, BlockSource};
 use crate::query::QueryContext;
+
+/// Blocks with more columns are read, not summed up.
+const BOUNDED_COLUMNS_MAX: usize = 8;
 
 /// Reads a source; a leaf of the physical plan.
 pub(crate) struct SourceExec {
@@ -43,6 +54,48 @@ impl SourceExec {
             Boundedness::Bounded,
         );
         SourceExec { source, query, table, schema, properties: Arc::new(properties) }
+    }
+}
+
+impl SourceExec {
+    pub(super) fn source(&self) -> &Arc<dyn BlockSource> {
+        &self.source
+    }
+
+    /// The same table through another source, whose blocks have `schema`.
+    pub(super) fn with_source(&self, source: Arc<dyn BlockSource>, schema: SchemaRef) -> SourceExec {
+        SourceExec::new(source, Arc::clone(&self.query), self.table.clone(), schema)
+    }
+
+    /// The same blocks from another source.
+    fn resourced(&self, source: Arc<dyn BlockSource>) -> SourceExec {
+        let order = self.properties.eq_properties.output_ordering();
+        self.with_source(source, Arc::clone(&self.schema)).ordered(order)
+    }
+
+    /// The rows of each partition come in this order.
+    fn ordered(self, order: Option<LexOrdering>) -> SourceExec {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new_with_orderings(Arc::clone(&self.schema), order),
+            Partitioning::UnknownPartitioning(self.source.partition_count()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        SourceExec { properties: Arc::new(properties), ..self }
+    }
+
+    /// What an aggregate can answer from; not for wide blocks, where nobody asks.
+    fn add_bounds(&self, statistics: &mut Statistics) {
+        if self.schema.fields().len() > BOUNDED_COLUMNS_MAX || self.source.rows_exactly().is_none() {
+            return;
+        }
+        for (column, statistics) in statistics.column_statistics.iter_mut().enumerate() {
+            if let Some(bounds) = self.source.bounds(column) {
+                statistics.min_value = Precision::Exact(bounds.least);
+                statistics.max_value = Precision::Exact(bounds.greatest);
+                statistics.null_count = Precision::Exact(bounds.null_count as usize);
+            }
+        }
     }
 }
 
@@ -95,11 +148,78 @@ impl ExecutionPlan for SourceExec {
 
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let blocks = self.source.open(partition).map_err(external)?;
-        let metered = Metered { blocks, query: Arc::clone(&self.query), schema: Arc::clone(&self.schema) };
-        let stream = futures::stream::iter(metered).boxed();
-        // The iterator never waits: without a budget it would keep its worker from other tasks.
+        let counts = !self.source.counts_reads();
         let schema = Arc::clone(&self.schema);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+        let mut metered = Metered { blocks, query: Arc::clone(&self.query), schema, counts };
+        let stream = futures::stream::poll_fn(move |ctx| match metered.next() {
+            // The iterator never waits: a block without rows is where others get their turn.
+            Some(Ok(block)) if block.num_rows() == 0 => {
+                ctx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            next => Poll::Ready(next),
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), stream)))
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _input_stats: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        if args.partition().is_none() {
+            statistics.num_rows = match (self.source.rows_exactly(), self.source.rows_estimate()) {
+                (Some(rows), _) => Precision::Exact(rows as usize),
+                (None, Some(rows)) => Precision::Inexact(rows as usize),
+                (None, None) => Precision::Absent,
+            };
+            self.add_bounds(&mut statistics);
+        }
+        Ok(Arc::new(statistics))
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        let column = |key: &PhysicalSortExpr| {
+            key.expr.downcast_ref::<Column>().map(|column| (column.index(), key.options))
+        };
+        let columns: Option<Vec<_>> = order.iter().map(column).collect();
+        let Some(columns) = columns else { return Ok(SortOrderPushdownResult::Unsupported) };
+        let Some(source) = self.source.in_order(&columns).map_err(external)? else {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        };
+        let order = LexOrdering::new(order.to_vec());
+        let inner = Arc::new(self.with_source(source, Arc::clone(&self.schema)).ordered(order));
+        Ok(SortOrderPushdownResult::Exact { inner })
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        // Only of rows in order are the first ones known to be wanted.
+        self.properties.eq_properties.output_ordering()?;
+        let source = self.source.with_limit(limit?).ok()??;
+        Some(Arc::new(self.resourced(source)))
+    }
+
+    /// Every filter that the source takes is gone from the plan above.
+    fn handle_child_pushdown_result(
+        &self,
+        _phase: FilterPushdownPhase,
+        pushed: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters: Vec<_> = pushed.parent_filters.iter().map(|parent| Arc::clone(&parent.filter)).collect();
+        if filters.is_empty() {
+            return Ok(FilterPushdownPropagation::if_all(pushed));
+        }
+        let Some(source) = self.source.with_filters(&filters).map_err(external)? else {
+            return Ok(FilterPushdownPropagation::all_unsupported(pushed));
+        };
+        let propagation =
+            FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::Yes; filters.len()]);
+        Ok(propagation.with_updated_node(Arc::new(self.resourced(source))))
     }
 }
 
@@ -108,6 +228,7 @@ struct Metered {
     blocks: BlockIterator,
     query: Arc<QueryContext>,
     schema: SchemaRef,
+    counts: bool,
 }
 
 impl Iterator for Metered {
@@ -121,9 +242,11 @@ impl Iterator for Metered {
             Ok(block) => block,
             Err(error) => return Some(Err(external(error))),
         };
-        let bytes = block.columns().iter().map(|column| column.get_array_memory_size()).sum::<usize>();
-        if let Err(error) = self.query.count_read(block.num_rows() as u64, bytes as u64) {
-            return Some(Err(external(error)));
+        if self.counts {
+            let bytes = block.columns().iter().map(|column| column.get_array_memory_size()).sum::<usize>();
+            if let Err(error) = self.query.count_read(block.num_rows() as u64, bytes as u64) {
+                return Some(Err(external(error)));
+            }
         }
         Some(with_schema(&block, &self.schema))
     }

@@ -2,21 +2,30 @@
 //!
 //! A table answers a [`ScanRequest`] with a [`BlockSource`]: blocks in as many partitions as can be
 //! read side by side. [`provider`] shows a table to DataFusion; [`exec`] runs a source as an operator;
-//! [`condition`] finds in a WHERE clause what a key or an index can use.
+//! [`condition`] finds in a WHERE clause what a key or an index can use; [`conjunct`] takes it apart for
+//! a source that filters its rows itself. [`late`] reads wide columns after a LIMIT.
 
 mod condition;
+mod conjunct;
+mod estimate;
 mod exec;
+mod late;
 mod parts;
 mod provider;
 
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
-pub(crate) use parts::PartsSource;
+pub(crate) use late::LateColumns;
+pub(crate) use parts::{PartsSource, TableCaches};
 pub(crate) use provider::TableScanProvider;
 
 use std::sync::Arc;
 
+use arrow::array::UInt64Array;
+use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Columns, Result};
+use basalt_base::{Columns, Error, Result};
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::PhysicalExpr;
 
 use crate::query::QueryContext;
 
@@ -29,6 +38,9 @@ pub(crate) struct ScanRequest {
     pub(crate) columns: Vec<usize>,
     /// All must hold for a row that the query wants; see [`conditions`].
     pub(crate) conditions: Vec<ColumnCondition>,
+    /// What the source must filter by, over the stored columns: its rows are not checked again. Empty
+    /// for a table that does not [filter](crate::tables::Table::filters_rows).
+    pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,
     /// No more rows than this are needed.
     pub(crate) limit: Option<usize>,
     pub(crate) query: Arc<QueryContext>,
@@ -39,7 +51,8 @@ pub(crate) trait BlockSource: Send + Sync {
     /// At least one.
     fn partition_count(&self) -> usize;
 
-    /// The blocks of one partition: arrays of the requested columns in the request's order.
+    /// The blocks of one partition: arrays of the requested columns in the request's order. An empty
+    /// block gives other work its turn.
     fn open(&self, partition: usize) -> Result<BlockIterator>;
 
     /// Rows at most, if known before reading.
@@ -47,8 +60,71 @@ pub(crate) trait BlockSource: Send + Sync {
         None
     }
 
+    /// The number of rows, if it is known before reading.
+    fn rows_exactly(&self) -> Option<u64> {
+        None
+    }
+
+    /// The least and the greatest value of column `column` of the blocks, if they are known exactly.
+    fn bounds(&self, column: usize) -> Option<ColumnBounds> {
+        let _ = column;
+        None
+    }
+
+    /// The same source with more filters, over the columns of the blocks; its rows are not checked
+    /// again. `None` if it cannot filter.
+    fn with_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Option<Arc<dyn BlockSource>>> {
+        let _ = filters;
+        Ok(None)
+    }
+
+    /// The same rows, those of each partition in this order of columns of the blocks; `None` if that
+    /// takes sorting.
+    fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
+        let _ = order;
+        Ok(None)
+    }
+
+    /// The same source for a reader that needs no more rows of a partition; `None` if that changes
+    /// nothing.
+    fn with_limit(&self, limit: usize) -> Result<Option<Arc<dyn BlockSource>>> {
+        let _ = limit;
+        Ok(None)
+    }
+
+    /// Columns of the blocks beside `kept` that [`BlockSource::fetch`] can read later instead.
+    fn deferrable(&self, kept: &[usize]) -> Vec<usize> {
+        let _ = kept;
+        Vec::new()
+    }
+
+    /// The same rows with fewer columns, and one more: the place of each row, as UInt64.
+    fn narrowed(&self, columns: &[usize]) -> Result<Arc<dyn BlockSource>> {
+        let _ = columns;
+        Err(Error::logical("this source has no places of rows"))
+    }
+
+    /// Columns of the rows at these places, in this order.
+    fn fetch(&self, places: &UInt64Array, columns: &[usize]) -> Result<RecordBatch> {
+        let _ = (places, columns);
+        Err(Error::logical("this source has no places of rows"))
+    }
+
+    /// Whether the source tells the query itself what it reads; else its blocks are counted.
+    fn counts_reads(&self) -> bool {
+        false
+    }
+
     /// One line for EXPLAIN: what the source reads and what it left out.
     fn describe(&self) -> String;
+}
+
+/// What metadata knows of the values of a column.
+pub(crate) struct ColumnBounds {
+    /// Of the values that are not NULL; there is one.
+    pub(crate) least: ScalarValue,
+    pub(crate) greatest: ScalarValue,
+    pub(crate) null_count: u64,
 }
 
 /// Blocks one after another.
@@ -88,6 +164,10 @@ impl BlockSource for MemorySource {
 
     fn rows_estimate(&self) -> Option<u64> {
         Some(self.partitions.iter().flatten().map(|block| block.num_rows() as u64).sum())
+    }
+
+    fn rows_exactly(&self) -> Option<u64> {
+        self.rows_estimate()
     }
 
     fn describe(&self) -> String {

@@ -7,8 +7,10 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use basalt_base::Columns;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::exec::SourceExec;
@@ -30,6 +32,16 @@ impl TableScanProvider {
         let schema = columns.to_arrow();
         TableScanProvider { table, columns, schema, query }
     }
+
+    /// The filters in the form in which they run. Their types are final: nothing is coerced.
+    fn physical(&self, filters: &[Expr], state: &dyn Session) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
+        let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
+        let context = PhysicalPlanningContext::default();
+        filters
+            .iter()
+            .map(|filter| create_physical_expr(filter, &schema, state.execution_props(), &context))
+            .collect()
+    }
 }
 
 impl fmt::Debug for TableScanProvider {
@@ -48,25 +60,32 @@ impl TableProvider for TableScanProvider {
         TableType::Base
     }
 
-    /// Every filter is offered to the table, and every one is checked again above it.
+    /// Every filter is offered to the table. What the table does not filter itself is checked again
+    /// above it. Volatile filters do not come here.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+        let support = match self.table.filters_rows() {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Inexact,
+        };
+        Ok(vec![support; filters.len()])
     }
 
     async fn scan(
         &self,
-        _state: &dyn Session,
+        state: &dyn Session,
         projection: Option<&Vec<usize>>,
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let columns = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
         let schema = Arc::new(self.schema.project(&columns)?);
+        let filters_rows = self.table.filters_rows();
         let request = ScanRequest {
             stored: self.columns.clone(),
             columns,
             conditions: conditions(filters, &self.columns),
-            limit: limit.filter(|_| filters.is_empty()),
+            filters: if filters_rows { self.physical(filters, state)? } else { Vec::new() },
+            limit: limit.filter(|_| filters_rows || filters.is_empty()),
             query: Arc::clone(&self.query),
         };
         let table = Arc::clone(&self.table);

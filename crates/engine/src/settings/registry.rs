@@ -109,6 +109,9 @@ settings! {
     max_bytes_before_external_sort: u64 = 0u64, "Bytes that a sort holds before it spills to disk; 0 is no limit of its own.";
     max_bytes_before_external_group_by: u64 = 0u64, "Bytes that a GROUP BY holds before it spills to disk; 0 is no limit of its own.";
     extremes: bool = false, "Also compute the minimum and maximum of every result column.";
+    optimize_read_in_order: bool = true, "ORDER BY a prefix of the sorting key reads in that order, and does not sort.";
+    query_plan_optimize_lazy_materialization: bool = true, "ORDER BY with a small LIMIT reads other columns of the rows that are left, and of no other.";
+    use_query_condition_cache: bool = true, "Granules that an earlier query found to have no row for a condition are not read again.";
     join_use_nulls: bool = false, "Rows that an outer join did not match get NULL, not default values.";
     union_default_mode: String = "", "What UNION alone means: ALL, DISTINCT, or nothing (an error).";
     log_queries: bool = true, "Write queries to system.query_log.";

@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Result, bail};
-use basalt_parts::{BlockCache, PartSpec, PartStats, TableParts};
+use basalt_parts::{PartSpec, PartStats, TableParts};
 use parking_lot::{Mutex, RwLock};
 
 use super::fill::fill_of;
 use super::{ColumnChange, Table, TableDefinition, TableOpener};
-use crate::scan::{BlockSource, PartsSource, ScanRequest};
+use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches};
 use crate::settings::MergeTreeSettings;
 
 /// A table of parts.
@@ -19,7 +19,7 @@ pub(crate) struct MergeTreeTable {
     definition: RwLock<Arc<TableDefinition>>,
     settings: MergeTreeSettings,
     parts: TableParts,
-    block_cache: Arc<BlockCache>,
+    caches: TableCaches,
     /// One merge at a time: by the background worker or by OPTIMIZE.
     merging: Mutex<()>,
     cancel: AtomicBool,
@@ -44,7 +44,7 @@ impl MergeTreeTable {
             definition: RwLock::new(definition),
             settings,
             parts,
-            block_cache: Arc::clone(&opener.block_cache),
+            caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },
             merging: Mutex::new(()),
             cancel: AtomicBool::new(false),
         })
@@ -101,7 +101,11 @@ impl Table for MergeTreeTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(Arc::new(PartsSource::new(&self.parts, &self.block_cache, request)?))
+        Ok(Arc::new(PartsSource::new(&self.parts, &self.caches, request)?))
+    }
+
+    fn filters_rows(&self) -> bool {
+        true
     }
 
     fn insert(&self, block: RecordBatch) -> Result<()> {
@@ -118,7 +122,9 @@ impl Table for MergeTreeTable {
     }
 
     fn truncate(&self) -> Result<()> {
-        Ok(self.parts.truncate()?)
+        self.parts.truncate()?;
+        self.caches.misses.forget();
+        Ok(())
     }
 
     fn optimize(&self, is_final: bool) -> Result<()> {
@@ -158,6 +164,7 @@ impl Table for MergeTreeTable {
             ColumnChange::Rename { .. } => return Err(self.refuses("RENAME COLUMN")),
             ColumnChange::Describe { .. } => {}
         }
+        self.caches.misses.forget();
         self.set_definition(definition)
     }
 

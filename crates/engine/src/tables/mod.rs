@@ -35,6 +35,11 @@ pub(crate) trait Table: Send + Sync {
     /// them may still come.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>>;
 
+    /// Whether a source of this table gives only rows that meet [`ScanRequest::filters`].
+    fn filters_rows(&self) -> bool {
+        false
+    }
+
     /// Adds the rows of `block`: all stored columns in the order of the definition. When it returns
     /// the rows are durable, if the engine stores at all, and every later scan sees them.
     fn insert(&self, block: RecordBatch) -> Result<()> {

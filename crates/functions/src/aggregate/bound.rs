@@ -7,15 +7,17 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use basalt_base::{Result, SqlType};
 use datafusion::common::ScalarValue;
+use datafusion::common::stats::Precision;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, StatisticsArgs, Volatility,
 };
+use datafusion::physical_expr::expressions::{Column, Literal};
 
 use super::groups::Groups;
 use super::nullable::NullableStates;
 use super::single::SingleGroup;
-use super::{AggregateFunction, Bound, NullRule, Parameter, States, StatesFactory, nothing};
+use super::{AggregateFunction, Bound, NullRule, Parameter, States, StatesFactory, Statistic, nothing};
 
 /// A function with its parameters and argument types, ready to run.
 pub struct BoundAggregate {
@@ -28,6 +30,7 @@ pub struct BoundAggregate {
     /// Rows with a NULL argument are skipped by the adaptor; `Some(true)`: a group without any other
     /// row is NULL.
     skips_nulls: Option<bool>,
+    finds: Option<Statistic>,
     signature: Signature,
 }
 
@@ -63,6 +66,7 @@ impl BoundAggregate {
             state_types,
             states,
             skips_nulls,
+            finds: function.finds(),
             signature: Signature::variadic_any(Volatility::Immutable),
         };
         Ok((Arc::new(AggregateUDF::new_from_impl(bound)), return_type))
@@ -79,6 +83,13 @@ impl BoundAggregate {
             Some(null_if_empty) => Box::new(NullableStates::new(inner, null_if_empty)),
             None => inner,
         }
+    }
+}
+
+fn exact(known: &Precision<ScalarValue>) -> Option<ScalarValue> {
+    match known {
+        Precision::Exact(value) => Some(value.clone()),
+        _ => None,
     }
 }
 
@@ -115,6 +126,32 @@ impl AggregateUDFImpl for BoundAggregate {
 
     fn is_nullable(&self) -> bool {
         self.return_type.accepts_null()
+    }
+
+    /// Answers from metadata; the type's default for no rows is the accumulator's business.
+    fn value_from_stats(&self, args: &StatisticsArgs<'_>) -> Option<ScalarValue> {
+        let finds = self.finds.filter(|_| !args.is_distinct && self.parameters.is_empty())?;
+        let Precision::Exact(rows) = args.statistics.num_rows else { return None };
+        let [arg] = args.exprs else { return None };
+        if finds == Statistic::Count
+            && arg.downcast_ref::<Literal>().is_some_and(|one| !one.value().is_null())
+        {
+            return Some(ScalarValue::UInt64(Some(rows as u64)));
+        }
+        let column = arg.downcast_ref::<Column>()?;
+        let known = args.statistics.column_statistics.get(column.index())?;
+        let value = match finds {
+            Statistic::Count => match known.null_count {
+                Precision::Exact(nulls) => ScalarValue::UInt64(Some(rows.checked_sub(nulls)? as u64)),
+                _ if self.arg_types.iter().all(|ty| !ty.accepts_null()) => {
+                    ScalarValue::UInt64(Some(rows as u64))
+                }
+                _ => return None,
+            },
+            Statistic::Least => exact(&known.min_value)?,
+            Statistic::Greatest => exact(&known.max_value)?,
+        };
+        (value.data_type() == self.return_type.carrier()).then_some(value)
     }
 
     fn accumulator(&self, _args: AccumulatorArgs) -> datafusion::common::Result<Box<dyn Accumulator>> {

@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
 use basalt_base::{Result, SqlType};
 
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States};
+use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States, Statistic};
 use super::{no_parameters, wrong_arity};
 
 /// `count()` comes with a constant argument.
@@ -23,6 +23,10 @@ impl AggregateFunction for Count {
 
     fn nulls(&self) -> NullRule {
         NullRule::SkipOrEmpty
+    }
+
+    fn finds(&self) -> Option<Statistic> {
+        Some(Statistic::Count)
     }
 
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {

@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, AsArray};
 use basalt_base::{Error, Result, SqlType};
 
 use super::contest::{Contest, End, contest};
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States, Statistic};
 use super::{no_parameters, only_arg};
 
 pub(super) static MIN: Extreme = Extreme { name: "min", end: End::Least };
@@ -24,6 +24,13 @@ impl AggregateFunction for Extreme {
 
     fn case_insensitive(&self) -> bool {
         true
+    }
+
+    fn finds(&self) -> Option<Statistic> {
+        Some(match self.end {
+            End::Least => Statistic::Least,
+            End::Greatest => Statistic::Greatest,
+        })
     }
 
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {

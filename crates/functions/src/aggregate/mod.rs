@@ -66,6 +66,20 @@ pub trait AggregateFunction: Send + Sync {
     fn nulls(&self) -> NullRule {
         NullRule::SkipOrNull
     }
+
+    /// What the function finds out, if metadata may know it without the rows.
+    fn finds(&self) -> Option<Statistic> {
+        None
+    }
+}
+
+/// What metadata may know of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// How many values are not NULL.
+    Count,
+    Least,
+    Greatest,
 }
 
 /// What becomes of rows with a NULL argument.

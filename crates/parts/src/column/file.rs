@@ -66,6 +66,10 @@ impl ColumnFile {
         self.path.path()
     }
 
+    pub(crate) fn decoded_bytes(&self) -> u64 {
+        self.size.decoded_bytes
+    }
+
     /// Whether its file holds this column and nothing else.
     pub(crate) fn has_own_file(&self) -> bool {
         self.path.is_whole()

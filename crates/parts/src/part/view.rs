@@ -49,6 +49,31 @@ impl Part {
         self.stored.meta.mark_count()
     }
 
+    /// Bytes of the values of the column at `column` of the table, decoded; 0 if the part was written
+    /// without it.
+    pub fn column_bytes(&self, column: usize) -> u64 {
+        self.columns[column].as_ref().map_or(0, |stored| stored.file.decoded_bytes())
+    }
+
+    /// The smallest and the largest value of the column at `column` of the table, as an array of two, and
+    /// how many NULLs there are beside them. `None` if they are not known exactly: the part was written
+    /// without the column, has no value in it, or the type's bounds are loose.
+    pub fn exact_bounds(&self, column: usize) -> Result<Option<(ArrayRef, u64)>> {
+        let column = &self.spec.columns[column];
+        // Bounds of strings are cut off, and NaN has no place among floating-point numbers.
+        let carrier = column.ty.carrier();
+        if !carrier.is_primitive() || carrier.is_floating() {
+            return Ok(None);
+        }
+        let Some(meta) = self.stored.meta.columns.iter().find(|meta| meta.name == column.name) else {
+            return Ok(None);
+        };
+        let path = self.stored.directory.path().join(super::meta::META_FILE);
+        let bounds =
+            decode_bounds(&column.to_field(), &meta.bounds).map_err(|damage| damage.in_file(&path))?;
+        Ok(bounds.map(|bounds| (bounds, meta.null_count)))
+    }
+
     /// The columns as of the snapshot; positions in [`Part::read`] are positions in them.
     pub fn spec(&self) -> &PartSpec {
         &self.spec

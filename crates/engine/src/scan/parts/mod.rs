@@ -1,139 +1,257 @@
-//! The parts of a MergeTree table as a source: what is left after pruning, in tasks that threads share.
+//! The parts of a MergeTree table as a source: pruned to granules, filtered stage by stage.
+//!
+//! - [`selection`]: what pruning leaves; [`tasks`]: dealt out to threads by bytes.
+//! - [`plan`]: the conditions in the order in which they run, and the columns.
+//! - [`chunk`]: some granules on their way to a block: columns of the first condition, then of the next
+//!   for what is left, then all others.
+//! - [`coded`]: a condition on strings that a part keeps in a dictionary.
+//! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
+//!   [`ranges`]: what a condition says of one column.
+//! - [`rows`]: single rows, for an operator that found out late which ones it needs.
 
-use std::collections::VecDeque;
-use std::ops::{Bound, Range};
+mod chunk;
+mod coded;
+mod misses;
+mod moving;
+mod plan;
+mod ranges;
+mod reader;
+mod rows;
+mod selection;
+mod tasks;
+mod worker;
+
+use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use basalt_base::{Error, ErrorCode, Result};
-use basalt_parts::{
-    BlockCache, KeyCondition, KeyRanges, MarkRanges, Part, PartScan, ReadMetrics, TableParts,
-};
-use parking_lot::Mutex;
+use arrow::array::UInt64Array;
+use arrow::compute::SortOptions;
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Error, Result};
+use basalt_exec::error::from_datafusion;
+use basalt_parts::{BlockCache, TableParts};
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 
-use super::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
+use super::{BlockIterator, BlockSource, ColumnBounds, ScanRequest};
 use crate::query::ProfileEvents;
+pub(crate) use misses::MissedGranules;
+use plan::{Mode, ScanPlan};
+use selection::Selection;
+use tasks::TaskQueues;
 
-/// Granules that a thread takes at a time: enough that opening the files does not count.
-const MARKS_A_TASK: usize = 64;
+/// Granules that are read together: the largest blocks hold as many, so none is decoded twice.
+const CHUNK_MARKS: usize = 8;
+/// A thread's task costs about as much, in decoded bytes: enough that taking it does not count.
+const TASK_BYTES: u64 = 1 << 20;
 
-/// Granules of a snapshot, taken by the query's threads task by task.
+/// More parts than this are not merged row by row: sorting is faster.
+const STREAMS_MAX: usize = 32;
+
+/// What is left of a snapshot after pruning, and how it is read.
 pub(crate) struct PartsSource {
-    tasks: Arc<Mutex<VecDeque<Task>>>,
-    partitions: usize,
-    columns: Vec<usize>,
-    rows_max: usize,
-    cache: Arc<BlockCache>,
-    metrics: Arc<ReadMetrics>,
-    rows: u64,
-    description: String,
+    request: ScanRequest,
+    selection: Arc<Selection>,
+    plan: Arc<ScanPlan>,
+    tasks: Arc<TaskQueues>,
+    caches: TableCaches,
+    /// Parts of which earlier queries left notes for this one.
+    noted: u64,
 }
 
-struct Task {
-    part: Arc<Part>,
-    marks: Range<usize>,
+/// What the queries of a table share.
+#[derive(Clone, Debug)]
+pub(crate) struct TableCaches {
+    /// Decoded blocks, of all tables.
+    pub(crate) blocks: Arc<BlockCache>,
+    /// Granules without a row for a condition, of this table.
+    pub(crate) misses: Arc<MissedGranules>,
 }
 
 impl PartsSource {
     pub(crate) fn new(
         parts: &TableParts,
-        cache: &Arc<BlockCache>,
+        caches: &TableCaches,
         request: &ScanRequest,
     ) -> Result<PartsSource> {
-        let snapshot = parts.snapshot();
-        // Positions are those of the query's plan; an ALTER may have come between.
-        let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
-        let place = |at: usize| {
-            let name = &request.stored[at].name;
-            spec.columns.position(name).ok_or_else(|| altered(name))
-        };
-        let columns = request.columns.iter().map(|&at| place(at)).collect::<Result<Vec<_>>>()?;
-        let conditions = request
-            .conditions
-            .iter()
-            .map(|condition| key_condition(condition, place(condition.column)?))
-            .collect::<Result<Vec<_>>>()?;
-        let (mut tasks, mut rows) = (VecDeque::new(), 0);
-        let (mut marks_selected, mut marks_total, mut parts_selected) = (0, 0, 0);
-        for part in snapshot.iter() {
-            let marks = part.prune(&conditions)?;
-            marks_selected += marks.selected();
-            marks_total += marks.total;
-            parts_selected += usize::from(marks.selected() > 0);
-            for range in marks.ranges {
-                let span = part.mark_rows(&range);
-                rows += span.end - span.start;
-                for start in range.clone().step_by(MARKS_A_TASK) {
-                    let marks = start..range.end.min(start + MARKS_A_TASK);
-                    tasks.push_back(Task { part: Arc::clone(part), marks });
-                }
-            }
-        }
-        let events = &request.query.events;
-        ProfileEvents::add(&events.selected_marks, marks_selected as u64);
-        ProfileEvents::add(&events.selected_parts, parts_selected as u64);
-        Ok(PartsSource {
-            partitions: request.query.threads().clamp(1, tasks.len().max(1)),
-            tasks: Arc::new(Mutex::new(tasks)),
-            columns,
-            rows_max: request.query.settings.max_block_size.clamp(1, 1 << 20) as usize,
-            cache: Arc::clone(cache),
-            metrics: Arc::clone(&events.reads),
-            rows,
-            description: format!(
-                "parts: {parts_selected}/{}, granules: {marks_selected}/{marks_total}",
-                snapshot.len()
-            ),
-        })
+        let selection = Selection::new(parts, caches.misses.epoch(), request)?;
+        let source = PartsSource::planned(request.clone(), Arc::new(selection), caches, Mode::Anyhow)?;
+        source.count(&request.query.events);
+        Ok(source)
     }
-}
 
-fn altered(column: &str) -> Error {
-    Error::new(
-        ErrorCode::UnknownIdentifier,
-        format!("column `{column}` was dropped while the query began; run it again"),
-    )
-}
+    fn planned(
+        request: ScanRequest,
+        selection: Arc<Selection>,
+        caches: &TableCaches,
+        mode: Mode,
+    ) -> Result<PartsSource> {
+        let plan = ScanPlan::new(&request, &selection, caches, mode)?;
+        let (selection, noted) = match &plan.misses {
+            None => (selection, 0),
+            Some(misses) => {
+                let (left, noted) = selection.without(misses);
+                (if noted > 0 { Arc::new(left) } else { selection }, noted)
+            }
+        };
+        let tasks = selection.tasks(&plan);
+        let bytes: u64 = tasks.iter().map(|task| task.bytes).sum();
+        // A little work is done sooner than a second thread wakes up.
+        let most = (2 * bytes / TASK_BYTES).clamp(1, tasks.len().max(1) as u64) as usize;
+        let threads = request.query.threads().clamp(1, most);
+        let tasks = Arc::new(match mode {
+            Mode::InOrder => TaskQueues::in_order(tasks, threads),
+            _ => TaskQueues::deal(tasks, threads),
+        });
+        Ok(PartsSource { request, selection, plan: Arc::new(plan), tasks, caches: caches.clone(), noted })
+    }
 
-/// The condition on the column at `column` of the parts.
-fn key_condition(condition: &ColumnCondition, column: usize) -> Result<KeyCondition> {
-    let bound = |value: &Option<(ArrayRef, bool)>| match value {
-        None => Bound::Unbounded,
-        Some((value, true)) => Bound::Included(Arc::clone(value)),
-        Some((value, false)) => Bound::Excluded(Arc::clone(value)),
-    };
-    let ranges = match &condition.values {
-        ValueSet::Points(points) => KeyRanges::points(points)?,
-        ValueSet::Range { low, high } => KeyRanges::between(bound(low).as_ref(), bound(high).as_ref())?,
-    };
-    Ok(KeyCondition { column, ranges })
+    fn count(&self, events: &ProfileEvents) {
+        ProfileEvents::add(&events.selected_marks, self.selection.marks().0 as u64);
+        ProfileEvents::add(&events.selected_parts, self.selection.part_count() as u64);
+        if self.plan.misses.is_some() {
+            ProfileEvents::add(&events.condition_cache_hits, self.noted);
+            let parts = self.selection.parts.len() as u64;
+            ProfileEvents::add(&events.condition_cache_misses, parts - self.noted);
+        }
+    }
+
+    /// `filter`, which is over the output columns, over the stored ones.
+    fn over_stored(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let place = |expr: Arc<dyn PhysicalExpr>| {
+            let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
+            let stored = self.request.columns[column.index()];
+            let name = &self.request.stored[stored].name;
+            Ok(Transformed::yes(Arc::new(Column::new(name, stored)) as Arc<dyn PhysicalExpr>))
+        };
+        Arc::clone(filter).transform_up(place).data().map_err(from_datafusion)
+    }
 }
 
 impl BlockSource for PartsSource {
     fn partition_count(&self) -> usize {
-        self.partitions
+        self.tasks.count()
     }
 
-    fn open(&self, _partition: usize) -> Result<BlockIterator> {
-        let (tasks, columns) = (Arc::clone(&self.tasks), self.columns.clone());
-        let (rows_max, cache) = (self.rows_max, Arc::clone(&self.cache));
-        let metrics = Arc::clone(&self.metrics);
-        let next = move || {
-            let Task { part, marks } = tasks.lock().pop_front()?;
-            let total = part.mark_count();
-            let ranges = MarkRanges { ranges: vec![marks], total };
-            let scan = PartScan::new(part, columns.clone(), ranges, rows_max, Arc::clone(&metrics));
-            Some(scan.with_cache(&cache))
-        };
-        let blocks = std::iter::from_fn(next).flatten();
-        Ok(Box::new(blocks.map(|block| block.map_err(Into::into))))
+    fn open(&self, partition: usize) -> Result<BlockIterator> {
+        Ok(Box::new(worker::Worker::new(Arc::clone(&self.plan), Arc::clone(&self.tasks), partition)))
     }
 
     fn rows_estimate(&self) -> Option<u64> {
-        Some(self.rows)
+        Some(self.selection.row_count())
+    }
+
+    fn rows_exactly(&self) -> Option<u64> {
+        (!self.plan.filters()).then(|| self.selection.row_count())
+    }
+
+    fn bounds(&self, column: usize) -> Option<ColumnBounds> {
+        let (selected, total) = self.selection.marks();
+        if self.plan.filters() || selected < total {
+            return None;
+        }
+        let at = self.plan.slots[self.plan.output[column]];
+        let (mut bounds, mut null_count): (Option<(ScalarValue, ScalarValue)>, u64) = (None, 0);
+        for (part, _) in &self.selection.parts {
+            let (array, nulls) = part.exact_bounds(at).ok()??;
+            null_count += nulls;
+            let (low, high) =
+                (ScalarValue::try_from_array(&array, 0).ok()?, ScalarValue::try_from_array(&array, 1).ok()?);
+            bounds = Some(match bounds {
+                None => (low, high),
+                Some((least, greatest)) => {
+                    (if low < least { low } else { least }, if high > greatest { high } else { greatest })
+                }
+            });
+        }
+        bounds.map(|(least, greatest)| ColumnBounds { least, greatest, null_count })
+    }
+
+    fn counts_reads(&self) -> bool {
+        true
+    }
+
+    fn with_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Option<Arc<dyn BlockSource>>> {
+        // A filter from above a limit would be about other rows below it.
+        if self.plan.limit.is_some() {
+            return Ok(None);
+        }
+        let mut request = self.request.clone();
+        for filter in filters {
+            request.filters.push(self.over_stored(filter)?);
+        }
+        let selection = Arc::clone(&self.selection);
+        Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, self.plan.mode)?)))
+    }
+
+    fn deferrable(&self, kept: &[usize]) -> Vec<usize> {
+        if !rows::fits(&self.selection) || self.plan.limit.is_some() || self.plan.mode != Mode::Anyhow {
+            return Vec::new();
+        }
+        let is_read = |slot: &usize| self.plan.stages.iter().any(|stage| stage.slots.contains(slot));
+        let columns = 0..self.plan.output.len();
+        columns.filter(|column| !kept.contains(column) && !is_read(&self.plan.output[*column])).collect()
+    }
+
+    fn narrowed(&self, columns: &[usize]) -> Result<Arc<dyn BlockSource>> {
+        let request = ScanRequest {
+            columns: columns.iter().map(|&column| self.request.columns[column]).collect(),
+            ..self.request.clone()
+        };
+        let selection = Arc::clone(&self.selection);
+        Ok(Arc::new(PartsSource::planned(request, selection, &self.caches, Mode::WithPlaces)?))
+    }
+
+    fn fetch(&self, rows: &UInt64Array, columns: &[usize]) -> Result<RecordBatch> {
+        let request = ScanRequest {
+            columns: columns.iter().map(|&column| self.request.columns[column]).collect(),
+            filters: Vec::new(),
+            ..self.request.clone()
+        };
+        let plan = ScanPlan::new(&request, &self.selection, &self.caches, Mode::Anyhow)?;
+        let arrays = rows::fetch(&plan, &self.selection, rows)?;
+        RecordBatch::try_new(Arc::clone(&plan.schema), arrays).map_err(Error::logical)
+    }
+
+    fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
+        let is_key = |at: usize, (column, options): &(usize, SortOptions)| {
+            // The key has no NULL: where they would go does not matter.
+            let key = self.selection.spec.sort_key.get(at);
+            !options.descending && key == Some(&self.plan.slots[self.plan.output[*column]])
+        };
+        let fits = order.iter().enumerate().all(|(at, key)| is_key(at, key));
+        let parts = self.selection.part_count();
+        let is_small = self.tasks.count() == 1 && parts > 1;
+        if !fits || !self.plan.query.settings.optimize_read_in_order || is_small || parts > STREAMS_MAX {
+            return Ok(None);
+        }
+        let (request, selection) = (self.request.clone(), Arc::clone(&self.selection));
+        Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, Mode::InOrder)?)))
+    }
+
+    fn with_limit(&self, limit: usize) -> Result<Option<Arc<dyn BlockSource>>> {
+        let request = ScanRequest { limit: Some(limit), ..self.request.clone() };
+        let selection = Arc::clone(&self.selection);
+        Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, self.plan.mode)?)))
     }
 
     fn describe(&self) -> String {
-        self.description.clone()
+        let (selected, total) = self.selection.marks();
+        let (parts, all) = (self.selection.part_count(), self.selection.parts.len());
+        let mut text = format!("parts: {parts}/{all}, granules: {selected}/{total}");
+        for (at, stage) in self.plan.stages.iter().enumerate() {
+            let before = if at == 0 { ", prewhere: " } else { " AND " };
+            // Writing to a string does not fail.
+            let _ = write!(text, "{before}{stage}");
+        }
+        if self.plan.mode == Mode::InOrder {
+            text.push_str(", in order of the key");
+        }
+        if !self.plan.dynamic.is_empty() {
+            let _ = write!(text, ", dynamic filters: {}", self.plan.dynamic.len());
+        }
+        text
     }
 }

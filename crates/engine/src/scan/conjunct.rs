@@ -1,0 +1,132 @@
+//! A WHERE clause as a source evaluates it: AND taken apart, what is cheap and decides much first.
+//!
+//! A [`Conjunct`] reads only its own columns. What can fail (a division, a cast, `throwIf`) stays behind
+//! everything that cannot, and in its own order: it sees only rows that passed the others.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::prep_null_mask_filter;
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use basalt_base::{Error, Result};
+use basalt_exec::error::from_datafusion;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_plan::ColumnarValue;
+
+use super::estimate::{Estimate, estimate, is_told_by_text};
+
+/// One condition of a conjunction.
+#[derive(Clone, Debug)]
+pub(crate) struct Conjunct {
+    /// Over [`Conjunct::columns`], by their order there.
+    expr: Arc<dyn PhysicalExpr>,
+    /// Positions among the stored columns, ascending.
+    pub(crate) columns: Vec<usize>,
+    schema: SchemaRef,
+    estimate: Estimate,
+}
+
+impl Conjunct {
+    /// `expr` is a condition over the stored columns, whose schema is `stored`.
+    pub(crate) fn new(expr: &Arc<dyn PhysicalExpr>, stored: &Schema) -> Result<Conjunct> {
+        let mut columns: Vec<usize> = collect_columns(expr).iter().map(Column::index).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let schema = Arc::new(stored.project(&columns).map_err(Error::logical)?);
+        let estimate = estimate(expr, stored);
+        let place = |expr: Arc<dyn PhysicalExpr>| {
+            let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
+            let at = columns.binary_search(&column.index()).unwrap_or_default();
+            Ok(Transformed::yes(Arc::new(Column::new(column.name(), at)) as Arc<dyn PhysicalExpr>))
+        };
+        let expr = Arc::clone(expr).transform_up(place).data().map_err(from_datafusion)?;
+        Ok(Conjunct { expr, columns, schema, estimate })
+    }
+
+    /// The condition over [`Conjunct::columns`].
+    pub(crate) fn expr(&self) -> &Arc<dyn PhysicalExpr> {
+        &self.expr
+    }
+
+    /// Whether the condition can end the query with an error for some value.
+    pub(crate) fn is_fallible(&self) -> bool {
+        self.estimate.fallible
+    }
+
+    /// Whether two conditions with the same text on the same columns are the same.
+    pub(crate) fn is_told_by_text(&self) -> bool {
+        is_told_by_text(&self.expr)
+    }
+
+    /// The rows for which the condition holds; NULL does not.
+    pub(crate) fn evaluate(&self, arrays: Vec<ArrayRef>, rows: usize) -> Result<BooleanBuffer> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+            .map_err(Error::logical)?;
+        match self.expr.evaluate(&batch).map_err(from_datafusion)? {
+            ColumnarValue::Array(flags) => {
+                let flags = flags.as_boolean_opt().ok_or_else(|| not_boolean(self))?;
+                Ok(known(flags))
+            }
+            ColumnarValue::Scalar(flag) => {
+                let flag = flag.to_array().map_err(from_datafusion)?;
+                let flag = flag.as_boolean_opt().ok_or_else(|| not_boolean(self))?;
+                let holds = flag.is_valid(0) && flag.value(0);
+                Ok(if holds { BooleanBuffer::new_set(rows) } else { BooleanBuffer::new_unset(rows) })
+            }
+        }
+    }
+
+    /// Cost for each row that it removes, when a value of column `i` costs `bytes(i)` to read.
+    fn rank(&self, bytes: &impl Fn(usize) -> f64, is_read: &[usize]) -> f64 {
+        let unread = self.columns.iter().filter(|column| !is_read.contains(column));
+        let read: f64 = unread.map(|&column| bytes(column)).sum();
+        (read + self.estimate.cost) / (1.0 - self.estimate.selectivity).max(0.01)
+    }
+}
+
+impl fmt::Display for Conjunct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.expr.fmt_sql(f)
+    }
+}
+
+fn not_boolean(conjunct: &Conjunct) -> Error {
+    Error::logical(format!("the filter {conjunct} is not a condition"))
+}
+
+fn known(flags: &BooleanArray) -> BooleanBuffer {
+    if flags.null_count() == 0 {
+        flags.values().clone()
+    } else {
+        prep_null_mask_filter(flags).values().clone()
+    }
+}
+
+/// The conditions of all of `filters`, in the order in which they are evaluated.
+pub(crate) fn conjuncts(
+    filters: &[Arc<dyn PhysicalExpr>],
+    stored: &Schema,
+    bytes: impl Fn(usize) -> f64,
+) -> Result<Vec<Conjunct>> {
+    let all = filters.iter().flat_map(|filter| split_conjunction(filter));
+    let all = all.map(|expr| Conjunct::new(expr, stored)).collect::<Result<Vec<_>>>()?;
+    let (fallible, mut safe): (Vec<_>, Vec<_>) = all.into_iter().partition(Conjunct::is_fallible);
+    let (mut ordered, mut is_read) = (Vec::with_capacity(safe.len() + fallible.len()), Vec::new());
+    // A column that was read costs nothing more, so the next best is chosen step by step.
+    while !safe.is_empty() {
+        let rank = |at: &usize| safe[*at].rank(&bytes, &is_read);
+        let best = (0..safe.len()).min_by(|a, b| rank(a).total_cmp(&rank(b))).unwrap_or_default();
+        let next = safe.remove(best);
+        is_read.extend(&next.columns);
+        ordered.push(next);
+    }
+    ordered.extend(fallible);
+    Ok(ordered)
+}

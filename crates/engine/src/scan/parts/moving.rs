@@ -1,0 +1,104 @@
+//! Filters of operators above that become narrower while the query runs: the worst row that a LIMIT
+//! still keeps, the keys of a join.
+//!
+//! A thread takes in the newest form before each chunk. What it says of single columns is compared with
+//! the zones of each granule first; what is left is filtered row by row.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use basalt_base::Result;
+use basalt_exec::error::from_datafusion;
+use basalt_parts::{KeyRanges, Part};
+use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
+
+use super::plan::{ScanPlan, Stage};
+use super::ranges::{Meaning, ranges_of};
+use crate::scan::conjunct::Conjunct;
+
+/// A dynamic filter as one thread last saw it.
+pub(super) struct Moving {
+    filter: Arc<dyn PhysicalExpr>,
+    generation: u64,
+    /// Conditions on numbers, which run before those of the query.
+    pub(super) first: Vec<Stage>,
+    /// Conditions on strings, which run behind them.
+    pub(super) last: Vec<Stage>,
+    /// Values that a row must have, by position in the parts.
+    ranges: Vec<(usize, KeyRanges)>,
+}
+
+impl Moving {
+    pub(super) fn new(filter: &Arc<dyn PhysicalExpr>) -> Moving {
+        // No filter has this generation: the first refresh takes it in.
+        Moving {
+            filter: Arc::clone(filter),
+            generation: 0,
+            first: Vec::new(),
+            last: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
+    pub(super) fn refresh(&mut self, plan: &ScanPlan) -> Result<()> {
+        let generation = snapshot_generation(&self.filter);
+        if generation == self.generation {
+            return Ok(());
+        }
+        self.generation = generation;
+        self.first.clear();
+        self.last.clear();
+        self.ranges.clear();
+        let now = snapshot_physical_expr(Arc::clone(&self.filter)).map_err(from_datafusion)?;
+        for expr in split_conjunction(&now) {
+            let conjunct = Conjunct::new(expr, &plan.stored)?;
+            let slots: Option<Vec<usize>> =
+                conjunct.columns.iter().map(|&column| plan.slot_of[column]).collect();
+            // Without a column it is `true`: nothing is known yet.
+            let Some(slots) = slots.filter(|slots| !slots.is_empty()) else { continue };
+            let is_cheap =
+                conjunct.columns.iter().all(|&at| plan.stored.field(at).data_type().is_primitive());
+            let stages = if is_cheap { &mut self.first } else { &mut self.last };
+            stages.push(Stage::moving(slots, conjunct));
+            if let Some((column, ranges)) = ranges_of(expr, Meaning::Implied)?
+                && let Some(slot) = plan.slot_of[column]
+            {
+                self.ranges.push((plan.slots[slot], ranges));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a granule can have a row that passes, as far as its zones tell.
+    fn may_match(&self, part: &Part, mark: usize) -> Result<bool> {
+        for (column, ranges) in &self.ranges {
+            if let Some(zones) = part.zones(*column)?
+                && !zones.may_match(mark, ranges)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Those of `marks` that can have a row that passes all of `filters`.
+pub(super) fn left(filters: &[Moving], part: &Part, marks: Range<usize>) -> Result<Vec<Range<usize>>> {
+    if filters.iter().all(|filter| filter.ranges.is_empty()) {
+        return Ok(vec![marks]);
+    }
+    let mut left: Vec<Range<usize>> = Vec::new();
+    for mark in marks {
+        let mut may_match = true;
+        for filter in filters {
+            may_match = may_match && filter.may_match(part, mark)?;
+        }
+        match left.last_mut() {
+            _ if !may_match => {}
+            Some(last) if last.end == mark => last.end = mark + 1,
+            _ => left.push(mark..mark + 1),
+        }
+    }
+    Ok(left)
+}

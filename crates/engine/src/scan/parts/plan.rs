@@ -1,0 +1,220 @@
+//! What every thread of a scan does: which columns, which conditions in which order, what comes out.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Error, ErrorCode, Result};
+use basalt_parts::{BlockCache, KeyRanges, Part, PartSpec};
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
+
+use super::TableCaches;
+use super::coded::CodedAnswers;
+use super::misses::QueryMisses;
+use super::ranges::{Meaning, ranges_of};
+use super::selection::Selection;
+use crate::query::QueryContext;
+use crate::scan::ScanRequest;
+use crate::scan::conjunct::{Conjunct, conjuncts};
+
+/// Output columns behind a filter count for less: most granules end before they are read.
+const FILTERED_SHARE: u64 = 8;
+
+/// The plan of one scan; shared by its threads.
+pub(super) struct ScanPlan {
+    pub(super) stored: SchemaRef,
+    /// Positions in the parts of the columns that are touched.
+    pub(super) slots: Vec<usize>,
+    /// By stored column.
+    pub(super) slot_of: Vec<Option<usize>>,
+    /// Slots of the columns that leave the scan.
+    pub(super) output: Vec<usize>,
+    pub(super) mode: Mode,
+    pub(super) schema: SchemaRef,
+    /// Of decoded blocks.
+    pub(super) cache: Arc<BlockCache>,
+    pub(super) stages: Vec<Stage>,
+    /// Granules that earlier queries found to have no row for these conditions.
+    pub(super) misses: Option<QueryMisses>,
+    /// Filters of operators above that become narrower while the query runs.
+    pub(super) dynamic: Vec<Arc<dyn PhysicalExpr>>,
+    /// A block without rows.
+    pub(super) empty: RecordBatch,
+    pub(super) limit: Option<usize>,
+    /// Rows that left the scan, counted for the limit.
+    pub(super) emitted: AtomicU64,
+    pub(super) query: Arc<QueryContext>,
+}
+
+/// In which form the rows leave the scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// As they come.
+    Anyhow,
+    /// A last column says which row it is: see [`super::rows`].
+    WithPlaces,
+    /// Each thread in the order of the sorting key.
+    InOrder,
+}
+
+/// One condition, with the slots of its columns.
+pub(super) struct Stage {
+    pub(super) conjunct: Conjunct,
+    pub(super) slots: Vec<usize>,
+    /// What it says of the values of dictionaries.
+    pub(super) coded: Option<CodedAnswers>,
+    /// A column of the parts, and the values for which the condition does not hold, if it is about a
+    /// number alone.
+    excluded: Option<(usize, KeyRanges)>,
+}
+
+impl ScanPlan {
+    pub(super) fn new(
+        request: &ScanRequest,
+        selection: &Selection,
+        caches: &TableCaches,
+        mode: Mode,
+    ) -> Result<ScanPlan> {
+        let (stored, spec) = (request.stored.to_arrow(), &*selection.spec);
+        let (dynamic, fixed): (Vec<_>, Vec<_>) = request.filters.iter().cloned().partition(is_dynamic);
+        let conjuncts = conjuncts(&fixed, &stored, |column| {
+            spec.columns
+                .position(&request.stored[column].name)
+                .map_or(0.0, |column| selection.value_bytes(column))
+        })?;
+        let mut slots = Slots { slots: Vec::new(), slot_of: vec![None; request.stored.len()], request, spec };
+        let stages = conjuncts
+            .into_iter()
+            .map(|conjunct| {
+                Stage::new(slots.of_all(&conjunct.columns)?, conjunct).bounded(&slots.slots, &stored)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        for filter in &dynamic {
+            let columns: Vec<usize> = collect_columns(filter).iter().map(|column| column.index()).collect();
+            slots.of_all(&columns)?;
+        }
+        let output = slots.of_all(&request.columns)?;
+        let schema = output_schema(request, &stored, mode);
+        let remembers = request.query.settings.use_query_condition_cache;
+        let misses = remembers.then(|| caches.misses.of_query(selection.epoch, &stages)).flatten();
+        Ok(ScanPlan {
+            stored,
+            slots: slots.slots,
+            slot_of: slots.slot_of,
+            output,
+            mode,
+            cache: Arc::clone(&caches.blocks),
+            empty: RecordBatch::new_empty(Arc::clone(&schema)),
+            schema,
+            stages,
+            misses,
+            dynamic,
+            limit: request.limit,
+            emitted: AtomicU64::new(0),
+            query: Arc::clone(&request.query),
+        })
+    }
+
+    pub(super) fn filters(&self) -> bool {
+        !self.stages.is_empty() || !self.dynamic.is_empty()
+    }
+
+    /// Bytes that reading a granule of `part` costs, about.
+    pub(super) fn mark_bytes(&self, part: &Part) -> u64 {
+        let column = |slot: &usize| part.column_bytes(self.slots[*slot]);
+        let output: u64 = self.output.iter().map(column).sum();
+        let bytes = if self.filters() {
+            self.stages.iter().flat_map(|stage| &stage.slots).map(column).sum::<u64>()
+                + output / FILTERED_SHARE
+        } else {
+            output
+        };
+        bytes / part.mark_count().max(1) as u64 + 1
+    }
+}
+
+impl Stage {
+    fn new(slots: Vec<usize>, conjunct: Conjunct) -> Stage {
+        Stage { conjunct, slots, coded: Some(CodedAnswers::default()), excluded: None }
+    }
+
+    /// A condition that will soon be another one: answers are not worth keeping.
+    pub(super) fn moving(slots: Vec<usize>, conjunct: Conjunct) -> Stage {
+        Stage { conjunct, slots, coded: None, excluded: None }
+    }
+
+    /// Finds out for which values the condition does not hold.
+    fn bounded(mut self, slots: &[usize], stored: &Schema) -> Result<Stage> {
+        let [column] = self.conjunct.columns[..] else { return Ok(self) };
+        let ty = stored.field(column).data_type();
+        // NaN is in no range and breaks no zone.
+        if ty.is_primitive() && !ty.is_floating() {
+            let found = ranges_of(self.conjunct.expr(), Meaning::Exact)?;
+            self.excluded = found.map(|(_, ranges)| (slots[self.slots[0]], ranges.complement()));
+        }
+        Ok(self)
+    }
+
+    /// Whether the zones of `marks` tell that the condition holds for every row.
+    pub(super) fn holds_for_all(&self, part: &Part, marks: &Range<usize>) -> Result<bool> {
+        let Some((column, excluded)) = &self.excluded else { return Ok(false) };
+        let Some(zones) = part.zones(*column)? else { return Ok(false) };
+        let is_sure = |mark| zones.null_counts().value(mark) == 0 && !zones.may_match(mark, excluded);
+        Ok(marks.clone().all(is_sure))
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.conjunct.fmt(f)
+    }
+}
+
+fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
+    DynamicFilterTracking::classify(filter).contains_dynamic_filter()
+}
+
+fn output_schema(request: &ScanRequest, stored: &Schema, mode: Mode) -> SchemaRef {
+    let mut fields: Vec<_> = request.columns.iter().map(|&column| stored.field(column).clone()).collect();
+    if mode == Mode::WithPlaces {
+        fields.push(Field::new("_row", DataType::UInt64, false));
+    }
+    Arc::new(Schema::new(fields))
+}
+
+/// Gives every touched column a slot.
+struct Slots<'a> {
+    slots: Vec<usize>,
+    slot_of: Vec<Option<usize>>,
+    request: &'a ScanRequest,
+    spec: &'a PartSpec,
+}
+
+impl Slots<'_> {
+    fn of_all(&mut self, columns: &[usize]) -> Result<Vec<usize>> {
+        columns.iter().map(|&column| self.of(column)).collect()
+    }
+
+    fn of(&mut self, column: usize) -> Result<usize> {
+        if let Some(slot) = self.slot_of[column] {
+            return Ok(slot);
+        }
+        self.slots.push(place(self.request, self.spec, column)?);
+        let slot = self.slots.len() - 1;
+        self.slot_of[column] = Some(slot);
+        Ok(slot)
+    }
+}
+
+/// The position in the parts of the column at `at` of the query's plan.
+pub(super) fn place(request: &ScanRequest, spec: &PartSpec, at: usize) -> Result<usize> {
+    let name = &request.stored[at].name;
+    spec.columns.position(name).ok_or_else(|| {
+        let what = format!("column `{name}` was dropped while the query began; run it again");
+        Error::new(ErrorCode::UnknownIdentifier, what)
+    })
+}

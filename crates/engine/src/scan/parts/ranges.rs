@@ -1,0 +1,71 @@
+//! What a condition says of the values of one column, as ranges that zones of granules are compared with.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+use basalt_exec::error::from_datafusion;
+use basalt_parts::KeyRanges;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
+
+/// Alternatives of one condition that are looked through; more say nothing.
+const DEPTH_MAX: usize = 16;
+
+/// How a condition and ranges of a column belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// If the condition holds, the value is in the ranges.
+    Implied,
+    /// And the other way round.
+    Exact,
+}
+
+/// A stored column, and the ranges of its values that `expr` stands for.
+pub(super) fn ranges_of(
+    expr: &Arc<dyn PhysicalExpr>,
+    meaning: Meaning,
+) -> Result<Option<(usize, KeyRanges)>> {
+    visit(expr, meaning, DEPTH_MAX)
+}
+
+fn visit(expr: &Arc<dyn PhysicalExpr>, meaning: Meaning, depth: usize) -> Result<Option<(usize, KeyRanges)>> {
+    let Some(binary) = expr.downcast_ref::<BinaryExpr>().filter(|_| depth > 0) else { return Ok(None) };
+    match binary.op() {
+        Operator::Or => {
+            let left = visit(binary.left(), meaning, depth - 1)?;
+            let right = visit(binary.right(), meaning, depth - 1)?;
+            Ok(match (left, right) {
+                (Some((column, left)), Some((other, right))) if column == other => {
+                    Some((column, left.union(&right)))
+                }
+                _ => None,
+            })
+        }
+        Operator::And if meaning == Meaning::Implied => match visit(binary.left(), meaning, depth - 1)? {
+            Some(found) => Ok(Some(found)),
+            None => visit(binary.right(), meaning, depth - 1),
+        },
+        op => comparison(binary, *op),
+    }
+}
+
+fn comparison(binary: &BinaryExpr, op: Operator) -> Result<Option<(usize, KeyRanges)>> {
+    let Some(column) = binary.left().downcast_ref::<Column>() else { return Ok(None) };
+    let Some(literal) = binary.right().downcast_ref::<Literal>() else { return Ok(None) };
+    if literal.value().is_null() {
+        return Ok(None);
+    }
+    let value: ArrayRef = literal.value().to_array().map_err(from_datafusion)?;
+    let ranges = match op {
+        Operator::Eq => KeyRanges::points(&value)?,
+        Operator::Lt => KeyRanges::between(Bound::Unbounded, Bound::Excluded(&value))?,
+        Operator::LtEq => KeyRanges::between(Bound::Unbounded, Bound::Included(&value))?,
+        Operator::Gt => KeyRanges::between(Bound::Excluded(&value), Bound::Unbounded)?,
+        Operator::GtEq => KeyRanges::between(Bound::Included(&value), Bound::Unbounded)?,
+        _ => return Ok(None),
+    };
+    Ok(Some((column.index(), ranges)))
+}

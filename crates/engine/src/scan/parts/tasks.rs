@@ -1,0 +1,76 @@
+//! The work of a scan, shared by threads: each has its own stretch of granules, and who is done takes
+//! from the longest of the others.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use basalt_parts::Part;
+use parking_lot::Mutex;
+
+/// Granules of a part that one thread reads.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) part: Arc<Part>,
+    /// The part's position in the selection.
+    pub(super) index: usize,
+    pub(super) marks: Range<usize>,
+    /// Bytes that reading them costs, about.
+    pub(super) bytes: u64,
+}
+
+/// A queue for each thread.
+#[derive(Debug)]
+pub(super) struct TaskQueues {
+    queues: Vec<Mutex<VecDeque<Task>>>,
+    /// Each thread keeps to its own.
+    is_ordered: bool,
+}
+
+impl TaskQueues {
+    /// `tasks` in stretches of about as many bytes for each of `threads`.
+    pub(super) fn deal(tasks: Vec<Task>, threads: usize) -> TaskQueues {
+        let share = tasks.iter().map(|task| task.bytes).sum::<u64>() / threads as u64 + 1;
+        let mut queues = vec![VecDeque::new(); threads];
+        let mut dealt = 0;
+        for task in tasks {
+            let thread = (dealt / share).min(threads as u64 - 1) as usize;
+            dealt += task.bytes;
+            queues[thread].push_back(task);
+        }
+        TaskQueues { queues: queues.into_iter().map(Mutex::new).collect(), is_ordered: false }
+    }
+
+    /// A queue for each part; if there is only one, its granules for up to `threads`, in order.
+    pub(super) fn in_order(tasks: Vec<Task>, threads: usize) -> TaskQueues {
+        let parts = tasks.chunk_by(|one, next| one.index == next.index).count();
+        if parts <= 1 {
+            return TaskQueues { is_ordered: true, ..TaskQueues::deal(tasks, threads) };
+        }
+        let queues = tasks.chunk_by(|one, next| one.index == next.index);
+        let queues = queues.map(|tasks| Mutex::new(tasks.to_vec().into())).collect();
+        TaskQueues { queues, is_ordered: true }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// The next task of thread `thread`: its own in order, then the last one of who has the most.
+    pub(super) fn take(&self, thread: usize) -> Option<Task> {
+        if let Some(task) = self.queues[thread].lock().pop_front() {
+            return Some(task);
+        }
+        if self.is_ordered {
+            return None;
+        }
+        // A queue may run dry between the look and the grip: then the next longest is tried.
+        for _ in 0..=self.queues.len() {
+            let longest = self.queues.iter().max_by_key(|queue| queue.lock().len())?;
+            if let Some(task) = longest.lock().pop_back() {
+                return Some(task);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,181 @@
+//! One thread of a scan: takes tasks, reads them chunk by chunk, hands out blocks of a useful size.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow::compute::concat_batches;
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Error, Result};
+
+use super::CHUNK_MARKS;
+use super::chunk::read_chunk;
+use super::moving::Moving;
+use super::plan::{Mode, ScanPlan};
+use super::reader::ColumnReader;
+use super::tasks::{Task, TaskQueues};
+
+/// Blocks of fewer rows wait for more, so that a selective filter does not make many tiny ones.
+const ROWS_MIN: usize = 8192;
+
+/// An iterator of blocks. An empty block stands for a chunk without rows: the chance to do other work.
+pub(super) struct Worker {
+    plan: Arc<ScanPlan>,
+    tasks: Arc<TaskQueues>,
+    thread: usize,
+    moving: Vec<Moving>,
+    /// Rows that left through this thread.
+    emitted: u64,
+    /// The part of the current task, and what is left of it.
+    reader: Option<ColumnReader>,
+    marks: Range<usize>,
+    /// Small blocks that wait to become one.
+    waiting: Vec<RecordBatch>,
+    waiting_rows: usize,
+    /// What is left of a block that is larger than `max_block_size`.
+    rest: Option<RecordBatch>,
+    is_done: bool,
+}
+
+impl Worker {
+    pub(super) fn new(plan: Arc<ScanPlan>, tasks: Arc<TaskQueues>, thread: usize) -> Worker {
+        Worker {
+            moving: plan.dynamic.iter().map(Moving::new).collect(),
+            plan,
+            tasks,
+            thread,
+            emitted: 0,
+            reader: None,
+            marks: 0..0,
+            waiting: Vec::new(),
+            waiting_rows: 0,
+            rest: None,
+            is_done: false,
+        }
+    }
+
+    /// Makes sure that there is something left to read; `false` at the end of all tasks.
+    fn advance(&mut self) -> bool {
+        if self.limit_left() == Some(0) {
+            return false;
+        }
+        if self.reader.is_some() && !self.marks.is_empty() {
+            return true;
+        }
+        let Some(Task { part, index, marks, .. }) = self.tasks.take(self.thread) else { return false };
+        if self.reader.as_ref().is_none_or(|reader| reader.index != index) {
+            self.reader = Some(ColumnReader::new(&part, index, &self.plan));
+        }
+        self.marks = marks;
+        true
+    }
+
+    fn limit_left(&self) -> Option<u64> {
+        let emitted = match self.plan.mode {
+            // The first rows of each thread are needed, not those of the fastest.
+            Mode::InOrder => self.emitted,
+            _ => self.plan.emitted.load(Ordering::Relaxed),
+        };
+        self.plan.limit.map(|limit| (limit as u64).saturating_sub(emitted))
+    }
+
+    /// The next granules to read together: up to where blocks end, or as few as the limit needs.
+    fn next_marks(&mut self, reader: &ColumnReader) -> Range<usize> {
+        let start = self.marks.start;
+        let mut end = (start / CHUNK_MARKS + 1) * CHUNK_MARKS;
+        if !self.plan.filters()
+            && let Some(left) = self.limit_left()
+        {
+            let rows = reader.row_count(&(start..start + 1)).max(1) as u64;
+            end = end.min(start + left.div_ceil(rows).max(1) as usize);
+        }
+        self.marks.start = end.min(self.marks.end);
+        start..self.marks.start
+    }
+
+    fn read(&mut self) -> Result<Option<RecordBatch>> {
+        self.plan.query.check()?;
+        let mut reader = self.reader.take().ok_or_else(|| Error::logical("no part to read"))?;
+        let marks = self.next_marks(&reader);
+        self.moving.iter_mut().try_for_each(|moving| moving.refresh(&self.plan))?;
+        let (rows, bytes) = (reader.row_count(&marks), reader.bytes);
+        let block = read_chunk(&self.plan, &self.moving, &mut reader, marks)?;
+        self.plan.query.count_read(rows as u64, reader.bytes - bytes)?;
+        self.reader = Some(reader);
+        Ok(block)
+    }
+
+    /// Takes in a block; gives one back when it is large enough.
+    fn collect(&mut self, mut block: RecordBatch) -> Result<Option<RecordBatch>> {
+        if let Some(left) = self.limit_left() {
+            block = block.slice(0, block.num_rows().min(left as usize));
+        }
+        self.emitted += block.num_rows() as u64;
+        self.plan.emitted.fetch_add(block.num_rows() as u64, Ordering::Relaxed);
+        // An operator that makes its filter narrower by the rows that it sees gets them at once.
+        let rows_min = if self.moving.is_empty() { ROWS_MIN } else { 1 };
+        if self.waiting.is_empty() && block.num_rows() >= rows_min / 2 {
+            return Ok(Some(block));
+        }
+        self.waiting_rows += block.num_rows();
+        self.waiting.push(block);
+        let enough = self.waiting_rows >= rows_min || self.limit_left() == Some(0);
+        if enough { self.flush() } else { Ok(None) }
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>> {
+        self.waiting_rows = 0;
+        let waiting = std::mem::take(&mut self.waiting);
+        match &waiting[..] {
+            [] => Ok(None),
+            [only] => Ok(Some(only.clone())),
+            many => concat_batches(&self.plan.schema, many).map(Some).map_err(Error::logical),
+        }
+    }
+
+    /// The next block of any size, or an empty one.
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        if !self.advance() {
+            self.is_done = true;
+            return self.flush();
+        }
+        let collected = match self.read()? {
+            Some(block) => self.collect(block)?,
+            None => None,
+        };
+        Ok(Some(collected.unwrap_or_else(|| self.plan.empty.clone())))
+    }
+
+    /// About `max_block_size` rows of `block`; the rest waits.
+    fn cut(&mut self, block: RecordBatch) -> RecordBatch {
+        let rows_max = self.plan.query.settings.max_block_size.clamp(1, 1 << 20) as usize;
+        // A little more is better than a tiny block behind.
+        if block.num_rows() <= rows_max + rows_max / 8 {
+            return block;
+        }
+        self.rest = Some(block.slice(rows_max, block.num_rows() - rows_max));
+        block.slice(0, rows_max)
+    }
+}
+
+impl Iterator for Worker {
+    type Item = Result<RecordBatch>;
+
+    /// After an error the worker is at its end.
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if let Some(rest) = self.rest.take() {
+            return Some(Ok(self.cut(rest)));
+        }
+        match self.step() {
+            Ok(block) => block.map(|block| Ok(self.cut(block))),
+            Err(error) => {
+                self.is_done = true;
+                self.waiting.clear();
+                Some(Err(error))
+            }
+        }
+    }
+}
