@@ -174,6 +174,10 @@ impl Engine {
         self.merges_on.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn background(&self) -> &Background {
+        &self.background
+    }
+
     /// Something was written: there may be merges to do.
     pub(crate) fn wake_background(&self) {
         self.background.wake();

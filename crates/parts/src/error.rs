@@ -27,6 +27,9 @@ pub enum Error {
     Poisoned { first: String },
     #[error("the merge was cancelled")]
     Cancelled,
+    /// Values that the table's engine gives no meaning to.
+    #[error("incorrect data: {what}")]
+    IncorrectData { what: String },
     #[error("{what}")]
     Arrow { what: String },
 }
@@ -51,6 +54,7 @@ impl From<Error> for basalt_base::Error {
             Error::NewerFormat { .. } => ErrorCode::NotImplemented,
             Error::ColumnType { .. } => ErrorCode::TypeMismatch,
             Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
+            Error::IncorrectData { .. } => ErrorCode::IncorrectData,
             Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,
             Error::Poisoned { .. } => ErrorCode::ReadOnly,
             Error::Arrow { .. } => ErrorCode::LogicalError,

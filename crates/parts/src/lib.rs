@@ -34,6 +34,7 @@ mod fields;
 mod index;
 mod key;
 mod metrics;
+mod mode;
 mod name;
 mod part;
 #[cfg(test)]
@@ -49,9 +50,13 @@ pub use index::zones::Zones;
 pub use key::prune::MarkRanges;
 pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};
+pub use mode::MergeMode;
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::Part;
 pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
-pub use table::{ColumnStats, DetachedPart, PartStats, PartType, Snapshot, TableParts};
+pub use table::{
+    ColumnStats, DetachedPart, FinalScan, InsertOptions, MutationFailure, MutationStatus, OptimizeOptions,
+    PartStats, PartType, RowChange, RowsAfter, Snapshot, TableParts, WorkControl,
+};

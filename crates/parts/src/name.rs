@@ -36,6 +36,22 @@ impl PartName {
         PartName { mutation, ..self.clone() }
     }
 
+    /// The name of what a merge of parts with these names makes.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub fn merged<'a>(names: impl Iterator<Item = &'a PartName> + Clone) -> PartName {
+        let first = names.clone().next().expect("a merge has inputs");
+        PartName {
+            partition: first.partition.clone(),
+            min_block: names.clone().map(|name| name.min_block).min().unwrap_or(first.min_block),
+            max_block: names.clone().map(|name| name.max_block).max().unwrap_or(first.max_block),
+            level: names.clone().map(|name| name.level).max().unwrap_or(first.level) + 1,
+            mutation: names.map(|name| name.mutation).max().unwrap_or(first.mutation),
+        }
+    }
+
     /// Mutations up to this number are applied, or are older than the rows.
     pub fn data_version(&self) -> u64 {
         if self.mutation == 0 { self.min_block } else { self.mutation }

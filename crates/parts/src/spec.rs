@@ -9,6 +9,7 @@ use basalt_codec::CodecChain;
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::mode::MergeMode;
 
 /// Rows of a granule unless the table says otherwise.
 pub const GRANULE_ROWS_DEFAULT: usize = 8192;
@@ -38,6 +39,8 @@ pub struct PartSpec {
     /// For each column what its rows hold in a part that was written before it was added; `None` is the
     /// default of its type.
     pub fills: Vec<Option<Fill>>,
+    /// What merges do with rows of an equal sort key.
+    pub mode: MergeMode,
 }
 
 /// One value, in an array of one row.
@@ -80,6 +83,23 @@ impl PartSpec {
             granule_rows: GRANULE_ROWS_DEFAULT,
             wide_bytes_min: WIDE_BYTES_MIN_DEFAULT,
             wide_rows_min: 0,
+            mode: MergeMode::Ordinary,
+        }
+    }
+
+    /// What is left of the table when only `columns` are looked at, which contain the sort key and what
+    /// the mode needs.
+    pub(crate) fn project(&self, columns: &[usize]) -> PartSpec {
+        let place = |column: usize| {
+            columns.iter().position(|&other| other == column).expect("the key and the mode are projected")
+        };
+        PartSpec {
+            columns: columns.iter().map(|&column| self.columns[column].clone()).collect(),
+            codecs: columns.iter().map(|&column| self.codecs[column].clone()).collect(),
+            fills: columns.iter().map(|&column| self.fills[column].clone()).collect(),
+            sort_key: self.sort_key.iter().map(|&column| place(column)).collect(),
+            mode: self.mode.moved(place),
+            ..self.clone()
         }
     }
 

@@ -4,6 +4,7 @@
 //!
 //! - [`plan_query`]: a whole SELECT.
 //! - [`plan_expr`]: an expression over the columns of one table (DEFAULT, keys, filters of mutations).
+//! - [`plan_filter`]: a condition over them.
 //! - [`plan_constant`]: an expression without columns, evaluated.
 //! - [`cast`]: converts an expression from one SQL type to another, as INSERT does.
 //! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types.
@@ -59,15 +60,7 @@ pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planne
 /// Plans an expression over `columns`, which it names without a qualifier; in the plan they are
 /// unqualified columns.
 pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<(Expr, SqlType)> {
-    let columns = columns.iter().map(|column| ScopeColumn {
-        table: None,
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        value: ColumnValue::Plan(bare_column(&column.name)),
-        in_asterisk: true,
-        only_qualified: false,
-    });
-    let scope = Scope { tables: vec![], columns: columns.collect() };
+    let scope = bare_scope(columns);
     let bound = bind_over(&scope, ctx, |binder| binder.bind(expr))?.into_value();
     let later = |part: &Expr| bound::is_aggregate(part) || bound::is_window(part) || bound::is_unnest(part);
     if bound::contains(&bound.expr, later) {
@@ -78,6 +71,25 @@ pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) 
         );
     }
     Ok((bound.expr, bound.ty))
+}
+
+/// Plans a condition over `columns`, as WHERE takes it: a mask that may be NULL.
+pub fn plan_filter(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<Expr> {
+    let session = Session::new(ctx);
+    let (env, aliases, scope) = (Env::default(), Aliases::default(), bare_scope(columns));
+    Binder::new(&session, &env, &scope, &aliases, &[]).bind_filter(expr, "WHERE")
+}
+
+fn bare_scope(columns: &Columns) -> Scope {
+    let columns = columns.iter().map(|column| ScopeColumn {
+        table: None,
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        value: ColumnValue::Plan(bare_column(&column.name)),
+        in_asterisk: true,
+        only_qualified: false,
+    });
+    Scope { tables: vec![], columns: columns.collect() }
 }
 
 /// Evaluates an expression without columns; answers with an array of one row.

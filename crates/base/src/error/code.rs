@@ -103,6 +103,7 @@ error_codes! {
     CorruptedData                    "CORRUPTED_DATA"                        246  500 "XX001"
     NotEnoughSpace                   "NOT_ENOUGH_SPACE"                      243  500 "53100"
     InvalidPartitionValue            "INVALID_PARTITION_VALUE"               248  400 "22023"
+    MultipleAssignmentsToColumn      "MULTIPLE_ASSIGNMENTS_TO_COLUMN"        419  400 "42601"
     CannotUpdateColumn               "CANNOT_UPDATE_COLUMN"                  420  400 "42601"
     AlterOfColumnIsForbidden         "ALTER_OF_COLUMN_IS_FORBIDDEN"          524  400 "42601"
     Unfinished                       "UNFINISHED"                            341  500 "57014"

@@ -1,4 +1,4 @@
-//! ALTER TABLE: changes of the column list.
+//! ALTER TABLE: changes of the column list, and mutations.
 
 use std::sync::Arc;
 
@@ -6,20 +6,55 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, TableElement};
 
-use super::{QueryContext, ddl};
-use crate::catalog::CatalogObject;
-use crate::tables::{ColumnChange, TableDefinition, definition_of};
+use super::{QueryContext, ddl, mutation};
+use crate::catalog::{CatalogObject, ObjectKey};
+use crate::tables::{ColumnChange, Table, TableDefinition, definition_of};
 
-/// Applies the actions one after another.
-pub(super) fn alter(query: &QueryContext, ast: &AlterTable) -> Result<()> {
+/// Applies the actions one after another; neighbouring UPDATEs and DELETEs are one mutation.
+pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
     let key = ddl::key_of(query, &ast.name);
+    let (table, mutations) = begin(query, &key, &ast.actions)?;
+    if query.settings.mutations_sync == 0 {
+        return Ok(());
+    }
+    mutations.into_iter().try_for_each(|version| mutation::wait(query, &key, &table, version))
+}
+
+/// All that happens at once; answers with the mutations that are left to run.
+fn begin(
+    query: &Arc<QueryContext>,
+    key: &ObjectKey,
+    actions: &[AlterAction],
+) -> Result<(Arc<dyn Table>, Vec<u64>)> {
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
     let table = catalog.table(&key.database, &key.name, "ALTER")?;
-    for action in &ast.actions {
+    let mut mutations = Vec::new();
+    for group in actions.chunk_by(|a, b| is_mutation(a) == is_mutation(b)) {
+        if is_mutation(&group[0]) {
+            mutations.push(mutation::begin(query, table.as_ref(), group)?);
+        } else {
+            change_columns(query, key, &table, group)?;
+        }
+    }
+    Ok((table, mutations))
+}
+
+fn is_mutation(action: &AlterAction) -> bool {
+    matches!(action, AlterAction::Update { .. } | AlterAction::Delete { .. })
+}
+
+fn change_columns(
+    query: &QueryContext,
+    key: &ObjectKey,
+    table: &Arc<dyn Table>,
+    actions: &[AlterAction],
+) -> Result<()> {
+    let catalog = query.engine.catalog();
+    for action in actions {
         if let Some((change, elements)) = plan_change(&table.definition(), action)? {
             let definition = Arc::new(changed_definition(&table.definition(), elements)?);
-            let enter = || catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(&table)));
+            let enter = || catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(table)));
             if let ColumnChange::Drop { .. } = change {
                 // The metadata must not list a column whose files are gone.
                 table.set_definition(Arc::clone(&definition))?;
@@ -92,8 +127,6 @@ fn words(action: &AlterAction) -> String {
     let words = match action {
         AlterAction::ModifyColumn { .. } => "MODIFY COLUMN",
         AlterAction::ClearColumn { .. } => "CLEAR COLUMN",
-        AlterAction::Update { .. } => "UPDATE",
-        AlterAction::Delete { .. } => "DELETE",
         AlterAction::DropPartition { .. } => "DROP PARTITION",
         AlterAction::ModifySetting { .. } => "MODIFY SETTING",
         AlterAction::ModifyComment { .. } => "MODIFY COMMENT",

@@ -78,8 +78,8 @@ impl Catalog for Surroundings {
         }
         match self.query.engine.catalog().get(database, &name.name)? {
             CatalogObject::Table(table) => {
-                // FINAL changes nothing where no engine replaces rows at a merge.
-                Ok(self.resolve(table))
+                let is_final = options.is_final || self.query.settings.r#final && table.has_final();
+                Ok(self.resolve(if is_final { table.as_final()? } else { table }))
             }
             CatalogObject::View(view) => {
                 let (query, columns) = (view.create.query.clone(), view.columns.clone());

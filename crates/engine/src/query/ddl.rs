@@ -6,7 +6,7 @@ use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
 use uuid::Uuid;
 
-use super::{QueryContext, alter, insert, select};
+use super::{QueryContext, alter, insert, kill_mutation, mutation, optimize, select};
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::dictionaries::DictionaryEntry;
 use crate::request::Request;
@@ -42,13 +42,10 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
         }
         Statement::Alter(ast) => alter::alter(query, &ast),
         Statement::Optimize { table, partition, is_final, deduplicate } => {
-            if partition.is_some() || deduplicate {
-                bail!(NotImplemented, "OPTIMIZE with PARTITION or DEDUPLICATE is not implemented");
-            }
-            let key = key_of(query, &table);
-            query.engine.catalog().table(&key.database, &key.name, "OPTIMIZE")?.optimize(is_final)
+            optimize::optimize(query, &table, partition.as_ref(), is_final, deduplicate.as_deref())
         }
-        Statement::Delete { table, .. } => Err(Error::not_implemented(format!("DELETE FROM `{table}`"))),
+        Statement::Delete { table, filter } => mutation::delete_from(query, &table, &filter),
+        Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::KillQuery { .. } => Err(Error::not_implemented("KILL QUERY")),
         Statement::Check(table) => Err(Error::not_implemented(format!("CHECK TABLE `{table}`"))),
         Statement::Detach(_) => Err(Error::not_implemented("DETACH")),

@@ -159,7 +159,7 @@ fn expr_step(column: &ColumnDefinition, known: &[Column], ctx: &PlannerContext<'
 }
 
 /// An expression over unqualified `columns`, ready to evaluate.
-pub(super) fn physical(expr: &Expr, columns: &Columns) -> Result<(Arc<dyn PhysicalExpr>, Arc<DFSchema>)> {
+pub(crate) fn physical(expr: &Expr, columns: &Columns) -> Result<(Arc<dyn PhysicalExpr>, Arc<DFSchema>)> {
     let schema = DFSchema::try_from(columns.to_arrow().as_ref().clone()).map_err(from_datafusion)?;
     let physical =
         create_physical_expr(expr, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())

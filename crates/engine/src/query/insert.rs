@@ -15,6 +15,7 @@ use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
+use basalt_parts::InsertOptions;
 use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, InsertSource, InsertTarget};
 
@@ -113,7 +114,8 @@ impl<'a> Job<'a> {
     fn write(&self, block: Option<RecordBatch>) -> Result<()> {
         let Some(block) = block else { return Ok(()) };
         let (rows, bytes) = (block.num_rows() as u64, block.get_array_memory_size() as u64);
-        self.table.insert(block)?;
+        let options = InsertOptions { optimize: self.query.settings.optimize_on_insert };
+        self.table.insert(block, &options)?;
         self.query.progress.add_written(rows, bytes);
         Ok(())
     }

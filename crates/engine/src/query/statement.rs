@@ -7,6 +7,7 @@ pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
     match statement {
         Statement::Query(query) => query_settings(query),
         Statement::Insert(insert) => insert.settings.clone(),
+        Statement::Alter(alter) => alter.settings.clone(),
         Statement::Explain(explain) => clause_settings(&explain.statement),
         _ => Vec::new(),
     }
@@ -62,6 +63,7 @@ pub(super) fn kind_name(statement: &Statement) -> &'static str {
         Statement::Explain(_) => "Explain",
         Statement::System(_) => "System",
         Statement::KillQuery { .. } => "KillQuery",
+        Statement::KillMutation { .. } => "KillMutation",
         Statement::Check(_) => "Check",
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use basalt_base::{Error, Result};
-use basalt_sql::ast::SystemCommand;
+use basalt_sql::ast::{ObjectName, SystemCommand};
+use uuid::Uuid;
 
 use super::{QueryContext, ddl};
-use crate::catalog::CatalogObject;
+use crate::catalog::{CatalogObject, ObjectKey};
 
 /// Runs a SYSTEM command on a thread that may block.
 pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()> {
@@ -39,17 +40,30 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
         SystemCommand::FlushLogs => Ok(()),
         SystemCommand::StopMerges(None) => {
             engine.set_merges(false);
+            engine.background().cancel_all();
             Ok(())
         }
         SystemCommand::StartMerges(None) => {
             engine.set_merges(true);
             Ok(())
         }
-        SystemCommand::StopMerges(Some(table)) | SystemCommand::StartMerges(Some(table)) => {
-            Err(Error::not_implemented(format!("SYSTEM STOP or START MERGES of the one table `{table}`")))
+        SystemCommand::StopMerges(Some(name)) => {
+            let (key, uuid) = table_of(query, &name)?;
+            engine.background().stop_table(uuid, &key);
+            Ok(())
+        }
+        SystemCommand::StartMerges(Some(name)) => {
+            engine.background().start_table(table_of(query, &name)?.1);
+            Ok(())
         }
         SystemCommand::DropCaches { which } => Err(Error::not_implemented(format!("SYSTEM DROP {which}"))),
         SystemCommand::Shutdown => Err(Error::not_implemented("SYSTEM SHUTDOWN")),
         SystemCommand::Other { words } => Err(Error::not_implemented(format!("SYSTEM {words}"))),
     }
+}
+
+fn table_of(query: &QueryContext, name: &ObjectName) -> Result<(ObjectKey, Uuid)> {
+    let key = ddl::key_of(query, name);
+    let table = query.engine.catalog().table(&key.database, &key.name, "SYSTEM STOP or START MERGES")?;
+    Ok((key, table.definition().uuid))
 }

@@ -15,7 +15,7 @@ mod provider;
 
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
 pub(crate) use late::LateColumns;
-pub(crate) use parts::{PartsSource, TableCaches};
+pub(crate) use parts::{FinalSource, PartsSource, TableCaches};
 pub(crate) use provider::TableScanProvider;
 
 use std::sync::Arc;

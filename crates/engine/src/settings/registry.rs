@@ -28,7 +28,7 @@ macro_rules! settings {
         impl Settings {
             /// Sets the setting called `name` from text.
             pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<()> {
-                match name {
+                match raw(name) {
                     $(stringify!($name) => self.$name = parse_value(name, text)?,)+
                     _ => self.set_format(name, text)?,
                 }
@@ -37,7 +37,7 @@ macro_rules! settings {
 
             /// The value of the setting called `name`, as text.
             pub(crate) fn get(&self, name: &str) -> Result<String> {
-                match name {
+                match raw(name) {
                     $(stringify!($name) => Ok(self.$name.print()),)+
                     _ => self.formats.get(name).cloned().ok_or_else(|| unknown_setting(name)),
                 }
@@ -47,7 +47,7 @@ macro_rules! settings {
             pub(crate) fn lines(&self) -> Vec<SettingLine> {
                 let default = Settings::default();
                 let mut lines = vec![$(SettingLine {
-                    name: stringify!($name),
+                    name: plain(stringify!($name)),
                     value: self.$name.print(),
                     default: default.$name.print(),
                     changed: self.$name != default.$name,
@@ -89,8 +89,18 @@ pub(crate) struct SettingLine {
     pub(crate) description: &'static str,
 }
 
+/// The name as this file writes it: one that is a word of Rust has a prefix.
+fn raw(name: &str) -> &str {
+    if name == "final" { "r#final" } else { name }
+}
+
+/// The name as SQL writes it.
+fn plain(name: &'static str) -> &'static str {
+    name.strip_prefix("r#").unwrap_or(name)
+}
+
 fn unknown_setting(name: &str) -> Error {
-    let hint = did_you_mean(name, NAMES.iter().copied());
+    let hint = did_you_mean(name, NAMES.iter().copied().map(plain));
     Error::new(ErrorCode::UnknownSetting, format!("setting `{name}` is not known{hint}"))
 }
 
@@ -120,6 +130,10 @@ settings! {
     session_timezone: String = "", "Zone of DateTime values that name none; empty is the machine's.";
     default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";
     fsync_after_insert: bool = true, "An INSERT returns when its rows are on the disk, not only with the operating system.";
+    r#final: bool = false, "Read every table whose engine knows FINAL as with FINAL.";
+    optimize_on_insert: bool = true, "Apply the merge mode of a table to the rows of an inserted block.";
+    mutations_sync: u64 = 0u64, "1 or 2: ALTER ... UPDATE and DELETE wait until all rows are changed.";
+    lightweight_deletes_sync: u64 = 2u64, "0: DELETE FROM does not wait until its rows are gone.";
     max_query_size: u64 = 1_073_741_824u64, "Bytes of a statement's text, at most.";
     input_format_parallel_parsing: bool = true, "Parse text formats on several threads.";
 }

@@ -9,6 +9,8 @@ mod dictionaries;
 mod formats;
 mod functions;
 mod merge_tree_settings;
+mod merges;
+mod mutations;
 mod one;
 mod parts;
 mod parts_columns;
@@ -47,6 +49,8 @@ const TABLES: &[SystemTable] = &[
         columns: merge_tree_settings::columns,
         block: merge_tree_settings::block,
     },
+    SystemTable { name: "merges", columns: merges::columns, block: merges::block },
+    SystemTable { name: "mutations", columns: mutations::columns, block: mutations::block },
     SystemTable { name: "one", columns: one::columns, block: one::block },
     SystemTable { name: "parts", columns: parts::columns, block: parts::block },
     SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },

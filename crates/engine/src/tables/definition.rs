@@ -2,8 +2,11 @@
 
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 use basalt_codec::CodecChain;
+use basalt_parts::MergeMode;
 use basalt_sql::ast::{self, DefaultKind};
 use uuid::Uuid;
+
+use super::merge_mode::{merge_mode, version_in_key};
 
 /// A table's columns and clauses. Never changes: ALTER makes a new one.
 #[derive(Clone, Debug)]
@@ -63,9 +66,12 @@ impl TableDefinition {
             }
             sorted.push(self.key_column(&item.expr, "ORDER BY")?);
         }
+        let listed = sorted.len();
+        // An engine may sort by one column more than the statement says.
+        let version = version_in_key(&self.create).filter(|name| !sorted.contains(name));
+        sorted.extend(version);
         let Some(primary) = &self.create.primary_key else {
-            let length = sorted.len();
-            return Ok((sorted, length));
+            return Ok((sorted, listed));
         };
         let primary: Vec<String> =
             primary.iter().map(|expr| self.key_column(expr, "PRIMARY KEY")).collect::<Result<_>>()?;
@@ -82,6 +88,16 @@ impl TableDefinition {
             );
         }
         Ok((sorted, primary.len()))
+    }
+
+    /// Whether an UPDATE of the column would change the order or the mode of a merge.
+    pub(crate) fn is_in_key(&self, name: &str) -> Result<bool> {
+        let (key, _) = self.sort_key()?;
+        let stored = self.stored();
+        let mode = merge_mode(self, &stored, &key)?;
+        let decides = !matches!(mode, MergeMode::Summing { .. })
+            && mode.columns().iter().any(|&at| stored[at].name == name);
+        Ok(decides || key.iter().any(|column| column == name))
     }
 
     /// The stored column that a key clause names.

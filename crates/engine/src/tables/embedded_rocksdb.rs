@@ -13,11 +13,12 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Error, Result, bail};
 use basalt_kv::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
+use basalt_parts::InsertOptions;
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
-use super::{ColumnChange, Table, TableDefinition};
+use super::{ColumnChange, OptimizeRequest, Table, TableDefinition};
 use crate::query::{ProfileEvents, QueryContext};
 use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
 
@@ -197,7 +198,7 @@ impl Table for EmbeddedRocksDbTable {
         Ok(Arc::new(source))
     }
 
-    fn insert(&self, block: RecordBatch) -> Result<()> {
+    fn insert(&self, block: RecordBatch, _options: &InsertOptions) -> Result<()> {
         if block.num_rows() < BULK_ROWS {
             return self.store.insert(&block);
         }
@@ -216,8 +217,8 @@ impl Table for EmbeddedRocksDbTable {
         self.store.truncate()
     }
 
-    fn optimize(&self, is_final: bool) -> Result<()> {
-        if is_final {
+    fn optimize(&self, request: &OptimizeRequest) -> Result<()> {
+        if request.is_final {
             return Err(self.refuses("OPTIMIZE ... FINAL"));
         }
         self.store.compact()

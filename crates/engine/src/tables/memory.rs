@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
+use basalt_parts::InsertOptions;
 use parking_lot::RwLock;
 
 use super::{ColumnChange, Table, TableDefinition};
@@ -54,7 +55,7 @@ impl Table for MemoryTable {
         Ok(MemorySource::deal(projected, request, "blocks in memory"))
     }
 
-    fn insert(&self, block: RecordBatch) -> Result<()> {
+    fn insert(&self, block: RecordBatch, _options: &InsertOptions) -> Result<()> {
         Arc::make_mut(&mut self.state.write().blocks).push(block);
         Ok(())
     }

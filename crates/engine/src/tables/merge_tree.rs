@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Result, bail};
-use basalt_parts::{PartSpec, PartStats, TableParts};
-use parking_lot::{Mutex, RwLock};
+use basalt_parts::{InsertOptions, MergeMode, OptimizeOptions, PartSpec, PartStats, TableParts, WorkControl};
+use parking_lot::RwLock;
 
 use super::fill::fill_of;
-use super::{ColumnChange, Table, TableDefinition, TableOpener};
+use super::final_table::FinalTable;
+use super::merge_mode::{engine_name, merge_mode};
+use super::{ColumnChange, OptimizeRequest, Table, TableDefinition, TableOpener};
 use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches};
 use crate::settings::MergeTreeSettings;
 
@@ -20,9 +21,6 @@ pub(crate) struct MergeTreeTable {
     settings: MergeTreeSettings,
     parts: TableParts,
     caches: TableCaches,
-    /// One merge at a time: by the background worker or by OPTIMIZE.
-    merging: Mutex<()>,
-    cancel: AtomicBool,
 }
 
 impl MergeTreeTable {
@@ -31,11 +29,6 @@ impl MergeTreeTable {
         dir: PathBuf,
         definition: Arc<TableDefinition>,
     ) -> Result<MergeTreeTable> {
-        if let Some(engine) = &definition.create.engine
-            && !engine.args.is_empty()
-        {
-            bail!(NotImplemented, "arguments of engine MergeTree are not implemented");
-        }
         let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
         let spec = spec_of(&definition, &settings)?;
         let parts = TableParts::open(Arc::clone(&opener.storage), dir.join("parts"), spec)?;
@@ -45,17 +38,38 @@ impl MergeTreeTable {
             settings,
             parts,
             caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },
-            merging: Mutex::new(()),
-            cancel: AtomicBool::new(false),
         })
     }
 
-    fn merge_step(&self) -> Result<bool> {
-        let _merging = self.merging.lock();
-        match self.parts.select_merge() {
-            Some(parts) => Ok(self.parts.merge(&parts, &self.cancel)?.is_some()),
-            None => Ok(false),
+    pub(super) fn parts(&self) -> &TableParts {
+        &self.parts
+    }
+
+    /// The columns of DEDUPLICATE BY, which must contain the key.
+    fn deduplicate_columns(&self, names: &[String]) -> Result<Vec<usize>> {
+        let definition = self.definition();
+        let spec = self.parts.spec();
+        let columns: Vec<usize> = if names.is_empty() {
+            (0..spec.columns.len()).collect()
+        } else {
+            let column = |name: &String| match spec.columns.position(name) {
+                Some(column) => Ok(column),
+                None => bail!(
+                    NoSuchColumnInTable,
+                    "there is no column with name `{name}` in table {}",
+                    definition.full_name()
+                ),
+            };
+            names.iter().map(column).collect::<Result<_>>()?
+        };
+        let (key, _) = definition.sort_key()?;
+        if let Some(missing) = key.iter().find(|name| !names.is_empty() && !names.contains(name)) {
+            bail!(
+                ThereIsNoColumn,
+                "DEDUPLICATE BY must include all columns of the table's ORDER BY, but `{missing}` is missing"
+            );
         }
+        Ok(columns)
     }
 }
 
@@ -74,6 +88,7 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
     }
     let sort_key = key.iter().filter_map(|name| columns.position(name)).collect();
     let fills = definition.stored_definitions().map(fill_of).collect::<Result<_>>()?;
+    let mode = merge_mode(definition, &columns, &key)?;
     Ok(PartSpec {
         columns,
         codecs,
@@ -83,12 +98,13 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         wide_bytes_min: settings.min_bytes_for_wide_part,
         wide_rows_min: settings.min_rows_for_wide_part,
         fills,
+        mode,
     })
 }
 
 impl Table for MergeTreeTable {
     fn engine(&self) -> &'static str {
-        "MergeTree"
+        engine_name(&self.definition().create)
     }
 
     fn definition(&self) -> Arc<TableDefinition> {
@@ -108,7 +124,7 @@ impl Table for MergeTreeTable {
         true
     }
 
-    fn insert(&self, block: RecordBatch) -> Result<()> {
+    fn insert(&self, block: RecordBatch, options: &InsertOptions) -> Result<()> {
         let (parts, parts_max) = (self.parts.snapshot().len(), self.settings.parts_to_throw_insert);
         if parts as u64 >= parts_max {
             bail!(
@@ -117,7 +133,7 @@ impl Table for MergeTreeTable {
                 self.definition().full_name()
             );
         }
-        self.parts.insert(block)?;
+        self.parts.insert_with(block, options)?;
         Ok(())
     }
 
@@ -127,12 +143,27 @@ impl Table for MergeTreeTable {
         Ok(())
     }
 
-    fn optimize(&self, is_final: bool) -> Result<()> {
-        if is_final {
-            let _merging = self.merging.lock();
-            return Ok(self.parts.optimize_final(&self.cancel)?);
+    fn has_final(&self) -> bool {
+        self.parts.spec().mode != MergeMode::Ordinary
+    }
+
+    fn as_final(self: Arc<Self>) -> Result<Arc<dyn Table>> {
+        if !self.has_final() {
+            bail!(IllegalFinal, "storage {} doesn't support FINAL", self.engine());
         }
-        self.merge_step().map(|_| ())
+        Ok(Arc::new(FinalTable::new(self)))
+    }
+
+    fn optimize(&self, request: &OptimizeRequest) -> Result<()> {
+        let deduplicate = request.deduplicate.as_ref().map(|names| self.deduplicate_columns(names));
+        let options =
+            OptimizeOptions { partition: request.partition.clone(), deduplicate: deduplicate.transpose()? };
+        let control = WorkControl::default();
+        if request.is_final {
+            return Ok(self.parts.optimize_final(&options, &control)?);
+        }
+        self.parts.optimize(&options, &control)?;
+        Ok(())
     }
 
     fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
@@ -168,8 +199,8 @@ impl Table for MergeTreeTable {
         self.set_definition(definition)
     }
 
-    fn work(&self) -> Result<bool> {
-        self.merge_step()
+    fn parts_of(&self) -> Option<&TableParts> {
+        Some(&self.parts)
     }
 
     fn total_rows(&self) -> Option<u64> {

@@ -4,7 +4,9 @@ mod create;
 mod definition;
 mod embedded_rocksdb;
 mod fill;
+mod final_table;
 mod memory;
+mod merge_mode;
 mod merge_tree;
 mod opener;
 mod virtual_table;
@@ -18,7 +20,8 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, Result, bail};
+use basalt_parts::InsertOptions;
 use basalt_sql::ast;
 
 use crate::scan::{BlockSource, ScanRequest};
@@ -42,8 +45,8 @@ pub(crate) trait Table: Send + Sync {
 
     /// Adds the rows of `block`: all stored columns in the order of the definition. When it returns
     /// the rows are durable, if the engine stores at all, and every later scan sees them.
-    fn insert(&self, block: RecordBatch) -> Result<()> {
-        let _ = block;
+    fn insert(&self, block: RecordBatch, options: &InsertOptions) -> Result<()> {
+        let _ = (block, options);
         Err(self.refuses("INSERT"))
     }
 
@@ -64,9 +67,19 @@ pub(crate) trait Table: Send + Sync {
         Err(self.refuses("TRUNCATE"))
     }
 
-    /// Joins what can be joined; with `is_final` down to one part a partition.
-    fn optimize(&self, is_final: bool) -> Result<()> {
-        let _ = is_final;
+    /// Whether merges change which rows the table has, so that FINAL means something.
+    fn has_final(&self) -> bool {
+        false
+    }
+
+    /// The table as FINAL shows it.
+    fn as_final(self: Arc<Self>) -> Result<Arc<dyn Table>> {
+        bail!(IllegalFinal, "storage {} doesn't support FINAL", self.engine())
+    }
+
+    /// Joins what can be joined.
+    fn optimize(&self, request: &OptimizeRequest) -> Result<()> {
+        let _ = request;
         Err(self.refuses("OPTIMIZE"))
     }
 
@@ -78,6 +91,11 @@ pub(crate) trait Table: Send + Sync {
 
     /// The same table under another name.
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()>;
+
+    /// The parts of a table that has them: merges and mutations work on these.
+    fn parts_of(&self) -> Option<&basalt_parts::TableParts> {
+        None
+    }
 
     /// Does one step of background work; `false` if there was none to do.
     fn work(&self) -> Result<bool> {
@@ -108,6 +126,17 @@ pub(crate) trait Table: Send + Sync {
     fn refuses(&self, what: &str) -> Error {
         Error::not_implemented(format!("{what} for a table of engine {}", self.engine()))
     }
+}
+
+/// `OPTIMIZE TABLE`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OptimizeRequest {
+    /// The identifier of the one partition to work on.
+    pub(crate) partition: Option<String>,
+    /// Down to one part a partition.
+    pub(crate) is_final: bool,
+    /// Of rows that agree in these columns one stays.
+    pub(crate) deduplicate: Option<Vec<String>>,
 }
 
 /// A change of a table's column list.

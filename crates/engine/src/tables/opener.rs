@@ -11,17 +11,25 @@ use basalt_parts::BlockCache;
 
 use super::embedded_rocksdb::EmbeddedRocksDbTable;
 use super::memory::MemoryTable;
+use super::merge_mode;
 use super::merge_tree::MergeTreeTable;
 use super::{Table, TableDefinition};
 
 /// The table engines, as SQL names them.
-pub(crate) const ENGINES: &[&str] = &["EmbeddedRocksDB", "Memory", "MergeTree"];
+pub(crate) const ENGINES: &[&str] = &[
+    "CollapsingMergeTree",
+    "EmbeddedRocksDB",
+    "Memory",
+    "MergeTree",
+    "ReplacingMergeTree",
+    "SummingMergeTree",
+    "VersionedCollapsingMergeTree",
+];
 
 /// Engines that ClickHouse has and Basalt does not yet.
 const NOT_BUILT: &[&str] = &[
     "AggregatingMergeTree",
     "Buffer",
-    "CollapsingMergeTree",
     "Dictionary",
     "Distributed",
     "File",
@@ -33,14 +41,11 @@ const NOT_BUILT: &[&str] = &[
     "Null",
     "PostgreSQL",
     "Redis",
-    "ReplacingMergeTree",
     "ReplicatedMergeTree",
     "Set",
     "StripeLog",
-    "SummingMergeTree",
     "TinyLog",
     "URL",
-    "VersionedCollapsingMergeTree",
 ];
 
 /// What the tables of one data directory share.
@@ -64,7 +69,9 @@ impl TableOpener {
         };
         match engine.name.as_str() {
             "Memory" => Ok(Arc::new(MemoryTable::open(definition)?)),
-            "MergeTree" => Ok(Arc::new(MergeTreeTable::open(self, dir, definition)?)),
+            name if merge_mode::ENGINES.contains(&name) => {
+                Ok(Arc::new(MergeTreeTable::open(self, dir, definition)?))
+            }
             "EmbeddedRocksDB" => {
                 Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
             }

@@ -22,6 +22,7 @@
 //! tagged fields of the part               since version 2:
 //!     DATA_FILE      of a compact part: bytes of `data.bin`, where in it the zone maps begin and
 //!                    where the primary index does: u64 each
+//!     DELETED        rows that `deleted.rows` masks u64; none without it
 //!     MADE_BY        version of the build as bytes
 //!     ZONES_FILE     bytes of `zones.idx` u64
 //! crc32c u32                              of all that is before it
@@ -61,6 +62,7 @@ mod part_tag {
     use super::OPTIONAL;
 
     pub(super) const DATA_FILE: u32 = 1;
+    pub(super) const DELETED: u32 = 16;
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
 }
@@ -110,6 +112,8 @@ impl MetaError {
 #[derive(Clone, Debug)]
 pub(crate) struct PartMeta {
     pub(crate) row_count: u64,
+    /// Of them are masked by `deleted.rows`.
+    pub(crate) deleted_count: u64,
     pub(crate) granule_rows: u32,
     pub(crate) made_at_us: u64,
     /// Version of the build that wrote the part; empty in version 1.
@@ -185,6 +189,9 @@ impl PartMeta {
                 out.u64(data.primary_offset);
             });
         }
+        if self.deleted_count > 0 {
+            list.put(part_tag::DELETED, |out| out.u64(self.deleted_count));
+        }
         list.put(part_tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
         if self.zones_file_bytes > 0 {
             list.put(part_tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
@@ -248,6 +255,7 @@ impl PartMeta {
             zones_file_bytes,
             data_file,
             row_count,
+            deleted_count: 0,
             granule_rows,
             made_at_us,
             made_by,
@@ -275,6 +283,13 @@ impl PartMeta {
                         zones_offset: field.u64()?,
                         primary_offset: field.u64()?,
                     });
+                }
+                part_tag::DELETED => {
+                    self.deleted_count = field.u64()?;
+                    if self.deleted_count > self.row_count {
+                        let what = format!("{} rows of {} are deleted", self.deleted_count, self.row_count);
+                        return Err(Damage::new(field.at(), what));
+                    }
                 }
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
                 part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
@@ -376,6 +391,7 @@ mod tests {
 
     fn meta() -> PartMeta {
         PartMeta {
+            deleted_count: 0,
             row_count: 10,
             granule_rows: 4,
             made_at_us: 7,

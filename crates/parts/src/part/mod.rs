@@ -1,6 +1,7 @@
 //! One part: a directory of column files, its metadata and its primary index.
 //!
 //! - [`meta`]: `part.meta`, what the part is made of.
+//! - [`deleted`]: the rows that a lightweight DELETE took away.
 //! - [`writer`]: sorted rows to a pending part, [`column_writer`] one column of it.
 //! - [`volume`], [`sink`]: how many bytes values are; where they go until a part is known to be wide.
 //! - [`span`]: the bytes of a column: a file, or a stretch of a compact part's data file.
@@ -10,6 +11,7 @@
 //! - [`scan`]: batches of a part, one after the other.
 
 mod column_writer;
+pub(crate) mod deleted;
 pub(crate) mod meta;
 pub(crate) mod reader;
 pub(crate) mod scan;

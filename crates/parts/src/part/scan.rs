@@ -1,9 +1,10 @@
-//! Batches of a part, one after the other: what a query reads from.
+//! Batches of a part, one after the other, without deleted rows: what a merge reads from.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 
 use super::reader::PartReader;
@@ -97,7 +98,14 @@ impl PartScan {
             arrays.push(plain(&reader.read(column, marks.clone())?));
         }
         self.metrics.count_rows(row_count, marks.len());
-        self.part.batch(&self.columns, arrays, row_count)
+        let batch = self.part.batch(&self.columns, arrays, row_count)?;
+        match self.part.deleted()? {
+            Some(deleted) => {
+                let live = !&deleted.slice(rows.start as usize, row_count);
+                Ok(filter_record_batch(&batch, &BooleanArray::new(live, None))?)
+            }
+            None => Ok(batch),
+        }
     }
 
     fn take_buffered(&mut self) -> Option<RecordBatch> {
@@ -119,15 +127,19 @@ impl Iterator for PartScan {
         if let Some(batch) = self.take_buffered() {
             return Some(Ok(batch));
         }
-        let marks = self.next_marks()?;
-        match self.read(marks) {
-            Ok(batch) => {
-                self.buffered = Some(batch);
-                self.take_buffered().map(Ok)
-            }
-            Err(error) => {
-                self.ranges.clear();
-                Some(Err(error))
+        loop {
+            let marks = self.next_marks()?;
+            match self.read(marks) {
+                // All rows of these granules are deleted.
+                Ok(batch) if batch.num_rows() == 0 => {}
+                Ok(batch) => {
+                    self.buffered = Some(batch);
+                    return self.take_buffered().map(Ok);
+                }
+                Err(error) => {
+                    self.ranges.clear();
+                    return Some(Err(error));
+                }
             }
         }
     }

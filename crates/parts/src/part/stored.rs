@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns};
 
+use super::deleted::{self, DELETED_FILE};
 use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
 use super::span::{Span, Stretch};
 use crate::column::file::ColumnFile;
@@ -36,6 +38,7 @@ pub(crate) struct StoredPart {
     pub(crate) directory: Arc<PartDirectory>,
     pub(crate) meta: PartMeta,
     primary: OnceLock<Arc<PrimaryIndex>>,
+    deleted: OnceLock<BooleanBuffer>,
 }
 
 /// A part's directory; removes it when it is obsolete and nobody reads it any more.
@@ -68,7 +71,7 @@ impl StoredPart {
     }
 
     pub(crate) fn new(directory: Arc<PartDirectory>, name: PartName, meta: PartMeta) -> StoredPart {
-        StoredPart { name, directory, meta, primary: OnceLock::new() }
+        StoredPart { name, directory, meta, primary: OnceLock::new(), deleted: OnceLock::new() }
     }
 
     /// The primary index; read at its first use, and kept.
@@ -153,6 +156,18 @@ impl StoredPart {
     /// What the metadata says of the column called `name`.
     pub(crate) fn column_meta(&self, name: &str) -> Option<&ColumnMeta> {
         self.meta.columns.iter().find(|meta| meta.name == name)
+    }
+
+    /// Which rows are deleted; `None` if none are. Read at its first use, and kept.
+    pub(crate) fn deleted(&self) -> Result<Option<&BooleanBuffer>> {
+        let (rows, count) = (self.meta.row_count, self.meta.deleted_count);
+        if count == 0 || self.deleted.get().is_some() {
+            return Ok(self.deleted.get());
+        }
+        let path = self.directory.path.join(DELETED_FILE);
+        let bytes = self.directory.storage.read(&path, deleted::file_bytes(rows))?;
+        let mask = deleted::decode(&bytes, rows, count).map_err(|damage| damage.in_file(&path))?;
+        Ok(Some(self.deleted.get_or_init(|| mask)))
     }
 
     /// Bytes of the primary index in memory; 0 before its first use.

@@ -4,6 +4,7 @@ use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{Schema, SchemaRef};
 
 use super::meta::decode_bounds;
@@ -40,8 +41,25 @@ impl Part {
         &self.stored.name
     }
 
+    /// Rows in the files, deleted ones too.
     pub fn row_count(&self) -> u64 {
         self.stored.meta.row_count
+    }
+
+    /// Rows that a lightweight DELETE took away, and that are in the files until the next merge.
+    pub fn deleted_count(&self) -> u64 {
+        self.stored.meta.deleted_count
+    }
+
+    /// Rows that a query sees.
+    pub fn live_row_count(&self) -> u64 {
+        self.row_count() - self.deleted_count()
+    }
+
+    /// A bit for each row of the files, set where the row is deleted; `None` if no row is. The readers
+    /// of single columns know nothing of it.
+    pub fn deleted(&self) -> Result<Option<&BooleanBuffer>> {
+        self.stored.deleted()
     }
 
     /// Granules of the part.
@@ -218,6 +236,7 @@ impl Part {
         for column in 0..self.spec.columns.len() {
             self.zones(column)?;
         }
+        self.deleted()?;
         self.primary().map(|_| ())
     }
 }

@@ -127,6 +127,7 @@ impl PartWriter {
         };
         let meta = PartMeta {
             row_count: self.row_count,
+            deleted_count: 0,
             granule_rows: spec.granule_rows as u32,
             made_at_us,
             made_by: env!("CARGO_PKG_VERSION").to_owned(),

@@ -6,7 +6,8 @@
 //! - `commits` is held from before a part gets its name until it is in the set. Block numbers are given
 //!   under it, so they are in the order of commits: a merge of neighbours can never cover the number of
 //!   an insert that is still on its way.
-//! - `merges` allows one merge at a time.
+//! - A merge claims its inputs ([`claim`](super::claim)); whether they are still active, and the table's
+//!   columns still the same, is seen when it commits.
 //!
 //! # Invariants
 //!
@@ -23,6 +24,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::Storage;
 
+use super::claim::Claims;
+use super::mutation::Mutations;
 use super::recover::{self, DetachedPart};
 use crate::error::{Error, Result};
 use crate::name::PartName;
@@ -44,7 +47,8 @@ pub struct TableParts {
     pub(super) dir: PathBuf,
     active: Mutex<ActiveSet>,
     commits: Mutex<()>,
-    pub(super) merges: Mutex<()>,
+    pub(super) claims: Claims,
+    pub(super) mutations: Mutex<Mutations>,
     poisoned: OnceLock<String>,
     next_temporary: AtomicU64,
     insert_threads: AtomicUsize,
@@ -98,7 +102,8 @@ impl TableParts {
             dir,
             active: Mutex::new(active),
             commits: Mutex::new(()),
-            merges: Mutex::new(()),
+            claims: Claims::default(),
+            mutations: Mutex::new(recovered.mutations),
             poisoned: OnceLock::new(),
             next_temporary: AtomicU64::new(0),
             insert_threads: AtomicUsize::new(1),
@@ -125,6 +130,11 @@ impl TableParts {
         Arc::clone(&self.active().spec)
     }
 
+    /// Bytes that the disk of the table has room for; `None` if that is not known.
+    pub fn space_left(&self) -> Result<Option<u64>> {
+        Ok(self.storage.space_left(&self.dir)?)
+    }
+
     /// The directory of the table.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -135,9 +145,9 @@ impl TableParts {
         &self.detached
     }
 
-    /// Rows of the active parts.
+    /// Rows of the active parts that a query sees.
     pub fn row_count(&self) -> u64 {
-        self.snapshot().iter().map(|part| part.row_count()).sum()
+        self.snapshot().iter().map(|part| part.live_row_count()).sum()
     }
 
     /// Parts that left the set and are still being read.
@@ -220,6 +230,31 @@ impl Commit<'_> {
         active.obsolete.retain(|part| part.strong_count() > 0);
         active.obsolete.extend(covered.iter().map(Arc::downgrade));
         covered
+    }
+
+    /// As [`Commit::replace`]; the files of what was taken out go when nobody reads them any more.
+    pub(super) fn replace_all(&self, added: Arc<Part>) {
+        let directory = Arc::clone(&added.stored.directory);
+        let is_empty = added.row_count() == 0;
+        for part in self.replace(added) {
+            if is_empty {
+                // Nothing is left of them: the empty part holds their place until they are gone.
+                part.stored.directory.mark_replaced(&directory);
+            } else {
+                part.stored.directory.mark_obsolete();
+            }
+        }
+        if is_empty {
+            directory.mark_obsolete();
+        }
+    }
+
+    /// A number for a mutation, which no insert will get.
+    pub(super) fn take_block(&self) -> u64 {
+        let mut active = self.table.active();
+        let block = active.next_block;
+        active.next_block += 1;
+        block
     }
 
     /// The same parts with other columns.

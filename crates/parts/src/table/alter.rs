@@ -17,7 +17,6 @@ use crate::spec::{Fill, PartSpec};
 impl TableParts {
     /// Removes all rows, durably. Snapshots that are held keep theirs.
     pub fn truncate(&self) -> Result<()> {
-        let _no_merge = super::active::lock(&self.merges);
         let commit = self.begin_commit()?;
         let parts = self.snapshot();
         let same_partition = |a: &Arc<Part>, b: &Arc<Part>| a.name().partition == b.name().partition;
@@ -25,7 +24,7 @@ impl TableParts {
             let spec = self.spec();
             // One rename removes them all at once: an empty part that covers them.
             let pending = self.write_part(&spec, std::iter::empty(), 1)?;
-            let stored = commit.publish(pending, covering_name(group))?;
+            let stored = commit.publish(pending, PartName::merged(group.iter().map(|part| part.name())))?;
             let empty = Arc::clone(&stored.directory);
             for part in commit.replace(Arc::new(Part::new(stored, spec)?)) {
                 part.stored.directory.mark_replaced(&empty);
@@ -68,7 +67,6 @@ impl TableParts {
     /// Removes the column called `name`, which is not part of the key. The table's definition must say
     /// so already: opening a table drops from its parts what the definition does not have.
     pub fn drop_column(&self, name: &str) -> Result<()> {
-        let _no_merge = super::active::lock(&self.merges);
         let commit = self.begin_commit()?;
         let old = self.spec();
         let Some(position) = old.columns.position(name).filter(|at| !old.sort_key.contains(at)) else {
@@ -95,18 +93,6 @@ impl TableParts {
         }
         commit.respec(spec, parts);
         Ok(())
-    }
-}
-
-fn covering_name(parts: &[Arc<Part>]) -> PartName {
-    let names = || parts.iter().map(|part| part.name());
-    let first = parts[0].name();
-    PartName {
-        partition: first.partition.clone(),
-        min_block: first.min_block,
-        max_block: names().map(|name| name.max_block).max().unwrap_or(first.max_block),
-        level: names().map(|name| name.level).max().unwrap_or(first.level) + 1,
-        mutation: names().map(|name| name.mutation).max().unwrap_or(first.mutation),
     }
 }
 

@@ -7,15 +7,35 @@ use arrow::array::{Array, RecordBatch};
 use super::active::TableParts;
 use super::sort::sort;
 use crate::error::{Error, Result};
+use crate::mode::reduced::reduce_block;
+use crate::mode::{Purpose, reducer};
 use crate::name::PartName;
 use crate::part::view::Part;
 use crate::part::writer::{PartWriter, PendingPart};
 use crate::spec::PartSpec;
 
+/// How an insert goes about it.
+#[derive(Clone, Debug)]
+pub struct InsertOptions {
+    /// Apply the table's merge mode to the rows of the block.
+    pub optimize: bool,
+}
+
+impl Default for InsertOptions {
+    fn default() -> InsertOptions {
+        InsertOptions { optimize: true }
+    }
+}
+
 impl TableParts {
     /// Adds the rows of `block`, whose columns are those of the table in order and of the carrier
     /// types. All of them are durable and visible when it returns, or none. No rows make no part.
     pub fn insert(&self, block: RecordBatch) -> Result<Option<PartName>> {
+        self.insert_with(block, &InsertOptions::default())
+    }
+
+    /// As [`TableParts::insert`], with options.
+    pub fn insert_with(&self, block: RecordBatch, options: &InsertOptions) -> Result<Option<PartName>> {
         self.check_writable()?;
         if block.num_rows() == 0 {
             return Ok(None);
@@ -23,11 +43,21 @@ impl TableParts {
         let spec = self.spec();
         check_block(&block, &spec)?;
         let threads = self.insert_threads();
-        let block = sort(block, &spec, threads)?;
+        let mut block = sort(block, &spec, threads)?;
+        let reducer = if options.optimize { reducer(&spec, Purpose::Merge) } else { None };
+        let is_reduced = reducer.is_some();
+        if let Some(reducer) = reducer {
+            block = reduce_block(block, &spec, reducer)?;
+        }
+        if block.num_rows() == 0 {
+            return Ok(None);
+        }
         let pending = self.write_part(&spec, std::iter::once(Ok(block)), threads)?;
         let commit = self.begin_commit()?;
         commit.check_spec(&spec)?;
-        let name = PartName::inserted(commit.next_block());
+        // A reduced block has been through its first merge.
+        let level = u32::from(is_reduced);
+        let name = PartName { level, ..PartName::inserted(commit.next_block()) };
         let stored = commit.publish(pending, name.clone())?;
         commit.replace(Arc::new(Part::new(stored, spec)?));
         Ok(Some(name))

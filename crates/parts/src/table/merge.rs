@@ -1,284 +1,152 @@
-//! Merging: one part made of several, in key order, in bounded memory.
-//!
-//! Every input is a cursor over its granules. The cursor with the smallest key gives all its rows that
-//! are not above the second smallest, so inputs that do not overlap are copied in long runs, and only
-//! interleaved ones are picked row by row. Equal keys keep the order of insertion.
+//! Merging: one part made of several, in key order, in the table's mode.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::{Array, RecordBatch, RecordBatchOptions};
-use arrow::compute::interleave;
-use arrow::row::Rows;
-
-use super::active::{TableParts, lock};
+use super::active::TableParts;
+use super::claim::Claim;
+use super::control::WorkControl;
+use super::merged_rows::{MergeInput, MergedRows};
 use super::select::MERGED_PARTS_MAX;
-use super::sort::encode_key;
 use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
-use crate::metrics::ReadMetrics;
+use crate::mode::reduced::ReducedRows;
+use crate::mode::{Purpose, Reducer, distinct, reducer};
 use crate::name::PartName;
-use crate::part::scan::PartScan;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-/// Rows of a batch that goes to the writer, and of what is held of each input.
-const BATCH_ROWS: usize = 8192;
-
-/// Runs of at least this many rows on average are written as slices rather than row by row.
-const RUN_ROWS_LONG: usize = 64;
+/// What `OPTIMIZE` asks for beyond a merge.
+#[derive(Clone, Debug, Default)]
+pub struct OptimizeOptions {
+    /// Only this partition.
+    pub partition: Option<String>,
+    /// Positions of columns: of rows that agree in them one stays. They contain the key.
+    pub deduplicate: Option<Vec<usize>>,
+}
 
 impl TableParts {
     /// Makes one part of `parts`, which must be neighbours, and publishes it in their place. `None` if
-    /// they are no longer active. `cancel` ends it between two batches.
+    /// they are no longer active, or something else works on them. `control` ends it between two batches.
     ///
     /// # Panics
     ///
     /// If there are no parts.
-    pub fn merge(&self, parts: &[Arc<Part>], cancel: &AtomicBool) -> Result<Option<PartName>> {
-        let _one_at_a_time = lock(&self.merges);
-        self.merge_locked(parts, cancel)
-    }
-
-    /// Merges until one part is left in each partition.
-    pub fn optimize_final(&self, cancel: &AtomicBool) -> Result<()> {
-        let _one_at_a_time = lock(&self.merges);
-        loop {
-            let parts = self.snapshot();
-            let same_partition = |a: &Arc<Part>, b: &Arc<Part>| a.name().partition == b.name().partition;
-            let Some(group) = parts.chunk_by(same_partition).find(|group| group.len() > 1) else {
-                return Ok(());
-            };
-            self.merge_locked(&group[..group.len().min(MERGED_PARTS_MAX)], cancel)?;
+    pub fn merge(&self, parts: &[Arc<Part>], control: &WorkControl) -> Result<Option<PartName>> {
+        match self.claims.claim(parts) {
+            Some(claim) => self.merge_claimed(&claim, &OptimizeOptions::default(), control),
+            None => Ok(None),
         }
     }
 
-    fn merge_locked(&self, parts: &[Arc<Part>], cancel: &AtomicBool) -> Result<Option<PartName>> {
+    /// One merge, whether it is worth it or not; `false` if there are no neighbours to merge.
+    pub fn optimize(&self, options: &OptimizeOptions, control: &WorkControl) -> Result<bool> {
+        let Some(parts) = self.select_any(options.partition.as_deref()) else { return Ok(false) };
+        let Some(claim) = self.claims.claim(&parts) else { return Ok(false) };
+        Ok(self.merge_claimed(&claim, options, control)?.is_some())
+    }
+
+    /// Merges until one part is left in each partition, and every part has been through a merge that
+    /// could change it.
+    pub fn optimize_final(&self, options: &OptimizeOptions, control: &WorkControl) -> Result<()> {
+        let mut partitions: Vec<String> =
+            self.snapshot().iter().map(|part| part.name().partition.clone()).collect();
+        partitions.dedup();
+        partitions.retain(|partition| options.partition.as_ref().is_none_or(|only| only == partition));
+        partitions.iter().try_for_each(|partition| self.optimize_partition(partition, options, control))
+    }
+
+    fn optimize_partition(
+        &self,
+        partition: &str,
+        options: &OptimizeOptions,
+        control: &WorkControl,
+    ) -> Result<()> {
+        let mut deduplicated = Vec::new();
+        loop {
+            let has_work = |group: &[Arc<Part>]| {
+                let waits = options.deduplicate.is_some() && !deduplicated.contains(group[0].name());
+                group.len() > 1 || waits || self.can_change(&group[0])
+            };
+            let claim = self.claims.claim_all(|| {
+                let parts = self.snapshot();
+                let mut groups = parts.chunk_by(|a, b| self.may_join(a, b));
+                let in_partition = |group: &[Arc<Part>]| group[0].name().partition == partition;
+                let group = groups.find(|group| in_partition(group) && has_work(group));
+                group.map(<[_]>::to_vec).unwrap_or_default()
+            });
+            if claim.parts().is_empty() {
+                return Ok(());
+            }
+            // Rows that agree are all in one merge only when it is the last one.
+            if claim.parts().len() <= MERGED_PARTS_MAX {
+                deduplicated.extend(self.merge_claimed(&claim, options, control)?);
+            } else {
+                let first = claim.first(MERGED_PARTS_MAX);
+                self.merge_claimed(&first, &OptimizeOptions::default(), control)?;
+            }
+        }
+    }
+
+    /// Whether a merge of the one part can leave other rows than it has.
+    fn can_change(&self, part: &Part) -> bool {
+        let is_reduced = part.name().level > 0 || reducer(&self.spec(), Purpose::Merge).is_none();
+        part.deleted_count() > 0 || !is_reduced
+    }
+
+    fn merge_claimed(
+        &self,
+        claim: &Claim<'_>,
+        options: &OptimizeOptions,
+        control: &WorkControl,
+    ) -> Result<Option<PartName>> {
+        let parts = claim.parts();
         self.check_writable()?;
         if !self.begin_commit()?.are_active(parts) {
             return Ok(None);
         }
         let spec = self.spec();
-        let merged = MergedRows::open(parts, &spec, cancel)?;
+        let merged = merged_rows(parts, &spec, options.deduplicate.as_deref(), control)?;
         let pending = self.write_part(&spec, merged, 1)?;
         let commit = self.begin_commit()?;
         if !commit.are_active(parts) {
             return Ok(None);
         }
         commit.check_spec(&spec)?;
-        let name = merged_name(parts);
+        let name = PartName::merged(parts.iter().map(|part| part.name()));
         let stored = commit.publish(pending, name.clone())?;
-        for part in commit.replace(Arc::new(Part::new(stored, spec)?)) {
-            part.stored.directory.mark_obsolete();
-        }
+        commit.replace_all(Arc::new(Part::new(stored, spec)?));
         Ok(Some(name))
     }
 }
 
-fn merged_name(parts: &[Arc<Part>]) -> PartName {
-    let names = || parts.iter().map(|part| part.name());
-    let first = names().next().expect("a merge has inputs");
-    PartName {
-        partition: first.partition.clone(),
-        min_block: names().map(|name| name.min_block).min().unwrap_or(first.min_block),
-        max_block: names().map(|name| name.max_block).max().unwrap_or(first.max_block),
-        level: names().map(|name| name.level).max().unwrap_or(first.level) + 1,
-        mutation: names().map(|name| name.mutation).max().unwrap_or(first.mutation),
-    }
-}
-
-/// Iterates over the rows of several parts in key order.
-struct MergedRows<'a> {
-    spec: Arc<PartSpec>,
-    cursors: Vec<Cursor>,
-    cancel: &'a AtomicBool,
-    /// Batches that `runs` point into.
-    sources: Vec<RecordBatch>,
-    runs: Vec<Run>,
-    run_rows: usize,
-    /// Long runs, ready to be handed out; the next one last.
-    ready: Vec<RecordBatch>,
-}
-
-/// Consecutive rows of a source.
-struct Run {
-    source: usize,
-    start: usize,
-    rows: usize,
-}
-
-/// The place that a merge has reached in one input.
-struct Cursor {
-    scan: PartScan,
-    batch: RecordBatch,
-    /// The keys of the batch; none for a table without a key, whose inputs follow each other.
-    keys: Option<Rows>,
-    row: usize,
-    /// Where the batch is among the sources, once rows of it were taken.
-    source: Option<usize>,
-}
-
-impl<'a> MergedRows<'a> {
-    fn open(parts: &[Arc<Part>], spec: &Arc<PartSpec>, cancel: &'a AtomicBool) -> Result<MergedRows<'a>> {
-        let mut cursors = Vec::with_capacity(parts.len());
-        for part in parts {
-            // The inputs in today's columns: a merge gives them what was added since.
-            let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(spec))?);
-            cursors.extend(Cursor::open(part, spec)?);
-        }
-        let (sources, runs, ready) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(MergedRows { spec: Arc::clone(spec), cursors, cancel, sources, runs, run_rows: 0, ready })
-    }
-
-    /// Takes the next run of rows; `false` at the end of all inputs.
-    fn take_run(&mut self) -> Result<bool> {
-        let Some((first, second)) = self.smallest_two() else { return Ok(false) };
-        let end = match second {
-            Some(second) => self.run_end(first, second),
-            None => self.cursors[first].batch.num_rows(),
-        };
-        let end = end.min(self.cursors[first].row + BATCH_ROWS - self.run_rows);
-        let cursor = &mut self.cursors[first];
-        let source = *cursor.source.get_or_insert_with(|| {
-            self.sources.push(cursor.batch.clone());
-            self.sources.len() - 1
-        });
-        self.runs.push(Run { source, start: cursor.row, rows: end - cursor.row });
-        self.run_rows += end - cursor.row;
-        cursor.row = end;
-        if cursor.row == cursor.batch.num_rows() && !cursor.advance(&self.spec)? {
-            self.cursors.remove(first);
-        }
-        Ok(true)
-    }
-
-    /// The cursors with the smallest and the second smallest key; of equal keys the earlier part's.
-    fn smallest_two(&self) -> Option<(usize, Option<usize>)> {
-        if self.cursors.first()?.keys.is_none() {
-            return Some((0, None));
-        }
-        let (mut first, mut second) = (0, None);
-        for index in 1..self.cursors.len() {
-            if self.cursors[index].key() < self.cursors[first].key() {
-                second = Some(first);
-                first = index;
-            } else if second
-                .is_none_or(|second: usize| self.cursors[index].key() < self.cursors[second].key())
-            {
-                second = Some(index);
-            }
-        }
-        Some((first, second))
-    }
-
-    /// Where the rows of `first` end that come before the row of `second`.
-    fn run_end(&self, first: usize, second: usize) -> usize {
-        let limit = self.cursors[second].key();
-        let cursor = &self.cursors[first];
-        let Some(keys) = &cursor.keys else { return cursor.batch.num_rows() };
-        let comes_first = |row: usize| {
-            let key = Some(keys.row(row));
-            key < limit || (key == limit && first < second)
-        };
-        // Most runs of interleaved inputs are short: look at the next rows before halving the rest.
-        let mut step = 1;
-        let mut low = cursor.row + 1;
-        while low + step <= cursor.batch.num_rows() && comes_first(low + step - 1) {
-            low += step;
-            step *= 2;
-        }
-        let mut high = (low + step - 1).min(cursor.batch.num_rows());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if comes_first(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
-    /// The taken runs as batches, in reverse order.
-    fn flush(&mut self) -> Result<()> {
-        if self.run_rows >= self.runs.len() * RUN_ROWS_LONG {
-            let slices = self.runs.iter().map(|run| self.sources[run.source].slice(run.start, run.rows));
-            self.ready.extend(slices.rev());
-        } else {
-            let batch = self.interleave()?;
-            self.ready.push(batch);
-        }
-        self.runs.clear();
-        self.run_rows = 0;
-        self.sources.clear();
-        for cursor in &mut self.cursors {
-            cursor.source = None;
-        }
-        Ok(())
-    }
-
-    fn interleave(&self) -> Result<RecordBatch> {
-        let picks: Vec<(usize, usize)> = self
-            .runs
-            .iter()
-            .flat_map(|run| (run.start..run.start + run.rows).map(|row| (run.source, row)))
-            .collect();
-        let mut columns = Vec::with_capacity(self.spec.columns.len());
-        for column in 0..self.spec.columns.len() {
-            let arrays: Vec<&dyn Array> = self.sources.iter().map(|batch| &**batch.column(column)).collect();
-            columns.push(interleave(&arrays, &picks)?);
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(picks.len()));
-        Ok(RecordBatch::try_new_with_options(self.spec.schema(), columns, &options)?)
-    }
-
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(batch) = self.ready.pop() {
-            return Ok(Some(batch));
-        }
-        if self.cancel.load(Ordering::Relaxed) {
-            return Err(Error::Cancelled);
-        }
-        while self.run_rows < BATCH_ROWS && self.take_run()? {}
-        if self.runs.is_empty() {
-            return Ok(None);
-        }
-        self.flush()?;
-        Ok(self.ready.pop())
-    }
-}
-
-impl Iterator for MergedRows<'_> {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        self.next_batch().transpose()
-    }
-}
-
-impl Cursor {
-    /// `None` for a part without rows.
-    fn open(part: Arc<Part>, spec: &Arc<PartSpec>) -> Result<Option<Cursor>> {
-        let columns = (0..spec.columns.len()).collect();
+/// What a merge of `parts` writes.
+fn merged_rows<'a>(
+    parts: &[Arc<Part>],
+    spec: &Arc<PartSpec>,
+    deduplicate: Option<&[usize]>,
+    control: &'a WorkControl,
+) -> Result<Box<dyn Iterator<Item = Result<arrow::array::RecordBatch>> + 'a>> {
+    let columns: Vec<usize> = (0..spec.columns.len()).collect();
+    let mut inputs = Vec::with_capacity(parts.len());
+    for part in parts {
+        // The inputs in today's columns: a merge gives them what was added since.
+        let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(spec))?);
         let marks = MarkRanges::all(part.mark_count());
-        let metrics = Arc::new(ReadMetrics::default());
-        let scan = PartScan::new(part, columns, marks, BATCH_ROWS, metrics);
-        let batch = RecordBatch::new_empty(spec.schema());
-        let mut cursor = Cursor { scan, batch, keys: None, row: 0, source: None };
-        Ok(cursor.advance(spec)?.then_some(cursor))
+        inputs.push(MergeInput { part, marks });
     }
-
-    /// Goes to the next batch; `false` at the end.
-    fn advance(&mut self, spec: &PartSpec) -> Result<bool> {
-        let Some(batch) = self.scan.next().transpose()? else { return Ok(false) };
-        self.keys = if spec.sort_key.is_empty() { None } else { Some(encode_key(&batch, spec)?) };
-        self.batch = batch;
-        self.row = 0;
-        self.source = None;
-        Ok(true)
+    let rows = MergedRows::open(inputs, &columns, spec.as_ref().clone(), control.metrics())?;
+    let rows = rows.map(|batch| if control.is_cancelled() { Err(Error::Cancelled) } else { batch });
+    let mut rows: Box<dyn Iterator<Item = _>> = Box::new(rows);
+    let reducers: Vec<Box<dyn Reducer>> = reducer(spec, Purpose::Merge)
+        .into_iter()
+        .chain(deduplicate.map(|by| distinct(by.to_vec())))
+        .collect();
+    for reducer in reducers {
+        rows = Box::new(ReducedRows::new(rows, spec.as_ref().clone(), reducer));
     }
-
-    fn key(&self) -> Option<arrow::row::Row<'_>> {
-        self.keys.as_ref().map(|keys| keys.row(self.row))
-    }
+    Ok(Box::new(rows.inspect(|batch| {
+        if let Ok(batch) = batch {
+            control.count_written(batch.num_rows());
+        }
+    })))
 }

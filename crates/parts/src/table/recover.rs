@@ -14,6 +14,7 @@ use basalt_base::fs::{Storage, publish_empty_dir, publish_file};
 
 use super::active::TEMPORARY;
 use super::alter;
+use super::mutation::{self, Mutations};
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::stored::StoredPart;
@@ -34,6 +35,7 @@ pub(super) struct Recovered {
     pub(super) parts: Vec<Arc<Part>>,
     pub(super) next_block: u64,
     pub(super) detached: Vec<DetachedPart>,
+    pub(super) mutations: Mutations,
 }
 
 pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpec>) -> Result<Recovered> {
@@ -57,7 +59,9 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
         parts.push(Arc::new(Part::new(part, Arc::clone(spec))?));
     }
     parts.sort_by(|a, b| a.name().cmp(b.name()));
-    Ok(Recovered { parts, next_block, detached })
+    let mutations = mutation::load(&**storage, dir)?;
+    next_block = next_block.max(mutations.keys().last().map_or(0, |last| last + 1));
+    Ok(Recovered { parts, next_block, detached, mutations })
 }
 
 fn create_directories(storage: &Arc<dyn Storage>, dir: &Path) -> Result<()> {

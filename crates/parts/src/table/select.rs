@@ -22,35 +22,56 @@ const PART_COST_BYTES: u64 = 64 << 10;
 const MERGED_BYTES_MAX: u64 = 150 << 30;
 
 impl TableParts {
-    /// Neighbouring parts that are worth a merge now, if there are any.
-    pub fn select_merge(&self) -> Option<Vec<Arc<Part>>> {
+    /// Neighbouring parts that are worth a merge now, if there are any: none that something else works
+    /// on, and no more than `bytes_max` together.
+    pub fn select_merge(&self, bytes_max: u64) -> Option<Vec<Arc<Part>>> {
         let parts = self.snapshot();
         let mut best: Option<(f64, &[Arc<Part>])> = None;
-        for start in 0..parts.len() {
-            if let Some((bytes_a_part, group)) = best_from(&parts[start..])
+        let mut rest = &parts[..];
+        while !rest.is_empty() {
+            let is_free = |part: &&Arc<Part>| !self.claims.is_busy(part) && self.may_join(&rest[0], part);
+            let run = rest.iter().take_while(is_free).count();
+            if let Some((bytes_a_part, group)) = best_from(&rest[..run], bytes_max.min(MERGED_BYTES_MAX))
                 && best.is_none_or(|(least, _)| bytes_a_part < least)
             {
                 best = Some((bytes_a_part, group));
             }
+            rest = &rest[1..];
         }
         best.map(|(_, group)| group.to_vec())
+    }
+
+    /// Neighbouring parts that can be merged now: those that are worth it, or else the most there are.
+    pub(super) fn select_any(&self, partition: Option<&str>) -> Option<Vec<Arc<Part>>> {
+        let fits = |name: &str| partition.is_none_or(|only| only == name);
+        if let Some(parts) = self.select_merge(u64::MAX)
+            && fits(&parts[0].name().partition)
+        {
+            return Some(parts);
+        }
+        let parts = self.snapshot();
+        let is_free = |part: &Arc<Part>| !self.claims.is_busy(part);
+        let runs = parts.chunk_by(|a, b| is_free(a) && is_free(b) && self.may_join(a, b));
+        let most = runs.filter(|run| fits(&run[0].name().partition)).max_by_key(|run| run.len())?;
+        (most.len() > 1).then(|| most[..most.len().min(MERGED_PARTS_MAX)].to_vec())
+    }
+
+    /// Whether the parts are of one partition and went through the same mutations.
+    pub(super) fn may_join(&self, a: &Part, b: &Part) -> bool {
+        a.name().partition == b.name().partition && self.mutations_applied(a) == self.mutations_applied(b)
     }
 }
 
 /// The range of neighbours that begins with the first part and spends the fewest bytes for each part
 /// that the merge saves, and how many those are.
-fn best_from(parts: &[Arc<Part>]) -> Option<(f64, &[Arc<Part>])> {
-    let partition = &parts.first()?.name().partition;
+fn best_from(parts: &[Arc<Part>], bytes_max: u64) -> Option<(f64, &[Arc<Part>])> {
     let (mut sum, mut largest) = (0, 0);
     let mut best = None;
     for (saved, part) in parts.iter().enumerate().take(MERGED_PARTS_MAX) {
-        if part.name().partition != *partition {
-            break;
-        }
         let size = part.compressed_bytes() + PART_COST_BYTES;
         sum += size;
         largest = largest.max(size);
-        if saved == 0 || sum < largest * BALANCE || sum > MERGED_BYTES_MAX {
+        if saved == 0 || sum < largest * BALANCE || sum > bytes_max {
             continue;
         }
         let bytes_a_part = sum as f64 / saved as f64;
@@ -72,7 +93,7 @@ mod tests {
         let mut written = 0;
         for insert in 0..60 {
             table.parts.insert(numbers(insert * 10..insert * 10 + 10)).unwrap();
-            while let Some(parts) = table.parts.select_merge() {
+            while let Some(parts) = table.parts.select_merge(u64::MAX) {
                 written += parts.iter().map(|part| part.row_count()).sum::<u64>();
                 table.parts.merge(&parts, &Default::default()).unwrap();
             }

@@ -35,9 +35,12 @@ fn gather(batch: &RecordBatch, order: &UInt32Array, threads: usize) -> Result<Re
 }
 
 /// The sort keys in Arrow's row format, in which byte order is key order.
-pub(super) fn encode_key(batch: &RecordBatch, spec: &PartSpec) -> Result<Rows> {
+pub(crate) fn encode_key(batch: &RecordBatch, spec: &PartSpec) -> Result<Rows> {
     let fields = spec.sort_key.iter().map(|&column| sort_field(&spec.field(column))).collect();
-    let columns: Vec<ArrayRef> =
-        spec.sort_key.iter().map(|&column| batch.column(column).slice(0, batch.num_rows())).collect();
-    Ok(RowConverter::new(fields)?.convert_columns(&columns)?)
+    Ok(RowConverter::new(fields)?.convert_columns(&key_columns(batch, spec)?)?)
+}
+
+/// The values that the rows of `batch` are sorted by.
+pub(crate) fn key_columns(batch: &RecordBatch, spec: &PartSpec) -> Result<Vec<ArrayRef>> {
+    Ok(spec.sort_key.iter().map(|&column| batch.column(column).slice(0, batch.num_rows())).collect())
 }

@@ -14,7 +14,9 @@ pub struct PartStats {
     pub part_type: PartType,
     /// Whether queries that start now read it.
     pub active: bool,
+    /// In the files, deleted ones too.
     pub rows: u64,
+    pub deleted_rows: u64,
     pub marks: u64,
     /// Sum over the columns.
     pub data_compressed_bytes: u64,
@@ -102,6 +104,7 @@ impl Part {
             part_type: self.part_type(),
             active,
             rows: meta.row_count,
+            deleted_rows: meta.deleted_count,
             marks: meta.mark_count() as u64,
             data_compressed_bytes: sum(|column| column.data_compressed_bytes),
             data_uncompressed_bytes: sum(|column| column.data_uncompressed_bytes),

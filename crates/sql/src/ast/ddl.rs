@@ -149,6 +149,7 @@ pub struct RenamePair {
 pub struct AlterTable {
     pub name: ObjectName,
     pub actions: Vec<AlterAction>,
+    pub settings: Vec<Setting>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -46,7 +46,8 @@ pub enum Statement {
         table: ObjectName,
         partition: Option<Expr>,
         is_final: bool,
-        deduplicate: bool,
+        /// `DEDUPLICATE [BY columns]`; no columns are all of them.
+        deduplicate: Option<Vec<Expr>>,
     },
     Use(Ident),
     Set(Vec<Setting>),
@@ -63,6 +64,10 @@ pub enum Statement {
     KillQuery {
         filter: Expr,
         sync: bool,
+    },
+    /// `KILL MUTATION WHERE ..`.
+    KillMutation {
+        filter: Expr,
     },
     /// `CHECK TABLE name`.
     Check(ObjectName),

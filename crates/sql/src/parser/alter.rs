@@ -20,7 +20,8 @@ impl Cursor<'_> {
         }
         let name = self.parse_target()?;
         let actions = self.parse_list(Cursor::parse_alter_action)?;
-        Ok(Statement::Alter(Box::new(AlterTable { name, actions })))
+        let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
+        Ok(Statement::Alter(Box::new(AlterTable { name, actions, settings })))
     }
 
     fn parse_alter_action(&mut self) -> Parsed<AlterAction> {

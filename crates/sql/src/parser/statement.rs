@@ -88,16 +88,24 @@ impl Cursor<'_> {
         let table = self.parse_target()?;
         let partition = if self.eat("PARTITION") { Some(self.parse_partition()?) } else { None };
         let is_final = self.eat("FINAL");
-        let deduplicate = self.eat("DEDUPLICATE");
-        if deduplicate && self.is_word("BY") {
-            return Err(self.not_implemented("DEDUPLICATE BY"));
+        let deduplicate = match self.eat("DEDUPLICATE") {
+            true if self.eat("BY") => Some(self.parse_list(Cursor::parse_expr)?),
+            true => Some(Vec::new()),
+            false => None,
+        };
+        if self.is_word("CLEANUP") {
+            return Err(self.not_implemented("OPTIMIZE .. CLEANUP"));
         }
         Ok(Statement::Optimize { table, partition, is_final, deduplicate })
     }
 
     fn parse_kill(&mut self) -> Parsed<Statement> {
-        if self.is_phrase("KILL MUTATION") {
-            return Err(self.not_implemented("KILL MUTATION"));
+        if self.eat("KILL MUTATION") {
+            self.refuse_cluster()?;
+            self.expect("WHERE")?;
+            let filter = self.parse_expr()?;
+            let _noise = self.eat("SYNC") || self.eat("ASYNC");
+            return Ok(Statement::KillMutation { filter });
         }
         self.expect("KILL QUERY")?;
         self.refuse_cluster()?;

@@ -40,7 +40,8 @@ impl Display for CreateView {
 
 impl Display for AlterTable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "ALTER TABLE {} {}", self.name, Comma(&self.actions))
+        write!(f, "ALTER TABLE {} {}", self.name, Comma(&self.actions))?;
+        if self.settings.is_empty() { Ok(()) } else { write!(f, " SETTINGS {}", Comma(&self.settings)) }
     }
 }
 

@@ -59,11 +59,16 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
         Statement::Optimize { table, partition, is_final, deduplicate } => {
             write!(f, "OPTIMIZE TABLE {table}{}", Clause("PARTITION", partition))?;
             flag(f, *is_final, "FINAL")?;
-            flag(f, *deduplicate, "DEDUPLICATE")
+            match deduplicate.as_deref() {
+                None => Ok(()),
+                Some([]) => f.write_str(" DEDUPLICATE"),
+                Some(columns) => write!(f, " DEDUPLICATE BY {}", Comma(columns)),
+            }
         }
         Statement::Use(name) => write!(f, "USE {}", Name(name)),
         Statement::Set(settings) => write!(f, "SET {}", Comma(settings)),
         Statement::Exists { kind, name } => write!(f, "EXISTS {kind} {name}"),
+        Statement::KillMutation { filter } => write!(f, "KILL MUTATION WHERE {filter}"),
         Statement::KillQuery { filter, sync } => {
             write!(f, "KILL QUERY WHERE {filter}")?;
             flag(f, *sync, "SYNC")

@@ -274,7 +274,11 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         many(setting).prop_map(|settings| AlterAction::ModifySetting { settings }),
     ];
     // A list at the end of an action would take the next action for its own item.
-    (object_name(), action).prop_map(|(name, action)| AlterTable { name, actions: vec![action] })
+    (object_name(), action).prop_map(|(name, action)| AlterTable {
+        name,
+        actions: vec![action],
+        settings: Vec::new(),
+    })
 }
 
 fn kind() -> impl Strategy<Value = ObjectKind> {
@@ -332,14 +336,13 @@ fn short_statement() -> BoxedStrategy<Statement> {
             right: pair.to
         }),
         (object_name(), expr()).prop_map(|(table, filter)| Statement::Delete { table, filter }),
-        (object_name(), partition, any::<bool>(), any::<bool>()).prop_map(
-            |(table, partition, is_final, deduplicate)| Statement::Optimize {
+        (object_name(), partition, any::<bool>(), prop::option::of(prop::collection::vec(expr(), 0..3)))
+            .prop_map(|(table, partition, is_final, deduplicate)| Statement::Optimize {
                 table,
                 partition,
                 is_final,
                 deduplicate
-            }
-        ),
+            }),
         ident().prop_map(Statement::Use),
         many((ident(), signed_literal())).prop_map(|settings| Statement::Set(
             settings.into_iter().map(|(name, value)| Setting { name, value }).collect()

@@ -55,7 +55,10 @@ pub(super) fn read_chunk(
     let mut runs = Vec::new();
     for marks in moving::left(filters, reader.part(), marks)? {
         let rows = reader.row_count(&marks);
-        runs.push(Run { marks, rows, arrays: vec![None; plan.slots.len()], wanted: None });
+        let wanted = live(reader.part(), &marks)?;
+        if wanted.as_ref().is_none_or(|wanted| wanted.count > 0) {
+            runs.push(Run { marks, rows, arrays: vec![None; plan.slots.len()], wanted });
+        }
     }
     // What an operator above has learnt removes more than any condition of the query.
     for stage in filters.iter().flat_map(|filter| &filter.first) {
@@ -76,6 +79,15 @@ pub(super) fn read_chunk(
         return Ok(None);
     }
     gather(plan, reader, &runs).map(Some)
+}
+
+/// The rows of `marks` that no DELETE took away; `None` for all of them.
+fn live(part: &Part, marks: &Range<usize>) -> Result<Option<Wanted>> {
+    let Some(deleted) = part.deleted()? else { return Ok(None) };
+    let span = part.mark_rows(marks);
+    let rows = !&deleted.slice(span.start as usize, (span.end - span.start) as usize);
+    let count = rows.count_set_bits();
+    Ok((count < rows.len()).then_some(Wanted { rows, count }))
 }
 
 /// What is left of `runs` after the stage. `miss` hears of granules without a row left, and whether all

@@ -7,10 +7,12 @@
 //! - [`coded`]: a condition on strings that a part keeps in a dictionary.
 //! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
 //!   [`ranges`]: what a condition says of one column.
+//! - [`final_source`]: what a merge of all parts would leave.
 //! - [`rows`]: single rows, for an operator that found out late which ones it needs.
 
 mod chunk;
 mod coded;
+mod final_source;
 mod misses;
 mod moving;
 mod plan;
@@ -37,6 +39,7 @@ use datafusion::physical_expr::expressions::Column;
 
 use super::{BlockIterator, BlockSource, ColumnBounds, ScanRequest};
 use crate::query::ProfileEvents;
+pub(crate) use final_source::FinalSource;
 pub(crate) use misses::MissedGranules;
 use plan::{Mode, ScanPlan};
 use selection::Selection;
@@ -144,12 +147,12 @@ impl BlockSource for PartsSource {
     }
 
     fn rows_exactly(&self) -> Option<u64> {
-        (!self.plan.filters()).then(|| self.selection.row_count())
+        if self.plan.filters() { None } else { self.selection.live_row_count() }
     }
 
     fn bounds(&self, column: usize) -> Option<ColumnBounds> {
         let (selected, total) = self.selection.marks();
-        if self.plan.filters() || selected < total {
+        if self.plan.filters() || selected < total || self.selection.has_deleted_rows() {
             return None;
         }
         let at = self.plan.slots[self.plan.output[column]];

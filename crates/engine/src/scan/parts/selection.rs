@@ -27,11 +27,7 @@ impl Selection {
         let snapshot = parts.snapshot();
         // Positions are those of the query's plan; an ALTER may have come between.
         let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
-        let conditions = request
-            .conditions
-            .iter()
-            .map(|condition| key_condition(condition, place(request, &spec, condition.column)?))
-            .collect::<Result<Vec<_>>>()?;
+        let conditions = conditions_of(request, &spec)?;
         let parts = snapshot
             .iter()
             .map(|part| Ok((Arc::clone(part), part.prune(&conditions)?)))
@@ -72,6 +68,24 @@ impl Selection {
         self.parts.iter().map(rows).sum()
     }
 
+    /// Whether rows of the files are deleted: what the metadata says of values is not exact then.
+    pub(super) fn has_deleted_rows(&self) -> bool {
+        self.parts.iter().any(|(part, _)| part.deleted_count() > 0)
+    }
+
+    /// Rows that a query without conditions sees; `None` if that takes reading.
+    pub(super) fn live_row_count(&self) -> Option<u64> {
+        let rows = |(part, marks): &(Arc<Part>, MarkRanges)| {
+            let is_whole = marks.selected() == marks.total;
+            let spans = marks.ranges.iter().map(|range| part.mark_rows(range));
+            match part.deleted_count() {
+                0 => Some(spans.map(|span| span.end - span.start).sum()),
+                _ => is_whole.then(|| part.live_row_count()),
+            }
+        };
+        self.parts.iter().map(rows).sum()
+    }
+
     /// Bytes that a value of the column takes on average, decoded.
     pub(super) fn value_bytes(&self, column: usize) -> f64 {
         let rows: u64 = self.parts.iter().map(|(part, _)| part.row_count()).sum();
@@ -98,6 +112,12 @@ impl Selection {
         }
         tasks
     }
+}
+
+/// The request's conditions on columns of the parts.
+pub(super) fn conditions_of(request: &ScanRequest, spec: &PartSpec) -> Result<Vec<KeyCondition>> {
+    let conditions = request.conditions.iter();
+    conditions.map(|condition| key_condition(condition, place(request, spec, condition.column)?)).collect()
 }
 
 /// The condition on the column at `column` of the parts.

@@ -35,7 +35,7 @@ fn merge_of_compact_parts_is_wide_when_it_is_large_enough() {
     table.parts.insert(numbers(0..10)).unwrap();
     table.parts.insert(numbers(10..20)).unwrap();
     assert_eq!(types(), [PartType::Compact, PartType::Compact]);
-    table.parts.optimize_final(&Default::default()).unwrap();
+    table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert_eq!(types(), [PartType::Wide]);
     assert_eq!(read_numbers(&table.parts).unwrap(), (0..20).collect::<Vec<_>>());
 }

@@ -86,7 +86,7 @@ fn part_of_version_1_is_read_pruned_and_merged() {
     assert_eq!(points(0, 5).ranges, [1..2]);
     assert_eq!(points(1, 5), MarkRanges::all(3));
     parts.insert(rows()).unwrap();
-    parts.optimize_final(&Default::default()).unwrap();
+    parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert_eq!(parts.row_count(), 20);
 }
 

@@ -16,14 +16,14 @@ fn workload(parts: &TableParts) -> Acknowledged {
         for insert in 0..3 {
             rows.insert(parts, insert)?;
         }
-        parts.optimize_final(&Default::default())?;
+        parts.optimize_final(&Default::default(), &Default::default())?;
         rows.insert(parts, 3)?;
         rows.maybe_gone = std::mem::take(&mut rows.there);
         parts.truncate()?;
         rows.maybe_gone.clear();
         rows.insert(parts, 4)?;
         rows.insert(parts, 5)?;
-        parts.optimize_final(&Default::default())?;
+        parts.optimize_final(&Default::default(), &Default::default())?;
         Ok(())
     })();
     rows.is_finished = finished.is_ok();

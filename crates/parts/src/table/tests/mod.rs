@@ -5,6 +5,8 @@ mod compat;
 mod crash;
 mod damage;
 mod model;
+mod modes;
+mod mutations;
 mod pieces;
 mod read;
 mod size;
@@ -20,7 +22,7 @@ use basalt_base::clock::ManualClock;
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
 
-use super::TableParts;
+use super::{TableParts, WorkControl};
 use crate::error::Result;
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
@@ -117,7 +119,7 @@ fn snapshot_outlives_merge_and_truncate() {
     table.parts.insert(numbers(0..10)).unwrap();
     table.parts.insert(numbers(10..20)).unwrap();
     let snapshot = table.parts.snapshot();
-    table.parts.optimize_final(&Default::default()).unwrap();
+    table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     table.parts.truncate().unwrap();
     assert_eq!(read_numbers(&table.parts).unwrap(), Vec::<u64>::new());
     let read = snapshot[1].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
@@ -142,7 +144,7 @@ fn check_add_and_drop(spec: PartSpec) {
     let words: Arc<dyn Array> = Arc::new(arrow::array::BinaryViewArray::from_iter_values([b"x"]));
     let row = RecordBatch::try_new(schema, vec![Arc::new(UInt64Array::from(vec![99])), words]).unwrap();
     table.parts.insert(row).unwrap();
-    table.parts.optimize_final(&Default::default()).unwrap();
+    table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     let read = table.parts.snapshot()[0].read(&[1, 0], 0..3, &ReadMetrics::default()).unwrap();
     let words = read.column(0).as_binary_view();
     assert_eq!((words.value(0), words.value(10)), (&b""[..], &b"x"[..]));
@@ -191,6 +193,8 @@ fn cancelled_merge_changes_nothing() {
     let table = TestTable::new();
     table.parts.insert(numbers(0..10)).unwrap();
     table.parts.insert(numbers(5..15)).unwrap();
-    assert!(table.parts.optimize_final(&true.into()).is_err());
+    let control = WorkControl::default();
+    control.cancel();
+    assert!(table.parts.optimize_final(&Default::default(), &control).is_err());
     assert_eq!(table.parts.snapshot().len(), 2);
 }

@@ -43,7 +43,7 @@ fn check(ops: &[Op]) {
                 }
             }
             Op::OptimizeFinal => {
-                table.parts.optimize_final(&Default::default()).unwrap();
+                table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
                 assert!(table.parts.snapshot().len() <= 1);
             }
             Op::Truncate => {

@@ -95,7 +95,7 @@ fn insert_sorts_and_a_merge_keeps_the_order_of_equal_keys() {
         parts.insert(batch.clone()).unwrap();
         inserted.push(batch);
     }
-    parts.optimize_final(&Default::default()).unwrap();
+    parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     let all = concat_batches(&spec.schema(), &inserted).unwrap();
     let expected = crate::table::sort::sort(all, &spec, 2).unwrap();
     let part = Arc::clone(&parts.snapshot()[0]);

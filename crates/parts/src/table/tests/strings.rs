@@ -158,7 +158,7 @@ fn merge_of_coded_and_plain_parts_keeps_all_strings() {
     let inputs = [few(5000, 40, 6), many(3000, 7), few(9000, 60, 8)];
     let arrays: Vec<_> = inputs.iter().cloned().map(nullable).collect();
     let parts = table(&SqlType::String.into_nullable(), &arrays);
-    parts.optimize_final(&Default::default()).unwrap();
+    parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert!(check(&parts.snapshot()[0], &nullable(inputs.concat())));
 }
 

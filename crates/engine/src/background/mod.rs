@@ -1,0 +1,181 @@
+//! Background work: merges, mutations and reloads of dictionaries, on a few threads.
+//!
+//! Every thread takes one step of one table and then asks again, beginning with the next table: a table
+//! with much to do does not keep the others waiting. Merges and mutations share the threads.
+
+mod running;
+
+pub(crate) use running::{RunningWork, RunningWorks};
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use basalt_base::Result;
+use basalt_parts::{Part, TableParts, WorkControl};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::Engine;
+use crate::catalog::{CatalogObject, ObjectKey};
+use crate::query::mutation_step;
+use crate::tables::Table;
+
+/// How long a worker sleeps if nobody wakes it.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Workers at most: more merges at a time only wait for the disk.
+const WORKERS_MAX: usize = 16;
+
+/// A merge may use this share of the free space: 10 parts of 11, for what it writes may be larger than
+/// what it reads.
+const SPACE_SHARE: (u64, u64) = (10, 11);
+
+/// The workers, the bell that wakes them, and what they are at.
+#[derive(Default)]
+pub(crate) struct Background {
+    wake: Arc<Notify>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+    next_table: AtomicUsize,
+    running: RunningWorks,
+    /// Tables whose merges are stopped, besides all of them.
+    stopped: Mutex<HashSet<Uuid>>,
+}
+
+impl Background {
+    /// Starts half as many workers as there are processors, at least one; they end when the engine is
+    /// gone or [`Background::stop`] is called.
+    pub(crate) fn start(&self, engine: &Arc<Engine>) {
+        let count = (engine.processors() / 2).clamp(1, WORKERS_MAX);
+        for worker in 0..count {
+            let (engine, wake) = (Arc::downgrade(engine), Arc::clone(&self.wake));
+            let handle = tokio::spawn(async move {
+                loop {
+                    let _ = tokio::time::timeout(IDLE, wake.notified()).await;
+                    let engine = Weak::clone(&engine);
+                    let round = move || engine.upgrade().map(|engine| work(&engine, worker == 0));
+                    if !matches!(tokio::task::spawn_blocking(round).await, Ok(Some(()))) {
+                        return;
+                    }
+                }
+            });
+            self.workers.lock().push(handle);
+        }
+    }
+
+    pub(crate) fn wake(&self) {
+        self.wake.notify_waiters();
+        self.wake.notify_one();
+    }
+
+    /// Ends the workers after the steps that they are in.
+    pub(crate) async fn stop(&self) {
+        self.running.cancel(|_| true);
+        let workers = std::mem::take(&mut *self.workers.lock());
+        for worker in workers {
+            worker.abort();
+            // An aborted task ends with an error that says so.
+            let _ = worker.await;
+        }
+    }
+
+    /// What runs now.
+    pub(crate) fn running(&self) -> Vec<Arc<RunningWork>> {
+        self.running.list()
+    }
+
+    /// Enters a merge, or with a `mutation` that one, for as long as the answer lives.
+    pub(crate) fn enter(
+        &self,
+        key: &ObjectKey,
+        parts: &[Arc<Part>],
+        mutation: Option<u64>,
+        control: &Arc<WorkControl>,
+    ) -> running::Entered<'_> {
+        self.running.enter(key, parts, mutation, control)
+    }
+
+    pub(crate) fn cancel_mutation(&self, key: &ObjectKey, version: u64) {
+        self.running.cancel(|work| work.key == *key && work.mutation == Some(version));
+    }
+
+    /// Lets no merge or mutation of the table run, or of all tables; those that run end.
+    pub(crate) fn stop_table(&self, table: Uuid, key: &ObjectKey) {
+        self.stopped.lock().insert(table);
+        self.running.cancel(|work| work.key == *key);
+    }
+
+    pub(crate) fn start_table(&self, table: Uuid) {
+        self.stopped.lock().remove(&table);
+        self.wake();
+    }
+
+    pub(crate) fn cancel_all(&self) {
+        self.running.cancel(|_| true);
+    }
+
+    fn is_stopped(&self, table: Uuid) -> bool {
+        self.stopped.lock().contains(&table)
+    }
+}
+
+/// Steps of every table in turn, until none has any left; dictionaries that are old.
+fn work(engine: &Arc<Engine>, reloads_dictionaries: bool) {
+    if reloads_dictionaries {
+        for (_, _, object) in engine.catalog().all_objects() {
+            if let CatalogObject::Dictionary(entry) = object {
+                entry.refresh(engine);
+            }
+        }
+    }
+    while engine.merges_on() && work_on_next(engine) {}
+}
+
+/// One step of the next table that has something to do; `false` if none has.
+fn work_on_next(engine: &Arc<Engine>) -> bool {
+    let background = engine.background();
+    let tables: Vec<(ObjectKey, Arc<dyn Table>)> = engine
+        .catalog()
+        .all_objects()
+        .into_iter()
+        .filter_map(|(database, name, object)| match object {
+            CatalogObject::Table(table) => Some((ObjectKey { database, name }, table)),
+            _ => None,
+        })
+        .collect();
+    let first = background.next_table.fetch_add(1, Ordering::Relaxed);
+    (0..tables.len()).any(|turn| {
+        let (key, table) = &tables[(first + turn) % tables.len()];
+        !background.is_stopped(table.definition().uuid) && work_on(engine, key, table.as_ref())
+    })
+}
+
+/// A mutation, a merge, or whatever else the table has to do.
+fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
+    // A failed merge leaves the old parts; the table's next write or read says why.
+    match table.parts_of() {
+        Some(parts) => {
+            mutation_step(engine, key, table, parts) || merge_step(engine, key, parts).unwrap_or(false)
+        }
+        None => table.work().unwrap_or(false),
+    }
+}
+
+/// One merge that the disk has room for.
+fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, parts: &TableParts) -> Result<bool> {
+    let background = engine.background();
+    let bytes_max = match parts.space_left()? {
+        Some(free) => {
+            let free = free.saturating_sub(background.running.bytes_to_write());
+            free / SPACE_SHARE.1 * SPACE_SHARE.0
+        }
+        None => u64::MAX,
+    };
+    let Some(selected) = parts.select_merge(bytes_max) else { return Ok(false) };
+    let control = Arc::new(WorkControl::default());
+    let _entered = background.enter(key, &selected, None, &control);
+    Ok(parts.merge(&selected, &control)?.is_some())
+}

@@ -1,0 +1,92 @@
+//! The merges and mutations that run: what `system.merges` shows, and what is reserved of the disk.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use basalt_parts::{Part, PartName, PartStats, WorkControl};
+use parking_lot::Mutex;
+
+use crate::catalog::ObjectKey;
+
+/// One merge or mutation.
+pub(crate) struct RunningWork {
+    id: u64,
+    pub(crate) key: ObjectKey,
+    pub(crate) parts: Vec<PartStats>,
+    pub(crate) result: PartName,
+    /// The number of the mutation; `None` for a merge.
+    pub(crate) mutation: Option<u64>,
+    pub(crate) control: Arc<WorkControl>,
+    pub(crate) started: Instant,
+}
+
+impl RunningWork {
+    /// Bytes of the inputs on disk: about as many will be written.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes_on_disk).sum()
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.parts.iter().map(|part| part.rows).sum()
+    }
+}
+
+/// All that run.
+#[derive(Default)]
+pub(crate) struct RunningWorks {
+    works: Mutex<Vec<Arc<RunningWork>>>,
+    next_id: AtomicU64,
+}
+
+/// Takes its work out of the list when it is dropped.
+pub(crate) struct Entered<'a> {
+    works: &'a RunningWorks,
+    id: u64,
+}
+
+impl RunningWorks {
+    pub(super) fn list(&self) -> Vec<Arc<RunningWork>> {
+        self.works.lock().clone()
+    }
+
+    /// Bytes that running work may still write.
+    pub(super) fn bytes_to_write(&self) -> u64 {
+        self.works.lock().iter().map(|work| work.bytes()).sum()
+    }
+
+    pub(super) fn cancel(&self, which: impl Fn(&RunningWork) -> bool) {
+        self.works.lock().iter().filter(|work| which(work)).for_each(|work| work.control.cancel());
+    }
+
+    pub(super) fn enter(
+        &self,
+        key: &ObjectKey,
+        parts: &[Arc<Part>],
+        mutation: Option<u64>,
+        control: &Arc<WorkControl>,
+    ) -> Entered<'_> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let result = match mutation {
+            Some(version) => parts[0].name().mutated(version),
+            None => PartName::merged(parts.iter().map(|part| part.name())),
+        };
+        let work = RunningWork {
+            id,
+            key: key.clone(),
+            parts: parts.iter().map(|part| part.stats(true)).collect(),
+            result,
+            mutation,
+            control: Arc::clone(control),
+            started: Instant::now(),
+        };
+        self.works.lock().push(Arc::new(work));
+        Entered { works: self, id }
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.works.works.lock().retain(|work| work.id != self.id);
+    }
+}

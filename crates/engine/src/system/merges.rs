@@ -1,0 +1,62 @@
+//! `system.merges`: the merges and mutations that run now.
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result, SqlType};
+
+use super::block;
+use crate::background::RunningWork;
+use crate::query::QueryContext;
+
+pub(super) fn columns() -> Columns {
+    let names = || SqlType::array_of(SqlType::String);
+    block::columns([
+        ("database", SqlType::String),
+        ("table", SqlType::String),
+        ("elapsed", SqlType::Float64),
+        ("progress", SqlType::Float64),
+        ("num_parts", SqlType::UInt64),
+        ("source_part_names", names()),
+        ("result_part_name", SqlType::String),
+        ("source_part_paths", names()),
+        ("partition_id", SqlType::String),
+        ("is_mutation", SqlType::UInt8),
+        ("total_size_bytes_compressed", SqlType::UInt64),
+        ("total_size_bytes_uncompressed", SqlType::UInt64),
+        ("total_size_marks", SqlType::UInt64),
+        ("bytes_read_uncompressed", SqlType::UInt64),
+        ("rows_read", SqlType::UInt64),
+        ("rows_written", SqlType::UInt64),
+        ("merge_type", SqlType::String),
+        ("merge_algorithm", SqlType::String),
+    ])
+}
+
+pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+    let works = query.engine.background().running();
+    let works = || works.iter();
+    let progress = |work: &RunningWork| work.control.rows_read() as f64 / work.rows().max(1) as f64;
+    let sum = |work: &RunningWork, bytes: fn(&basalt_parts::PartStats) -> u64| -> u64 {
+        work.parts.iter().map(bytes).sum()
+    };
+    let kind = |work: &RunningWork| if work.mutation.is_some() { "" } else { "Regular" };
+    block::BlockBuilder::default()
+        .strings(works().map(|work| &work.key.database))
+        .strings(works().map(|work| &work.key.name))
+        .f64s(works().map(|work| work.started.elapsed().as_secs_f64()))
+        .f64s(works().map(|work| progress(work).min(1.0)))
+        .u64s(works().map(|work| work.parts.len() as u64))
+        .string_lists(works().map(|work| work.parts.iter().map(|part| part.name.to_string()).collect()))
+        .strings(works().map(|work| work.result.to_string()))
+        .string_lists(works().map(|work| work.parts.iter().map(|p| p.path.display().to_string()).collect()))
+        .strings(works().map(|work| &work.result.partition))
+        .u8s(works().map(|work| u8::from(work.mutation.is_some())))
+        .u64s(works().map(|work| sum(work, |part| part.bytes_on_disk)))
+        .u64s(works().map(|work| sum(work, |part| part.data_uncompressed_bytes)))
+        .u64s(works().map(|work| sum(work, |part| part.marks)))
+        .u64s(works().map(|work| work.control.bytes_read()))
+        .u64s(works().map(|work| work.control.rows_read()))
+        .u64s(works().map(|work| work.control.rows_written()))
+        .strings(works().map(|work| kind(work)))
+        .strings(works().map(|work| if work.mutation.is_some() { "" } else { "Horizontal" }))
+        .finish(&columns())
+}

@@ -1,0 +1,47 @@
+//! A MergeTree table as `FINAL` shows it: the rows that a merge of all its parts would leave.
+
+use std::sync::Arc;
+
+use basalt_base::{Column, Columns, Result};
+
+use super::merge_tree::MergeTreeTable;
+use super::{Table, TableDefinition};
+use crate::scan::{BlockSource, FinalSource, ScanRequest};
+
+/// The same table for queries only.
+pub(super) struct FinalTable {
+    table: Arc<MergeTreeTable>,
+}
+
+impl FinalTable {
+    pub(super) fn new(table: Arc<MergeTreeTable>) -> FinalTable {
+        FinalTable { table }
+    }
+}
+
+impl Table for FinalTable {
+    fn engine(&self) -> &'static str {
+        self.table.engine()
+    }
+
+    fn definition(&self) -> Arc<TableDefinition> {
+        self.table.definition()
+    }
+
+    /// Filters apply to what is left: only those on columns of the key may leave granules out, for all
+    /// rows of one key have the same values there.
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
+        let (key, _) = self.definition().sort_key()?;
+        let is_key = |columns: &Columns, at: usize| {
+            columns.get(at).is_some_and(|column: &Column| key.contains(&column.name))
+        };
+        let mut request = request.clone();
+        let stored = request.stored.clone();
+        request.conditions.retain(|condition| is_key(&stored, condition.column));
+        Ok(Arc::new(FinalSource::new(self.table.parts(), &request)?))
+    }
+
+    fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {
+        self.table.set_definition(definition)
+    }
+}

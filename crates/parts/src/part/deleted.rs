@@ -1,0 +1,103 @@
+//! The rows of a part that a lightweight DELETE took away: a mask beside the columns.
+//!
+//! # Layout of `deleted.rows`
+//!
+//! ```text
+//! magic "BSLTDEL1"
+//! rows of the part u64
+//! mask                 a bit a row, the lowest of each byte first; set: the row is deleted
+//! crc32c u32           of all that is before it
+//! ```
+//!
+//! The metadata says how many rows are deleted, so a part without the file is one without such rows.
+//! The file never changes: another DELETE makes another part, with links to the same columns.
+
+use arrow::buffer::BooleanBuffer;
+use basalt_base::checksum::crc32c;
+
+use crate::error::Damage;
+use crate::fields::{FieldReader, FieldWriter};
+
+/// The name of the file.
+pub(crate) const DELETED_FILE: &str = "deleted.rows";
+
+const MAGIC: &[u8; 8] = b"BSLTDEL1";
+
+/// Bytes of the file besides the mask.
+const FRAME_BYTES: u64 = 8 + 8 + 4;
+
+/// Bytes of the file for a part of so many rows.
+pub(crate) fn file_bytes(rows: u64) -> u64 {
+    FRAME_BYTES + rows.div_ceil(8)
+}
+
+pub(crate) fn encode(mask: &BooleanBuffer) -> Vec<u8> {
+    let mut out = FieldWriter::default();
+    out.raw(MAGIC);
+    out.u64(mask.len() as u64);
+    let mut bytes = vec![0_u8; mask.len().div_ceil(8)];
+    for row in mask.set_indices() {
+        bytes[row / 8] |= 1 << (row % 8);
+    }
+    out.raw(&bytes);
+    out.u32(crc32c(&out.bytes));
+    out.bytes
+}
+
+/// The mask of a part of `rows` rows, `deleted` of them set.
+pub(crate) fn decode(bytes: &[u8], rows: u64, deleted: u64) -> Result<BooleanBuffer, Damage> {
+    let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
+        return Err(Damage::new(bytes.len(), "the file ends early"));
+    };
+    let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
+    if stored != computed {
+        let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
+        return Err(Damage::new(body.len(), what));
+    }
+    let mut fields = FieldReader::new(body);
+    if fields.array()? != *MAGIC {
+        return Err(Damage::new(0, "this is not a mask of deleted rows"));
+    }
+    let found = fields.u64()?;
+    if found != rows {
+        return Err(Damage::new(MAGIC.len(), format!("a mask of {found} rows for a part of {rows}")));
+    }
+    let mask = BooleanBuffer::new(fields.raw(rows.div_ceil(8) as usize)?.to_vec().into(), 0, rows as usize);
+    let counted = mask.count_set_bits() as u64;
+    if counted != deleted {
+        let what = format!("{counted} rows are deleted, the metadata says {deleted}");
+        return Err(Damage::new(MAGIC.len() + 8, what));
+    }
+    fields.finish()?;
+    Ok(mask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mask() -> BooleanBuffer {
+        BooleanBuffer::from((0..21).map(|row| row % 3 == 0).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn mask_round_trips() {
+        let bytes = encode(&mask());
+        assert_eq!(bytes.len() as u64, file_bytes(21));
+        assert_eq!(decode(&bytes, 21, 7).unwrap(), mask());
+        assert!(decode(&bytes, 20, 7).is_err() && decode(&bytes, 21, 6).is_err());
+    }
+
+    #[test]
+    fn every_damage_is_refused() {
+        let whole = encode(&mask());
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&bytes, 21, 7).is_err(), "bit {bit}");
+        }
+        for end in 0..whole.len() {
+            assert!(decode(&whole[..end], 21, 7).is_err(), "cut at {end}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a running merge or mutation tells of itself, and how others end it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::metrics::ReadMetrics;
+
+/// Shared by who does the work and who looks on.
+#[derive(Debug, Default)]
+pub struct WorkControl {
+    is_cancelled: AtomicBool,
+    metrics: Arc<ReadMetrics>,
+    rows_written: AtomicU64,
+}
+
+impl WorkControl {
+    /// Lets the work end at its next batch, with an error and without a trace.
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Rows of the inputs that were read so far.
+    pub fn rows_read(&self) -> u64 {
+        self.metrics.snapshot().rows
+    }
+
+    /// Bytes of the inputs that were read so far, decoded.
+    pub fn bytes_read(&self) -> u64 {
+        self.metrics.snapshot().uncompressed_bytes
+    }
+
+    /// Rows that went to the new part so far.
+    pub fn rows_written(&self) -> u64 {
+        self.rows_written.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn metrics(&self) -> &Arc<ReadMetrics> {
+        &self.metrics
+    }
+
+    pub(super) fn count_written(&self, rows: usize) {
+        self.rows_written.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+}

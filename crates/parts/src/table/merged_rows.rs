@@ -1,0 +1,224 @@
+//! The rows of several parts as one stream in key order, in bounded memory.
+//!
+//! Every input is a cursor over its granules. The cursor with the smallest key gives all its rows that
+//! are not above the second smallest, so inputs that do not overlap are copied in long runs, and only
+//! interleaved ones are picked row by row. Equal keys keep the order of insertion.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, RecordBatch, RecordBatchOptions};
+use arrow::compute::interleave;
+use arrow::row::Rows;
+
+use super::sort::encode_key;
+use crate::error::Result;
+use crate::key::prune::MarkRanges;
+use crate::metrics::ReadMetrics;
+use crate::part::scan::PartScan;
+use crate::part::view::Part;
+use crate::spec::PartSpec;
+
+/// Rows of a batch that is handed out, and of what is held of each input.
+const BATCH_ROWS: usize = 8192;
+
+/// Runs of at least this many rows on average are handed out as slices rather than row by row.
+const RUN_ROWS_LONG: usize = 64;
+
+/// Some granules of a part.
+pub(crate) struct MergeInput {
+    pub(crate) part: Arc<Part>,
+    pub(crate) marks: MarkRanges,
+}
+
+/// Iterates over the rows of several parts in key order.
+pub(crate) struct MergedRows {
+    spec: Arc<PartSpec>,
+    cursors: Vec<Cursor>,
+    /// Batches that `runs` point into.
+    sources: Vec<RecordBatch>,
+    runs: Vec<Run>,
+    run_rows: usize,
+    /// Long runs, ready to be handed out; the next one last.
+    ready: Vec<RecordBatch>,
+}
+
+/// Consecutive rows of a source.
+struct Run {
+    source: usize,
+    start: usize,
+    rows: usize,
+}
+
+/// The place that a merge has reached in one input.
+struct Cursor {
+    scan: PartScan,
+    batch: RecordBatch,
+    /// The keys of the batch; none for a table without a key, whose inputs follow each other.
+    keys: Option<Rows>,
+    row: usize,
+    /// Where the batch is among the sources, once rows of it were taken.
+    source: Option<usize>,
+}
+
+impl MergedRows {
+    /// The rows of `inputs` in the columns of the table at `columns`; `spec` is that of these columns.
+    pub(crate) fn open(
+        inputs: impl IntoIterator<Item = MergeInput>,
+        columns: &[usize],
+        spec: PartSpec,
+        metrics: &Arc<ReadMetrics>,
+    ) -> Result<MergedRows> {
+        let mut cursors = Vec::new();
+        for MergeInput { part, marks } in inputs {
+            let scan = PartScan::new(part, columns.to_vec(), marks, BATCH_ROWS, Arc::clone(metrics));
+            cursors.extend(Cursor::open(scan, &spec)?);
+        }
+        let (sources, runs, ready) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(MergedRows { spec: Arc::new(spec), cursors, sources, runs, run_rows: 0, ready })
+    }
+
+    /// Takes the next run of rows; `false` at the end of all inputs.
+    fn take_run(&mut self) -> Result<bool> {
+        let Some((first, second)) = self.smallest_two() else { return Ok(false) };
+        let end = match second {
+            Some(second) => self.run_end(first, second),
+            None => self.cursors[first].batch.num_rows(),
+        };
+        let end = end.min(self.cursors[first].row + BATCH_ROWS - self.run_rows);
+        let cursor = &mut self.cursors[first];
+        let source = *cursor.source.get_or_insert_with(|| {
+            self.sources.push(cursor.batch.clone());
+            self.sources.len() - 1
+        });
+        self.runs.push(Run { source, start: cursor.row, rows: end - cursor.row });
+        self.run_rows += end - cursor.row;
+        cursor.row = end;
+        if cursor.row == cursor.batch.num_rows() && !cursor.advance(&self.spec)? {
+            self.cursors.remove(first);
+        }
+        Ok(true)
+    }
+
+    /// The cursors with the smallest and the second smallest key; of equal keys the earlier part's.
+    fn smallest_two(&self) -> Option<(usize, Option<usize>)> {
+        if self.cursors.first()?.keys.is_none() {
+            return Some((0, None));
+        }
+        let (mut first, mut second) = (0, None);
+        for index in 1..self.cursors.len() {
+            if self.cursors[index].key() < self.cursors[first].key() {
+                second = Some(first);
+                first = index;
+            } else if second
+                .is_none_or(|second: usize| self.cursors[index].key() < self.cursors[second].key())
+            {
+                second = Some(index);
+            }
+        }
+        Some((first, second))
+    }
+
+    /// Where the rows of `first` end that come before the row of `second`.
+    fn run_end(&self, first: usize, second: usize) -> usize {
+        let limit = self.cursors[second].key();
+        let cursor = &self.cursors[first];
+        let Some(keys) = &cursor.keys else { return cursor.batch.num_rows() };
+        let comes_first = |row: usize| {
+            let key = Some(keys.row(row));
+            key < limit || (key == limit && first < second)
+        };
+        // Most runs of interleaved inputs are short: look at the next rows before halving the rest.
+        let mut step = 1;
+        let mut low = cursor.row + 1;
+        while low + step <= cursor.batch.num_rows() && comes_first(low + step - 1) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step - 1).min(cursor.batch.num_rows());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if comes_first(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The taken runs as batches, in reverse order.
+    fn flush(&mut self) -> Result<()> {
+        if self.run_rows >= self.runs.len() * RUN_ROWS_LONG {
+            let slices = self.runs.iter().map(|run| self.sources[run.source].slice(run.start, run.rows));
+            self.ready.extend(slices.rev());
+        } else {
+            let batch = self.interleave()?;
+            self.ready.push(batch);
+        }
+        self.runs.clear();
+        self.run_rows = 0;
+        self.sources.clear();
+        for cursor in &mut self.cursors {
+            cursor.source = None;
+        }
+        Ok(())
+    }
+
+    fn interleave(&self) -> Result<RecordBatch> {
+        let picks: Vec<(usize, usize)> = self
+            .runs
+            .iter()
+            .flat_map(|run| (run.start..run.start + run.rows).map(|row| (run.source, row)))
+            .collect();
+        let mut columns = Vec::with_capacity(self.spec.columns.len());
+        for column in 0..self.spec.columns.len() {
+            let arrays: Vec<&dyn Array> = self.sources.iter().map(|batch| &**batch.column(column)).collect();
+            columns.push(interleave(&arrays, &picks)?);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(picks.len()));
+        Ok(RecordBatch::try_new_with_options(self.spec.schema(), columns, &options)?)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(batch) = self.ready.pop() {
+            return Ok(Some(batch));
+        }
+        while self.run_rows < BATCH_ROWS && self.take_run()? {}
+        if self.runs.is_empty() {
+            return Ok(None);
+        }
+        self.flush()?;
+        Ok(self.ready.pop())
+    }
+}
+
+impl Iterator for MergedRows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.next_batch().transpose()
+    }
+}
+
+impl Cursor {
+    /// `None` for a part without rows.
+    fn open(scan: PartScan, spec: &PartSpec) -> Result<Option<Cursor>> {
+        let batch = RecordBatch::new_empty(spec.schema());
+        let mut cursor = Cursor { scan, batch, keys: None, row: 0, source: None };
+        Ok(cursor.advance(spec)?.then_some(cursor))
+    }
+
+    /// Goes to the next batch; `false` at the end.
+    fn advance(&mut self, spec: &PartSpec) -> Result<bool> {
+        let Some(batch) = self.scan.next().transpose()? else { return Ok(false) };
+        self.keys = if spec.sort_key.is_empty() { None } else { Some(encode_key(&batch, spec)?) };
+        self.batch = batch;
+        self.row = 0;
+        self.source = None;
+        Ok(true)
+    }
+
+    fn key(&self) -> Option<arrow::row::Row<'_>> {
+        self.keys.as_ref().map(|keys| keys.row(self.row))
+    }
+}

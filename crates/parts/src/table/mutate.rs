@@ -1,0 +1,243 @@
+//! Applies a mutation to one part: the part is written anew, or linked where nothing changed.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::filter_record_batch;
+use basalt_base::fs::PendingDirectory;
+
+use super::active::TableParts;
+use super::control::WorkControl;
+use crate::column::writer::BLOCK_GRANULES_MAX;
+use crate::error::{Error, Result};
+use crate::key::prune::MarkRanges;
+use crate::name::PartName;
+use crate::part::deleted::{self, DELETED_FILE};
+use crate::part::meta::META_FILE;
+use crate::part::scan::PartScan;
+use crate::part::view::Part;
+use crate::part::writer::PendingPart;
+
+/// Rows that a mutation sees at a time.
+const BATCH_ROWS: usize = 8192;
+
+/// What a mutation does to rows. The engine gives it: parts know no expressions.
+pub trait RowChange: Send + Sync {
+    /// The names of the columns that it must see, each once.
+    fn reads(&self) -> &[String];
+
+    /// The names of the columns whose values it may change: not those of the key.
+    fn writes(&self) -> &[String];
+
+    /// Whether deleted rows are only marked, and stay in the files until the next merge. Such a change
+    /// writes no column.
+    fn is_light(&self) -> bool;
+
+    /// What becomes of `rows`, which have the columns of [`RowChange::reads`].
+    fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter>;
+}
+
+/// What becomes of some rows.
+#[derive(Clone, Debug)]
+pub struct RowsAfter {
+    /// Whether any row changes or goes.
+    pub is_touched: bool,
+    /// Which rows stay, without NULL; all of them if there is no mask.
+    pub keep: Option<BooleanArray>,
+    /// The values of [`RowChange::writes`] in all rows.
+    pub columns: Vec<ArrayRef>,
+}
+
+impl TableParts {
+    /// Applies `change`, which is all mutations that `part` waits for up to `version`. `None` if the
+    /// part is no longer active, or something else works on it.
+    pub fn mutate(
+        &self,
+        part: &Arc<Part>,
+        version: u64,
+        change: &dyn RowChange,
+        control: &WorkControl,
+    ) -> Result<Option<PartName>> {
+        let inputs = std::slice::from_ref(part);
+        let Some(_claim) = self.claims.claim(inputs) else { return Ok(None) };
+        self.check_writable()?;
+        if !self.begin_commit()?.are_active(inputs) {
+            return Ok(None);
+        }
+        let spec = self.spec();
+        // The part in today's columns.
+        let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(&spec))?);
+        let pending = match self.changed(&part, change, control)? {
+            Changed::Nothing => self.link_part(&part, None)?,
+            Changed::Deleted(mask) => self.link_part(&part, Some(&mask))?,
+            Changed::Rows => self.write_part(&spec, ChangedRows::new(&part, change, control)?, 1)?,
+        };
+        let commit = self.begin_commit()?;
+        if !commit.are_active(inputs) {
+            return Ok(None);
+        }
+        commit.check_spec(&spec)?;
+        let name = part.name().mutated(version);
+        let stored = commit.publish(pending, name.clone())?;
+        commit.replace_all(Arc::new(Part::new(stored, spec)?));
+        self.mutation_succeeded(version);
+        Ok(Some(name))
+    }
+
+    /// Looks at the rows, no further than needed.
+    fn changed(&self, part: &Arc<Part>, change: &dyn RowChange, control: &WorkControl) -> Result<Changed> {
+        if change.is_light() {
+            return deleted_rows(part, change, control);
+        }
+        for batch in rows_to_see(part, change, control)? {
+            if change.apply(&live(batch?)?)?.is_touched {
+                return Ok(Changed::Rows);
+            }
+        }
+        Ok(Changed::Nothing)
+    }
+
+    /// The same part under another name: its files are links; `mask` is of all rows that are deleted.
+    fn link_part(&self, part: &Part, mask: Option<&BooleanBuffer>) -> Result<PendingPart> {
+        let from = part.stored.directory.path();
+        let directory = PendingDirectory::create(Arc::clone(&self.storage), self.temporary_path())?;
+        let is_new = |name: &str| name == META_FILE || (mask.is_some() && name == DELETED_FILE);
+        for entry in self.storage.list(from)? {
+            if !entry.is_dir && !is_new(&entry.name) {
+                self.storage.hard_link(&from.join(&entry.name), &directory.path().join(&entry.name))?;
+            }
+        }
+        let mut meta = part.stored.meta.clone();
+        if let Some(mask) = mask {
+            meta.deleted_count = mask.count_set_bits() as u64;
+            write_file(&directory, DELETED_FILE, &deleted::encode(mask))?;
+        }
+        write_file(&directory, META_FILE, &meta.encode())?;
+        directory.sync()?;
+        Ok(PendingPart { directory, meta })
+    }
+}
+
+/// What a mutation finds to do in a part.
+enum Changed {
+    Nothing,
+    /// Only the mask of deleted rows, which is this one now.
+    Deleted(BooleanBuffer),
+    Rows,
+}
+
+/// Rows as they are in the files, and which of them are deleted.
+struct Seen {
+    rows: RecordBatch,
+    deleted: Option<BooleanBuffer>,
+}
+
+/// The rows of the part, in the columns that the change reads.
+fn rows_to_see<'a>(
+    part: &'a Arc<Part>,
+    change: &dyn RowChange,
+    control: &'a WorkControl,
+) -> Result<impl Iterator<Item = Result<Seen>> + 'a> {
+    let columns = change.reads().iter().map(|name| position(part, name)).collect::<Result<Vec<_>>>()?;
+    let marks = part.mark_count();
+    Ok((0..marks).step_by(BLOCK_GRANULES_MAX).map(move |start| {
+        check_cancelled(control)?;
+        let marks = start..marks.min(start + BLOCK_GRANULES_MAX);
+        let span = part.mark_rows(&marks);
+        let rows = part.read(&columns, marks, control.metrics())?;
+        let (offset, count) = (span.start as usize, (span.end - span.start) as usize);
+        let deleted = part.deleted()?.map(|mask| mask.slice(offset, count));
+        Ok(Seen { rows, deleted })
+    }))
+}
+
+fn live(seen: Seen) -> Result<RecordBatch> {
+    match seen.deleted {
+        Some(deleted) => Ok(filter_record_batch(&seen.rows, &BooleanArray::new(!&deleted, None))?),
+        None => Ok(seen.rows),
+    }
+}
+
+fn deleted_rows(part: &Arc<Part>, change: &dyn RowChange, control: &WorkControl) -> Result<Changed> {
+    let mut mask = BooleanBufferBuilder::new(part.row_count() as usize);
+    let before = part.deleted_count();
+    for seen in rows_to_see(part, change, control)? {
+        let seen = seen?;
+        let rows = seen.rows.num_rows();
+        let gone = match change.apply(&seen.rows)?.keep {
+            Some(keep) => !keep.values(),
+            None => BooleanBuffer::new_unset(rows),
+        };
+        match &seen.deleted {
+            Some(deleted) => mask.append_buffer(&(&gone | deleted)),
+            None => mask.append_buffer(&gone),
+        }
+    }
+    let mask = mask.finish();
+    let is_same = mask.count_set_bits() as u64 == before;
+    Ok(if is_same { Changed::Nothing } else { Changed::Deleted(mask) })
+}
+
+/// Iterates over the rows of a part after the change.
+struct ChangedRows<'a> {
+    scan: PartScan,
+    /// Positions of the columns that the change reads, and of those that it writes.
+    reads: Vec<usize>,
+    writes: Vec<usize>,
+    change: &'a dyn RowChange,
+    control: &'a WorkControl,
+}
+
+impl<'a> ChangedRows<'a> {
+    fn new(part: &Arc<Part>, change: &'a dyn RowChange, control: &'a WorkControl) -> Result<ChangedRows<'a>> {
+        let positions = |names: &[String]| names.iter().map(|name| position(part, name)).collect();
+        let (reads, writes): (Result<Vec<_>>, Result<Vec<_>>) =
+            (positions(change.reads()), positions(change.writes()));
+        let columns = (0..part.spec.columns.len()).collect();
+        let marks = MarkRanges::all(part.mark_count());
+        let scan = PartScan::new(Arc::clone(part), columns, marks, BATCH_ROWS, Arc::clone(control.metrics()));
+        Ok(ChangedRows { scan, reads: reads?, writes: writes?, change, control })
+    }
+
+    fn changed(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        check_cancelled(self.control)?;
+        let after = self.change.apply(&batch.project(&self.reads)?)?;
+        let mut columns = batch.columns().to_vec();
+        for (&at, values) in self.writes.iter().zip(after.columns) {
+            columns[at] = values;
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let changed = RecordBatch::try_new_with_options(batch.schema(), columns, &options)?;
+        let kept = match after.keep {
+            Some(keep) => filter_record_batch(&changed, &keep)?,
+            None => changed,
+        };
+        self.control.count_written(kept.num_rows());
+        Ok(kept)
+    }
+}
+
+impl Iterator for ChangedRows<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let batch = self.scan.next()?;
+        Some(batch.and_then(|batch| self.changed(&batch)))
+    }
+}
+
+fn position(part: &Part, name: &str) -> Result<usize> {
+    part.spec.columns.position(name).ok_or_else(|| Error::BlockMismatch {
+        what: format!("column `{name}` of a mutation is not in the table"),
+    })
+}
+
+fn check_cancelled(control: &WorkControl) -> Result<()> {
+    if control.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+}
+
+fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
+    let mut file = directory.create_file(name)?;
+    file.write_all(bytes).map_err(|error| basalt_base::Error::io(&directory.path().join(name), &error).into())
+}

@@ -1,0 +1,243 @@
+//! Mutations: changes of rows that are stored already, part by part, in the background.
+//!
+//! A mutation is a record in the table's directory before anything happens to a row: `mutation_7.txt`
+//! with the text of its commands, which only the engine understands. Its number comes from the same
+//! sequence as those of inserts, so it is for all parts with smaller numbers, and for no later row. A
+//! part that was mutated has the number in its name; a mutation is done when no part is left without it.
+//!
+//! # Layout of a record
+//!
+//! ```text
+//! basalt mutation 1
+//! created: <microseconds since 1970>
+//! crc32c: <8 hex digits>             of the commands
+//! <commands>
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use basalt_base::checksum::crc32c;
+use basalt_base::fs::{Storage, publish_file};
+
+use super::active::{TableParts, lock};
+use crate::error::{Damage, Error, Result};
+use crate::name::PartName;
+use crate::part::view::Part;
+
+/// Commands longer than this are not ours.
+const RECORD_BYTES_MAX: u64 = 64 << 20;
+
+/// Records of mutations that are done are kept for those who ask, up to this many.
+const DONE_MAX: usize = 100;
+
+const FIRST_LINE: &str = "basalt mutation 1";
+
+/// What is known of the mutations of a table, by number.
+pub(super) type Mutations = BTreeMap<u64, MutationEntry>;
+
+/// One mutation.
+#[derive(Clone, Debug)]
+pub(super) struct MutationEntry {
+    pub(super) commands: Arc<str>,
+    created_at_us: u64,
+    failure: Option<MutationFailure>,
+}
+
+/// Why a mutation could not be applied to a part when that was last tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MutationFailure {
+    pub part: PartName,
+    pub reason: String,
+    pub at_us: u64,
+}
+
+/// A mutation as others see it.
+#[derive(Clone, Debug)]
+pub struct MutationStatus {
+    pub version: u64,
+    pub commands: Arc<str>,
+    pub created_at_us: u64,
+    /// The parts that it was not applied to yet.
+    pub parts_to_do: Vec<PartName>,
+    pub failure: Option<MutationFailure>,
+}
+
+impl MutationStatus {
+    pub fn is_done(&self) -> bool {
+        self.parts_to_do.is_empty()
+    }
+}
+
+impl TableParts {
+    /// Records a mutation of all rows that are stored now; durable when it returns with its number.
+    pub fn begin_mutation(&self, commands: &str) -> Result<u64> {
+        let commit = self.begin_commit()?;
+        let version = commit.take_block();
+        let entry =
+            MutationEntry { commands: commands.into(), created_at_us: self.clock.now_us(), failure: None };
+        let path = record_path(&self.dir, version);
+        self.poison_unless_ok(publish_file(&*self.storage, &path, entry.encode().as_bytes()))?;
+        lock(&self.mutations).insert(version, entry);
+        drop(commit);
+        self.forget_done()?;
+        Ok(version)
+    }
+
+    /// All mutations that are not done, and the last of those that are.
+    pub fn mutations(&self) -> Vec<MutationStatus> {
+        let parts = self.snapshot();
+        let to_do = |version: u64| {
+            let waits = |part: &&Arc<Part>| part.name().data_version() < version;
+            parts.iter().filter(waits).map(|part| part.name().clone()).collect()
+        };
+        let mutations = lock(&self.mutations);
+        mutations
+            .iter()
+            .map(|(&version, entry)| MutationStatus {
+                version,
+                commands: Arc::clone(&entry.commands),
+                created_at_us: entry.created_at_us,
+                parts_to_do: to_do(version),
+                failure: entry.failure.clone(),
+            })
+            .collect()
+    }
+
+    /// Ends a mutation: parts that it was applied to stay so. `false` if there is none.
+    pub fn kill_mutation(&self, version: u64) -> Result<bool> {
+        let _commit = self.begin_commit()?;
+        if lock(&self.mutations).remove(&version).is_none() {
+            return Ok(false);
+        }
+        self.poison_unless_ok(remove_record(&*self.storage, &self.dir, version))?;
+        Ok(true)
+    }
+
+    /// The next part that waits for mutations and that nobody works on, and these mutations in order.
+    pub fn select_mutation(&self) -> Option<(Arc<Part>, Vec<(u64, Arc<str>)>)> {
+        let mutations = lock(&self.mutations).clone();
+        let parts = self.snapshot();
+        parts.iter().filter(|part| !self.claims.is_busy(part)).find_map(|part| {
+            let waiting = mutations.range(part.name().data_version() + 1..);
+            let waiting: Vec<_> =
+                waiting.map(|(&version, entry)| (version, Arc::clone(&entry.commands))).collect();
+            (!waiting.is_empty()).then(|| (Arc::clone(part), waiting))
+        })
+    }
+
+    /// Remembers why the mutation could not be applied to the part.
+    pub fn mutation_failed(&self, version: u64, part: &PartName, reason: &str) {
+        if let Some(entry) = lock(&self.mutations).get_mut(&version) {
+            entry.failure = Some(MutationFailure {
+                part: part.clone(),
+                reason: reason.to_owned(),
+                at_us: self.clock.now_us(),
+            });
+        }
+    }
+
+    pub(super) fn mutation_succeeded(&self, version: u64) {
+        for entry in lock(&self.mutations).range_mut(..=version).map(|(_, entry)| entry) {
+            entry.failure = None;
+        }
+    }
+
+    /// How many of the known mutations are applied to the part or older than it: only parts that agree
+    /// in this may be merged.
+    pub(super) fn mutations_applied(&self, part: &Part) -> usize {
+        lock(&self.mutations).range(..=part.name().data_version()).count()
+    }
+
+    fn forget_done(&self) -> Result<()> {
+        let done: Vec<u64> =
+            self.mutations().iter().filter(|status| status.is_done()).map(|status| status.version).collect();
+        for version in done.iter().take(done.len().saturating_sub(DONE_MAX)) {
+            lock(&self.mutations).remove(version);
+            self.poison_unless_ok(remove_record(&*self.storage, &self.dir, *version))?;
+        }
+        Ok(())
+    }
+}
+
+impl MutationEntry {
+    fn encode(&self) -> String {
+        let crc = crc32c(self.commands.as_bytes());
+        format!("{FIRST_LINE}\ncreated: {}\ncrc32c: {crc:08x}\n{}", self.created_at_us, self.commands)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<MutationEntry, Damage> {
+        let text = std::str::from_utf8(bytes).map_err(|_| Damage::new(0, "it is not text"))?;
+        let mut lines = text.splitn(4, '\n');
+        let mut line = |what: &str| {
+            lines.next().ok_or_else(|| Damage::new(bytes.len(), format!("the file ends before {what}")))
+        };
+        if line("its first line")? != FIRST_LINE {
+            return Err(Damage::new(0, "this is not the record of a mutation"));
+        }
+        let created = line("the time")?.strip_prefix("created: ").and_then(|number| number.parse().ok());
+        let crc = line("the checksum")?.strip_prefix("crc32c: ").map(str::to_owned);
+        let commands = line("the commands")?;
+        let computed = format!("{:08x}", crc32c(commands.as_bytes()));
+        match (created, crc) {
+            (Some(created_at_us), Some(crc)) if crc == computed => {
+                Ok(MutationEntry { commands: commands.into(), created_at_us, failure: None })
+            }
+            _ => Err(Damage::new(FIRST_LINE.len() + 1, "the time or the checksum is wrong")),
+        }
+    }
+}
+
+/// The mutations whose records are in `dir`.
+pub(super) fn load(storage: &dyn Storage, dir: &Path) -> Result<Mutations> {
+    let mut mutations = Mutations::new();
+    for entry in storage.list(dir)? {
+        let Some(version) = version_of(&entry.name) else { continue };
+        let path = dir.join(&entry.name);
+        let bytes = storage.read(&path, RECORD_BYTES_MAX)?;
+        mutations.insert(version, MutationEntry::decode(&bytes).map_err(|damage| damage.in_file(&path))?);
+    }
+    Ok(mutations)
+}
+
+fn version_of(file: &str) -> Option<u64> {
+    let version: u64 = file.strip_prefix("mutation_")?.strip_suffix(".txt")?.parse().ok()?;
+    (record_name(version) == file).then_some(version)
+}
+
+fn record_name(version: u64) -> String {
+    format!("mutation_{version}.txt")
+}
+
+fn record_path(dir: &Path, version: u64) -> PathBuf {
+    dir.join(record_name(version))
+}
+
+fn remove_record(storage: &dyn Storage, dir: &Path, version: u64) -> Result<(), Error> {
+    storage.remove_file(&record_path(dir, version))?;
+    Ok(storage.sync_dir(dir)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_round_trips_and_every_damage_is_refused() {
+        let entry =
+            MutationEntry { commands: "UPDATE a = 1\nWHERE b".into(), created_at_us: 77, failure: None };
+        let whole = entry.encode().into_bytes();
+        let read = MutationEntry::decode(&whole).unwrap();
+        assert_eq!((&*read.commands, read.created_at_us), ("UPDATE a = 1\nWHERE b", 77));
+        let commands_at = whole.len() - entry.commands.len();
+        for end in 0..whole.len() {
+            assert!(MutationEntry::decode(&whole[..end]).is_err(), "cut at {end}");
+        }
+        for bit in commands_at * 8..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(MutationEntry::decode(&bytes).is_err(), "bit {bit}");
+        }
+    }
+}
