@@ -58,5 +58,5 @@ pub use part::view::Part;
 pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
 pub use table::{
     ColumnStats, DetachedPart, FinalScan, InsertOptions, MutationFailure, MutationStatus, OptimizeOptions,
-    PartStats, PartType, RowChange, RowsAfter, Snapshot, TableParts, WorkControl,
+    PartStats, PartType, RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
 };

@@ -39,6 +39,8 @@ error_codes! {
     CannotParseText                  "CANNOT_PARSE_TEXT"                       6  400 "22P02"
     ThereIsNoColumn                  "THERE_IS_NO_COLUMN"                      8  404 "42703"
     IncorrectNumberOfColumns         "INCORRECT_NUMBER_OF_COLUMNS"             7  400 "42601"
+    NotFoundColumnInBlock            "NOT_FOUND_COLUMN_IN_BLOCK"              10  404 "42703"
+    ReadonlySetting                  "READONLY_SETTING"                      472  400 "22023"
     NoSuchColumnInTable              "NO_SUCH_COLUMN_IN_TABLE"                16  404 "42703"
     DuplicateColumn                  "DUPLICATE_COLUMN"                       15  400 "42701"
     NumberOfColumnsDoesntMatch       "NUMBER_OF_COLUMNS_DOESNT_MATCH"         20  400 "42601"

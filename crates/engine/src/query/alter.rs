@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, Result, bail};
-use basalt_sql::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, TableElement};
+use basalt_sql::ast::{
+    AlterAction, AlterTable, ColumnDef, ColumnPosition, CreateTable, DefaultKind, TableElement,
+};
 
 use super::{QueryContext, ddl, mutation};
 use crate::catalog::{CatalogObject, ObjectKey};
-use crate::tables::{ColumnChange, Table, TableDefinition, definition_of};
+use crate::tables::{ColumnChange, Table, TableDefinition, column_of, definition_of};
 
 /// Applies the actions one after another; neighbouring UPDATEs and DELETEs are one mutation.
 pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
@@ -41,7 +43,11 @@ fn begin(
 }
 
 fn is_mutation(action: &AlterAction) -> bool {
-    matches!(action, AlterAction::Update { .. } | AlterAction::Delete { .. })
+    match action {
+        AlterAction::Update { .. } | AlterAction::Delete { .. } => true,
+        AlterAction::ClearColumn { partition, .. } => partition.is_none(),
+        _ => false,
+    }
 }
 
 fn change_columns(
@@ -52,6 +58,13 @@ fn change_columns(
 ) -> Result<()> {
     let catalog = query.engine.catalog();
     for action in actions {
+        if let Some(create) = changed_clauses(&table.definition(), action)? {
+            let old = table.definition();
+            let definition = Arc::new(definition_of(&old.database, &old.name, old.uuid, create)?);
+            table.alter(&ColumnChange::Describe { name: String::new() }, definition)?;
+            catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(table)))?;
+            continue;
+        }
         if let Some((change, elements)) = plan_change(&table.definition(), action)? {
             let definition = Arc::new(changed_definition(&table.definition(), elements)?);
             let enter = || catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(table)));
@@ -67,6 +80,34 @@ fn change_columns(
         }
     }
     Ok(())
+}
+
+/// The CREATE statement with another comment or other settings; `None` for any other action.
+fn changed_clauses(definition: &TableDefinition, action: &AlterAction) -> Result<Option<CreateTable>> {
+    let mut create = definition.create.clone();
+    match action {
+        AlterAction::ModifyComment { comment } => create.comment = Some(comment.clone()),
+        AlterAction::ModifySetting { settings } => {
+            if let Some(fixed) = settings.iter().find(|setting| setting.name == "index_granularity") {
+                bail!(
+                    ReadonlySetting,
+                    "setting '{}' is readonly for storage '{}'",
+                    fixed.name,
+                    engine(definition)
+                );
+            }
+            for setting in settings {
+                create.settings.retain(|old| old.name != setting.name);
+                create.settings.push(setting.clone());
+            }
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(create))
+}
+
+fn engine(definition: &TableDefinition) -> &str {
+    definition.create.engine.as_ref().map_or("", |engine| engine.name.as_str())
 }
 
 fn changed_definition(old: &TableDefinition, elements: Vec<TableElement>) -> Result<TableDefinition> {
@@ -100,12 +141,21 @@ fn plan_change(
             if !has_column(definition, name, *if_exists)? {
                 return Ok(None);
             }
+            if definition.is_in_key(name)? {
+                bail!(
+                    AlterOfColumnIsForbidden,
+                    "column `{name}` is part of the table's key or decides merges"
+                );
+            }
             elements.retain(|element| column_in(element).is_none_or(|column| column.name != *name));
             ColumnChange::Drop { name: name.clone() }
         }
         AlterAction::RenameColumn { from, to, if_exists } => {
             if !has_column(definition, from, *if_exists)? {
                 return Ok(None);
+            }
+            if definition.column(to).is_some() {
+                bail!(DuplicateColumn, "column `{to}` exists already");
             }
             refuse_in_key(definition, from)?;
             edit(&mut elements, from, |column| to.clone_into(&mut column.name));
@@ -118,6 +168,14 @@ fn plan_change(
             edit(&mut elements, name, |column| column.comment = Some(comment.clone()));
             ColumnChange::Describe { name: name.clone() }
         }
+        AlterAction::ModifyColumn { column, if_exists } => {
+            if !has_column(definition, &column.name, *if_exists)? {
+                return Ok(None);
+            }
+            refuse_other_type(definition, column)?;
+            edit(&mut elements, &column.name, |old| describe(old, column));
+            ColumnChange::Describe { name: column.name.clone() }
+        }
         other => return Err(Error::not_implemented(words(other))),
     };
     Ok(Some((change, elements)))
@@ -125,11 +183,8 @@ fn plan_change(
 
 fn words(action: &AlterAction) -> String {
     let words = match action {
-        AlterAction::ModifyColumn { .. } => "MODIFY COLUMN",
-        AlterAction::ClearColumn { .. } => "CLEAR COLUMN",
+        AlterAction::ClearColumn { .. } => "CLEAR COLUMN IN PARTITION",
         AlterAction::DropPartition { .. } => "DROP PARTITION",
-        AlterAction::ModifySetting { .. } => "MODIFY SETTING",
-        AlterAction::ModifyComment { .. } => "MODIFY COMMENT",
         AlterAction::ModifyOrderBy { .. } => "MODIFY ORDER BY",
         AlterAction::Other { words } => words,
         _ => "this action",
@@ -162,7 +217,38 @@ fn has_column(definition: &TableDefinition, name: &str, if_exists: bool) -> Resu
         return Ok(false);
     }
     let near = did_you_mean(name, definition.columns.iter().map(|column| column.name.as_str()));
-    bail!(NoSuchColumnInTable, "column `{name}` is not in table `{}`{near}", definition.full_name())
+    bail!(NotFoundColumnInBlock, "column `{name}` is not in table `{}`{near}", definition.full_name())
+}
+
+/// Only what a MODIFY COLUMN states is changed.
+fn describe(old: &mut ColumnDef, new: &ColumnDef) {
+    if new.default.is_some() {
+        old.default.clone_from(&new.default);
+    }
+    if !new.codec.is_empty() {
+        old.codec.clone_from(&new.codec);
+    }
+    if new.comment.is_some() {
+        old.comment.clone_from(&new.comment);
+    }
+}
+
+/// The data would have to be written anew, or a column to begin or end being stored.
+fn refuse_other_type(definition: &TableDefinition, new: &ColumnDef) -> Result<()> {
+    let Some(old) = definition.column(&new.name) else { return Ok(()) };
+    if new.ty.is_some() && column_of(new)?.ty != old.ty {
+        bail!(NotImplemented, "MODIFY COLUMN to another type is not implemented");
+    }
+    let is_stored =
+        |kind: Option<DefaultKind>| !matches!(kind, Some(DefaultKind::Alias | DefaultKind::Ephemeral));
+    let kind = new.default.as_ref().map(|(kind, _)| *kind).or(old.kind());
+    if is_stored(kind) != old.is_stored() {
+        bail!(NotImplemented, "MODIFY COLUMN between stored and computed columns is not implemented");
+    }
+    if new.ttl.is_some() {
+        bail!(NotImplemented, "TTL of column `{}` is not implemented", new.name);
+    }
+    Ok(())
 }
 
 fn refuse_in_key(definition: &TableDefinition, name: &str) -> Result<()> {
@@ -181,7 +267,9 @@ fn insert_position(
         None => Ok(elements.len()),
         Some(ColumnPosition::First) => Ok(0),
         Some(ColumnPosition::After(name)) => {
-            has_column(definition, name, false)?;
+            if definition.column(name).is_none() {
+                bail!(NoSuchColumnInTable, "there is no column `{name}` to insert after");
+            }
             let at = elements.iter().position(|element| column_in(element).is_some_and(|c| c.name == *name));
             Ok(at.map_or(elements.len(), |at| at + 1))
         }

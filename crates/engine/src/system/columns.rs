@@ -117,7 +117,7 @@ fn table_lines(database: &str, name: &str, table: &dyn Table, lines: &mut Vec<Li
             comment: column.comment.clone(),
             in_sorting_key: in_key.is_some(),
             in_primary_key: in_key.is_some_and(|at| at < primary),
-            codec: column.codec.as_ref().map(ToString::to_string).unwrap_or_default(),
+            codec: column.codec.as_ref().map(|codec| format!("CODEC({codec})")).unwrap_or_default(),
         });
     }
 }

@@ -18,7 +18,7 @@ use crate::settings::MergeTreeSettings;
 /// A table of parts.
 pub(crate) struct MergeTreeTable {
     definition: RwLock<Arc<TableDefinition>>,
-    settings: MergeTreeSettings,
+    settings: RwLock<MergeTreeSettings>,
     parts: TableParts,
     caches: TableCaches,
 }
@@ -35,7 +35,7 @@ impl MergeTreeTable {
         parts.set_insert_threads(opener.insert_threads);
         Ok(MergeTreeTable {
             definition: RwLock::new(definition),
-            settings,
+            settings: RwLock::new(settings),
             parts,
             caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },
         })
@@ -125,7 +125,7 @@ impl Table for MergeTreeTable {
     }
 
     fn insert(&self, block: RecordBatch, options: &InsertOptions) -> Result<()> {
-        let (parts, parts_max) = (self.parts.snapshot().len(), self.settings.parts_to_throw_insert);
+        let (parts, parts_max) = (self.parts.snapshot().len(), self.settings.read().parts_to_throw_insert);
         if parts as u64 >= parts_max {
             bail!(
                 TooManyParts,
@@ -193,7 +193,11 @@ impl Table for MergeTreeTable {
                 }
             }
             ColumnChange::Rename { .. } => return Err(self.refuses("RENAME COLUMN")),
-            ColumnChange::Describe { .. } => {}
+            ColumnChange::Describe { .. } => {
+                let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
+                self.parts.change_spec(spec_of(&definition, &settings)?)?;
+                *self.settings.write() = settings;
+            }
         }
         self.caches.misses.forget();
         self.set_definition(definition)

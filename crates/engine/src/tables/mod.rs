@@ -11,7 +11,7 @@ mod merge_tree;
 mod opener;
 mod virtual_table;
 
-pub(crate) use create::definition_of;
+pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, TableDefinition};
 pub(crate) use opener::{ENGINES, TableOpener};
 pub(crate) use virtual_table::VirtualTable;

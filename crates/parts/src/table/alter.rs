@@ -34,6 +34,23 @@ impl TableParts {
         Ok(())
     }
 
+    /// Writes parts by another specification from now on: other codecs, defaults or settings for the same
+    /// columns and keys.
+    pub fn change_spec(&self, spec: PartSpec) -> Result<()> {
+        spec.assert_valid();
+        let commit = self.begin_commit()?;
+        let old = self.spec();
+        if spec.columns != old.columns || spec.sort_key != old.sort_key {
+            let what = "the columns or the key of the table are others".to_owned();
+            return Err(Error::BlockMismatch { what });
+        }
+        let spec = Arc::new(spec);
+        let view = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(Arc::new);
+        let parts = self.snapshot().iter().map(view).collect::<Result<_>>()?;
+        commit.respec(spec, parts);
+        Ok(())
+    }
+
     /// Adds `column` at `position`. Parts that were written without it have its default value.
     pub fn add_column(
         &self,

@@ -33,6 +33,6 @@ pub use final_scan::FinalScan;
 pub use insert::InsertOptions;
 pub use merge::OptimizeOptions;
 pub use mutate::{RowChange, RowsAfter};
-pub use mutation::{MutationFailure, MutationStatus};
+pub use mutation::{MutationFailure, MutationStatus, WaitingMutations};
 pub use recover::DetachedPart;
 pub use stats::{ColumnStats, PartStats, PartType};

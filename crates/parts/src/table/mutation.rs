@@ -53,6 +53,9 @@ pub struct MutationFailure {
     pub at_us: u64,
 }
 
+/// Numbers and commands of mutations that a part waits for, in their order.
+pub type WaitingMutations = Vec<(u64, Arc<str>)>;
+
 /// A mutation as others see it.
 #[derive(Clone, Debug)]
 pub struct MutationStatus {
@@ -116,12 +119,12 @@ impl TableParts {
     }
 
     /// The next part that waits for mutations and that nobody works on, and these mutations in order.
-    pub fn select_mutation(&self) -> Option<(Arc<Part>, Vec<(u64, Arc<str>)>)> {
+    pub fn select_mutation(&self) -> Option<(Arc<Part>, WaitingMutations)> {
         let mutations = lock(&self.mutations).clone();
         let parts = self.snapshot();
         parts.iter().filter(|part| !self.claims.is_busy(part)).find_map(|part| {
             let waiting = mutations.range(part.name().data_version() + 1..);
-            let waiting: Vec<_> =
+            let waiting: WaitingMutations =
                 waiting.map(|(&version, entry)| (version, Arc::clone(&entry.commands))).collect();
             (!waiting.is_empty()).then(|| (Arc::clone(part), waiting))
         })

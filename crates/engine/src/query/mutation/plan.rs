@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
-use basalt_base::{Columns, Result, SqlType, bail};
+use basalt_base::{Columns, Error, Result, SqlType, bail};
 use basalt_planner::{PlannerContext, cast, plan_expr, plan_filter};
-use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr};
+use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr, Literal};
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
 
@@ -77,12 +78,34 @@ impl Planner<'_> {
                     kind: Kind::Update(self.assignments(assignments)?),
                 }),
             },
+            AlterAction::ClearColumn { name, partition: None } => self.clear(name),
             other => bail!(NotImplemented, "`{other}` as a mutation is not implemented"),
         }
     }
 
     fn filter(&self, filter: &SqlExpr) -> Result<Expr> {
         plan_filter(filter, self.stored, &self.ctx)
+    }
+
+    /// All values become the default of the column.
+    fn clear(&self, name: &str) -> Result<Command> {
+        if self.stored.position(name).is_none() {
+            bail!(NotFoundColumnInBlock, "there is no column `{name}` to clear");
+        }
+        if self.definition.is_in_key(name)? {
+            bail!(AlterOfColumnIsForbidden, "trying to ALTER CLEAR key column `{name}`");
+        }
+        let at = self.position(name)?;
+        let column = self.definition.column(name);
+        let value = match column.and_then(|column| column.default.as_ref()?.expr.as_ref()) {
+            Some(default) => self.value(default, &self.stored[at].ty)?,
+            None => {
+                let value = self.stored[at].ty.default_array(1);
+                Expr::Literal(ScalarValue::try_from_array(&value, 0).map_err(Error::logical)?, None)
+            }
+        };
+        let always = SqlExpr::Literal(Literal::UInt(1));
+        Ok(Command { filter: self.filter(&always)?, kind: Kind::Update(vec![vec![(at, value)]]) })
     }
 
     /// What the statement assigns, then what MATERIALIZED columns make of it.
@@ -116,16 +139,21 @@ impl Planner<'_> {
         cast(planned, &ty, to, &self.ctx)
     }
 
+    fn position(&self, name: &str) -> Result<usize> {
+        if let Some(at) = self.stored.position(name) {
+            return Ok(at);
+        }
+        let near = did_you_mean(name, self.stored.iter().map(|column| column.name.as_str()));
+        bail!(
+            NoSuchColumnInTable,
+            "there is no column `{name}` in table `{}`{near}",
+            self.definition.full_name()
+        )
+    }
+
     /// The stored column that an UPDATE may set.
     fn target(&self, name: &str) -> Result<usize> {
-        let Some(at) = self.stored.position(name) else {
-            let near = did_you_mean(name, self.stored.iter().map(|column| column.name.as_str()));
-            bail!(
-                NoSuchColumnInTable,
-                "there is no column `{name}` in table `{}`{near}",
-                self.definition.full_name()
-            );
-        };
+        let at = self.position(name)?;
         if self.definition.column(name).is_some_and(|column| materialized(column).is_some()) {
             bail!(CannotUpdateColumn, "cannot UPDATE materialized column `{name}`");
         }

@@ -189,6 +189,22 @@ fn full_disk_refuses_the_insert_and_keeps_the_table() {
 }
 
 #[test]
+fn full_disk_ends_a_merge_and_keeps_the_parts() {
+    let table = TestTable::new();
+    table.parts.insert(numbers(0..10)).unwrap();
+    table.parts.insert(numbers(10..20)).unwrap();
+    table.storage.set_space_left(Some(20));
+    let error = table.parts.optimize_final(&Default::default(), &Default::default()).unwrap_err();
+    assert!(error.to_string().contains("/store/table/tmp/"), "{error}");
+    let error = basalt_base::Error::from(error);
+    assert_eq!(error.code(), basalt_base::ErrorCode::NotEnoughSpace);
+    table.storage.set_space_left(None);
+    assert_eq!(table.parts.snapshot().len(), 2);
+    table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
+    assert_eq!(read_numbers(&table.parts).unwrap(), (0..20).collect::<Vec<_>>());
+}
+
+#[test]
 fn cancelled_merge_changes_nothing() {
     let table = TestTable::new();
     table.parts.insert(numbers(0..10)).unwrap();
