@@ -113,6 +113,11 @@ impl Background {
         self.wake();
     }
 
+    /// Ends what runs on the table, which goes away.
+    pub(crate) fn cancel_table(&self, key: &ObjectKey) {
+        self.running.cancel(|work| work.key == *key);
+    }
+
     pub(crate) fn cancel_all(&self) {
         self.running.cancel(|_| true);
     }
@@ -132,6 +137,7 @@ fn work(engine: &Arc<Engine>, reloads_dictionaries: bool) {
         }
     }
     while engine.merges_on() && work_on_next(engine) {}
+    engine.catalog().sweep_dropped();
 }
 
 /// One step of the next table that has something to do; `false` if none has.

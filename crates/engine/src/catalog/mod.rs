@@ -6,6 +6,7 @@
 //! meanwhile stays readable for them. DDL statements take [`CatalogStore::ddl`] from their first
 //! check to their last effect, so that one is whole before the next begins.
 
+mod dropped;
 pub(crate) mod metadata;
 mod open;
 
@@ -24,6 +25,7 @@ use uuid::Uuid;
 
 use crate::dictionaries::DictionaryEntry;
 use crate::tables::Table;
+use dropped::DroppedTables;
 use metadata::{MetadataStore, StoredObject};
 
 /// The database with the tables that describe the engine itself.
@@ -63,6 +65,7 @@ pub(crate) struct CatalogStore {
     storage: Arc<dyn Storage>,
     data_dir: PathBuf,
     ddl: Mutex<()>,
+    dropped: DroppedTables,
 }
 
 impl CatalogStore {
@@ -219,15 +222,24 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Deletes the data of an object that no name leads to any more. Scans that still run keep the
-    /// files open and finish.
+    /// Deletes the data of an object that no name leads to any more, as soon as nobody uses them.
     fn remove_data(&self, uuid: Uuid, object: CatalogObject) -> Result<()> {
-        drop(object);
         let dir = self.store_dir(uuid);
-        if self.storage.exists(&dir)? {
-            self.storage.remove_dir_all(&dir)?;
+        match object {
+            CatalogObject::Table(table) => {
+                self.dropped.add(table, dir);
+                self.sweep_dropped();
+                Ok(())
+            }
+            _ if self.storage.exists(&dir)? => self.storage.remove_dir_all(&dir),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Deletes the data of dropped tables whose last user is gone; `true` if none are left.
+    pub(crate) fn sweep_dropped(&self) -> bool {
+        self.dropped.sweep(&*self.storage);
+        self.dropped.is_empty()
     }
 }
 

@@ -48,6 +48,7 @@ impl CatalogStore {
             storage,
             data_dir,
             ddl: Mutex::new(()),
+            dropped: Default::default(),
         };
         store.remove_orphans(&used)?;
         Ok(store)

@@ -1,6 +1,7 @@
 //! CREATE, DROP, RENAME, TRUNCATE, OPTIMIZE: statements that change what there is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
@@ -11,6 +12,9 @@ use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::dictionaries::DictionaryEntry;
 use crate::request::Request;
 use crate::tables::definition_of;
+
+/// How often DROP ... SYNC looks whether the last user of the table is gone.
+const SWEEP_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Runs a statement of this file on a thread that may block.
 pub(super) async fn run(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
@@ -222,6 +226,16 @@ fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
     if drop.temporary {
         bail!(NotImplemented, "DROP TEMPORARY is not implemented");
     }
+    drop_named(query, drop)?;
+    // SYNC: the space is free when the statement ends.
+    while drop.sync && !query.engine.catalog().sweep_dropped() {
+        query.check()?;
+        std::thread::sleep(SWEEP_INTERVAL);
+    }
+    Ok(())
+}
+
+fn drop_named(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
     for name in &drop.names {
@@ -230,6 +244,12 @@ fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
                 continue;
             }
             catalog.require_database(&name.name)?;
+            for (table, _) in catalog.objects(&name.name) {
+                query
+                    .engine
+                    .background()
+                    .cancel_table(&ObjectKey { database: name.name.clone(), name: table });
+            }
             catalog.drop_database(&name.name)?;
             continue;
         }
@@ -239,6 +259,9 @@ fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
             None => drop_missing(query, &key)?,
             Some(object) => {
                 check_kind(&object, drop.kind, &key)?;
+                // Whoever holds the table keeps its data.
+                std::mem::drop(object);
+                query.engine.background().cancel_table(&key);
                 catalog.remove(&key.database, &key.name)?;
             }
         }

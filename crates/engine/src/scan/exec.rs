@@ -27,6 +27,7 @@ use datafusion::physical_plan::{
 
 use super::{BlockIterator, BlockSource};
 use crate::query::QueryContext;
+use crate::tables::Table;
 
 /// Blocks with more columns are read, not summed up.
 const BOUNDED_COLUMNS_MAX: usize = 8;
@@ -35,7 +36,7 @@ const BOUNDED_COLUMNS_MAX: usize = 8;
 pub(crate) struct SourceExec {
     source: Arc<dyn BlockSource>,
     query: Arc<QueryContext>,
-    table: String,
+    table: Arc<dyn Table>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
@@ -44,7 +45,7 @@ impl SourceExec {
     pub(crate) fn new(
         source: Arc<dyn BlockSource>,
         query: Arc<QueryContext>,
-        table: String,
+        table: Arc<dyn Table>,
         schema: SchemaRef,
     ) -> SourceExec {
         let properties = PlanProperties::new(
@@ -64,7 +65,7 @@ impl SourceExec {
 
     /// The same table through another source, whose blocks have `schema`.
     pub(super) fn with_source(&self, source: Arc<dyn BlockSource>, schema: SchemaRef) -> SourceExec {
-        SourceExec::new(source, Arc::clone(&self.query), self.table.clone(), schema)
+        SourceExec::new(source, Arc::clone(&self.query), Arc::clone(&self.table), schema)
     }
 
     /// The same blocks from another source.
@@ -101,13 +102,14 @@ impl SourceExec {
 
 impl fmt::Debug for SourceExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SourceExec({})", self.table)
+        write!(f, "SourceExec({})", self.table.definition().full_name())
     }
 }
 
 impl DisplayAs for SourceExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReadFromTable: {}, {}", self.table, self.source.describe())
+        let name = self.table.definition().full_name();
+        write!(f, "ReadFromTable: {name}, {}", self.source.describe())
     }
 }
 
@@ -149,8 +151,8 @@ impl ExecutionPlan for SourceExec {
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let blocks = self.source.open(partition).map_err(external)?;
         let counts = !self.source.counts_reads();
-        let schema = Arc::clone(&self.schema);
-        let mut metered = Metered { blocks, query: Arc::clone(&self.query), schema, counts };
+        let (query, schema) = (Arc::clone(&self.query), Arc::clone(&self.schema));
+        let mut metered = Metered { blocks, query, schema, counts, _table: Arc::clone(&self.table) };
         let stream = futures::stream::poll_fn(move |ctx| match metered.next() {
             // The iterator never waits: a block without rows is where others get their turn.
             Some(Ok(block)) if block.num_rows() == 0 => {
@@ -229,6 +231,8 @@ struct Metered {
     query: Arc<QueryContext>,
     schema: SchemaRef,
     counts: bool,
+    /// A table that is dropped keeps its files for as long as somebody holds it.
+    _table: Arc<dyn Table>,
 }
 
 impl Iterator for Metered {

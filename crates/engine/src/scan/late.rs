@@ -90,8 +90,8 @@ fn late(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>>
         None => Arc::new(sort),
     };
     let properties = Arc::clone(node.properties());
-    let source = Arc::clone(table.source());
-    Ok(Some(Arc::new(FetchExec { input, source, kept, deferred, properties })))
+    let table = Arc::new(table.with_source(Arc::clone(table.source()), table.schema()));
+    Ok(Some(Arc::new(FetchExec { input, table, kept, deferred, properties })))
 }
 
 fn narrowed_schema(schema: &SchemaRef, kept: &[usize]) -> SchemaRef {
@@ -120,7 +120,8 @@ fn over_kept(order: &LexOrdering, kept: &[usize]) -> Result<LexOrdering> {
 /// Reads more columns of the rows that its input has the places of.
 struct FetchExec {
     input: Arc<dyn ExecutionPlan>,
-    source: Arc<dyn BlockSource>,
+    /// All columns of the table that the input's rows are of; keeps it if it is dropped meanwhile.
+    table: Arc<SourceExec>,
     /// Output columns that come with the input, in its order; the last input column is the place.
     kept: Vec<usize>,
     /// Output columns that are read here.
@@ -195,7 +196,7 @@ impl ExecutionPlan for FetchExec {
         let input = children.pop().ok_or_else(|| internal("a fetch without input"))?;
         Ok(Arc::new(FetchExec {
             input,
-            source: Arc::clone(&self.source),
+            table: Arc::clone(&self.table),
             kept: self.kept.clone(),
             deferred: self.deferred.clone(),
             properties: Arc::clone(&self.properties),
@@ -211,14 +212,14 @@ impl ExecutionPlan for FetchExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
-        let (source, schema) = (Arc::clone(&self.source), self.schema());
+        let (table, schema) = (Arc::clone(&self.table), self.schema());
         let (kept, deferred) = (self.kept.clone(), self.deferred.clone());
         let stream_schema = Arc::clone(&schema);
         let rows = async move {
             let narrow = input.schema();
             let blocks: Vec<RecordBatch> = input.try_collect().await?;
             let rows = concat_batches(&narrow, &blocks)?;
-            FetchExec::widen(&*source, &schema, (&kept, &deferred), &rows)
+            FetchExec::widen(&**table.source(), &schema, (&kept, &deferred), &rows)
         };
         let stream = futures::stream::once(rows);
         Ok(Box::pin(RecordBatchStreamAdapter::new(stream_schema, stream)))

@@ -97,7 +97,7 @@ impl TableProvider for TableScanProvider {
         if let Some(rows) = source.rows_estimate() {
             self.query.expect_rows(rows)?;
         }
-        let name = self.table.definition().full_name();
-        Ok(Arc::new(SourceExec::new(source, Arc::clone(&self.query), name, schema)))
+        let table = Arc::clone(&self.table);
+        Ok(Arc::new(SourceExec::new(source, Arc::clone(&self.query), table, schema)))
     }
 }

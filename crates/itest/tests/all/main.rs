@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod corruption;
+mod dropping;
 mod durability;
 mod http;
 mod limits;
