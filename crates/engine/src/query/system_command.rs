@@ -56,6 +56,10 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
             engine.background().start_table(table_of(query, &name)?.1);
             Ok(())
         }
+        SystemCommand::DropCaches { which } if which == "UNCOMPRESSED" => {
+            engine.opener().block_cache.clear();
+            Ok(())
+        }
         SystemCommand::DropCaches { which } => Err(Error::not_implemented(format!("SYSTEM DROP {which}"))),
         SystemCommand::Shutdown => Err(Error::not_implemented("SYSTEM SHUTDOWN")),
         SystemCommand::Other { words } => Err(Error::not_implemented(format!("SYSTEM {words}"))),
