@@ -6,7 +6,7 @@
 //! first ones: all, some or none.
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt32Array};
-use arrow::buffer::BooleanBuffer;
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow::compute::take;
 use basalt_base::SqlType;
 
@@ -92,21 +92,30 @@ impl StringCoder {
     /// Takes rows of `array` from the first on; fewer than all of them if the dictionary is full.
     pub(crate) fn append(&mut self, array: &dyn Array) -> usize {
         let strings = array.as_binary_view();
-        let nulls = strings.nulls();
-        self.codes.reserve(strings.len());
-        let mut taken = 0;
-        for (row, &view) in strings.views().iter().enumerate() {
-            let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(row));
-            let code = if is_valid { self.distinct.code(view, strings.data_buffers()) } else { Some(0) };
-            let Some(code) = code else { break };
-            self.codes.push(code);
-            if let Some(valid) = &mut self.valid {
-                valid.push(is_valid);
-            }
-            taken += 1;
+        let (views, buffers) = (strings.views(), strings.data_buffers());
+        let taken = match strings.nulls() {
+            None => self.distinct.append_codes(views, buffers, &mut self.codes),
+            Some(nulls) => self.append_with_nulls(views, buffers, nulls),
+        };
+        if let Some(valid) = &mut self.valid {
+            valid.extend((0..taken).map(|row| strings.is_valid(row)));
         }
         self.rows += taken;
         taken
+    }
+
+    /// As [`DistinctStrings::append_codes`] for the rows that are not NULL; the others get code 0.
+    fn append_with_nulls(&mut self, views: &[u128], buffers: &[Buffer], nulls: &NullBuffer) -> usize {
+        let before = self.codes.len();
+        for (start, end) in nulls.valid_slices() {
+            self.codes.resize(before + start, 0);
+            let taken = self.distinct.append_codes(&views[start..end], buffers, &mut self.codes);
+            if start + taken < end {
+                return start + taken;
+            }
+        }
+        self.codes.resize(before + views.len(), 0);
+        views.len()
     }
 
     /// Writes the sections of the next `rows` rows: null mask, if the column has one, and codes of 1, 2

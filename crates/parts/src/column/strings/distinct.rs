@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::BinaryViewArray;
 use arrow::buffer::{Buffer, ScalarBuffer};
+use basalt_base::prefetch::prefetch_read;
 use basalt_base::string_views::INLINE_BYTES_MAX;
 
 /// Distinct strings at most: above, a dictionary is too large to be read for a few rows.
@@ -15,6 +16,9 @@ pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
 /// Odd numbers without a pattern, for mixing.
 const MIX_A: u64 = 0x9e37_79b9_7f4a_7c15;
 const MIX_B: u64 = 0xe703_7ed1_a0b4_28db;
+
+/// Strings that are looked for side by side.
+const BATCH: usize = 32;
 
 /// Slots of an empty table.
 const SLOTS_MIN: usize = 256;
@@ -43,23 +47,41 @@ impl DistinctStrings {
         self.views.len()
     }
 
-    /// The code of the string of `view`, whose bytes are in `buffers`; `None` if it is new and there is
-    /// no room for it.
-    pub(crate) fn code(&mut self, view: u128, buffers: &[Buffer]) -> Option<u32> {
+    /// Appends the code of the string of each of `views`, whose bytes are in `buffers`, to `codes`. Ends
+    /// before the first string that is new and for which there is no room; returns how many it took.
+    pub(crate) fn append_codes(&mut self, views: &[u128], buffers: &[Buffer], codes: &mut Vec<u32>) -> usize {
+        let before = codes.len();
+        let mut hashes = [0; BATCH];
+        for batch in views.chunks(BATCH) {
+            // The slots of a large set are far away: ask for all of them before the first is read.
+            for (hash, &view) in hashes.iter_mut().zip(batch) {
+                *hash = hash_of(view, long_bytes(view, buffers));
+                prefetch_read(&self.slots, *hash as usize & (self.slots.len() - 1));
+            }
+            for (&hash, &view) in hashes.iter().zip(batch) {
+                match self.code(hash, view, buffers) {
+                    Some(code) => codes.push(code),
+                    None => return codes.len() - before,
+                }
+            }
+        }
+        views.len()
+    }
+
+    fn code(&mut self, hash: u64, view: u128, buffers: &[Buffer]) -> Option<u32> {
         if let Some((last, code)) = self.last
             && last == view
             && is_inline(view)
         {
             return Some(code);
         }
-        let code = self.find_or_insert(view, buffers)?;
+        let code = self.find_or_insert(hash, view, buffers)?;
         self.last = Some((view, code));
         Some(code)
     }
 
-    fn find_or_insert(&mut self, view: u128, buffers: &[Buffer]) -> Option<u32> {
+    fn find_or_insert(&mut self, hash: u64, view: u128, buffers: &[Buffer]) -> Option<u32> {
         let string = long_bytes(view, buffers);
-        let hash = hash(view, string);
         let (mask, tag) = (self.slots.len() - 1, hash & (u64::MAX << 32));
         let mut at = hash as usize & mask;
         loop {
@@ -115,7 +137,7 @@ impl DistinctStrings {
         let mut slots = vec![0; mask + 1];
         for (code, &view) in self.views.iter().enumerate() {
             let string: &[u8] = if is_inline(view) { &[] } else { self.long(view) };
-            let hash = hash(view, string);
+            let hash = hash_of(view, string);
             let mut at = hash as usize & mask;
             while slots[at] != 0 {
                 at = (at + 1) & mask;
@@ -150,7 +172,7 @@ fn long_bytes(view: u128, buffers: &[Buffer]) -> &[u8] {
     &buffers[buffer].as_slice()[at..at + length(view)]
 }
 
-fn hash(view: u128, string: &[u8]) -> u64 {
+fn hash_of(view: u128, string: &[u8]) -> u64 {
     if string.is_empty() {
         return fold(view as u64 ^ MIX_A, (view >> 64) as u64 ^ MIX_B);
     }
@@ -192,7 +214,10 @@ mod tests {
     use basalt_base::SqlType;
 
     fn codes(set: &mut DistinctStrings, strings: &BinaryViewArray) -> Vec<u32> {
-        strings.views().iter().map(|&view| set.code(view, strings.data_buffers()).unwrap()).collect()
+        let mut codes = Vec::new();
+        let taken = set.append_codes(strings.views(), strings.data_buffers(), &mut codes);
+        assert_eq!(taken, codes.len());
+        codes
     }
 
     #[test]
@@ -218,10 +243,9 @@ mod tests {
         let long = vec![7; STRING_BYTES_MAX / 2];
         let other = vec![8; STRING_BYTES_MAX / 2 + 1];
         let strings = BinaryViewArray::from_iter_values([&long[..], &other[..], b"short"]);
-        let code =
-            |set: &mut DistinctStrings, row: usize| set.code(strings.views()[row], strings.data_buffers());
         let mut set = DistinctStrings::default();
-        assert_eq!((code(&mut set, 0), code(&mut set, 1)), (Some(0), None));
-        assert_eq!((code(&mut set, 2), code(&mut set, 0)), (Some(1), Some(0)));
+        assert_eq!(codes(&mut set, &strings), [0], "the second string has no room");
+        assert_eq!(codes(&mut set, &strings.slice(2, 1)), [1]);
+        assert_eq!(codes(&mut set, &strings.slice(0, 1)), [0]);
     }
 }

@@ -143,8 +143,12 @@ fn strings_that_become_many_are_plain_arrays_throughout() {
 #[test]
 fn strings_too_long_for_a_dictionary_are_plain() {
     let long = |seed: u8| Some(vec![seed; 30 << 20]);
-    let array = full(vec![long(1), long(2), Some(b"a".to_vec()), long(3), long(1), long(2)]);
-    assert!(!check(&table(&low_cardinality(SqlType::String), &[Arc::clone(&array)]).snapshot()[0], &array));
+    let strings = vec![long(1), None, long(2), Some(b"a".to_vec()), None, long(3), long(1), long(2)];
+    for (inner, array) in
+        [(SqlType::String, full(strings.clone())), (SqlType::String.into_nullable(), nullable(strings))]
+    {
+        assert!(!check(&table(&low_cardinality(inner), &[Arc::clone(&array)]).snapshot()[0], &array));
+    }
 }
 
 #[test]
