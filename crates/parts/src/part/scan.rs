@@ -9,7 +9,6 @@ use arrow::datatypes::SchemaRef;
 
 use super::reader::PartReader;
 use super::view::Part;
-use crate::column::cache::BlockCache;
 use crate::column::plain::plain;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
@@ -26,7 +25,6 @@ pub struct PartScan {
     ranges: Vec<Range<usize>>,
     rows_max: usize,
     metrics: Arc<ReadMetrics>,
-    cache: Option<Arc<BlockCache>>,
     reader: Option<PartReader>,
     /// Read, and not handed out yet.
     buffered: Option<RecordBatch>,
@@ -50,23 +48,7 @@ impl PartScan {
         let schema = part.projected_schema(&columns);
         let mut ranges = marks.ranges;
         ranges.reverse();
-        PartScan {
-            part,
-            columns,
-            schema,
-            ranges,
-            rows_max,
-            metrics,
-            cache: None,
-            reader: None,
-            buffered: None,
-        }
-    }
-
-    /// Takes decoded blocks from `cache` and puts them there; without, a scan leaves nothing behind.
-    #[must_use]
-    pub fn with_cache(self, cache: &Arc<BlockCache>) -> PartScan {
-        PartScan { cache: Some(Arc::clone(cache)), ..self }
+        PartScan { part, columns, schema, ranges, rows_max, metrics, reader: None, buffered: None }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -89,7 +71,7 @@ impl PartScan {
     fn read(&mut self, marks: Range<usize>) -> Result<RecordBatch> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => self.reader.insert(PartReader::open(&self.part, self.cache.as_ref(), &self.metrics)),
+            None => self.reader.insert(PartReader::open(&self.part, None, &self.metrics)),
         };
         let rows = self.part.mark_rows(&marks);
         let row_count = (rows.end - rows.start) as usize;
