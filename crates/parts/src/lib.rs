@@ -54,7 +54,7 @@ pub use mode::MergeMode;
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
-pub use part::view::Part;
+pub use part::view::{Part, PruneStep};
 pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
 pub use table::{
     ColumnStats, DetachedPart, FinalScan, InsertOptions, MutationFailure, MutationStatus, OptimizeOptions,

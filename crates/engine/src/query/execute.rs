@@ -74,7 +74,7 @@ async fn dispatch(
     let result = match statement {
         Statement::Query(ast) => return select::rows(running, *ast, request).await,
         statement if show::shows(&statement) => return show::rows(running, statement, request).await,
-        Statement::Explain(ast) => return explain::rows(running, *ast.statement, ast.kind, request).await,
+        Statement::Explain(ast) => return explain::rows(running, ast, request).await,
         Statement::Insert(ast) => insert::insert(&query, *ast, request).await,
         Statement::Copy(ast) => insert::copy(&query, *ast, request).await,
         Statement::Use(database) => session.use_database(&database),

@@ -4,23 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use basalt_base::{Column, Columns, Error, Result, SqlType};
-use basalt_sql::ast::{ExplainKind, Statement};
+use basalt_sql::ast::{Explain, ExplainKind, Statement};
 use datafusion::physical_plan::displayable;
 
 use super::running::Running;
+use super::statement::literal_text;
 use super::{QueryContext, runtime, select, show};
 use crate::outcome::Outcome;
 use crate::request::Request;
+use crate::scan::explain_indexes;
 
 /// Runs an EXPLAIN.
-pub(super) async fn rows(
-    running: Running,
-    statement: Statement,
-    kind: ExplainKind,
-    request: Request,
-) -> Result<Outcome> {
+pub(super) async fn rows(running: Running, ast: Explain, request: Request) -> Result<Outcome> {
     let query = Arc::clone(&running.query);
-    match explain(&query, statement, kind, request.parameters.clone()).await {
+    match explain(&query, ast, request.parameters.clone()).await {
         Ok(text) => {
             let columns = Columns::new(vec![Column::new("explain", SqlType::String)]);
             let lines = text.lines().map(|line| vec![line.to_owned()]).collect();
@@ -36,8 +33,7 @@ pub(super) async fn rows(
 
 async fn explain(
     query: &Arc<QueryContext>,
-    statement: Statement,
-    kind: ExplainKind,
+    Explain { kind, settings, statement, .. }: Explain,
     parameters: HashMap<String, String>,
 ) -> Result<String> {
     match kind {
@@ -47,10 +43,13 @@ async fn explain(
         ExplainKind::Analyze => return Err(Error::not_implemented("EXPLAIN ANALYZE")),
         ExplainKind::Plan | ExplainKind::Pipeline => {}
     }
-    let Statement::Query(ast) = statement else {
+    let Statement::Query(ast) = *statement else {
         return Err(Error::not_implemented("EXPLAIN of a statement other than SELECT"));
     };
     let planned = select::plan(query, *ast, parameters).await?;
     let (physical, _) = runtime::physical(query, &planned.plan).await?;
-    Ok(displayable(physical.as_ref()).indent(false).to_string())
+    let text = displayable(physical.as_ref()).indent(false).to_string();
+    let wants_indexes =
+        settings.iter().any(|setting| setting.name == "indexes" && literal_text(&setting.value) == "1");
+    if wants_indexes { explain_indexes(&physical, &text) } else { Ok(text) }
 }

@@ -130,3 +130,76 @@ pub(crate) fn conjuncts(
     ordered.extend(fallible);
     Ok(ordered)
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{BinaryViewArray, Int32Array};
+    use arrow::datatypes::{DataType, Field};
+    use datafusion::common::ScalarValue;
+    use datafusion::logical_expr::Operator;
+    use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, binary, col, lit};
+
+    use super::*;
+
+    fn stored() -> Schema {
+        let number = |name: &str| Field::new(name, DataType::Int32, true);
+        Schema::new(vec![number("a"), Field::new("s", DataType::BinaryView, false), number("b")])
+    }
+
+    fn compare(column: &str, op: Operator, value: ScalarValue) -> Arc<dyn PhysicalExpr> {
+        let stored = stored();
+        binary(col(column, &stored).unwrap(), op, lit(value), &stored).unwrap()
+    }
+
+    fn number(column: &str, op: Operator) -> Arc<dyn PhysicalExpr> {
+        compare(column, op, ScalarValue::Int32(Some(1)))
+    }
+
+    fn text(op: Operator) -> Arc<dyn PhysicalExpr> {
+        compare("s", op, ScalarValue::BinaryView(Some(b"x".to_vec())))
+    }
+
+    /// The columns of the conditions in the order in which they run.
+    fn check(filters: Vec<Arc<dyn PhysicalExpr>>, expected: &[&[usize]]) {
+        let all = filters.into_iter().reduce(|left, right| {
+            Arc::new(BinaryExpr::new(left, Operator::And, right)) as Arc<dyn PhysicalExpr>
+        });
+        let bytes = |column: usize| if column == 1 { 50.0 } else { 4.0 };
+        let ordered = conjuncts(&[all.unwrap()], &stored(), bytes).unwrap();
+        let columns: Vec<&[usize]> = ordered.iter().map(|conjunct| &conjunct.columns[..]).collect();
+        assert_eq!(columns, expected);
+    }
+
+    #[test]
+    fn what_is_cheap_and_removes_much_runs_first() {
+        check(vec![text(Operator::Eq), number("a", Operator::Gt)], &[&[0], &[1]]);
+        check(vec![number("a", Operator::NotEq), number("b", Operator::Eq)], &[&[2], &[0]]);
+        // A column that was read costs nothing more.
+        check(
+            vec![text(Operator::NotEq), text(Operator::Eq), number("a", Operator::NotEq)],
+            &[&[0], &[1], &[1]],
+        );
+    }
+
+    #[test]
+    fn what_can_fail_runs_last_in_its_own_order() {
+        let stored = stored();
+        let cast = |column: &str| {
+            let text = Arc::new(CastExpr::new(col(column, &stored).unwrap(), DataType::Utf8, None));
+            let value = lit(ScalarValue::Utf8(Some("1".into())));
+            Arc::new(BinaryExpr::new(text, Operator::Eq, value)) as Arc<dyn PhysicalExpr>
+        };
+        check(vec![cast("s"), cast("a"), text(Operator::NotEq)], &[&[1], &[1], &[0]]);
+    }
+
+    #[test]
+    fn a_condition_sees_its_own_columns_and_null_is_no() {
+        let both = BinaryExpr::new(number("b", Operator::Gt), Operator::Or, text(Operator::Eq));
+        let conjunct = Conjunct::new(&(Arc::new(both) as Arc<dyn PhysicalExpr>), &stored()).unwrap();
+        assert_eq!(conjunct.columns, [1, 2]);
+        let texts: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["", "x", "", ""]));
+        let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(2), None, None, Some(1)]));
+        let rows = conjunct.evaluate(vec![texts, numbers], 4).unwrap();
+        assert_eq!(rows.iter().collect::<Vec<_>>(), [true, true, false, false]);
+    }
+}

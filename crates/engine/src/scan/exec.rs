@@ -29,6 +29,9 @@ use super::{BlockIterator, BlockSource};
 use crate::query::QueryContext;
 use crate::tables::Table;
 
+/// How the line of a table begins in EXPLAIN.
+const TABLE_LINE: &str = "ReadFromTable:";
+
 /// Blocks with more columns are read, not summed up.
 const BOUNDED_COLUMNS_MAX: usize = 8;
 
@@ -109,7 +112,7 @@ impl fmt::Debug for SourceExec {
 impl DisplayAs for SourceExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.table.definition().full_name();
-        write!(f, "ReadFromTable: {name}, {}", self.source.describe())
+        write!(f, "{TABLE_LINE} {name}, {}", self.source.describe())
     }
 }
 
@@ -223,6 +226,31 @@ impl ExecutionPlan for SourceExec {
             FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::Yes; filters.len()]);
         Ok(propagation.with_updated_node(Arc::new(self.resourced(source))))
     }
+}
+
+/// `text`, which is `plan` printed, with what each index of a table left below the table's line.
+pub(crate) fn explain_indexes(plan: &Arc<dyn ExecutionPlan>, text: &str) -> basalt_base::Result<String> {
+    let mut reports = Vec::new();
+    collect_reports(plan, &mut reports)?;
+    let mut reports = reports.into_iter();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        lines.push(line.to_owned());
+        let indent = line.len() - line.trim_start().len() + 2;
+        if line.trim_start().starts_with(TABLE_LINE) {
+            let report = reports.next().unwrap_or_default();
+            lines.extend(report.into_iter().map(|line| format!("{:indent$}{line}", "")));
+        }
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Reports of the tables in the order in which the plan is printed.
+fn collect_reports(plan: &Arc<dyn ExecutionPlan>, reports: &mut Vec<Vec<String>>) -> basalt_base::Result<()> {
+    if let Some(table) = plan.downcast_ref::<SourceExec>() {
+        reports.push(table.source.index_report()?);
+    }
+    plan.children().into_iter().try_for_each(|child| collect_reports(child, reports))
 }
 
 /// Counts what is read, and stops when the query must.

@@ -14,6 +14,7 @@ mod parts;
 mod provider;
 
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
+pub(crate) use exec::explain_indexes;
 pub(crate) use late::LateColumns;
 pub(crate) use parts::{FinalSource, PartsSource, TableCaches};
 pub(crate) use provider::TableScanProvider;
@@ -113,6 +114,11 @@ pub(crate) trait BlockSource: Send + Sync {
     /// Whether the source tells the query itself what it reads; else its blocks are counted.
     fn counts_reads(&self) -> bool {
         false
+    }
+
+    /// Lines for EXPLAIN indexes = 1: what each index left.
+    fn index_report(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
     /// One line for EXPLAIN: what the source reads and what it left out.

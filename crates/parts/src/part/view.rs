@@ -31,6 +31,14 @@ pub struct Part {
     pub(crate) columns: Vec<Option<Arc<StoredColumn>>>,
 }
 
+/// What one index left of a part.
+#[derive(Clone, Debug)]
+pub struct PruneStep {
+    /// `PartBounds`, `PrimaryKey` or `ZoneMap`.
+    pub index: &'static str,
+    pub left: MarkRanges,
+}
+
 impl Part {
     pub(crate) fn new(stored: Arc<StoredPart>, spec: Arc<PartSpec>) -> Result<Part> {
         let columns = stored.columns(&spec.columns)?;
@@ -113,12 +121,38 @@ impl Part {
     ///
     /// If a condition's column is not in the table.
     pub fn prune(&self, conditions: &[KeyCondition]) -> Result<MarkRanges> {
-        let marks = self.mark_count();
-        for condition in conditions {
-            if !self.bounds_overlap(condition)? {
-                return Ok(MarkRanges::none(marks));
-            }
+        let left = self.prune_steps(conditions)?.pop().map(|step| step.left);
+        Ok(left.unwrap_or_else(|| MarkRanges::all(self.mark_count())))
+    }
+
+    /// What [`Part::prune`] does, index by index: each sees what the one before left.
+    ///
+    /// # Panics
+    ///
+    /// If a condition's column is not in the table.
+    pub fn prune_steps(&self, conditions: &[KeyCondition]) -> Result<Vec<PruneStep>> {
+        if conditions.is_empty() {
+            return Ok(Vec::new());
         }
+        let mut overlaps = true;
+        for condition in conditions {
+            overlaps = overlaps && self.bounds_overlap(condition)?;
+        }
+        let marks = self.mark_count();
+        if !overlaps {
+            return Ok(vec![PruneStep { index: "PartBounds", left: MarkRanges::none(marks) }]);
+        }
+        let mut steps = vec![PruneStep { index: "PartBounds", left: MarkRanges::all(marks) }];
+        if let Some(left) = self.prune_by_key(conditions)? {
+            steps.push(PruneStep { index: "PrimaryKey", left });
+        }
+        let kept = steps.last().map_or_else(|| MarkRanges::all(marks), |step| step.left.clone());
+        steps.push(PruneStep { index: "ZoneMap", left: self.prune_by_zones(kept, conditions)? });
+        Ok(steps)
+    }
+
+    /// What the primary index leaves; `None` if no condition is on its columns.
+    fn prune_by_key(&self, conditions: &[KeyCondition]) -> Result<Option<MarkRanges>> {
         let mut sets = Vec::new();
         for (position, &column) in self.spec.primary_key().iter().enumerate() {
             for condition in conditions.iter().filter(|condition| condition.column == column) {
@@ -126,12 +160,10 @@ impl Part {
                 sets[position] = sets[position].intersect(&condition.ranges);
             }
         }
-        let kept = if sets.is_empty() || !self.has_primary_key() {
-            MarkRanges::all(marks)
-        } else {
-            prune::prune(self.primary()?, &sets, marks)
-        };
-        self.prune_by_zones(kept, conditions)
+        if sets.is_empty() || !self.has_primary_key() {
+            return Ok(None);
+        }
+        Ok(Some(prune::prune(self.primary()?, &sets, self.mark_count())))
     }
 
     fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {

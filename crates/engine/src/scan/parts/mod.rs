@@ -240,6 +240,10 @@ impl BlockSource for PartsSource {
         Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, self.plan.mode)?)))
     }
 
+    fn index_report(&self) -> Result<Vec<String>> {
+        self.selection.index_report()
+    }
+
     fn describe(&self) -> String {
         let (selected, total) = self.selection.marks();
         let (parts, all) = (self.selection.part_count(), self.selection.parts.len());

@@ -69,3 +69,46 @@ fn comparison(binary: &BinaryExpr, op: Operator) -> Result<Option<(usize, KeyRan
     };
     Ok(Some((column.index(), ranges)))
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::physical_expr::expressions::{binary, col, lit};
+
+    use super::*;
+
+    fn compare(column: &str, op: Operator, value: i32) -> Arc<dyn PhysicalExpr> {
+        let number = |name: &str| Field::new(name, DataType::Int32, false);
+        let schema = Schema::new(vec![number("a"), number("b")]);
+        binary(col(column, &schema).unwrap(), op, lit(value), &schema).unwrap()
+    }
+
+    fn join(
+        left: &Arc<dyn PhysicalExpr>,
+        op: Operator,
+        right: &Arc<dyn PhysicalExpr>,
+    ) -> Arc<dyn PhysicalExpr> {
+        Arc::new(BinaryExpr::new(Arc::clone(left), op, Arc::clone(right)))
+    }
+
+    fn column(expr: &Arc<dyn PhysicalExpr>, meaning: Meaning) -> Option<usize> {
+        ranges_of(expr, meaning).unwrap().map(|(column, _)| column)
+    }
+
+    #[test]
+    fn the_filter_of_a_sort_by_two_keys_bounds_the_first() {
+        let less = compare("a", Operator::Lt, 5);
+        let tie = join(&compare("a", Operator::Eq, 5), Operator::And, &compare("b", Operator::Lt, 3));
+        let filter = join(&less, Operator::Or, &tie);
+        assert_eq!(column(&filter, Meaning::Implied), Some(0));
+        assert_eq!(column(&filter, Meaning::Exact), None);
+    }
+
+    #[test]
+    fn alternatives_of_two_columns_say_nothing() {
+        let filter = join(&compare("a", Operator::Lt, 5), Operator::Or, &compare("b", Operator::Lt, 5));
+        assert_eq!(column(&filter, Meaning::Implied), None);
+        let filter = join(&compare("a", Operator::Lt, 5), Operator::Or, &compare("a", Operator::Gt, 7));
+        assert_eq!(column(&filter, Meaning::Exact), Some(0));
+    }
+}

@@ -18,6 +18,8 @@ pub(super) struct Selection {
     /// Of the notes on missed granules, before the parts were looked at.
     pub(super) epoch: u64,
     pub(super) spec: Arc<PartSpec>,
+    /// What the key, zones and bounds were asked for.
+    conditions: Arc<Vec<KeyCondition>>,
     /// Every part, also those without a granule left.
     pub(super) parts: Vec<(Arc<Part>, MarkRanges)>,
 }
@@ -32,7 +34,7 @@ impl Selection {
             .iter()
             .map(|part| Ok((Arc::clone(part), part.prune(&conditions)?)))
             .collect::<Result<_>>()?;
-        Ok(Selection { epoch, spec, parts })
+        Ok(Selection { epoch, spec, conditions: Arc::new(conditions), parts })
     }
 
     /// The selection without granules that earlier queries found to have no row for this one; and how
@@ -45,7 +47,34 @@ impl Selection {
             (Arc::clone(part), left)
         });
         let parts = parts.collect();
-        (Selection { epoch: self.epoch, spec: Arc::clone(&self.spec), parts }, noted)
+        let (spec, conditions) = (Arc::clone(&self.spec), Arc::clone(&self.conditions));
+        (Selection { epoch: self.epoch, spec, conditions, parts }, noted)
+    }
+
+    /// What each index left, for EXPLAIN: an index a line, and behind it parts and granules.
+    pub(super) fn index_report(&self) -> Result<Vec<String>> {
+        let mut report = vec!["Indexes:".to_owned()];
+        let mut left: Vec<MarkRanges> =
+            self.parts.iter().map(|(part, _)| MarkRanges::all(part.mark_count())).collect();
+        for index in ["PartBounds", "PrimaryKey", "ZoneMap"] {
+            let before = counts(&left);
+            let mut is_used = false;
+            for ((part, _), left) in self.parts.iter().zip(&mut left) {
+                let steps = part.prune_steps(&self.conditions)?;
+                if let Some(step) = steps.into_iter().find(|step| step.index == index) {
+                    is_used = true;
+                    *left = step.left;
+                }
+            }
+            if is_used {
+                describe(index, before, counts(&left), &mut report);
+            }
+        }
+        let (before, read) = (counts(&left), counts(self.parts.iter().map(|(_, marks)| marks)));
+        if read != before {
+            describe("QueryConditionCache", before, read, &mut report);
+        }
+        Ok(report)
     }
 
     /// Granules that are read, of how many.
@@ -118,6 +147,18 @@ impl Selection {
 pub(super) fn conditions_of(request: &ScanRequest, spec: &PartSpec) -> Result<Vec<KeyCondition>> {
     let conditions = request.conditions.iter();
     conditions.map(|condition| key_condition(condition, place(request, spec, condition.column)?)).collect()
+}
+
+/// Parts with a granule left, and granules.
+fn counts<'a>(parts: impl IntoIterator<Item = &'a MarkRanges>) -> (usize, usize) {
+    let counts = parts.into_iter().map(MarkRanges::selected).filter(|marks| *marks > 0);
+    counts.fold((0, 0), |(parts, granules), marks| (parts + 1, granules + marks))
+}
+
+fn describe(index: &str, before: (usize, usize), left: (usize, usize), report: &mut Vec<String>) {
+    report.push(format!("  {index}"));
+    report.push(format!("    Parts: {}/{}", left.0, before.0));
+    report.push(format!("    Granules: {}/{}", left.1, before.1));
 }
 
 /// The condition on the column at `column` of the parts.
