@@ -18,7 +18,7 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 
 use super::QueryContext;
-use crate::scan::LateColumns;
+use crate::scan::{DirectSources, LateColumns};
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
@@ -40,7 +40,7 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         target_partitions: query.threads(),
         batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
     };
-    let mut late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
+    let mut late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(DirectSources)];
     if query.settings.query_plan_optimize_lazy_materialization {
         late_rules.push(Arc::new(LateColumns));
     }

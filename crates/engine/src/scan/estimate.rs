@@ -135,7 +135,11 @@ fn call_estimate(call: &ScalarFunctionExpr) -> (f64, f64, bool) {
 /// Whether the text of an expression says all about it: it has only columns, constants, comparisons,
 /// logic, and searches for constants.
 pub(super) fn is_told_by_text(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    let is_plain = if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+    is_plain(expr, DEPTH_MAX)
+}
+
+fn is_plain(expr: &Arc<dyn PhysicalExpr>, depth: usize) -> bool {
+    let is_known = if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
         SEARCHES.contains(&call.fun().name()) && call.args().iter().skip(1).all(|arg| arg.is::<Literal>())
     } else if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
         matches!(
@@ -156,5 +160,5 @@ pub(super) fn is_told_by_text(expr: &Arc<dyn PhysicalExpr>) -> bool {
             || expr.is::<IsNullExpr>()
             || expr.is::<IsNotNullExpr>()
     };
-    is_plain && expr.children().into_iter().all(is_told_by_text)
+    depth > 0 && is_known && expr.children().into_iter().all(|child| is_plain(child, depth - 1))
 }

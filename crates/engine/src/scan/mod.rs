@@ -7,6 +7,7 @@
 
 mod condition;
 mod conjunct;
+mod direct;
 mod estimate;
 mod exec;
 mod late;
@@ -14,6 +15,7 @@ mod parts;
 mod provider;
 
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
+pub(crate) use direct::DirectSources;
 pub(crate) use exec::explain_indexes;
 pub(crate) use late::LateColumns;
 pub(crate) use parts::{FinalSource, PartsSource, TableCaches};
