@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use basalt_base::fs::{DirectoryLock, Storage, publish_file};
+use basalt_base::fs::{DirectoryLock, Storage, publish_empty_dir, publish_file};
 use basalt_base::{Error, Result, bail};
 
 /// What the file VERSION holds.
@@ -19,7 +19,7 @@ const VERSION_BYTES_MAX: u64 = 1024;
 
 /// Locks the directory, making it if it is not there, and checks its version.
 pub(crate) fn open(storage: &dyn Storage, data_dir: &Path) -> Result<DirectoryLock> {
-    storage.create_dir_all(data_dir)?;
+    publish_empty_dir(storage, data_dir)?;
     let lock = DirectoryLock::acquire(data_dir)?;
     let version = data_dir.join("VERSION");
     if storage.exists(&version)? {

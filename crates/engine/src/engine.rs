@@ -64,6 +64,12 @@ impl Engine {
     /// Opens the data directory. Must be called within a tokio runtime of several threads, on which
     /// queries and background work will run.
     pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
+        Engine::open_on(Arc::new(RealStorage), options)
+    }
+
+    /// [`Engine::open`] over other files. The lock, what sorts spill and key/value tables stay on the
+    /// machine's.
+    pub(crate) fn open_on(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Arc<Engine>> {
         let (data_dir, temporary) = match options.path {
             Some(path) => (path, None),
             None => {
@@ -72,7 +78,6 @@ impl Engine {
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
-        let storage: Arc<dyn Storage> = Arc::new(RealStorage);
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let opener = TableOpener {

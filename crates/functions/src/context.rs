@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use basalt_base::zone::Zone;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::Dictionaries;
 
 /// The surroundings of a function call; the same for a whole query.
@@ -20,4 +22,20 @@ pub struct FunctionContext {
     /// Seconds since the process opened the database: `uptime()`.
     pub uptime_seconds: u32,
     pub dictionaries: Arc<dyn Dictionaries>,
+    pub settings: Arc<dyn SettingValues>,
+}
+
+/// The settings of the query, for `getSetting`.
+pub trait SettingValues: Send + Sync {
+    /// The value of a setting, as an array of one row; UNKNOWN_SETTING if there is none of that name.
+    fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)>;
+}
+
+/// Where there is no query, there are no settings.
+pub struct NoSettings;
+
+impl SettingValues for NoSettings {
+    fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)> {
+        Err(Error::new(ErrorCode::UnknownSetting, format!("setting `{name}` is not known here")))
+    }
 }

@@ -16,4 +16,4 @@ pub mod registry;
 pub mod scalar;
 pub mod set;
 
-pub use context::FunctionContext;
+pub use context::{FunctionContext, NoSettings, SettingValues};

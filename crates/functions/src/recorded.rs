@@ -47,6 +47,7 @@ fn context() -> FunctionContext {
         version: String::new(),
         uptime_seconds: 0,
         dictionaries: Arc::new(NoDictionaries),
+        settings: Arc::new(crate::NoSettings),
     }
 }
 

@@ -124,6 +124,8 @@ error_codes! {
     ReadOnly                         "READONLY"                              164  403 "25006"
     DirectoryAlreadyLocked           "CANNOT_OPEN_FILE"                       76  500 "55006"
     TooLargeStringSize               "TOO_LARGE_STRING_SIZE"                 131  400 "22001"
+    WithTiesWithoutOrderBy           "WITH_TIES_WITHOUT_ORDER_BY"            476  400 "42601"
+    HaveDependentObjects             "HAVE_DEPENDENT_OBJECTS"                630  400 "2BP01"
     UnknownElementOfEnum             "UNKNOWN_ELEMENT_OF_ENUM"               691  400 "22P02"
     ValueIsNonZero                   "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO"   395  400 "P0001"
     CannotCompileRegexp              "CANNOT_COMPILE_REGEXP"                 427  400 "2201B"

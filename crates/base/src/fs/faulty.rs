@@ -10,7 +10,8 @@
 //!
 //! Run a workload once and read [`FaultyStorage::sync_count`]. Then, for each sync of it, start
 //! again, call [`FaultyStorage::stop_at_sync`], run the workload until it fails, `crash`, reopen, and
-//! compare with what had been acknowledged.
+//! compare with what had been acknowledged. [`FaultyStorage::stop_at_change`] does the same at every
+//! creation, write, rename and removal.
 //!
 //! # Not here
 //!
@@ -45,6 +46,8 @@ struct Disk {
     next_node: NodeId,
     sync_count: u64,
     stop_at_sync: Option<u64>,
+    change_count: u64,
+    stop_at_change: Option<u64>,
     stopped: bool,
     space_left: Option<usize>,
 }
@@ -75,6 +78,8 @@ impl FaultyStorage {
             next_node: ROOT + 1,
             sync_count: 0,
             stop_at_sync: None,
+            change_count: 0,
+            stop_at_change: None,
             stopped: false,
             space_left: None,
         };
@@ -92,6 +97,19 @@ impl FaultyStorage {
         self.disk().stop_at_sync = Some(sync_count);
     }
 
+    /// Changes so far: files and directories created, renamed and removed, writes, syncs. A directory
+    /// that is removed with all that is in it is one change for each name.
+    pub fn change_count(&self) -> u64 {
+        self.disk().change_count
+    }
+
+    /// Lets the change after `change_count` others fail, and every operation after it, until
+    /// [`FaultyStorage::crash`]. Finer than [`FaultyStorage::stop_at_sync`]: between two syncs, a crash
+    /// that keeps what was not synced keeps part of it.
+    pub fn stop_at_change(&self, change_count: u64) {
+        self.disk().stop_at_change = Some(change_count);
+    }
+
     /// Lets writes fail with "no space left" after `bytes` more; `None` is a disk without end.
     pub fn set_space_left(&self, bytes: Option<usize>) {
         self.disk().space_left = bytes;
@@ -102,6 +120,7 @@ impl FaultyStorage {
         let mut disk = self.disk();
         disk.stopped = false;
         disk.stop_at_sync = None;
+        disk.stop_at_change = None;
         for node in disk.nodes.values_mut() {
             node.crash(crash);
         }
@@ -135,6 +154,7 @@ impl FaultyStorage {
 impl Storage for FaultyStorage {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.at(path, |disk| {
+            disk.change()?;
             let node = disk.insert(Node::File { live: Vec::new(), durable: Vec::new() });
             disk.entries_above(path)?.insert(name(path)?, node);
             Ok(Box::new(MemoryFile { disk: Arc::clone(&self.disk), node }) as Box<dyn WritableFile>)
@@ -168,6 +188,7 @@ impl Storage for FaultyStorage {
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.at(from, |disk| {
             let node = disk.find(from)?;
+            disk.change()?;
             disk.entries_above(to)?.insert(name(to)?, node);
             disk.entries_above(from)?.remove(&name(from)?);
             Ok(())
@@ -195,7 +216,7 @@ impl Storage for FaultyStorage {
     }
 
     fn remove_dir_all(&self, dir: &Path) -> Result<()> {
-        self.at(dir, |disk| disk.remove(dir))
+        self.at(dir, |disk| disk.remove_all(dir))
     }
 
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
@@ -205,6 +226,7 @@ impl Storage for FaultyStorage {
                 node = match disk.entries(node)?.get(&name) {
                     Some(&child) => child,
                     None => {
+                        disk.change()?;
                         let empty = Node::Directory { live: Entries::new(), durable: Entries::new() };
                         let child = disk.insert(empty);
                         disk.entries(node)?.insert(name, child);
@@ -267,9 +289,30 @@ impl Disk {
         }
     }
 
+    /// Counts one change, unless the disk stops here.
+    fn change(&mut self) -> io::Result<()> {
+        if self.stop_at_change.is_some_and(|stop| self.change_count >= stop) {
+            self.stopped = true;
+            return self.check_running();
+        }
+        self.change_count += 1;
+        Ok(())
+    }
+
+    /// Removes what is in the directory, name by name, and then the directory.
+    fn remove_all(&mut self, path: &Path) -> io::Result<()> {
+        let node = self.find(path)?;
+        if let Some(Node::Directory { live, .. }) = self.nodes.get(&node) {
+            let names: Vec<String> = live.keys().cloned().collect();
+            names.iter().try_for_each(|name| self.remove_all(&path.join(name)))?;
+        }
+        self.remove(path)
+    }
+
     /// Unlinks the name only: the node stays for whoever has it open.
     fn remove(&mut self, path: &Path) -> io::Result<()> {
         let name = name(path)?;
+        self.change()?;
         self.entries_above(path)?.remove(&name).map(|_| ()).ok_or(io::ErrorKind::NotFound.into())
     }
 
@@ -278,6 +321,7 @@ impl Disk {
             self.stopped = true;
             return self.check_running();
         }
+        self.change()?;
         self.sync_count += 1;
         match self.nodes.get_mut(&node) {
             Some(Node::File { live, durable }) => durable.clone_from(live),
@@ -294,6 +338,7 @@ impl Disk {
         if fits == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
         }
+        self.change()?;
         self.space_left = self.space_left.map(|space| space - fits);
         self.file(node)?.extend_from_slice(&bytes[..fits]);
         Ok(fits)
@@ -397,6 +442,21 @@ mod tests {
             storage.crash(crash);
             assert_eq!(storage.read(Path::new("/file"), 100).unwrap(), expected.as_bytes());
         }
+    }
+
+    #[test]
+    fn directory_that_a_crash_cuts_short_is_removed_in_part() {
+        let storage = FaultyStorage::new();
+        storage.create_dir_all(Path::new("/dir")).unwrap();
+        for name in ["/dir/a", "/dir/b"] {
+            storage.create(Path::new(name)).unwrap();
+        }
+        storage.stop_at_change(storage.change_count() + 1);
+        storage.remove_dir_all(Path::new("/dir")).unwrap_err();
+        storage.exists(Path::new("/dir")).unwrap_err();
+        storage.crash(Crash::TearUnsynced);
+        let left = storage.list(Path::new("/dir")).unwrap();
+        assert_eq!(left, [DirectoryEntry { name: "b".to_owned(), is_dir: false }]);
     }
 
     #[test]

@@ -15,15 +15,46 @@ const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// Puts `bytes` at `path`, replacing what was there; durable when it returns.
 pub fn publish_file(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(TEMPORARY_SUFFIX);
-    let temporary = PathBuf::from(temporary);
-    let mut file = storage.create(&temporary)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync());
-    written.map_err(|error| Error::io(&temporary, &error))?;
-    drop(file);
-    storage.rename(&temporary, path)?;
-    storage.sync_dir(parent(path))
+    PendingFile::write(storage, path, bytes)?.publish(storage)
+}
+
+/// A file that is on disk whole under a temporary name. Two steps, for a caller who must know which one
+/// failed: until [`PendingFile::publish`] nothing has happened, once it has failed nobody knows.
+#[derive(Debug)]
+#[must_use = "it is not there until it is published"]
+pub struct PendingFile {
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl PendingFile {
+    /// Writes and syncs `bytes` beside `path`.
+    pub fn write(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<PendingFile> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(TEMPORARY_SUFFIX);
+        let pending = PendingFile { temporary: PathBuf::from(temporary), path: path.to_owned() };
+        let mut file = storage.create(&pending.temporary)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync());
+        match written {
+            Ok(()) => Ok(pending),
+            Err(error) => {
+                // What is left of it is in the way of nobody; the next write empties it.
+                let _ = storage.remove_file(&pending.temporary);
+                Err(Error::io(&pending.temporary, &error))
+            }
+        }
+    }
+
+    /// Gives it its name, replacing what had it; durable when it returns.
+    pub fn publish(self, storage: &dyn Storage) -> Result<()> {
+        storage.rename(&self.temporary, &self.path)?;
+        storage.sync_dir(parent(&self.path))
+    }
+}
+
+/// Whether a file of this name was left behind by a crash before it was published.
+pub fn is_unpublished(name: &str) -> bool {
+    name.ends_with(TEMPORARY_SUFFIX)
 }
 
 /// Creates the directory and those above it; durable when it returns.

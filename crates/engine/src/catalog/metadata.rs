@@ -12,26 +12,42 @@
 //! ```
 //!
 //! Names are percent-encoded where a file name cannot hold them. A file is published whole: written,
-//! synced, renamed, and its directory synced.
+//! synced, renamed, and its directory synced. A RENAME of several goes through a journal
+//! (`catalog/journal.rs`), and a dropped database is renamed before its files are removed.
+//!
+//! # Invariants
+//!
+//! *Closed after a failure*: once it is not known what of a change is on disk, there is no other change
+//! until the directory is opened again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{Storage, publish_empty_dir, publish_file};
+use basalt_base::fs::{PendingFile, Storage, is_unpublished, publish_empty_dir};
 use basalt_base::{Error, ErrorCode, Result, bail};
+use parking_lot::Mutex;
 use uuid::Uuid;
+
+use super::ObjectKey;
+use super::journal::{JOURNAL_FILE, RenameJournal};
 
 const FIRST_LINE: &str = "-- basalt metadata 1";
 const SUFFIX: &str = ".sql";
+/// Ends the name of a database's directory that is being removed. No encoded name has a dot.
+const DROPPED_SUFFIX: &str = ".dropped";
 /// A statement longer than this is no statement.
 const BYTES_MAX: u64 = 64 << 20;
+/// A RENAME of more than this is no RENAME.
+const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
 /// The `metadata` directory of a data directory.
 #[derive(Debug)]
 pub(crate) struct MetadataStore {
     storage: Arc<dyn Storage>,
     root: PathBuf,
+    /// The failure after which it is not known what is on disk.
+    failure: Mutex<Option<Error>>,
 }
 
 /// What one metadata file says.
@@ -43,11 +59,42 @@ pub(crate) struct StoredObject {
 }
 
 impl MetadataStore {
-    /// Opens `<data directory>/metadata`, making it if it is not there.
+    /// Opens `<data directory>/metadata`, making it if it is not there, and ends what a crash cut short.
     pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: &Path) -> Result<MetadataStore> {
         let root = data_dir.join("metadata");
         publish_empty_dir(storage.as_ref(), &root)?;
-        Ok(MetadataStore { storage, root })
+        let store = MetadataStore { storage, root, failure: Mutex::new(None) };
+        store.recover()?;
+        Ok(store)
+    }
+
+    fn recover(&self) -> Result<()> {
+        let storage = self.storage.as_ref();
+        let journal = self.root.join(JOURNAL_FILE);
+        if storage.exists(&journal)? {
+            let decoded = RenameJournal::decode(&storage.read(&journal, JOURNAL_BYTES_MAX)?);
+            decoded.map_err(|error| error.within(journal.display()))?.apply(storage, &self.root)?;
+            storage.remove_file(&journal)?;
+            storage.sync_dir(&self.root)?;
+        }
+        for entry in storage.list(&self.root)? {
+            let path = self.root.join(&entry.name);
+            if entry.name.ends_with(DROPPED_SUFFIX) {
+                storage.remove_dir_all(&path)?;
+            } else if entry.is_dir {
+                self.remove_unpublished(&path)?;
+            } else if is_unpublished(&entry.name) {
+                storage.remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_unpublished(&self, dir: &Path) -> Result<()> {
+        for entry in self.storage.list(dir)?.iter().filter(|entry| is_unpublished(&entry.name)) {
+            self.storage.remove_file(&dir.join(&entry.name))?;
+        }
+        Ok(())
     }
 
     /// The names of all databases.
@@ -57,18 +104,23 @@ impl MetadataStore {
     }
 
     pub(crate) fn create_database(&self, database: &str) -> Result<()> {
-        publish_empty_dir(self.storage.as_ref(), &self.root.join(encode_name(database)))
+        self.change(|storage| publish_empty_dir(storage, &self.database_dir(database)))
     }
 
     /// Removes the database and the metadata of all that is in it.
     pub(crate) fn drop_database(&self, database: &str) -> Result<()> {
-        self.storage.remove_dir_all(&self.root.join(encode_name(database)))?;
-        self.storage.sync_dir(&self.root)
+        let dropped = self.root.join(format!("{}{DROPPED_SUFFIX}", encode_name(database)));
+        self.change(|storage| {
+            storage.rename(&self.database_dir(database), &dropped)?;
+            storage.sync_dir(&self.root)?;
+            // The drop is done; what a crash leaves of the directory goes at the next open.
+            storage.remove_dir_all(&dropped)
+        })
     }
 
     /// Everything in a database, sorted by name.
     pub(crate) fn objects(&self, database: &str) -> Result<Vec<StoredObject>> {
-        let dir = self.root.join(encode_name(database));
+        let dir = self.database_dir(database);
         let mut objects = Vec::new();
         for entry in self.storage.list(&dir)? {
             if let Some(stem) = entry.name.strip_suffix(SUFFIX) {
@@ -83,17 +135,62 @@ impl MetadataStore {
 
     /// Writes or replaces the object's file; durable when it returns.
     pub(crate) fn write(&self, database: &str, object: &StoredObject) -> Result<()> {
-        publish_file(self.storage.as_ref(), &self.path(database, &object.name), &encode(object))
+        self.check_open()?;
+        let path = self.root.join(file_path(database, &object.name));
+        let pending = PendingFile::write(self.storage.as_ref(), &path, &encode(object))?;
+        self.change(|storage| pending.publish(storage))
     }
 
     pub(crate) fn remove(&self, database: &str, name: &str) -> Result<()> {
-        self.storage.remove_file(&self.path(database, name))?;
-        self.storage.sync_dir(&self.root.join(encode_name(database)))
+        self.change(|storage| {
+            storage.remove_file(&self.root.join(file_path(database, name)))?;
+            storage.sync_dir(&self.database_dir(database))
+        })
     }
 
-    fn path(&self, database: &str, name: &str) -> PathBuf {
-        self.root.join(encode_name(database)).join(format!("{}{SUFFIX}", encode_name(name)))
+    /// Writes the files of `targets` and removes those of `sources`: all of it, or none.
+    pub(crate) fn rename(&self, targets: &[(String, StoredObject)], sources: &[ObjectKey]) -> Result<()> {
+        self.check_open()?;
+        let writes =
+            targets.iter().map(|(database, object)| (file_path(database, &object.name), encode(object)));
+        let removals = sources.iter().map(|key| file_path(&key.database, &key.name));
+        let journal = RenameJournal { writes: writes.collect(), removals: removals.collect() };
+        let path = self.root.join(JOURNAL_FILE);
+        let pending = PendingFile::write(self.storage.as_ref(), &path, &journal.encode())?;
+        self.change(|storage| {
+            pending.publish(storage)?;
+            journal.apply(storage, &self.root)?;
+            storage.remove_file(&path)?;
+            storage.sync_dir(&self.root)
+        })
     }
+
+    /// Runs what changes the directory; after a failure there is no other change.
+    fn change(&self, change: impl FnOnce(&dyn Storage) -> Result<()>) -> Result<()> {
+        self.check_open()?;
+        change(self.storage.as_ref()).inspect_err(|error| *self.failure.lock() = Some(error.clone()))
+    }
+
+    /// Refuses changes after one that failed halfway.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        match &*self.failure.lock() {
+            None => Ok(()),
+            Some(first) => bail!(
+                CannotWriteToFile,
+                "the catalog is closed for changes since an earlier failure: {}; reopen the database",
+                first.message()
+            ),
+        }
+    }
+
+    fn database_dir(&self, database: &str) -> PathBuf {
+        self.root.join(encode_name(database))
+    }
+}
+
+/// The path of an object's file below the `metadata` directory.
+fn file_path(database: &str, name: &str) -> String {
+    format!("{}/{}{SUFFIX}", encode_name(database), encode_name(name))
 }
 
 fn encode(object: &StoredObject) -> Vec<u8> {

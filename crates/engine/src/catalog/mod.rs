@@ -6,10 +6,17 @@
 //! meanwhile stays readable for them. DDL statements take [`CatalogStore::ddl`] from their first
 //! check to their last effect, so that one is whole before the next begins.
 
+mod dependents;
 mod dropped;
+mod journal;
 pub(crate) mod metadata;
+mod object;
 mod open;
 
+#[cfg(test)]
+mod tests;
+
+pub(crate) use object::{BrokenObject, CatalogObject, ViewDefinition};
 pub(crate) use open::view_of;
 
 use std::collections::BTreeMap;
@@ -18,45 +25,18 @@ use std::sync::Arc;
 
 use basalt_base::fs::Storage;
 use basalt_base::suggest::did_you_mean;
-use basalt_base::{Column, Error, ErrorCode, Result, bail};
-use basalt_sql::ast::{self, ObjectName};
+use basalt_base::{Error, ErrorCode, Result, bail};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use uuid::Uuid;
 
-use crate::dictionaries::DictionaryEntry;
 use crate::tables::Table;
 use dropped::DroppedTables;
-use metadata::{MetadataStore, StoredObject};
+use metadata::MetadataStore;
 
 /// The database with the tables that describe the engine itself.
 pub(crate) const SYSTEM: &str = "system";
 /// The database of a session that named none.
 pub(crate) const DEFAULT: &str = "default";
-
-/// What a name in a database stands for.
-#[derive(Clone)]
-pub(crate) enum CatalogObject {
-    Table(Arc<dyn Table>),
-    View(Arc<ViewDefinition>),
-    Dictionary(Arc<DictionaryEntry>),
-    /// Its metadata is there but it could not be opened; every use answers with the reason.
-    Broken(Arc<BrokenObject>),
-}
-
-/// A stored query.
-pub(crate) struct ViewDefinition {
-    pub(crate) uuid: Uuid,
-    pub(crate) create: ast::CreateView,
-    /// The columns of its result when it was made.
-    pub(crate) columns: Vec<Column>,
-}
-
-/// Something that could not be opened.
-pub(crate) struct BrokenObject {
-    pub(crate) uuid: Uuid,
-    pub(crate) statement: String,
-    pub(crate) error: Error,
-}
 
 /// All databases of a data directory.
 pub(crate) struct CatalogStore {
@@ -165,16 +145,19 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Enters an object under a name, replacing what was there, and writes its metadata; the caller
-    /// holds [`CatalogStore::ddl`].
+    /// Enters an object under a name, replacing what was there together with its data, and writes its
+    /// metadata; the caller holds [`CatalogStore::ddl`].
     pub(crate) fn put(&self, database: &str, name: &str, object: CatalogObject) -> Result<()> {
-        let stored =
-            StoredObject { name: name.to_owned(), uuid: object.uuid(), statement: object.create_statement() };
-        self.metadata.write(database, &stored)?;
-        if let Some(objects) = self.databases.write().get_mut(database) {
-            objects.insert(name.to_owned(), object);
+        let uuid = object.uuid();
+        self.metadata.write(database, &object.stored_as(database, name)?)?;
+        let mut databases = self.databases.write();
+        let replaced =
+            databases.get_mut(database).and_then(|objects| objects.insert(name.to_owned(), object));
+        drop(databases);
+        match replaced {
+            Some(replaced) if replaced.uuid() != uuid => self.remove_data(replaced.uuid(), replaced),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Removes an object and its data; the caller holds [`CatalogStore::ddl`].
@@ -187,37 +170,28 @@ impl CatalogStore {
         }
     }
 
-    /// Gives objects new names, all or none in memory, one metadata file after another on disk: new
-    /// names are written before old ones are removed, so that a crash leaves a table under two names,
-    /// never under none. The caller holds [`CatalogStore::ddl`] and has checked the names.
+    /// Gives objects new names, all or none. The caller holds [`CatalogStore::ddl`] and has checked the
+    /// names.
     pub(crate) fn rename(&self, moves: &[(ObjectKey, ObjectKey)]) -> Result<()> {
-        let mut taken = Vec::new();
-        {
-            let mut databases = self.databases.write();
-            for (from, to) in moves {
-                let object = databases.get_mut(&from.database).and_then(|objects| objects.remove(&from.name));
-                let object = object.ok_or_else(|| Error::logical("a renamed table is gone"))?;
-                taken.push((from, to, object));
-            }
-            for (_, to, object) in &taken {
-                if let Some(objects) = databases.get_mut(&to.database) {
-                    objects.insert(to.name.clone(), object.renamed(&to.database, &to.name)?);
-                }
-            }
-        }
-        for (_, to, _) in &taken {
-            if let Some(object) = self.find(&to.database, &to.name) {
-                let stored = StoredObject {
-                    name: to.name.clone(),
-                    uuid: object.uuid(),
-                    statement: object.create_statement(),
-                };
-                self.metadata.write(&to.database, &stored)?;
-            }
+        let objects: Vec<CatalogObject> =
+            moves.iter().map(|(from, _)| self.get(&from.database, &from.name)).collect::<Result<_>>()?;
+        let mut targets = Vec::with_capacity(moves.len());
+        for ((_, to), object) in moves.iter().zip(&objects) {
+            targets.push((to.database.clone(), object.stored_as(&to.database, &to.name)?));
         }
         let is_target = |key: &ObjectKey| moves.iter().any(|(_, to)| to == key);
-        for (from, _, _) in taken.iter().filter(|(from, _, _)| !is_target(from)) {
-            self.metadata.remove(&from.database, &from.name)?;
+        let sources: Vec<ObjectKey> =
+            moves.iter().map(|(from, _)| from.clone()).filter(|from| !is_target(from)).collect();
+        self.metadata.rename(&targets, &sources)?;
+        let mut databases = self.databases.write();
+        for (from, _) in moves {
+            databases.get_mut(&from.database).and_then(|objects| objects.remove(&from.name));
+        }
+        for ((_, to), object) in moves.iter().zip(objects) {
+            let object = object.renamed(&to.database, &to.name)?;
+            if let Some(objects) = databases.get_mut(&to.database) {
+                objects.insert(to.name.clone(), object);
+            }
         }
         Ok(())
     }
@@ -225,6 +199,10 @@ impl CatalogStore {
     /// Deletes the data of an object that no name leads to any more, as soon as nobody uses them.
     fn remove_data(&self, uuid: Uuid, object: CatalogObject) -> Result<()> {
         let dir = self.store_dir(uuid);
+        // A copied metadata file names the data of another table.
+        if self.all_objects().iter().any(|(_, _, other)| other.uuid() == uuid) {
+            return Ok(());
+        }
         match object {
             CatalogObject::Table(table) => {
                 self.dropped.add(table, dir);
@@ -257,80 +235,4 @@ fn store_dir(data_dir: &Path, uuid: Uuid) -> PathBuf {
 fn unknown_database<'a>(database: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let near = did_you_mean(database, known);
     Error::new(ErrorCode::UnknownDatabase, format!("database `{database}` does not exist{near}"))
-}
-
-impl CatalogObject {
-    pub(crate) fn uuid(&self) -> Uuid {
-        match self {
-            CatalogObject::Table(table) => table.definition().uuid,
-            CatalogObject::View(view) => view.uuid,
-            CatalogObject::Dictionary(dictionary) => dictionary.uuid(),
-            CatalogObject::Broken(broken) => broken.uuid,
-        }
-    }
-
-    /// What it is, in words.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            CatalogObject::Table(_) => "table",
-            CatalogObject::View(_) => "view",
-            CatalogObject::Dictionary(_) => "dictionary",
-            CatalogObject::Broken(_) => "broken table",
-        }
-    }
-
-    /// The engine that `system.tables` shows.
-    pub(crate) fn engine(&self) -> &'static str {
-        match self {
-            CatalogObject::Table(table) => table.engine(),
-            CatalogObject::View(_) => "View",
-            CatalogObject::Dictionary(_) => "Dictionary",
-            CatalogObject::Broken(_) => "",
-        }
-    }
-
-    /// The statement that makes it, as `SHOW CREATE` prints it.
-    pub(crate) fn create_statement(&self) -> String {
-        match self {
-            CatalogObject::Table(table) => {
-                ast::Statement::CreateTable(Box::new(table.definition().create.clone())).to_string()
-            }
-            CatalogObject::View(view) => {
-                ast::Statement::CreateView(Box::new(view.create.clone())).to_string()
-            }
-            CatalogObject::Dictionary(dictionary) => {
-                ast::Statement::CreateDictionary(Box::new(dictionary.create())).to_string()
-            }
-            CatalogObject::Broken(broken) => broken.statement.clone(),
-        }
-    }
-
-    /// The same object under another name.
-    fn renamed(&self, database: &str, name: &str) -> Result<CatalogObject> {
-        let full = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
-        Ok(match self {
-            CatalogObject::Table(table) => {
-                let mut definition = table.definition().as_ref().clone();
-                database.clone_into(&mut definition.database);
-                name.clone_into(&mut definition.name);
-                definition.create.name = full;
-                table.set_definition(Arc::new(definition))?;
-                CatalogObject::Table(Arc::clone(table))
-            }
-            CatalogObject::View(view) => {
-                let mut create = view.create.clone();
-                create.name = full;
-                CatalogObject::View(Arc::new(ViewDefinition {
-                    uuid: view.uuid,
-                    create,
-                    columns: view.columns.clone(),
-                }))
-            }
-            CatalogObject::Dictionary(dictionary) => {
-                dictionary.rename(database, name);
-                CatalogObject::Dictionary(Arc::clone(dictionary))
-            }
-            CatalogObject::Broken(broken) => return Err(broken.error.clone()),
-        })
-    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use basalt_base::fs::Storage;
+use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Column, Error, ErrorCode, Result};
 use basalt_sql::ast::{self, Statement};
 use parking_lot::{Mutex, RwLock};
@@ -37,8 +37,11 @@ impl CatalogStore {
         for database in names {
             let mut objects = BTreeMap::new();
             for stored in metadata.objects(&database)? {
-                used.insert(stored.uuid);
-                objects.insert(stored.name.clone(), open_object(&database, &stored, opener));
+                let object = match used.insert(stored.uuid) {
+                    true => open_object(&database, &stored, opener),
+                    false => broken(&database, &stored, shared_uuid(stored.uuid)),
+                };
+                objects.insert(stored.name.clone(), object);
             }
             databases.insert(database, objects);
         }
@@ -57,7 +60,7 @@ impl CatalogStore {
     /// Deletes data that no metadata names: a CREATE or a DROP that a crash cut short.
     fn remove_orphans(&self, used: &HashSet<Uuid>) -> Result<()> {
         let store = self.data_dir.join("store");
-        self.storage.create_dir_all(&store)?;
+        publish_empty_dir(self.storage.as_ref(), &store)?;
         for entry in self.storage.list(&store)? {
             match Uuid::parse_str(&entry.name) {
                 Ok(uuid) if !used.contains(&uuid) => {
@@ -72,14 +75,21 @@ impl CatalogStore {
 }
 
 fn open_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> CatalogObject {
-    read_object(database, stored, opener).unwrap_or_else(|error| {
-        let error = error.within(format!("`{database}.{}` could not be opened", stored.name));
-        CatalogObject::Broken(Arc::new(BrokenObject {
-            uuid: stored.uuid,
-            statement: stored.statement.clone(),
-            error,
-        }))
-    })
+    read_object(database, stored, opener).unwrap_or_else(|error| broken(database, stored, error))
+}
+
+fn broken(database: &str, stored: &StoredObject, error: Error) -> CatalogObject {
+    let error = error.within(format!("`{database}.{}` could not be opened", stored.name));
+    let (uuid, statement) = (stored.uuid, stored.statement.clone());
+    CatalogObject::Broken(Arc::new(BrokenObject { uuid, statement, error }))
+}
+
+/// Two tables that write into one directory would destroy it.
+fn shared_uuid(uuid: Uuid) -> Error {
+    Error::new(
+        ErrorCode::CorruptedData,
+        format!("its metadata file has the uuid {uuid} of another object; remove one of the two files"),
+    )
 }
 
 fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> Result<CatalogObject> {

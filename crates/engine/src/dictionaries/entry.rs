@@ -130,6 +130,11 @@ impl DictionaryEntry {
         (self.definition.lifetime_min_seconds, self.definition.lifetime_max_seconds)
     }
 
+    /// Database and name of the table that it loads from; `None` where a query says what.
+    pub(crate) fn source_table(&self) -> Option<(String, String)> {
+        source::table_of(&self.definition.source, &self.name().0)
+    }
+
     pub(crate) fn source_text(&self) -> String {
         source::describe(&self.definition.source, &self.name().0)
     }

@@ -36,6 +36,16 @@ pub(super) fn describe(source: &SourceSpec, database: &str) -> String {
     }
 }
 
+/// The table that the source names; without a database, it is in the dictionary's.
+pub(super) fn table_of(source: &SourceSpec, database: &str) -> Option<(String, String)> {
+    match source {
+        SourceSpec::Table { database: own, table, .. } => {
+            Some((own.as_deref().unwrap_or(database).to_owned(), table.clone()))
+        }
+        SourceSpec::Query(_) => None,
+    }
+}
+
 /// All rows as blocks of `columns`.
 pub(super) fn all_rows(
     engine: &Arc<Engine>,

@@ -157,6 +157,7 @@ impl QueryContext {
             version: VERSION.to_owned(),
             uptime_seconds: self.engine.uptime_seconds(),
             dictionaries: self.engine.dictionaries(),
+            settings: Arc::new(self.settings.clone()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! CREATE, DROP, RENAME, TRUNCATE, OPTIMIZE: statements that change what there is.
+//! CREATE, DROP, TRUNCATE, OPTIMIZE: statements that change what there is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
 use uuid::Uuid;
 
-use super::{QueryContext, alter, insert, kill_mutation, mutation, optimize, select};
+use super::{QueryContext, alter, insert, kill_mutation, mutation, optimize, rename, select};
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::dictionaries::DictionaryEntry;
 use crate::request::Request;
@@ -37,24 +37,17 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
         Statement::CreateDictionary(create) => create_dictionary(query, *create),
         Statement::Drop(drop) => drop_objects(query, &drop),
         Statement::Truncate { name, if_exists } => truncate(query, &name, if_exists),
-        Statement::Rename { kind, pairs } => {
-            let pairs: Vec<_> = pairs.iter().map(|pair| (&pair.from, &pair.to)).collect();
-            rename(query, kind, &pairs)
-        }
-        Statement::Exchange { kind: ObjectKind::Table | ObjectKind::Dictionary, left, right } => {
-            exchange(query, &left, &right)
-        }
+        Statement::Rename { kind, pairs } => rename::rename(query, kind, &pairs),
+        Statement::Exchange { kind, left, right } => rename::exchange(query, kind, &left, &right),
         Statement::Alter(ast) => alter::alter(query, &ast),
         Statement::Optimize { table, partition, is_final, deduplicate } => {
             optimize::optimize(query, &table, partition.as_ref(), is_final, deduplicate.as_deref())
         }
         Statement::Delete { table, filter } => mutation::delete_from(query, &table, &filter),
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
-        Statement::KillQuery { .. } => Err(Error::not_implemented("KILL QUERY")),
         Statement::Check(table) => Err(Error::not_implemented(format!("CHECK TABLE `{table}`"))),
         Statement::Detach(_) => Err(Error::not_implemented("DETACH")),
         Statement::Attach { .. } => Err(Error::not_implemented("ATTACH")),
-        Statement::Exchange { kind, .. } => Err(Error::not_implemented(format!("EXCHANGE of a {kind:?}"))),
         other => Err(Error::logical(format!("no room runs the statement `{other}`"))),
     }
 }
@@ -134,12 +127,8 @@ fn enter_table(query: &QueryContext, key: &ObjectKey, mut create: ast::CreateTab
         let name = query.settings.default_table_engine.clone();
         create.engine = Some(ast::EngineCall { name, args: Vec::new() });
     }
-    let replaced = create.or_replace && catalog.find(&key.database, &key.name).is_some();
     let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
     let table = query.engine.opener().open(Arc::new(definition))?;
-    if replaced {
-        catalog.remove(&key.database, &key.name)?;
-    }
     catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
     Ok(true)
 }
@@ -238,6 +227,12 @@ fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
 fn drop_named(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
+    if query.settings.check_table_dependencies {
+        catalog.check_no_dependents(|key| match drop.kind {
+            ObjectKind::Database => drop.names.iter().any(|name| name.name == key.database),
+            _ => drop.names.iter().any(|name| key_of(query, name) == *key),
+        })?;
+    }
     for name in &drop.names {
         if drop.kind == ObjectKind::Database {
             if !catalog.has_database(&name.name) && drop.if_exists {
@@ -305,31 +300,4 @@ fn truncate(query: &QueryContext, name: &ObjectName, if_exists: bool) -> Result<
         return Ok(());
     }
     catalog.table(&key.database, &key.name, "TRUNCATE")?.truncate()
-}
-
-fn rename(query: &QueryContext, kind: ObjectKind, pairs: &[(&ObjectName, &ObjectName)]) -> Result<()> {
-    if kind == ObjectKind::Database {
-        bail!(NotImplemented, "RENAME DATABASE is not implemented");
-    }
-    let catalog = query.engine.catalog();
-    let _ddl = catalog.ddl();
-    let mut moves = Vec::new();
-    for (from, to) in pairs {
-        let (from, to) = (key_of(query, from), key_of(query, to));
-        catalog.get(&from.database, &from.name)?;
-        if !moves.iter().any(|(before, _)| *before == to) {
-            is_free(query, &to, false, false)?;
-        }
-        moves.push((from, to));
-    }
-    catalog.rename(&moves)
-}
-
-fn exchange(query: &QueryContext, left: &ObjectName, right: &ObjectName) -> Result<()> {
-    let catalog = query.engine.catalog();
-    let _ddl = catalog.ddl();
-    let (left, right) = (key_of(query, left), key_of(query, right));
-    catalog.get(&left.database, &left.name)?;
-    catalog.get(&right.database, &right.name)?;
-    catalog.rename(&[(left.clone(), right.clone()), (right, left)])
 }

@@ -35,6 +35,11 @@ impl Processes {
         self.running.lock().values().cloned().collect()
     }
 
+    /// The running query called `id`.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<QueryContext>> {
+        self.running.lock().get(id).cloned()
+    }
+
     /// Cancels every running query.
     pub(crate) fn cancel_all(&self) {
         for query in self.list() {

@@ -5,6 +5,7 @@
 
 mod merge_tree;
 mod registry;
+mod typed;
 mod value;
 
 pub(crate) use merge_tree::MergeTreeSettings;

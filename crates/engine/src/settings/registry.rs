@@ -129,6 +129,7 @@ settings! {
     readonly: u64 = 0u64, "1: only reading; 2: reading and SET.";
     session_timezone: String = "", "Zone of DateTime values that name none; empty is the machine's.";
     default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";
+    check_table_dependencies: bool = true, "Refuse to drop or rename a table that a dictionary loads from.";
     fsync_after_insert: bool = true, "An INSERT returns when its rows are on the disk, not only with the operating system.";
     r#final: bool = false, "Read every table whose engine knows FINAL as with FINAL.";
     optimize_on_insert: bool = true, "Apply the merge mode of a table to the rows of an inserted block.";

@@ -56,6 +56,7 @@ pub(super) fn fill_of(column: &ColumnDefinition) -> Result<Option<Fill>> {
         version: crate::VERSION.to_owned(),
         uptime_seconds: 0,
         dictionaries: Arc::new(Nothing),
+        settings: Arc::new(basalt_functions::NoSettings),
     };
     if depends_on_surroundings(expr) {
         return Ok(None);

@@ -93,6 +93,7 @@ fn context() -> FunctionContext {
         version: String::new(),
         uptime_seconds: 0,
         dictionaries: Arc::new(OnlyNumbers),
+        settings: Arc::new(crate::NoSettings),
     }
 }
 

@@ -1,0 +1,133 @@
+//! What a name in a database stands for: a table, a view, a dictionary, or something broken.
+
+use std::sync::Arc;
+
+use basalt_base::{Column, Error, Result};
+use basalt_sql::ast::{self, ObjectName};
+use uuid::Uuid;
+
+use super::metadata::StoredObject;
+use crate::dictionaries::DictionaryEntry;
+use crate::tables::Table;
+
+/// What a name in a database stands for.
+#[derive(Clone)]
+pub(crate) enum CatalogObject {
+    Table(Arc<dyn Table>),
+    View(Arc<ViewDefinition>),
+    Dictionary(Arc<DictionaryEntry>),
+    /// Its metadata is there but it could not be opened; every use answers with the reason.
+    Broken(Arc<BrokenObject>),
+}
+
+/// A stored query.
+pub(crate) struct ViewDefinition {
+    pub(crate) uuid: Uuid,
+    pub(crate) create: ast::CreateView,
+    /// The columns of its result when it was made.
+    pub(crate) columns: Vec<Column>,
+}
+
+/// Something that could not be opened.
+pub(crate) struct BrokenObject {
+    pub(crate) uuid: Uuid,
+    pub(crate) statement: String,
+    pub(crate) error: Error,
+}
+
+impl CatalogObject {
+    pub(crate) fn uuid(&self) -> Uuid {
+        match self {
+            CatalogObject::Table(table) => table.definition().uuid,
+            CatalogObject::View(view) => view.uuid,
+            CatalogObject::Dictionary(dictionary) => dictionary.uuid(),
+            CatalogObject::Broken(broken) => broken.uuid,
+        }
+    }
+
+    /// What it is, in words.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            CatalogObject::Table(_) => "table",
+            CatalogObject::View(_) => "view",
+            CatalogObject::Dictionary(_) => "dictionary",
+            CatalogObject::Broken(_) => "broken table",
+        }
+    }
+
+    /// The engine that `system.tables` shows.
+    pub(crate) fn engine(&self) -> &'static str {
+        match self {
+            CatalogObject::Table(table) => table.engine(),
+            CatalogObject::View(_) => "View",
+            CatalogObject::Dictionary(_) => "Dictionary",
+            CatalogObject::Broken(_) => "",
+        }
+    }
+
+    /// The statement that makes it, as `SHOW CREATE` prints it.
+    pub(crate) fn create_statement(&self) -> String {
+        match self {
+            CatalogObject::Table(table) => {
+                ast::Statement::CreateTable(Box::new(table.definition().create.clone())).to_string()
+            }
+            CatalogObject::View(view) => {
+                ast::Statement::CreateView(Box::new(view.create.clone())).to_string()
+            }
+            CatalogObject::Dictionary(dictionary) => {
+                ast::Statement::CreateDictionary(Box::new(dictionary.create())).to_string()
+            }
+            CatalogObject::Broken(broken) => broken.statement.clone(),
+        }
+    }
+
+    /// What its metadata file says under another name, or its own.
+    pub(super) fn stored_as(&self, database: &str, name: &str) -> Result<StoredObject> {
+        let full = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
+        let statement = match self {
+            CatalogObject::Table(table) => {
+                let create = ast::CreateTable { name: full, ..table.definition().create.clone() };
+                ast::Statement::CreateTable(Box::new(create))
+            }
+            CatalogObject::View(view) => {
+                let create = ast::CreateView { name: full, ..view.create.clone() };
+                ast::Statement::CreateView(Box::new(create))
+            }
+            CatalogObject::Dictionary(dictionary) => {
+                let create = ast::CreateDictionary { name: full, ..dictionary.create() };
+                ast::Statement::CreateDictionary(Box::new(create))
+            }
+            CatalogObject::Broken(broken) => return Err(broken.error.clone()),
+        };
+        Ok(StoredObject { name: name.to_owned(), uuid: self.uuid(), statement: statement.to_string() })
+    }
+
+    /// The same object under another name.
+    pub(super) fn renamed(&self, database: &str, name: &str) -> Result<CatalogObject> {
+        let full = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
+        Ok(match self {
+            CatalogObject::Table(table) => {
+                let mut definition = table.definition().as_ref().clone();
+                database.clone_into(&mut definition.database);
+                name.clone_into(&mut definition.name);
+                definition.create.name = full;
+                table.set_definition(Arc::new(definition))?;
+                CatalogObject::Table(Arc::clone(table))
+            }
+            CatalogObject::View(view) => {
+                let mut create = view.create.clone();
+                create.name = full;
+                CatalogObject::View(Arc::new(ViewDefinition {
+                    uuid: view.uuid,
+                    create,
+                    columns: view.columns.clone(),
+                }))
+            }
+            CatalogObject::Dictionary(dictionary) => {
+                dictionary.rename(database, name);
+                CatalogObject::Dictionary(Arc::clone(dictionary))
+            }
+            CatalogObject::Broken(broken) => return Err(broken.error.clone()),
+        })
+    }
+}
