@@ -15,6 +15,8 @@ pub mod error;
 mod extension;
 pub mod extremes;
 pub mod in_step;
+pub mod lambda;
 pub mod limit_by;
 pub mod running;
 pub mod session;
+pub mod sliding;

@@ -219,6 +219,11 @@ impl Aliases {
         self.0.extend(inner.0);
     }
 
+    /// The name stands for something else from here on.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Rc<ast::Expr>> {
         self.0.get(name)
     }

@@ -126,6 +126,7 @@ fn functions() -> FunctionContext {
         version: "1".into(),
         uptime_seconds: 1,
         dictionaries: Arc::new(NoDictionaries),
+        settings: Arc::new(basalt_functions::NoSettings),
     }
 }
 

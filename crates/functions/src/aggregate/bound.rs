@@ -176,8 +176,9 @@ impl AggregateUDFImpl for BoundAggregate {
         Ok(Box::new(Groups::new(self.states())))
     }
 
+    /// The result over no rows.
     fn default_value(&self, _data_type: &DataType) -> datafusion::common::Result<ScalarValue> {
-        ScalarValue::try_from_array(&self.return_type.default_array(1), 0)
+        SingleGroup::new(self.states()).evaluate()
     }
 }
 

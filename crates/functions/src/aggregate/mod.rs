@@ -15,6 +15,7 @@ mod conformance;
 mod contest;
 mod count;
 mod covariance;
+mod distinct;
 mod extreme;
 mod group_array;
 mod group_uniq_array;
@@ -39,6 +40,7 @@ mod widen;
 
 pub use bound::BoundAggregate;
 pub use datafusion::logical_expr::EmitTo;
+pub use distinct::distinct;
 pub use rows::Rows;
 
 use arrow::array::ArrayRef;

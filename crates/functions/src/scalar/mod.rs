@@ -15,6 +15,7 @@ mod date;
 mod definition;
 mod dictionary;
 mod hash;
+mod json;
 mod memory;
 mod number;
 mod operand;
@@ -78,6 +79,7 @@ pub fn all() -> &'static [&'static dyn ScalarFunction] {
             date::ALL,
             dictionary::ALL,
             hash::ALL,
+            json::ALL,
             other::ALL,
             string::ALL,
             tuple::ALL,

@@ -1,7 +1,7 @@
 //! Aggregate functions and their combinators.
 //!
 //! `-If` and FILTER become the filter of the call; `-OrNull` and `-OrDefault` look at how many rows
-//! there were; a DISTINCT that changes nothing is dropped.
+//! there were; a DISTINCT that changes nothing is dropped, any other is a form of the function.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_functions::aggregate::{AggregateFunction, BoundAggregate, Parameter};
@@ -180,7 +180,7 @@ fn count_function() -> Result<&'static dyn AggregateFunction> {
     registry::aggregate("count").ok_or_else(|| Error::not_implemented("the aggregate function `count`"))
 }
 
-/// `count(DISTINCT x)` is `uniqExact(x)`; other functions must not care.
+/// `count(DISTINCT x)` is `uniqExact(x)`; other functions see every value once.
 fn distinct_form(
     function: &'static dyn AggregateFunction,
     distinct: bool,
@@ -196,6 +196,7 @@ fn distinct_form(
     };
     distinct_name
         .and_then(registry::aggregate)
+        .or_else(|| basalt_functions::aggregate::distinct(function))
         .ok_or_else(|| Error::not_implemented(format!("DISTINCT in the aggregate function `{name}`")))
 }
 

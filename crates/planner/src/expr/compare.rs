@@ -41,6 +41,9 @@ impl Binder<'_> {
         if left.is_null_literal() || right.is_null_literal() {
             return Ok(compare_with_null(op, left, right));
         }
+        if !distinct && let Some(compared) = self.compare_tuples(op, &left, &right)? {
+            return Ok(compared);
+        }
         let nullable = !distinct && (left.accepts_null() || right.accepts_null());
         if left.ty.stripped() == right.ty.stripped() {
             return Ok(native_of(left.ty.stripped(), op, left.expr, right.expr, nullable));

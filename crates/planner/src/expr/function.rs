@@ -18,6 +18,9 @@ impl Binder<'_> {
         if call.over.is_some() || super::window::is_window_only(&call.name) {
             return self.bind_window(call);
         }
+        if let Some(bound) = self.bind_lambda_call(call)? {
+            return Ok(bound);
+        }
         if let Some(bound) = self.bind_form(call)? {
             return Ok(bound);
         }

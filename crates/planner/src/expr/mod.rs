@@ -3,11 +3,13 @@
 mod aggregate;
 mod case;
 mod compare;
+mod compare_tuples;
 mod convert;
 mod fold;
 mod function;
 mod identifier;
 mod in_set;
+mod lambda;
 mod literal;
 mod operator;
 mod window;
@@ -84,7 +86,10 @@ impl<'s> Binder<'s> {
             ast::Expr::Alias { value, .. } => self.bind(value),
             ast::Expr::Interval { value, unit } => self.bind_interval(value, *unit),
             ast::Expr::Function(call) => self.bind_call(call),
-            ast::Expr::Lambda(_) => Err(Error::not_implemented("a lambda function")),
+            ast::Expr::Lambda(_) => Err(Error::new(
+                ErrorCode::BadArguments,
+                format!("a lambda stands only as the first argument of a function: `{}`", canonical(expr)),
+            )),
             ast::Expr::Subquery(query) => self.bind_scalar_subquery(query),
             ast::Expr::Exists(query) => self.bind_exists(query),
             ast::Expr::Asterisk { .. } | ast::Expr::ColumnsMatching(_) => self.bind_single(expr),

@@ -2,6 +2,7 @@
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_exec::running::Running;
+use basalt_exec::sliding::Sliding;
 use basalt_sql::ast::{self, WindowFrameUnit};
 use datafusion::common::ScalarValue;
 use datafusion::functions_window::{cume_dist, lead_lag, nth_value, ntile, rank, row_number};
@@ -11,7 +12,7 @@ use datafusion::logical_expr::{
 };
 
 use super::Binder;
-use crate::bound::{Bound, contains, default_value, is_window};
+use crate::bound::{Bound, contains, default_value, is_window, or_default};
 use crate::select::sort_key;
 
 /// Window definitions that name each other are followed this far.
@@ -43,7 +44,7 @@ impl Binder<'_> {
             bail!(BadArguments, "`{}` is a window function: it needs OVER (...)", call.name);
         };
         let spec = self.whole_window(over)?;
-        let (definition, args, filter, ty) = self.window_function(call)?;
+        let (mut definition, args, filter, ty) = self.window_function(call)?;
         let partition_by: Vec<Expr> = self
             .bind_list(&spec.partition_by)?
             .into_iter()
@@ -51,18 +52,25 @@ impl Binder<'_> {
             .filter(|key| !matches!(key, Expr::Literal(..)))
             .collect();
         let mut order_by = Vec::new();
+        let mut order_types = Vec::new();
         for order in &spec.order_by {
             let key = self.bind(&order.expr)?.into_value();
+            order_types.push(key.ty.clone());
             order_by.extend(sort_key(key, order));
         }
         let nested = args.iter().chain(&partition_by).chain(order_by.iter().map(|sort| &sort.expr));
         if nested.into_iter().any(|expr| contains(expr, is_window)) {
             bail!(IllegalAggregation, "`{}` holds another window function", call.name);
         }
-        let window_frame = self.window_frame(&spec)?;
-        let is_running = !(window_frame.end_bound.is_unbounded() && window_frame.start_bound.is_unbounded());
-        if is_running && matches!(definition, WindowFunctionDefinition::AggregateUDF(_)) {
-            check_running(&window_frame, &call.name)?;
+        let range_key = match order_types.as_slice() {
+            [ty] if order_by.len() == 1 => Some(ty),
+            _ => None,
+        };
+        let window_frame = self.window_frame(&spec, range_key)?;
+        if let WindowFunctionDefinition::AggregateUDF(function) = definition {
+            let starts_fixed = window_frame.start_bound.is_unbounded();
+            let function = if starts_fixed { Running::over(function) } else { Sliding::over(function) };
+            definition = WindowFunctionDefinition::AggregateUDF(function);
         }
         let params = WindowFunctionParams {
             args,
@@ -73,7 +81,10 @@ impl Binder<'_> {
             null_treatment: None,
             distinct: false,
         };
-        Ok(Bound::new(Expr::WindowFunction(Box::new(WindowFunction { fun: definition, params })), ty))
+        let expr = Expr::WindowFunction(Box::new(WindowFunction { fun: definition, params }));
+        // A frame may have fewer rows than `nth_value` looks for, or none.
+        let expr = if is_picking(&call.name) { or_default(expr, &ty)? } else { expr };
+        Ok(Bound::new(expr, ty))
     }
 
     /// The window with what it takes from the named windows it builds on.
@@ -123,7 +134,7 @@ impl Binder<'_> {
                 let Some(aggregate) = self.window_aggregate(call)? else {
                     return Err(basalt_functions::registry::unknown_function(&call.name));
                 };
-                let definition = WindowFunctionDefinition::AggregateUDF(Running::over(aggregate.function));
+                let definition = WindowFunctionDefinition::AggregateUDF(aggregate.function);
                 Ok((definition, aggregate.args, aggregate.filter, aggregate.ty))
             }
         }
@@ -165,7 +176,8 @@ impl Binder<'_> {
         Ok((WindowFunctionDefinition::WindowUDF(function), args, None, value.ty))
     }
 
-    fn window_frame(&self, spec: &ast::WindowSpec) -> Result<WindowFrame> {
+    /// The frame; `range_key` is the type of the one key of ORDER BY, which offsets of RANGE count in.
+    fn window_frame(&self, spec: &ast::WindowSpec, range_key: Option<&SqlType>) -> Result<WindowFrame> {
         let Some(frame) = &spec.frame else {
             return Ok(WindowFrame::new((!spec.order_by.is_empty()).then_some(false)));
         };
@@ -176,11 +188,11 @@ impl Binder<'_> {
         };
         let bound = |bound: &ast::WindowBound| -> Result<WindowFrameBound> {
             let count = |value: &ast::Expr| -> Result<ScalarValue> {
-                if units == WindowFrameUnits::Range {
-                    return Err(Error::not_implemented("a RANGE frame with an offset"));
-                }
                 let count = self.whole_number(Some(value), 0)?;
-                Ok(ScalarValue::UInt64(Some(count.unsigned_abs())))
+                match units {
+                    WindowFrameUnits::Range => range_offset(count, range_key),
+                    _ => Ok(ScalarValue::UInt64(Some(count.unsigned_abs()))),
+                }
             };
             Ok(match bound {
                 ast::WindowBound::UnboundedPreceding => {
@@ -217,10 +229,29 @@ impl Binder<'_> {
     }
 }
 
-/// Aggregates follow a frame that only grows; one whose start moves needs values taken out again.
-fn check_running(frame: &WindowFrame, name: &str) -> Result<()> {
-    if frame.start_bound.is_unbounded() {
-        return Ok(());
+fn is_picking(name: &str) -> bool {
+    matches!(name.to_ascii_lowercase().as_str(), "first_value" | "last_value" | "nth_value")
+}
+
+/// An offset of a RANGE frame as a value of the key that it is added to.
+fn range_offset(count: i64, key: Option<&SqlType>) -> Result<ScalarValue> {
+    let Some(ty) = key else {
+        return Err(Error::new(
+            ErrorCode::BadArguments,
+            "a RANGE frame with an offset needs exactly one key in ORDER BY, which is not a float in descending order",
+        ));
+    };
+    let plain = ty.stripped();
+    if !(plain.is_integer() || plain.is_float() || matches!(plain, SqlType::Date | SqlType::DateTime(_))) {
+        return Err(Error::not_implemented(format!(
+            "a RANGE frame with an offset over a key of type `{ty}`"
+        )));
     }
-    Err(Error::not_implemented(format!("`{name}` over a frame whose start moves")))
+    let offset = ScalarValue::Int64(Some(count)).cast_to(&plain.carrier());
+    offset.ok().filter(|offset| !offset.is_null()).ok_or_else(|| {
+        Error::new(
+            ErrorCode::BadArguments,
+            format!("the offset {count} of a RANGE frame is beyond the type `{ty}`"),
+        )
+    })
 }

@@ -74,7 +74,7 @@ pub(super) fn plan(
         .collect();
     let limit_keys: Vec<Expr> = limit_by.into_iter().map(|key| projection.column_of(key).expr).collect();
     let mut plan = projected(input, projection.exprs())?;
-    let has_hidden = projection.names.len() > projection.results;
+    let mut has_hidden = projection.names.len() > projection.results;
     if select.distinct {
         plan = if has_hidden {
             limit::by(plan, projection.result_columns(), 0, 1)
@@ -87,12 +87,17 @@ pub(super) fn plan(
     }
     if !sort.is_empty() {
         plan = LogicalPlanBuilder::from(plan)
-            .sort(sort)
+            .sort(sort.clone())
             .and_then(LogicalPlanBuilder::build)
             .map_err(plan_error)?;
     }
     plan = apply_limit_by(binder, select, limit_keys, plan)?;
-    plan = limit::apply(binder, select, plan)?;
+    if select.with_ties {
+        plan = limit::with_ties(binder, select, sort, plan)?;
+        has_hidden = true;
+    } else {
+        plan = limit::apply(binder, select, plan)?;
+    }
     if has_hidden {
         plan = projected(plan, projection.result_columns())?;
     }

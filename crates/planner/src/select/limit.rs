@@ -6,11 +6,17 @@ use basalt_base::{Result, bail};
 use basalt_exec::limit_by::LimitBy;
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder};
+use datafusion::functions_window::{rank, row_number};
+use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{
+    Expr, Extension, LogicalPlan, LogicalPlanBuilder, SortExpr, WindowFrame, WindowFunctionDefinition,
+    WindowUDF,
+};
 
-use super::plan_error;
+use super::{filtered, plan_error};
 use crate::expr::{Binder, evaluate};
 use crate::names::canonical;
+use crate::scope::bare_column;
 
 /// The count that a constant expression gives; `None` without an expression.
 pub(super) fn count(binder: &Binder<'_>, expr: Option<&ast::Expr>, clause: &str) -> Result<Option<u64>> {
@@ -44,6 +50,50 @@ pub(super) fn apply(binder: &Binder<'_>, select: &ast::Select, plan: LogicalPlan
         .limit(rows(offset.unwrap_or(0)), limit.map(rows))
         .and_then(LogicalPlanBuilder::build)
         .map_err(plan_error)
+}
+
+/// `LIMIT n WITH TIES`: also the rows behind the last one that are equal to it in ORDER BY, which
+/// `keys` are. What it computes for that stands behind the columns of `plan`.
+pub(super) fn with_ties(
+    binder: &Binder<'_>,
+    select: &ast::Select,
+    keys: Vec<SortExpr>,
+    plan: LogicalPlan,
+) -> Result<LogicalPlan> {
+    if select.order_by.is_empty() && !select.order_by_all {
+        bail!(WithTiesWithoutOrderBy, "WITH TIES needs ORDER BY");
+    }
+    let limit = count(binder, select.limit.as_ref(), "LIMIT")?.unwrap_or(u64::MAX);
+    let offset = count(binder, select.offset.as_ref(), "OFFSET")?.unwrap_or(0);
+    // A row is a tie of the last one, or stands before it, if its rank is not beyond the limit.
+    let (rank, row) = (position(rank::rank_udwf(), &keys), position(row_number::row_number_udwf(), &keys));
+    let column = |call: &Expr| bare_column(&call.schema_name().to_string());
+    let number = |count: u64| Expr::Literal(ScalarValue::UInt64(Some(count)), None);
+    let keeps =
+        column(&rank).lt_eq(number(offset.saturating_add(limit))).and(column(&row).gt(number(offset)));
+    let plan = LogicalPlanBuilder::window_plan(plan, [rank, row]).map_err(plan_error)?;
+    let plan = filtered(plan, keeps)?;
+    if keys.is_empty() {
+        return Ok(plan);
+    }
+    LogicalPlanBuilder::from(plan).sort(keys).and_then(LogicalPlanBuilder::build).map_err(plan_error)
+}
+
+/// A window function without arguments over all rows.
+fn position(function: std::sync::Arc<WindowUDF>, keys: &[SortExpr]) -> Expr {
+    let params = WindowFunctionParams {
+        args: Vec::new(),
+        partition_by: Vec::new(),
+        order_by: keys.to_vec(),
+        window_frame: WindowFrame::new((!keys.is_empty()).then_some(false)),
+        filter: None,
+        null_treatment: None,
+        distinct: false,
+    };
+    Expr::WindowFunction(Box::new(WindowFunction {
+        fun: WindowFunctionDefinition::WindowUDF(function),
+        params,
+    }))
 }
 
 /// The first rows of those that share `keys`.

@@ -95,9 +95,6 @@ fn refuse_missing(select: &ast::Select) -> Result<()> {
     if select.with_recursive {
         return Err(Error::not_implemented("WITH RECURSIVE"));
     }
-    if select.with_ties {
-        return Err(Error::not_implemented("WITH TIES"));
-    }
     if !select.interpolate.is_empty() || select.order_by.iter().any(|order| order.fill.is_some()) {
         return Err(Error::not_implemented("WITH FILL"));
     }

@@ -82,7 +82,11 @@ impl Cursor<'_> {
         let called = self.is_symbol_at(1, Symbol::OpenParen);
         let word = self.text(token);
         let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-        if never_operand(word) || ((is("GROUP") || is("ORDER")) && self.is_word_at(1, "BY")) {
+        // `and(a, b)` and `or(a, b)` are calls where an operand stands.
+        let is_logic_call = called && (is("AND") || is("OR"));
+        if (never_operand(word) && !is_logic_call)
+            || ((is("GROUP") || is("ORDER")) && self.is_word_at(1, "BY"))
+        {
             return Err(self.expected_expression());
         }
         match () {
@@ -95,6 +99,7 @@ impl Cursor<'_> {
                 self.expect_symbol(Symbol::CloseParen)?;
                 Ok(Some(Expr::Exists(Box::new(query))))
             }
+            () if is_logic_call => Ok(None),
             () if called => self.try_special_call(),
             () if is("DATE") && self.peek_at(1).kind == TokenKind::String => {
                 self.parse_typed_string("toDate").map(Some)

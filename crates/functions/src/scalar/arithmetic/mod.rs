@@ -1,6 +1,7 @@
 //! Arithmetic over numbers, dates and times.
 
 pub(super) mod binary;
+mod bit_test;
 mod bits;
 mod calendar;
 pub(super) mod decimal;
@@ -33,6 +34,9 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &unary::NEGATE,
     &unary::ABS,
     &unary::SIGN,
+    &bit_test::BIT_TEST,
+    &bit_test::BIT_TEST_ALL,
+    &bit_test::BIT_TEST_ANY,
     &bits::BIT_AND,
     &bits::BIT_OR,
     &bits::BIT_XOR,

@@ -9,6 +9,7 @@ mod lists;
 mod map;
 mod reshape;
 mod search;
+mod transform;
 
 use super::ScalarFunction;
 
@@ -62,6 +63,7 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &combine::ARRAY_STRING_CONCAT,
     &combine::ARRAY_ZIP,
     &combine::ARRAY_FLATTEN,
+    &transform::TRANSFORM,
     &map::MAP,
     &map::MAP_FROM_ARRAYS,
     &map::MAP_KEYS,

@@ -128,6 +128,7 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &cast::ACCURATE_CAST_OR_NULL,
     &type_name::TO_TYPE_NAME,
     &type_name::TO_COLUMN_TYPE_NAME,
+    &type_name::TO_LOW_CARDINALITY,
     &type_name::MATERIALIZE,
     &type_name::IDENTITY,
     &type_name::DEFAULT_VALUE_OF_ARGUMENT_TYPE,

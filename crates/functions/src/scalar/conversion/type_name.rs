@@ -1,4 +1,4 @@
-//! `toTypeName`, `toColumnTypeName`, `materialize`, `identity`, `defaultValueOfArgumentType`.
+//! `toTypeName`, `toColumnTypeName`, `toLowCardinality`, `materialize`, `identity`, `defaultValueOfArgumentType`.
 //!
 //! Syntax: `toTypeName(x)`. They look at a value's type, or hand the value on as it is; NULL included.
 
@@ -42,6 +42,21 @@ pub(super) static MATERIALIZE: Definition =
 
 pub(super) static IDENTITY: Definition =
     Definition::new("identity", Arity::Exactly(1), |call| Ok(same(call.ty(0)))).sees_null();
+
+/// The same value; how it is kept is the storage's matter.
+pub(super) static TO_LOW_CARDINALITY: Definition =
+    Definition::new("toLowCardinality", Arity::Exactly(1), |call| {
+        let ty = call.ty(0);
+        let plain = ty.stripped();
+        let is_time = matches!(plain, SqlType::Date | SqlType::DateTime(_));
+        if !(plain.is_integer() || plain.is_float() || plain.is_string() || is_time) {
+            return Err(call.illegal(0));
+        }
+        Ok(Bound::new(SqlType::LowCardinality(Arc::new(ty.clone())), |args: &[Operand], rows: usize| {
+            args[0].full(rows)
+        }))
+    })
+    .sees_null();
 
 impl ScalarFunction for OfType {
     fn name(&self) -> &'static str {

@@ -31,4 +31,5 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &session::TIME_ZONE,
     &session::UPTIME,
     &session::QUERY_ID,
+    &session::GET_SETTING,
 ];

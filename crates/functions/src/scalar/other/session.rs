@@ -1,11 +1,11 @@
-//! `version`, `currentDatabase`, `currentUser`, `hostName`, `timezone`, `uptime`, `queryID`: the surroundings
-//! of a query.
+//! `version`, `currentDatabase`, `currentUser`, `hostName`, `timezone`, `uptime`, `queryID`, `getSetting`: the
+//! surroundings of a query.
 //!
-//! Syntax: `version()`. No arguments; the same value for a whole query.
+//! Syntax: `version()`, without arguments; `getSetting(name)`. The same value for a whole query.
 
 use std::sync::Arc;
 
-use arrow::array::{BinaryViewArray, UInt32Array};
+use arrow::array::{ArrayRef, BinaryViewArray, UInt32Array};
 use basalt_base::SqlType;
 
 use crate::FunctionContext;
@@ -40,6 +40,14 @@ pub(super) static UPTIME: Definition = Definition::new("uptime", Arity::Exactly(
     }))
 })
 .case_insensitive()
+.volatility(Volatility::Stable);
+
+pub(super) static GET_SETTING: Definition = Definition::new("getSetting", Arity::Exactly(1), |call| {
+    let (ty, array) = call.context.settings.value(call.expect_text(0)?)?;
+    Ok(Bound::new(ty, move |_: &[Operand], rows: usize| {
+        Operand { array: ArrayRef::clone(&array), constant: true }.full(rows)
+    }))
+})
 .volatility(Volatility::Stable);
 
 fn text(value: String) -> Bound {

@@ -11,6 +11,7 @@ mod search;
 mod size;
 mod split;
 mod substring;
+mod translate;
 mod trim;
 mod url;
 
@@ -64,6 +65,8 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &split::ALPHA_TOKENS,
     &split::EXTRACT,
     &split::EXTRACT_ALL,
+    &translate::TRANSLATE,
+    &translate::TRANSLATE_UTF8,
     &trim::TRIM_LEFT,
     &trim::TRIM_RIGHT,
     &trim::TRIM_BOTH,

@@ -1,4 +1,4 @@
-//! `replaceOne`, `replaceAll`, `replaceRegexpOne`, `replaceRegexpAll`, `translate`: other text in place of some.
+//! `replaceOne`, `replaceAll`, `replaceRegexpOne`, `replaceRegexpAll`: other text in place of some.
 //!
 //! Syntax: `replaceAll(s, pattern, replacement)`. An empty plain pattern replaces nothing. In the
 //! replacement of a regular expression `\0` is the whole match, `\1` to `\9` are its groups. NULL if an

@@ -1,0 +1,177 @@
+//! An aggregate function over a window frame whose start moves: rows leave at one end while others come
+//! in at the other.
+//!
+//! No function has to know how to take a value back out. The rows of the frame lie in two stacks: those
+//! that came first as the states of their suffixes, so that leaving is dropping the top state, and those
+//! that came later as one running state. When the first stack is empty, the second one is turned over
+//! into it. A result merges the top of the first with the second.
+//!
+//! # Cost
+//!
+//! Two updates and two merges a row, however wide the frame is; a state for each row of the first stack.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature};
+
+/// The function behind the window's form of it.
+#[derive(Debug)]
+pub struct Sliding {
+    inner: Arc<AggregateUDF>,
+}
+
+impl Sliding {
+    /// `inner`, fit for a frame whose start moves.
+    pub fn over(inner: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
+        Arc::new(AggregateUDF::new_from_impl(Sliding { inner }))
+    }
+}
+
+impl AggregateUDFImpl for Sliding {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(arg_types)
+    }
+
+    fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
+        self.inner.return_field(arg_fields)
+    }
+
+    fn is_nullable(&self) -> bool {
+        self.inner.is_nullable()
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(TwoStacks {
+            inner: self.inner.accumulator(args)?,
+            leaving: Vec::new(),
+            leaving_bytes: 0,
+            coming: VecDeque::new(),
+        }))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.inner.state_fields(args)
+    }
+
+    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
+        self.inner.default_value(data_type)
+    }
+}
+
+impl PartialEq for Sliding {
+    fn eq(&self, other: &Sliding) -> bool {
+        self.inner == other.inner
+    }
+}
+
+impl Eq for Sliding {}
+
+impl Hash for Sliding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+#[derive(Debug)]
+struct TwoStacks {
+    /// Holds the state of the rows of `coming`.
+    inner: Box<dyn Accumulator>,
+    /// The states of the suffixes of the rows that came first: the last one is that of all of them.
+    leaving: Vec<Vec<ArrayRef>>,
+    leaving_bytes: usize,
+    /// The rows that came later, in blocks.
+    coming: VecDeque<Vec<ArrayRef>>,
+}
+
+impl TwoStacks {
+    /// The state of `inner`, which is empty afterwards.
+    fn take_state(&mut self) -> Result<Vec<ArrayRef>> {
+        self.inner.state()?.iter().map(ScalarValue::to_array).collect()
+    }
+
+    /// Turns the rows of `coming` over, without the first `gone` of them.
+    fn turn_over(&mut self, gone: usize) -> Result<()> {
+        self.take_state()?;
+        let blocks = std::mem::take(&mut self.coming);
+        let mut start: usize = blocks.iter().map(|block| row_count(block)).sum();
+        self.leaving_bytes = 0;
+        for block in blocks.iter().rev() {
+            start -= row_count(block);
+            for row in (0..row_count(block)).rev().take_while(|row| start + row >= gone) {
+                let row: Vec<ArrayRef> = block.iter().map(|column| column.slice(row, 1)).collect();
+                self.inner.update_batch(&row)?;
+                if let Some(suffix) = self.leaving.last() {
+                    self.inner.merge_batch(suffix)?;
+                }
+                let state = self.take_state()?;
+                self.leaving_bytes += state.iter().map(|array| array.get_array_memory_size()).sum::<usize>();
+                self.leaving.push(state);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn row_count(block: &[ArrayRef]) -> usize {
+    block.first().map_or(0, |column| column.len())
+}
+
+impl Accumulator for TwoStacks {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.update_batch(values)?;
+        self.coming.push_back(values.to_vec());
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let rows = row_count(values);
+        let from_first = rows.min(self.leaving.len());
+        self.leaving.truncate(self.leaving.len() - from_first);
+        match rows - from_first {
+            0 => Ok(()),
+            gone => self.turn_over(gone),
+        }
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let later = self.take_state()?;
+        if let Some(first) = self.leaving.last() {
+            self.inner.merge_batch(first)?;
+        }
+        self.inner.merge_batch(&later)?;
+        let result = self.inner.evaluate()?;
+        self.inner.merge_batch(&later)?;
+        Ok(result)
+    }
+
+    fn merge_batch(&mut self, _states: &[ArrayRef]) -> Result<()> {
+        Err(DataFusionError::Internal("a window has no partial states".into()))
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Err(DataFusionError::Internal("a window has no partial states".into()))
+    }
+
+    fn size(&self) -> usize {
+        let rows = self.coming.iter().flatten().map(|column| column.get_array_memory_size());
+        size_of_val(self) + self.inner.size() + self.leaving_bytes + rows.sum::<usize>()
+    }
+}

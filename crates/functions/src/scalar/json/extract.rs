@@ -1,0 +1,188 @@
+//! `JSONExtract` and its kin: a value out of a document.
+//!
+//! Syntax: `JSONExtractInt(json [, name or position]...)`, `JSONExtract(json [, ...], type)`. Text that is
+//! not JSON, a path that leads nowhere and a value of another kind give the default of the type.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryViewBuilder, Float64Array, Int64Array, ListArray, UInt8Array, UInt64Array,
+};
+use arrow::buffer::OffsetBuffer;
+use basalt_base::{Error, Result, SqlType};
+use basalt_formats::text::{ColumnBuilder, JsonScanner, TextSettings};
+
+use super::document::Json;
+use super::path::{expect_path, for_each_found};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::operand::push_string;
+use crate::scalar::{Arity, Bound, Operand};
+
+/// Declares functions that make a number of the value that is found.
+macro_rules! numbers {
+    ($($constant:ident $name:literal $ty:ident $array:ident $of:ident;)+) => { $(
+        pub(super) static $constant: Definition = Definition::new($name, Arity::AtLeast(1), |call| {
+            expect_path(call, call.len())?;
+            Ok(Bound::of(SqlType::$ty, |args: &[Operand], rows| {
+                let mut values = Vec::with_capacity(rows);
+                for_each_found(args, rows, |found| {
+                    values.push(found.and_then($of).unwrap_or_default());
+                    Ok(())
+                })?;
+                Ok(Arc::new($array::from(values)))
+            }))
+        });
+    )+ };
+}
+
+numbers! {
+    JSON_EXTRACT_INT "JSONExtractInt" Int64 Int64Array int_of;
+    JSON_EXTRACT_UINT "JSONExtractUInt" UInt64 UInt64Array uint_of;
+    JSON_EXTRACT_FLOAT "JSONExtractFloat" Float64 Float64Array float_of;
+    JSON_EXTRACT_BOOL "JSONExtractBool" UInt8 UInt8Array bool_of;
+}
+
+pub(super) static JSON_EXTRACT_STRING: Definition =
+    Definition::new("JSONExtractString", Arity::AtLeast(1), |call| bind_text(call, write_text));
+
+pub(super) static JSON_EXTRACT_RAW: Definition =
+    Definition::new("JSONExtractRaw", Arity::AtLeast(1), |call| bind_text(call, Json::print));
+
+/// The names of an object's entries.
+pub(super) static JSON_EXTRACT_KEYS: Definition =
+    Definition::new("JSONExtractKeys", Arity::AtLeast(1), |call| {
+        bind_list(call, |value, push| match value {
+            Json::Object(entries) => entries.iter().try_for_each(|(name, _)| push(name)),
+            _ => Ok(()),
+        })
+    });
+
+/// The elements of an array, as JSON each.
+pub(super) static JSON_EXTRACT_ARRAY_RAW: Definition =
+    Definition::new("JSONExtractArrayRaw", Arity::AtLeast(1), |call| {
+        bind_list(call, |value, push| match value {
+            Json::Array(elements) => elements.iter().try_for_each(|element| {
+                let mut text = Vec::new();
+                element.print(&mut text);
+                push(&text)
+            }),
+            _ => Ok(()),
+        })
+    });
+
+pub(super) static JSON_EXTRACT: Definition = Definition::new("JSONExtract", Arity::AtLeast(2), bind_typed);
+
+fn int_of(value: &Json) -> Option<i64> {
+    match value {
+        Json::Int(value) => Some(*value),
+        Json::Float(value) if value.abs() < 9.3e18 => Some(*value as i64),
+        Json::String(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn uint_of(value: &Json) -> Option<u64> {
+    match value {
+        Json::Int(value) => u64::try_from(*value).ok(),
+        Json::UInt(value) => Some(*value),
+        Json::Float(value) if *value >= 0.0 && *value < 1.9e19 => Some(*value as u64),
+        Json::String(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn float_of(value: &Json) -> Option<f64> {
+    match value {
+        Json::Int(value) => Some(*value as f64),
+        Json::UInt(value) => Some(*value as f64),
+        Json::Float(value) => Some(*value),
+        Json::String(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn bool_of(value: &Json) -> Option<u8> {
+    match value {
+        Json::Bool(value) => Some(u8::from(*value)),
+        Json::Int(value) => Some(u8::from(*value != 0)),
+        Json::UInt(_) => Some(1),
+        _ => None,
+    }
+}
+
+/// A string as it is, anything but NULL as JSON.
+fn write_text(value: &Json, out: &mut Vec<u8>) {
+    match value {
+        Json::String(text) => out.extend_from_slice(text),
+        Json::Null => {}
+        other => other.print(out),
+    }
+}
+
+fn bind_text(call: &Call<'_>, write: fn(&Json, &mut Vec<u8>)) -> Result<Bound> {
+    expect_path(call, call.len())?;
+    Ok(Bound::of(SqlType::String, move |args: &[Operand], rows| {
+        let mut builder = BinaryViewBuilder::with_capacity(rows);
+        let mut text = Vec::new();
+        for_each_found(args, rows, |found| {
+            text.clear();
+            if let Some(value) = found {
+                write(value, &mut text);
+            }
+            push_string(&mut builder, &text)
+        })?;
+        Ok(Arc::new(builder.finish()))
+    }))
+}
+
+type Push<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
+
+fn bind_list(call: &Call<'_>, elements: fn(&Json, Push<'_>) -> Result<()>) -> Result<Bound> {
+    expect_path(call, call.len())?;
+    Ok(Bound::of(SqlType::array_of(SqlType::String), move |args: &[Operand], rows| {
+        let (mut builder, mut lengths) = (BinaryViewBuilder::new(), Vec::with_capacity(rows));
+        for_each_found(args, rows, |found| {
+            let mut count = 0;
+            let mut push = |text: &[u8]| {
+                count += 1;
+                push_string(&mut builder, text)
+            };
+            found.map_or(Ok(()), |value| elements(value, &mut push))?;
+            lengths.push(count);
+            Ok(())
+        })?;
+        let field = SqlType::String.element_field();
+        let list =
+            ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), Arc::new(builder.finish()), None);
+        Ok(Arc::new(list.map_err(Error::logical)?))
+    }))
+}
+
+/// The last argument is the type; the value is read as a column of it reads JSON.
+fn bind_typed(call: &Call<'_>) -> Result<Bound> {
+    let last = call.len() - 1;
+    expect_path(call, last)?;
+    let ty = basalt_sql::resolve_type(&basalt_sql::parse_type(call.expect_text(last)?.as_bytes())?)?;
+    let settings = TextSettings::default();
+    // Fails here, once, for a type that has no text.
+    ColumnBuilder::new(&ty, &settings)?;
+    Ok(Bound::new(ty.clone(), move |args: &[Operand], rows: usize| {
+        let mut builder = ColumnBuilder::new(&ty, &settings)?;
+        let mut text = Vec::new();
+        for_each_found(&args[..last], rows, |found| {
+            let before = builder.len();
+            text.clear();
+            let Some(value) = found.filter(|value| **value != Json::Null) else {
+                builder.append_default();
+                return Ok(());
+            };
+            value.print(&mut text);
+            if builder.parse_json(&mut JsonScanner::new(&text)).is_err() {
+                builder.truncate(before);
+                builder.append_default();
+            }
+            Ok(())
+        })?;
+        Operand { constant: builder.len() != rows, array: builder.finish() as ArrayRef }.full(rows)
+    }))
+}

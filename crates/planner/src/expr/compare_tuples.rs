@@ -1,0 +1,67 @@
+//! Comparisons of tuples that hold NULL: what is compared with NULL is unknown.
+
+use basalt_base::{Result, SqlType};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Operator;
+
+use super::Binder;
+use crate::bound::Bound;
+
+impl Binder<'_> {
+    /// Tuples with a NULL in them are compared element by element, so that NULL is unknown; others, which
+    /// is `None`, as they are.
+    pub(super) fn compare_tuples(&self, op: Operator, left: &Bound, right: &Bound) -> Result<Option<Bound>> {
+        let (SqlType::Tuple(of_left), SqlType::Tuple(of_right)) = (left.ty.stripped(), right.ty.stripped())
+        else {
+            return Ok(None);
+        };
+        let holds_null = holds_null(&left.ty) || holds_null(&right.ty);
+        if !holds_null || of_left.len() != of_right.len() || of_left.is_empty() {
+            return Ok(None);
+        }
+        let strict = match op {
+            Operator::LtEq => Operator::Lt,
+            Operator::GtEq => Operator::Gt,
+            other => other,
+        };
+        let mut compared: Option<Bound> = None;
+        for index in (1..=of_left.len() as u64).rev() {
+            let pair = || -> Result<_> {
+                Ok((
+                    self.tuple_element_at(left.clone(), index)?,
+                    self.tuple_element_at(right.clone(), index)?,
+                ))
+            };
+            let element = |op| pair().and_then(|(left, right)| self.compare(op, left, right));
+            let (first, equal) = match compared {
+                None => (element(op)?, None),
+                Some(_) => (element(strict)?, Some(element(Operator::Eq)?)),
+            };
+            // What is compared with the constant NULL is unknown, whatever the other elements are.
+            if first.is_null_literal() {
+                let null = ScalarValue::UInt8(None);
+                return Ok(Some(Bound::literal(null, SqlType::UInt8.into_nullable())));
+            }
+            compared = Some(match (compared, equal, op) {
+                (Some(rest), _, Operator::Eq) => self.logic(true, vec![first, rest])?,
+                (Some(rest), _, Operator::NotEq) => self.logic(false, vec![first, rest])?,
+                (Some(rest), Some(equal), _) => {
+                    let behind = self.logic(true, vec![equal, rest])?;
+                    self.logic(false, vec![first, behind])?
+                }
+                _ => first,
+            });
+        }
+        Ok(compared)
+    }
+}
+
+/// Whether a NULL may lie inside a tuple of this type.
+fn holds_null(ty: &SqlType) -> bool {
+    match ty.stripped() {
+        SqlType::Tuple(elements) => {
+            elements.iter().any(|element| element.ty.accepts_null() || holds_null(&element.ty))
+        }
+        _ => false,
+    }
+}
