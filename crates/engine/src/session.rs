@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use basalt_base::{Result, bail};
+use basalt_sql::ast::Statement;
 
 use crate::catalog::{DEFAULT, SYSTEM};
 use crate::settings::Settings;
@@ -47,6 +48,16 @@ impl Session {
             statements.push(script[statement?.span].to_vec());
         }
         Ok(statements)
+    }
+
+    /// The path of a statement's INTO OUTFILE clause, and the statement without it: for a caller that
+    /// writes the file itself. `None` if there is no such clause, or the text does not parse.
+    pub fn take_outfile(text: &[u8]) -> Option<(String, Vec<u8>)> {
+        let Ok(Statement::Query(mut query)) = basalt_sql::parse_statement(text) else {
+            return None;
+        };
+        let path = query.into_outfile.take()?;
+        Some((path, Statement::Query(query).to_string().into_bytes()))
     }
 
     /// The value of a setting for all later statements, as `SET name = value`.

@@ -6,7 +6,7 @@
 use std::io::{self, Cursor, Read};
 use std::time::Instant;
 
-use basalt_engine::{ErrorCode, Input, ProgressSnapshot};
+use basalt_engine::{ErrorCode, Input, ProgressSnapshot, Session};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use ureq::{Agent, SendBody};
@@ -94,14 +94,16 @@ impl HttpConnection {
             input: Input::None,
             default_format: "TabSeparatedRaw".to_owned(),
         };
-        self.exchange(statement, &mut Sink::memory(&mut answer), &mut ProgressLine::hidden())?;
+        self.exchange(statement, || Ok(Sink::memory(&mut answer)), &mut ProgressLine::hidden())?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    fn exchange(
+    /// Sends the statement and writes its answer. `open` is called when the server has accepted it: a
+    /// statement that is refused leaves no file behind.
+    fn exchange<'o>(
         &mut self,
         statement: Statement,
-        sink: &mut Sink<'_>,
+        open: impl FnOnce() -> Result<Sink<'o>, Failure>,
         progress: &mut ProgressLine,
     ) -> Result<Finished, Failure> {
         let HttpConnection { target, interrupt, runtime } = self;
@@ -113,6 +115,7 @@ impl HttpConnection {
         let mut finished =
             Finished { has_rows: false, figures: ProgressSnapshot::default(), elapsed: started.elapsed() };
         progress.start();
+        let (mut open, mut sink) = (Some(open), None);
         let result = runtime.block_on(async {
             interrupt.arm().map_err(|e| Failure::output(&e))?;
             let mut cancelled = false;
@@ -127,10 +130,11 @@ impl HttpConnection {
                     Some(_) if cancelled => {}
                     Some(Event::Head { has_rows, figures }) => {
                         (finished.has_rows, finished.figures) = (has_rows, figures);
+                        sink = open.take().map(|open| open()).transpose()?;
                     }
                     Some(Event::Piece(piece)) => {
                         progress.clear();
-                        sink.write(&piece)?;
+                        sink.as_mut().map_or(Ok(()), |sink| sink.write(&piece))?;
                     }
                     Some(Event::Failed(failure)) => return Err(failure),
                     None if cancelled => return Err(cancelled_by_user()),
@@ -140,6 +144,7 @@ impl HttpConnection {
         });
         progress.clear();
         result?;
+        sink.map_or(Ok(()), Sink::finish)?;
         finished.elapsed = started.elapsed();
         Ok(finished)
     }
@@ -148,14 +153,16 @@ impl HttpConnection {
 impl Connection for HttpConnection {
     fn run(
         &mut self,
-        statement: Statement,
+        mut statement: Statement,
         output: &mut Output,
         progress: &mut ProgressLine,
     ) -> Result<Finished, Failure> {
-        let mut sink = output.begin(None)?;
-        let finished = self.exchange(statement, &mut sink, progress)?;
-        sink.finish()?;
-        Ok(finished)
+        // The file is on this side of the connection.
+        let mut outfile = None;
+        if let Some((path, text)) = Session::take_outfile(&statement.text) {
+            (outfile, statement.text) = (Some(path), text);
+        }
+        self.exchange(statement, || output.begin(outfile.as_deref()), progress)
     }
 
     fn completions(&mut self) -> Vec<String> {

@@ -1,5 +1,8 @@
 //! The HTTP interface, byte by byte.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use basalt_itest::http::{Answer, Connection, encode, request};
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
@@ -226,4 +229,56 @@ fn server_ends_when_it_is_told_to() {
     server.ask("INSERT INTO t VALUES (1)");
     assert_eq!(server.terminate(), Some(0));
     assert_eq!(Server::start(dir.path()).ask("SELECT a FROM t"), "1\n");
+}
+
+#[test]
+fn answer_is_compressed_where_the_request_asks_for_it() {
+    let (_dir, server) = server();
+    let ask = |target: &str, accepted: &str| {
+        request(
+            server.address(),
+            "POST",
+            target,
+            &[("Accept-Encoding", accepted)],
+            b"SELECT * FROM numbers(1000)",
+        )
+    };
+    let plain = ask("/", "gzip");
+    assert_eq!(plain.header("content-encoding"), None);
+    let zstd = ask("/?enable_http_compression=1", "gzip, zstd");
+    assert_eq!(zstd.header("content-encoding"), Some("zstd"));
+    assert!(zstd.is_whole && zstd.body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    let gzip = ask("/?enable_http_compression=1", "gzip");
+    assert_eq!(gzip.header("content-encoding"), Some("gzip"));
+    assert_eq!(gunzip(&gzip.body), plain.body);
+}
+
+/// By the program that every machine has.
+fn gunzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip =
+        Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
+    let mut input = gzip.stdin.take().expect("piped");
+    input.write_all(bytes).expect("gzip reads");
+    drop(input);
+    gzip.wait_with_output().expect("gzip ends").stdout
+}
+
+/// KILL QUERY ends what another connection runs, and says whom it ended.
+#[test]
+fn killed_query_ends_with_its_error() {
+    let (_dir, server) = server();
+    let address = server.address();
+    let endless = std::thread::spawn(move || {
+        let text = b"SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
+        request(address, "POST", "/?query_id=endless", &[], text)
+    });
+    let running = "SELECT count() FROM system.processes WHERE query_id = 'endless'";
+    while server.ask(running) == "0\n" {
+        std::thread::yield_now();
+    }
+    assert_eq!(server.ask("KILL QUERY WHERE query_id = 'nobody'"), "");
+    let killed = server.ask("KILL QUERY WHERE query_id = 'endless' SYNC");
+    assert!(killed.starts_with("finished\tendless\tdefault\tSELECT count()"), "{killed}");
+    check_error(&endless.join().expect("an answer"), 500, "394");
+    assert_eq!(server.ask(running), "0\n");
 }

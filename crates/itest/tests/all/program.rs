@@ -118,3 +118,20 @@ fn closed_pipe_ends_the_program_quietly() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+#[test]
+fn client_writes_the_file_on_its_own_side() {
+    let dir = tempdir().expect("a directory");
+    let server = Server::start(&dir.path().join("data"));
+    let port = server.address().port().to_string();
+    let file = dir.path().join("out.csv");
+    let ask = |table: &str| {
+        let query = format!("SELECT number FROM {table} INTO OUTFILE '{}' FORMAT CSV", file.display());
+        run(&["client", "--port", &port, "--query", &query], b"")
+    };
+    ask("nosuch").expect_error("UNKNOWN_TABLE");
+    assert!(!file.exists(), "a statement that was refused leaves no file");
+    assert_eq!(ask("numbers(3)").expect(), "");
+    assert_eq!(std::fs::read_to_string(&file).expect("was written"), "0\n1\n2\n");
+    assert_ne!(ask("numbers(3)").code, Some(0), "a file is never overwritten");
+}

@@ -91,11 +91,14 @@ pub(super) async fn rows(
     let (query_id, format) = (rows.query_id().to_owned(), rows.format().to_owned());
     let running = Running { bytes: rows.into_bytes()?, cancelling, _session: session };
     let content_type = running.bytes.content_type();
-    let body = if parameters.wait_end_of_query {
+    let mut body = if parameters.wait_end_of_query {
         running.spool().await?
     } else {
         running.stream(parameters.buffer_bytes).await?
     };
+    if let Some(encoding) = parameters.encoding {
+        body = encoding.compress(body).map_err(|e| Error::logical(format!("no encoder: {e}")))?;
+    }
     let head = Head {
         query_id: &query_id,
         content_type,
@@ -103,7 +106,12 @@ pub(super) async fn rows(
         snapshot: progress.snapshot(),
         with_progress: parameters.send_progress,
     };
-    Ok(head.response(body))
+    let mut response = head.response(body);
+    if let Some(encoding) = parameters.encoding {
+        let name = HeaderValue::from_static(encoding.name());
+        response.headers_mut().insert(header::CONTENT_ENCODING, name);
+    }
+    Ok(response)
 }
 
 /// A query whose answer is being sent. It keeps its session until then.

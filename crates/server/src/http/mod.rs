@@ -6,10 +6,12 @@
 //! - `statement`: the statement and its data, from the URL and the body.
 //! - `query`: a request from its head to its answer.
 //! - `answer`: a result set as a response that streams.
+//! - `compression`: its Content-Encoding.
 //! - `failure`: an error as a response.
 
 mod answer;
 mod authentication;
+mod compression;
 mod failure;
 mod parameters;
 mod query;

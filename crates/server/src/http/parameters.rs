@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use axum::http::HeaderMap;
 use basalt_engine::{Error, ErrorCode, Result};
 
+use super::compression::Encoding;
 use super::query_string;
 use crate::sessions::{self, SessionChoice};
 
@@ -33,6 +34,9 @@ pub(super) struct Parameters {
     /// Hold this much back, so that an early error still gets its status.
     pub(super) buffer_bytes: usize,
     pub(super) send_progress: bool,
+    /// Compress the answer, if the request accepts that.
+    compresses: bool,
+    pub(super) encoding: Option<Encoding>,
 }
 
 impl Parameters {
@@ -50,6 +54,8 @@ impl Parameters {
             wait_end_of_query: false,
             buffer_bytes: DEFAULT_BUFFER_BYTES,
             send_progress: false,
+            compresses: false,
+            encoding: None,
         };
         for (name, value) in query_string::parse(query_string) {
             if name == "query" {
@@ -58,6 +64,9 @@ impl Parameters {
                 let value = text(&name, value)?;
                 parameters.take(name, value)?;
             }
+        }
+        if parameters.compresses {
+            parameters.encoding = Encoding::accepted(headers);
         }
         if parameters.query_id.is_none() {
             parameters.query_id = header(headers, "x-clickhouse-query-id").filter(|id| !id.is_empty());
@@ -78,8 +87,9 @@ impl Parameters {
             "wait_end_of_query" => self.wait_end_of_query = flag(&name, &value)?,
             "buffer_size" => self.buffer_bytes = byte_count(&name, &value)?,
             "send_progress_in_http_headers" => self.send_progress = flag(&name, &value)?,
-            // These allow what an answer never has to have: a compressed body, a stack trace, a quota.
-            "enable_http_compression" | "http_zlib_compression_level" | "stacktrace" | "quota_key" => {}
+            "enable_http_compression" => self.compresses = flag(&name, &value)?,
+            // These allow what an answer never has to have: another level, a stack trace, a quota.
+            "http_zlib_compression_level" | "stacktrace" | "quota_key" => {}
             "compress" | "decompress" if flag(&name, &value)? => {
                 return Err(Error::not_implemented(format!("the URL parameter `{name}`")));
             }
