@@ -60,6 +60,38 @@ impl CodecChain {
         CodecChain { links }
     }
 
+    /// `CODEC(AUTO)`: the chain is chosen for the values, see [`CodecChain::choose`].
+    pub fn auto() -> CodecChain {
+        CodecChain::from(CodecSpec::Auto)
+    }
+
+    pub fn is_auto(&self) -> bool {
+        self.links == [CodecSpec::Auto]
+    }
+
+    /// The chain with `default` in the place of `Default`; of it only the compressor behind other links.
+    #[must_use]
+    pub fn with_default(&self, default: &CodecChain) -> CodecChain {
+        if self.links == [CodecSpec::Default] {
+            return default.clone();
+        }
+        let compressor = default.compressor().links[0];
+        let links = self.links.iter().map(|&link| if link == CodecSpec::Default { compressor } else { link });
+        CodecChain { links: links.collect() }
+    }
+
+    /// The transforms of this chain in front of the compressor of `other`.
+    #[must_use]
+    pub fn with_compressor(&self, other: &CodecChain) -> CodecChain {
+        let is_transform = |link: &&CodecSpec| !link.is_compressor() && **link != CodecSpec::None;
+        let mut links: Vec<_> = self.links.iter().filter(is_transform).copied().collect();
+        let compressor = other.compressor().links[0];
+        if compressor != CodecSpec::None || links.is_empty() {
+            links.push(compressor);
+        }
+        CodecChain { links }
+    }
+
     pub fn links(&self) -> &[CodecSpec] {
         &self.links
     }
@@ -81,7 +113,7 @@ impl CodecChain {
         }
     }
 
-    /// Appends the encoded form of `input`.
+    /// Appends the encoded form of `input`; the shorter one, if a transform has two.
     pub fn encode(&self, input: &[u8], out: &mut Vec<u8>, scratch: &mut Scratch) -> Result<(), CodecError> {
         if input.len() > INPUT_BYTES_MAX {
             return Err(CodecError::InputTooLong { codec: "a chain", bytes: input.len() });
@@ -89,17 +121,59 @@ impl CodecChain {
         if input.is_empty() {
             return Ok(());
         }
+        let start = out.len();
+        self.encode_as(Codec::encode, input, out, scratch)?;
+        let first_bytes = out.len() - start;
+        let has_alternative = |link: &CodecSpec| matches!(link, CodecSpec::DoubleDelta { .. });
+        if self.links[..self.links.len() - 1].iter().any(has_alternative) {
+            let either = |link: &CodecSpec, input: &[u8], out: &mut Vec<u8>| match link
+                .encode_alternative(input, out)?
+            {
+                true => Ok(()),
+                false => link.encode(input, out),
+            };
+            self.encode_as(either, input, out, scratch)?;
+            if out.len() - start < 2 * first_bytes {
+                out.drain(start..start + first_bytes);
+            } else {
+                out.truncate(start + first_bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn encode_as(
+        &self,
+        encode: impl Fn(&CodecSpec, &[u8], &mut Vec<u8>) -> Result<(), CodecError>,
+        input: &[u8],
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<(), CodecError> {
         let [transforms @ .., last] = self.links.as_slice() else { unreachable!("a chain has a link") };
         let Scratch { front, back } = scratch;
         for (position, link) in transforms.iter().enumerate() {
             back.clear();
-            link.encode(if position == 0 { input } else { front }, back)?;
+            encode(link, if position == 0 { input } else { front }, back)?;
             let length = u32::try_from(back.len())
                 .map_err(|_| CodecError::InputTooLong { codec: "a chain", bytes: input.len() })?;
             out.extend_from_slice(&length.to_le_bytes());
             std::mem::swap(front, back);
         }
-        last.encode(if transforms.is_empty() { input } else { front }, out)
+        if transforms.is_empty() {
+            return last.encode(input, out);
+        }
+        // A compressor may have a form for what transforms leave.
+        if last.is_compressor() && last.encode_alternative(front, out)? {
+            Ok(())
+        } else {
+            last.encode(front, out)
+        }
+    }
+
+    /// Bytes of what each link but the last made of something that is not empty.
+    pub(crate) fn link_bytes<'a>(&self, encoded: &'a [u8]) -> impl Iterator<Item = usize> + use<'a> {
+        let (stored, _) = encoded.as_chunks::<LENGTH_BYTES>();
+        stored.iter().take(self.links.len() - 1).map(|stored| u32::from_le_bytes(*stored) as usize)
     }
 
     /// Fills `out`, which is as long as the original input.
@@ -180,6 +254,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::Planes;
 
     /// A chain is a codec too; only its scratch memory keeps it from being one by type.
     struct AsCodec(CodecChain, RefCell<Scratch>);
@@ -195,12 +270,20 @@ mod tests {
 
         fn encoded_bytes_max(&self, input_bytes: usize) -> usize {
             let links = self.0.links.iter();
-            links.fold(input_bytes, |bytes, link| link.encoded_bytes_max(bytes) + LENGTH_BYTES)
+            let lengths = links.len() * LENGTH_BYTES;
+            links.fold(input_bytes, |bytes, link| link.encoded_bytes_max(bytes)) + lengths
         }
     }
 
-    fn chains() -> [CodecChain; 4] {
+    fn chains() -> [CodecChain; 7] {
+        let t64 = CodecSpec::T64 { width: 4, planes: Planes::Bits };
         [
+            CodecChain::new(vec![CodecSpec::Gcd { width: 4 }, CodecSpec::Delta { width: 4 }, t64]),
+            CodecChain::new(vec![
+                CodecSpec::Alp { width: 8 },
+                CodecSpec::ZstdWindow { level: 1, window_log: 12 },
+            ]),
+            CodecChain::new(vec![CodecSpec::Lz4, CodecSpec::Fpc { level: 5, width: 8 }]),
             CodecChain::default(),
             CodecChain::new(vec![CodecSpec::Delta { width: 8 }, CodecSpec::Zstd { level: 1 }]),
             CodecChain::new(vec![CodecSpec::DoubleDelta { width: 4 }, CodecSpec::Lz4hc { level: 9 }]),
@@ -234,5 +317,16 @@ mod tests {
         assert_eq!(chain.for_width(4).to_string(), "Delta(4), LZ4");
         assert_eq!(chain.for_width(16).to_string(), "LZ4");
         assert_eq!(chain.compressor().to_string(), "LZ4");
+    }
+
+    #[test]
+    fn default_gives_way_to_that_of_the_table() {
+        let zstd = CodecChain::from(CodecSpec::Zstd { level: 3 });
+        let default = CodecChain::from(CodecSpec::Default);
+        assert_eq!(default.with_default(&zstd), zstd);
+        assert_eq!(default.with_default(&CodecChain::auto()), CodecChain::auto());
+        let behind = CodecChain::new(vec![CodecSpec::Delta { width: 4 }, CodecSpec::Default]);
+        assert_eq!(behind.with_default(&zstd).to_string(), "Delta(4), ZSTD(3)");
+        assert_eq!(behind.with_default(&CodecChain::auto()).to_string(), "Delta(4), LZ4");
     }
 }

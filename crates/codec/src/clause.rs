@@ -1,147 +1,264 @@
-//! The CODEC clause of a column: names and arguments to a [`CodecChain`], by ClickHouse's rules.
+//! The CODEC clause of a column: names and arguments to a [`CodecChain`], as ClickHouse reads them.
 //!
-//! A chain must make sense: `NONE` stands alone, nothing follows a compressor, something must
-//! compress (`DoubleDelta` does), and a transform needs values of a width that it knows.
+//! A codec's arguments and its column's type are checked here; [`CodecChain::check`] says whether the
+//! chain makes sense.
 
-use basalt_base::{ErrorCode, Result, SqlType, bail, suggest};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail, suggest};
 
 use crate::chain::LINKS_MAX;
-use crate::zstandard::LEVEL_MAX;
-use crate::{CodecChain, CodecSpec};
+use crate::rules;
+use crate::zstandard::{WINDOW_LOG_MAX, WINDOW_LOG_MIN};
+use crate::{CodecChain, CodecSpec, Planes, fpc, zstandard};
 
-const NAMES: [&str; 6] = ["NONE", "LZ4", "LZ4HC", "ZSTD", "Delta", "DoubleDelta"];
+const NAMES: [&str; 13] = [
+    "NONE",
+    "LZ4",
+    "LZ4HC",
+    "ZSTD",
+    "Delta",
+    "DoubleDelta",
+    "T64",
+    "GCD",
+    "Gorilla",
+    "FPC",
+    "ALP",
+    "AUTO",
+    "Default",
+];
+
+/// Codecs of ClickHouse that are not built.
+const NOT_BUILT: [&str; 7] =
+    ["AES_128_GCM_SIV", "AES_256_GCM_SIV", "ZSTD_QAT", "DEFLATE_QPL", "ZXC", "SZ3", "Quantized"];
 
 /// One argument of a codec in the clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodecArgument {
     Number(u64),
+    Text(String),
     /// Anything else, as SQL text: no codec takes it.
     Other(String),
 }
 
 impl CodecChain {
-    /// The chain that `CODEC(name(arguments), ...)` gives a column of type `ty`.
+    /// The chain that `CODEC(name(arguments), ...)` gives a column of type `ty`. It may be suspicious.
     pub fn parse<'a>(
         calls: impl IntoIterator<Item = (&'a str, Vec<CodecArgument>)>,
         ty: &SqlType,
     ) -> Result<CodecChain> {
         let mut links = Vec::new();
         for (name, arguments) in calls {
-            links.push(parse_link(name, &arguments, ty)?);
+            links.push(Call { name, arguments: &arguments, ty }.parse()?);
             if links.len() > LINKS_MAX {
                 bail!(BadArguments, "a column has at most {LINKS_MAX} codecs");
             }
         }
-        check_chain(&links)?;
+        if links.is_empty() {
+            bail!(BadArguments, "CODEC() names no codec");
+        }
+        if links.len() > 1 && links.contains(&CodecSpec::Auto) {
+            bail!(BadArguments, "codec AUTO stands alone: it chooses every link");
+        }
         Ok(CodecChain::new(links))
     }
 }
 
-fn parse_link(name: &str, arguments: &[CodecArgument], ty: &SqlType) -> Result<CodecSpec> {
-    match name {
-        "NONE" | "LZ4" => {
-            if !arguments.is_empty() {
-                bail!(DataTypeCannotHaveArguments, "codec {name} has no arguments");
+/// One link as it stands in the clause of a column.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    name: &'a str,
+    arguments: &'a [CodecArgument],
+    ty: &'a SqlType,
+}
+
+impl Call<'_> {
+    fn parse(self) -> Result<CodecSpec> {
+        match self.name {
+            "NONE" => self.without_arguments(ErrorCode::DataTypeCannotHaveArguments, CodecSpec::None),
+            "LZ4" => self.without_arguments(ErrorCode::DataTypeCannotHaveArguments, CodecSpec::Lz4),
+            "Default" => self.without_arguments(ErrorCode::BadArguments, CodecSpec::Default),
+            "AUTO" => self.without_arguments(ErrorCode::DataTypeCannotHaveArguments, CodecSpec::Auto),
+            "LZ4HC" => self.parse_lz4hc(),
+            "ZSTD" => self.parse_zstd(),
+            "Delta" => Ok(CodecSpec::Delta { width: self.parse_width()? }),
+            "Gorilla" => Ok(CodecSpec::Gorilla { width: self.parse_width()? }),
+            "DoubleDelta" => self.parse_double_delta(),
+            "T64" => self.parse_t64(),
+            "GCD" => {
+                self.check_arguments(0)?;
+                self.check_type(ErrorCode::BadArguments, rules::is_gcd_type)?;
+                Ok(CodecSpec::Gcd { width: 0 })
             }
-            Ok(if name == "NONE" { CodecSpec::None } else { CodecSpec::Lz4 })
+            "FPC" => self.parse_fpc(),
+            "ALP" => {
+                self.check_type(ErrorCode::BadArguments, rules::is_float)?;
+                self.check_arguments(0)?;
+                Ok(CodecSpec::Alp { width: 0 })
+            }
+            name if NOT_BUILT.contains(&name) => Err(Error::not_implemented(format_args!("codec {name}"))),
+            name => {
+                bail!(UnknownCodec, "codec `{name}` is unknown{}", suggest::did_you_mean(name, NAMES))
+            }
         }
-        "Default" => Ok(CodecSpec::Lz4),
-        "LZ4HC" => Ok(CodecSpec::Lz4hc { level: level(name, arguments, 0, u8::MAX)? }),
-        "ZSTD" => Ok(CodecSpec::Zstd { level: level(name, arguments, 1, LEVEL_MAX)? }),
-        "Delta" => Ok(CodecSpec::Delta { width: width(name, arguments, ty)? }),
-        "DoubleDelta" => Ok(CodecSpec::DoubleDelta { width: width(name, arguments, ty)? }),
-        "Gorilla" | "T64" | "GCD" | "FPC" | "ALP" | "AES_128_GCM_SIV" | "AES_256_GCM_SIV" | "ZSTD_QAT"
-        | "DEFLATE_QPL" => Err(basalt_base::Error::not_implemented(format_args!("codec {name}"))),
-        _ => bail!(UnknownCodec, "codec `{name}` is unknown{}", suggest::did_you_mean(name, NAMES)),
+    }
+
+    fn without_arguments(self, code: ErrorCode, codec: CodecSpec) -> Result<CodecSpec> {
+        if self.arguments.is_empty() {
+            return Ok(codec);
+        }
+        Err(Error::new(code, format!("codec {} has no arguments", self.name)))
+    }
+
+    fn parse_lz4hc(self) -> Result<CodecSpec> {
+        self.check_arguments(1)?;
+        let level = self.number(0)?.unwrap_or(0);
+        // The library takes every level above its highest for the highest.
+        Ok(CodecSpec::Lz4hc { level: u8::try_from(level).unwrap_or(u8::MAX) })
+    }
+
+    fn parse_zstd(self) -> Result<CodecSpec> {
+        let max = zstandard::LEVEL_MAX;
+        self.check_arguments(2)?;
+        let level = match self.number(0)? {
+            None => 1,
+            Some(level) if level <= u64::from(max) => level as u8,
+            Some(level) => {
+                bail!(IllegalCodecParameter, "the level of codec ZSTD is at most {max}, found {level}")
+            }
+        };
+        let windows = u64::from(WINDOW_LOG_MIN)..=u64::from(WINDOW_LOG_MAX);
+        match self.number(1)? {
+            None => Ok(CodecSpec::Zstd { level }),
+            Some(window) if window == 0 || windows.contains(&window) => {
+                Ok(CodecSpec::ZstdWindow { level, window_log: window as u8 })
+            }
+            Some(window) => bail!(
+                IllegalCodecParameter,
+                "the window of codec ZSTD, a power of two, is {WINDOW_LOG_MIN} to {WINDOW_LOG_MAX}, found {window}"
+            ),
+        }
+    }
+
+    /// The width of `Delta` and `Gorilla`: the argument, else that of the type; 0 where each part of the
+    /// type has its own. An argument stands above the type, as ClickHouse has it.
+    fn parse_width(self) -> Result<u8> {
+        if let Some(width) = self.width_argument()? {
+            return Ok(width);
+        }
+        self.check_type(ErrorCode::BadArguments, rules::has_integer_width)?;
+        Ok(type_width(self.ty))
+    }
+
+    /// ClickHouse checks the width of `DoubleDelta` and forgets it.
+    fn parse_double_delta(self) -> Result<CodecSpec> {
+        self.width_argument()?;
+        self.check_type(ErrorCode::BadArguments, rules::is_number)?;
+        Ok(CodecSpec::DoubleDelta { width: 0 })
+    }
+
+    fn width_argument(self) -> Result<Option<u8>> {
+        self.check_arguments(1)?;
+        match self.number(0)? {
+            None => Ok(None),
+            Some(width @ (1 | 2 | 4 | 8)) => Ok(Some(width as u8)),
+            Some(width) => {
+                let name = self.name;
+                bail!(IllegalCodecParameter, "the argument of codec {name} is 1, 2, 4 or 8, found {width}")
+            }
+        }
+    }
+
+    fn parse_t64(self) -> Result<CodecSpec> {
+        self.check_arguments(1)?;
+        let planes = match self.arguments {
+            [] => Planes::Bytes,
+            [CodecArgument::Text(text)] if text == "byte" => Planes::Bytes,
+            [CodecArgument::Text(text)] if text == "bit" => Planes::Bits,
+            [CodecArgument::Text(text)] => {
+                bail!(IllegalCodecParameter, "the argument of codec T64 is 'byte' or 'bit', found '{text}'")
+            }
+            _ => bail!(BadGet, "the argument of codec T64 is a string, 'byte' or 'bit'"),
+        };
+        self.check_type(ErrorCode::IllegalSyntaxForCodecType, rules::is_t64_type)?;
+        Ok(CodecSpec::T64 { width: 0, planes })
+    }
+
+    /// ClickHouse checks the second argument, the width, and forgets it.
+    fn parse_fpc(self) -> Result<CodecSpec> {
+        self.check_type(ErrorCode::BadArguments, rules::is_float)?;
+        self.check_arguments(2)?;
+        let (min, max) = (fpc::LEVEL_MIN, fpc::LEVEL_MAX);
+        let level = match self.number(0)? {
+            None => fpc::LEVEL_DEFAULT,
+            Some(level) if (u64::from(min)..=u64::from(max)).contains(&level) => level as u8,
+            Some(level) => {
+                bail!(IllegalCodecParameter, "the level of codec FPC is {min} to {max}, found {level}")
+            }
+        };
+        match self.number(1)? {
+            None | Some(4 | 8) => Ok(CodecSpec::Fpc { level, width: 0 }),
+            Some(width) => {
+                bail!(IllegalCodecParameter, "the float size of codec FPC is 4 or 8, found {width}")
+            }
+        }
+    }
+
+    fn check_arguments(self, max: usize) -> Result<()> {
+        let (name, found) = (self.name, self.arguments.len());
+        if found > max {
+            bail!(IllegalSyntaxForCodecType, "codec {name} has at most {max} arguments, found {found}");
+        }
+        Ok(())
+    }
+
+    fn check_type(self, code: ErrorCode, fits: fn(&SqlType) -> bool) -> Result<()> {
+        rules::check_scalars(self.name, self.ty, code, fits)
+    }
+
+    /// The argument at `position`, which is an unsigned number if it is given.
+    fn number(self, position: usize) -> Result<Option<u64>> {
+        let shown = match self.arguments.get(position) {
+            None => return Ok(None),
+            Some(CodecArgument::Number(number)) => return Ok(Some(*number)),
+            Some(CodecArgument::Text(text)) => format!("'{text}'"),
+            Some(CodecArgument::Other(text)) => text.clone(),
+        };
+        let code = if matches!(self.name, "ZSTD" | "LZ4HC") {
+            ErrorCode::BadGet
+        } else {
+            ErrorCode::IllegalCodecParameter
+        };
+        let message = format!("an argument of codec {} is an unsigned number, not {shown}", self.name);
+        Err(Error::new(code, message))
     }
 }
 
-fn single_argument(name: &str, arguments: &[CodecArgument]) -> Result<Option<u64>> {
-    match arguments {
-        [] => Ok(None),
-        [CodecArgument::Number(number)] => Ok(Some(*number)),
-        [CodecArgument::Other(text)] => {
-            bail!(IllegalCodecParameter, "the argument of codec {name} is an unsigned number, not {text}")
-        }
-        _ if name == "ZSTD" => {
-            Err(basalt_base::Error::not_implemented("the window size, second argument of codec ZSTD"))
-        }
-        _ => bail!(IllegalCodecParameter, "codec {name} has one argument, found {}", arguments.len()),
-    }
-}
-
-fn level(name: &str, arguments: &[CodecArgument], default: u8, max: u8) -> Result<u8> {
-    let Some(level) = single_argument(name, arguments)? else { return Ok(default) };
-    match u8::try_from(level) {
-        Ok(level) if level <= max => Ok(level),
-        _ => bail!(IllegalCodecParameter, "the level of codec {name} is at most {max}, found {level}"),
-    }
-}
-
-/// The width of a transform: the argument, else that of the type; 0 where each part of the type has
-/// its own.
-fn width(name: &str, arguments: &[CodecArgument], ty: &SqlType) -> Result<u8> {
-    let argument = single_argument(name, arguments)?;
-    let of_type = type_width(name, ty)?;
-    match argument {
-        // ClickHouse's SHOW CREATE prints the width of `Delta` and not that of `DoubleDelta`.
-        None if name == "DoubleDelta" => Ok(0),
-        None => Ok(of_type),
-        Some(width @ (1 | 2 | 4 | 8)) => Ok(width as u8),
-        Some(width) => {
-            bail!(IllegalCodecParameter, "the argument of codec {name} is 1, 2, 4 or 8, found {width}")
-        }
-    }
-}
-
-fn type_width(name: &str, ty: &SqlType) -> Result<u8> {
+/// The bytes of every value in the type, 0 if they differ.
+fn type_width(ty: &SqlType) -> u8 {
     match ty {
         SqlType::Nullable(inner) | SqlType::LowCardinality(inner) | SqlType::Array(inner) => {
-            type_width(name, inner)
+            type_width(inner)
         }
-        SqlType::Tuple(elements) => {
-            elements.iter().try_for_each(|element| type_width(name, &element.ty).map(|_| ()))?;
-            Ok(0)
-        }
-        SqlType::Map(key, value) => type_width(name, key).and(type_width(name, value)).map(|_| 0),
-        scalar => match scalar.fixed_bytes() {
-            Some(width @ (1 | 2 | 4 | 8)) => Ok(width as u8),
-            Some(_) => {
-                bail!(BadArguments, "codec {name} needs values of 1, 2, 4 or 8 bytes, which {ty} has not")
-            }
-            None => bail!(BadArguments, "codec {name} needs values of a fixed size, which {ty} has not"),
+        scalar => match rules::value_bytes(scalar) {
+            Some(width @ (1 | 2 | 4 | 8)) => width as u8,
+            _ => 0,
         },
     }
-}
-
-fn check_chain(links: &[CodecSpec]) -> Result<()> {
-    let shown = || links.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let Some((_, before)) = links.split_last() else {
-        return Err(basalt_base::Error::new(ErrorCode::BadArguments, "CODEC() names no codec"));
-    };
-    if links.len() > 1 && links.contains(&CodecSpec::None) {
-        bail!(BadArguments, "codec NONE stands alone, found {}", shown());
-    }
-    if before.iter().any(|link| link.is_compressor()) {
-        bail!(BadArguments, "nothing is to follow a compressor, found {}", shown());
-    }
-    let compresses = |link: &CodecSpec| !matches!(link, CodecSpec::Delta { .. });
-    if !links.iter().any(compresses) {
-        let shown = shown();
-        bail!(BadArguments, "{shown} compresses nothing; end the chain with a compressor: {shown}, LZ4");
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(calls: &[(&str, &[u64])], ty: SqlType) -> Result<String> {
+    fn parse(calls: &[(&str, &[u64])], ty: &SqlType) -> Result<CodecChain> {
         let calls = calls.iter().map(|(name, arguments)| {
             (*name, arguments.iter().map(|&number| CodecArgument::Number(number)).collect())
         });
-        CodecChain::parse(calls, &ty).map(|chain| chain.to_string())
+        CodecChain::parse(calls, ty)
+    }
+
+    fn check(calls: &[(&str, &[u64])], ty: SqlType) -> Result<String> {
+        let chain = parse(calls, &ty)?;
+        chain.check(&ty).map(|()| chain.to_string())
     }
 
     fn code(calls: &[(&str, &[u64])], ty: SqlType) -> ErrorCode {
@@ -153,8 +270,12 @@ mod tests {
         let number = || SqlType::UInt32;
         assert_eq!(check(&[("LZ4HC", &[])], number()).unwrap(), "LZ4HC(0)");
         assert_eq!(check(&[("ZSTD", &[])], number()).unwrap(), "ZSTD(1)");
+        assert_eq!(check(&[("ZSTD", &[3, 20])], number()).unwrap(), "ZSTD(3, 20)");
         assert_eq!(check(&[("Delta", &[]), ("LZ4", &[])], number()).unwrap(), "Delta(4), LZ4");
         assert_eq!(check(&[("DoubleDelta", &[])], SqlType::DateTime(None)).unwrap(), "DoubleDelta");
+        assert_eq!(check(&[("Gorilla", &[])], SqlType::Float32).unwrap(), "Gorilla(4)");
+        assert_eq!(check(&[("FPC", &[])], SqlType::Float64).unwrap(), "FPC(12)");
+        assert_eq!(check(&[("GCD", &[]), ("T64", &[])], number()).unwrap(), "GCD, T64");
         let array = SqlType::array_of(SqlType::UInt16.into_nullable());
         assert_eq!(check(&[("Delta", &[]), ("LZ4", &[])], array).unwrap(), "Delta(2), LZ4");
         let tuple = SqlType::tuple_of([SqlType::UInt8, SqlType::UInt64]);
@@ -162,18 +283,56 @@ mod tests {
     }
 
     #[test]
-    fn senseless_chains_are_refused() {
+    fn auto_stands_alone() {
+        assert_eq!(check(&[("AUTO", &[])], SqlType::String).unwrap(), "AUTO");
+        assert_eq!(code(&[("Delta", &[]), ("AUTO", &[])], SqlType::UInt8), ErrorCode::BadArguments);
+        assert_eq!(code(&[("AUTO", &[1])], SqlType::UInt8), ErrorCode::DataTypeCannotHaveArguments);
+    }
+
+    #[test]
+    fn planes_of_t64_are_named_by_text() {
+        let parse = |argument| CodecChain::parse([("T64", vec![argument])], &SqlType::UInt32);
+        let text = |text: &str| CodecArgument::Text(text.to_owned());
+        assert_eq!(parse(text("bit")).unwrap().to_string(), "T64('bit')");
+        assert_eq!(parse(text("byte")).unwrap().to_string(), "T64");
+        assert_eq!(parse(text("BIT")).unwrap_err().code(), ErrorCode::IllegalCodecParameter);
+        assert_eq!(parse(CodecArgument::Number(1)).unwrap_err().code(), ErrorCode::BadGet);
+    }
+
+    #[test]
+    fn wrong_arguments_and_types_are_refused() {
         let number = || SqlType::UInt32;
         assert_eq!(code(&[("Foo", &[])], number()), ErrorCode::UnknownCodec);
         assert_eq!(code(&[("lz4", &[])], number()), ErrorCode::UnknownCodec);
         assert_eq!(code(&[("ZSTD", &[100])], number()), ErrorCode::IllegalCodecParameter);
+        assert_eq!(code(&[("ZSTD", &[1, 9])], number()), ErrorCode::IllegalCodecParameter);
         assert_eq!(code(&[("Delta", &[3]), ("LZ4", &[])], number()), ErrorCode::IllegalCodecParameter);
         assert_eq!(code(&[("LZ4", &[3])], number()), ErrorCode::DataTypeCannotHaveArguments);
-        assert_eq!(code(&[("Delta", &[])], number()), ErrorCode::BadArguments);
-        assert_eq!(code(&[("LZ4", &[]), ("Delta", &[])], number()), ErrorCode::BadArguments);
-        assert_eq!(code(&[("NONE", &[]), ("LZ4", &[])], number()), ErrorCode::BadArguments);
+        assert_eq!(code(&[("FPC", &[29])], SqlType::Float64), ErrorCode::IllegalCodecParameter);
+        assert_eq!(code(&[("FPC", &[])], number()), ErrorCode::BadArguments);
+        assert_eq!(code(&[("ALP", &[])], number()), ErrorCode::BadArguments);
+        assert_eq!(code(&[("T64", &[])], SqlType::Float64), ErrorCode::IllegalSyntaxForCodecType);
+        assert_eq!(code(&[("GCD", &[]), ("LZ4", &[])], SqlType::Ipv4), ErrorCode::BadArguments);
         assert_eq!(code(&[("Delta", &[]), ("LZ4", &[])], SqlType::String), ErrorCode::BadArguments);
         assert_eq!(code(&[("Delta", &[]), ("LZ4", &[])], SqlType::Uuid), ErrorCode::BadArguments);
-        assert_eq!(code(&[("Gorilla", &[])], SqlType::Float64), ErrorCode::NotImplemented);
+        assert_eq!(code(&[("ZXC", &[])], number()), ErrorCode::NotImplemented);
+    }
+
+    #[test]
+    fn senseless_chains_are_suspicious() {
+        let chains: [&[(&str, &[u64])]; 6] = [
+            &[("Delta", &[])],
+            &[("GCD", &[]), ("Delta", &[])],
+            &[("LZ4", &[]), ("Delta", &[])],
+            &[("NONE", &[]), ("LZ4", &[])],
+            &[("Gorilla", &[])],
+            &[("Default", &[]), ("LZ4", &[])],
+        ];
+        for chain in chains {
+            assert_eq!(code(chain, SqlType::UInt32), ErrorCode::BadArguments, "{chain:?}");
+            parse(chain, &SqlType::UInt32).unwrap();
+        }
+        assert_eq!(code(&[("Delta", &[]), ("Gorilla", &[])], SqlType::Float64), ErrorCode::BadArguments);
+        assert_eq!(code(&[], SqlType::UInt32), ErrorCode::BadArguments);
     }
 }

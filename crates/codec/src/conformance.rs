@@ -9,9 +9,20 @@ pub(crate) fn check(codec: &dyn Codec) {
         let mut decoded = vec![0xaa; input.len()];
         codec.decode(&encoded, &mut decoded).unwrap();
         assert_eq!(decoded, input, "{} bytes came back changed", input.len());
+        check_alternative(codec, &input);
     }
     for input in inputs().into_iter().filter(|input| input.len() < 300) {
         check_damage(codec, &input);
+    }
+}
+
+fn check_alternative(codec: &dyn Codec, input: &[u8]) {
+    let mut encoded = Vec::new();
+    if codec.encode_alternative(input, &mut encoded).unwrap() {
+        assert!(encoded.len() <= codec.encoded_bytes_max(input.len()), "the bound holds");
+        let mut decoded = vec![0xaa; input.len()];
+        codec.decode(&encoded, &mut decoded).unwrap();
+        assert_eq!(decoded, input, "the alternative of {} bytes came back changed", input.len());
     }
 }
 
@@ -20,7 +31,8 @@ fn encode(codec: &dyn Codec, input: &[u8]) -> Vec<u8> {
     codec.encode(input, &mut encoded).unwrap();
     assert!(encoded.starts_with(b"before"), "encode appends");
     let encoded = encoded.split_off(b"before".len());
-    assert!(encoded.len() <= codec.encoded_bytes_max(input.len()), "the bound holds");
+    let (bytes, bytes_max) = (encoded.len(), codec.encoded_bytes_max(input.len()));
+    assert!(bytes <= bytes_max, "the bound of {bytes_max} bytes holds, found {bytes} for {}", input.len());
     encoded
 }
 
@@ -43,8 +55,8 @@ fn check_damage(codec: &dyn Codec, input: &[u8]) {
     }
 }
 
-/// Nothing, single bytes, constants, counters of each width, time series, text, noise; lengths that
-/// do not fill a value.
+/// Nothing, single bytes, constants, counters of each width, time series, decimals, roots, text, noise;
+/// lengths that do not fill a value.
 fn inputs() -> Vec<Vec<u8>> {
     let mut inputs = vec![vec![], vec![7], vec![0; 5], vec![1; 1000]];
     for count in [3_u64, 33, 5000] {
@@ -55,6 +67,10 @@ fn inputs() -> Vec<Vec<u8>> {
         inputs.push((0..count).map(|i| b"the quick brown fox "[i as usize % 20]).collect());
         inputs.push(noise(count).map(|word| word as u8).collect());
         inputs.push(noise(count).flat_map(|word| (word >> (word % 64)).to_le_bytes()).collect());
+        inputs.push((0..count).flat_map(|i| (i as f64 * 0.25 - 3.5).to_le_bytes()).collect());
+        inputs.push((0..count).flat_map(|i| ((i * 37 % 1000) as f32 / 10.0).to_le_bytes()).collect());
+        inputs.push((0..count).flat_map(|i| ((i + 9) as f64).sqrt().to_le_bytes()).collect());
+        inputs.push((0..count).flat_map(|i| ((i + 9) as f32).sqrt().to_le_bytes()).collect());
         inputs.push(noise(count).zip(0..).flat_map(|(w, i)| (i * 1000 + w % 9).to_le_bytes()).collect());
     }
     inputs

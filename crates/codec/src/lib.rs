@@ -6,7 +6,7 @@
 //! - [`CodecSpec`]: one link of `CODEC(Delta(4), LZ4)`: which codec, with which parameter.
 //! - [`CodecChain`]: the links in order: encodes through all of them, decodes back, and knows its
 //!   eight links' form on disk.
-//! - `clause`: reads the clause, with ClickHouse's rules about what makes sense together.
+//! - `clause`: reads the clause; `rules` says what makes sense together, as ClickHouse has it.
 //!
 //! | codec | file | for |
 //! |---|---|---|
@@ -16,27 +16,45 @@
 //! | `ZSTD(level)` | `zstandard` | smaller still, decodes at about 1 GB/s |
 //! | `Delta(bytes)` | `delta` | neighbours that differ little; a compressor follows |
 //! | `DoubleDelta` | `double_delta` | series with a steady step |
+//! | `T64` | `t64` | integers of which none is large |
+//! | `GCD` | `gcd` | multiples of a number; something that makes small numbers short follows |
+//! | `Gorilla(bytes)` | `gorilla` | floats that change slowly |
+//! | `FPC(level)` | `fpc` | floats that follow a pattern |
+//! | `ALP` | `alp` | floats that were decimals |
+//! | `AUTO` | `auto` | a chain of the others, chosen for the values |
 //!
 //! To add a codec: its file, a variant of [`CodecSpec`], and a line in the conformance test.
 
+mod alp;
+mod auto;
+mod bits;
 mod chain;
 mod clause;
 mod delta;
 mod double_delta;
 mod error;
+mod fpc;
+mod gcd;
+mod gorilla;
 mod lz4;
 mod lz4hc;
 mod none;
+mod packed;
+mod rules;
 mod spec;
+mod t64;
+mod value;
 mod zstandard;
 
 #[cfg(test)]
 mod conformance;
 
+pub use auto::Values;
 pub use chain::{CHAIN_BYTES, CodecChain, Scratch};
 pub use clause::CodecArgument;
 pub use error::CodecError;
 pub use spec::CodecSpec;
+pub use t64::Planes;
 
 /// The largest input of one call; callers cut longer columns into blocks.
 pub const INPUT_BYTES_MAX: usize = 1 << 30;
@@ -52,6 +70,14 @@ pub const INPUT_BYTES_MAX: usize = 1 << 30;
 pub trait Codec {
     /// Appends the encoded form of `input`, at most [`Codec::encoded_bytes_max`] bytes.
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError>;
+
+    /// Appends another encoded form of `input`, if the codec has one; `false` and nothing if not. A
+    /// transform's is the longer one, which a compressor behind it may make shorter; a compressor's is
+    /// the one for what transforms leave.
+    fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
+        let _ = (input, out);
+        Ok(false)
+    }
 
     /// Fills `out`, whose length is that of the original input.
     fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError>;

@@ -1,6 +1,7 @@
 //! `LZ4`: the default compressor; the LZ4 block format without a length in front.
 
 use ::lz4::block::{self, CompressionMode};
+use ::lz4::liblz4::{LZ4_compress_continue, LZ4_createStream, LZ4_freeStream};
 
 use crate::{Codec, CodecError, INPUT_BYTES_MAX};
 
@@ -12,6 +13,23 @@ impl Codec for Lz4 {
         encode(CompressionMode::DEFAULT, input, out)
     }
 
+    /// With matches looked for by five bytes, as the library does for long inputs only: what a transform
+    /// left has so many matches of four bytes that they hide the long ones.
+    fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
+        check_length(input)?;
+        if input.is_empty() {
+            return Ok(true);
+        }
+        let start = out.len();
+        out.resize(start + encoded_bytes_max(input.len()), 0);
+        let written = encode_by_five(input, &mut out[start..]);
+        out.truncate(start + written);
+        if written > 0 {
+            return Ok(true);
+        }
+        Err(CodecError::Encode { codec: "LZ4", reason: "the library refused the input".to_owned() })
+    }
+
     fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         decode(input, out)
     }
@@ -21,11 +39,35 @@ impl Codec for Lz4 {
     }
 }
 
-/// Appends an LZ4 block; `mode` decides how hard to look for matches.
-pub(crate) fn encode(mode: CompressionMode, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+fn check_length(input: &[u8]) -> Result<(), CodecError> {
     if input.len() > INPUT_BYTES_MAX {
         return Err(CodecError::InputTooLong { codec: "LZ4", bytes: input.len() });
     }
+    Ok(())
+}
+
+/// Writes an LZ4 block to `out`, which has room for the longest; returns its length, 0 for a failure.
+///
+/// A stream of the library hashes five bytes whatever the length of the input, a single block does not.
+fn encode_by_five(input: &[u8], out: &mut [u8]) -> usize {
+    assert!(out.len() >= encoded_bytes_max(input.len()), "there is room for any input");
+    // SAFETY: the stream is made here, used by this thread alone and freed once, also where it is null;
+    // the input is read and never kept, `out` has the room that the library asks for.
+    unsafe {
+        let stream = LZ4_createStream();
+        let written = if stream.is_null() {
+            0
+        } else {
+            LZ4_compress_continue(stream, input.as_ptr(), out.as_mut_ptr(), input.len() as i32)
+        };
+        LZ4_freeStream(stream);
+        usize::try_from(written).unwrap_or(0)
+    }
+}
+
+/// Appends an LZ4 block; `mode` decides how hard to look for matches.
+pub(crate) fn encode(mode: CompressionMode, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    check_length(input)?;
     if input.is_empty() {
         // The library's highest level reads in front of an empty input.
         return Ok(());

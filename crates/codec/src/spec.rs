@@ -2,83 +2,212 @@
 
 use std::fmt;
 
+use crate::alp::Alp;
 use crate::delta::Delta;
-use crate::double_delta::DoubleDelta;
+use crate::double_delta::{DoubleDelta, DoubleDeltaStream};
+use crate::fpc::{self, Fpc};
+use crate::gcd::Gcd;
+use crate::gorilla::Gorilla;
 use crate::lz4::Lz4;
 use crate::lz4hc::Lz4hc;
 use crate::none::None;
-use crate::zstandard::{LEVEL_MAX, Zstandard};
+use crate::t64::{Planes, T64};
+use crate::zstandard::{LEVEL_MAX, WINDOW_LOG_MAX, WINDOW_LOG_MIN, Zstandard};
 use crate::{Codec, CodecError};
 
-/// A codec and its parameter. A `width` is the bytes of a value (1, 2, 4 or 8); 0 stands for that of
-/// the values at hand, which [`CodecChain::for_width`](crate::CodecChain::for_width) fills in.
+/// A codec and its parameter. A `width` is the bytes of a value; 0 stands for that of the values at hand,
+/// which [`CodecChain::for_width`](crate::CodecChain::for_width) fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodecSpec {
     None,
     Lz4,
-    Lz4hc { level: u8 },
-    Zstd { level: u8 },
-    Delta { width: u8 },
-    DoubleDelta { width: u8 },
+    Lz4hc {
+        level: u8,
+    },
+    Zstd {
+        level: u8,
+    },
+    /// With a window of 2 to the power of `window_log` bytes, 0 for the level's own.
+    ZstdWindow {
+        level: u8,
+        window_log: u8,
+    },
+    Delta {
+        width: u8,
+    },
+    DoubleDelta {
+        width: u8,
+    },
+    /// As `DoubleDelta` was written before it had two forms: for reading old files.
+    DoubleDeltaStream {
+        width: u8,
+    },
+    Gorilla {
+        width: u8,
+    },
+    T64 {
+        width: u8,
+        planes: Planes,
+    },
+    Gcd {
+        width: u8,
+    },
+    Fpc {
+        level: u8,
+        width: u8,
+    },
+    Alp {
+        width: u8,
+    },
+    /// The default of the table: something else stands in its place when values are written, else `LZ4`.
+    Default,
+    /// What suits the values: something else stands in its place when values are written, else `LZ4`.
+    Auto,
 }
+
+/// The number of `ZSTD` with a window is this plus its logarithm.
+const ZSTD_WINDOW: u8 = 0xc0;
+const ZSTD_WINDOW_FIRST: u8 = ZSTD_WINDOW + WINDOW_LOG_MIN;
+const ZSTD_WINDOW_LAST: u8 = ZSTD_WINDOW + WINDOW_LOG_MAX;
+
+/// The parameter of `FPC`: its level, and one of these for the width.
+const FPC_LEVEL: u8 = 0x1f;
+const FPC_WIDTH_4: u8 = 0x40;
+const FPC_WIDTH_8: u8 = 0x80;
 
 impl CodecSpec {
     /// Whether it makes bytes of any kind fewer, and so ends a chain.
     pub fn is_compressor(self) -> bool {
-        matches!(self, CodecSpec::Lz4 | CodecSpec::Lz4hc { .. } | CodecSpec::Zstd { .. })
+        matches!(
+            self,
+            CodecSpec::Lz4
+                | CodecSpec::Lz4hc { .. }
+                | CodecSpec::Zstd { .. }
+                | CodecSpec::ZstdWindow { .. }
+                | CodecSpec::Default
+        )
+    }
+
+    /// Whether it leaves as many bytes as it gets, so that something else has to make them fewer.
+    pub(crate) fn only_prepares(self) -> bool {
+        matches!(self, CodecSpec::Delta { .. } | CodecSpec::Gcd { .. })
+    }
+
+    /// Whether it makes floats smaller by how little one differs from others.
+    pub(crate) fn is_for_floats(self) -> bool {
+        matches!(self, CodecSpec::Gorilla { .. } | CodecSpec::Fpc { .. } | CodecSpec::Alp { .. })
     }
 
     /// Its number and parameter in files. Numbers never change.
     pub(crate) fn to_bytes(self) -> [u8; 2] {
         match self {
             CodecSpec::None => [0x02, 0],
-            CodecSpec::Lz4 => [0x82, 0],
+            CodecSpec::Lz4 | CodecSpec::Default | CodecSpec::Auto => [0x82, 0],
             CodecSpec::Lz4hc { level } => [0x83, level],
             CodecSpec::Zstd { level } => [0x90, level],
+            CodecSpec::ZstdWindow { level, window_log } => [ZSTD_WINDOW + window_log, level],
             CodecSpec::Delta { width } => [0x92, width],
-            CodecSpec::DoubleDelta { width } => [0x94, width],
+            CodecSpec::T64 { width, planes: Planes::Bytes } => [0x93, width],
+            CodecSpec::DoubleDeltaStream { width } => [0x94, width],
+            CodecSpec::Gorilla { width } => [0x95, width],
+            CodecSpec::Fpc { level, width } => {
+                let width = match width {
+                    4 => FPC_WIDTH_4,
+                    8 => FPC_WIDTH_8,
+                    _ => 0,
+                };
+                [0x98, level | width]
+            }
+            CodecSpec::Gcd { width } => [0x9a, width],
+            CodecSpec::Alp { width } => [0x9c, width],
+            CodecSpec::T64 { width, planes: Planes::Bits } => [0xa3, width],
+            CodecSpec::DoubleDelta { width } => [0xa4, width],
         }
     }
 
     pub(crate) fn from_bytes(bytes: [u8; 2]) -> Result<CodecSpec, CodecError> {
-        let width_is_known = |width| matches!(width, 0 | 1 | 2 | 4 | 8);
-        match bytes {
-            [0x02, 0] => Ok(CodecSpec::None),
-            [0x82, 0] => Ok(CodecSpec::Lz4),
-            [0x83, level] => Ok(CodecSpec::Lz4hc { level }),
-            [0x90, level] if level <= LEVEL_MAX => Ok(CodecSpec::Zstd { level }),
-            [0x92, width] if width_is_known(width) => Ok(CodecSpec::Delta { width }),
-            [0x94, width] if width_is_known(width) => Ok(CodecSpec::DoubleDelta { width }),
-            [id, parameter] => Err(CodecError::UnknownId { id, parameter }),
-        }
+        let [id, parameter] = bytes;
+        let unknown = CodecError::UnknownId { id, parameter };
+        let is_width = |widths: &[u8]| parameter == 0 || widths.contains(&parameter);
+        let spec = match bytes {
+            [0x02, 0] => CodecSpec::None,
+            [0x82, 0] => CodecSpec::Lz4,
+            [0x83, level] => CodecSpec::Lz4hc { level },
+            [0x90, level] if level <= LEVEL_MAX => CodecSpec::Zstd { level },
+            [ZSTD_WINDOW | ZSTD_WINDOW_FIRST..=ZSTD_WINDOW_LAST, level] if level <= LEVEL_MAX => {
+                CodecSpec::ZstdWindow { level, window_log: id - ZSTD_WINDOW }
+            }
+            [0x98, _] => return Ok(fpc_from(parameter).ok_or(unknown)?),
+            [0x92, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::Delta { width },
+            [0x93, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::T64 { width, planes: Planes::Bytes },
+            [0x94, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::DoubleDeltaStream { width },
+            [0x95, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::Gorilla { width },
+            [0x9a, width] if is_width(&[1, 2, 4, 8, 16, 32]) => CodecSpec::Gcd { width },
+            [0x9c, width] if is_width(&[4, 8]) => CodecSpec::Alp { width },
+            [0xa3, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::T64 { width, planes: Planes::Bits },
+            [0xa4, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::DoubleDelta { width },
+            _ => return Err(unknown),
+        };
+        Ok(spec)
     }
 
     /// The same link for values of `width` bytes; `None` if it only transforms values and those have
     /// no width that it knows.
     pub(crate) fn for_width(self, width: usize) -> Option<CodecSpec> {
-        let fits = matches!(width, 1 | 2 | 4 | 8).then_some(width as u8);
-        match self {
-            CodecSpec::Delta { width: 0 } => fits.map(|width| CodecSpec::Delta { width }),
-            CodecSpec::DoubleDelta { width: 0 } => fits.map(|width| CodecSpec::DoubleDelta { width }),
-            other => Some(other),
-        }
+        let fits = |widths: &[usize]| widths.contains(&width).then_some(width as u8);
+        let integer = || fits(&[1, 2, 4, 8]);
+        let float = || fits(&[4, 8]);
+        Some(match self {
+            CodecSpec::Delta { width: 0 } => CodecSpec::Delta { width: integer()? },
+            CodecSpec::DoubleDelta { width: 0 } => CodecSpec::DoubleDelta { width: integer()? },
+            CodecSpec::DoubleDeltaStream { width: 0 } => CodecSpec::DoubleDeltaStream { width: integer()? },
+            CodecSpec::Gorilla { width: 0 } => CodecSpec::Gorilla { width: integer()? },
+            CodecSpec::T64 { width: 0, planes } => CodecSpec::T64 { width: integer()?, planes },
+            CodecSpec::Gcd { width: 0 } => CodecSpec::Gcd { width: fits(&[1, 2, 4, 8, 16, 32])? },
+            CodecSpec::Fpc { level, width: 0 } => CodecSpec::Fpc { level, width: float()? },
+            CodecSpec::Alp { width: 0 } => CodecSpec::Alp { width: float()? },
+            other => other,
+        })
     }
 
     fn with<T>(self, call: impl FnOnce(&dyn Codec) -> T) -> T {
         match self {
             CodecSpec::None => call(&None),
-            CodecSpec::Lz4 => call(&Lz4),
+            CodecSpec::Lz4 | CodecSpec::Default | CodecSpec::Auto => call(&Lz4),
             CodecSpec::Lz4hc { level } => call(&Lz4hc { level }),
-            CodecSpec::Zstd { level } => call(&Zstandard { level }),
+            CodecSpec::Zstd { level } => call(&Zstandard { level, window_log: 0 }),
+            CodecSpec::ZstdWindow { level, window_log } => call(&Zstandard { level, window_log }),
             CodecSpec::Delta { width } => call(&Delta { width }),
             CodecSpec::DoubleDelta { width } => call(&DoubleDelta { width }),
+            CodecSpec::DoubleDeltaStream { width } => call(&DoubleDeltaStream { width }),
+            CodecSpec::Gorilla { width } => call(&Gorilla { width }),
+            CodecSpec::T64 { width, planes } => call(&T64 { width, planes }),
+            CodecSpec::Gcd { width } => call(&Gcd { width }),
+            CodecSpec::Fpc { level, width } => call(&Fpc { level, width }),
+            CodecSpec::Alp { width } => call(&Alp { width }),
         }
     }
+}
+
+/// `FPC` by its parameter in a file.
+fn fpc_from(parameter: u8) -> Option<CodecSpec> {
+    let level = parameter & FPC_LEVEL;
+    let width = match parameter & !FPC_LEVEL {
+        0 => 0,
+        FPC_WIDTH_4 => 4,
+        FPC_WIDTH_8 => 8,
+        _ => return Option::None,
+    };
+    (fpc::LEVEL_MIN..=fpc::LEVEL_MAX).contains(&level).then_some(CodecSpec::Fpc { level, width })
 }
 
 impl Codec for CodecSpec {
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         self.with(|codec| codec.encode(input, out))
+    }
+
+    fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
+        self.with(|codec| codec.encode_alternative(input, out))
     }
 
     fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
@@ -90,7 +219,7 @@ impl Codec for CodecSpec {
     }
 }
 
-/// As it stands in a CODEC clause.
+/// As ClickHouse prints it in a CODEC clause: some codecs show the width of their values, others never do.
 impl fmt::Display for CodecSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -98,10 +227,41 @@ impl fmt::Display for CodecSpec {
             CodecSpec::Lz4 => f.write_str("LZ4"),
             CodecSpec::Lz4hc { level } => write!(f, "LZ4HC({level})"),
             CodecSpec::Zstd { level } => write!(f, "ZSTD({level})"),
+            CodecSpec::ZstdWindow { level, window_log } => write!(f, "ZSTD({level}, {window_log})"),
             CodecSpec::Delta { width: 0 } => f.write_str("Delta"),
             CodecSpec::Delta { width } => write!(f, "Delta({width})"),
-            CodecSpec::DoubleDelta { width: 0 } => f.write_str("DoubleDelta"),
-            CodecSpec::DoubleDelta { width } => write!(f, "DoubleDelta({width})"),
+            CodecSpec::DoubleDelta { .. } | CodecSpec::DoubleDeltaStream { .. } => f.write_str("DoubleDelta"),
+            CodecSpec::Gorilla { width: 0 } => f.write_str("Gorilla"),
+            CodecSpec::Gorilla { width } => write!(f, "Gorilla({width})"),
+            CodecSpec::T64 { planes: Planes::Bytes, .. } => f.write_str("T64"),
+            CodecSpec::T64 { planes: Planes::Bits, .. } => f.write_str("T64('bit')"),
+            CodecSpec::Gcd { .. } => f.write_str("GCD"),
+            CodecSpec::Fpc { level, .. } => write!(f, "FPC({level})"),
+            CodecSpec::Alp { .. } => f.write_str("ALP"),
+            CodecSpec::Default => f.write_str("Default"),
+            CodecSpec::Auto => f.write_str("AUTO"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that could be read as a link is one, and is written as it was read.
+    #[test]
+    fn numbers_in_files_mean_one_link_each() {
+        let mut known = 0;
+        for id in 0..=u8::MAX {
+            for parameter in 0..=u8::MAX {
+                if let Ok(spec) = CodecSpec::from_bytes([id, parameter]) {
+                    assert_eq!(spec.to_bytes(), [id, parameter], "{spec}");
+                    known += 1;
+                }
+            }
+        }
+        let zstd = (usize::from(LEVEL_MAX) + 1) * (2 + usize::from(WINDOW_LOG_MAX - WINDOW_LOG_MIN + 1));
+        let fpc = usize::from(fpc::LEVEL_MAX - fpc::LEVEL_MIN + 1) * 3;
+        assert_eq!(known, 2 + 256 + zstd + 6 * 5 + 7 + 3 + fpc);
     }
 }

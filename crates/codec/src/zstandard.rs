@@ -1,19 +1,25 @@
-//! `ZSTD(level)`: one Zstandard frame.
+//! `ZSTD(level)` and `ZSTD(level, window log)`: one Zstandard frame.
 
 use std::cell::RefCell;
 use std::io;
 
 use zstd::bulk::{Compressor, Decompressor};
-use zstd::zstd_safe;
+use zstd::zstd_safe::{self, CParameter};
 
 use crate::{Codec, CodecError, INPUT_BYTES_MAX};
 
 /// The highest level of the library, and of the clause.
 pub(crate) const LEVEL_MAX: u8 = 22;
 
+/// The windows of the clause, as powers of two.
+pub(crate) const WINDOW_LOG_MIN: u8 = 10;
+pub(crate) const WINDOW_LOG_MAX: u8 = 31;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zstandard {
     pub(crate) level: u8,
+    /// How far back matches are looked for over long distances; 0 leaves that to the level.
+    pub(crate) window_log: u8,
 }
 
 // A context costs more to make than a block costs to decode, so each thread keeps one of each kind.
@@ -32,7 +38,7 @@ impl Codec for Zstandard {
         }
         let start = out.len();
         out.resize(start + self.encoded_bytes_max(input.len()), 0);
-        let written = compress(i32::from(self.level), input, &mut out[start..])
+        let written = compress(*self, input, &mut out[start..])
             .map_err(|error| CodecError::Encode { codec: "ZSTD", reason: error.to_string() })?;
         out.truncate(start + written);
         Ok(())
@@ -53,13 +59,18 @@ impl Codec for Zstandard {
     }
 }
 
-fn compress(level: i32, input: &[u8], out: &mut [u8]) -> io::Result<usize> {
+fn compress(codec: Zstandard, input: &[u8], out: &mut [u8]) -> io::Result<usize> {
+    let level = i32::from(codec.level);
     COMPRESSOR.with_borrow_mut(|kept| {
         let compressor = match kept {
             Some(compressor) => compressor,
             None => kept.insert(Compressor::new(level)?),
         };
         compressor.set_compression_level(level)?;
+        // A block never fills a larger window than it has bytes, so no reader needs more memory.
+        let block_log = input.len().next_power_of_two().trailing_zeros().max(u32::from(WINDOW_LOG_MIN));
+        compressor.set_parameter(CParameter::EnableLongDistanceMatching(codec.window_log > 0))?;
+        compressor.set_parameter(CParameter::WindowLog(u32::from(codec.window_log).min(block_log)))?;
         compressor.compress_to_buffer(input, out)
     })
 }
@@ -80,8 +91,8 @@ mod tests {
 
     #[test]
     fn conforms() {
-        for level in [0, 1, 3, 19] {
-            crate::conformance::check(&Zstandard { level });
+        for (level, window_log) in [(0, 0), (1, 0), (3, 0), (19, 0), (1, 10), (3, 31)] {
+            crate::conformance::check(&Zstandard { level, window_log });
         }
     }
 }

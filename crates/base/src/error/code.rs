@@ -114,6 +114,8 @@ error_codes! {
     DataTypeCannotHaveArguments      "DATA_TYPE_CANNOT_HAVE_ARGUMENTS"       378  400 "42601"
     UnknownCodec                     "UNKNOWN_CODEC"                         432  400 "42704"
     IllegalCodecParameter            "ILLEGAL_CODEC_PARAMETER"               433  400 "22023"
+    IllegalSyntaxForCodecType        "ILLEGAL_SYNTAX_FOR_CODEC_TYPE"         431  400 "22023"
+    BadGet                           "BAD_GET"                               170  400 "22023"
     ValueIsOutOfRange                "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE"    321  400 "22003"
     QueryWasCancelled                "QUERY_WAS_CANCELLED"                   394  500 "57014"
     CannotScheduleTask               "CANNOT_SCHEDULE_TASK"                  439  500 "53000"

@@ -1,0 +1,186 @@
+//! `ALP`: floats that were decimals as integers, and other floats as their common and their random bits.
+//!
+//! After Afroozeh, Kuffo and Boncz, "ALP: Adaptive Lossless floating-Point Compression" (SIGMOD 2024):
+//! `decimal` is section 3.1, `real` is section 3.4 (ALP-RD). A sample says which one is shorter.
+//!
+//! # Layout
+//!
+//! ```text
+//! the bytes that do not fill a value, as they are
+//! scheme u8        0 decimal, 1 real                   (if there are values)
+//! the values in that scheme: see `decimal`, `real`
+//! ```
+//!
+//! Both cut the values into vectors of [`VECTOR_VALUES`], of which the last one may be shorter, and have
+//! *exceptions*: values that the scheme cannot hold, told by their places. The count of values is not
+//! stored: it follows from the length of the output.
+
+mod decimal;
+mod real;
+
+use crate::{Codec, CodecError};
+
+/// Values that share a frame of reference.
+const VECTOR_VALUES: usize = 1024;
+
+const SCHEME_DECIMAL: u8 = 0;
+const SCHEME_REAL: u8 = 1;
+
+/// Vectors of a sample, and values from each of them.
+const SAMPLE_VECTORS: usize = 8;
+const SAMPLE_VALUES: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alp {
+    /// Bytes of a value: 4 or 8.
+    pub(crate) width: u8,
+}
+
+impl Codec for Alp {
+    fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        match self.width {
+            4 => encode::<f32, 4>(input, out),
+            _ => encode::<f64, 8>(input, out),
+        }
+        Ok(())
+    }
+
+    fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        match self.width {
+            4 => decode::<f32, 4>(input, out),
+            _ => decode::<f64, 8>(input, out),
+        }
+        .ok_or(CodecError::Truncated { codec: "ALP" })
+    }
+
+    fn encoded_bytes_max(&self, input_bytes: usize) -> usize {
+        let values = input_bytes / usize::from(self.width.max(4));
+        let vectors = values.div_ceil(VECTOR_VALUES);
+        input_bytes + 1 + decimal::overhead_bytes_max(values, vectors).max(real::overhead_bytes_max(values))
+    }
+}
+
+/// A float of one width, as its bits and as the number in which the arithmetic is done.
+trait Float<const WIDTH: usize> {
+    /// The most decimal digits behind the point that are tried.
+    const EXPONENT_MAX: u8;
+
+    fn number(bits: u64) -> f64;
+    fn bits(number: f64) -> u64;
+}
+
+impl Float<8> for f64 {
+    const EXPONENT_MAX: u8 = 18;
+
+    #[inline]
+    fn number(bits: u64) -> f64 {
+        f64::from_bits(bits)
+    }
+
+    #[inline]
+    fn bits(number: f64) -> u64 {
+        number.to_bits()
+    }
+}
+
+impl Float<4> for f32 {
+    const EXPONENT_MAX: u8 = 10;
+
+    #[inline]
+    fn number(bits: u64) -> f64 {
+        f64::from(f32::from_bits(bits as u32))
+    }
+
+    #[inline]
+    fn bits(number: f64) -> u64 {
+        u64::from((number as f32).to_bits())
+    }
+}
+
+fn encode<F: Float<WIDTH>, const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) {
+    let (values, tail) = input.as_chunks::<WIDTH>();
+    out.extend_from_slice(tail);
+    if values.is_empty() {
+        return;
+    }
+    let sample = sample(values);
+    let (scales, decimal_bits) = decimal::choose::<F, WIDTH>(&sample);
+    let (split, real_bits) = real::choose::<WIDTH>(&sample);
+    if real_bits < decimal_bits {
+        out.push(SCHEME_REAL);
+        real::encode(&split, values, out);
+    } else {
+        out.push(SCHEME_DECIMAL);
+        decimal::encode::<F, WIDTH>(&scales, values, out);
+    }
+}
+
+/// Some values of some vectors, at equal distances.
+fn sample<const WIDTH: usize>(values: &[[u8; WIDTH]]) -> Vec<Vec<u64>> {
+    let vectors: Vec<_> = values.chunks(VECTOR_VALUES).collect();
+    let vectors = vectors.iter().step_by(vectors.len().div_ceil(SAMPLE_VECTORS));
+    vectors.map(|vector| sample_vector(vector)).collect()
+}
+
+fn sample_vector<const WIDTH: usize>(vector: &[[u8; WIDTH]]) -> Vec<u64> {
+    vector.iter().step_by(vector.len().div_ceil(SAMPLE_VALUES)).map(crate::value::load).collect()
+}
+
+/// `None` if the input is not as long as its headers say, or is none that was encoded.
+fn decode<F: Float<WIDTH>, const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
+    let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
+    let (tail, input) = input.split_at_checked(out_tail.len())?;
+    out_tail.copy_from_slice(tail);
+    if values.is_empty() {
+        return input.is_empty().then_some(());
+    }
+    let (scheme, input) = input.split_first()?;
+    match *scheme {
+        SCHEME_DECIMAL => decimal::decode::<F, WIDTH>(input, values),
+        SCHEME_REAL => real::decode(input, values),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conforms() {
+        for width in [4, 8] {
+            crate::conformance::check(&Alp { width });
+        }
+    }
+
+    fn encoded_bytes(values: impl Iterator<Item = f64>) -> usize {
+        let input: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();
+        let codec = Alp { width: 8 };
+        let mut encoded = Vec::new();
+        codec.encode(&input, &mut encoded).unwrap();
+        let mut decoded = vec![0; input.len()];
+        codec.decode(&encoded, &mut decoded).unwrap();
+        assert_eq!(decoded, input);
+        encoded.len()
+    }
+
+    #[test]
+    fn decimals_take_the_bits_of_their_digits() {
+        let prices = (0..10_240).map(|i| f64::from(i * 7919 % 10_000) / 100.0);
+        let bits = 14;
+        assert!(encoded_bytes(prices) <= 10_240 * bits / 8 + 10 * 13 + 1);
+    }
+
+    #[test]
+    fn reals_share_the_bits_of_their_sign_and_exponent() {
+        let roots = (0..10_240).map(|i| f64::from(i + 1_000_000).sqrt());
+        assert!(encoded_bytes(roots) < 10_240 * 55 / 8);
+    }
+
+    #[test]
+    fn what_is_no_number_comes_back_too() {
+        let odd = [f64::NAN, f64::INFINITY, -f64::INFINITY, -0.0, f64::MIN_POSITIVE, f64::MAX, 1e17, -1e300];
+        encoded_bytes((0..3000).map(|i| if i % 10 == 0 { odd[i / 10 % 8] } else { i as f64 / 10.0 }));
+        encoded_bytes(odd.into_iter());
+    }
+}

@@ -1,0 +1,234 @@
+//! `AUTO`: the chain for values, chosen by a trial on a sample of them.
+//!
+//! # What is chosen
+//!
+//! The chain with the least cost, in bytes:
+//!
+//! ```text
+//! cost = encoded bytes + BYTES_A_NANOSECOND * decoding time in nanoseconds
+//! decoding time = for each link, its time to start + the bytes that it gives / its speed
+//! ```
+//!
+//! The speeds are those that `cargo bench -p basalt-codec` measured on a core of an AMD EPYC of 2025; they
+//! are constants, so the same values get the same chain on every machine.
+//!
+//! # How
+//!
+//! Each transform that suits the values is applied to the sample, alone and with `LZ4` behind it; `ZSTD` is
+//! tried behind the [`ZSTD_TRIALS`] transforms that `LZ4` makes the shortest. What does not get shorter is
+//! left as it is: `NONE`.
+//!
+//! # Cost
+//!
+//! The sample is [`SAMPLE_RUNS`] runs of values, [`SAMPLE_NUMBERS`] of them or [`SAMPLE_BYTES`] of text, so
+//! that a choice takes a fraction of a millisecond, whatever the size of the column.
+
+use crate::{CodecChain, CodecSpec, Planes, Scratch};
+
+/// What a nanosecond of decoding may cost in bytes: what reading from a fast disk gives up for it.
+const BYTES_A_NANOSECOND: f64 = 0.2;
+
+/// Neighbours stay together in a run, since most transforms compare them.
+const SAMPLE_RUNS: usize = 4;
+const SAMPLE_NUMBERS: usize = 4096;
+const SAMPLE_BYTES: usize = 32 << 10;
+
+const ZSTD_TRIALS: usize = 2;
+
+/// A sample with fewer bytes than this says nothing.
+const SAMPLE_BYTES_MIN: usize = 64;
+
+/// The values of a column, from which a chain is chosen.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// Integers, and what is stored as one, of `width` bytes each.
+    Integers { bytes: &'a [u8], width: usize },
+    /// Floats of `width` bytes each.
+    Floats { bytes: &'a [u8], width: usize },
+    /// Characters, and bytes of any kind.
+    Text(&'a [u8]),
+}
+
+impl CodecChain {
+    /// The chain that suits `values` best; `LZ4` if there are too few of them to tell.
+    pub fn choose(values: Values<'_>) -> CodecChain {
+        let (sample, width) = sample(values);
+        if sample.len() < SAMPLE_BYTES_MIN {
+            return CodecChain::default();
+        }
+        let mut trials = Trials { sample: &sample, width, scratch: Scratch::default(), done: Vec::new() };
+        trials.run(vec![CodecSpec::None]);
+        for transforms in transforms(values, width) {
+            if !transforms.is_empty() {
+                trials.run(transforms.clone());
+            }
+            trials.run([transforms, vec![CodecSpec::Lz4]].concat());
+        }
+        for transforms in trials.shortest_behind_lz4() {
+            trials.run([transforms, vec![CodecSpec::Zstd { level: 1 }]].concat());
+        }
+        trials.best()
+    }
+}
+
+/// The transforms worth a trial; the first one is none.
+fn transforms(values: Values<'_>, width: usize) -> Vec<Vec<CodecSpec>> {
+    let t64 = CodecSpec::T64 { width: 0, planes: Planes::Bytes };
+    let delta = CodecSpec::Delta { width: 0 };
+    let double_delta = CodecSpec::DoubleDelta { width: 0 };
+    let mut transforms = vec![vec![]];
+    match values {
+        Values::Integers { .. } if matches!(width, 1 | 2 | 4 | 8) => {
+            transforms.push(vec![t64]);
+            if width > 1 {
+                transforms.extend([vec![delta], vec![double_delta]]);
+            }
+            if width > 2 {
+                transforms.push(vec![CodecSpec::Gcd { width: 0 }, t64]);
+            }
+        }
+        Values::Integers { .. } if matches!(width, 16 | 32) => {
+            transforms.push(vec![CodecSpec::Gcd { width: 0 }]);
+        }
+        Values::Floats { .. } if matches!(width, 4 | 8) => {
+            transforms.extend([vec![CodecSpec::Alp { width: 0 }], vec![delta], vec![double_delta]]);
+        }
+        _ => {}
+    }
+    transforms
+}
+
+/// Some runs of the values, and the bytes of a value.
+fn sample(values: Values<'_>) -> (Vec<u8>, usize) {
+    let (bytes, width, wanted) = match values {
+        Values::Integers { bytes, width } | Values::Floats { bytes, width } => {
+            (bytes, width.max(1), SAMPLE_NUMBERS * width.clamp(1, size_of::<u64>()))
+        }
+        Values::Text(bytes) => (bytes, 1, SAMPLE_BYTES),
+    };
+    let whole = bytes.len() / width * width;
+    if whole <= wanted {
+        return (bytes[..whole].to_vec(), width);
+    }
+    let run = wanted / SAMPLE_RUNS / width * width;
+    let distance = (whole - run) / (SAMPLE_RUNS - 1) / width * width;
+    let runs = (0..SAMPLE_RUNS).flat_map(|at| &bytes[at * distance..at * distance + run]);
+    (runs.copied().collect(), width)
+}
+
+/// Nanoseconds that a link takes for a block of few bytes.
+fn start_time(link: CodecSpec) -> f64 {
+    if matches!(link, CodecSpec::Zstd { .. }) { 2000.0 } else { 300.0 }
+}
+
+/// Gigabytes, which are bytes a nanosecond, that a link gives when it decodes.
+fn decode_speed(link: CodecSpec) -> f64 {
+    match link {
+        CodecSpec::None => 20.0,
+        CodecSpec::Delta { .. } => 5.0,
+        CodecSpec::Gcd { .. } => 8.0,
+        CodecSpec::T64 { .. } => 4.0,
+        CodecSpec::DoubleDelta { .. } => 2.5,
+        CodecSpec::Alp { .. } => 5.0,
+        CodecSpec::Zstd { .. } => 0.9,
+        _ => 2.5,
+    }
+}
+
+/// What was tried on a sample.
+struct Trials<'a> {
+    sample: &'a [u8],
+    width: usize,
+    scratch: Scratch,
+    done: Vec<Trial>,
+}
+
+struct Trial {
+    links: Vec<CodecSpec>,
+    bytes: usize,
+    cost: f64,
+}
+
+impl Trials<'_> {
+    fn run(&mut self, links: Vec<CodecSpec>) {
+        let chain = CodecChain::new(links.clone()).for_width(self.width);
+        let mut encoded = Vec::new();
+        // What cannot be encoded is not chosen.
+        if chain.encode(self.sample, &mut encoded, &mut self.scratch).is_err() {
+            return;
+        }
+        let given = std::iter::once(self.sample.len()).chain(chain.link_bytes(&encoded));
+        let times = given
+            .zip(chain.links())
+            .map(|(bytes, &link)| start_time(link) + bytes as f64 / decode_speed(link));
+        let bytes = encoded.len();
+        let cost = bytes as f64 + BYTES_A_NANOSECOND * times.sum::<f64>();
+        self.done.push(Trial { links, bytes, cost });
+    }
+
+    /// The transforms in front of `LZ4` where it gave the fewest bytes.
+    fn shortest_behind_lz4(&self) -> Vec<Vec<CodecSpec>> {
+        let split = self.done.iter().filter_map(|trial| match trial.links.split_last() {
+            Some((CodecSpec::Lz4, transforms)) => Some((trial.bytes, transforms.to_vec())),
+            _ => None,
+        });
+        let mut split: Vec<_> = split.collect();
+        split.sort_by_key(|(bytes, _)| *bytes);
+        split.into_iter().take(ZSTD_TRIALS).map(|(_, transforms)| transforms).collect()
+    }
+
+    fn best(self) -> CodecChain {
+        let best = self.done.into_iter().min_by(|left, right| left.cost.total_cmp(&right.cost));
+        best.map_or_else(CodecChain::default, |trial| CodecChain::new(trial.links))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen<const WIDTH: usize>(values: impl Iterator<Item = [u8; WIDTH]>) -> String {
+        let bytes: Vec<u8> = values.flatten().collect();
+        CodecChain::choose(Values::Integers { bytes: &bytes, width: WIDTH }).to_string()
+    }
+
+    fn noise(at: u64) -> u64 {
+        let mut word = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    #[test]
+    fn every_kind_of_values_gets_what_suits_it() {
+        assert_eq!(chosen((0..100_000).map(|i| noise(i).to_le_bytes())), "NONE");
+        assert_eq!(chosen((0..100_000_u32).map(|i| (i * 10).to_le_bytes())), "DoubleDelta");
+        assert_eq!(chosen((0..100_000).map(|i| (noise(i) % 1000 + 5_000_000_000).to_le_bytes())), "T64");
+        assert_eq!(chosen((0..100_000).map(|i| (noise(i) % 1000 * 1_000_000).to_le_bytes())), "GCD, T64");
+        assert_eq!(chosen((0..100_000).map(|_| 77_u16.to_le_bytes())), "T64");
+    }
+
+    #[test]
+    fn floats_that_were_decimals_get_alp() {
+        let prices = (0..100_000).map(|i| (noise(i) % 10_000) as f64 / 100.0);
+        let bytes: Vec<u8> = prices.flat_map(f64::to_le_bytes).collect();
+        let chain = CodecChain::choose(Values::Floats { bytes: &bytes, width: 8 });
+        assert_eq!(chain.to_string(), "ALP");
+    }
+
+    #[test]
+    fn text_gets_a_compressor_if_it_repeats() {
+        let text: Vec<u8> = (0..10_000)
+            .flat_map(|i| format!("https://example.com/{}/", noise(i) % 100).into_bytes())
+            .collect();
+        assert!(CodecChain::choose(Values::Text(&text)).links()[0].is_compressor());
+        let noise: Vec<u8> = (0..10_000).flat_map(|i| noise(i).to_le_bytes()).collect();
+        assert_eq!(CodecChain::choose(Values::Text(&noise)), CodecChain::from(CodecSpec::None));
+    }
+
+    #[test]
+    fn few_values_get_the_default() {
+        assert_eq!(chosen(std::iter::empty::<[u8; 8]>()), "LZ4");
+        assert_eq!(chosen([[1, 2, 3, 4]].into_iter()), "LZ4");
+    }
+}

@@ -1,0 +1,226 @@
+//! `DoubleDelta`: every value replaced by the change of its step, in as few bits as that takes.
+//!
+//! Two forms of the same numbers; the encoder takes the one that is shorter, or that the link behind it
+//! makes shorter.
+//!
+//! # Layout
+//!
+//! ```text
+//! the bytes that do not fill a value, as they are
+//! first value                                 (if there is one)
+//! second value - first value                  (if there are two)
+//! form u8: 0 a string of bits, 1 blocks       (if there are more)
+//! the changes of the step of all further values, in that form: see `stream`, `blocks`
+//! ```
+//!
+//! A change is taken modulo the width and zigzag-coded, so that small changes of either sign are small
+//! numbers. The count of values is not stored: it follows from the length of the output.
+
+mod blocks;
+mod stream;
+
+use crate::value::{load, store, zigzag};
+use crate::{Codec, CodecError};
+
+const NAME: &str = "DoubleDelta";
+
+const FORM_STREAM: u8 = 0;
+const FORM_BLOCKS: u8 = 1;
+
+/// Blocks decode several times faster, so they may be longer by one part in this many.
+const BLOCKS_ADVANTAGE: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DoubleDelta {
+    /// Bytes of a value: 1, 2, 4 or 8.
+    pub(crate) width: u8,
+}
+
+/// The codec of files that were written before there were forms: always a string of bits, and no form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DoubleDeltaStream {
+    /// Bytes of a value: 1, 2, 4 or 8.
+    pub(crate) width: u8,
+}
+
+/// Calls a function that is generic over the width.
+macro_rules! with_width {
+    ($width:expr, $function:ident($($argument:expr),*)) => {
+        match $width {
+            2 => $function::<2>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            8 => $function::<8>($($argument),*),
+            _ => $function::<1>($($argument),*),
+        }
+    };
+}
+
+impl Codec for DoubleDelta {
+    fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let Some(changes) = with_width!(self.width, split(input, out)) else { return Ok(()) };
+        let form_at = out.len();
+        out.push(FORM_BLOCKS);
+        blocks::encode(&changes, out);
+        let blocks_bytes = out.len() - form_at - 1;
+        let stream_bytes = stream::encoded_bytes(&changes);
+        if stream_bytes + stream_bytes / BLOCKS_ADVANTAGE < blocks_bytes {
+            out.truncate(form_at);
+            out.push(FORM_STREAM);
+            stream::encode(&changes, out);
+        }
+        Ok(())
+    }
+
+    /// A string of bits, in which a series that repeats does so at whole bytes.
+    fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
+        if let Some(changes) = with_width!(self.width, split(input, out)) {
+            out.push(FORM_STREAM);
+            stream::encode(&changes, out);
+        }
+        Ok(true)
+    }
+
+    fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        with_width!(self.width, decode(input, out)).ok_or(CodecError::Truncated { codec: NAME })
+    }
+
+    fn encoded_bytes_max(&self, input_bytes: usize) -> usize {
+        let changes = input_bytes / usize::from(self.width.max(1));
+        input_bytes + 1 + stream::encoded_bytes_max(changes).max(blocks::encoded_bytes_max(changes))
+    }
+}
+
+impl Codec for DoubleDeltaStream {
+    fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        if let Some(changes) = with_width!(self.width, split(input, out)) {
+            stream::encode(&changes, out);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        with_width!(self.width, decode_formless(input, out)).ok_or(CodecError::Truncated { codec: NAME })
+    }
+
+    fn encoded_bytes_max(&self, input_bytes: usize) -> usize {
+        input_bytes + stream::encoded_bytes_max(input_bytes / usize::from(self.width.max(1)))
+    }
+}
+
+/// Appends the tail, the first value and the first step; returns the changes of the step of the values
+/// behind them, if there are any.
+fn split<const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) -> Option<Vec<u64>> {
+    let (values, tail) = input.as_chunks::<WIDTH>();
+    out.extend_from_slice(tail);
+    let (first, values) = values.split_first()?;
+    out.extend_from_slice(first);
+    let (second, values) = values.split_first()?;
+    let mut before = load(second);
+    let mut step = before.wrapping_sub(load(first));
+    out.extend_from_slice(&store::<WIDTH>(step));
+    let changes = values.iter().map(|value| {
+        let value = load(value);
+        let new_step = value.wrapping_sub(before);
+        let change = zigzag::<WIDTH>(new_step.wrapping_sub(step));
+        (before, step) = (value, new_step);
+        change
+    });
+    (!values.is_empty()).then(|| changes.collect())
+}
+
+/// Where the decoded values of a series continue.
+struct Series<'a, const WIDTH: usize> {
+    value: u64,
+    step: u64,
+    values: &'a mut [[u8; WIDTH]],
+}
+
+/// The inverse of `split`: what is left of the input, and the series that it continues. `None` if the
+/// input ends early.
+fn join<'i, 'o, const WIDTH: usize>(
+    input: &'i [u8],
+    out: &'o mut [u8],
+) -> Option<(&'i [u8], Series<'o, WIDTH>)> {
+    let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
+    let (tail, input) = input.split_at_checked(out_tail.len())?;
+    out_tail.copy_from_slice(tail);
+    let Some((first, values)) = values.split_first_mut() else {
+        return Some((input, Series { value: 0, step: 0, values: &mut [] }));
+    };
+    let (stored, input) = input.split_first_chunk::<WIDTH>()?;
+    *first = *stored;
+    let value = load(stored);
+    let Some((second, values)) = values.split_first_mut() else {
+        return Some((input, Series { value, step: 0, values: &mut [] }));
+    };
+    let (stored, input) = input.split_first_chunk::<WIDTH>()?;
+    let step = load(stored);
+    let value = value.wrapping_add(step);
+    *second = store(value);
+    Some((input, Series { value, step, values }))
+}
+
+/// `None` if the input ends early, goes on behind the last value, or has an unknown form.
+fn decode<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
+    let (input, series) = join::<WIDTH>(input, out)?;
+    if series.values.is_empty() {
+        return input.is_empty().then_some(());
+    }
+    let (form, input) = input.split_first()?;
+    match *form {
+        FORM_STREAM => stream::decode(input, series),
+        FORM_BLOCKS => blocks::decode(input, series),
+        _ => None,
+    }
+}
+
+fn decode_formless<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
+    let (input, series) = join::<WIDTH>(input, out)?;
+    stream::decode(input, series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conforms() {
+        for width in [1, 2, 4, 8] {
+            crate::conformance::check(&DoubleDelta { width });
+            crate::conformance::check(&DoubleDeltaStream { width });
+        }
+    }
+
+    #[test]
+    fn steady_series_costs_less_than_a_bit_a_value() {
+        let input: Vec<u8> = (0..8194_u32).flat_map(|i| (1_600_000_000 + i * 10).to_le_bytes()).collect();
+        let mut out = Vec::new();
+        DoubleDelta { width: 4 }.encode(&input, &mut out).unwrap();
+        assert_eq!(out.len(), 4 + 4 + 1 + 8192 / blocks::BLOCK_NUMBERS);
+        out.clear();
+        DoubleDeltaStream { width: 4 }.encode(&input, &mut out).unwrap();
+        assert_eq!(out.len(), 4 + 4 + 8192 / 8);
+    }
+
+    /// Numbers of every length, at the edges of their ranges, for both signs, in both forms.
+    #[test]
+    fn numbers_of_every_size_come_back() {
+        let mut values = vec![0_u64];
+        for shift in 0..64 {
+            let edge = 1_u64 << shift;
+            for change in [edge - 1, edge, edge + 1, edge.wrapping_neg()] {
+                values.push(values[values.len() - 1].wrapping_add(change));
+            }
+        }
+        let input: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let codec = DoubleDelta { width: 8 };
+        let (mut encoded, mut alternative) = (Vec::new(), Vec::new());
+        codec.encode(&input, &mut encoded).unwrap();
+        assert!(codec.encode_alternative(&input, &mut alternative).unwrap());
+        for encoded in [encoded, alternative] {
+            let mut decoded = vec![0; input.len()];
+            codec.decode(&encoded, &mut decoded).unwrap();
+            assert_eq!(decoded, input);
+        }
+    }
+}

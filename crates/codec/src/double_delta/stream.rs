@@ -1,0 +1,100 @@
+//! The changes of a step as a string of bits, each behind a prefix that tells its length.
+//!
+//! After Gorilla (Pelkonen et al., VLDB 2015, section 4.1.1) with the lengths that ClickHouse documents
+//! for its codec of the same name. A steady series costs one bit a value.
+//!
+//! # Layout
+//!
+//! Most significant bit first, padded with 0 to whole bytes:
+//!
+//! | prefix | bits of the number |
+//! |---|---|
+//! | `0` | none: no change |
+//! | `10` | 7 |
+//! | `110` | 9 |
+//! | `1110` | 12 |
+//! | `11110` | 32 |
+//! | `11111` | 64 |
+
+use super::Series;
+use crate::bits::{BitReader, BitWriter, PEEK_BITS};
+use crate::packed::bits_of;
+use crate::value::{store, unzigzag};
+
+/// Bits of the number behind a prefix of that many ones (none of them for no ones at all).
+const NUMBER_BITS: [u32; 6] = [0, 7, 9, 12, 32, 64];
+/// The longest prefix has no zero at its end.
+const PREFIX_ONES_MAX: u32 = 5;
+
+/// The ones of the prefix of `number`.
+fn prefix_ones(number: u64) -> u32 {
+    let number_bits = bits_of(number);
+    NUMBER_BITS.partition_point(|&bits| bits < number_bits) as u32
+}
+
+fn prefix_bits(ones: u32) -> u32 {
+    (ones + 1).min(PREFIX_ONES_MAX)
+}
+
+/// Bytes that `encode` appends.
+pub(super) fn encoded_bytes(changes: &[u64]) -> usize {
+    let bits = changes.iter().map(|&change| {
+        let ones = prefix_ones(change);
+        (prefix_bits(ones) + NUMBER_BITS[ones as usize]) as usize
+    });
+    bits.sum::<usize>().div_ceil(8)
+}
+
+pub(super) fn encoded_bytes_max(changes: usize) -> usize {
+    (changes * (PREFIX_ONES_MAX + NUMBER_BITS[PREFIX_ONES_MAX as usize]) as usize).div_ceil(8)
+}
+
+pub(super) fn encode(changes: &[u64], out: &mut Vec<u8>) {
+    let mut bits = BitWriter::new(out);
+    for &change in changes {
+        let ones = prefix_ones(change);
+        let zero_bits = prefix_bits(ones) - ones;
+        bits.push(((1 << ones) - 1) << zero_bits, ones + zero_bits);
+        bits.push(change, NUMBER_BITS[ones as usize]);
+    }
+    bits.finish();
+}
+
+/// `None` if the input ends early or goes on behind the last value.
+pub(super) fn decode<const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>) -> Option<()> {
+    let Series { mut value, mut step, values } = series;
+    let mut bits = BitReader::new(input);
+    let mut done = 0;
+    while done < values.len() {
+        let word = bits.peek();
+        let unchanged = (word.leading_zeros().min(PEEK_BITS) as usize).min(values.len() - done);
+        if unchanged > 0 {
+            for slot in &mut values[done..done + unchanged] {
+                value = value.wrapping_add(step);
+                *slot = store(value);
+            }
+            bits.skip(unchanged as u32);
+            done += unchanged;
+            continue;
+        }
+        step = step.wrapping_add(unzigzag(read_number(&mut bits, word)));
+        value = value.wrapping_add(step);
+        values[done] = store(value);
+        done += 1;
+    }
+    bits.is_at_end().then_some(())
+}
+
+/// The number whose prefix starts `word`, which was peeked here.
+#[inline]
+fn read_number(bits: &mut BitReader<'_>, word: u64) -> u64 {
+    let ones = word.leading_ones().min(PREFIX_ONES_MAX);
+    let prefix_bits = prefix_bits(ones);
+    let number_bits = NUMBER_BITS[ones as usize];
+    if ones == PREFIX_ONES_MAX {
+        bits.skip(prefix_bits);
+        return bits.read(number_bits);
+    }
+    bits.skip(prefix_bits + number_bits);
+    (word << prefix_bits) >> (u64::BITS - number_bits)
+}

@@ -1,0 +1,54 @@
+//! Values of 1, 2, 4 or 8 bytes as words of 64 bits.
+
+/// The value, with zeroes above.
+#[inline]
+pub(crate) fn load<const WIDTH: usize>(bytes: &[u8; WIDTH]) -> u64 {
+    let mut word = [0; 8];
+    word[..WIDTH].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
+/// The lowest `WIDTH` bytes.
+#[inline]
+pub(crate) fn store<const WIDTH: usize>(value: u64) -> [u8; WIDTH] {
+    let mut bytes = [0; WIDTH];
+    bytes.copy_from_slice(&value.to_le_bytes()[..WIDTH]);
+    bytes
+}
+
+/// The value as a signed number.
+#[inline]
+pub(crate) fn sign_extend<const WIDTH: usize>(value: u64) -> i64 {
+    let shift = u64::BITS - 8 * WIDTH as u32;
+    ((value << shift) as i64) >> shift
+}
+
+/// A difference modulo the width as a small number: its sign goes into the lowest bit.
+#[inline]
+pub(crate) fn zigzag<const WIDTH: usize>(difference: u64) -> u64 {
+    let signed = sign_extend::<WIDTH>(difference);
+    ((signed << 1) ^ (signed >> 63)) as u64
+}
+
+#[inline]
+pub(crate) fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+/// The value from which all others are the least distance away, and that distance at most; whichever of
+/// signed and unsigned order gives the lower one, since the type of the values is not known here.
+pub(crate) fn base_and_span<const WIDTH: usize>(values: &[[u8; WIDTH]]) -> (u64, u64) {
+    let (mut low, mut high) = (u64::MAX, 0);
+    let (mut signed_low, mut signed_high) = (i64::MAX, i64::MIN);
+    for value in values {
+        let value = load(value);
+        let signed = sign_extend::<WIDTH>(value);
+        (low, high) = (low.min(value), high.max(value));
+        (signed_low, signed_high) = (signed_low.min(signed), signed_high.max(signed));
+    }
+    if values.is_empty() {
+        return (0, 0);
+    }
+    let (span, signed_span) = (high - low, signed_high.wrapping_sub(signed_low) as u64);
+    if span <= signed_span { (low, span) } else { (load(&store::<WIDTH>(signed_low as u64)), signed_span) }
+}
