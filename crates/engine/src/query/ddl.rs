@@ -128,6 +128,9 @@ fn enter_table(query: &QueryContext, key: &ObjectKey, mut create: ast::CreateTab
         create.engine = Some(ast::EngineCall { name, args: Vec::new() });
     }
     let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
+    if !query.settings.allow_suspicious_codecs {
+        definition.check_codecs()?;
+    }
     let table = query.engine.opener().open(Arc::new(definition))?;
     catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
     Ok(true)

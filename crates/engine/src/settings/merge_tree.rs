@@ -65,6 +65,7 @@ macro_rules! merge_tree_settings {
 }
 
 merge_tree_settings! {
+    default_compression_codec: String = "AUTO", "The codecs of columns without a CODEC clause, and what `Default` stands for in one.";
     index_granularity: u64 = 8192u64, "Rows of a granule at most.";
     min_bytes_for_wide_part: u64 = WIDE_BYTES_MIN_DEFAULT, "A part with fewer bytes of values is compact: one file for all columns.";
     min_rows_for_wide_part: u64 = 0u64, "A part with fewer rows is compact.";

@@ -136,6 +136,8 @@ settings! {
     mutations_sync: u64 = 0u64, "1 or 2: ALTER ... UPDATE and DELETE wait until all rows are changed.";
     lightweight_deletes_sync: u64 = 2u64, "0: DELETE FROM does not wait until its rows are gone.";
     max_query_size: u64 = 1_073_741_824u64, "Bytes of a statement's text, at most.";
+    allow_suspicious_codecs: bool = false, "Columns may have codecs that make no sense together or for their type.";
+    enable_alp_codec: bool = true, "Accepted for compatibility: codec ALP is always there.";
     input_format_parallel_parsing: bool = true, "Parse text formats on several threads.";
 }
 

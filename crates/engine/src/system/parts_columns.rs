@@ -26,6 +26,7 @@ pub(super) fn columns() -> Columns {
         ("column_data_compressed_bytes", SqlType::UInt64),
         ("column_data_uncompressed_bytes", SqlType::UInt64),
         ("column_marks_bytes", SqlType::UInt64),
+        ("compression_codec", SqlType::String),
     ])
 }
 
@@ -55,6 +56,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .u64s(lines.iter().map(|(_, _, column)| column.bytes_on_disk))
         .u64s(lines.iter().map(|(_, _, column)| column.data_compressed_bytes))
         .u64s(lines.iter().map(|(_, _, column)| column.data_uncompressed_bytes))
-        .u64s(lines.iter().map(|(_, _, column)| column.marks_bytes));
+        .u64s(lines.iter().map(|(_, _, column)| column.marks_bytes))
+        .strings(lines.iter().map(|(_, _, column)| &column.codec));
     block.finish(&columns())
 }

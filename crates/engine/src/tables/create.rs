@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
-use basalt_codec::{CodecArgument, CodecChain};
+use basalt_codec::CodecChain;
 use basalt_sql::ast::{self, ColumnDef, ObjectName, TableElement};
 use uuid::Uuid;
 
+use super::codecs::chain_of;
 use super::definition::{ColumnDefault, ColumnDefinition, TableDefinition};
 
 /// The definition that `create` states. Its engine's own rules are checked when it is opened.
@@ -18,9 +19,16 @@ pub(crate) fn definition_of(
 ) -> Result<TableDefinition> {
     refuse_unbuilt_clauses(&create)?;
     let mut columns = Vec::new();
-    for element in &create.elements {
+    for element in &mut create.elements {
         match element {
-            TableElement::Column(column) => columns.push(column_of(column)?),
+            TableElement::Column(column) => {
+                let defined = column_of(column)?;
+                if let Some(chain) = &defined.codec {
+                    // SHOW CREATE tells the parameters that were left to their defaults.
+                    column.codec = basalt_sql::parse_codec(chain.to_string().as_bytes())?;
+                }
+                columns.push(defined);
+            }
             TableElement::Index(index) => {
                 bail!(NotImplemented, "skip index `{}` is not implemented", index.name)
             }
@@ -81,14 +89,7 @@ pub(crate) fn column_of(column: &ColumnDef) -> Result<ColumnDefinition> {
 }
 
 fn codec_of(column: &ColumnDef, ty: &SqlType) -> Result<CodecChain> {
-    let calls = column.codec.iter().map(|link| {
-        let args = link.args.iter().map(|arg| match arg {
-            ast::Literal::UInt(value) => CodecArgument::Number(*value),
-            other => CodecArgument::Other(ast::Expr::Literal(other.clone()).to_string()),
-        });
-        (link.name.as_str(), args.collect())
-    });
-    CodecChain::parse(calls, ty).map_err(|error| error.within(format!("column `{}`", column.name)))
+    chain_of(&column.codec, ty).map_err(|error| error.within(format!("column `{}`", column.name)))
 }
 
 fn refuse_unstorable(column: &str, ty: &SqlType) -> Result<()> {

@@ -51,6 +51,14 @@ impl TableDefinition {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// Fails if the codecs of a column make no sense together or for its type.
+    pub(crate) fn check_codecs(&self) -> Result<()> {
+        self.columns.iter().try_for_each(|column| {
+            let Some(codec) = &column.codec else { return Ok(()) };
+            codec.check(&column.ty).map_err(|error| error.within(format!("column `{}`", column.name)))
+        })
+    }
+
     /// `database.name`.
     pub(crate) fn full_name(&self) -> String {
         format!("{}.{}", self.database, self.name)

@@ -8,6 +8,7 @@ use basalt_base::{Column, Result, bail};
 use basalt_parts::{InsertOptions, MergeMode, OptimizeOptions, PartSpec, PartStats, TableParts, WorkControl};
 use parking_lot::RwLock;
 
+use super::codecs::{chain_of_column, default_chain};
 use super::fill::fill_of;
 use super::final_table::FinalTable;
 use super::merge_mode::{engine_name, merge_mode};
@@ -80,8 +81,8 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         bail!(BadArguments, "engine MergeTree needs ORDER BY; ORDER BY tuple() keeps the order of insertion");
     }
     let columns = definition.stored();
-    let codecs =
-        definition.stored_definitions().map(|column| column.codec.clone().unwrap_or_default()).collect();
+    let default = default_chain(settings)?;
+    let codecs = definition.stored_definitions().map(|column| chain_of_column(column, &default)).collect();
     let (key, primary_key_len) = definition.sort_key()?;
     if let Some(name) = key.iter().find(|name| definition.column(name).is_some_and(|c| c.ty.accepts_null())) {
         bail!(IllegalColumn, "the key column `{name}` is Nullable; a key must have a value");
@@ -174,7 +175,8 @@ impl Table for MergeTreeTable {
                 if let Some(position) = stored.position(name) {
                     let column = Column::new(name, stored[position].ty.clone());
                     let defined = definition.column(name);
-                    let codec = defined.and_then(|column| column.codec.clone());
+                    let default = default_chain(&self.settings)?;
+                    let codec = defined.map_or(default.clone(), |column| chain_of_column(column, &default));
                     let fill = defined.map(fill_of).transpose()?.flatten();
                     let has_default = defined.is_some_and(|column| {
                         column.default.as_ref().is_some_and(|default| default.expr.is_some())
@@ -184,7 +186,7 @@ impl Table for MergeTreeTable {
                             self.refuses("ADD COLUMN with a DEFAULT that is not constant, beside rows,")
                         );
                     }
-                    self.parts.add_column(column, codec.unwrap_or_default(), fill, position)?;
+                    self.parts.add_column(column, codec, fill, position)?;
                 }
             }
             ColumnChange::Drop { name } => {

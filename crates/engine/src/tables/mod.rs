@@ -1,5 +1,6 @@
 //! Tables: what every engine answers to, and one file an engine.
 
+mod codecs;
 mod create;
 mod definition;
 mod embedded_rocksdb;

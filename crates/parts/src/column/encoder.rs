@@ -20,7 +20,7 @@
 use arrow::array::{Array, AsArray, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Field};
-use basalt_codec::{CodecChain, Scratch};
+use basalt_codec::{self as codec, CodecChain, Scratch};
 
 use super::section::{Kind, SectionWriter};
 use crate::error::Result;
@@ -35,7 +35,7 @@ pub(crate) struct BlockEncoder {
 
 #[derive(Debug)]
 enum Values {
-    Fixed { bytes: Vec<u8>, width: usize },
+    Fixed { bytes: Vec<u8>, width: usize, is_float: bool },
     Bits(BooleanBufferBuilder),
     Strings { lengths: Vec<u32>, bytes: Vec<u8> },
     List { lengths: Vec<u32>, elements: Box<BlockEncoder> },
@@ -60,7 +60,9 @@ impl BlockEncoder {
             DataType::Struct(fields) => {
                 Values::Struct(fields.iter().map(|field| BlockEncoder::new(field)).collect())
             }
-            fixed => Values::Fixed { bytes: Vec::new(), width: fixed_width(fixed) },
+            fixed => {
+                Values::Fixed { bytes: Vec::new(), width: fixed_width(fixed), is_float: fixed.is_floating() }
+            }
         };
         let has_mask = field.is_nullable() && *field.data_type() != DataType::Null;
         BlockEncoder { valid: has_mask.then(|| BooleanBufferBuilder::new(0)), values }
@@ -76,7 +78,7 @@ impl BlockEncoder {
         }
         match &mut self.values {
             Values::Nothing => {}
-            Values::Fixed { bytes, width } => append_fixed(array, *width, bytes),
+            Values::Fixed { bytes, width, .. } => append_fixed(array, *width, bytes),
             Values::Bits(bits) => bits.append_buffer(array.as_boolean().values()),
             Values::Strings { lengths, bytes } => append_strings(array, lengths, bytes),
             Values::List { lengths, elements } => append_list(array, lengths, elements),
@@ -101,6 +103,26 @@ impl BlockEncoder {
         values + self.valid.as_ref().map_or(0, |valid| valid.len().div_ceil(8))
     }
 
+    /// The chain that suits the rows gathered so far.
+    pub(crate) fn choose_chain(&self) -> CodecChain {
+        let values = match &self.values {
+            Values::Nothing => return CodecChain::default(),
+            Values::Fixed { bytes, width, is_float: false } => {
+                codec::Values::Integers { bytes, width: *width }
+            }
+            Values::Fixed { bytes, width, is_float: true } => codec::Values::Floats { bytes, width: *width },
+            Values::Bits(bits) => codec::Values::Text(bits.as_slice()),
+            Values::Strings { bytes, .. } => codec::Values::Text(bytes),
+            Values::List { elements, .. } => return elements.choose_chain(),
+            // What transforms one field has nothing to do with the others.
+            Values::Struct(fields) => {
+                let largest = fields.iter().max_by_key(|field| field.raw_bytes());
+                return largest.map_or_else(CodecChain::default, |field| field.choose_chain().compressor());
+            }
+        };
+        CodecChain::choose(values)
+    }
+
     /// Writes the sections and is empty again.
     pub(crate) fn write(&mut self, sections: &mut SectionWriter<'_>) -> Result<()> {
         if let Some(valid) = &mut self.valid {
@@ -108,7 +130,7 @@ impl BlockEncoder {
         }
         match &mut self.values {
             Values::Nothing => {}
-            Values::Fixed { bytes, width } => {
+            Values::Fixed { bytes, width, .. } => {
                 sections.write(Kind::Values(*width), bytes)?;
                 bytes.clear();
             }

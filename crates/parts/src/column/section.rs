@@ -107,6 +107,13 @@ pub(crate) struct Section<'a> {
     pub(crate) decoded_bytes: usize,
 }
 
+impl Section<'_> {
+    /// The same section, now that its length has told what its bytes are.
+    pub(crate) fn with_kind(self, kind: Kind) -> Self {
+        Section { kind, ..self }
+    }
+}
+
 impl<'a> SectionReader<'a> {
     pub(crate) fn new(chain: &'a CodecChain, bytes: &'a [u8], scratch: &'a mut Scratch) -> SectionReader<'a> {
         SectionReader { chain, bytes, at: 0, scratch, decoded_bytes: 0 }

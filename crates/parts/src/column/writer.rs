@@ -61,6 +61,7 @@ pub(crate) const BLOCK_GRANULES_MAX: usize = 8;
 pub(crate) struct ColumnFileWriter {
     path: PathBuf,
     file: Box<dyn WritableFile>,
+    /// `AUTO` until the first block is written.
     chain: CodecChain,
     granule_rows: usize,
     block: BlockEncoder,
@@ -154,14 +155,19 @@ impl ColumnFileWriter {
         if self.block_granule_count == block_granules { self.write_block() } else { Ok(()) }
     }
 
-    /// Writes what is left, the block table and the footer. The caller syncs.
-    pub(crate) fn finish(mut self) -> Result<ColumnFileSize> {
+    /// Writes what is left, the block table and the footer; returns the sizes and the chain that was used.
+    /// The caller syncs.
+    pub(crate) fn finish(mut self) -> Result<(ColumnFileSize, CodecChain)> {
         self.write_coded(true)?;
         if self.block_granule_count > 0 {
             self.write_block()?;
         }
         let block_count = (self.table.len() / BlockEntry::BYTES) as u32;
         self.write_dictionary()?;
+        if self.chain.is_auto() {
+            // There are no rows.
+            self.chain = CodecChain::default();
+        }
         let table_offset = self.offset;
         let table = std::mem::take(&mut self.table);
         let footer = Footer {
@@ -184,13 +190,14 @@ impl ColumnFileWriter {
         let footer = footer.encode();
         self.put(&table)?;
         self.put(&footer)?;
-        Ok(ColumnFileSize {
+        let size = ColumnFileSize {
             file_bytes: self.offset,
             compressed_bytes: table_offset - MAGIC.len() as u64,
             decoded_bytes: self.decoded_bytes,
             marks_bytes: (table.len() + FOOTER_BYTES) as u64,
             footer_crc: Footer::crc(&footer),
-        })
+        };
+        Ok((size, self.chain))
     }
 
     /// Writes the coded rows that fill blocks, or all of them, while that pays.
@@ -256,6 +263,10 @@ impl ColumnFileWriter {
         &mut self,
         write: impl FnOnce(&mut ColumnFileWriter, &mut SectionWriter<'_>) -> Result<()>,
     ) -> Result<()> {
+        if self.chain.is_auto() {
+            let coded = self.coder.as_ref().filter(|coder| coder.pending() > 0);
+            self.chain = coded.map_or_else(|| self.block.choose_chain(), StringCoder::choose_chain);
+        }
         let mut encoded = std::mem::take(&mut self.encoded);
         let mut scratch = std::mem::take(&mut self.scratch);
         let chain = self.chain.clone();

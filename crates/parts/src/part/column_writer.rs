@@ -5,6 +5,7 @@ use std::path::Path;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
 use basalt_base::fs::PendingDirectory;
+use basalt_codec::CodecChain;
 
 use super::meta::{ColumnMeta, encode_bounds};
 use super::sink::Sink;
@@ -38,6 +39,8 @@ pub(super) struct WrittenColumn {
     file_name: String,
     sink: Sink,
     size: ColumnFileSize,
+    /// The chain that was used.
+    chain: CodecChain,
     zones: Option<Zones>,
     null_count: u64,
 }
@@ -102,11 +105,13 @@ impl ColumnWriter {
         if self.open_rows > 0 {
             self.end_granule()?;
         }
+        let (size, chain) = self.file.finish()?;
         Ok(WrittenColumn {
             field: self.field,
             file_name: self.file_name,
             sink: self.sink,
-            size: self.file.finish()?,
+            size,
+            chain,
             zones: self.zones.map(ZonesBuilder::finish).transpose()?,
             null_count: self.null_count,
         })
@@ -138,7 +143,7 @@ impl WrittenColumn {
             ty: column.ty.to_string(),
             file: self.file_name,
             offset: None,
-            chain: spec.codecs[position].clone(),
+            chain: self.chain,
             size: self.size,
             null_count: self.null_count,
             zones: place,

@@ -56,6 +56,8 @@ pub struct ColumnStats {
     pub name: String,
     /// As SQL writes it.
     pub ty: String,
+    /// The chain of the column in this part, as SQL writes it.
+    pub codec: String,
     pub data_compressed_bytes: u64,
     pub data_uncompressed_bytes: u64,
     pub marks_bytes: u64,
@@ -91,6 +93,7 @@ impl Part {
             .map(|column| ColumnStats {
                 name: column.name.clone(),
                 ty: column.ty.clone(),
+                codec: column.chain.to_string(),
                 data_compressed_bytes: column.size.compressed_bytes,
                 data_uncompressed_bytes: column.size.decoded_bytes,
                 marks_bytes: column.size.marks_bytes,

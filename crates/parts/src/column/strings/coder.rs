@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt32Array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow::compute::take;
 use basalt_base::SqlType;
+use basalt_codec::{CodecChain, Values};
 
 use super::distinct::DistinctStrings;
 use crate::column::encoder::write_mask;
@@ -17,6 +18,9 @@ use crate::error::Result;
 
 /// Rows that are looked at before the file begins.
 pub(crate) const SAMPLE_ROWS: usize = 65_536;
+
+/// Bytes of strings from which a compressor is chosen.
+const TEXT_SAMPLE_BYTES: usize = 64 << 10;
 
 /// When a column's strings are written as codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +122,25 @@ impl StringCoder {
         views.len()
     }
 
+    /// The chain that suits the codes taken so far and, behind its transforms, what compresses the larger
+    /// of codes and strings.
+    pub(crate) fn choose_chain(&self) -> CodecChain {
+        let width = self.code_bytes();
+        let codes = code_bytes(&self.codes, width);
+        let strings = self.distinct.strings(self.distinct.len());
+        let mut text = Vec::with_capacity(TEXT_SAMPLE_BYTES);
+        for string in strings.iter().flatten() {
+            text.extend_from_slice(string);
+            if text.len() >= TEXT_SAMPLE_BYTES {
+                break;
+            }
+        }
+        let by_codes = CodecChain::choose(Values::Integers { bytes: &codes, width });
+        let by_text = CodecChain::choose(Values::Text(&text)).compressor();
+        let text_bytes: usize = strings.views().iter().map(|view| *view as u32 as usize).sum();
+        by_codes.with_compressor(if text_bytes > codes.len() { &by_text } else { &by_codes })
+    }
+
     /// Writes the sections of the next `rows` rows: null mask, if the column has one, and codes of 1, 2
     /// or 4 bytes.
     pub(crate) fn write(&mut self, rows: usize, sections: &mut SectionWriter<'_>) -> Result<()> {
@@ -127,12 +150,8 @@ impl StringCoder {
         let codes: Vec<u32> = self.codes.drain(..rows).collect();
         let largest = codes.iter().copied().max().unwrap_or(0);
         self.written = self.written.max(largest as usize + 1);
-        let bytes: Vec<u8> = match width(largest) {
-            1 => codes.iter().map(|&code| code as u8).collect(),
-            2 => codes.iter().flat_map(|&code| (code as u16).to_le_bytes()).collect(),
-            _ => codes.iter().flat_map(|&code| code.to_le_bytes()).collect(),
-        };
-        sections.write(Kind::Bytes, &bytes)
+        let width = width(largest);
+        sections.write(Kind::Values(width), &code_bytes(&codes, width))
     }
 
     /// The rows that were not written, as strings.
@@ -159,6 +178,15 @@ impl StringCoder {
             return BinaryViewArray::from_iter_values([b""]);
         }
         self.distinct.strings(self.written)
+    }
+}
+
+/// The codes in `width` bytes each, which hold all of them.
+fn code_bytes(codes: &[u32], width: usize) -> Vec<u8> {
+    match width {
+        1 => codes.iter().map(|&code| code as u8).collect(),
+        2 => codes.iter().flat_map(|&code| (code as u16).to_le_bytes()).collect(),
+        _ => codes.iter().flat_map(|&code| code.to_le_bytes()).collect(),
     }
 }
 

@@ -78,7 +78,8 @@ impl CodesDecoder {
         }
         let at = sections.at();
         let section = sections.next(Kind::Bytes)?;
-        let bytes = sections.decode(&section)?;
+        let width = section.decoded_bytes.checked_div(rows).unwrap_or(0);
+        let bytes = sections.decode(&section.with_kind(Kind::Values(width)))?;
         let start = self.keys.len();
         match bytes.len() {
             count if count == rows => self.keys.extend(bytes[take].iter().map(|&code| u32::from(code))),
