@@ -137,7 +137,7 @@ impl CodecSpec {
             [ZSTD_WINDOW | ZSTD_WINDOW_FIRST..=ZSTD_WINDOW_LAST, level] if level <= LEVEL_MAX => {
                 CodecSpec::ZstdWindow { level, window_log: id - ZSTD_WINDOW }
             }
-            [0x98, _] => return Ok(fpc_from(parameter).ok_or(unknown)?),
+            [0x98, _] => return fpc_from(parameter).ok_or(unknown),
             [0x92, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::Delta { width },
             [0x93, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::T64 { width, planes: Planes::Bytes },
             [0x94, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::DoubleDeltaStream { width },
