@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt64Array};
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
-use basalt_parts::{PartSpec, TableParts};
+use basalt_parts::{KeyElement, PartSpec, TableParts};
 use libfuzzer_sys::fuzz_target;
 
 const DIR: &str = "/store/table";
@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn open(storage: &FaultyStorage) -> Result<TableParts, basalt_parts::Error> {
     let columns = vec![Column::new("n", SqlType::UInt64), Column::new("s", SqlType::String.into_nullable())];
     let spec = PartSpec {
-        sort_key: vec![0],
+        sort_key: vec![KeyElement::column(0)],
         primary_key_len: 1,
         granule_rows: 4,
         ..PartSpec::new(Columns::new(columns))

@@ -11,7 +11,7 @@
 //! - [`zone`]: time zones.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`string_views`]: arrays of strings as Arrow's views.
-//! - CRC-32C, in [`checksum`].
+//! - CRC-32C, in [`checksum`]; SipHash-128, in [`siphash`].
 //!
 //! # Not here
 //!
@@ -24,6 +24,7 @@ pub mod error;
 pub mod fs;
 pub mod prefetch;
 pub mod schema;
+pub mod siphash;
 pub mod string_views;
 pub mod suggest;
 pub mod types;

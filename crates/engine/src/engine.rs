@@ -1,6 +1,6 @@
 //! An open data directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,7 @@ use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::data_dir;
 use crate::dictionaries::EngineDictionaries;
-use crate::query::{Processes, QueryLog, ServerMemory, shared_runtime};
+use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::session::Session;
 use crate::tables::TableOpener;
 
@@ -44,6 +44,7 @@ pub struct Engine {
     opener: TableOpener,
     processes: Processes,
     query_log: QueryLog,
+    async_inserts: AsyncInserts,
     memory: Arc<ServerMemory>,
     clock: Arc<dyn Clock>,
     zone: Zone,
@@ -94,6 +95,7 @@ impl Engine {
             opener,
             processes: Processes::default(),
             query_log: QueryLog::default(),
+            async_inserts: AsyncInserts::default(),
             memory: ServerMemory::new(server_memory(options.max_server_memory_usage)),
             started_us: clock.now_us(),
             clock,
@@ -117,8 +119,11 @@ impl Engine {
     }
 
     /// Ends running queries and background work.
-    pub async fn shutdown(&self) {
+    pub async fn shutdown(self: &Arc<Self>) {
         self.processes.cancel_all();
+        let engine = Arc::clone(self);
+        // Rows that nobody waits for were acknowledged; the others have their answer in the end.
+        let _ = tokio::task::spawn_blocking(move || engine.async_inserts.flush(&engine)).await;
         self.background.stop().await;
     }
 
@@ -131,6 +136,10 @@ impl Engine {
         &self.catalog
     }
 
+    pub(crate) fn data_dir(&self) -> &Path {
+        &self.opener.data_dir
+    }
+
     pub(crate) fn opener(&self) -> &TableOpener {
         &self.opener
     }
@@ -141,6 +150,10 @@ impl Engine {
 
     pub(crate) fn query_log(&self) -> &QueryLog {
         &self.query_log
+    }
+
+    pub(crate) fn async_inserts(&self) -> &AsyncInserts {
+        &self.async_inserts
     }
 
     pub(crate) fn memory(&self) -> &Arc<ServerMemory> {

@@ -21,6 +21,15 @@ pub enum Error {
     ColumnType { part: String, column: String, found: String, expected: String },
     #[error("the block to insert does not fit the table: {what}")]
     BlockMismatch { what: String },
+    #[error(
+        "too many partitions for a single INSERT block (more than {most}); the limit is the setting \
+         max_partitions_per_insert_block. A large number of partitions makes opening, inserting and \
+         selecting slow: most tables want one a month, or none; rows are kept in order by ORDER BY, not \
+         by PARTITION BY"
+    )]
+    TooManyPartitions { most: usize },
+    #[error("part `{name}` is not in the table")]
+    NoSuchPart { name: String },
     #[error("the table's columns changed meanwhile; try again")]
     SpecChanged,
     #[error("the table is closed for writing since an earlier failure: {first}; reopen the database")]
@@ -55,6 +64,8 @@ impl From<Error> for basalt_base::Error {
             Error::ColumnType { .. } => ErrorCode::TypeMismatch,
             Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
             Error::IncorrectData { .. } => ErrorCode::IncorrectData,
+            Error::NoSuchPart { .. } => ErrorCode::NoSuchDataPart,
+            Error::TooManyPartitions { .. } => ErrorCode::TooManyParts,
             Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,
             Error::Poisoned { .. } => ErrorCode::ReadOnly,
             Error::Arrow { .. } => ErrorCode::LogicalError,

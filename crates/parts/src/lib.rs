@@ -47,6 +47,8 @@ pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
 pub use error::Error;
 pub use index::zones::Zones;
+pub use key::element::{KeyElement, KeyExpression, KeyValue, Monotonic};
+pub use key::partition::PartitionValue;
 pub use key::prune::MarkRanges;
 pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};
@@ -57,6 +59,7 @@ pub use part::scan::PartScan;
 pub use part::view::{Part, PruneStep};
 pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
 pub use table::{
-    ColumnStats, DetachedPart, FinalScan, InsertOptions, MutationFailure, MutationStatus, OptimizeOptions,
-    PartStats, PartType, RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
+    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, FinalScan, InsertOptions,
+    MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType, PendingInsert,
+    RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
 };

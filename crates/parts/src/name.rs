@@ -20,15 +20,9 @@ pub struct PartName {
 }
 
 impl PartName {
-    /// The name of what an insert writes.
-    pub fn inserted(block: u64) -> PartName {
-        PartName {
-            partition: WHOLE_TABLE.to_owned(),
-            min_block: block,
-            max_block: block,
-            level: 0,
-            mutation: 0,
-        }
+    /// The name of what an insert writes into `partition`.
+    pub fn inserted(partition: String, block: u64) -> PartName {
+        PartName { partition, min_block: block, max_block: block, level: 0, mutation: 0 }
     }
 
     /// The name of the same rows after `mutation`.

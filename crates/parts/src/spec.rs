@@ -1,14 +1,16 @@
-//! What the parts of a table look like: columns, codecs, key, granule size.
+//! What the parts of a table look like: columns, codecs, keys, granule size.
 
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use arrow::row::SortField;
-use basalt_base::Columns;
+use basalt_base::{Columns, SqlType};
 use basalt_codec::CodecChain;
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::key::element::{KeyElement, KeyValue};
+use crate::key::partition::PartitionValue;
 use crate::mode::MergeMode;
 
 /// Rows of a granule unless the table says otherwise.
@@ -26,10 +28,12 @@ pub struct PartSpec {
     pub columns: Columns,
     /// One chain a column.
     pub codecs: Vec<CodecChain>,
-    /// Positions of the columns that rows are sorted by; empty keeps the order of insertion.
-    pub sort_key: Vec<usize>,
+    /// What rows are sorted by; empty keeps the order of insertion.
+    pub sort_key: Vec<KeyElement>,
     /// How many of `sort_key` the primary index holds.
     pub primary_key_len: usize,
+    /// What a part's rows have in common; empty for one partition.
+    pub partition_key: Vec<KeyElement>,
     /// Rows of a granule, the unit of reading.
     pub granule_rows: usize,
     /// A part with fewer bytes of values is compact: one file instead of one a column.
@@ -80,6 +84,7 @@ impl PartSpec {
             codecs,
             sort_key: Vec::new(),
             primary_key_len: 0,
+            partition_key: Vec::new(),
             granule_rows: GRANULE_ROWS_DEFAULT,
             wide_bytes_min: WIDE_BYTES_MIN_DEFAULT,
             wide_rows_min: 0,
@@ -97,7 +102,9 @@ impl PartSpec {
             columns: columns.iter().map(|&column| self.columns[column].clone()).collect(),
             codecs: columns.iter().map(|&column| self.codecs[column].clone()).collect(),
             fills: columns.iter().map(|&column| self.fills[column].clone()).collect(),
-            sort_key: self.sort_key.iter().map(|&column| place(column)).collect(),
+            sort_key: self.sort_key.iter().map(|element| element.moved(place)).collect(),
+            // All rows of a part have the same value of it.
+            partition_key: Vec::new(),
             mode: self.mode.moved(place),
             ..self.clone()
         }
@@ -107,7 +114,7 @@ impl PartSpec {
         assert_eq!(self.columns.len(), self.codecs.len(), "one codec chain a column");
         assert_eq!(self.columns.len(), self.fills.len(), "one fill a column");
         assert!(self.primary_key_len <= self.sort_key.len(), "the primary key is a prefix of the sort key");
-        assert!(self.sort_key.iter().all(|&column| column < self.columns.len()), "key columns exist");
+        assert!(self.keys().all(|element| self.has_columns_of(element)), "key columns exist");
         assert!((1..=GRANULE_ROWS_MAX).contains(&self.granule_rows), "a granule has rows, and not too many");
     }
 
@@ -127,8 +134,50 @@ impl PartSpec {
         }
     }
 
-    pub(crate) fn primary_key(&self) -> &[usize] {
+    pub(crate) fn primary_key(&self) -> &[KeyElement] {
         &self.sort_key[..self.primary_key_len]
+    }
+
+    /// The elements of all keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &KeyElement> {
+        self.sort_key.iter().chain(&self.partition_key)
+    }
+
+    pub(crate) fn keys_mut(&mut self) -> impl Iterator<Item = &mut KeyElement> {
+        self.sort_key.iter_mut().chain(&mut self.partition_key)
+    }
+
+    /// Whether a key needs the column at `position`.
+    pub(crate) fn is_in_key(&self, position: usize) -> bool {
+        self.keys().any(|element| element.reads(position, &self.columns))
+    }
+
+    fn has_columns_of(&self, element: &KeyElement) -> bool {
+        match &element.value {
+            KeyValue::Column(position) => *position < self.columns.len(),
+            KeyValue::Expression(expression) => {
+                expression.columns().iter().all(|name| self.columns.position(name).is_some())
+            }
+        }
+    }
+
+    /// The types of the sorting key's elements.
+    pub fn sort_types(&self) -> Vec<SqlType> {
+        self.sort_key.iter().map(|element| element.ty(&self.columns).clone()).collect()
+    }
+
+    /// The types of the partition key's elements.
+    pub fn partition_types(&self) -> Vec<SqlType> {
+        self.partition_key.iter().map(|element| element.ty(&self.columns).clone()).collect()
+    }
+
+    /// The partition that the first row of `batch` belongs to.
+    pub(crate) fn partition_of(&self, batch: &RecordBatch) -> Result<PartitionValue> {
+        let first = batch.slice(0, 1);
+        let element = |element: &KeyElement| {
+            Ok((element.ty(&self.columns).clone(), element.array(&first, &self.columns)?))
+        };
+        Ok(PartitionValue { elements: self.partition_key.iter().map(element).collect::<Result<_>>()? })
     }
 }
 

@@ -29,8 +29,9 @@ pub struct TableOptions {
 
 /// What a name in FROM stands for.
 pub enum ResolvedTable {
-    /// Rows to scan. The source's Arrow schema is that of `columns` with a `value` of `None`, in order.
-    Source { columns: Vec<TableColumn>, source: Arc<dyn TableSource> },
+    /// Rows to scan, those for which `filter` holds. The source's Arrow schema is that of `columns` with a
+    /// `value` of `None`, in order.
+    Source { columns: Vec<TableColumn>, source: Arc<dyn TableSource>, filter: Option<ast::Expr> },
     /// A stored query, planned in place of the name.
     View { query: Box<ast::Query>, columns: Vec<Column> },
 }

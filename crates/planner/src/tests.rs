@@ -84,7 +84,7 @@ impl Catalog for Tables {
             .into_iter()
             .map(|column| TableColumn { column, in_asterisk: true, value: None })
             .collect();
-        Ok(ResolvedTable::Source { columns, source: provider_as_source(Arc::new(table)) })
+        Ok(ResolvedTable::Source { columns, source: provider_as_source(Arc::new(table)), filter: None })
     }
 
     fn table_function(

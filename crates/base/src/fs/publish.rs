@@ -106,6 +106,18 @@ impl PendingDirectory {
         self.storage.sync_dir(&self.path)
     }
 
+    /// Moves the directory to `path`, which must not exist. Nothing is synced: for what may be lost.
+    pub fn publish_unsynced(mut self, path: &Path) -> Result<()> {
+        self.storage.rename(&self.path, path)?;
+        self.published = true;
+        Ok(())
+    }
+
+    /// Says that the directory was moved by somebody else: it is not removed.
+    pub fn was_published(mut self) {
+        self.published = true;
+    }
+
     /// Moves the synced directory to `path`, which must not exist; durable when it returns.
     pub fn publish(mut self, path: &Path) -> Result<()> {
         self.storage.rename(&self.path, path)?;

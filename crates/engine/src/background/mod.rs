@@ -164,7 +164,11 @@ fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
     // A failed merge leaves the old parts; the table's next write or read says why.
     match table.parts_of() {
         Some(parts) => {
-            mutation_step(engine, key, table, parts) || merge_step(engine, key, parts).unwrap_or(false)
+            // Of what was set aside nothing is merged any more.
+            let set_aside = parts.detach_damaged().unwrap_or(0);
+            set_aside > 0
+                || mutation_step(engine, key, table, parts)
+                || merge_step(engine, key, parts).unwrap_or(false)
         }
         None => table.work().unwrap_or(false),
     }

@@ -8,7 +8,7 @@ use basalt_sql::ast::{
     AlterAction, AlterTable, ColumnDef, ColumnPosition, CreateTable, DefaultKind, TableElement,
 };
 
-use super::{QueryContext, ddl, mutation};
+use super::{QueryContext, ddl, mutation, partition};
 use crate::catalog::{CatalogObject, ObjectKey};
 use crate::tables::{ColumnChange, Table, TableDefinition, column_of, definition_of};
 
@@ -51,13 +51,17 @@ fn is_mutation(action: &AlterAction) -> bool {
 }
 
 fn change_columns(
-    query: &QueryContext,
+    query: &Arc<QueryContext>,
     key: &ObjectKey,
     table: &Arc<dyn Table>,
     actions: &[AlterAction],
 ) -> Result<()> {
     let catalog = query.engine.catalog();
     for action in actions {
+        if let AlterAction::Partition(action) = action {
+            partition::run(query, table.as_ref(), action)?;
+            continue;
+        }
         if let Some(create) = changed_clauses(&table.definition(), action)? {
             let old = table.definition();
             let definition = Arc::new(definition_of(&old.database, &old.name, old.uuid, create)?);
@@ -114,8 +118,18 @@ fn changed_definition(old: &TableDefinition, elements: Vec<TableElement>) -> Res
     let mut create = old.create.clone();
     create.elements = elements;
     let definition = definition_of(&old.database, &old.name, old.uuid, create)?;
-    // A key that lost its column is refused here, before anything changed.
-    definition.sort_key()?;
+    // A key that lost its column is refused before anything changed.
+    let lost = old.columns.iter().find(|column| definition.column(&column.name).is_none());
+    if let Some(column) = lost
+        && old.is_in_key(&column.name)?
+    {
+        bail!(
+            AlterOfColumnIsForbidden,
+            "column `{}` belongs to a key of table `{}`: it cannot be dropped",
+            column.name,
+            old.full_name()
+        );
+    }
     Ok(definition)
 }
 
@@ -184,7 +198,6 @@ fn plan_change(
 fn words(action: &AlterAction) -> String {
     let words = match action {
         AlterAction::ClearColumn { .. } => "CLEAR COLUMN IN PARTITION",
-        AlterAction::DropPartition { .. } => "DROP PARTITION",
         AlterAction::ModifyOrderBy { .. } => "MODIFY ORDER BY",
         AlterAction::Other { words } => words,
         _ => "this action",
@@ -252,7 +265,7 @@ fn refuse_other_type(definition: &TableDefinition, new: &ColumnDef) -> Result<()
 }
 
 fn refuse_in_key(definition: &TableDefinition, name: &str) -> Result<()> {
-    if definition.sort_key()?.0.iter().any(|column| column == name) {
+    if definition.is_in_key(name)? {
         bail!(NotImplemented, "RENAME of column `{name}`, which is in the table's key, is not implemented");
     }
     Ok(())

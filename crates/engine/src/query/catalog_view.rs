@@ -13,6 +13,7 @@ use basalt_sql::ast::{self, DefaultKind};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::LogicalPlan;
 
+use super::sample::sample_filter;
 use super::{QueryContext, runtime};
 use crate::catalog::{CatalogObject, SYSTEM};
 use crate::scan::TableScanProvider;
@@ -49,6 +50,10 @@ impl Surroundings {
     }
 
     fn resolve(&self, table: Arc<dyn Table>) -> ResolvedTable {
+        self.resolve_where(table, None)
+    }
+
+    fn resolve_where(&self, table: Arc<dyn Table>, filter: Option<ast::Expr>) -> ResolvedTable {
         let definition = table.definition();
         let columns =
             definition.columns.iter().filter(|column| column.kind() != Some(DefaultKind::Ephemeral));
@@ -63,23 +68,27 @@ impl Surroundings {
             })
             .collect();
         let provider = TableScanProvider::new(table, Arc::clone(&self.query));
-        ResolvedTable::Source { columns, source: provider_as_source(Arc::new(provider)) }
+        ResolvedTable::Source { columns, source: provider_as_source(Arc::new(provider)), filter }
     }
 }
 
 impl Catalog for Surroundings {
     fn table(&self, name: &ast::ObjectName, options: &TableOptions) -> Result<ResolvedTable> {
-        if options.sample.is_some() {
-            bail!(NotImplemented, "SAMPLE is not implemented");
-        }
         let database = name.database.as_deref().unwrap_or(&self.query.database);
         if database == SYSTEM {
             return Ok(self.resolve(system::table(&name.name, &self.query)?));
         }
         match self.query.engine.catalog().get(database, &name.name)? {
             CatalogObject::Table(table) => {
+                let sampled = match &options.sample {
+                    Some((ratio, offset)) => sample_filter(table.as_ref(), ratio, offset.as_ref())?,
+                    None => None,
+                };
                 let is_final = options.is_final || self.query.settings.r#final && table.has_final();
-                Ok(self.resolve(if is_final { table.as_final()? } else { table }))
+                Ok(self.resolve_where(if is_final { table.as_final()? } else { table }, sampled))
+            }
+            other if options.sample.is_some() => {
+                bail!(SamplingNotSupported, "SAMPLE of the {} `{name}`", other.kind())
             }
             CatalogObject::View(view) => {
                 let (query, columns) = (view.create.query.clone(), view.columns.clone());

@@ -160,6 +160,9 @@ async fn complete_source(
                 create.engine = like.create.engine.clone();
                 create.order_by = like.create.order_by.clone();
                 create.primary_key = like.create.primary_key.clone();
+                create.partition_by = like.create.partition_by.clone();
+                create.sample_by = like.create.sample_by.clone();
+                create.settings = like.create.settings.clone();
             }
             Ok(None)
         }

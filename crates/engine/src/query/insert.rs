@@ -15,7 +15,6 @@ use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
-use basalt_parts::InsertOptions;
 use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, InsertSource, InsertTarget};
 
@@ -24,9 +23,9 @@ use super::fill::RowFiller;
 use super::format_settings::{copy_settings, format_settings};
 use super::runtime::run_to_blocks;
 use super::typed::plan_typed;
-use super::{QueryContext, statement};
+use super::{QueryContext, async_insert, statement};
 use crate::request::{Input, Request};
-use crate::tables::{Table, TableDefinition};
+use crate::tables::{InsertSettings, InsertSink, Table, TableDefinition};
 
 type Blocks<'a> = Box<dyn Iterator<Item = Result<Block>> + 'a>;
 
@@ -35,6 +34,10 @@ pub(super) async fn insert(query: &Arc<QueryContext>, ast: ast::Insert, request:
     let InsertTarget::Table(name) = ast.target else {
         bail!(NotImplemented, "INSERT INTO FUNCTION is not implemented");
     };
+    let is_data = matches!(ast.source, InsertSource::Values { .. } | InsertSource::Format { .. });
+    if query.settings.async_insert && is_data {
+        return async_insert::insert(query, name, ast.columns, ast.source, request).await;
+    }
     let settings = format_settings(query);
     on_blocking_thread(query, move |query| {
         let job = Job::new(query, &name, &ast.columns, request.parameters)?;
@@ -59,9 +62,10 @@ pub(super) async fn copy(query: &Arc<QueryContext>, ast: ast::CopyFrom, request:
     .await
 }
 
-async fn on_blocking_thread<F>(query: &Arc<QueryContext>, work: F) -> Result<()>
+pub(super) async fn on_blocking_thread<T, F>(query: &Arc<QueryContext>, work: F) -> Result<T>
 where
-    F: FnOnce(&Arc<QueryContext>) -> Result<()> + Send + 'static,
+    T: Send + 'static,
+    F: FnOnce(&Arc<QueryContext>) -> Result<T> + Send + 'static,
 {
     let query = Arc::clone(query);
     match tokio::task::spawn_blocking(move || work(&query)).await {
@@ -71,7 +75,7 @@ where
 }
 
 /// One INSERT into one table.
-struct Job<'a> {
+pub(super) struct Job<'a> {
     query: &'a Arc<QueryContext>,
     table: Arc<dyn Table>,
     definition: Arc<TableDefinition>,
@@ -81,7 +85,7 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(
+    pub(super) fn new(
         query: &'a Arc<QueryContext>,
         name: &ast::ObjectName,
         columns: &[String],
@@ -95,28 +99,61 @@ impl<'a> Job<'a> {
         Ok(Job { query, table, definition, given, surroundings })
     }
 
-    fn run(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<()> {
+    pub(super) fn table(&self) -> Arc<dyn Table> {
+        Arc::clone(&self.table)
+    }
+
+    /// All rows of a small source as one block; `None` if there are none.
+    pub(super) fn rows(&self, source: InsertSource, settings: FormatSettings) -> Result<Option<RecordBatch>> {
+        let filler = RowFiller::new(&self.definition, &self.given, &self.surroundings.context())?;
+        let mut gatherer = Gatherer::new(self.query);
+        for block in self.blocks(source, settings, Input::None)? {
+            gatherer.push(filler.fill(&block?)?);
+        }
+        gatherer.take()
+    }
+
+    pub(super) fn run(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<()> {
         let filler = RowFiller::new(&self.definition, &self.given, &self.surroundings.context())?;
         let blocks = self.blocks(source, settings, input)?;
         let mut gatherer = Gatherer::new(self.query);
+        let mut sink = self.table.begin_insert(&insert_settings(self.query))?;
+        let mut written = (0, 0);
         for block in blocks {
             self.query.check()?;
             gatherer.push(filler.fill(&block?)?);
             if gatherer.is_full() {
-                self.write(gatherer.take()?)?;
+                self.write(sink.as_deref_mut(), gatherer.take()?, &mut written)?;
             }
         }
-        self.write(gatherer.take()?)?;
+        self.write(sink.as_deref_mut(), gatherer.take()?, &mut written)?;
+        if let Some(sink) = sink {
+            sink.commit()?;
+            self.query.progress.add_written(written.0, written.1);
+        }
         self.query.engine.wake_background();
         Ok(())
     }
 
-    fn write(&self, block: Option<RecordBatch>) -> Result<()> {
+    /// Hands a block to the table; `written` counts rows and bytes that wait for the commit.
+    fn write(
+        &self,
+        sink: Option<&mut (dyn InsertSink + '_)>,
+        block: Option<RecordBatch>,
+        written: &mut (u64, u64),
+    ) -> Result<()> {
         let Some(block) = block else { return Ok(()) };
         let (rows, bytes) = (block.num_rows() as u64, block.get_array_memory_size() as u64);
-        let options = InsertOptions { optimize: self.query.settings.optimize_on_insert };
-        self.table.insert(block, &options)?;
-        self.query.progress.add_written(rows, bytes);
+        match sink {
+            Some(sink) => {
+                sink.write(block)?;
+                *written = (written.0 + rows, written.1 + bytes);
+            }
+            None => {
+                self.table.insert(block)?;
+                self.query.progress.add_written(rows, bytes);
+            }
+        }
         Ok(())
     }
 
@@ -175,8 +212,20 @@ impl<'a> Job<'a> {
     }
 }
 
+pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
+    let settings = &query.settings;
+    InsertSettings {
+        max_partitions_per_insert_block: settings.max_partitions_per_insert_block,
+        throw_on_max_partitions_per_insert_block: settings.throw_on_max_partitions_per_insert_block,
+        insert_deduplicate: settings.insert_deduplicate,
+        insert_deduplication_token: settings.insert_deduplication_token.clone(),
+        fsync_after_insert: settings.fsync_after_insert,
+        optimize_on_insert: settings.optimize_on_insert,
+    }
+}
+
 /// The data that stands in the statement, then what the caller sends apart.
-fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> {
+pub(super) fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> {
     match input {
         Input::None => Box::new(Cursor::new(bytes)),
         Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(rest)),

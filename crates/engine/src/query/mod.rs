@@ -5,6 +5,7 @@
 //! [`insert`], [`ddl`], [`show`], [`explain`]. The query log is written here, at the start and the end.
 
 mod alter;
+mod async_insert;
 mod catalog_view;
 mod context;
 mod ddl;
@@ -20,16 +21,19 @@ mod log;
 mod memory;
 mod mutation;
 mod optimize;
+mod partition;
 mod processes;
 mod rename;
 mod running;
 mod runtime;
+mod sample;
 mod select;
 mod show;
 mod statement;
 mod system_command;
 mod typed;
 
+pub(crate) use async_insert::AsyncInserts;
 pub(crate) use context::QueryContext;
 pub(crate) use events::ProfileEvents;
 pub(crate) use execute::execute;

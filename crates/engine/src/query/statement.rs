@@ -1,12 +1,19 @@
 //! What can be told of a statement from its syntax alone.
 
-use basalt_sql::ast::{Literal, Query, SetExpr, Setting, Statement};
+use basalt_sql::ast::{InsertSource, Literal, Query, SetExpr, Setting, Statement};
 
 /// The settings of a statement's own SETTINGS clauses, in the order in which they apply.
 pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
     match statement {
         Statement::Query(query) => query_settings(query),
-        Statement::Insert(insert) => insert.settings.clone(),
+        Statement::Insert(insert) => {
+            let mut settings = insert.settings.clone();
+            // `INSERT INTO t SELECT .. SETTINGS ..`: the last clause is the whole statement's.
+            if let InsertSource::Query(query) = &insert.source {
+                settings.extend(query_settings(query));
+            }
+            settings
+        }
         Statement::Alter(alter) => alter.settings.clone(),
         Statement::Explain(explain) => clause_settings(&explain.statement),
         _ => Vec::new(),

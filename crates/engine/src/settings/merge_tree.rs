@@ -1,5 +1,7 @@
 //! The settings of a MergeTree table, from the SETTINGS clause of its CREATE: one line each.
 
+use std::time::Duration;
+
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_parts::WIDE_BYTES_MIN_DEFAULT;
@@ -13,6 +15,9 @@ const INDEX_GRANULARITY_MAX: u64 = 1 << 20;
 
 /// The settings that ClickHouse has, a name a line; those that are not in the table below are not built.
 const CLICKHOUSE_NAMES: &str = include_str!("clickhouse_merge_tree.txt");
+
+/// An INSERT waits no longer than this, whatever the settings say.
+const DELAY_MAX_MS: u64 = 60_000;
 
 /// Declares [`MergeTreeSettings`] and its lookups from one table.
 macro_rules! merge_tree_settings {
@@ -65,11 +70,18 @@ macro_rules! merge_tree_settings {
 }
 
 merge_tree_settings! {
+    allow_floating_point_partition_key: bool = false, "PARTITION BY may have floating point values.";
+    allow_nullable_key: bool = false, "Keys may have Nullable columns.";
     default_compression_codec: String = "AUTO", "The codecs of columns without a CODEC clause, and what `Default` stands for in one.";
     index_granularity: u64 = 8192u64, "Rows of a granule at most.";
+    max_delay_to_insert: u64 = 1u64, "Seconds that an INSERT waits at most while there are many parts.";
+    max_parts_in_total: u64 = 100_000u64, "An INSERT into a table with more parts than this is refused.";
     min_bytes_for_wide_part: u64 = WIDE_BYTES_MIN_DEFAULT, "A part with fewer bytes of values is compact: one file for all columns.";
+    min_delay_to_insert_ms: u64 = 10u64, "Milliseconds that an INSERT waits at least while there are many parts.";
     min_rows_for_wide_part: u64 = 0u64, "A part with fewer rows is compact.";
-    parts_to_throw_insert: u64 = 3000u64, "An INSERT into a table with this many parts is refused.";
+    non_replicated_deduplication_window: u64 = 0u64, "Blocks that are remembered, so that a repeated INSERT adds nothing; 0 is off.";
+    parts_to_delay_insert: u64 = 1000u64, "An INSERT waits if a partition has more parts than this; 0 is never.";
+    parts_to_throw_insert: u64 = 3000u64, "An INSERT is refused if a partition has more parts than this; 0 is never.";
 }
 
 impl MergeTreeSettings {
@@ -81,6 +93,16 @@ impl MergeTreeSettings {
         }
         settings.check()?;
         Ok(settings)
+    }
+
+    /// How long an INSERT waits when a partition has `parts` parts, which are too many: the longer the
+    /// nearer they are to being refused.
+    pub(crate) fn delay(&self, parts: u64) -> Duration {
+        let over = parts.saturating_sub(self.parts_to_delay_insert) + 1;
+        let allowed = self.parts_to_throw_insert.saturating_sub(self.parts_to_delay_insert).max(1);
+        let most = self.max_delay_to_insert.saturating_mul(1000).min(DELAY_MAX_MS);
+        let delay = (over as f64 / allowed as f64).min(1.0) * most as f64;
+        Duration::from_millis((delay as u64).max(self.min_delay_to_insert_ms.min(most)))
     }
 
     /// What the types do not say.
@@ -113,6 +135,13 @@ mod tests {
 
     fn check(name: &str, value: Literal) -> Result<MergeTreeSettings> {
         MergeTreeSettings::of_clause(&[Setting { name: name.to_owned(), value }])
+    }
+
+    #[test]
+    fn an_insert_waits_longer_the_more_parts_there_are() {
+        let settings = MergeTreeSettings::default();
+        let waits: Vec<u128> = [1000, 2000, 3000].map(|parts| settings.delay(parts).as_millis()).into();
+        assert_eq!(waits, [10, 500, 1000]);
     }
 
     #[test]

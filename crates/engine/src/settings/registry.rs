@@ -135,6 +135,17 @@ settings! {
     optimize_on_insert: bool = true, "Apply the merge mode of a table to the rows of an inserted block.";
     mutations_sync: u64 = 0u64, "1 or 2: ALTER ... UPDATE and DELETE wait until all rows are changed.";
     lightweight_deletes_sync: u64 = 2u64, "0: DELETE FROM does not wait until its rows are gone.";
+    allow_drop_detached: bool = false, "Permit ALTER TABLE ... DROP DETACHED.";
+    async_insert: bool = false, "Gather the rows of small INSERTs of many clients and insert them together.";
+    async_insert_busy_timeout_ms: u64 = 200u64, "Milliseconds that rows of asynchronous INSERTs wait for others.";
+    async_insert_max_data_size: u64 = 10_485_760u64, "Bytes of asynchronous INSERTs that are gathered at most; a larger INSERT is not asynchronous.";
+    async_insert_max_query_number: u64 = 450u64, "Asynchronous INSERTs that are gathered at most.";
+    wait_for_async_insert: bool = true, "An asynchronous INSERT is answered when its rows are in the table.";
+    wait_for_async_insert_timeout: u64 = 120u64, "Seconds that an asynchronous INSERT waits to be written.";
+    insert_deduplicate: bool = true, "Leave out the blocks of an INSERT that was sent before, if the table remembers them.";
+    insert_deduplication_token: String = "", "Names an INSERT: one of the same name was sent before; empty: its rows tell.";
+    max_partitions_per_insert_block: u64 = 100u64, "Partitions that one block of an INSERT may have rows of; 0 is no limit.";
+    throw_on_max_partitions_per_insert_block: bool = true, "Refuse an INSERT into more partitions than max_partitions_per_insert_block.";
     max_query_size: u64 = 1_073_741_824u64, "Bytes of a statement's text, at most.";
     allow_suspicious_codecs: bool = false, "Columns may have codecs that make no sense together or for their type.";
     enable_alp_codec: bool = true, "Accepted for compatibility: codec ALP is always there.";

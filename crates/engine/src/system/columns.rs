@@ -8,7 +8,7 @@ use basalt_base::{Columns, Result, SqlType};
 use super::block::{self, BlockBuilder};
 use crate::catalog::{CatalogObject, SYSTEM};
 use crate::query::{QueryContext, default_kind_name};
-use crate::tables::Table;
+use crate::tables::{Table, names_column};
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -23,8 +23,10 @@ pub(super) fn columns() -> Columns {
         ("data_uncompressed_bytes", SqlType::UInt64),
         ("marks_bytes", SqlType::UInt64),
         ("comment", SqlType::String),
+        ("is_in_partition_key", SqlType::UInt8),
         ("is_in_sorting_key", SqlType::UInt8),
         ("is_in_primary_key", SqlType::UInt8),
+        ("is_in_sampling_key", SqlType::UInt8),
         ("compression_codec", SqlType::String),
     ])
 }
@@ -44,6 +46,8 @@ struct Line {
     comment: String,
     in_sorting_key: bool,
     in_primary_key: bool,
+    in_partition_key: bool,
+    in_sampling_key: bool,
     codec: String,
 }
 
@@ -73,8 +77,10 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .u64s(lines.iter().map(|line| line.uncompressed))
         .u64s(lines.iter().map(|line| line.marks))
         .strings(lines.iter().map(|line| &line.comment))
+        .u8s(lines.iter().map(|line| u8::from(line.in_partition_key)))
         .u8s(lines.iter().map(|line| u8::from(line.in_sorting_key)))
         .u8s(lines.iter().map(|line| u8::from(line.in_primary_key)))
+        .u8s(lines.iter().map(|line| u8::from(line.in_sampling_key)))
         .strings(lines.iter().map(|line| &line.codec));
     block.finish(&columns())
 }
@@ -95,9 +101,10 @@ fn plain_lines(database: &str, table: &str, columns: &[basalt_base::Column], lin
 fn table_lines(database: &str, name: &str, table: &dyn Table, lines: &mut Vec<Line>) {
     let definition = table.definition();
     let (sort_key, primary) = definition.sort_key().unwrap_or_default();
+    let partition = definition.partition_key();
     let sizes = sizes_of(table);
     for (position, column) in (1..).zip(&definition.columns) {
-        let in_key = sort_key.iter().position(|key| *key == column.name);
+        let in_key = sort_key.iter().position(|key| names_column(&key.expr, &column.name));
         let (compressed, uncompressed, marks) = sizes.get(&column.name).copied().unwrap_or_default();
         let default = column.default.as_ref();
         lines.push(Line {
@@ -117,6 +124,8 @@ fn table_lines(database: &str, name: &str, table: &dyn Table, lines: &mut Vec<Li
             comment: column.comment.clone(),
             in_sorting_key: in_key.is_some(),
             in_primary_key: in_key.is_some_and(|at| at < primary),
+            in_partition_key: partition.iter().any(|expr| names_column(expr, &column.name)),
+            in_sampling_key: definition.create.sample_by.iter().any(|expr| names_column(expr, &column.name)),
             codec: column.codec.as_ref().map(|codec| format!("CODEC({codec})")).unwrap_or_default(),
         });
     }

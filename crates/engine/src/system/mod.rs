@@ -5,6 +5,7 @@
 mod block;
 mod columns;
 mod databases;
+mod detached_parts;
 mod dictionaries;
 mod formats;
 mod functions;
@@ -42,6 +43,7 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "columns", columns: columns::columns, block: columns::block },
     SystemTable { name: "databases", columns: databases::columns, block: databases::block },
     SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
+    SystemTable { name: "detached_parts", columns: detached_parts::columns, block: detached_parts::block },
     SystemTable { name: "formats", columns: formats::columns, block: formats::block },
     SystemTable { name: "functions", columns: functions::columns, block: functions::block },
     SystemTable {

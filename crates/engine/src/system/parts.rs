@@ -1,8 +1,13 @@
 //! `system.parts`: the parts of MergeTree tables.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StructArray};
+use arrow::datatypes::{UInt16Type, UInt32Type};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
-use basalt_parts::PartStats;
+use basalt_formats::text::{Style, TextSettings, write_value};
+use basalt_parts::{ColumnBounds, PartStats, PartitionValue};
 
 use super::block::{self, BlockBuilder};
 use crate::catalog::CatalogObject;
@@ -11,6 +16,7 @@ use crate::query::QueryContext;
 pub(super) fn columns() -> Columns {
     block::columns([
         ("partition", SqlType::String),
+        ("partition_id", SqlType::String),
         ("name", SqlType::String),
         ("part_type", SqlType::String),
         ("active", SqlType::UInt8),
@@ -21,6 +27,10 @@ pub(super) fn columns() -> Columns {
         ("data_uncompressed_bytes", SqlType::UInt64),
         ("marks_bytes", SqlType::UInt64),
         ("modification_time", SqlType::DateTime(None)),
+        ("min_date", SqlType::Date),
+        ("max_date", SqlType::Date),
+        ("min_time", SqlType::DateTime(None)),
+        ("max_time", SqlType::DateTime(None)),
         ("min_block_number", SqlType::Int64),
         ("max_block_number", SqlType::Int64),
         ("level", SqlType::UInt32),
@@ -60,7 +70,8 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     let parts = || lines.iter().map(|line| &line.part);
     let mut block = BlockBuilder::default();
     block
-        .strings(parts().map(|_| "tuple()"))
+        .strings(parts().map(|part| partition_text(&part.partition)))
+        .strings(parts().map(|part| part.name.partition.clone()))
         .strings(parts().map(|part| part.name.to_string()))
         .strings(parts().map(|part| part.part_type.name()))
         .u8s(parts().map(|part| u8::from(part.active)))
@@ -71,6 +82,10 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .u64s(parts().map(|part| part.data_uncompressed_bytes))
         .u64s(parts().map(|part| part.marks_bytes))
         .u32s(parts().map(|part| (part.modified_at_us / 1_000_000) as u32))
+        .u16s(parts().map(|part| dates(part).0))
+        .u16s(parts().map(|part| dates(part).1))
+        .u32s(parts().map(|part| times(part).0))
+        .u32s(parts().map(|part| times(part).1))
         .i64s(parts().map(|part| part.name.min_block as i64))
         .i64s(parts().map(|part| part.name.max_block as i64))
         .u32s(parts().map(|part| part.name.level))
@@ -79,4 +94,43 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(lines.iter().map(|line| &line.table))
         .strings(lines.iter().map(|line| line.engine));
     block.finish(&columns())
+}
+
+/// The value of a partition key as text: one value plainly, several as a tuple.
+pub(super) fn partition_text(partition: &PartitionValue) -> String {
+    match partition.elements.as_slice() {
+        [] => "tuple()".to_owned(),
+        [(ty, value)] => value_text(ty, value),
+        elements => {
+            let ty = SqlType::tuple_of(elements.iter().map(|(ty, _)| ty.clone()));
+            let values = elements.iter().map(|(_, value)| Arc::clone(value)).collect();
+            match StructArray::try_new(ty.struct_fields(), values, None) {
+                Ok(tuple) => value_text(&ty, &(Arc::new(tuple) as ArrayRef)),
+                Err(_) => String::new(),
+            }
+        }
+    }
+}
+
+fn value_text(ty: &SqlType, value: &ArrayRef) -> String {
+    let mut text = Vec::new();
+    let written = write_value(ty, value, 0, &mut text, Style::Raw, &TextSettings::default());
+    // A type that has no text is no partition key.
+    written.map(|()| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
+}
+
+/// Smallest and largest date, where the partition key reads a column of that type.
+fn dates(part: &PartStats) -> (u16, u16) {
+    let is_date = |bounds: &&ColumnBounds| bounds.column.ty == SqlType::Date;
+    let values = part.partition_bounds.iter().find(is_date);
+    let values = values.and_then(|bounds| bounds.values.as_primitive_opt::<UInt16Type>());
+    values.map_or((0, 0), |values| (values.value(0), values.value(1)))
+}
+
+/// Smallest and largest time, where the partition key reads a column of that type.
+fn times(part: &PartStats) -> (u32, u32) {
+    let is_time = |bounds: &&ColumnBounds| matches!(bounds.column.ty, SqlType::DateTime(_));
+    let values = part.partition_bounds.iter().find(is_time);
+    let values = values.and_then(|bounds| bounds.values.as_primitive_opt::<UInt32Type>());
+    values.map_or((0, 0), |values| (values.value(0), values.value(1)))
 }

@@ -2,11 +2,12 @@
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
+use basalt_sql::ast::Expr;
 
 use super::block::{self, BlockBuilder};
 use crate::catalog::{CatalogObject, SYSTEM};
 use crate::query::QueryContext;
-use crate::tables::Table;
+use crate::tables::{KeyClause, Table};
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -16,8 +17,10 @@ pub(super) fn columns() -> Columns {
         ("engine", SqlType::String),
         ("data_paths", block::string_array()),
         ("create_table_query", SqlType::String),
+        ("partition_key", SqlType::String),
         ("sorting_key", SqlType::String),
         ("primary_key", SqlType::String),
+        ("sampling_key", SqlType::String),
         ("total_rows", SqlType::UInt64.into_nullable()),
         ("total_bytes", SqlType::UInt64.into_nullable()),
         ("comment", SqlType::String),
@@ -32,8 +35,7 @@ struct Line {
     engine: &'static str,
     paths: Vec<String>,
     create: String,
-    sorting_key: String,
-    primary_key: String,
+    keys: Keys,
     rows: Option<u64>,
     bytes: Option<u64>,
     comment: String,
@@ -50,8 +52,10 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(lines.iter().map(|line| line.engine))
         .string_lists(lines.iter().map(|line| line.paths.clone()))
         .strings(lines.iter().map(|line| &line.create))
-        .strings(lines.iter().map(|line| &line.sorting_key))
-        .strings(lines.iter().map(|line| &line.primary_key))
+        .strings(lines.iter().map(|line| &line.keys.partition))
+        .strings(lines.iter().map(|line| &line.keys.sorting))
+        .strings(lines.iter().map(|line| &line.keys.primary))
+        .strings(lines.iter().map(|line| &line.keys.sampling))
         .maybe_u64s(lines.iter().map(|line| line.rows))
         .maybe_u64s(lines.iter().map(|line| line.bytes))
         .strings(lines.iter().map(|line| &line.comment));
@@ -63,7 +67,6 @@ fn line((database, name, object): (String, String, CatalogObject)) -> Line {
         CatalogObject::Table(table) => Some(table.as_ref()),
         _ => None,
     };
-    let (sorting_key, primary_key) = table.map(keys).unwrap_or_default();
     let path = table.and_then(Table::data_path);
     Line {
         database,
@@ -72,19 +75,32 @@ fn line((database, name, object): (String, String, CatalogObject)) -> Line {
         engine: object.engine(),
         paths: path.map(|path| path.display().to_string()).into_iter().collect(),
         create: object.create_statement(),
-        sorting_key,
-        primary_key,
+        keys: table.map(keys).unwrap_or_default(),
         rows: table.and_then(Table::total_rows),
         bytes: table.and_then(Table::total_bytes),
         comment: table.and_then(|table| table.definition().create.comment.clone()).unwrap_or_default(),
     }
 }
 
-/// The texts of the sorting key and of the primary key.
-fn keys(table: &dyn Table) -> (String, String) {
-    match table.definition().sort_key() {
-        Ok((columns, primary)) => (columns.join(", "), columns[..primary].join(", ")),
-        Err(_) => Default::default(),
+/// The texts of a table's keys.
+#[derive(Default)]
+struct Keys {
+    partition: String,
+    sorting: String,
+    primary: String,
+    sampling: String,
+}
+
+fn keys(table: &dyn Table) -> Keys {
+    let definition = table.definition();
+    let (sorting, primary) = definition.sort_key().unwrap_or_default();
+    let sorting: Vec<String> = sorting.iter().map(KeyClause::text).collect();
+    let text = |expr: &Option<Expr>| expr.as_ref().map(ToString::to_string).unwrap_or_default();
+    Keys {
+        partition: text(&definition.create.partition_by),
+        primary: sorting[..primary].join(", "),
+        sorting: sorting.join(", "),
+        sampling: text(&definition.create.sample_by),
     }
 }
 
@@ -96,8 +112,7 @@ fn system_line(name: &str) -> Line {
         engine: "System",
         paths: Vec::new(),
         create: String::new(),
-        sorting_key: String::new(),
-        primary_key: String::new(),
+        keys: Keys::default(),
         rows: None,
         bytes: None,
         comment: String::new(),

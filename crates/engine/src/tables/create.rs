@@ -52,12 +52,6 @@ fn refuse_unbuilt_clauses(create: &ast::CreateTable) -> Result<()> {
     if create.temporary {
         bail!(NotImplemented, "a TEMPORARY table is not implemented");
     }
-    if create.partition_by.is_some() {
-        bail!(NotImplemented, "PARTITION BY is not implemented");
-    }
-    if create.sample_by.is_some() {
-        bail!(NotImplemented, "SAMPLE BY is not implemented");
-    }
     if !create.ttl.is_empty() {
         bail!(NotImplemented, "TTL of a table is not implemented");
     }

@@ -64,48 +64,73 @@ impl TableDefinition {
         format!("{}.{}", self.database, self.name)
     }
 
-    /// The columns of the ORDER BY clause, then the length of the primary key among them.
-    pub(crate) fn sort_key(&self) -> Result<(Vec<String>, usize)> {
-        let order_by = self.create.order_by.as_deref();
-        let mut sorted = Vec::new();
-        for item in order_by.unwrap_or_default() {
-            if item.descending {
-                bail!(NotImplemented, "ORDER BY ... DESC in the key of a table is not implemented");
-            }
-            sorted.push(self.key_column(&item.expr, "ORDER BY")?);
-        }
-        let listed = sorted.len();
-        // An engine may sort by one column more than the statement says.
-        let version = version_in_key(&self.create).filter(|name| !sorted.contains(name));
-        sorted.extend(version);
-        let Some(primary) = &self.create.primary_key else {
-            return Ok((sorted, listed));
-        };
-        let primary: Vec<String> =
-            primary.iter().map(|expr| self.key_column(expr, "PRIMARY KEY")).collect::<Result<_>>()?;
-        if order_by.is_none() {
+    /// The elements of the ORDER BY clause, or of PRIMARY KEY where there is none, then the length of the
+    /// primary key among them.
+    pub(crate) fn sort_key(&self) -> Result<(Vec<KeyClause>, usize)> {
+        let plain = |expr: &ast::Expr| KeyClause { expr: expr.clone(), descending: false };
+        let primary: Option<Vec<KeyClause>> =
+            self.create.primary_key.as_ref().map(|key| key.iter().map(plain).collect());
+        let Some(order_by) = &self.create.order_by else {
+            let primary = primary.unwrap_or_default();
             let length = primary.len();
             return Ok((primary, length));
-        }
-        if !sorted.starts_with(&primary) {
-            bail!(
-                BadArguments,
-                "PRIMARY KEY ({}) is not a prefix of ORDER BY ({})",
-                primary.join(", "),
-                sorted.join(", ")
-            );
+        };
+        let mut sorted: Vec<KeyClause> = order_by
+            .iter()
+            .map(|item| KeyClause { expr: item.expr.clone(), descending: item.descending })
+            .collect();
+        let listed = sorted.len();
+        // An engine may sort by one column more than the statement says.
+        let version = version_in_key(&self.create).map(|name| plain(&ast::Expr::Identifier(vec![name])));
+        sorted.extend(version.filter(|version| sorted.iter().all(|other| other.expr != version.expr)));
+        let Some(primary) = primary else {
+            return Ok((sorted, listed));
+        };
+        for (position, element) in primary.iter().enumerate() {
+            let sorted = sorted.get(position);
+            if sorted.is_none_or(|sorted| sorted.expr != element.expr) {
+                bail!(
+                    BadArguments,
+                    "PRIMARY KEY must be a prefix of ORDER BY, but at position {position} it has `{}`, not `{}`",
+                    element.text(),
+                    sorted.map(KeyClause::text).unwrap_or_default()
+                );
+            }
         }
         Ok((sorted, primary.len()))
     }
 
-    /// Whether an UPDATE of the column would change the order or the mode of a merge.
+    /// The elements of PARTITION BY: those of a tuple, or the expression itself.
+    pub(crate) fn partition_key(&self) -> Vec<ast::Expr> {
+        match &self.create.partition_by {
+            None => Vec::new(),
+            Some(ast::Expr::Tuple(elements)) => elements.clone(),
+            Some(ast::Expr::Function(call)) if call.name == "tuple" => call.args.clone(),
+            Some(expr) => vec![expr.clone()],
+        }
+    }
+
+    /// The names of the stored columns that the sorting and the partition key read.
+    pub(crate) fn key_columns(&self) -> Result<Vec<String>> {
+        let (sort_key, _) = self.sort_key()?;
+        let partition = self.partition_key();
+        let is_read = |name: &str| {
+            let mut exprs = sort_key.iter().map(|element| &element.expr).chain(&partition);
+            exprs.any(|expr| names_column(expr, name))
+        };
+        Ok(self.stored_definitions().map(|column| column.name.clone()).filter(|name| is_read(name)).collect())
+    }
+
+    /// Whether an UPDATE of the column would change the order, the partition, the sample or what a merge
+    /// leaves.
     pub(crate) fn is_in_key(&self, name: &str) -> Result<bool> {
-        let (key, _) = self.sort_key()?;
+        let key = self.key_columns()?;
         let stored = self.stored();
         let mode = merge_mode(self, &stored, &key)?;
         let decides = !matches!(mode, MergeMode::Summing { .. })
             && mode.columns().iter().any(|&at| stored[at].name == name);
-        Ok(decides || key.iter().any(|column| column == name))
+        let is_sampled = self.create.sample_by.iter().any(|expr| names_column(expr, name));
+        Ok(decides || is_sampled || key.iter().any(|column| column == name))
     }
 
     /// The stored column that a key clause names.
@@ -116,7 +141,7 @@ impl TableDefinition {
         let name = parts.join(".");
         match self.column(&name) {
             Some(column) if column.is_stored() => Ok(name),
-            Some(_) => bail!(BadArguments, "column `{name}` of {clause} is not stored"),
+            Some(_) => bail!(UnknownIdentifier, "column `{name}` of {clause} is not stored"),
             None => {
                 let near =
                     basalt_base::suggest::did_you_mean(&name, self.columns.iter().map(|c| c.name.as_str()));
@@ -128,6 +153,30 @@ impl TableDefinition {
             }
         }
     }
+}
+
+/// One element of the sorting key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KeyClause {
+    pub(crate) expr: ast::Expr,
+    pub(crate) descending: bool,
+}
+
+impl KeyClause {
+    /// Whether the element is just the column called `name`.
+    pub(crate) fn is_column(&self, name: &str) -> bool {
+        matches!(&self.expr, ast::Expr::Identifier(parts) if parts.join(".") == name)
+    }
+
+    /// As `system.tables` shows it: without the direction.
+    pub(crate) fn text(&self) -> String {
+        self.expr.to_string()
+    }
+}
+
+/// Whether the expression has the column called `name` in it.
+pub(crate) fn names_column(expr: &ast::Expr, name: &str) -> bool {
+    expr.any(&mut |part| matches!(part, ast::Expr::Identifier(parts) if parts.join(".") == name))
 }
 
 impl ColumnDefinition {

@@ -13,7 +13,6 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Error, Result, bail};
 use basalt_kv::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
-use basalt_parts::InsertOptions;
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
@@ -49,12 +48,19 @@ impl EmbeddedRocksDbTable {
         if create.order_by.is_some() {
             bail!(BadArguments, "engine EmbeddedRocksDB takes PRIMARY KEY, not ORDER BY");
         }
+        if create.partition_by.is_some() || create.sample_by.is_some() {
+            bail!(BadArguments, "engine EmbeddedRocksDB takes neither PARTITION BY nor SAMPLE BY");
+        }
         if let Some(setting) = create.settings.first() {
             bail!(NotImplemented, "setting `{}` of engine EmbeddedRocksDB is not implemented", setting.name);
         }
         let ttl_seconds = ttl_of(&definition)?;
         let columns = definition.stored();
-        let (names, _) = definition.sort_key()?;
+        let (key, _) = definition.sort_key()?;
+        let names: Vec<String> = key
+            .iter()
+            .map(|element| definition.key_column(&element.expr, "PRIMARY KEY"))
+            .collect::<Result<_>>()?;
         if names.is_empty() {
             bail!(BadArguments, "engine EmbeddedRocksDB needs a PRIMARY KEY");
         }
@@ -198,7 +204,7 @@ impl Table for EmbeddedRocksDbTable {
         Ok(Arc::new(source))
     }
 
-    fn insert(&self, block: RecordBatch, _options: &InsertOptions) -> Result<()> {
+    fn insert(&self, block: RecordBatch) -> Result<()> {
         if block.num_rows() < BULK_ROWS {
             return self.store.insert(&block);
         }

@@ -33,7 +33,8 @@ impl Table for FinalTable {
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
         let (key, _) = self.definition().sort_key()?;
         let is_key = |columns: &Columns, at: usize| {
-            columns.get(at).is_some_and(|column: &Column| key.contains(&column.name))
+            let named = |column: &Column| key.iter().any(|element| element.is_column(&column.name));
+            columns.get(at).is_some_and(named)
         };
         let mut request = request.clone();
         let stored = request.stored.clone();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
-use basalt_parts::InsertOptions;
 use parking_lot::RwLock;
 
 use super::{ColumnChange, Table, TableDefinition};
@@ -23,8 +22,12 @@ struct MemoryState {
 impl MemoryTable {
     pub(crate) fn open(definition: Arc<TableDefinition>) -> Result<MemoryTable> {
         let create = &definition.create;
-        if create.order_by.is_some() || create.primary_key.is_some() {
-            basalt_base::bail!(BadArguments, "engine Memory takes neither ORDER BY nor PRIMARY KEY");
+        let has_key = create.order_by.is_some() || create.primary_key.is_some();
+        if has_key || create.partition_by.is_some() || create.sample_by.is_some() {
+            basalt_base::bail!(
+                BadArguments,
+                "engine Memory takes neither ORDER BY nor PRIMARY KEY, PARTITION BY or SAMPLE BY"
+            );
         }
         let state = MemoryState { definition, blocks: Arc::new(Vec::new()) };
         Ok(MemoryTable { state: RwLock::new(state) })
@@ -55,7 +58,7 @@ impl Table for MemoryTable {
         Ok(MemorySource::deal(projected, request, "blocks in memory"))
     }
 
-    fn insert(&self, block: RecordBatch, _options: &InsertOptions) -> Result<()> {
+    fn insert(&self, block: RecordBatch) -> Result<()> {
         Arc::make_mut(&mut self.state.write().blocks).push(block);
         Ok(())
     }

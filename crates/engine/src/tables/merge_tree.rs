@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Result, bail};
-use basalt_parts::{InsertOptions, MergeMode, OptimizeOptions, PartSpec, PartStats, TableParts, WorkControl};
+use basalt_parts::{
+    Deduplication, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats, PendingInsert,
+    TableParts, WorkControl,
+};
 use parking_lot::RwLock;
 
 use super::codecs::{chain_of_column, default_chain};
 use super::fill::fill_of;
 use super::final_table::FinalTable;
 use super::merge_mode::{engine_name, merge_mode};
-use super::{ColumnChange, OptimizeRequest, Table, TableDefinition, TableOpener};
+use super::{
+    ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition, TableOpener, key,
+};
 use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches};
 use crate::settings::MergeTreeSettings;
 
@@ -63,7 +68,7 @@ impl MergeTreeTable {
             };
             names.iter().map(column).collect::<Result<_>>()?
         };
-        let (key, _) = definition.sort_key()?;
+        let key = definition.key_columns()?;
         if let Some(missing) = key.iter().find(|name| !names.is_empty() && !names.contains(name)) {
             bail!(
                 ThereIsNoColumn,
@@ -72,33 +77,77 @@ impl MergeTreeTable {
         }
         Ok(columns)
     }
+
+    /// Slows an INSERT down when merges do not keep up, and in the end refuses it.
+    fn wait_for_merges(&self) -> Result<()> {
+        let settings = self.settings.read().clone();
+        let parts = self.parts.snapshot();
+        let same_partition = |a: &Arc<Part>, b: &Arc<Part>| a.name().partition == b.name().partition;
+        let most = parts.chunk_by(same_partition).map(<[_]>::len).max().unwrap_or(0) as u64;
+        if parts.len() as u64 > settings.max_parts_in_total {
+            bail!(
+                TooManyParts,
+                "too many parts ({}) in all partitions of table `{}`: max_parts_in_total is {}; use fewer \
+                 partitions, and insert larger blocks",
+                parts.len(),
+                self.definition().full_name(),
+                settings.max_parts_in_total
+            );
+        }
+        if settings.parts_to_throw_insert > 0 && most >= settings.parts_to_throw_insert {
+            bail!(
+                TooManyParts,
+                "too many parts ({most}) in a partition of table `{}`: merges are slower than inserts; send \
+                 fewer and larger INSERTs, or set async_insert = 1, or wait (parts_to_throw_insert is {})",
+                self.definition().full_name(),
+                settings.parts_to_throw_insert
+            );
+        }
+        if settings.parts_to_delay_insert > 0 && most >= settings.parts_to_delay_insert {
+            std::thread::sleep(settings.delay(most));
+        }
+        Ok(())
+    }
 }
 
-/// Columns, codecs, key and granule size from the statement.
+/// The pending parts of an INSERT.
+struct PartsSink<'a> {
+    insert: PendingInsert<'a>,
+}
+
+impl InsertSink for PartsSink<'_> {
+    fn write(&mut self, block: RecordBatch) -> Result<()> {
+        Ok(self.insert.write(block)?)
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.insert.commit()?;
+        Ok(())
+    }
+}
+
+/// Columns, codecs, keys and granule size from the statement.
 fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result<PartSpec> {
     let create = &definition.create;
     if create.order_by.is_none() && create.primary_key.is_none() {
         bail!(BadArguments, "engine MergeTree needs ORDER BY; ORDER BY tuple() keeps the order of insertion");
     }
-    let columns = definition.stored();
     let default = default_chain(settings)?;
     let codecs = definition.stored_definitions().map(|column| chain_of_column(column, &default)).collect();
-    let (key, primary_key_len) = definition.sort_key()?;
-    if let Some(name) = key.iter().find(|name| definition.column(name).is_some_and(|c| c.ty.accepts_null())) {
-        bail!(IllegalColumn, "the key column `{name}` is Nullable; a key must have a value");
-    }
-    let sort_key = key.iter().filter_map(|name| columns.position(name)).collect();
-    let fills = definition.stored_definitions().map(fill_of).collect::<Result<_>>()?;
-    let mode = merge_mode(definition, &columns, &key)?;
+    let (sort_key, primary_key_len) = key::sort_key(definition, settings)?;
+    key::check_sampling_key(definition, &sort_key, primary_key_len)?;
+    let columns = definition.stored();
+    let mode = merge_mode(definition, &columns, &definition.key_columns()?)?;
     Ok(PartSpec {
         columns,
         codecs,
         sort_key,
         primary_key_len,
+        partition_key: key::partition_key(definition, settings)?,
         granule_rows: settings.index_granularity as usize,
         wide_bytes_min: settings.min_bytes_for_wide_part,
         wide_rows_min: settings.min_rows_for_wide_part,
-        fills,
+        fills: definition.stored_definitions().map(fill_of).collect::<Result<_>>()?,
         mode,
     })
 }
@@ -125,17 +174,21 @@ impl Table for MergeTreeTable {
         true
     }
 
-    fn insert(&self, block: RecordBatch, options: &InsertOptions) -> Result<()> {
-        let (parts, parts_max) = (self.parts.snapshot().len(), self.settings.read().parts_to_throw_insert);
-        if parts as u64 >= parts_max {
-            bail!(
-                TooManyParts,
-                "table `{}` has {parts} parts, at most {parts_max}; insert larger blocks, or wait for merges",
-                self.definition().full_name()
-            );
-        }
-        self.parts.insert_with(block, options)?;
-        Ok(())
+    fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
+        self.wait_for_merges()?;
+        let most = settings.max_partitions_per_insert_block;
+        let is_limited = settings.throw_on_max_partitions_per_insert_block;
+        let window = self.settings.read().non_replicated_deduplication_window;
+        let options = InsertOptions {
+            partitions_max: if is_limited { most as usize } else { 0 },
+            sync: settings.fsync_after_insert,
+            optimize: settings.optimize_on_insert,
+            deduplication: (settings.insert_deduplicate && window > 0).then(|| Deduplication {
+                window: window as usize,
+                token: settings.insert_deduplication_token.clone(),
+            }),
+        };
+        Ok(Some(Box::new(PartsSink { insert: self.parts.begin_insert(options)? })))
     }
 
     fn truncate(&self) -> Result<()> {

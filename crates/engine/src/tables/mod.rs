@@ -6,14 +6,16 @@ mod definition;
 mod embedded_rocksdb;
 mod fill;
 mod final_table;
+mod key;
 mod memory;
 mod merge_mode;
 mod merge_tree;
 mod opener;
+mod planning;
 mod virtual_table;
 
 pub(crate) use create::{column_of, definition_of};
-pub(crate) use definition::{ColumnDefinition, TableDefinition};
+pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, names_column};
 pub(crate) use opener::{ENGINES, TableOpener};
 pub(crate) use virtual_table::VirtualTable;
 
@@ -22,7 +24,6 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result, bail};
-use basalt_parts::InsertOptions;
 use basalt_sql::ast;
 
 use crate::scan::{BlockSource, ScanRequest};
@@ -46,9 +47,16 @@ pub(crate) trait Table: Send + Sync {
 
     /// Adds the rows of `block`: all stored columns in the order of the definition. When it returns
     /// the rows are durable, if the engine stores at all, and every later scan sees them.
-    fn insert(&self, block: RecordBatch, options: &InsertOptions) -> Result<()> {
-        let _ = (block, options);
+    fn insert(&self, block: RecordBatch) -> Result<()> {
+        let _ = block;
         Err(self.refuses("INSERT"))
+    }
+
+    /// Starts an INSERT of which nothing is seen before it is committed; `None` if the engine can only
+    /// [insert](Table::insert) block by block.
+    fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
+        let _ = settings;
+        Ok(None)
     }
 
     /// The rows whose key columns (all of [`Table::lookup_key`]) are among `keys`, in any order, as
@@ -138,6 +146,26 @@ pub(crate) struct OptimizeRequest {
     pub(crate) is_final: bool,
     /// Of rows that agree in these columns one stays.
     pub(crate) deduplicate: Option<Vec<String>>,
+}
+
+/// The blocks of one INSERT; dropping it without a commit removes them.
+pub(crate) trait InsertSink {
+    /// Adds the rows of `block`: all stored columns in the order of the definition.
+    fn write(&mut self, block: RecordBatch) -> Result<()>;
+
+    /// Makes the rows durable, if the engine stores at all; every later scan sees them.
+    fn commit(self: Box<Self>) -> Result<()>;
+}
+
+/// What the settings of a query say about its INSERT.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct InsertSettings {
+    pub(crate) max_partitions_per_insert_block: u64,
+    pub(crate) throw_on_max_partitions_per_insert_block: bool,
+    pub(crate) insert_deduplicate: bool,
+    pub(crate) insert_deduplication_token: String,
+    pub(crate) fsync_after_insert: bool,
+    pub(crate) optimize_on_insert: bool,
 }
 
 /// A change of a table's column list.

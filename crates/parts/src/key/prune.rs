@@ -45,11 +45,25 @@ impl MarkRanges {
     }
 }
 
+/// What a key column must be, and how the rows are ordered by it.
+#[derive(Clone, Debug)]
+pub(crate) struct KeySet {
+    pub(crate) ranges: KeyRanges,
+    pub(crate) descending: bool,
+}
+
+impl KeySet {
+    /// Every value.
+    pub(crate) fn all(descending: bool) -> KeySet {
+        KeySet { ranges: KeyRanges::all(), descending }
+    }
+}
+
 /// The marks among `marks` whose granules can hold a key that `sets` wants: one set for each key
 /// column, or for fewer, where the others may have any value.
-pub(crate) fn prune(index: &PrimaryIndex, sets: &[KeyRanges], marks: usize) -> MarkRanges {
+pub(crate) fn prune(index: &PrimaryIndex, sets: &[KeySet], marks: usize) -> MarkRanges {
     let mut found = MarkRanges::none(marks);
-    if marks > 0 && sets.iter().all(|set| !set.is_empty()) {
+    if marks > 0 && sets.iter().all(|set| !set.ranges.is_empty()) {
         let search = Search { index, sets };
         search.collect(0..marks, &mut found);
     }
@@ -59,7 +73,7 @@ pub(crate) fn prune(index: &PrimaryIndex, sets: &[KeyRanges], marks: usize) -> M
 struct Search<'a> {
     index: &'a PrimaryIndex,
     /// None of them is empty.
-    sets: &'a [KeyRanges],
+    sets: &'a [KeySet],
 }
 
 impl Search<'_> {
@@ -80,7 +94,7 @@ impl Search<'_> {
     /// Whether a tuple of the key columns from `column` on can be wanted, when it is not below the
     /// tuple at mark `low` and not above that at `high`; `None` is no limit.
     fn may_match(&self, column: usize, low: Option<usize>, high: Option<usize>) -> bool {
-        let Some(set) = self.sets.get(column) else { return true };
+        let Some(KeySet { ranges: set, descending }) = self.sets.get(column) else { return true };
         let value = |mark: Option<usize>| mark.map(|mark| self.index.value(column, mark));
         let (low_value, high_value) = (value(low), value(high));
         // The columns behind an equal prefix decide.
@@ -89,7 +103,8 @@ impl Search<'_> {
                 && self.may_match(column + 1, low, high);
         }
         // Strictly between the limits, the columns behind may have any value.
-        if set.overlaps(between(low_value), between(high_value)) {
+        let (least, most) = if *descending { (high_value, low_value) } else { (low_value, high_value) };
+        if set.overlaps(between(least), between(most)) {
             return true;
         }
         low_value.is_some_and(|value| set.contains(value) && self.may_match(column + 1, low, None))
@@ -144,15 +159,21 @@ mod tests {
     }
 
     proptest! {
-        /// No granule with a wanted row is left out, and with points only none is read in vain.
+        /// No granule with a wanted row is left out, in any order of the key.
         #[test]
         fn pruning_keeps_every_wanted_row(
             mut rows in prop::collection::vec((0..12_i32, 0..12_i32), 1..60),
             sets in (set(), set()),
+            descending in any::<(bool, bool)>(),
         ) {
-            rows.sort_unstable();
+            let turned = |value: i32, descending: bool| if descending { -value } else { value };
+            rows.sort_unstable_by_key(|row| (turned(row.0, descending.0), turned(row.1, descending.1)));
             let marks = rows.len().div_ceil(GRANULE_ROWS);
-            let found = prune(&index(&rows), &[sets.0.clone(), sets.1.clone()], marks);
+            let keys = [
+                KeySet { ranges: sets.0.clone(), descending: descending.0 },
+                KeySet { ranges: sets.1.clone(), descending: descending.1 },
+            ];
+            let found = prune(&index(&rows), &keys, marks);
             let wanted = |set: &KeyRanges, value: i32| {
                 set.contains(crate::key::ranges::encode(&array(vec![value])).unwrap().row(0).data())
             };
@@ -167,10 +188,15 @@ mod tests {
 
     #[test]
     fn point_reads_one_granule_of_many() {
+        let ascending = |point: i32| KeySet {
+            ranges: KeyRanges::points(&array(vec![point])).unwrap(),
+            descending: false,
+        };
         let rows: Vec<_> = (0..400).map(|row| (row, 0)).collect();
-        let point = KeyRanges::points(&array(vec![201])).unwrap();
-        assert_eq!(prune(&index(&rows), std::slice::from_ref(&point), 100).ranges, vec![50..51]);
-        let second = prune(&index(&rows), &[point, KeyRanges::points(&array(vec![7])).unwrap()], 100);
-        assert_eq!(second.selected(), 1);
+        assert_eq!(prune(&index(&rows), &[ascending(201)], 100).ranges, vec![50..51]);
+        assert_eq!(prune(&index(&rows), &[ascending(201), ascending(7)], 100).selected(), 1);
+        let rows: Vec<_> = (0..400).rev().map(|row| (row, 0)).collect();
+        let descending = KeySet { descending: true, ..ascending(201) };
+        assert_eq!(prune(&index(&rows), &[descending], 100).ranges, vec![49..50]);
     }
 }

@@ -8,9 +8,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::Field;
+use arrow::datatypes::{DataType, Field};
 use arrow::row::{RowConverter, Rows};
 
+use super::element::{KeyExpression, Monotonic};
 use crate::error::{Error, Result};
 use crate::spec::sort_field;
 
@@ -92,20 +93,7 @@ impl KeyRanges {
     /// What at least one set has: OR.
     #[must_use]
     pub fn union(&self, other: &KeyRanges) -> KeyRanges {
-        let mut all: Vec<KeyRange> = self.ranges.iter().chain(&other.ranges).cloned().collect();
-        all.sort_by(|a, b| low_cmp(&a.low, &b.low));
-        let mut ranges: Vec<KeyRange> = Vec::with_capacity(all.len());
-        for range in all {
-            match ranges.last_mut() {
-                Some(last) if last.meets(&range) => {
-                    if high_cmp(&range.high, &last.high).is_gt() {
-                        last.high = range.high;
-                    }
-                }
-                _ => ranges.push(range),
-            }
-        }
-        KeyRanges { ranges }
+        KeyRanges::of(self.ranges.iter().chain(&other.ranges).cloned().collect())
     }
 
     /// What the set has not: NOT.
@@ -123,6 +111,60 @@ impl KeyRanges {
             }
         }
         ranges.push(KeyRange { low, high: Bound::Unbounded });
+        KeyRanges { ranges }
+    }
+
+    /// The values that `expression` has for the values of the set, which are of type `carrier`; `None`
+    /// if that is not known: it is for single values, and for ranges under a monotonic expression.
+    pub(crate) fn map(
+        &self,
+        carrier: &DataType,
+        expression: &dyn KeyExpression,
+    ) -> Result<Option<KeyRanges>> {
+        let are_points = self.ranges.iter().all(KeyRange::is_point);
+        let direction = match expression.monotonic() {
+            Some(direction) => direction,
+            None if are_points => Monotonic::Increasing,
+            None => return Ok(None),
+        };
+        let bounds = self.ranges.iter().flat_map(|range| [&range.low, &range.high]);
+        let known: Vec<&[u8]> = bounds.clone().filter_map(value_of).collect();
+        if known.is_empty() {
+            return Ok(Some(self.clone()));
+        }
+        let mapped = encode(&expression.evaluate(&[decode(&known, carrier)?], known.len())?)?;
+        let mut values = mapped.iter().map(|row| Value::from(row.data()));
+        // A bound itself may share its mapped value with its neighbours: it is always included.
+        let mut next = |bound: &Bound<Value>| match bound {
+            Bound::Unbounded => Bound::Unbounded,
+            _ => values.next().map_or(Bound::Unbounded, Bound::Included),
+        };
+        let mut ranges = Vec::with_capacity(self.ranges.len());
+        for range in &self.ranges {
+            let (low, high) = (next(&range.low), next(&range.high));
+            ranges.push(match direction {
+                Monotonic::Increasing => KeyRange { low, high },
+                Monotonic::Decreasing => KeyRange { low: high, high: low },
+            });
+        }
+        Ok(Some(KeyRanges::of(ranges)))
+    }
+
+    /// The union of ranges in any order.
+    fn of(mut all: Vec<KeyRange>) -> KeyRanges {
+        all.retain(|range| !range.is_empty());
+        all.sort_by(|a, b| low_cmp(&a.low, &b.low));
+        let mut ranges: Vec<KeyRange> = Vec::with_capacity(all.len());
+        for range in all {
+            match ranges.last_mut() {
+                Some(last) if last.meets(&range) => {
+                    if high_cmp(&range.high, &last.high).is_gt() {
+                        last.high = range.high;
+                    }
+                }
+                _ => ranges.push(range),
+            }
+        }
         KeyRanges { ranges }
     }
 
@@ -144,6 +186,10 @@ impl KeyRanges {
 }
 
 impl KeyRange {
+    fn is_point(&self) -> bool {
+        matches!((&self.low, &self.high), (Bound::Included(low), Bound::Included(high)) if low == high)
+    }
+
     fn is_empty(&self) -> bool {
         match (&self.low, &self.high) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
@@ -171,6 +217,21 @@ pub(crate) fn encode(values: &ArrayRef) -> Result<Rows> {
     let field = Field::new("", values.data_type().clone(), true);
     let converter = RowConverter::new(vec![sort_field(&field)])?;
     Ok(converter.convert_columns(&[Arc::clone(values)])?)
+}
+
+/// The values of rows that [`encode`] made of an array of type `carrier`.
+fn decode(rows: &[&[u8]], carrier: &DataType) -> Result<ArrayRef> {
+    let converter = RowConverter::new(vec![sort_field(&Field::new("", carrier.clone(), true))])?;
+    let parser = converter.parser();
+    let mut arrays = converter.convert_rows(rows.iter().map(|row| parser.parse(row)))?;
+    Ok(arrays.swap_remove(0))
+}
+
+fn value_of(bound: &Bound<Value>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(value) | Bound::Excluded(value) => Some(value),
+        Bound::Unbounded => None,
+    }
 }
 
 fn encode_bound(bound: Bound<&ArrayRef>) -> Result<Bound<Value>> {

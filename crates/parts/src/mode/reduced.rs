@@ -164,7 +164,11 @@ mod tests {
 
     fn values(mode: MergeMode, rows: &[(u64, i64)], batch_rows: usize) -> Vec<i64> {
         let columns = Columns::new(vec![Column::new("k", SqlType::UInt64), Column::new("v", SqlType::Int64)]);
-        let spec = PartSpec { sort_key: vec![0], mode, ..PartSpec::new(columns) };
+        let spec = PartSpec {
+            sort_key: vec![crate::key::element::KeyElement::column(0)],
+            mode,
+            ..PartSpec::new(columns)
+        };
         let batches = rows.chunks(batch_rows).map(|rows| {
             let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.0)));
             let values: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)));

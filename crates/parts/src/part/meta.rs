@@ -24,6 +24,8 @@
 //!                    where the primary index does: u64 each
 //!     DELETED        rows that `deleted.rows` masks u64; none without it
 //!     MADE_BY        version of the build as bytes
+//!     PARTITION      the value of the partition key: a count u32, each element as bytes: sections
+//!                    of an array of 1 value
 //!     ZONES_FILE     bytes of `zones.idx` u64
 //! crc32c u32                              of all that is before it
 //! ```
@@ -35,6 +37,7 @@ use std::path::Path;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::Field;
+use basalt_base::SqlType;
 use basalt_base::checksum::crc32c;
 use basalt_codec::CodecChain;
 
@@ -44,7 +47,9 @@ use crate::column::writer::ColumnFileSize;
 use crate::error::{Damage, Error, Result};
 use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
 use crate::index::zone_file::ZonesPlace;
-use crate::spec::GRANULE_ROWS_MAX;
+use crate::key::element::KeyElement;
+use crate::key::partition::PartitionValue;
+use crate::spec::{GRANULE_ROWS_MAX, PartSpec};
 
 /// The name of the file.
 pub(crate) const META_FILE: &str = "part.meta";
@@ -62,6 +67,7 @@ mod part_tag {
     use super::OPTIONAL;
 
     pub(super) const DATA_FILE: u32 = 1;
+    pub(super) const PARTITION: u32 = 2;
     pub(super) const DELETED: u32 = 16;
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
@@ -126,6 +132,8 @@ pub(crate) struct PartMeta {
     /// Names of the primary key's columns.
     pub(crate) primary_key: Vec<String>,
     pub(crate) columns: Vec<ColumnMeta>,
+    /// For each element of the partition key the sections of its value; decoding needs the type.
+    pub(crate) partition: Vec<Vec<u8>>,
 }
 
 /// The one file that holds the columns and indexes of a compact part.
@@ -187,6 +195,12 @@ impl PartMeta {
                 out.u64(data.file_bytes);
                 out.u64(data.zones_offset);
                 out.u64(data.primary_offset);
+            });
+        }
+        if !self.partition.is_empty() {
+            list.put(part_tag::PARTITION, |out| {
+                out.u32(self.partition.len() as u32);
+                self.partition.iter().for_each(|value| out.bytes(value));
             });
         }
         if self.deleted_count > 0 {
@@ -251,6 +265,7 @@ impl PartMeta {
         let columns =
             (0..column_count).map(|_| ColumnMeta::decode(fields, version)).collect::<Result<_, _>>()?;
         let (made_by, zones_file_bytes, data_file) = (String::new(), 0, None);
+        let partition = Vec::new();
         Ok(PartMeta {
             zones_file_bytes,
             data_file,
@@ -262,6 +277,7 @@ impl PartMeta {
             primary_file_bytes,
             primary_key,
             columns,
+            partition,
         })
     }
 
@@ -292,6 +308,7 @@ impl PartMeta {
                     }
                 }
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
+                part_tag::PARTITION => self.partition = decode_list(&mut field)?,
                 part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
                 unknown => {
                     field.skip(unknown)?;
@@ -368,6 +385,35 @@ impl ColumnMeta {
     }
 }
 
+/// A count, and that many *bytes*; grows only as the file holds them.
+fn decode_list(fields: &mut FieldReader<'_>) -> Result<Vec<Vec<u8>>, Damage> {
+    let mut list = Vec::new();
+    for _ in 0..fields.u32()? {
+        list.push(fields.bytes()?.to_vec());
+    }
+    Ok(list)
+}
+
+/// The value of the partition key, each element as sections.
+pub(crate) fn encode_partition(spec: &PartSpec, partition: &PartitionValue) -> Result<Vec<Vec<u8>>> {
+    let element = |(element, (_, value)): (&KeyElement, &(SqlType, ArrayRef))| {
+        let mut out = Vec::new();
+        encode_array(&element.field(&spec.columns), &CodecChain::default(), value, &mut out)?;
+        Ok(out)
+    };
+    spec.partition_key.iter().zip(&partition.elements).map(element).collect()
+}
+
+/// The value of the partition key; without elements where the part was written without it.
+pub(crate) fn decode_partition(spec: &PartSpec, bytes: &[Vec<u8>]) -> Result<PartitionValue, Damage> {
+    let mut elements = Vec::with_capacity(bytes.len());
+    for (element, bytes) in spec.partition_key.iter().zip(bytes) {
+        let value = decode_array(&element.field(&spec.columns), &CodecChain::default(), bytes, 1)?;
+        elements.push((element.ty(&spec.columns).clone(), value));
+    }
+    Ok(PartitionValue { elements })
+}
+
 /// The bounds of a column as sections; empty for none.
 pub(crate) fn encode_bounds(field: &Field, bounds: Option<&ArrayRef>) -> Result<Vec<u8>> {
     let mut out = Vec::new();
@@ -401,6 +447,7 @@ mod tests {
             data_file: None,
             primary_key: Vec::new(),
             columns: Vec::new(),
+            partition: vec![vec![1, 2]],
         }
     }
 

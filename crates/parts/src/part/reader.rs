@@ -58,7 +58,10 @@ impl PartReader {
         let rows = self.rows(&marks);
         let row_count = (rows.end - rows.start) as usize;
         match self.column(column) {
-            Some((reader, mut ctx)) => reader.read(rows, &mut ctx),
+            Some((reader, mut ctx)) => {
+                let read = reader.read(rows, &mut ctx);
+                read.inspect_err(|error| self.part.stored.note_damage(error))
+            }
             None => self.part.spec.filled(column, row_count),
         }
     }
@@ -78,7 +81,10 @@ impl PartReader {
         let rows = self.rows(&marks);
         assert_eq!(selected.len() as u64, rows.end - rows.start, "a bit for each row");
         match self.column(column) {
-            Some((reader, mut ctx)) => reader.read_selected(rows, selected, &mut ctx),
+            Some((reader, mut ctx)) => {
+                let read = reader.read_selected(rows, selected, &mut ctx);
+                read.inspect_err(|error| self.part.stored.note_damage(error))
+            }
             None => self.part.spec.filled(column, selected.count_set_bits()),
         }
     }

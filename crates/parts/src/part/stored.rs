@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
-use basalt_base::{Column, Columns};
+use basalt_base::{Column, Columns, ErrorCode};
 
 use super::deleted::{self, DELETED_FILE};
 use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
@@ -39,6 +39,8 @@ pub(crate) struct StoredPart {
     pub(crate) meta: PartMeta,
     primary: OnceLock<Arc<PrimaryIndex>>,
     deleted: OnceLock<BooleanBuffer>,
+    /// What a read found to be wrong.
+    damage: OnceLock<String>,
 }
 
 /// A part's directory; removes it when it is obsolete and nobody reads it any more.
@@ -71,7 +73,54 @@ impl StoredPart {
     }
 
     pub(crate) fn new(directory: Arc<PartDirectory>, name: PartName, meta: PartMeta) -> StoredPart {
-        StoredPart { name, directory, meta, primary: OnceLock::new(), deleted: OnceLock::new() }
+        StoredPart {
+            name,
+            directory,
+            meta,
+            primary: OnceLock::new(),
+            deleted: OnceLock::new(),
+            damage: OnceLock::new(),
+        }
+    }
+
+    /// Whether all files are there and have the sizes that the metadata says.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        if let Some(data) = &self.meta.data_file {
+            return self.check_file(DATA_FILE, data.file_bytes);
+        }
+        self.check_file(PRIMARY_FILE, self.meta.primary_file_bytes)?;
+        if self.meta.zones_file_bytes > 0 {
+            self.check_file(ZONES_FILE, self.meta.zones_file_bytes)?;
+        }
+        self.meta.columns.iter().try_for_each(|column| self.check_file(&column.file, column.size.file_bytes))
+    }
+
+    fn check_file(&self, name: &str, expected: u64) -> Result<()> {
+        let path = self.directory.path.join(name);
+        let found = self.directory.storage.open(&path)?.size();
+        if found == expected {
+            return Ok(());
+        }
+        let what = format!("the file has {found} bytes, the part's metadata says {expected}");
+        Err(Damage { at: found.min(expected), what }.in_file(&path))
+    }
+
+    /// Remembers that a read failed because the part is damaged, so that it is set aside.
+    pub(crate) fn note_damage(&self, error: &Error) {
+        let is_damage = match error {
+            Error::Corrupt { .. } => true,
+            Error::Storage(error) => error.code() == ErrorCode::FileDoesntExist,
+            _ => false,
+        };
+        if is_damage {
+            // The first one is reason enough.
+            let _ = self.damage.set(error.to_string());
+        }
+    }
+
+    /// The first damage that a read found.
+    pub(crate) fn damage(&self) -> Option<&str> {
+        self.damage.get().map(String::as_str)
     }
 
     /// The primary index; read at its first use, and kept.

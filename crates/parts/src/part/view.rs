@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{Schema, SchemaRef};
 
-use super::meta::decode_bounds;
+use super::meta::{decode_bounds, decode_partition};
 use super::stored::{StoredColumn, StoredPart};
 use crate::column::pieces::{ColumnReader, ReadContext};
 use crate::column::plain::plain;
@@ -15,9 +15,11 @@ use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
 use crate::index::zones::Zones;
+use crate::key::element::KeyElement;
+use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryIndex;
-use crate::key::prune::{self, MarkRanges};
-use crate::key::ranges::{KeyCondition, KeyRanges, encode};
+use crate::key::prune::{self, KeySet, MarkRanges};
+use crate::key::ranges::{KeyCondition, encode};
 use crate::metrics::ReadMetrics;
 use crate::name::PartName;
 use crate::spec::PartSpec;
@@ -143,6 +145,14 @@ impl Part {
             return Ok(vec![PruneStep { index: "PartBounds", left: MarkRanges::none(marks) }]);
         }
         let mut steps = vec![PruneStep { index: "PartBounds", left: MarkRanges::all(marks) }];
+        if !self.spec.partition_key.is_empty() {
+            let fits = self.partition_fits(conditions)?;
+            let left = if fits { MarkRanges::all(marks) } else { MarkRanges::none(marks) };
+            steps.push(PruneStep { index: "Partition", left });
+            if !fits {
+                return Ok(steps);
+            }
+        }
         if let Some(left) = self.prune_by_key(conditions)? {
             steps.push(PruneStep { index: "PrimaryKey", left });
         }
@@ -153,23 +163,33 @@ impl Part {
 
     /// What the primary index leaves; `None` if no condition is on its columns.
     fn prune_by_key(&self, conditions: &[KeyCondition]) -> Result<Option<MarkRanges>> {
-        let mut sets = Vec::new();
-        for (position, &column) in self.spec.primary_key().iter().enumerate() {
-            for condition in conditions.iter().filter(|condition| condition.column == column) {
-                sets.resize(position + 1, KeyRanges::all());
-                sets[position] = sets[position].intersect(&condition.ranges);
-            }
-        }
-        if sets.is_empty() || !self.has_primary_key() {
+        let (sets, is_wanted) = self.key_sets(conditions);
+        if !is_wanted || !self.has_primary_key() {
             return Ok(None);
         }
         Ok(Some(prune::prune(self.primary()?, &sets, self.mark_count())))
     }
 
+    /// What each element of the primary key may be, and whether `conditions` say anything of it.
+    fn key_sets(&self, conditions: &[KeyCondition]) -> (Vec<KeySet>, bool) {
+        let mut is_wanted = false;
+        let mut set = |element: &KeyElement| {
+            let mut set = KeySet::all(element.descending);
+            for ranges in conditions.iter().filter_map(|one| element.ranges(one, &self.spec.columns)) {
+                set.ranges = set.ranges.intersect(&ranges);
+                is_wanted = true;
+            }
+            set
+        };
+        let sets = self.spec.primary_key().iter().map(&mut set).collect();
+        (sets, is_wanted)
+    }
+
     fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {
         // Of the first key column the primary index says almost the same.
-        let sorted = self.spec.primary_key().first().filter(|_| self.has_primary_key());
-        for condition in conditions.iter().filter(|condition| Some(&condition.column) != sorted) {
+        let first = self.spec.primary_key().first().filter(|_| self.has_primary_key());
+        let sorted = first.and_then(KeyElement::as_column);
+        for condition in conditions.iter().filter(|condition| Some(condition.column) != sorted) {
             // The bounds said all of one granule.
             if kept.selected() == 0 || kept.total == 1 {
                 return Ok(kept);
@@ -196,13 +216,36 @@ impl Part {
 
     /// Whether the part was written with the key that the table has.
     fn has_primary_key(&self) -> bool {
-        let names = self.spec.primary_key().iter().map(|&column| &self.spec.columns[column].name);
-        names.eq(&self.stored.meta.primary_key)
+        let names = self.spec.primary_key().iter().map(|element| element.name(&self.spec.columns));
+        names.eq(self.stored.meta.primary_key.iter().cloned())
     }
 
     fn primary(&self) -> Result<&PrimaryIndex> {
-        let fields: Vec<_> = self.spec.primary_key().iter().map(|&column| self.spec.field(column)).collect();
+        let columns = &self.spec.columns;
+        let fields: Vec<_> = self.spec.primary_key().iter().map(|element| element.field(columns)).collect();
         self.stored.primary(&fields)
+    }
+
+    /// The value of the partition key in all rows.
+    pub fn partition(&self) -> Result<PartitionValue> {
+        let path = self.stored.directory.path().join(super::meta::META_FILE);
+        decode_partition(&self.spec, &self.stored.meta.partition).map_err(|damage| damage.in_file(&path))
+    }
+
+    /// Whether rows of the part's partition can meet all `conditions`.
+    fn partition_fits(&self, conditions: &[KeyCondition]) -> Result<bool> {
+        if conditions.is_empty() || self.spec.partition_key.is_empty() {
+            return Ok(true);
+        }
+        let partition = self.partition()?;
+        for (element, (_, value)) in self.spec.partition_key.iter().zip(&partition.elements) {
+            let value = encode(value)?;
+            let mut sets = conditions.iter().filter_map(|one| element.ranges(one, &self.spec.columns));
+            if !sets.all(|set| set.contains(value.row(0).data())) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn bounds_overlap(&self, condition: &KeyCondition) -> Result<bool> {

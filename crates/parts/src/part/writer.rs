@@ -1,4 +1,4 @@
-//! Writes a part: sorted rows go in, a synced directory that waits for its name comes out.
+//! Writes a part: sorted rows go in, a directory that waits for its name comes out.
 //!
 //! # Compact and wide
 //!
@@ -13,11 +13,12 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::fs::{PendingDirectory, Storage};
 
 use super::column_writer::{ColumnWriter, WrittenColumn};
-use super::meta::{DataFile, META_FILE, PartMeta};
+use super::meta::{DataFile, META_FILE, PartMeta, encode_partition};
 use super::stored::{DATA_FILE, PRIMARY_FILE};
 use super::volume::value_bytes;
 use crate::error::Result;
 use crate::index::zone_file::ZONES_FILE;
+use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
 use crate::threads::for_each;
@@ -35,9 +36,11 @@ pub(crate) struct PartWriter {
     last_key: Option<Vec<ArrayRef>>,
     /// That write columns side by side.
     threads: usize,
+    /// That of the first row, which all rows share.
+    partition: PartitionValue,
 }
 
-/// A part that is written and synced and has no name yet.
+/// A part that is written and has no name yet.
 pub(crate) struct PendingPart {
     pub(crate) directory: PendingDirectory,
     pub(crate) meta: PartMeta,
@@ -56,7 +59,8 @@ impl PartWriter {
         for position in 0..spec.columns.len() {
             columns.push(ColumnWriter::create(directory.path(), &spec, position)?);
         }
-        let key_fields: Vec<_> = spec.primary_key().iter().map(|&column| spec.field(column)).collect();
+        let key_fields: Vec<_> =
+            spec.primary_key().iter().map(|element| element.field(&spec.columns)).collect();
         let primary = PrimaryWriter::new(&key_fields);
         Ok(PartWriter {
             spec,
@@ -68,6 +72,7 @@ impl PartWriter {
             is_wide: false,
             last_key: None,
             threads,
+            partition: PartitionValue::default(),
         })
     }
 
@@ -76,7 +81,10 @@ impl PartWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let key: Vec<_> = self.spec.primary_key().iter().map(|&at| Arc::clone(batch.column(at))).collect();
+        let key = self.primary_key_of(batch)?;
+        if self.row_count == 0 {
+            self.partition = self.spec.partition_of(batch)?;
+        }
         let granule_rows = self.spec.granule_rows;
         let first = (self.row_count as usize).next_multiple_of(granule_rows) - self.row_count as usize;
         (first..batch.num_rows()).step_by(granule_rows).for_each(|row| self.primary.append(&key, row));
@@ -99,7 +107,12 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Writes the index and the metadata and syncs everything.
+    fn primary_key_of(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let columns = &self.spec.columns;
+        self.spec.primary_key().iter().map(|element| element.array(batch, columns)).collect()
+    }
+
+    /// Writes the index and the metadata; the caller syncs the directory.
     pub(crate) fn finish(mut self, made_at_us: u64) -> Result<PendingPart> {
         if let Some(key) = self.last_key.take() {
             let last = key.first().map_or(0, |column| column.len().saturating_sub(1));
@@ -132,13 +145,13 @@ impl PartWriter {
             made_at_us,
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
             primary_file_bytes: primary.len() as u64,
-            primary_key: spec.primary_key().iter().map(|&at| spec.columns[at].name.clone()).collect(),
+            primary_key: spec.primary_key().iter().map(|element| element.name(&spec.columns)).collect(),
+            partition: encode_partition(spec, &self.partition)?,
             zones_file_bytes: zones.len() as u64,
             data_file,
             columns,
         };
         write_file(&self.directory, META_FILE, &meta.encode())?;
-        self.directory.sync()?;
         Ok(PendingPart { directory: self.directory, meta })
     }
 }

@@ -25,6 +25,7 @@ use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::Storage;
 
 use super::claim::Claims;
+use super::deduplication::DeduplicationLog;
 use super::mutation::Mutations;
 use super::recover::{self, DetachedPart};
 use crate::error::{Error, Result};
@@ -53,6 +54,8 @@ pub struct TableParts {
     next_temporary: AtomicU64,
     insert_threads: AtomicUsize,
     detached: Vec<DetachedPart>,
+    /// Blocks that were inserted lately; changes under the commit lock.
+    pub(super) inserted: Mutex<DeduplicationLog>,
 }
 
 struct ActiveSet {
@@ -65,7 +68,7 @@ struct ActiveSet {
 
 /// Held while the set changes.
 pub(super) struct Commit<'a> {
-    table: &'a TableParts,
+    pub(super) table: &'a TableParts,
     _commits: MutexGuard<'a, ()>,
 }
 
@@ -90,6 +93,7 @@ impl TableParts {
         spec.assert_valid();
         let spec = Arc::new(spec);
         let recovered = recover::recover(&storage, &dir, &spec)?;
+        let inserted = DeduplicationLog::open(&*storage, &dir)?;
         let active = ActiveSet {
             spec,
             parts: recovered.parts.into(),
@@ -108,6 +112,7 @@ impl TableParts {
             next_temporary: AtomicU64::new(0),
             insert_threads: AtomicUsize::new(1),
             detached: recovered.detached,
+            inserted: Mutex::new(inserted),
         })
     }
 
@@ -209,22 +214,39 @@ impl Commit<'_> {
 
     /// Gives the pending part its name, durably. It is not in the set yet.
     pub(super) fn publish(&self, pending: PendingPart, name: PartName) -> Result<Arc<StoredPart>> {
+        self.publish_with(pending, name, true)
+    }
+
+    /// [`Commit::publish`]; without `sync` the system may still forget it.
+    pub(super) fn publish_with(
+        &self,
+        pending: PendingPart,
+        name: PartName,
+        sync: bool,
+    ) -> Result<Arc<StoredPart>> {
         let path = self.table.dir.join(name.to_string());
-        self.table.poison_unless_ok(pending.directory.publish(&path))?;
+        let published = match sync {
+            true => pending.directory.publish(&path),
+            false => pending.directory.publish_unsynced(&path),
+        };
+        self.table.poison_unless_ok(published)?;
         let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
         Ok(Arc::new(StoredPart::new(directory, name, pending.meta)))
     }
 
     /// Puts `added` into the set and takes out what it covers; returns the parts that were taken out.
     pub(super) fn replace(&self, added: Arc<Part>) -> Vec<Arc<Part>> {
+        self.replace_many(vec![added])
+    }
+
+    /// [`Commit::replace`] of several parts, which readers see at once.
+    pub(super) fn replace_many(&self, added: Vec<Arc<Part>>) -> Vec<Arc<Part>> {
         let mut active = self.table.active();
-        let name = added.name().clone();
-        active.next_block = active.next_block.max(name.max_block.max(name.mutation) + 1);
-        let (covered, mut parts): (Vec<_>, Vec<_>) =
-            active.parts.iter().cloned().partition(|part| name.covers(part.name()));
-        if added.row_count() > 0 {
-            parts.push(added);
-        }
+        let last = added.iter().map(|part| part.name().max_block.max(part.name().mutation) + 1).max();
+        active.next_block = active.next_block.max(last.unwrap_or(0));
+        let is_covered = |part: &Arc<Part>| added.iter().any(|new| new.name().covers(part.name()));
+        let (covered, mut parts): (Vec<_>, Vec<_>) = active.parts.iter().cloned().partition(is_covered);
+        parts.extend(added.into_iter().filter(|part| part.row_count() > 0));
         parts.sort_by(|a, b| a.name().cmp(b.name()));
         active.parts = parts.into();
         active.obsolete.retain(|part| part.strong_count() > 0);

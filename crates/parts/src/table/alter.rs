@@ -7,8 +7,8 @@ use basalt_base::{Column, Columns};
 use basalt_codec::CodecChain;
 
 use super::active::TableParts;
+use super::partition::PartSelection;
 use crate::error::{Error, Result};
-use crate::name::PartName;
 use crate::part::meta::META_FILE;
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
@@ -17,21 +17,7 @@ use crate::spec::{Fill, PartSpec};
 impl TableParts {
     /// Removes all rows, durably. Snapshots that are held keep theirs.
     pub fn truncate(&self) -> Result<()> {
-        let commit = self.begin_commit()?;
-        let parts = self.snapshot();
-        let same_partition = |a: &Arc<Part>, b: &Arc<Part>| a.name().partition == b.name().partition;
-        for group in parts.chunk_by(same_partition) {
-            let spec = self.spec();
-            // One rename removes them all at once: an empty part that covers them.
-            let pending = self.write_part(&spec, std::iter::empty(), 1)?;
-            let stored = commit.publish(pending, PartName::merged(group.iter().map(|part| part.name())))?;
-            let empty = Arc::clone(&stored.directory);
-            for part in commit.replace(Arc::new(Part::new(stored, spec)?)) {
-                part.stored.directory.mark_replaced(&empty);
-            }
-            empty.mark_obsolete();
-        }
-        Ok(())
+        self.drop_parts(&PartSelection::All).map(|_| ())
     }
 
     /// Writes parts by another specification from now on: other codecs, defaults or settings for the same
@@ -71,9 +57,7 @@ impl TableParts {
         spec.columns = Columns::new(columns);
         spec.codecs.insert(position, chain);
         spec.fills.insert(position, fill);
-        for key in &mut spec.sort_key {
-            *key += usize::from(*key >= position);
-        }
+        spec.keys_mut().for_each(|element| element.after_added(position));
         let spec = Arc::new(spec);
         let view = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(Arc::new);
         let parts = self.snapshot().iter().map(view).collect::<Result<_>>()?;
@@ -86,7 +70,7 @@ impl TableParts {
     pub fn drop_column(&self, name: &str) -> Result<()> {
         let commit = self.begin_commit()?;
         let old = self.spec();
-        let Some(position) = old.columns.position(name).filter(|at| !old.sort_key.contains(at)) else {
+        let Some(position) = old.columns.position(name).filter(|&at| !old.is_in_key(at)) else {
             let what = format!("column `{name}` does not exist or belongs to the key");
             return Err(Error::BlockMismatch { what });
         };
@@ -96,9 +80,7 @@ impl TableParts {
         spec.columns = Columns::new(columns);
         spec.codecs.remove(position);
         spec.fills.remove(position);
-        for key in &mut spec.sort_key {
-            *key -= usize::from(*key > position);
-        }
+        spec.keys_mut().for_each(|element| element.after_dropped(position));
         let spec = Arc::new(spec);
         let mut parts = Vec::new();
         for part in self.snapshot().iter() {

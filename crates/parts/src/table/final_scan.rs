@@ -58,7 +58,7 @@ impl Iterator for FinalScan {
 /// The asked columns, those of the key and those that the mode needs, each once.
 fn columns_to_read(spec: &PartSpec, asked: &[usize]) -> Vec<usize> {
     let needed = spec.mode.columns();
-    let is_read =
-        |column: &usize| asked.contains(column) || needed.contains(column) || spec.sort_key.contains(column);
+    let in_key = |column: usize| spec.sort_key.iter().any(|element| element.reads(column, &spec.columns));
+    let is_read = |column: &usize| asked.contains(column) || needed.contains(column) || in_key(*column);
     (0..spec.columns.len()).filter(is_read).collect()
 }

@@ -1,66 +1,85 @@
-//! INSERT: a block of rows becomes a part, on disk and synced when the call returns.
+//! INSERT: blocks of rows become parts, all of a statement at once, on disk and synced.
+//!
+//! Every block is split by partition, sorted and written as a pending part under `tmp`. Memory holds one
+//! block, however many there are. [`PendingInsert::commit`] gives all of them their names in one step,
+//! see [`super::moves`]. Many pending parts of one partition are merged first, so that a statement of any
+//! size adds few parts.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, RecordBatch};
 
 use super::active::TableParts;
+use super::control::WorkControl;
+use super::deduplication::{BlockId, Deduplication};
+use super::merge::merged_rows;
 use super::sort::sort;
+use super::split::split;
 use crate::error::{Error, Result};
 use crate::mode::reduced::reduce_block;
 use crate::mode::{Purpose, reducer};
 use crate::name::PartName;
+use crate::part::stored::{PartDirectory, StoredPart};
 use crate::part::view::Part;
 use crate::part::writer::{PartWriter, PendingPart};
 use crate::spec::PartSpec;
 
-/// How an insert goes about it.
+/// Pending parts of one partition that become one before more are written.
+const PENDING_PARTS_MAX: usize = 16;
+
+/// How an INSERT is written.
 #[derive(Clone, Debug)]
 pub struct InsertOptions {
-    /// Apply the table's merge mode to the rows of the block.
+    /// Partitions that one block may have rows of; 0 is no limit.
+    pub partitions_max: usize,
+    /// Whether the rows are synced before the INSERT is acknowledged. Without it a crash of the system
+    /// may take them back or damage their part.
+    pub sync: bool,
+    /// Apply the table's merge mode to the rows of each block.
     pub optimize: bool,
+    /// Blocks that were inserted before are left out.
+    pub deduplication: Option<Deduplication>,
 }
 
 impl Default for InsertOptions {
     fn default() -> InsertOptions {
-        InsertOptions { optimize: true }
+        InsertOptions { partitions_max: 0, sync: true, optimize: true, deduplication: None }
     }
+}
+
+/// The blocks of one INSERT, on disk and not yet part of the table; dropping it removes them.
+pub struct PendingInsert<'a> {
+    table: &'a TableParts,
+    spec: Arc<PartSpec>,
+    options: InsertOptions,
+    parts: Vec<PendingBlock>,
+    blocks: u64,
+}
+
+/// A pending part, and which partition it belongs to.
+pub(super) struct PendingBlock {
+    pub(super) partition: String,
+    pub(super) part: PendingPart,
+    /// How often it was merged.
+    rank: u32,
+    /// 1 if it has been through its first merge: its rows were reduced by the table's mode.
+    pub(super) level: u32,
+    pub(super) id: Option<BlockId>,
 }
 
 impl TableParts {
     /// Adds the rows of `block`, whose columns are those of the table in order and of the carrier
     /// types. All of them are durable and visible when it returns, or none. No rows make no part.
-    pub fn insert(&self, block: RecordBatch) -> Result<Option<PartName>> {
-        self.insert_with(block, &InsertOptions::default())
+    pub fn insert(&self, block: RecordBatch) -> Result<Vec<PartName>> {
+        let mut insert = self.begin_insert(InsertOptions::default())?;
+        insert.write(block)?;
+        insert.commit()
     }
 
-    /// As [`TableParts::insert`], with options.
-    pub fn insert_with(&self, block: RecordBatch, options: &InsertOptions) -> Result<Option<PartName>> {
+    /// Starts an INSERT of any number of blocks.
+    pub fn begin_insert(&self, options: InsertOptions) -> Result<PendingInsert<'_>> {
         self.check_writable()?;
-        if block.num_rows() == 0 {
-            return Ok(None);
-        }
-        let spec = self.spec();
-        check_block(&block, &spec)?;
-        let threads = self.insert_threads();
-        let mut block = sort(block, &spec, threads)?;
-        let reducer = if options.optimize { reducer(&spec, Purpose::Merge) } else { None };
-        let is_reduced = reducer.is_some();
-        if let Some(reducer) = reducer {
-            block = reduce_block(block, &spec, reducer)?;
-        }
-        if block.num_rows() == 0 {
-            return Ok(None);
-        }
-        let pending = self.write_part(&spec, std::iter::once(Ok(block)), threads)?;
-        let commit = self.begin_commit()?;
-        commit.check_spec(&spec)?;
-        // A reduced block has been through its first merge.
-        let level = u32::from(is_reduced);
-        let name = PartName { level, ..PartName::inserted(commit.next_block()) };
-        let stored = commit.publish(pending, name.clone())?;
-        commit.replace(Arc::new(Part::new(stored, spec)?));
-        Ok(Some(name))
+        Ok(PendingInsert { table: self, spec: self.spec(), options, parts: Vec::new(), blocks: 0 })
     }
 
     /// Writes sorted batches as one pending part.
@@ -70,12 +89,111 @@ impl TableParts {
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
         threads: usize,
     ) -> Result<PendingPart> {
+        self.write_pending(spec, batches, threads, true)
+    }
+
+    fn write_pending(
+        &self,
+        spec: &Arc<PartSpec>,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+        threads: usize,
+        sync: bool,
+    ) -> Result<PendingPart> {
         let mut writer =
             PartWriter::create(Arc::clone(&self.storage), self.temporary_path(), Arc::clone(spec), threads)?;
         for batch in batches {
             writer.write(&batch?)?;
         }
-        writer.finish(self.clock.now_us())
+        let pending = writer.finish(self.clock.now_us())?;
+        if sync {
+            pending.directory.sync()?;
+        }
+        Ok(pending)
+    }
+}
+
+impl PendingInsert<'_> {
+    /// Writes the rows of `block` to disk, a pending part for each partition.
+    pub fn write(&mut self, block: RecordBatch) -> Result<()> {
+        if block.num_rows() == 0 {
+            return Ok(());
+        }
+        check_block(&block, &self.spec)?;
+        self.blocks += 1;
+        for rows in split(block, &self.spec, self.options.partitions_max)? {
+            let partition = self.spec.partition_of(&rows)?.id()?;
+            let threads = self.table.insert_threads();
+            let mut rows = sort(rows, &self.spec, threads)?;
+            let reducer = if self.options.optimize { reducer(&self.spec, Purpose::Merge) } else { None };
+            let level = u32::from(reducer.is_some());
+            if let Some(reducer) = reducer {
+                rows = reduce_block(rows, &self.spec, reducer)?;
+            }
+            if rows.num_rows() == 0 {
+                continue;
+            }
+            let id = match &self.options.deduplication {
+                Some(deduplication) => Some(deduplication.id_of(&partition, self.blocks, &rows)?),
+                None => None,
+            };
+            if id.as_ref().is_some_and(|id| self.table.is_duplicate(id)) {
+                continue;
+            }
+            let batches = std::iter::once(Ok(rows));
+            let part = self.table.write_pending(&self.spec, batches, threads, self.options.sync)?;
+            self.parts.push(PendingBlock { partition, part, rank: 0, level, id });
+            self.merge_many()?;
+        }
+        Ok(())
+    }
+
+    /// Gives all parts their names, durably and at once: after a crash all of them are there or none.
+    pub fn commit(self) -> Result<Vec<PartName>> {
+        if self.parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.table.publish_insert(&self.spec, self.parts, &self.options)
+    }
+
+    /// Partitions that the statement has written to so far, each once.
+    pub fn partitions(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.parts.iter().map(|pending| pending.partition.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Merges the pending parts of the partition that was written last while there are many of one
+    /// rank; so every row is rewritten once for each sixteenfold of its partition's size. A block that
+    /// has an identity of its own stays as it is.
+    fn merge_many(&mut self) -> Result<()> {
+        while let Some(last) = self.parts.last().filter(|last| last.id.is_none()) {
+            let (partition, rank) = (last.partition.clone(), last.rank);
+            let is_alike = |pending: &PendingBlock| pending.partition == partition && pending.rank == rank;
+            if self.parts.iter().filter(|pending| is_alike(pending)).count() < PENDING_PARTS_MAX {
+                return Ok(());
+            }
+            let (alike, rest) = std::mem::take(&mut self.parts).into_iter().partition(is_alike);
+            self.parts = rest;
+            let part = self.merge(&alike)?;
+            let level = u32::from(reducer(&self.spec, Purpose::Merge).is_some());
+            self.parts.push(PendingBlock { partition, part, rank: rank + 1, level, id: None });
+        }
+        Ok(())
+    }
+
+    fn merge(&self, pending: &[PendingBlock]) -> Result<PendingPart> {
+        let mut parts = Vec::with_capacity(pending.len());
+        for (block, pending) in (1..).zip(pending) {
+            let path = pending.part.directory.path().to_owned();
+            let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
+            let name = PartName::inserted(pending.partition.clone(), block);
+            let stored = StoredPart::new(directory, name, pending.part.meta.clone());
+            parts.push(Arc::new(Part::new(Arc::new(stored), Arc::clone(&self.spec))?));
+        }
+        let control = WorkControl::default();
+        let rows = merged_rows(&parts, &self.spec, None, &control)?;
+        self.table.write_pending(&self.spec, rows, self.table.insert_threads(), self.options.sync)
     }
 }
 

@@ -120,7 +120,7 @@ impl TableParts {
 }
 
 /// What a merge of `parts` writes.
-fn merged_rows<'a>(
+pub(super) fn merged_rows<'a>(
     parts: &[Arc<Part>],
     spec: &Arc<PartSpec>,
     deduplicate: Option<&[usize]>,

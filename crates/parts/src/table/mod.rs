@@ -2,7 +2,9 @@
 //!
 //! - [`active`]: the set itself, its locks, publishing into it.
 //! - [`recover`]: opening: what a crash left behind, and what cannot be read.
-//! - [`insert`] with [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`]; [`alter`];
+//! - [`partition`]: whole parts come and go.
+//! - [`moves`]: several renames at once; [`deduplication`]: blocks that were inserted before.
+//! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`]; [`alter`];
 //!   [`stats`].
 //! - [`mutation`]: which changes of rows wait for which parts; [`mutate`]: one change of one part.
 //! - [`claim`]: no two merges or mutations work on one part; [`control`]: what they tell of themselves.
@@ -12,16 +14,20 @@ mod active;
 mod alter;
 mod claim;
 mod control;
+mod deduplication;
 mod final_scan;
 mod insert;
 mod merge;
 mod merged_rows;
+mod moves;
 mod mutate;
 mod mutation;
 mod order;
+mod partition;
 mod recover;
 mod select;
 pub(crate) mod sort;
+mod split;
 mod stats;
 
 #[cfg(test)]
@@ -29,10 +35,12 @@ mod tests;
 
 pub use active::{Snapshot, TableParts};
 pub use control::WorkControl;
+pub use deduplication::Deduplication;
 pub use final_scan::FinalScan;
-pub use insert::InsertOptions;
+pub use insert::{InsertOptions, PendingInsert};
 pub use merge::OptimizeOptions;
 pub use mutate::{RowChange, RowsAfter};
 pub use mutation::{MutationFailure, MutationStatus, WaitingMutations};
+pub use partition::{DetachedStats, PartSelection};
 pub use recover::DetachedPart;
-pub use stats::{ColumnStats, PartStats, PartType};
+pub use stats::{ColumnBounds, ColumnStats, PartStats, PartType};

@@ -1,10 +1,12 @@
 //! Opening a table: removes what a crash left behind and sets aside what cannot be read.
 //!
-//! 1. Empty `tmp`: nothing in it was acknowledged.
-//! 2. Read every part's metadata; a part whose metadata is damaged or missing moves to `detached`.
-//! 3. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
-//! 4. Drop parts without rows: they only held the place of removed ones.
-//! 5. Finish dropped columns: the table's definition is written before the parts'.
+//! 1. Finish the moves that a record announces.
+//! 2. Empty `tmp`: nothing that is left in it was acknowledged.
+//! 3. Read every part's metadata; a part of which that is damaged, or of which a file is missing or has
+//!    another size, moves to `detached`.
+//! 4. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
+//! 5. Drop parts without rows: they only held the place of removed ones.
+//! 6. Finish dropped columns: the table's definition is written before the parts'.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use basalt_base::fs::{Storage, publish_empty_dir, publish_file};
 
 use super::active::TEMPORARY;
 use super::alter;
+use super::moves::{self, MOVES_FILE};
 use super::mutation::{self, Mutations};
 use crate::error::{Error, Result};
 use crate::name::PartName;
@@ -21,10 +24,12 @@ use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-const DETACHED: &str = "detached";
-const REASON_FILE: &str = "reason.txt";
+/// The name of the directory for parts that are set aside.
+pub(super) const DETACHED: &str = "detached";
+/// Says in such a part why it is there.
+pub(super) const REASON_FILE: &str = "reason.txt";
 
-/// A part that was set aside because its metadata could not be read.
+/// A part that was set aside because it is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetachedPart {
     pub name: String,
@@ -39,14 +44,22 @@ pub(super) struct Recovered {
 }
 
 pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpec>) -> Result<Recovered> {
+    let mut detached = Vec::new();
+    match moves::finish_announced(&**storage, dir) {
+        Err(error @ Error::Corrupt { .. }) => {
+            // Not the table's rows, only which of them were about to move.
+            detached.push(detach(storage, dir, MOVES_FILE.to_owned(), &error)?);
+        }
+        finished => finished?,
+    }
     create_directories(storage, dir)?;
     let mut stored = Vec::new();
-    let mut detached = Vec::new();
     let mut next_block = 1;
     for entry in storage.list(dir)? {
         let Ok(name) = entry.name.parse::<PartName>() else { continue };
         next_block = next_block.max(name.max_block.max(name.mutation) + 1);
-        match StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name) {
+        let opened = StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name);
+        match opened.and_then(|part| part.check_files().map(|()| part)) {
             Ok(part) => stored.push(part),
             Err(error) if is_unreadable(&error) => detached.push(detach(storage, dir, entry.name, &error)?),
             Err(error) => return Err(error),
@@ -94,7 +107,9 @@ fn detach(storage: &Arc<dyn Storage>, dir: &Path, name: String, error: &Error) -
     }
     storage.rename(&dir.join(&name), &to)?;
     let reason = error.to_string();
-    publish_file(&**storage, &to.join(REASON_FILE), reason.as_bytes())?;
+    if name != MOVES_FILE {
+        publish_file(&**storage, &to.join(REASON_FILE), reason.as_bytes())?;
+    }
     storage.sync_dir(&detached)?;
     storage.sync_dir(dir)?;
     Ok(DetachedPart { name, reason })

@@ -1,12 +1,12 @@
 //! Sorts a block of rows by the key, unless it is sorted already.
 
-use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::take;
 use arrow::row::{RowConverter, Rows};
 
 use super::order::order;
 use crate::error::{Error, Result};
-use crate::spec::{PartSpec, sort_field};
+use crate::spec::PartSpec;
 use crate::threads::for_each;
 
 /// The rows in the order of the sort key; equal keys keep their order.
@@ -36,11 +36,11 @@ fn gather(batch: &RecordBatch, order: &UInt32Array, threads: usize) -> Result<Re
 
 /// The sort keys in Arrow's row format, in which byte order is key order.
 pub(crate) fn encode_key(batch: &RecordBatch, spec: &PartSpec) -> Result<Rows> {
-    let fields = spec.sort_key.iter().map(|&column| sort_field(&spec.field(column))).collect();
+    let fields = spec.sort_key.iter().map(|element| element.sort_field(&spec.columns)).collect();
     Ok(RowConverter::new(fields)?.convert_columns(&key_columns(batch, spec)?)?)
 }
 
 /// The values that the rows of `batch` are sorted by.
 pub(crate) fn key_columns(batch: &RecordBatch, spec: &PartSpec) -> Result<Vec<ArrayRef>> {
-    Ok(spec.sort_key.iter().map(|&column| batch.column(column).slice(0, batch.num_rows())).collect())
+    spec.sort_key.iter().map(|element| element.array(batch, &spec.columns)).collect()
 }

@@ -2,14 +2,23 @@
 
 use std::path::PathBuf;
 
+use arrow::array::ArrayRef;
+use basalt_base::Column;
+
 use super::active::TableParts;
+use crate::key::partition::PartitionValue;
 use crate::name::PartName;
+use crate::part::meta::decode_bounds;
 use crate::part::view::Part;
 
 /// One part in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartStats {
     pub name: PartName,
+    /// The value of the partition key.
+    pub partition: PartitionValue,
+    /// Smallest and largest value of the columns that the partition key reads.
+    pub partition_bounds: Vec<ColumnBounds>,
     pub path: PathBuf,
     pub part_type: PartType,
     /// Whether queries that start now read it.
@@ -50,6 +59,21 @@ impl PartType {
     }
 }
 
+/// The smallest and the largest value of a column in a part, as an array of two.
+#[derive(Clone, Debug)]
+pub struct ColumnBounds {
+    pub column: Column,
+    pub values: ArrayRef,
+}
+
+impl PartialEq for ColumnBounds {
+    fn eq(&self, other: &ColumnBounds) -> bool {
+        self.column == other.column && self.values.as_ref() == other.values.as_ref()
+    }
+}
+
+impl Eq for ColumnBounds {}
+
 /// One column of one part in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnStats {
@@ -84,6 +108,19 @@ impl Part {
         if self.stored.meta.data_file.is_some() { PartType::Compact } else { PartType::Wide }
     }
 
+    fn partition_bounds(&self) -> Vec<ColumnBounds> {
+        let spec = &self.spec;
+        let is_read =
+            |position: usize| spec.partition_key.iter().any(|element| element.reads(position, &spec.columns));
+        let bounds = |column: &Column| {
+            let meta = self.stored.meta.columns.iter().find(|meta| meta.name == column.name)?;
+            let values = decode_bounds(&column.to_field(), &meta.bounds).ok().flatten()?;
+            Some(ColumnBounds { column: column.clone(), values })
+        };
+        let columns = spec.columns.iter().enumerate().filter(|(position, _)| is_read(*position));
+        columns.filter_map(|(_, column)| bounds(column)).collect()
+    }
+
     /// The part in numbers; `active` is for the caller to know.
     pub fn stats(&self, active: bool) -> PartStats {
         let meta = &self.stored.meta;
@@ -103,6 +140,9 @@ impl Part {
         let sum = |bytes: fn(&ColumnStats) -> u64| columns.iter().map(bytes).sum::<u64>();
         PartStats {
             name: self.name().clone(),
+            // Damage is for the reader of the part to tell.
+            partition: self.partition().unwrap_or_default(),
+            partition_bounds: self.partition_bounds(),
             path: self.stored.directory.path().to_owned(),
             part_type: self.part_type(),
             active,

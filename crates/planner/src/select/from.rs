@@ -7,10 +7,12 @@ use basalt_sql::ast;
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
 
-use super::{Subplan, aliased, array_join, join, plan_error, plan_subquery, projected};
+use super::{Subplan, aliased, array_join, filtered, join, plan_error, plan_subquery, projected};
 use crate::bound::Bound;
-use crate::expr::convert;
-use crate::scope::{ColumnValue, CteQuery, Env, Relation, Scope, ScopeColumn, ScopeTable, plan_column};
+use crate::expr::{Binder, convert};
+use crate::scope::{
+    Aliases, ColumnValue, CteQuery, Env, Relation, Scope, ScopeColumn, ScopeTable, plan_column,
+};
 use crate::session::Session;
 use crate::{ResolvedTable, TableOptions};
 
@@ -110,7 +112,7 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, table: ScopeTab
             let planned = as_columns(session, planned, &columns)?;
             derived(session, planned, table)
         }
-        ResolvedTable::Source { columns, source } => {
+        ResolvedTable::Source { columns, source, filter } => {
             let relation = session.unique(&table.name);
             let plan = LogicalPlanBuilder::scan(TableReference::bare(relation.as_str()), source, None)
                 .and_then(LogicalPlanBuilder::build)
@@ -129,7 +131,12 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, table: ScopeTab
                     only_qualified: false,
                 })
                 .collect();
-            Ok(Relation { plan, scope: Scope { tables: vec![table], columns } })
+            let scope = Scope { tables: vec![table], columns };
+            let Some(filter) = filter else { return Ok(Relation { plan, scope }) };
+            let (env, aliases) = (Env::default(), Aliases::default());
+            let binder = Binder::new(session, &env, &scope, &aliases, &[]);
+            let plan = filtered(plan, binder.bind_filter(&filter, "SAMPLE")?)?;
+            Ok(Relation { plan, scope })
         }
     }
 }

@@ -152,6 +152,57 @@ pub struct AlterTable {
     pub settings: Vec<Setting>,
 }
 
+/// Which parts an action is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartitionRef {
+    /// `PARTITION ALL`.
+    All,
+    /// `PARTITION ID '202401'`.
+    Id(String),
+    /// `PARTITION 202401`: the value of the partition key, as a literal or a tuple.
+    Value(Expr),
+    /// `PART 'all_1_1_0'`.
+    Part(String),
+}
+
+/// An action on whole partitions or parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartitionAction {
+    Drop {
+        what: PartitionRef,
+    },
+    DropDetached {
+        what: PartitionRef,
+    },
+    Detach {
+        what: PartitionRef,
+    },
+    Attach {
+        what: PartitionRef,
+    },
+    /// `ATTACH PARTITION .. FROM table` and `REPLACE PARTITION .. FROM table`.
+    TakeFrom {
+        what: PartitionRef,
+        table: ObjectName,
+        replace: bool,
+    },
+    /// `MOVE PARTITION .. TO TABLE table`.
+    MoveTo {
+        what: PartitionRef,
+        table: ObjectName,
+    },
+    /// `FREEZE [PARTITION ..] [WITH NAME 'name']`.
+    Freeze {
+        what: PartitionRef,
+        name: Option<String>,
+    },
+    /// `UNFREEZE [PARTITION ..] WITH NAME 'name'`.
+    Unfreeze {
+        what: PartitionRef,
+        name: String,
+    },
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnPosition {
     First,
@@ -194,9 +245,7 @@ pub enum AlterAction {
     Delete {
         filter: Expr,
     },
-    DropPartition {
-        partition: Expr,
-    },
+    Partition(PartitionAction),
     ModifySetting {
         settings: Vec<Setting>,
     },

@@ -9,10 +9,12 @@ mod expr;
 mod insert;
 mod query;
 mod statement;
+mod walk;
 
 pub use ddl::{
     AlterAction, AlterTable, CodecCall, ColumnDef, ColumnPosition, CreateDatabase, CreateTable, CreateView,
-    DefaultKind, DropObject, EngineCall, IndexDef, ObjectKind, RenamePair, TableElement, TableSource,
+    DefaultKind, DropObject, EngineCall, IndexDef, ObjectKind, PartitionAction, PartitionRef, RenamePair,
+    TableElement, TableSource,
 };
 pub use dictionary::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 pub use expr::{

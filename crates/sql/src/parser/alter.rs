@@ -61,9 +61,7 @@ impl Cursor<'_> {
                 self.expect("WHERE")?;
                 Ok(AlterAction::Delete { filter: self.parse_expr()? })
             }
-            () if self.eat("DROP PARTITION") => {
-                Ok(AlterAction::DropPartition { partition: self.parse_partition()? })
-            }
+            () if self.is_partition_action() => self.parse_partition_action().map(AlterAction::Partition),
             () if self.eat("MODIFY SETTING") => {
                 Ok(AlterAction::ModifySetting { settings: self.parse_settings()? })
             }

@@ -28,6 +28,7 @@ mod literal;
 mod name;
 mod operand;
 mod order;
+mod partition;
 mod query;
 mod script;
 mod select;

@@ -88,7 +88,7 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
             write!(f, "UPDATE {} WHERE {filter}", Comma(&assignments))
         }
         AlterAction::Delete { filter } => write!(f, "DELETE WHERE {filter}"),
-        AlterAction::DropPartition { partition } => write!(f, "DROP PARTITION {partition}"),
+        AlterAction::Partition(action) => write!(f, "{action}"),
         AlterAction::ModifySetting { settings } => write!(f, "MODIFY SETTING {}", Comma(settings)),
         AlterAction::ModifyComment { comment } => write!(f, "MODIFY COMMENT {}", Text(comment.as_bytes())),
         AlterAction::ModifyOrderBy { order_by } => write!(f, "MODIFY ORDER BY {}", SortingKey(order_by)),

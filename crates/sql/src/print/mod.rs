@@ -8,6 +8,7 @@
 mod create;
 mod dictionary;
 mod expr;
+mod partition;
 mod query;
 mod statement;
 mod table;

@@ -4,8 +4,8 @@ use basalt_sql::ast::{
     AlterAction, AlterTable, ColumnDef, ColumnPosition, CopyFrom, CreateDatabase, CreateDictionary,
     CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute, DictionaryLifetime, DropObject,
     EngineCall, Explain, ExplainKind, IndexDef, Insert, InsertSource, InsertTarget, KeyValue,
-    KeyValueArgument, Literal, ObjectKind, ObjectName, RenamePair, Setting, Show, ShowFilter, ShowWhat,
-    Statement, SystemCommand, TableElement, TableSource,
+    KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction, PartitionRef, RenamePair, Setting,
+    Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement, TableSource,
 };
 use proptest::prelude::*;
 
@@ -267,10 +267,13 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         (many((ident(), expr())), expr())
             .prop_map(|(assignments, filter)| AlterAction::Update { assignments, filter }),
         expr().prop_map(|filter| AlterAction::Delete { filter }),
-        leaf().prop_map(|partition| AlterAction::DropPartition { partition }),
+        leaf().prop_map(|partition| AlterAction::Partition(PartitionAction::Drop {
+            what: PartitionRef::Value(partition)
+        })),
         text().prop_map(|comment| AlterAction::ModifyComment { comment }),
         some(order_by(leaf())).prop_map(|order_by| AlterAction::ModifyOrderBy { order_by }),
-        Just(AlterAction::Other { words: "FREEZE PARTITION ( 1 , 2 )".to_owned() }),
+        Just(AlterAction::Other { words: "MATERIALIZE INDEX a IN PARTITION ( 1 , 2 )".to_owned() }),
+        partition_action().prop_map(AlterAction::Partition),
         many(setting).prop_map(|settings| AlterAction::ModifySetting { settings }),
     ];
     // A list at the end of an action would take the next action for its own item.
@@ -279,6 +282,32 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         actions: vec![action],
         settings: Vec::new(),
     })
+}
+
+fn partition_ref() -> impl Strategy<Value = PartitionRef> {
+    prop_oneof![
+        Just(PartitionRef::All),
+        text().prop_map(PartitionRef::Id),
+        text().prop_map(PartitionRef::Part),
+        leaf().prop_map(PartitionRef::Value),
+    ]
+}
+
+fn partition_action() -> impl Strategy<Value = PartitionAction> {
+    let what = partition_ref;
+    prop_oneof![
+        what().prop_map(|what| PartitionAction::DropDetached { what }),
+        what().prop_map(|what| PartitionAction::Detach { what }),
+        what().prop_map(|what| PartitionAction::Attach { what }),
+        (what(), object_name(), any::<bool>()).prop_map(|(what, table, replace)| PartitionAction::TakeFrom {
+            what,
+            table,
+            replace
+        }),
+        (what(), object_name()).prop_map(|(what, table)| PartitionAction::MoveTo { what, table }),
+        (what(), prop::option::of(text())).prop_map(|(what, name)| PartitionAction::Freeze { what, name }),
+        (what(), text()).prop_map(|(what, name)| PartitionAction::Unfreeze { what, name }),
+    ]
 }
 
 fn kind() -> impl Strategy<Value = ObjectKind> {

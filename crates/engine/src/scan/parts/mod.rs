@@ -31,7 +31,7 @@ use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
-use basalt_parts::{BlockCache, TableParts};
+use basalt_parts::{BlockCache, KeyElement, TableParts};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
@@ -220,9 +220,11 @@ impl BlockSource for PartsSource {
 
     fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
         let is_key = |at: usize, (column, options): &(usize, SortOptions)| {
-            // The key has no NULL: where they would go does not matter.
-            let key = self.selection.spec.sort_key.get(at);
-            !options.descending && key == Some(&self.plan.slots[self.plan.output[*column]])
+            let (spec, column) = (&self.selection.spec, self.plan.slots[self.plan.output[*column]]);
+            let key = spec.sort_key.get(at).filter(|key| !key.descending);
+            // NULL is the last value of a key.
+            let nulls_fit = !options.nulls_first || !spec.columns[column].ty.accepts_null();
+            !options.descending && nulls_fit && key.and_then(KeyElement::as_column) == Some(column)
         };
         let fits = order.iter().enumerate().all(|(at, key)| is_key(at, key));
         let parts = self.selection.part_count();

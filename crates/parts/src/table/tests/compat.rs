@@ -13,6 +13,7 @@ use basalt_base::fs::RealStorage;
 use basalt_base::{Column, Columns, SqlType};
 use basalt_codec::{CodecChain, CodecSpec};
 
+use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyCondition, KeyRanges};
 use crate::part::meta::META_FILE;
@@ -30,8 +31,12 @@ fn spec() -> PartSpec {
         Column::new("d", SqlType::Decimal { precision: 9, scale: 2 }),
         Column::new("l", SqlType::LowCardinality(Arc::new(SqlType::String))),
     ]);
-    let mut spec =
-        PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
+    let mut spec = PartSpec {
+        sort_key: vec![KeyElement::column(0)],
+        primary_key_len: 1,
+        granule_rows: 4,
+        ..PartSpec::new(columns)
+    };
     spec.codecs[0] = CodecChain::new(vec![CodecSpec::Delta { width: 0 }, CodecSpec::Zstd { level: 1 }]);
     spec
 }

@@ -7,6 +7,8 @@ mod damage;
 mod model;
 mod modes;
 mod mutations;
+mod partition_commands;
+mod partitions;
 mod pieces;
 mod read;
 mod size;
@@ -24,6 +26,7 @@ use basalt_base::{Column, Columns, SqlType};
 
 use super::{TableParts, WorkControl};
 use crate::error::Result;
+use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 use crate::part::scan::PartScan;
@@ -65,7 +68,7 @@ pub(super) fn open(storage: &FaultyStorage, spec: PartSpec) -> Result<TableParts
 pub(super) fn number_spec() -> PartSpec {
     let columns = Columns::new(vec![Column::new("n", SqlType::UInt64)]);
     PartSpec {
-        sort_key: vec![0],
+        sort_key: vec![KeyElement::column(0)],
         primary_key_len: 1,
         granule_rows: 4,
         wide_bytes_min: 0,

@@ -27,6 +27,7 @@ fn spec(mode: MergeMode) -> PartSpec {
         Column::new("d", SqlType::UInt8),
     ]);
     let sort_key = if matches!(mode, MergeMode::VersionedCollapsing { .. }) { vec![0, 1] } else { vec![0] };
+    let sort_key = sort_key.into_iter().map(crate::key::element::KeyElement::column).collect();
     PartSpec { sort_key, primary_key_len: 1, granule_rows: 4, mode, ..PartSpec::new(columns) }
 }
 
@@ -44,7 +45,9 @@ fn insert(parts: &TableParts, rows: &[Row], optimize: bool) {
         Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| row.3))),
     ];
     let block = RecordBatch::try_new(parts.spec().schema(), columns).unwrap();
-    parts.insert_with(block, &InsertOptions { optimize }).unwrap();
+    let mut insert = parts.begin_insert(InsertOptions { optimize, ..InsertOptions::default() }).unwrap();
+    insert.write(block).unwrap();
+    insert.commit().unwrap();
 }
 
 fn rows_of(batch: &RecordBatch) -> Vec<Row> {

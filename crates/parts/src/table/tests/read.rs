@@ -11,6 +11,7 @@ use basalt_codec::{CodecChain, CodecSpec};
 use proptest::prelude::*;
 
 use super::{TestTable, batch_of, numbers, open};
+use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyCondition, KeyRanges};
 use crate::metrics::ReadMetrics;
@@ -87,7 +88,12 @@ fn insert_sorts_and_a_merge_keeps_the_order_of_equal_keys() {
         [Column::new("k", SqlType::String.into_nullable()), Column::new("order", SqlType::UInt64)]
             .into_iter()
             .collect();
-    let spec = PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 8, ..PartSpec::new(columns) };
+    let spec = PartSpec {
+        sort_key: vec![KeyElement::column(0)],
+        primary_key_len: 1,
+        granule_rows: 8,
+        ..PartSpec::new(columns)
+    };
     let parts = open(&storage, spec.clone()).unwrap();
     let mut inserted = Vec::new();
     for seed in 0..5 {
@@ -127,7 +133,12 @@ fn zone_maps_leave_out_granules_by_any_column() {
         Column::new("k", SqlType::UInt64),
         Column::new("s", SqlType::String.into_nullable()),
     ]);
-    let spec = PartSpec { sort_key: vec![0], primary_key_len: 1, granule_rows: 4, ..PartSpec::new(columns) };
+    let spec = PartSpec {
+        sort_key: vec![KeyElement::column(0)],
+        primary_key_len: 1,
+        granule_rows: 4,
+        ..PartSpec::new(columns)
+    };
     let parts = open(&storage, spec.clone()).unwrap();
     let words = ["a", "b", "a", "c", "x", "y", "x", "z", "m", "m", "m", "m"];
     let columns: Vec<ArrayRef> = vec![

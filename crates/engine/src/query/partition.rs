@@ -1,0 +1,174 @@
+//! ALTER TABLE ... PARTITION and PART: whole parts come and go.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use basalt_base::fs::{RealStorage, Storage};
+use basalt_base::{Error, Result, SqlType, bail};
+use basalt_parts::{PartSelection, PartitionValue, TableParts};
+use basalt_planner::plan_constant;
+use basalt_sql::ast::{Expr, ObjectName, PartitionAction, PartitionRef};
+use basalt_sql::parse_type;
+
+use super::catalog_view::Surroundings;
+use super::{QueryContext, ddl};
+use crate::tables::{Table, TableDefinition};
+
+/// The directory of the data directory where FREEZE puts its copies.
+const SHADOW: &str = "shadow";
+
+/// Runs one action; the caller holds the catalog's DDL lock.
+pub(super) fn run(query: &Arc<QueryContext>, table: &dyn Table, action: &PartitionAction) -> Result<()> {
+    let parts = parts_of(table)?;
+    let select = |what: &PartitionRef| selection(query, parts, what);
+    match action {
+        PartitionAction::Drop { what } => {
+            parts.drop_parts(&select(what)?)?;
+        }
+        PartitionAction::DropDetached { what } => {
+            if !query.settings.allow_drop_detached {
+                bail!(SupportIsDisabled, "DROP DETACHED needs the setting allow_drop_detached = 1");
+            }
+            parts.drop_detached(&select(what)?)?;
+        }
+        PartitionAction::Detach { what } => {
+            parts.detach_parts(&select(what)?, None)?;
+        }
+        PartitionAction::Attach { what } => {
+            parts.attach_parts(&select(what)?)?;
+        }
+        PartitionAction::TakeFrom { what, table: source, replace } => {
+            let source = other_table(query, source)?;
+            check_alike(&table.definition(), &source.definition())?;
+            let source = parts_of(source.as_ref())?;
+            for id in partitions(&select(what)?, source)? {
+                parts.attach_from(source, &id, *replace)?;
+            }
+        }
+        PartitionAction::MoveTo { what, table: target } => {
+            let target = other_table(query, target)?;
+            if target.definition().uuid == table.definition().uuid {
+                bail!(BadArguments, "a partition cannot be moved to the table that it is in");
+            }
+            check_alike(&table.definition(), &target.definition())?;
+            for id in partitions(&select(what)?, parts)? {
+                parts.move_to(parts_of(target.as_ref())?, &id)?;
+            }
+        }
+        PartitionAction::Freeze { what, name } => freeze(query, table, &select(what)?, name.as_deref())?,
+        PartitionAction::Unfreeze { what, name } => {
+            parts.unfreeze(&select(what)?, &frozen_dir(query, table, name)?)?;
+        }
+    }
+    query.engine.wake_background();
+    Ok(())
+}
+
+fn parts_of(table: &dyn Table) -> Result<&TableParts> {
+    table.parts_of().ok_or_else(|| table.refuses("an action on partitions"))
+}
+
+fn other_table(query: &QueryContext, name: &ObjectName) -> Result<Arc<dyn Table>> {
+    let key = ddl::key_of(query, name);
+    query.engine.catalog().table(&key.database, &key.name, "ALTER TABLE ... PARTITION")
+}
+
+fn check_alike(one: &TableDefinition, other: &TableDefinition) -> Result<()> {
+    if one.stored().to_vec() != other.stored().to_vec() {
+        bail!(
+            IncompatibleColumns,
+            "tables `{}` and `{}` have different columns",
+            one.full_name(),
+            other.full_name()
+        );
+    }
+    let keys = |definition: &TableDefinition| (definition.sort_key().ok(), definition.partition_key());
+    if keys(one) != keys(other) {
+        bail!(
+            BadArguments,
+            "tables `{}` and `{}` have different partition or sorting keys",
+            one.full_name(),
+            other.full_name()
+        );
+    }
+    Ok(())
+}
+
+/// The identifiers of the partitions that are selected.
+fn partitions(which: &PartSelection, parts: &TableParts) -> Result<Vec<String>> {
+    match which {
+        PartSelection::Partition(id) => Ok(vec![id.clone()]),
+        PartSelection::All => {
+            let mut ids: Vec<String> =
+                parts.snapshot().iter().map(|part| part.name().partition.clone()).collect();
+            ids.dedup();
+            Ok(ids)
+        }
+        PartSelection::Part(_) => Err(Error::not_implemented("this action on a single PART")),
+    }
+}
+
+fn selection(query: &Arc<QueryContext>, parts: &TableParts, what: &PartitionRef) -> Result<PartSelection> {
+    Ok(match what {
+        PartitionRef::All => PartSelection::All,
+        PartitionRef::Id(id) => PartSelection::Partition(id.clone()),
+        PartitionRef::Part(name) => PartSelection::Part(name.clone()),
+        PartitionRef::Value(value) => {
+            let value = partition_value(query, &parts.spec().partition_types(), value)?;
+            PartSelection::Partition(value.id()?)
+        }
+    })
+}
+
+/// The value of a partition key as a statement writes it: a constant, or a tuple of them.
+fn partition_value(query: &Arc<QueryContext>, types: &[SqlType], value: &Expr) -> Result<PartitionValue> {
+    let values = match value {
+        Expr::Tuple(values) => values.clone(),
+        Expr::Function(call) if call.name == "tuple" => call.args.clone(),
+        value => vec![value.clone()],
+    };
+    if values.len() != types.len() {
+        bail!(
+            InvalidPartitionValue,
+            "the partition `{value}` has {} values, the partition key has {}",
+            values.len(),
+            types.len()
+        );
+    }
+    let surroundings = Surroundings::of(query, HashMap::new());
+    let mut elements = Vec::with_capacity(types.len());
+    for (ty, value) in types.iter().zip(values) {
+        let name = parse_type(ty.to_string().as_bytes()).map_err(Error::logical)?;
+        let cast = Expr::Cast { operand: Box::new(value), ty: name };
+        elements.push((ty.clone(), plan_constant(&cast, &surroundings.context())?.0));
+    }
+    Ok(PartitionValue { elements })
+}
+
+fn freeze(query: &QueryContext, table: &dyn Table, which: &PartSelection, name: Option<&str>) -> Result<()> {
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => next_name(&query.engine.data_dir().join(SHADOW))?,
+    };
+    parts_of(table)?.freeze(which, &frozen_dir(query, table, &name)?)?;
+    Ok(())
+}
+
+/// One more than the largest number that names a copy.
+fn next_name(shadow: &std::path::Path) -> Result<String> {
+    let storage = RealStorage;
+    if !storage.exists(shadow)? {
+        return Ok("1".to_owned());
+    }
+    let numbers = storage.list(shadow)?.into_iter().filter_map(|entry| entry.name.parse::<u64>().ok());
+    Ok((numbers.max().unwrap_or(0) + 1).to_string())
+}
+
+fn frozen_dir(query: &QueryContext, table: &dyn Table, name: &str) -> Result<PathBuf> {
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
+        bail!(BadArguments, "`{name}` cannot be the name of a directory");
+    }
+    let uuid = table.definition().uuid.to_string();
+    Ok(query.engine.data_dir().join(SHADOW).join(name).join("store").join(uuid))
+}

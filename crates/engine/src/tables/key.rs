@@ -1,0 +1,287 @@
+//! The keys of a MergeTree table: from clauses to columns and planned expressions.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use basalt_base::zone::Zone;
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_exec::error::from_datafusion;
+use basalt_functions::registry;
+use basalt_functions::scalar::Volatility;
+use basalt_parts::{KeyElement, KeyExpression, KeyValue, Monotonic};
+use basalt_planner::plan_expr;
+use basalt_sql::ast::{Expr, FunctionCall, Literal, UnaryOp};
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+
+use super::TableDefinition;
+use super::definition::names_column;
+use super::planning::plan_alone;
+use crate::settings::MergeTreeSettings;
+
+/// Functions of one date or time whose value never falls when the argument grows.
+const MONOTONIC_OF_TIME: &[&str] = &[
+    "toDate",
+    "toDateTime",
+    "toMonday",
+    "toRelativeDayNum",
+    "toRelativeHourNum",
+    "toRelativeMinuteNum",
+    "toRelativeMonthNum",
+    "toRelativeWeekNum",
+    "toRelativeYearNum",
+    "toStartOfDay",
+    "toStartOfFifteenMinutes",
+    "toStartOfFiveMinutes",
+    "toStartOfHour",
+    "toStartOfMinute",
+    "toStartOfMonth",
+    "toStartOfQuarter",
+    "toStartOfTenMinutes",
+    "toStartOfYear",
+    "toUnixTimestamp",
+    "toYYYYMM",
+    "toYYYYMMDD",
+    "toYYYYMMDDhhmmss",
+    "toYear",
+];
+
+/// Elements of the sorting key and the length of the primary key among them.
+pub(super) fn sort_key(
+    definition: &TableDefinition,
+    settings: &MergeTreeSettings,
+) -> Result<(Vec<KeyElement>, usize)> {
+    let (clauses, primary_key_len) = definition.sort_key()?;
+    for (position, clause) in clauses.iter().enumerate() {
+        if clauses[..position].iter().any(|other| other.expr == clause.expr) {
+            bail!(BadArguments, "the sorting key has `{}` twice", clause.text());
+        }
+    }
+    let mut key = Vec::with_capacity(clauses.len());
+    for clause in &clauses {
+        let mut element = element(definition, &clause.expr, "sorting key", settings)?;
+        element.descending = clause.descending;
+        key.push(element);
+    }
+    Ok((key, primary_key_len))
+}
+
+/// Checks the sampling key: an unsigned number that is an element of the primary key.
+pub(super) fn check_sampling_key(
+    definition: &TableDefinition,
+    key: &[KeyElement],
+    primary_key_len: usize,
+) -> Result<()> {
+    let Some(expr) = &definition.create.sample_by else { return Ok(()) };
+    let columns = definition.stored();
+    let (clauses, _) = definition.sort_key()?;
+    let position = clauses[..primary_key_len].iter().position(|clause| clause.expr == *expr);
+    let Some(element) = position.and_then(|position| key.get(position)) else {
+        bail!(BadArguments, "the sampling expression `{expr}` must be present in the primary key");
+    };
+    let ty = type_of(element, &columns);
+    if !ty.is_unsigned() {
+        bail!(
+            IllegalTypeOfColumnForFilter,
+            "the sampling key `{expr}` has type {ty}; it must be an unsigned whole number"
+        );
+    }
+    Ok(())
+}
+
+fn type_of<'a>(element: &'a KeyElement, columns: &'a Columns) -> &'a SqlType {
+    match &element.value {
+        KeyValue::Column(position) => &columns[*position].ty,
+        KeyValue::Expression(expression) => expression.ty(),
+    }
+}
+
+/// Elements of the partition key.
+pub(super) fn partition_key(
+    definition: &TableDefinition,
+    settings: &MergeTreeSettings,
+) -> Result<Vec<KeyElement>> {
+    let columns = definition.stored();
+    let mut key = Vec::new();
+    for expr in definition.partition_key() {
+        let element = element(definition, &expr, "partition key", settings)?;
+        if type_of(&element, &columns).stripped().is_float() && !settings.allow_floating_point_partition_key {
+            bail!(
+                BadArguments,
+                "a floating point partition key is not supported: `{expr}`; allow_floating_point_partition_key \
+                 of the table permits it"
+            );
+        }
+        key.push(element);
+    }
+    Ok(key)
+}
+
+fn element(
+    definition: &TableDefinition,
+    expr: &Expr,
+    what: &str,
+    settings: &MergeTreeSettings,
+) -> Result<KeyElement> {
+    let columns = definition.stored();
+    let (element, ty) = match expr {
+        Expr::Identifier(_) => {
+            let name = definition.key_column(expr, what)?;
+            let position = columns.position(&name).ok_or_else(|| Error::logical("a stored column"))?;
+            (KeyElement::column(position), columns[position].ty.clone())
+        }
+        _ => {
+            let expression = PlannedKey::plan(&columns, expr, what)?;
+            let ty = expression.ty.clone();
+            (KeyElement::expression(Arc::new(expression)), ty)
+        }
+    };
+    if ty.accepts_null() && !settings.allow_nullable_key {
+        bail!(
+            IllegalColumn,
+            "the {what} has `{expr}`, which is Nullable, but the setting allow_nullable_key of the table is off"
+        );
+    }
+    Ok(element)
+}
+
+/// An expression over a table's columns, planned once.
+#[derive(Debug)]
+pub(super) struct PlannedKey {
+    text: String,
+    ty: SqlType,
+    columns: Vec<String>,
+    monotonic: Option<Monotonic>,
+    expr: Arc<dyn PhysicalExpr>,
+    schema: SchemaRef,
+}
+
+impl PlannedKey {
+    /// Plans `expr` as an element of a key; `what` names the key in errors.
+    pub(super) fn plan(stored: &Columns, expr: &Expr, what: &str) -> Result<PlannedKey> {
+        refuse_unsuitable(expr, what)?;
+        let used: Vec<Column> =
+            stored.iter().filter(|column| names_column(expr, &column.name)).cloned().collect();
+        let columns: Columns = used.into_iter().collect();
+        // Over all columns, so that an unknown name is told from a known one.
+        let (planned, ty) = plan_alone(Zone::system(), |ctx| plan_expr(expr, stored, ctx))
+            .map_err(|error| error.within(format!("the {what}")))?;
+        if columns.is_empty() {
+            bail!(IllegalColumn, "the {what} has the constant `{expr}`; a key is made of columns");
+        }
+        let schema = columns.to_arrow();
+        let df_schema = DFSchema::try_from(schema.as_ref().clone()).map_err(from_datafusion)?;
+        let physical = create_physical_expr(
+            &planned,
+            &df_schema,
+            &ExecutionProps::new(),
+            &PhysicalPlanningContext::default(),
+        )
+        .map_err(from_datafusion)?;
+        Ok(PlannedKey {
+            text: expr.to_string(),
+            ty,
+            monotonic: monotonic(expr, &columns),
+            columns: columns.iter().map(|column| column.name.clone()).collect(),
+            expr: physical,
+            schema,
+        })
+    }
+}
+
+impl KeyExpression for PlannedKey {
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn ty(&self) -> &SqlType {
+        &self.ty
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn monotonic(&self) -> Option<Monotonic> {
+        self.monotonic
+    }
+
+    fn evaluate(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns.to_vec(), &options)
+            .map_err(Error::logical)?;
+        let array = self.expr.evaluate(&batch).and_then(|value| value.into_array(rows));
+        let array = array.map_err(from_datafusion)?;
+        // Comparisons are native truth values until somebody looks at them.
+        let carrier = self.ty.carrier();
+        if *array.data_type() == carrier {
+            return Ok(array);
+        }
+        arrow::compute::cast(&array, &carrier).map_err(Error::logical)
+    }
+}
+
+/// What ClickHouse refuses in a key.
+fn refuse_unsuitable(expr: &Expr, what: &str) -> Result<()> {
+    let mut refused = Ok(());
+    expr.any(&mut |part| {
+        refused = match part {
+            Expr::Subquery(_) | Expr::Exists(_) => {
+                Err(Error::new(basalt_base::ErrorCode::BadArguments, format!("the {what} has a subquery")))
+            }
+            Expr::Function(call) => refuse_call(call, what),
+            _ => Ok(()),
+        };
+        refused.is_err()
+    });
+    refused
+}
+
+fn refuse_call(call: &FunctionCall, what: &str) -> Result<()> {
+    if call.name == "arrayJoin" {
+        bail!(IllegalColumn, "the {what} cannot have arrayJoin");
+    }
+    let volatile = registry::scalar(&call.name).is_some_and(|f| f.volatility() != Volatility::Immutable);
+    if volatile {
+        bail!(
+            BadArguments,
+            "the {what} must be deterministic, but `{}` may answer differently for the same row",
+            Expr::Function(call.clone())
+        );
+    }
+    Ok(())
+}
+
+/// How the value moves when the one column of `columns` grows.
+fn monotonic(expr: &Expr, columns: &Columns) -> Option<Monotonic> {
+    let [column] = &columns.to_vec()[..] else { return None };
+    match expr {
+        Expr::Identifier(parts) => (parts.join(".") == column.name).then_some(Monotonic::Increasing),
+        Expr::Unary { op: UnaryOp::Minus, operand } => negated(operand, column),
+        Expr::Function(call) => match (call.name.as_str(), call.args.as_slice()) {
+            ("negate", [operand]) => negated(operand, column),
+            ("intDiv", [operand, Expr::Literal(Literal::UInt(1..))]) => {
+                let is_column = matches!(operand, Expr::Identifier(_)) && column.ty.is_integer();
+                is_column.then_some(Monotonic::Increasing)
+            }
+            (name, [operand] | [operand, Expr::Literal(Literal::String(_))]) => {
+                let is_time = matches!(column.ty, SqlType::Date | SqlType::DateTime(_));
+                let known = is_time && MONOTONIC_OF_TIME.iter().any(|known| known.eq_ignore_ascii_case(name));
+                known.then(|| monotonic(operand, columns)).flatten()
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `-x`, where no value of `x` overflows.
+fn negated(operand: &Expr, column: &Column) -> Option<Monotonic> {
+    use SqlType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
+    let is_safe = matches!(column.ty, UInt8 | UInt16 | UInt32 | Int8 | Int16 | Int32 | Float32 | Float64);
+    (is_safe && matches!(operand, Expr::Identifier(_))).then_some(Monotonic::Decreasing)
+}

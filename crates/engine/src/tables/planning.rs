@@ -1,0 +1,69 @@
+//! Planning outside of a query: what a table's own clauses say when it is opened.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::zone::Zone;
+use basalt_base::{Error, Result};
+use basalt_dict::{Dictionaries, Dictionary};
+use basalt_functions::FunctionContext;
+use basalt_planner::{Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableOptions};
+use basalt_sql::ast;
+use datafusion::logical_expr::LogicalPlan;
+
+/// Nested expressions at most.
+const DEPTH_MAX: usize = 100;
+
+/// A database without anything in it: a clause of a table needs nothing but its columns.
+struct Nothing;
+
+impl Catalog for Nothing {
+    fn table(&self, _: &ast::ObjectName, _: &TableOptions) -> Result<ResolvedTable> {
+        Err(reads_a_table())
+    }
+
+    fn table_function(&self, _: &ast::FunctionCall, _: &PlannerContext) -> Result<ResolvedTable> {
+        Err(reads_a_table())
+    }
+}
+
+impl SubqueryRunner for Nothing {
+    fn run(&self, _: LogicalPlan) -> Result<Vec<RecordBatch>> {
+        Err(reads_a_table())
+    }
+}
+
+impl Dictionaries for Nothing {
+    fn dictionary(&self, _: &str, _: &str) -> Result<Arc<dyn Dictionary>> {
+        Err(reads_a_table())
+    }
+}
+
+/// Plans in a context that knows no tables, no session and no time; `zone` is that of a `DateTime`
+/// without one.
+pub(super) fn plan_alone<T>(zone: Zone, plan: impl FnOnce(&PlannerContext<'_>) -> Result<T>) -> Result<T> {
+    let functions = FunctionContext {
+        zone,
+        now_us: 0,
+        current_database: String::new(),
+        current_user: String::new(),
+        query_id: String::new(),
+        version: crate::VERSION.to_owned(),
+        uptime_seconds: 0,
+        dictionaries: Arc::new(Nothing),
+        settings: Arc::new(basalt_functions::NoSettings),
+    };
+    let settings = PlanSettings { max_subquery_depth: DEPTH_MAX, ..PlanSettings::default() };
+    plan(&PlannerContext {
+        catalog: &Nothing,
+        runner: &Nothing,
+        functions: &functions,
+        settings: &settings,
+        parameters: &HashMap::new(),
+    })
+}
+
+fn reads_a_table() -> Error {
+    Error::not_implemented("a clause of a table that reads another table")
+}

@@ -1,0 +1,195 @@
+//! One element of a table's key: a column, or a value computed of the columns of a row.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::SortOptions;
+use arrow::datatypes::{Field, FieldRef};
+use arrow::row::SortField;
+use basalt_base::{Columns, SqlType};
+
+use super::ranges::{KeyCondition, KeyRanges};
+use crate::error::{Error, Result};
+
+/// A value computed of the columns of a row, always the same for the same row. The engine gives it:
+/// parts know no expressions.
+pub trait KeyExpression: Send + Sync + fmt::Debug {
+    /// The expression as SQL writes it; two of the same text compute the same.
+    fn text(&self) -> &str;
+
+    /// The type of the value.
+    fn ty(&self) -> &SqlType;
+
+    /// The names of the columns that it reads, each once.
+    fn columns(&self) -> &[String];
+
+    /// How the value moves when its one column grows; `None` if that is not known.
+    fn monotonic(&self) -> Option<Monotonic>;
+
+    /// The values for `rows` rows of [`KeyExpression::columns`], in that order.
+    fn evaluate(&self, columns: &[ArrayRef], rows: usize) -> basalt_base::Result<ArrayRef>;
+}
+
+/// How a value moves when its argument grows; equal neighbours are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Monotonic {
+    Increasing,
+    Decreasing,
+}
+
+/// What an element of a key is.
+#[derive(Clone, Debug)]
+pub enum KeyValue {
+    /// A position among the table's columns.
+    Column(usize),
+    Expression(Arc<dyn KeyExpression>),
+}
+
+/// One element of a key.
+#[derive(Clone, Debug)]
+pub struct KeyElement {
+    pub value: KeyValue,
+    /// Larger values first, NULL before all of them.
+    pub descending: bool,
+}
+
+impl KeyElement {
+    /// The column at `position`, ascending.
+    pub fn column(position: usize) -> KeyElement {
+        KeyElement { value: KeyValue::Column(position), descending: false }
+    }
+
+    /// The value of `expression`, ascending.
+    pub fn expression(expression: Arc<dyn KeyExpression>) -> KeyElement {
+        KeyElement { value: KeyValue::Expression(expression), descending: false }
+    }
+
+    /// The position of the column that the element is; `None` for a computed value.
+    pub fn as_column(&self) -> Option<usize> {
+        match self.value {
+            KeyValue::Column(position) => Some(position),
+            KeyValue::Expression(_) => None,
+        }
+    }
+
+    /// Whether the column at `position` is needed to know the value.
+    pub(crate) fn reads(&self, position: usize, columns: &Columns) -> bool {
+        match &self.value {
+            KeyValue::Column(own) => *own == position,
+            KeyValue::Expression(expression) => {
+                expression.columns().iter().any(|name| *name == columns[position].name)
+            }
+        }
+    }
+
+    /// The same element of a table whose columns are at other places.
+    pub(crate) fn moved(&self, place: impl Fn(usize) -> usize) -> KeyElement {
+        let value = match &self.value {
+            KeyValue::Column(position) => KeyValue::Column(place(*position)),
+            KeyValue::Expression(expression) => KeyValue::Expression(Arc::clone(expression)),
+        };
+        KeyElement { value, descending: self.descending }
+    }
+
+    /// The same element after a column was added at `position`.
+    pub(crate) fn after_added(&mut self, position: usize) {
+        if let KeyValue::Column(own) = &mut self.value {
+            *own += usize::from(*own >= position);
+        }
+    }
+
+    /// The same element after the column at `position`, which is another one, was dropped.
+    pub(crate) fn after_dropped(&mut self, position: usize) {
+        if let KeyValue::Column(own) = &mut self.value {
+            *own -= usize::from(*own > position);
+        }
+    }
+
+    /// What the metadata of a part calls the element.
+    pub(crate) fn name(&self, columns: &Columns) -> String {
+        let name = match &self.value {
+            KeyValue::Column(position) => columns[*position].name.as_str(),
+            KeyValue::Expression(expression) => expression.text(),
+        };
+        if self.descending { format!("{name} DESC") } else { name.to_owned() }
+    }
+
+    pub(crate) fn ty<'a>(&'a self, columns: &'a Columns) -> &'a SqlType {
+        match &self.value {
+            KeyValue::Column(position) => &columns[*position].ty,
+            KeyValue::Expression(expression) => expression.ty(),
+        }
+    }
+
+    pub(crate) fn field(&self, columns: &Columns) -> FieldRef {
+        match &self.value {
+            KeyValue::Column(position) => Arc::new(columns[*position].to_field()),
+            KeyValue::Expression(expression) => {
+                let ty = expression.ty();
+                Arc::new(Field::new(expression.text(), ty.carrier(), ty.accepts_null()))
+            }
+        }
+    }
+
+    /// How Arrow's row format encodes the element: byte order is key order.
+    pub(crate) fn sort_field(&self, columns: &Columns) -> SortField {
+        let data_type = self.field(columns).data_type().clone();
+        // Descending is the exact reverse of ascending, which has NULL and then NaN last.
+        let options = SortOptions { descending: self.descending, nulls_first: self.descending };
+        SortField::new_with_options(data_type, options)
+    }
+
+    /// The element's values in the rows of `batch`, which has the table's columns.
+    pub(crate) fn array(&self, batch: &RecordBatch, columns: &Columns) -> Result<ArrayRef> {
+        match &self.value {
+            KeyValue::Column(position) => Ok(Arc::clone(batch.column(*position))),
+            KeyValue::Expression(expression) => {
+                let arguments = arguments(expression.as_ref(), batch, columns)?;
+                Ok(expression.evaluate(&arguments, batch.num_rows())?)
+            }
+        }
+    }
+
+    /// The values that the element may have where `condition` holds; `None` if any.
+    pub(crate) fn ranges(&self, condition: &KeyCondition, columns: &Columns) -> Option<KeyRanges> {
+        match &self.value {
+            KeyValue::Column(position) => (*position == condition.column).then(|| condition.ranges.clone()),
+            KeyValue::Expression(expression) => {
+                let [name] = expression.columns() else { return None };
+                (*name == columns[condition.column].name).then_some(())?;
+                let carrier = columns[condition.column].ty.carrier();
+                // A value that cannot be computed says nothing about the rows.
+                condition.ranges.map(&carrier, expression.as_ref()).ok().flatten()
+            }
+        }
+    }
+}
+
+/// Elements are the same if they order rows alike.
+impl PartialEq for KeyElement {
+    fn eq(&self, other: &KeyElement) -> bool {
+        let same = match (&self.value, &other.value) {
+            (KeyValue::Column(left), KeyValue::Column(right)) => left == right,
+            (KeyValue::Expression(left), KeyValue::Expression(right)) => left.text() == right.text(),
+            _ => false,
+        };
+        same && self.descending == other.descending
+    }
+}
+
+impl Eq for KeyElement {}
+
+fn arguments(
+    expression: &dyn KeyExpression,
+    batch: &RecordBatch,
+    columns: &Columns,
+) -> Result<Vec<ArrayRef>> {
+    let argument = |name: &String| {
+        let position = columns.position(name).ok_or_else(|| Error::BlockMismatch {
+            what: format!("column `{name}` of the key `{}` is not in it", expression.text()),
+        })?;
+        Ok(Arc::clone(batch.column(position)))
+    };
+    expression.columns().iter().map(argument).collect()
+}

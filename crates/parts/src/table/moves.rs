@@ -1,0 +1,256 @@
+//! Several renames that happen all or not at all, whatever the disk does in between.
+//!
+//! One rename is atomic by itself. Several are announced first: a record of them is published in the
+//! table's directory, then they are made, then the record goes. Opening the table finishes what a record
+//! announces; so after a crash before the record was durable nothing has moved, and after it everything
+//! has.
+//!
+//! # Layout of `moves.rec`
+//!
+//! ```text
+//! magic "BSLTMOV1"
+//! moves u32, then of each: from, to as bytes      paths below the table's directory
+//! window u32, blocks u32, then of each: partition as bytes, hash 16 bytes
+//!                                                 what the log of inserted blocks gains
+//! crc32c u32                                      of all that is before it
+//! ```
+//!
+//! # Invariants
+//!
+//! - **Stale records do nothing**: the removal of a record is made durable by the next sync of the
+//!   directory only. Until then no name that it moves from is used again: temporary names are not while
+//!   the process lives, and every change that gives a part a name syncs the directory.
+
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use basalt_base::fs::{Storage, publish_file};
+
+use super::active::{Commit, TEMPORARY, TableParts, lock};
+use super::deduplication::{BlockId, DeduplicationLog, checked_body};
+use super::insert::{InsertOptions, PendingBlock};
+use crate::error::{Damage, Error, Result};
+use crate::fields::{FieldReader, FieldWriter};
+use crate::name::PartName;
+use crate::part::stored::{PartDirectory, StoredPart};
+use crate::part::view::Part;
+use crate::part::writer::PendingPart;
+use crate::spec::PartSpec;
+
+/// The name of the file.
+pub(super) const MOVES_FILE: &str = "moves.rec";
+
+/// A larger record is not ours.
+const RECORD_BYTES_MAX: u64 = 64 << 20;
+
+const MAGIC: &[u8; 8] = b"BSLTMOV1";
+
+/// Bytes that a move takes at least.
+const MOVE_BYTES_MIN: usize = 8;
+
+/// What happens at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moves {
+    /// From and to, as paths below the table's directory.
+    pub(super) renames: Vec<(String, String)>,
+    /// What the log of inserted blocks gains, and how many it keeps.
+    blocks: Vec<BlockId>,
+    window: u32,
+}
+
+impl TableParts {
+    /// Publishes the parts of an INSERT.
+    pub(super) fn publish_insert(
+        &self,
+        spec: &Arc<PartSpec>,
+        mut pending: Vec<PendingBlock>,
+        options: &InsertOptions,
+    ) -> Result<Vec<PartName>> {
+        let commit = self.begin_commit()?;
+        commit.check_spec(spec)?;
+        // The same INSERT may have come twice at once.
+        pending.retain(|block| block.id.as_ref().is_none_or(|id| !self.is_duplicate(id)));
+        let first = commit.next_block();
+        let mut moves = Moves::default();
+        let mut named = Vec::with_capacity(pending.len());
+        for (number, block) in (first..).zip(pending) {
+            moves.blocks.extend(block.id);
+            let name = PartName { level: block.level, ..PartName::inserted(block.partition, number) };
+            named.push((name, block.part));
+        }
+        moves.window = options.deduplication.as_ref().map_or(0, |one| one.window as u32);
+        let names = named.iter().map(|(name, _)| name.clone()).collect();
+        let stored = commit.publish_all(named, moves, options.sync)?;
+        let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(spec)).map(Arc::new));
+        commit.replace_many(parts.collect::<Result<_>>()?);
+        Ok(names)
+    }
+}
+
+impl Commit<'_> {
+    /// Gives pending parts their names, durably, all at once. They are not in the set yet.
+    pub(super) fn publish_all(
+        &self,
+        mut pending: Vec<(PartName, PendingPart)>,
+        mut moves: Moves,
+        sync: bool,
+    ) -> Result<Vec<Arc<StoredPart>>> {
+        if pending.len() == 1 && moves.blocks.is_empty() && moves.renames.is_empty() {
+            return pending
+                .pop()
+                .map(|(name, part)| self.publish_with(part, name, sync))
+                .into_iter()
+                .collect();
+        }
+        for (name, part) in &pending {
+            let from = part.directory.path().file_name().unwrap_or_default().to_string_lossy();
+            moves.renames.push((format!("{TEMPORARY}/{from}"), name.to_string()));
+        }
+        self.make(&moves)?;
+        Ok(pending
+            .into_iter()
+            .map(|(name, part)| {
+                let path = self.table.dir.join(name.to_string());
+                part.directory.was_published();
+                let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
+                Arc::new(StoredPart::new(directory, name, part.meta))
+            })
+            .collect())
+    }
+
+    /// Makes the moves, durably.
+    pub(super) fn make(&self, moves: &Moves) -> Result<()> {
+        let (storage, dir) = (&*self.table.storage, &self.table.dir);
+        if moves.renames.is_empty() && moves.blocks.is_empty() {
+            return Ok(());
+        }
+        // What is moved must be there after a crash.
+        storage.sync_dir(&dir.join(TEMPORARY))?;
+        let record = dir.join(MOVES_FILE);
+        if let Err(error) = publish_file(storage, &record, &moves.encode()) {
+            // A full disk, say: as long as the record has not got its name nothing happened.
+            let is_announced = storage.exists(&record).unwrap_or(true);
+            return if is_announced { self.table.poison_unless_ok(Err(error)) } else { Err(error.into()) };
+        }
+        self.table.poison_unless_ok(moves.finish(storage, dir))?;
+        if !moves.blocks.is_empty() {
+            *lock(&self.table.inserted) =
+                self.table.poison_unless_ok(DeduplicationLog::open(storage, dir))?;
+        }
+        Ok(())
+    }
+}
+
+impl Moves {
+    /// Moves only.
+    pub(super) fn of(renames: Vec<(String, String)>) -> Moves {
+        Moves { renames, ..Moves::default() }
+    }
+
+    /// Makes what is not made yet and removes the record.
+    fn finish(&self, storage: &dyn Storage, dir: &Path) -> Result<()> {
+        let mut directories = vec![dir.to_owned()];
+        for (from, to) in &self.renames {
+            let (from, to) = (dir.join(from), dir.join(to));
+            if storage.exists(&from)? && !storage.exists(&to)? {
+                storage.rename(&from, &to)?;
+            }
+            for parent in [from.parent(), to.parent()].into_iter().flatten() {
+                if !directories.iter().any(|known| known == parent) && !parent.ends_with(TEMPORARY) {
+                    directories.push(parent.to_owned());
+                }
+            }
+        }
+        directories.iter().try_for_each(|directory| storage.sync_dir(directory))?;
+        if !self.blocks.is_empty() {
+            let mut log = DeduplicationLog::open(storage, dir)?;
+            self.blocks.iter().for_each(|id| log.add(id.clone(), self.window as usize));
+            log.write(storage, dir)?;
+        }
+        Ok(storage.remove_file(&dir.join(MOVES_FILE))?)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = FieldWriter::default();
+        out.raw(MAGIC);
+        out.u32(self.renames.len() as u32);
+        for (from, to) in &self.renames {
+            out.bytes(from.as_bytes());
+            out.bytes(to.as_bytes());
+        }
+        out.u32(self.window);
+        out.u32(self.blocks.len() as u32);
+        self.blocks.iter().for_each(|id| id.encode(&mut out));
+        out.u32(basalt_base::checksum::crc32c(&out.bytes));
+        out.bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Moves, Damage> {
+        let body = checked_body(bytes)?;
+        let mut fields = FieldReader::new(body);
+        if fields.array()? != *MAGIC {
+            return Err(Damage::new(0, "this is not a record of moves"));
+        }
+        let count = fields.u32()? as usize;
+        if count > body.len() / MOVE_BYTES_MIN {
+            return Err(Damage::new(fields.at(), format!("{count} moves do not fit the file")));
+        }
+        let mut renames = Vec::with_capacity(count);
+        for _ in 0..count {
+            let at = fields.at();
+            let (from, to) = (fields.text()?, fields.text()?);
+            if !is_below(&from) || !is_below(&to) {
+                return Err(Damage::new(at, "a move outside the table"));
+            }
+            renames.push((from, to));
+        }
+        let window = fields.u32()?;
+        let blocks = BlockId::decode_list(&mut fields, body.len())?;
+        fields.finish()?;
+        Ok(Moves { renames, blocks, window })
+    }
+}
+
+/// Whether the path stays in the directory that it starts from.
+fn is_below(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Finishes what a crash interrupted; the error is damage of the record.
+pub(super) fn finish_announced(storage: &dyn Storage, dir: &Path) -> Result<()> {
+    let path = dir.join(MOVES_FILE);
+    if !storage.exists(&path)? {
+        return Ok(());
+    }
+    let bytes = storage.read(&path, RECORD_BYTES_MAX)?;
+    let moves = Moves::decode(&bytes).map_err(|damage| damage.in_file(&path))?;
+    moves.finish(storage, dir)?;
+    // Before any name is used again.
+    storage.sync_dir(dir).map_err(Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_refuses_every_bit_flip_and_truncation_and_paths_outside() {
+        let id = BlockId { partition: "all".to_owned(), hash: [7; 16] };
+        let renames = vec![("tmp/part_1".to_owned(), "all_1_1_0".to_owned())];
+        let moves = Moves { renames, blocks: vec![id], window: 9 };
+        let whole = moves.encode();
+        assert_eq!(Moves::decode(&whole), Ok(moves));
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Moves::decode(&bytes).is_err(), "bit {bit}");
+        }
+        for end in 0..whole.len() {
+            assert!(Moves::decode(&whole[..end]).is_err(), "{end} bytes");
+        }
+        for outside in ["../x", "/etc", "a/../../b", ""] {
+            let moves = Moves::of(vec![(outside.to_owned(), "all_1_1_0".to_owned())]);
+            assert!(Moves::decode(&moves.encode()).is_err(), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Whole parts come and go: DROP, DETACH, ATTACH, REPLACE, MOVE and FREEZE of partitions and parts.
+//!
+//! A part never leaves its directory while it may be read. What is detached, copied or frozen is a second
+//! directory with hard links to the same files; what is removed is covered by an empty part, as TRUNCATE
+//! does it. All of a command happens in one step, see [`super::moves`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use basalt_base::fs::{PendingDirectory, publish_empty_dir, publish_file};
+
+use super::active::{Commit, TEMPORARY, TableParts};
+use super::moves::Moves;
+use super::recover::{DETACHED, REASON_FILE};
+use crate::error::{Error, Result};
+use crate::name::PartName;
+use crate::part::stored::StoredPart;
+use crate::part::view::Part;
+use crate::part::writer::PendingPart;
+use crate::spec::PartSpec;
+
+/// A longer reason is not ours.
+const REASON_BYTES_MAX: u64 = 1 << 20;
+
+/// A part in `detached`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetachedStats {
+    pub directory: String,
+    /// The name that it had.
+    pub name: PartName,
+    /// Why it was set aside; empty if a user did it.
+    pub reason: String,
+    pub bytes_on_disk: u64,
+    pub path: PathBuf,
+}
+
+/// Which parts a command is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartSelection {
+    All,
+    /// A partition by its identifier.
+    Partition(String),
+    /// A part by its name.
+    Part(String),
+}
+
+impl PartSelection {
+    /// Whether the part called `name` is meant; `directory` is where it lies.
+    fn has(&self, name: &PartName, directory: &str) -> bool {
+        match self {
+            PartSelection::All => true,
+            PartSelection::Partition(id) => name.partition == *id,
+            PartSelection::Part(part) => part == directory,
+        }
+    }
+}
+
+impl TableParts {
+    /// Removes the rows of the selected parts, durably and at once; answers with how many parts there
+    /// were. Snapshots that are held keep theirs.
+    pub fn drop_parts(&self, which: &PartSelection) -> Result<usize> {
+        let commit = self.begin_commit()?;
+        let parts = self.selected(which)?;
+        self.remove(&commit, &parts, Vec::new(), Moves::default())?;
+        Ok(parts.len())
+    }
+
+    /// Moves the selected parts to `detached`, with `reason` if there is one.
+    pub fn detach_parts(&self, which: &PartSelection, reason: Option<&str>) -> Result<usize> {
+        let commit = self.begin_commit()?;
+        let parts = self.selected(which)?;
+        self.detach(&commit, &parts, reason)?;
+        Ok(parts.len())
+    }
+
+    /// Takes the selected parts out of `detached` and adds their rows; answers with their new names.
+    pub fn attach_parts(&self, which: &PartSelection) -> Result<Vec<PartName>> {
+        let commit = self.begin_commit()?;
+        let spec = self.spec();
+        let (mut renames, mut opened) = (Vec::new(), Vec::new());
+        let mut block = commit.next_block();
+        for (directory, name) in self.detached_directories()? {
+            if !which.has(&name, &directory) {
+                continue;
+            }
+            let path = self.dir.join(DETACHED).join(&directory);
+            let stored = StoredPart::open(Arc::clone(&self.storage), path.clone(), name.clone())?;
+            let partition = Part::new(Arc::new(stored), Arc::clone(&spec))?.partition()?.id()?;
+            if partition != name.partition {
+                let what = format!("part `{directory}` is of partition `{partition}` of another key");
+                return Err(Error::BlockMismatch { what });
+            }
+            let reason = path.join(REASON_FILE);
+            if self.storage.exists(&reason)? {
+                self.storage.remove_file(&reason)?;
+            }
+            let attached = PartName::inserted(partition, block);
+            block += 1;
+            renames.push((format!("{DETACHED}/{directory}"), attached.to_string()));
+            opened.push(attached);
+        }
+        if let (PartSelection::Part(name), true) = (which, opened.is_empty()) {
+            return Err(Error::NoSuchPart { name: format!("{DETACHED}/{name}") });
+        }
+        commit.make(&Moves::of(renames))?;
+        let open = |name: &PartName| {
+            let path = self.dir.join(name.to_string());
+            let stored = StoredPart::open(Arc::clone(&self.storage), path, name.clone())?;
+            Part::new(Arc::new(stored), Arc::clone(&spec)).map(Arc::new)
+        };
+        let parts = opened.iter().map(open).collect();
+        commit.replace_many(self.poison_unless_ok(parts)?);
+        Ok(opened)
+    }
+
+    /// Removes the selected parts from `detached`; answers with how many there were.
+    pub fn drop_detached(&self, which: &PartSelection) -> Result<usize> {
+        let _commit = self.begin_commit()?;
+        let mut dropped = 0;
+        for (directory, name) in self.detached_directories()? {
+            if which.has(&name, &directory) {
+                self.storage.remove_dir_all(&self.dir.join(DETACHED).join(directory))?;
+                dropped += 1;
+            }
+        }
+        match which {
+            PartSelection::Part(name) if dropped == 0 => {
+                Err(Error::NoSuchPart { name: format!("{DETACHED}/{name}") })
+            }
+            _ => Ok(dropped),
+        }
+    }
+
+    /// Adds the rows of a partition of `source`, a table of the same columns and keys; with `replace`
+    /// they take the place of this table's rows in the partition.
+    pub fn attach_from(&self, source: &TableParts, partition: &str, replace: bool) -> Result<Vec<PartName>> {
+        let taken = source.selected(&PartSelection::Partition(partition.to_owned()))?;
+        let pending = taken.iter().map(|part| self.clone_part(part)).collect::<Result<Vec<_>>>()?;
+        let commit = self.begin_commit()?;
+        let replaced = match replace {
+            true => self.selected(&PartSelection::Partition(partition.to_owned()))?,
+            false => Vec::new(),
+        };
+        let first = commit.next_block();
+        let named: Vec<(PartName, PendingPart)> = (first..)
+            .zip(pending)
+            .map(|(block, part)| (PartName::inserted(partition.to_owned(), block), part))
+            .collect();
+        let names = named.iter().map(|(name, _)| name.clone()).collect();
+        self.remove(&commit, &replaced, named, Moves::default())?;
+        Ok(names)
+    }
+
+    /// Puts hard links to the selected parts into `dir`, which must not have them yet.
+    pub fn freeze(&self, which: &PartSelection, dir: &Path) -> Result<Vec<PartName>> {
+        let parts = self.selected(which)?;
+        publish_empty_dir(&*self.storage, dir)?;
+        for part in &parts {
+            let to = dir.join(part.name().to_string());
+            if !self.storage.exists(&to)? {
+                self.clone_part(part)?.directory.publish(&to)?;
+            }
+        }
+        Ok(parts.iter().map(|part| part.name().clone()).collect())
+    }
+
+    /// Removes the selected parts from `dir`, where [`TableParts::freeze`] put them; answers with how
+    /// many there were.
+    pub fn unfreeze(&self, which: &PartSelection, dir: &Path) -> Result<usize> {
+        if !self.storage.exists(dir)? {
+            return Ok(0);
+        }
+        let mut removed = 0;
+        for entry in self.storage.list(dir)? {
+            if entry.name.parse().is_ok_and(|name| which.has(&name, &entry.name)) {
+                self.storage.remove_dir_all(&dir.join(entry.name))?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Gives the rows of a partition to `target`, another table of the same columns and keys. They are
+    /// there before they are gone here: after a crash in between both tables have them.
+    pub fn move_to(&self, target: &TableParts, partition: &str) -> Result<Vec<PartName>> {
+        let commit = self.begin_commit()?;
+        let names = target.attach_from(self, partition, false)?;
+        let parts = self.selected(&PartSelection::Partition(partition.to_owned()))?;
+        self.remove(&commit, &parts, Vec::new(), Moves::default())?;
+        Ok(names)
+    }
+
+    /// What `system.detached_parts` shows.
+    pub fn detached_stats(&self) -> Result<Vec<DetachedStats>> {
+        let mut stats = Vec::new();
+        for (directory, name) in self.detached_directories()? {
+            let path = self.dir.join(DETACHED).join(&directory);
+            let (mut bytes_on_disk, mut reason) = (0, String::new());
+            for entry in self.storage.list(&path)? {
+                let file = path.join(&entry.name);
+                if entry.name == REASON_FILE {
+                    let text = self.storage.read(&file, REASON_BYTES_MAX)?;
+                    reason = String::from_utf8_lossy(&text).into_owned();
+                } else {
+                    bytes_on_disk += self.storage.open(&file)?.size();
+                }
+            }
+            stats.push(DetachedStats { directory, name, reason, bytes_on_disk, path });
+        }
+        Ok(stats)
+    }
+
+    /// The directories of parts in `detached`, with the names that they had.
+    pub(super) fn detached_directories(&self) -> Result<Vec<(String, PartName)>> {
+        let dir = self.dir.join(DETACHED);
+        if !self.storage.exists(&dir)? {
+            return Ok(Vec::new());
+        }
+        let names = self.storage.list(&dir)?.into_iter().filter_map(|entry| {
+            // `all_1_1_0_try1`: of a name that was taken.
+            let plain = entry.name.split("_try").next().unwrap_or_default();
+            let name = plain.parse().ok()?;
+            Some((entry.name, name))
+        });
+        Ok(names.collect())
+    }
+
+    /// Sets aside parts in which a read found damage; answers with how many.
+    pub fn detach_damaged(&self) -> Result<usize> {
+        let damaged: Vec<(String, String)> = self
+            .snapshot()
+            .iter()
+            .filter_map(|part| Some((part.name().to_string(), part.stored.damage()?.to_owned())))
+            .collect();
+        for (name, reason) in &damaged {
+            self.detach_parts(&PartSelection::Part(name.clone()), Some(reason))?;
+        }
+        Ok(damaged.len())
+    }
+
+    fn selected(&self, which: &PartSelection) -> Result<Vec<Arc<Part>>> {
+        let snapshot = self.snapshot();
+        let is_selected = |part: &&Arc<Part>| which.has(part.name(), &part.name().to_string());
+        let parts: Vec<Arc<Part>> = snapshot.iter().filter(is_selected).cloned().collect();
+        match which {
+            PartSelection::Part(name) if parts.is_empty() => Err(Error::NoSuchPart { name: name.clone() }),
+            _ => Ok(parts),
+        }
+    }
+
+    fn detach(&self, commit: &Commit<'_>, parts: &[Arc<Part>], reason: Option<&str>) -> Result<()> {
+        publish_empty_dir(&*self.storage, &self.dir.join(DETACHED))?;
+        let (mut moves, mut copies) = (Moves::default(), Vec::new());
+        for part in parts {
+            let copy = self.clone_part(part)?;
+            if let Some(reason) = reason {
+                publish_file(&*self.storage, &copy.directory.path().join(REASON_FILE), reason.as_bytes())?;
+            }
+            let to = self.free_detached_name(&part.name().to_string())?;
+            moves.renames.push((temporary_name(&copy), format!("{DETACHED}/{to}")));
+            copies.push(copy);
+        }
+        self.remove(commit, parts, Vec::new(), moves)?;
+        copies.into_iter().for_each(|copy| copy.directory.was_published());
+        Ok(())
+    }
+
+    fn free_detached_name(&self, name: &str) -> Result<String> {
+        let (mut free, mut attempt) = (name.to_owned(), 1);
+        while self.storage.exists(&self.dir.join(DETACHED).join(&free))? {
+            free = format!("{name}_try{attempt}");
+            attempt += 1;
+        }
+        Ok(free)
+    }
+
+    /// Removes the rows of `parts`, adds those of `added` and makes `moves`, all at once.
+    pub(super) fn remove(
+        &self,
+        commit: &Commit<'_>,
+        parts: &[Arc<Part>],
+        mut added: Vec<(PartName, PendingPart)>,
+        moves: Moves,
+    ) -> Result<()> {
+        let spec = self.spec();
+        let mut groups = Vec::new();
+        for group in neighbours(&self.snapshot(), parts) {
+            groups.push(group[0].name().partition.clone());
+            added.push((
+                PartName::merged(group.iter().map(|part| part.name())),
+                self.write_part(&spec, std::iter::empty(), 1)?,
+            ));
+        }
+        let stored = commit.publish_all(added, moves, true)?;
+        self.enter(commit, &spec, stored)?;
+        groups.dedup();
+        self.forget_blocks(&groups)
+    }
+
+    /// Puts published parts into the set; empty ones hold the place of what they cover.
+    fn enter(&self, commit: &Commit<'_>, spec: &Arc<PartSpec>, stored: Vec<Arc<StoredPart>>) -> Result<()> {
+        let empty: Vec<Arc<StoredPart>> =
+            stored.iter().filter(|part| part.meta.row_count == 0).map(Arc::clone).collect();
+        let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(spec)).map(Arc::new));
+        for part in commit.replace_many(parts.collect::<Result<_>>()?) {
+            if let Some(empty) = empty.iter().find(|empty| empty.name.covers(part.name())) {
+                part.stored.directory.mark_replaced(&empty.directory);
+            }
+        }
+        empty.iter().for_each(|empty| empty.directory.mark_obsolete());
+        Ok(())
+    }
+
+    /// A pending part with hard links to the files of `part`; files that are gone are left out.
+    fn clone_part(&self, part: &Part) -> Result<PendingPart> {
+        let from = part.stored.directory.path().to_owned();
+        let directory = PendingDirectory::create(Arc::clone(&self.storage), self.temporary_path())?;
+        for entry in self.storage.list(&from)?.into_iter().filter(|entry| !entry.is_dir) {
+            self.storage.hard_link(&from.join(&entry.name), &directory.path().join(&entry.name))?;
+        }
+        self.storage.sync_dir(directory.path())?;
+        Ok(PendingPart { directory, meta: part.stored.meta.clone() })
+    }
+}
+
+/// Below the table's directory.
+fn temporary_name(pending: &PendingPart) -> String {
+    let name = pending.directory.path().file_name().unwrap_or_default().to_string_lossy();
+    PathBuf::from(TEMPORARY).join(name.as_ref()).to_string_lossy().into_owned()
+}
+
+/// `chosen` in groups of which each can be covered by one empty part: of one partition, without any
+/// other part in between.
+fn neighbours(all: &[Arc<Part>], chosen: &[Arc<Part>]) -> Vec<Vec<Arc<Part>>> {
+    let is_chosen = |part: &Arc<Part>| chosen.iter().any(|other| other.name() == part.name());
+    let alike = |a: &Arc<Part>, b: &Arc<Part>| {
+        a.name().partition == b.name().partition && is_chosen(a) == is_chosen(b)
+    };
+    all.chunk_by(alike).filter(|group| is_chosen(&group[0])).map(<[_]>::to_vec).collect()
+}

@@ -1,0 +1,174 @@
+//! Whole parts come and go, and a crash at every sync of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use basalt_base::clock::ManualClock;
+use basalt_base::fs::{Crash, FaultyStorage, Storage};
+
+use super::partitions::spec;
+use super::{DIR, numbers, open, read_numbers, sorted};
+use crate::error::{Error, Result};
+use crate::table::{PartSelection, TableParts};
+
+const OTHER_DIR: &str = "/store/other";
+
+fn partition(id: &str) -> PartSelection {
+    PartSelection::Partition(id.to_owned())
+}
+
+fn table() -> (FaultyStorage, TableParts) {
+    let storage = FaultyStorage::new();
+    let parts = open(&storage, spec()).unwrap();
+    parts.insert(numbers(0..30)).unwrap();
+    parts.insert(numbers(10..13)).unwrap();
+    (storage, parts)
+}
+
+fn other(storage: &FaultyStorage) -> TableParts {
+    let clock = Arc::new(ManualClock::at(1_000_000));
+    TableParts::open_with_clock(Arc::new(storage.clone()), clock, PathBuf::from(OTHER_DIR), spec()).unwrap()
+}
+
+fn check(parts: &TableParts, expected: impl IntoIterator<Item = u64>) {
+    assert_eq!(sorted(read_numbers(parts).unwrap()), sorted(expected.into_iter().collect()));
+}
+
+#[test]
+fn dropped_partition_is_gone_for_good_and_readers_keep_theirs() {
+    let (storage, parts) = table();
+    let snapshot = parts.snapshot();
+    assert_eq!(parts.drop_parts(&partition("1")).unwrap(), 2);
+    check(&parts, (0..10).chain(20..30));
+    assert_eq!(snapshot.iter().map(|part| part.row_count()).sum::<u64>(), 33);
+    snapshot.iter().for_each(|part| part.check().unwrap());
+    drop((snapshot, parts));
+    check(&open(&storage, spec()).unwrap(), (0..10).chain(20..30));
+    assert!(!storage.exists(&Path::new(DIR).join("1_2_2_0")).unwrap());
+}
+
+#[test]
+fn part_in_the_middle_is_dropped_alone() {
+    let (_storage, parts) = table();
+    parts.insert(numbers(15..18)).unwrap();
+    parts.drop_parts(&PartSelection::Part("1_4_4_0".to_owned())).unwrap();
+    check(&parts, (0..30).chain(15..18));
+    let error = parts.drop_parts(&PartSelection::Part("1_4_4_0".to_owned())).unwrap_err();
+    assert!(matches!(error, Error::NoSuchPart { .. }), "{error}");
+}
+
+#[test]
+fn detached_partition_comes_back_and_may_be_dropped_there() {
+    let (storage, parts) = table();
+    parts.detach_parts(&partition("1"), None).unwrap();
+    check(&parts, (0..10).chain(20..30));
+    drop(parts);
+    let parts = open(&storage, spec()).unwrap();
+    let names: Vec<String> =
+        parts.attach_parts(&partition("1")).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(names.len(), 2);
+    check(&parts, (0..30).chain(10..13));
+    parts.detach_parts(&PartSelection::Part(names[1].clone()), Some("why not")).unwrap();
+    check(&parts, 0..30);
+    assert_eq!(parts.drop_detached(&PartSelection::All).unwrap(), 1);
+    assert!(parts.attach_parts(&PartSelection::All).unwrap().is_empty());
+    drop(parts);
+    check(&open(&storage, spec()).unwrap(), 0..30);
+}
+
+#[test]
+fn partition_of_another_table_is_added_or_replaces() {
+    let (storage, parts) = table();
+    let source = other(&storage);
+    source.insert(numbers(5..25)).unwrap();
+    parts.attach_from(&source, "2", false).unwrap();
+    check(&parts, (0..30).chain(10..13).chain(20..25));
+    parts.attach_from(&source, "1", true).unwrap();
+    check(&parts, (0..30).chain(20..25));
+    parts.attach_from(&source, "7", true).unwrap();
+    check(&source, 5..25);
+    drop(source);
+    storage.remove_dir_all(Path::new(OTHER_DIR)).unwrap();
+    drop(parts);
+    check(&open(&storage, spec()).unwrap(), (0..30).chain(20..25));
+}
+
+#[test]
+fn frozen_parts_are_a_table_of_their_own() {
+    let (storage, parts) = table();
+    parts.freeze(&PartSelection::All, Path::new(OTHER_DIR)).unwrap();
+    parts.truncate().unwrap();
+    check(&other(&storage), (0..30).chain(10..13));
+}
+
+/// A change of whole parts, and what it leaves.
+struct Change {
+    run: fn(&TableParts, &TableParts) -> Result<()>,
+    after: fn() -> Vec<u64>,
+}
+
+/// At every sync: what was before, or what is after, and nothing in between.
+#[test]
+fn every_command_is_whole_or_absent_after_a_crash_at_every_sync() {
+    let changes = [
+        Change { run: |parts, _| parts.drop_parts(&PartSelection::All).map(|_| ()), after: Vec::new },
+        Change {
+            run: |parts, _| parts.drop_parts(&partition("1")).map(|_| ()),
+            after: || (0..10).chain(20..30).collect(),
+        },
+        Change {
+            run: |parts, _| parts.detach_parts(&partition("1"), Some("test")).map(|_| ()),
+            after: || (0..10).chain(20..30).collect(),
+        },
+        Change {
+            run: |parts, source| parts.attach_from(source, "1", true).map(|_| ()),
+            after: || (0..10).chain(20..30).chain(15..18).collect(),
+        },
+        Change {
+            run: |parts, _| parts.attach_parts(&PartSelection::All).map(|_| ()),
+            after: || (0..30).chain(10..13).chain(90..95).chain(80..83).collect(),
+        },
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let (storage, parts, source) = prepared();
+        let before = storage.sync_count();
+        (change.run)(&parts, &source).unwrap();
+        check(&parts, (change.after)());
+        let syncs = storage.sync_count() - before;
+        for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
+            (0..=syncs).for_each(|sync| check_crash(number, change, crash, sync));
+        }
+    }
+}
+
+/// A table with rows, with detached parts, and another table to take from.
+fn prepared() -> (FaultyStorage, TableParts, TableParts) {
+    let (storage, parts) = table();
+    parts.insert(numbers(90..95)).unwrap();
+    parts.insert(numbers(80..83)).unwrap();
+    parts.detach_parts(&partition("9"), None).unwrap();
+    parts.detach_parts(&partition("8"), None).unwrap();
+    let source = other(&storage);
+    source.insert(numbers(15..18)).unwrap();
+    (storage, parts, source)
+}
+
+fn check_crash(number: usize, change: &Change, crash: Crash, sync: u64) {
+    let (storage, parts, source) = prepared();
+    let before = sorted(read_numbers(&parts).unwrap());
+    storage.stop_at_sync(storage.sync_count() + sync);
+    let acknowledged = (change.run)(&parts, &source).is_ok();
+    drop((parts, source));
+    storage.crash(crash);
+    for _ in 0..2 {
+        let parts = open(&storage, spec()).unwrap();
+        assert!(parts.detached().is_empty(), "{number} {crash:?} at {sync}: {:?}", parts.detached());
+        let found = sorted(read_numbers(&parts).unwrap());
+        let is_after = found == sorted((change.after)());
+        let is_before = found == before;
+        assert!(is_after || (is_before && !acknowledged), "{number} {crash:?} at {sync}: {found:?}");
+        // A second crash right after recovery changes nothing.
+        drop(parts);
+        storage.crash(crash);
+    }
+}

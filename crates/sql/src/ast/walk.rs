@@ -1,0 +1,42 @@
+//! The parts of an expression, for those who look for something in it.
+
+use super::{Expr, FunctionCall};
+
+impl Expr {
+    /// The expressions that this one is made of, one level down. Subqueries are not looked into.
+    pub fn children(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Literal(_)
+            | Expr::Identifier(_)
+            | Expr::Asterisk { .. }
+            | Expr::ColumnsMatching(_)
+            | Expr::Parameter { .. }
+            | Expr::Subquery(_)
+            | Expr::Exists(_) => Vec::new(),
+            Expr::Unary { operand: child, .. }
+            | Expr::IsNull { operand: child, .. }
+            | Expr::Cast { operand: child, .. }
+            | Expr::TupleElement { tuple: child, .. }
+            | Expr::Field { value: child, .. }
+            | Expr::Interval { value: child, .. }
+            | Expr::Alias { value: child, .. } => vec![child],
+            Expr::Lambda(lambda) => vec![&lambda.body],
+            Expr::Binary { left, right, .. } | Expr::In { operand: left, right, .. } => vec![left, right],
+            Expr::ArrayElement { array, index } => vec![array, index],
+            Expr::Between { operand, low, high, .. } => vec![operand, low, high],
+            Expr::Ternary { condition, then, otherwise } => vec![condition, then, otherwise],
+            Expr::Case { operand, branches, otherwise } => {
+                let branches = branches.iter().flat_map(|(when, then)| [when, then]);
+                operand.as_deref().into_iter().chain(branches).chain(otherwise.as_deref()).collect()
+            }
+            Expr::Array(elements) | Expr::Tuple(elements) => elements.iter().collect(),
+            Expr::Map(pairs) => pairs.iter().flat_map(|(key, value)| [key, value]).collect(),
+            Expr::Function(FunctionCall { args, .. }) => args.iter().collect(),
+        }
+    }
+
+    /// Whether `wanted` holds for the expression or for a part of it.
+    pub fn any(&self, wanted: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        wanted(self) || self.children().into_iter().any(|child| child.any(wanted))
+    }
+}
