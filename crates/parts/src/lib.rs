@@ -11,6 +11,7 @@
 //!   blocks stay in a [`BlockCache`].
 //! - [`KeyRanges`], [`KeyCondition`]: what a query knows about the rows that it wants.
 //! - [`Zones`]: the smallest and largest values of each granule of a column.
+//! - [`SkipIndex`], [`Predicate`]: what else lets a query skip granules.
 //! - `column`: the column file, drawn in `column/writer.rs`, and how each type becomes bytes.
 //! - `part`: the other files of a part: `part.meta` in `part/meta.rs`, `primary.idx` in `key/primary.rs`.
 //!
@@ -46,6 +47,9 @@ mod threads;
 pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
 pub use error::Error;
+pub use index::kind::{FilterSize, IndexKind};
+pub use index::predicate::{Piece, Predicate, Wanted};
+pub use index::skip_index::{INDEX_GRANULARITY_MAX, SkipIndex};
 pub use index::zones::Zones;
 pub use key::element::{KeyElement, KeyExpression, KeyValue, Monotonic};
 pub use key::partition::PartitionValue;
@@ -59,7 +63,7 @@ pub use part::scan::PartScan;
 pub use part::view::{Part, PruneStep};
 pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
 pub use table::{
-    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, FinalScan, InsertOptions,
-    MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType, PendingInsert,
-    RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
+    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, FinalScan, IndexStats,
+    InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType,
+    PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
 };

@@ -9,6 +9,7 @@ use basalt_codec::CodecChain;
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::index::skip_index::{INDEX_GRANULARITY_MAX, SkipIndex};
 use crate::key::element::{KeyElement, KeyValue};
 use crate::key::partition::PartitionValue;
 use crate::mode::MergeMode;
@@ -40,6 +41,7 @@ pub struct PartSpec {
     pub wide_bytes_min: u64,
     /// As `wide_bytes_min`, in rows.
     pub wide_rows_min: u64,
+    pub indexes: Vec<SkipIndex>,
     /// For each column what its rows hold in a part that was written before it was added; `None` is the
     /// default of its type.
     pub fills: Vec<Option<Fill>>,
@@ -88,6 +90,7 @@ impl PartSpec {
             granule_rows: GRANULE_ROWS_DEFAULT,
             wide_bytes_min: WIDE_BYTES_MIN_DEFAULT,
             wide_rows_min: 0,
+            indexes: Vec::new(),
             mode: MergeMode::Ordinary,
         }
     }
@@ -115,7 +118,13 @@ impl PartSpec {
         assert_eq!(self.columns.len(), self.fills.len(), "one fill a column");
         assert!(self.primary_key_len <= self.sort_key.len(), "the primary key is a prefix of the sort key");
         assert!(self.keys().all(|element| self.has_columns_of(element)), "key columns exist");
+        assert!(self.indexes.iter().all(|index| self.is_index(index)), "indexes are of columns");
         assert!((1..=GRANULE_ROWS_MAX).contains(&self.granule_rows), "a granule has rows, and not too many");
+    }
+
+    fn is_index(&self, index: &SkipIndex) -> bool {
+        let granularity = 1..=INDEX_GRANULARITY_MAX;
+        granularity.contains(&index.granularity) && self.columns.position(&index.column).is_some()
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {

@@ -93,6 +93,7 @@ error_codes! {
     NotAnAggregate                   "NOT_AN_AGGREGATE"                      215  400 "42803"
     QueryWithSameIdIsAlreadyRunning  "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING" 216  500 "57014"
     MultipleExpressionsForAlias      "MULTIPLE_EXPRESSIONS_FOR_ALIAS"        179  400 "42712"
+    IllegalIndex                     "ILLEGAL_INDEX"                         127  400 "42P17"
     ExpectedAllOrDistinct            "EXPECTED_ALL_OR_DISTINCT"              558  400 "42601"
     AmbiguousIdentifier              "AMBIGUOUS_IDENTIFIER"                  207  400 "42702"
     NoCommonType                     "NO_COMMON_TYPE"                        386  400 "42804"

@@ -15,6 +15,7 @@ use basalt_base::{Columns, Error, ErrorCode, Result};
 use basalt_dict::DirectSource;
 use basalt_formats::TextSettings;
 use basalt_formats::text::{Style, ValueWriter};
+use basalt_parts::Predicate;
 
 use super::definition::SourceSpec;
 use crate::Engine;
@@ -144,7 +145,15 @@ impl KeyedSource {
         let query = internal(engine, &self.database, "dictGet of a DIRECT dictionary");
         let stored = table.definition().stored();
         let columns = positions.to_vec();
-        let request = ScanRequest { stored, columns, conditions, filters: Vec::new(), limit: None, query };
+        let request = ScanRequest {
+            stored,
+            columns,
+            conditions,
+            predicate: Predicate::Any,
+            filters: Vec::new(),
+            limit: None,
+            query,
+        };
         let source = table.scan(&request)?;
         let wanted = KeySet::of(keys)?;
         let mut found = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! A table answers a [`ScanRequest`] with a [`BlockSource`]: blocks in as many partitions as can be
 //! read side by side. [`provider`] shows a table to DataFusion; [`exec`] runs a source as an operator;
-//! [`condition`] finds in a WHERE clause what a key or an index can use; [`conjunct`] takes it apart for
-//! a source that filters its rows itself. [`late`] reads wide columns after a LIMIT.
+//! [`condition`] finds in a WHERE clause what a key can use, [`predicate`] what a skip index can;
+//! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT.
 
 mod condition;
 mod conjunct;
@@ -12,6 +12,7 @@ mod estimate;
 mod exec;
 mod late;
 mod parts;
+mod predicate;
 mod provider;
 
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
@@ -27,6 +28,7 @@ use arrow::array::UInt64Array;
 use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result};
+use basalt_parts::Predicate;
 use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 
@@ -41,6 +43,8 @@ pub(crate) struct ScanRequest {
     pub(crate) columns: Vec<usize>,
     /// All must hold for a row that the query wants; see [`conditions`].
     pub(crate) conditions: Vec<ColumnCondition>,
+    /// The same for skip indexes, which understand more.
+    pub(crate) predicate: Predicate,
     /// What the source must filter by, over the stored columns: its rows are not checked again. Empty
     /// for a table that does not [filter](crate::tables::Table::filters_rows).
     pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,

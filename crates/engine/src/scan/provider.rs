@@ -14,6 +14,7 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::exec::SourceExec;
+use super::predicate::predicate;
 use super::{ScanRequest, conditions};
 use crate::query::QueryContext;
 use crate::tables::Table;
@@ -84,6 +85,7 @@ impl TableProvider for TableScanProvider {
             stored: self.columns.clone(),
             columns,
             conditions: conditions(filters, &self.columns),
+            predicate: predicate(filters, &self.columns),
             filters: if filters_rows { self.physical(filters, state)? } else { Vec::new() },
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
             query: Arc::clone(&self.query),

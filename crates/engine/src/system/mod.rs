@@ -4,6 +4,7 @@
 
 mod block;
 mod columns;
+mod data_skipping_indices;
 mod databases;
 mod detached_parts;
 mod dictionaries;
@@ -41,6 +42,11 @@ struct SystemTable {
 
 const TABLES: &[SystemTable] = &[
     SystemTable { name: "columns", columns: columns::columns, block: columns::block },
+    SystemTable {
+        name: "data_skipping_indices",
+        columns: data_skipping_indices::columns,
+        block: data_skipping_indices::block,
+    },
     SystemTable { name: "databases", columns: databases::columns, block: databases::block },
     SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
     SystemTable { name: "detached_parts", columns: detached_parts::columns, block: detached_parts::block },

@@ -29,9 +29,8 @@ pub(crate) fn definition_of(
                 }
                 columns.push(defined);
             }
-            TableElement::Index(index) => {
-                bail!(NotImplemented, "skip index `{}` is not implemented", index.name)
-            }
+            // Checked when all columns are known.
+            TableElement::Index(_) => {}
             TableElement::Constraint { name, .. } => {
                 bail!(NotImplemented, "constraint `{name}` is not implemented")
             }
@@ -45,7 +44,18 @@ pub(crate) fn definition_of(
     create.or_replace = false;
     create.if_not_exists = false;
     create.source = None;
-    Ok(TableDefinition { database: database.to_owned(), name: name.to_owned(), uuid, columns, create })
+    let definition =
+        TableDefinition { database: database.to_owned(), name: name.to_owned(), uuid, columns, create };
+    check_indexes(&definition)?;
+    Ok(definition)
+}
+
+fn check_indexes(definition: &TableDefinition) -> Result<()> {
+    let engine = definition.create.engine.as_ref().map_or("", |engine| engine.name.as_str());
+    if definition.index_clauses().next().is_some() && !engine.ends_with("MergeTree") {
+        bail!(BadArguments, "engine {engine} has no skip indexes; those of the MergeTree family do");
+    }
+    definition.skip_indexes().map(|_| ())
 }
 
 fn refuse_unbuilt_clauses(create: &ast::CreateTable) -> Result<()> {

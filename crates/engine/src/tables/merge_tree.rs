@@ -147,6 +147,7 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         granule_rows: settings.index_granularity as usize,
         wide_bytes_min: settings.min_bytes_for_wide_part,
         wide_rows_min: settings.min_rows_for_wide_part,
+        indexes: definition.skip_indexes()?,
         fills: definition.stored_definitions().map(fill_of).collect::<Result<_>>()?,
         mode,
     })
@@ -228,7 +229,7 @@ impl Table for MergeTreeTable {
                 if let Some(position) = stored.position(name) {
                     let column = Column::new(name, stored[position].ty.clone());
                     let defined = definition.column(name);
-                    let default = default_chain(&self.settings)?;
+                    let default = default_chain(&self.settings.read())?;
                     let codec = defined.map_or(default.clone(), |column| chain_of_column(column, &default));
                     let fill = defined.map(fill_of).transpose()?.flatten();
                     let has_default = defined.is_some_and(|column| {

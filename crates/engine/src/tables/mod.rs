@@ -12,6 +12,7 @@ mod merge_mode;
 mod merge_tree;
 mod opener;
 mod planning;
+mod skip_index;
 mod virtual_table;
 
 pub(crate) use create::{column_of, definition_of};

@@ -2,6 +2,7 @@
 //!
 //! - [`element`]: a column of a key, or a value computed of columns.
 //! - [`ranges`]: a set of values of one column, as sorted ranges.
+//! - [`zero`]: -0 and +0 are one value.
 //! - [`primary`]: the first row of each granule.
 //! - [`prune`]: which granules can hold a row that a condition wants.
 //! - [`bounds`]: smallest and largest value of a column in a part.
@@ -13,3 +14,4 @@ pub(crate) mod partition;
 pub(crate) mod primary;
 pub(crate) mod prune;
 pub(crate) mod ranges;
+mod zero;

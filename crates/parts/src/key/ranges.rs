@@ -12,6 +12,7 @@ use arrow::datatypes::{DataType, Field};
 use arrow::row::{RowConverter, Rows};
 
 use super::element::{KeyExpression, Monotonic};
+use super::zero::{with_both_zeros, with_zeros};
 use crate::error::{Error, Result};
 use crate::spec::sort_field;
 
@@ -51,7 +52,7 @@ impl KeyRanges {
 
     /// The values in `values`, in any order: `=` and IN. The array is of the column's carrier type.
     pub fn points(values: &ArrayRef) -> Result<KeyRanges> {
-        let rows = encode(values)?;
+        let rows = encode(&with_both_zeros(values)?)?;
         let mut points: Vec<Value> = rows.iter().map(|row| Value::from(row.data())).collect();
         points.sort_unstable();
         points.dedup();
@@ -64,7 +65,13 @@ impl KeyRanges {
 
     /// The values between two bounds, each an array of length 1 of the column's carrier type.
     pub fn between(low: Bound<&ArrayRef>, high: Bound<&ArrayRef>) -> Result<KeyRanges> {
-        let range = KeyRange { low: encode_bound(low)?, high: encode_bound(high)? };
+        let signed = |bound: Bound<&ArrayRef>, is_low: bool| match bound {
+            Bound::Included(value) => Bound::Included(with_zeros(value, is_low)),
+            Bound::Excluded(value) => Bound::Excluded(with_zeros(value, !is_low)),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let (low, high) = (signed(low, true), signed(high, false));
+        let range = KeyRange { low: encode_bound(low.as_ref())?, high: encode_bound(high.as_ref())? };
         Ok(KeyRanges { ranges: if range.is_empty() { Vec::new() } else { vec![range] } })
     }
 
@@ -343,6 +350,21 @@ mod tests {
             prop_assert_eq!(members(&a.union(&b)), combine(|a, b| a || b));
             prop_assert_eq!(members(&a.intersect(&b)), combine(|a, b| a && b));
             prop_assert_eq!(members(&a.complement()), combine(|a, _| !a));
+        }
+    }
+
+    #[test]
+    fn zeros_of_both_signs_are_one_value() {
+        let zero = |value: f64| Arc::new(arrow::array::Float64Array::from(vec![value])) as ArrayRef;
+        let has = |set: &KeyRanges, value: f64| set.contains(encode(&zero(value)).unwrap().row(0).data());
+        for (given, other) in [(0.0, -0.0), (-0.0, 0.0)] {
+            let given = &zero(given);
+            let between = |low, high| KeyRanges::between(low, high).unwrap();
+            assert!(has(&KeyRanges::points(given).unwrap(), other));
+            assert!(has(&between(Bound::Included(given), Bound::Unbounded), other));
+            assert!(has(&between(Bound::Unbounded, Bound::Included(given)), other));
+            assert!(!has(&between(Bound::Excluded(given), Bound::Unbounded), other));
+            assert!(!has(&between(Bound::Unbounded, Bound::Excluded(given)), other));
         }
     }
 

@@ -7,17 +7,16 @@ use arrow::datatypes::FieldRef;
 use basalt_base::fs::PendingDirectory;
 use basalt_codec::CodecChain;
 
+use super::file_name;
 use super::meta::{ColumnMeta, encode_bounds};
 use super::sink::Sink;
 use crate::column::strings::coder::Coding;
 use crate::column::writer::{ColumnFileSize, ColumnFileWriter};
 use crate::error::Result;
+use crate::index::skip_index::{SkipIndex, SkipIndexWriter};
 use crate::index::zone_file::ZonesPlace;
 use crate::index::zones::{Zones, ZonesBuilder};
 use crate::spec::PartSpec;
-
-/// Bytes of a column's name up to which its file is named after it.
-const FILE_NAME_BYTES_MAX: usize = 120;
 
 /// One column of a part that is being written.
 pub(super) struct ColumnWriter {
@@ -27,6 +26,8 @@ pub(super) struct ColumnWriter {
     file: ColumnFileWriter,
     /// `None` for a type without an order.
     zones: Option<ZonesBuilder>,
+    /// The skip indexes of the column.
+    indexes: Vec<SkipIndexWriter>,
     null_count: u64,
     /// Rows in the current granule; the others are complete.
     open_rows: usize,
@@ -42,6 +43,8 @@ pub(super) struct WrittenColumn {
     /// The chain that was used.
     chain: CodecChain,
     zones: Option<Zones>,
+    /// The skip indexes of the column, and the bytes of their files.
+    indexes: Vec<(SkipIndex, Vec<u8>)>,
     null_count: u64,
 }
 
@@ -49,7 +52,7 @@ impl ColumnWriter {
     /// Starts the column at `position` of a part in `directory`; its bytes stay in memory.
     pub(super) fn create(directory: &Path, spec: &PartSpec, position: usize) -> Result<ColumnWriter> {
         let field = spec.field(position);
-        let file_name = file_name(&spec.columns[position].name, position);
+        let file_name = file_name::of_column(&spec.columns[position].name, position);
         let path = directory.join(&file_name);
         let chain = spec.codecs[position].clone();
         let sink = Sink::in_memory();
@@ -57,8 +60,21 @@ impl ColumnWriter {
         let target = Box::new(sink.clone());
         let file = ColumnFileWriter::create(target, path, &field, chain, coding, spec.granule_rows)?;
         let zones = ZonesBuilder::new(&field);
+        let name = &spec.columns[position].name;
+        let own = spec.indexes.iter().filter(|index| index.column == *name);
+        let indexes = own.map(|index| SkipIndexWriter::new(index, &field)).collect();
         let granule_rows = spec.granule_rows;
-        Ok(ColumnWriter { field, file_name, sink, file, zones, null_count: 0, open_rows: 0, granule_rows })
+        Ok(ColumnWriter {
+            field,
+            file_name,
+            sink,
+            file,
+            zones,
+            indexes,
+            null_count: 0,
+            open_rows: 0,
+            granule_rows,
+        })
     }
 
     /// The column has a file of its own from now on.
@@ -89,6 +105,7 @@ impl ColumnWriter {
         if let Some(zones) = &mut self.zones {
             zones.append(rows)?;
         }
+        self.indexes.iter_mut().try_for_each(|index| index.append(rows))?;
         self.file.append(rows)
     }
 
@@ -97,6 +114,7 @@ impl ColumnWriter {
         if let Some(zones) = &mut self.zones {
             zones.end_granule()?;
         }
+        self.indexes.iter_mut().try_for_each(SkipIndexWriter::end_granule)?;
         self.file.end_granule()
     }
 
@@ -106,7 +124,9 @@ impl ColumnWriter {
             self.end_granule()?;
         }
         let (size, chain) = self.file.finish()?;
+        let written = |writer: SkipIndexWriter| Ok((writer.index.clone(), writer.finish()?));
         Ok(WrittenColumn {
+            indexes: self.indexes.into_iter().map(written).collect::<Result<_>>()?,
             field: self.field,
             file_name: self.file_name,
             sink: self.sink,
@@ -122,6 +142,11 @@ impl WrittenColumn {
     /// Where the bytes went.
     pub(super) fn sink(&self) -> &Sink {
         &self.sink
+    }
+
+    /// The column's skip indexes, and the bytes of their files.
+    pub(super) fn take_indexes(&mut self) -> Vec<(SkipIndex, Vec<u8>)> {
+        std::mem::take(&mut self.indexes)
     }
 
     /// What the part's metadata says of the column; appends the zone map to the file that `zones_file`
@@ -150,21 +175,4 @@ impl WrittenColumn {
             bounds: encode_bounds(&self.field, bounds.as_ref())?,
         })
     }
-}
-
-/// The file of a column: its name with everything but letters, digits and `_` as `%` and two hex
-/// digits; a number for a name that is too long.
-fn file_name(column: &str, position: usize) -> String {
-    let mut name = String::new();
-    for byte in column.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            name.push(char::from(byte));
-        } else {
-            name.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    if name.len() > FILE_NAME_BYTES_MAX {
-        name = format!("%{position}");
-    }
-    name + ".col"
 }

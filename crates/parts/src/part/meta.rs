@@ -27,6 +27,8 @@
 //!     PARTITION      the value of the partition key: a count u32, each element as bytes: sections
 //!                    of an array of 1 value
 //!     ZONES_FILE     bytes of `zones.idx` u64
+//!     SKIP_INDEXES   a count u32, then of each: name, column, signature as bytes, file bytes u64, and where it
+//!                    begins in the data file u64 (2^64 - 1: it has a file of its own)
 //! crc32c u32                              of all that is before it
 //! ```
 //!
@@ -46,6 +48,7 @@ use crate::column::encoder::encode_array;
 use crate::column::writer::ColumnFileSize;
 use crate::error::{Damage, Error, Result};
 use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
+use crate::index::skip_index::SkipIndex;
 use crate::index::zone_file::ZonesPlace;
 use crate::key::element::KeyElement;
 use crate::key::partition::PartitionValue;
@@ -71,6 +74,7 @@ mod part_tag {
     pub(super) const DELETED: u32 = 16;
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
+    pub(super) const SKIP_INDEXES: u32 = OPTIONAL | 3;
 }
 
 /// Tags of a column's fields.
@@ -129,6 +133,7 @@ pub(crate) struct PartMeta {
     pub(crate) zones_file_bytes: u64,
     /// Only in a compact part.
     pub(crate) data_file: Option<DataFile>,
+    pub(crate) skip_indexes: Vec<SkipIndexMeta>,
     /// Names of the primary key's columns.
     pub(crate) primary_key: Vec<String>,
     pub(crate) columns: Vec<ColumnMeta>,
@@ -142,6 +147,45 @@ pub(crate) struct DataFile {
     pub(crate) file_bytes: u64,
     pub(crate) zones_offset: u64,
     pub(crate) primary_offset: u64,
+}
+
+/// What the metadata says of one skip index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SkipIndexMeta {
+    pub(crate) name: String,
+    /// The name of its column.
+    pub(crate) column: String,
+    /// See [`SkipIndex::signature`].
+    pub(crate) signature: String,
+    pub(crate) file_bytes: u64,
+    /// Where it begins in the data file of a compact part.
+    pub(crate) offset: Option<u64>,
+}
+
+/// Stands for a skip index that has a file of its own.
+const OWN_FILE: u64 = u64::MAX;
+
+impl SkipIndexMeta {
+    pub(crate) fn new(index: &SkipIndex, file_bytes: usize, offset: Option<u64>) -> SkipIndexMeta {
+        let file_bytes = file_bytes as u64;
+        let column = index.column.clone();
+        SkipIndexMeta { name: index.name.clone(), column, signature: index.signature(), file_bytes, offset }
+    }
+
+    fn encode(&self, out: &mut FieldWriter) {
+        out.bytes(self.name.as_bytes());
+        out.bytes(self.column.as_bytes());
+        out.bytes(self.signature.as_bytes());
+        out.u64(self.file_bytes);
+        out.u64(self.offset.unwrap_or(OWN_FILE));
+    }
+
+    fn decode(fields: &mut FieldReader<'_>) -> Result<SkipIndexMeta, Damage> {
+        let (name, column, signature) = (fields.text()?, fields.text()?, fields.text()?);
+        let file_bytes = fields.u64()?;
+        let offset = Some(fields.u64()?).filter(|&offset| offset != OWN_FILE);
+        Ok(SkipIndexMeta { name, column, signature, file_bytes, offset })
+    }
 }
 
 /// What the metadata says of one column.
@@ -210,6 +254,12 @@ impl PartMeta {
         if self.zones_file_bytes > 0 {
             list.put(part_tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
         }
+        if !self.skip_indexes.is_empty() {
+            list.put(part_tag::SKIP_INDEXES, |out| {
+                out.u32(self.skip_indexes.len() as u32);
+                self.skip_indexes.iter().for_each(|index| index.encode(out));
+            });
+        }
         list
     }
 
@@ -265,10 +315,11 @@ impl PartMeta {
         let columns =
             (0..column_count).map(|_| ColumnMeta::decode(fields, version)).collect::<Result<_, _>>()?;
         let (made_by, zones_file_bytes, data_file) = (String::new(), 0, None);
-        let partition = Vec::new();
+        let (partition, skip_indexes) = (Vec::new(), Vec::new());
         Ok(PartMeta {
             zones_file_bytes,
             data_file,
+            skip_indexes,
             row_count,
             deleted_count: 0,
             granule_rows,
@@ -310,6 +361,11 @@ impl PartMeta {
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
                 part_tag::PARTITION => self.partition = decode_list(&mut field)?,
                 part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
+                part_tag::SKIP_INDEXES => {
+                    for _ in 0..field.u32()? {
+                        self.skip_indexes.push(SkipIndexMeta::decode(&mut field)?);
+                    }
+                }
                 unknown => {
                     field.skip(unknown)?;
                     continue;
@@ -445,6 +501,7 @@ mod tests {
             primary_file_bytes: 0,
             zones_file_bytes: 0,
             data_file: None,
+            skip_indexes: Vec::new(),
             primary_key: Vec::new(),
             columns: Vec::new(),
             partition: vec![vec![1, 2]],

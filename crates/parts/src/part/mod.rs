@@ -12,6 +12,7 @@
 
 mod column_writer;
 pub(crate) mod deleted;
+pub(crate) mod file_name;
 pub(crate) mod meta;
 pub(crate) mod reader;
 pub(crate) mod scan;

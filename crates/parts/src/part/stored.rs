@@ -8,15 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{Field, FieldRef};
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns, ErrorCode};
 
 use super::deleted::{self, DELETED_FILE};
-use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
+use super::file_name;
+use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, SkipIndexMeta, decode_bounds};
 use super::span::{Span, Stretch};
 use crate::column::file::ColumnFile;
 use crate::error::{Damage, Error, Result};
+use crate::index::skip_file;
+use crate::index::skip_index::{SkipIndex, SkipSummaries};
 use crate::index::zone_file::{self, ZONES_FILE, ZonesPlace};
 use crate::index::zones::{self, Zones};
 use crate::key::primary::PrimaryIndex;
@@ -41,6 +44,8 @@ pub(crate) struct StoredPart {
     deleted: OnceLock<BooleanBuffer>,
     /// What a read found to be wrong.
     damage: OnceLock<String>,
+    /// By position among the metadata's skip indexes.
+    skip_indexes: Vec<OnceLock<Arc<SkipSummaries>>>,
 }
 
 /// A part's directory; removes it when it is obsolete and nobody reads it any more.
@@ -73,6 +78,7 @@ impl StoredPart {
     }
 
     pub(crate) fn new(directory: Arc<PartDirectory>, name: PartName, meta: PartMeta) -> StoredPart {
+        let skip_indexes = meta.skip_indexes.iter().map(|_| OnceLock::new()).collect();
         StoredPart {
             name,
             directory,
@@ -80,6 +86,7 @@ impl StoredPart {
             primary: OnceLock::new(),
             deleted: OnceLock::new(),
             damage: OnceLock::new(),
+            skip_indexes,
         }
     }
 
@@ -91,6 +98,9 @@ impl StoredPart {
         self.check_file(PRIMARY_FILE, self.meta.primary_file_bytes)?;
         if self.meta.zones_file_bytes > 0 {
             self.check_file(ZONES_FILE, self.meta.zones_file_bytes)?;
+        }
+        for index in &self.meta.skip_indexes {
+            self.check_file(&file_name::of_skip_index(&index.name), index.file_bytes)?;
         }
         self.meta.columns.iter().try_for_each(|column| self.check_file(&column.file, column.size.file_bytes))
     }
@@ -180,6 +190,30 @@ impl StoredPart {
         let mut bytes = vec![0; place.bytes as usize];
         read(place.offset, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The summaries of `index`, whose values are of `field`; `None` if the part was written without it.
+    /// Read at the first use, and kept.
+    pub(crate) fn skip_summaries(&self, index: &SkipIndex, field: &Field) -> Result<Option<&SkipSummaries>> {
+        let signature = index.signature();
+        let is_same = |meta: &SkipIndexMeta| {
+            meta.name == index.name && meta.column == index.column && meta.signature == signature
+        };
+        let Some(position) = self.meta.skip_indexes.iter().position(is_same) else { return Ok(None) };
+        if let Some(found) = self.skip_indexes[position].get() {
+            return Ok(Some(found));
+        }
+        let meta = &self.meta.skip_indexes[position];
+        let span = match (&self.meta.data_file, meta.offset) {
+            (Some(data), Some(offset)) => self.data_span(data, offset, meta.file_bytes),
+            _ => Span::whole(self.directory.path.join(file_name::of_skip_index(&index.name))),
+        };
+        let bytes = span.read(&*self.directory.storage, meta.file_bytes)?;
+        let summaries =
+            skip_file::decode(&bytes, &index.kind, field, index.granularity, self.meta.mark_count())
+                .map_err(|damage| damage.in_file(&span))?;
+        let found = Arc::new(SkipSummaries { granularity: index.granularity as usize, summaries });
+        Ok(Some(self.skip_indexes[position].get_or_init(|| found)))
     }
 
     /// The bytes of an index: a file in a wide part, a stretch of the data file in a compact one.

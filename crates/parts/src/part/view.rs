@@ -14,6 +14,8 @@ use crate::column::plain::plain;
 use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
+use crate::index::predicate::Predicate;
+use crate::index::skip_index::SkipIndex;
 use crate::index::zones::Zones;
 use crate::key::element::KeyElement;
 use crate::key::partition::PartitionValue;
@@ -36,7 +38,7 @@ pub struct Part {
 /// What one index left of a part.
 #[derive(Clone, Debug)]
 pub struct PruneStep {
-    /// `PartBounds`, `PrimaryKey` or `ZoneMap`.
+    /// `PartBounds`, `Partition`, `PrimaryKey` or `ZoneMap`.
     pub index: &'static str,
     pub left: MarkRanges,
 }
@@ -201,6 +203,36 @@ impl Part {
         Ok(kept)
     }
 
+    /// Those of `marks` that the table's skip indexes leave where `predicate` holds.
+    pub fn prune_by_indexes(&self, marks: MarkRanges, predicate: &Predicate) -> Result<MarkRanges> {
+        let mut kept = marks;
+        for index in &self.spec.indexes {
+            if let Some(left) = self.prune_by_index(index, &kept, predicate)? {
+                kept = left;
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Those of `marks` that `index` leaves where `predicate` holds; `None` if the predicate says nothing
+    /// that the index understands, or the part was written without it.
+    pub fn prune_by_index(
+        &self,
+        index: &SkipIndex,
+        marks: &MarkRanges,
+        predicate: &Predicate,
+    ) -> Result<Option<MarkRanges>> {
+        let speaks = predicate.speaks_of(&index.column, &|wanted| index.kind.understands(wanted));
+        let Some(column) = self.spec.columns.position(&index.column).filter(|_| speaks) else {
+            return Ok(None);
+        };
+        if marks.selected() == 0 {
+            return Ok(Some(marks.clone()));
+        }
+        let summaries = self.stored.skip_summaries(index, &self.spec.field(column))?;
+        Ok(summaries.map(|summaries| summaries.retain(marks, &index.column, predicate)))
+    }
+
     /// The smallest and largest value of each granule of `column` (a position in the table); `None` if
     /// the part was written without them or the type has no order. Read at the first use, and kept.
     ///
@@ -312,6 +344,11 @@ impl Part {
             self.zones(column)?;
         }
         self.deleted()?;
+        for index in &self.spec.indexes {
+            if let Some(column) = self.spec.columns.position(&index.column) {
+                self.stored.skip_summaries(index, &self.spec.field(column))?;
+            }
+        }
         self.primary().map(|_| ())
     }
 }

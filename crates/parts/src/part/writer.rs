@@ -13,10 +13,12 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::fs::{PendingDirectory, Storage};
 
 use super::column_writer::{ColumnWriter, WrittenColumn};
-use super::meta::{DataFile, META_FILE, PartMeta, encode_partition};
+use super::file_name;
+use super::meta::{DataFile, META_FILE, PartMeta, SkipIndexMeta, encode_partition};
 use super::stored::{DATA_FILE, PRIMARY_FILE};
 use super::volume::value_bytes;
 use crate::error::Result;
+use crate::index::skip_index::SkipIndex;
 use crate::index::zone_file::ZONES_FILE;
 use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryWriter;
@@ -121,8 +123,9 @@ impl PartWriter {
         let primary = self.primary.finish()?;
         let spec = &self.spec;
         let (mut zones, mut columns) = (Vec::new(), Vec::new());
-        let mut data = Vec::new();
-        for (position, column) in finish_columns(self.columns, self.threads)?.into_iter().enumerate() {
+        let (mut data, mut indexes) = (Vec::new(), Vec::new());
+        for (position, mut column) in finish_columns(self.columns, self.threads)?.into_iter().enumerate() {
+            indexes.append(&mut column.take_indexes());
             let sink = column.sink().clone();
             let mut meta = column.meta(spec, position, &mut zones)?;
             if !self.is_wide {
@@ -132,11 +135,11 @@ impl PartWriter {
             }
             columns.push(meta);
         }
-        let data_file = if self.is_wide {
-            write_indexes(&self.directory, &zones, &primary)?;
-            None
+        let (data_file, skip_indexes) = if self.is_wide {
+            (None, write_indexes(&self.directory, &zones, &primary, indexes)?)
         } else {
-            Some(write_data(&self.directory, data, &zones, &primary)?)
+            let (file, indexes) = write_data(&self.directory, data, &zones, &primary, indexes)?;
+            (Some(file), indexes)
         };
         let meta = PartMeta {
             row_count: self.row_count,
@@ -149,6 +152,7 @@ impl PartWriter {
             partition: encode_partition(spec, &self.partition)?,
             zones_file_bytes: zones.len() as u64,
             data_file,
+            skip_indexes,
             columns,
         };
         write_file(&self.directory, META_FILE, &meta.encode())?;
@@ -167,9 +171,21 @@ fn finish_columns(columns: Vec<ColumnWriter>, threads: usize) -> Result<Vec<Writ
 }
 
 /// The indexes of a wide part, each in a file.
-fn write_indexes(directory: &PendingDirectory, zones: &[u8], primary: &[u8]) -> Result<()> {
+fn write_indexes(
+    directory: &PendingDirectory,
+    zones: &[u8],
+    primary: &[u8],
+    indexes: Vec<(SkipIndex, Vec<u8>)>,
+) -> Result<Vec<SkipIndexMeta>> {
     write_file(directory, PRIMARY_FILE, primary)?;
-    if zones.is_empty() { Ok(()) } else { write_file(directory, ZONES_FILE, zones) }
+    if !zones.is_empty() {
+        write_file(directory, ZONES_FILE, zones)?;
+    }
+    let write = |(index, bytes): (SkipIndex, Vec<u8>)| {
+        write_file(directory, &file_name::of_skip_index(&index.name), &bytes)?;
+        Ok(SkipIndexMeta::new(&index, bytes.len(), None))
+    };
+    indexes.into_iter().map(write).collect()
 }
 
 /// The data file of a compact part: the columns, which are in `data`, and then its indexes.
@@ -178,13 +194,19 @@ fn write_data(
     mut data: Vec<u8>,
     zones: &[u8],
     primary: &[u8],
-) -> Result<DataFile> {
+    indexes: Vec<(SkipIndex, Vec<u8>)>,
+) -> Result<(DataFile, Vec<SkipIndexMeta>)> {
     let zones_offset = data.len() as u64;
     data.extend_from_slice(zones);
     let primary_offset = data.len() as u64;
     data.extend_from_slice(primary);
+    let mut metas = Vec::with_capacity(indexes.len());
+    for (index, mut bytes) in indexes {
+        metas.push(SkipIndexMeta::new(&index, bytes.len(), Some(data.len() as u64)));
+        data.append(&mut bytes);
+    }
     write_file(directory, DATA_FILE, &data)?;
-    Ok(DataFile { file_bytes: data.len() as u64, zones_offset, primary_offset })
+    Ok((DataFile { file_bytes: data.len() as u64, zones_offset, primary_offset }, metas))
 }
 
 fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {

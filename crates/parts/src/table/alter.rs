@@ -81,6 +81,7 @@ impl TableParts {
         spec.codecs.remove(position);
         spec.fills.remove(position);
         spec.keys_mut().for_each(|element| element.after_dropped(position));
+        spec.indexes.retain(|index| index.column != name);
         let spec = Arc::new(spec);
         let mut parts = Vec::new();
         for part in self.snapshot().iter() {
@@ -104,6 +105,8 @@ fn without_dropped_columns(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<
     }
     let mut meta = stored.meta.clone();
     meta.columns.retain(|column| is_kept(&column.name));
+    // An index of a column of that name that is added later is another one.
+    meta.skip_indexes.retain(|index| is_kept(&index.column));
     let path = stored.directory.path().join(META_FILE);
     publish_file(&**stored.directory.storage(), &path, &meta.encode())?;
     Ok(Arc::new(StoredPart::new(Arc::clone(&stored.directory), stored.name.clone(), meta)))

@@ -43,4 +43,4 @@ pub use mutate::{RowChange, RowsAfter};
 pub use mutation::{MutationFailure, MutationStatus, WaitingMutations};
 pub use partition::{DetachedStats, PartSelection};
 pub use recover::DetachedPart;
-pub use stats::{ColumnBounds, ColumnStats, PartStats, PartType};
+pub use stats::{ColumnBounds, ColumnStats, IndexStats, PartStats, PartType};

@@ -38,6 +38,14 @@ pub struct PartStats {
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     pub modified_at_us: u64,
     pub columns: Vec<ColumnStats>,
+    pub indexes: Vec<IndexStats>,
+}
+
+/// One skip index of one part in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexStats {
+    pub name: String,
+    pub bytes_on_disk: u64,
 }
 
 /// How a part keeps its columns.
@@ -104,6 +112,13 @@ impl Part {
         self.stored.meta.columns.iter().map(|column| column.size.compressed_bytes).sum()
     }
 
+    fn index_stats(&self) -> Vec<IndexStats> {
+        let indexes = self.stored.meta.skip_indexes.iter();
+        indexes
+            .map(|index| IndexStats { name: index.name.clone(), bytes_on_disk: index.file_bytes })
+            .collect()
+    }
+
     pub fn part_type(&self) -> PartType {
         if self.stored.meta.data_file.is_some() { PartType::Compact } else { PartType::Wide }
     }
@@ -154,9 +169,11 @@ impl Part {
             marks_bytes: sum(|column| column.marks_bytes),
             bytes_on_disk: sum(|column| column.bytes_on_disk)
                 + meta.primary_file_bytes
-                + meta.zones_file_bytes,
+                + meta.zones_file_bytes
+                + meta.skip_indexes.iter().map(|index| index.file_bytes).sum::<u64>(),
             primary_key_bytes_in_memory: self.stored.primary_memory_bytes() as u64,
             modified_at_us: meta.made_at_us,
+            indexes: self.index_stats(),
             columns,
         }
     }

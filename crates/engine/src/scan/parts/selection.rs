@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
-use basalt_parts::{KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, TableParts};
+use basalt_parts::{KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, Predicate, TableParts};
 
 use super::misses::QueryMisses;
 use super::plan::{ScanPlan, place};
@@ -20,6 +20,8 @@ pub(super) struct Selection {
     pub(super) spec: Arc<PartSpec>,
     /// What the key, zones and bounds were asked for.
     conditions: Arc<Vec<KeyCondition>>,
+    /// What the skip indexes were asked for.
+    predicate: Arc<Predicate>,
     /// Every part, also those without a granule left.
     pub(super) parts: Vec<(Arc<Part>, MarkRanges)>,
 }
@@ -30,11 +32,13 @@ impl Selection {
         // Positions are those of the query's plan; an ALTER may have come between.
         let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
         let conditions = conditions_of(request, &spec)?;
-        let parts = snapshot
-            .iter()
-            .map(|part| Ok((Arc::clone(part), part.prune(&conditions)?)))
-            .collect::<Result<_>>()?;
-        Ok(Selection { epoch, spec, conditions: Arc::new(conditions), parts })
+        let left = |part: &Arc<Part>| {
+            let marks = part.prune_by_indexes(part.prune(&conditions)?, &request.predicate)?;
+            Ok((Arc::clone(part), marks))
+        };
+        let parts = snapshot.iter().map(left).collect::<Result<_>>()?;
+        let (conditions, predicate) = (Arc::new(conditions), Arc::new(request.predicate.clone()));
+        Ok(Selection { epoch, spec, conditions, predicate, parts })
     }
 
     /// The selection without granules that earlier queries found to have no row for this one; and how
@@ -48,7 +52,8 @@ impl Selection {
         });
         let parts = parts.collect();
         let (spec, conditions) = (Arc::clone(&self.spec), Arc::clone(&self.conditions));
-        (Selection { epoch: self.epoch, spec, conditions, parts }, noted)
+        let predicate = Arc::clone(&self.predicate);
+        (Selection { epoch: self.epoch, spec, conditions, predicate, parts }, noted)
     }
 
     /// What each index left, for EXPLAIN: an index a line, and behind it parts and granules.
@@ -56,10 +61,21 @@ impl Selection {
         let mut report = vec!["Indexes:".to_owned()];
         let mut left: Vec<MarkRanges> =
             self.parts.iter().map(|(part, _)| MarkRanges::all(part.mark_count())).collect();
-        for index in ["PartBounds", "PrimaryKey", "ZoneMap"] {
-            let before = counts(&left);
+        self.report_keys(&mut left, &mut report)?;
+        self.report_skip_indexes(&mut left, &mut report)?;
+        let (before, read) = (counts(&left), counts(self.parts.iter().map(|(_, marks)| marks)));
+        if read != before {
+            describe("QueryConditionCache", &[], before, read, &mut report);
+        }
+        Ok(report)
+    }
+
+    /// Of what comes with the values of the columns themselves; `left` is what each part has left.
+    fn report_keys(&self, left: &mut [MarkRanges], report: &mut Vec<String>) -> Result<()> {
+        for index in ["PartBounds", "Partition", "PrimaryKey", "ZoneMap"] {
+            let before = counts(&*left);
             let mut is_used = false;
-            for ((part, _), left) in self.parts.iter().zip(&mut left) {
+            for ((part, _), left) in self.parts.iter().zip(&mut *left) {
                 let steps = part.prune_steps(&self.conditions)?;
                 if let Some(step) = steps.into_iter().find(|step| step.index == index) {
                     is_used = true;
@@ -67,14 +83,32 @@ impl Selection {
                 }
             }
             if is_used {
-                describe(index, before, counts(&left), &mut report);
+                describe(index, &[], before, counts(&*left), report);
             }
         }
-        let (before, read) = (counts(&left), counts(self.parts.iter().map(|(_, marks)| marks)));
-        if read != before {
-            describe("QueryConditionCache", before, read, &mut report);
+        Ok(())
+    }
+
+    fn report_skip_indexes(&self, left: &mut [MarkRanges], report: &mut Vec<String>) -> Result<()> {
+        for index in &self.spec.indexes {
+            let before = counts(&*left);
+            let mut is_used = false;
+            for ((part, _), left) in self.parts.iter().zip(&mut *left) {
+                if let Some(kept) = part.prune_by_index(index, left, &self.predicate)? {
+                    is_used = true;
+                    *left = kept;
+                }
+            }
+            if is_used {
+                let kind = index.kind.name();
+                let details = [
+                    format!("Name: {}", index.name),
+                    format!("Description: {kind} GRANULARITY {}", index.granularity),
+                ];
+                describe("Skip", &details, before, counts(&*left), report);
+            }
         }
-        Ok(report)
+        Ok(())
     }
 
     /// Granules that are read, of how many.
@@ -155,8 +189,15 @@ fn counts<'a>(parts: impl IntoIterator<Item = &'a MarkRanges>) -> (usize, usize)
     counts.fold((0, 0), |(parts, granules), marks| (parts + 1, granules + marks))
 }
 
-fn describe(index: &str, before: (usize, usize), left: (usize, usize), report: &mut Vec<String>) {
+fn describe(
+    index: &str,
+    details: &[String],
+    before: (usize, usize),
+    left: (usize, usize),
+    report: &mut Vec<String>,
+) {
     report.push(format!("  {index}"));
+    report.extend(details.iter().map(|detail| format!("    {detail}")));
     report.push(format!("    Parts: {}/{}", left.0, before.0));
     report.push(format!("    Granules: {}/{}", left.1, before.1));
 }

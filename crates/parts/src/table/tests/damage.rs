@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::{DIR, TestTable, files, numbers, open, read_numbers};
 use crate::error::Error;
+use crate::index::kind::IndexKind;
+use crate::index::skip_index::SkipIndex;
 use crate::key::element::KeyElement;
 use crate::part::meta::META_FILE;
 use crate::sample;
@@ -22,6 +24,16 @@ fn small_table(wide_bytes_min: u64) -> (FaultyStorage, PartSpec) {
         SqlType::tuple_of([SqlType::Bool, SqlType::Uuid]),
         SqlType::LowCardinality(std::sync::Arc::new(SqlType::String.into_nullable())),
     ];
+    let index = |name: &str, column: &str, kind: IndexKind| SkipIndex {
+        name: name.to_owned(),
+        column: column.to_owned(),
+        kind,
+        granularity: 1,
+    };
+    let indexes = vec![
+        index("by set", "c0", IndexKind::Set { values_max: 0 }),
+        index("by_bits", "c1", IndexKind::BloomFilter { false_positive: 0.1 }),
+    ];
     let columns =
         types.into_iter().enumerate().map(|(index, ty)| Column::new(format!("c{index}"), ty)).collect();
     let spec = PartSpec {
@@ -29,6 +41,7 @@ fn small_table(wide_bytes_min: u64) -> (FaultyStorage, PartSpec) {
         primary_key_len: 1,
         granule_rows: 4,
         wide_bytes_min,
+        indexes,
         ..PartSpec::new(columns)
     };
     let parts = open(&storage, spec.clone()).unwrap();

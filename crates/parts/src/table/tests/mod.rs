@@ -12,6 +12,7 @@ mod partitions;
 mod pieces;
 mod read;
 mod size;
+mod skip_indexes;
 mod strings;
 
 use std::ops::Range;

@@ -1,0 +1,65 @@
+//! `system.data_skipping_indices`: the skip indexes of every table, and what they take on disk.
+
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result, SqlType};
+use basalt_sql::ast::{Expr, IndexDef};
+
+use super::block::{self, BlockBuilder};
+use crate::catalog::CatalogObject;
+use crate::query::QueryContext;
+
+pub(super) fn columns() -> Columns {
+    block::columns([
+        ("database", SqlType::String),
+        ("table", SqlType::String),
+        ("name", SqlType::String),
+        ("type", SqlType::String),
+        ("type_full", SqlType::String),
+        ("expr", SqlType::String),
+        ("granularity", SqlType::UInt64),
+        ("data_compressed_bytes", SqlType::UInt64),
+    ])
+}
+
+struct Line {
+    database: String,
+    table: String,
+    clause: IndexDef,
+    bytes: u64,
+}
+
+pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+    let mut lines = Vec::new();
+    for (database, name, object) in query.engine.catalog().all_objects() {
+        let CatalogObject::Table(table) = object else { continue };
+        let definition = table.definition();
+        let parts = if definition.index_clauses().next().is_none() { Vec::new() } else { table.parts() };
+        for clause in definition.index_clauses() {
+            let own = parts.iter().filter(|part| part.active).flat_map(|part| &part.indexes);
+            let bytes = own.filter(|index| index.name == clause.name).map(|index| index.bytes_on_disk).sum();
+            let (database, table) = (database.clone(), name.clone());
+            lines.push(Line { database, table, clause: clause.clone(), bytes });
+        }
+    }
+    let mut block = BlockBuilder::default();
+    block
+        .strings(lines.iter().map(|line| &line.database))
+        .strings(lines.iter().map(|line| &line.table))
+        .strings(lines.iter().map(|line| &line.clause.name))
+        .strings(lines.iter().map(|line| &line.clause.kind.name))
+        .strings(lines.iter().map(|line| full_type(&line.clause)))
+        .strings(lines.iter().map(|line| line.clause.expr.to_string()))
+        .u64s(lines.iter().map(|line| line.clause.granularity.unwrap_or(1)))
+        .u64s(lines.iter().map(|line| line.bytes));
+    block.finish(&columns())
+}
+
+/// The type with its arguments, as it was written.
+fn full_type(clause: &IndexDef) -> String {
+    if clause.kind.args.is_empty() {
+        return clause.kind.name.clone();
+    }
+    let args: Vec<String> =
+        clause.kind.args.iter().map(|arg| Expr::Literal(arg.clone()).to_string()).collect();
+    format!("{}({})", clause.kind.name, args.join(", "))
+}

@@ -1,0 +1,174 @@
+//! INDEX in a CREATE TABLE: which types there are, their parameters, and what they may be of.
+
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_parts::{FilterSize, INDEX_GRANULARITY_MAX, IndexKind, SkipIndex};
+use basalt_sql::ast::{CodecCall, Expr, IndexDef, Literal, TableElement};
+
+use super::{ColumnDefinition, TableDefinition};
+
+/// The false positive rate of a `bloom_filter` that names none.
+const FALSE_POSITIVE_DEFAULT: f64 = 0.025;
+/// Bytes of a filter at most.
+const FILTER_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of a name at most: an index has a file that is named after it.
+const NAME_BYTES_MAX: usize = 80;
+/// Types that ClickHouse has and Basalt does not yet.
+const NOT_BUILT: &[&str] = &["hypothesis", "sparse_grams", "text", "vector_similarity"];
+
+impl TableDefinition {
+    /// The INDEX clauses of the table.
+    pub(crate) fn index_clauses(&self) -> impl Iterator<Item = &IndexDef> {
+        self.create.elements.iter().filter_map(|element| match element {
+            TableElement::Index(index) => Some(index),
+            _ => None,
+        })
+    }
+
+    /// The skip indexes of the table, checked.
+    pub(crate) fn skip_indexes(&self) -> Result<Vec<SkipIndex>> {
+        let mut indexes: Vec<SkipIndex> = Vec::new();
+        for clause in self.index_clauses() {
+            if indexes.iter().any(|other| other.name == clause.name) {
+                bail!(IllegalIndex, "index `{}` is listed twice; names of indexes are unique", clause.name);
+            }
+            if clause.name.len() > NAME_BYTES_MAX {
+                bail!(
+                    BadArguments,
+                    "the name of index `{}` is longer than {NAME_BYTES_MAX} bytes",
+                    clause.name
+                );
+            }
+            let index = self.skip_index(clause);
+            indexes.push(index.map_err(|error| error.within(format!("index `{}`", clause.name)))?);
+        }
+        Ok(indexes)
+    }
+
+    fn skip_index(&self, clause: &IndexDef) -> Result<SkipIndex> {
+        if matches!(clause.expr, Expr::Literal(_)) {
+            bail!(IncorrectQuery, "an index cannot be of the constant `{}`", clause.expr);
+        }
+        let name = self.key_column(&clause.expr, "INDEX")?;
+        let Some(column) = self.column(&name) else {
+            return Err(Error::logical(format!("column `{name}` was there just now")));
+        };
+        let kind = kind_of(&clause.kind)?;
+        check_type(&kind, column)?;
+        let granularity = clause.granularity.unwrap_or(1);
+        if !(1..=u64::from(INDEX_GRANULARITY_MAX)).contains(&granularity) {
+            bail!(BadArguments, "GRANULARITY is 1 to {INDEX_GRANULARITY_MAX} granules, got {granularity}");
+        }
+        Ok(SkipIndex { name: clause.name.clone(), column: name, kind, granularity: granularity as u32 })
+    }
+}
+
+fn kind_of(call: &CodecCall) -> Result<IndexKind> {
+    match call.name.as_str() {
+        "minmax" => Ok(IndexKind::MinMax),
+        "set" => match call.args.as_slice() {
+            [Literal::UInt(values_max)] => Ok(IndexKind::Set { values_max: *values_max }),
+            [other] => {
+                let other = Expr::Literal(other.clone());
+                bail!(IncorrectQuery, "the argument of set is a positive integer, got `{other}`")
+            }
+            args => bail!(IncorrectQuery, "set takes exactly one argument, got {}", args.len()),
+        },
+        "bloom_filter" => bloom_filter(&call.args),
+        "ngrambf_v1" => {
+            let [n, bytes, hashes, seed] = numbers(call)?;
+            if !(1..=u64::from(u16::MAX)).contains(&n) {
+                bail!(BadArguments, "n-grams have 1 to {} bytes, got {n}", u16::MAX);
+            }
+            Ok(IndexKind::NgramFilter { n: n as u32, filter: filter_size(bytes, hashes, seed)? })
+        }
+        "tokenbf_v1" => {
+            let [bytes, hashes, seed] = numbers(call)?;
+            Ok(IndexKind::TokenFilter { filter: filter_size(bytes, hashes, seed)? })
+        }
+        known if NOT_BUILT.contains(&known) => {
+            bail!(NotImplemented, "an index of type {known} is not implemented")
+        }
+        other => bail!(
+            IncorrectQuery,
+            "index type `{other}` is not known; there are bloom_filter, minmax, ngrambf_v1, set and tokenbf_v1"
+        ),
+    }
+}
+
+fn bloom_filter(args: &[Literal]) -> Result<IndexKind> {
+    let false_positive = match args {
+        [] => Some(FALSE_POSITIVE_DEFAULT),
+        [Literal::Number(text)] => text.parse().ok(),
+        [_] => None,
+        more => {
+            bail!(NumberOfArgumentsDoesntMatch, "bloom_filter takes at most one argument, got {}", more.len())
+        }
+    };
+    match false_positive {
+        Some(false_positive) if false_positive > 0.0 && false_positive < 1.0 => {
+            Ok(IndexKind::BloomFilter { false_positive })
+        }
+        _ => bail!(BadArguments, "the false positive rate of bloom_filter is a number between 0 and 1"),
+    }
+}
+
+/// The arguments of a filter of fixed size.
+fn numbers<const N: usize>(call: &CodecCall) -> Result<[u64; N]> {
+    let number = |literal: &Literal| match literal {
+        Literal::UInt(number) => Some(*number),
+        _ => None,
+    };
+    let found: Option<Vec<u64>> = call.args.iter().map(number).collect();
+    let Some(found) = found else {
+        bail!(BadArguments, "the arguments of {} are integers that are not negative", call.name);
+    };
+    found.try_into().map_err(|found: Vec<u64>| {
+        let what = format!("{} takes exactly {N} arguments, got {}", call.name, found.len());
+        Error::new(ErrorCode::BadArguments, what)
+    })
+}
+
+fn filter_size(bytes: u64, hashes: u64, seed: u64) -> Result<FilterSize> {
+    if !(1..=FILTER_BYTES_MAX).contains(&bytes) {
+        bail!(BadArguments, "a filter has 1 to {FILTER_BYTES_MAX} bytes, got {bytes}");
+    }
+    if !(1..=32).contains(&hashes) {
+        bail!(BadArguments, "a filter has 1 to 32 hash functions, got {hashes}");
+    }
+    Ok(FilterSize { bytes: bytes as u32, hashes: hashes as u32, seed })
+}
+
+/// Whether an index of the kind can be of such a column.
+fn check_type(kind: &IndexKind, column: &ColumnDefinition) -> Result<()> {
+    match kind {
+        IndexKind::MinMax | IndexKind::Set { .. } => Ok(()),
+        IndexKind::BloomFilter { .. } => match element(&column.ty).stripped() {
+            SqlType::Tuple(_) | SqlType::Map(..) | SqlType::Array(_) => {
+                bail!(IllegalColumn, "a bloom_filter cannot be of type {}", column.ty)
+            }
+            _ => Ok(()),
+        },
+        IndexKind::NgramFilter { .. } | IndexKind::TokenFilter { .. } => {
+            let inner = match element(&column.ty) {
+                SqlType::LowCardinality(inner) => inner.as_ref(),
+                plain => plain,
+            };
+            match inner {
+                SqlType::String | SqlType::FixedString(_) => Ok(()),
+                _ => bail!(
+                    BadArguments,
+                    "{} is of String, FixedString, LowCardinality or arrays of them, not of {}",
+                    kind.name(),
+                    column.ty
+                ),
+            }
+        }
+    }
+}
+
+fn element(ty: &SqlType) -> &SqlType {
+    match ty {
+        SqlType::Array(element) => element.as_ref(),
+        other => other,
+    }
+}

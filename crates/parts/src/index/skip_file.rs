@@ -1,0 +1,115 @@
+//! The file of a skip index in a part: a summary of every so many granules.
+//!
+//! # Layout of `skp_idx_<name>.idx`
+//!
+//! ```text
+//! magic "BSLTSKP1"
+//! granules of a summary u32, summaries u32
+//! of each: as bytes        a module of `index` each type
+//! crc32c u32               of all that is before it
+//! ```
+
+use arrow::datatypes::Field;
+use basalt_base::checksum::crc32c;
+
+use super::kind::{IndexKind, Summary};
+use crate::error::{Damage, Result};
+use crate::fields::{FieldReader, FieldWriter};
+
+const MAGIC: &[u8; 8] = b"BSLTSKP1";
+
+/// Encodes summaries one by one.
+#[derive(Debug)]
+pub(crate) struct SkipFileWriter {
+    granularity: u32,
+    count: u32,
+    summaries: FieldWriter,
+}
+
+impl SkipFileWriter {
+    pub(crate) fn new(granularity: u32) -> SkipFileWriter {
+        SkipFileWriter { granularity, count: 0, summaries: FieldWriter::default() }
+    }
+
+    pub(crate) fn push(&mut self, summary: &dyn Summary) -> Result<()> {
+        self.summaries.bytes(&summary.encode()?);
+        self.count += 1;
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
+        let mut out = FieldWriter::default();
+        out.raw(MAGIC);
+        out.u32(self.granularity);
+        out.u32(self.count);
+        out.raw(&self.summaries.bytes);
+        out.u32(crc32c(&out.bytes));
+        out.bytes
+    }
+}
+
+/// The summaries of a file, for a part with `marks` granules.
+pub(crate) fn decode(
+    bytes: &[u8],
+    kind: &IndexKind,
+    field: &Field,
+    granularity: u32,
+    marks: usize,
+) -> Result<Vec<Box<dyn Summary>>, Damage> {
+    let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
+        return Err(Damage::new(bytes.len(), "the file ends early"));
+    };
+    let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
+    if stored != computed {
+        let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
+        return Err(Damage::new(body.len(), what));
+    }
+    let mut fields = FieldReader::new(body);
+    if fields.array()? != *MAGIC {
+        return Err(Damage::new(0, "this is not a skip index"));
+    }
+    let (found, count) = (fields.u32()?, fields.u32()? as usize);
+    if found != granularity || count != marks.div_ceil(granularity.max(1) as usize) {
+        return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));
+    }
+    let mut summaries = Vec::new();
+    for _ in 0..count {
+        let entry = fields.bytes()?;
+        let at = fields.at() - entry.len();
+        summaries.push(kind.decode(field, entry).map_err(|damage| damage.shifted(at as u64))?);
+    }
+    fields.finish()?;
+    Ok(summaries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, UInt32Array};
+    use arrow::datatypes::DataType;
+
+    use super::*;
+
+    #[test]
+    fn every_flip_and_every_truncation_is_refused() {
+        let field = Field::new("c", DataType::UInt32, false);
+        let mut writer = SkipFileWriter::new(2);
+        for value in 0..3 {
+            let mut summary = IndexKind::MinMax.summary(&field);
+            summary.append(&(Arc::new(UInt32Array::from(vec![value])) as ArrayRef)).unwrap();
+            writer.push(&*summary).unwrap();
+        }
+        let bytes = writer.finish();
+        let decode = |bytes: &[u8]| decode(bytes, &IndexKind::MinMax, &field, 2, 5);
+        assert_eq!(decode(&bytes).unwrap().len(), 3);
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&flipped).is_err(), "bit {bit}");
+        }
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end]).is_err(), "{end} bytes");
+        }
+    }
+}

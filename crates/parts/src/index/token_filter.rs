@@ -1,0 +1,70 @@
+//! `tokenbf_v1`: a filter of the tokens of strings, which finds whole words.
+//!
+//! As bytes: count of hash functions u32, the bits.
+
+use arrow::array::ArrayRef;
+
+use super::bits::{BloomBits, hash};
+use super::bloom_filter::{decode_bits, encode_bits};
+use super::kind::{FilterSize, Summary, any_point, for_each_value};
+use super::ngram_filter::is_text;
+use super::predicate::{Piece, Wanted};
+use super::text::tokens;
+use crate::error::{Damage, Result};
+
+/// The tokens of some granules.
+#[derive(Debug)]
+pub(crate) struct TokenSummary {
+    seed: u64,
+    bits: BloomBits,
+}
+
+impl TokenSummary {
+    pub(crate) fn new(filter: FilterSize) -> TokenSummary {
+        TokenSummary { seed: filter.seed, bits: BloomBits::new(filter.bytes as usize, filter.hashes) }
+    }
+
+    pub(crate) fn decode(filter: FilterSize, bytes: &[u8]) -> Result<TokenSummary, Damage> {
+        Ok(TokenSummary { seed: filter.seed, bits: decode_bits(bytes)? })
+    }
+
+    fn has(&self, token: &[u8]) -> bool {
+        self.bits.contains(hash(token, self.seed))
+    }
+
+    fn has_all_tokens(&self, text: &[u8]) -> bool {
+        tokens(text).all(|at| self.has(&text[at]))
+    }
+
+    /// A token at the edge of a piece may go on outside of it.
+    fn has_inner_tokens(&self, piece: &Piece) -> bool {
+        tokens(&piece.bytes).all(|at| {
+            let is_whole = (at.start > 0 || piece.is_start) && (at.end < piece.bytes.len() || piece.is_end);
+            !is_whole || self.has(&piece.bytes[at])
+        })
+    }
+}
+
+impl Summary for TokenSummary {
+    fn append(&mut self, values: &ArrayRef) -> Result<()> {
+        for_each_value(values, &mut |text| {
+            tokens(text).for_each(|at| self.bits.insert(hash(&text[at], self.seed)));
+        });
+        Ok(())
+    }
+
+    fn encode(&self) -> Result<Vec<u8>> {
+        Ok(encode_bits(&self.bits))
+    }
+
+    fn may_match(&self, wanted: &Wanted) -> bool {
+        match wanted {
+            Wanted::Points(points) | Wanted::Elements(points) if is_text(points) => {
+                any_point(points, |text| self.has_all_tokens(text))
+            }
+            Wanted::Pieces(pieces) => pieces.iter().all(|piece| self.has_inner_tokens(piece)),
+            Wanted::Token(token) => self.has_all_tokens(token),
+            _ => true,
+        }
+    }
+}
