@@ -2,8 +2,8 @@
 //!
 //! 1. Finish the moves that a record announces.
 //! 2. Empty `tmp`: nothing that is left in it was acknowledged.
-//! 3. Read every part's metadata; a part of which that is damaged, or of which a file is missing or has
-//!    another size, moves to `detached`.
+//! 3. Read every part's metadata; a part of which that is damaged, or of which a file is missing, moves to
+//!    `detached`.
 //! 4. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
 //! 5. Drop parts without rows: they only held the place of removed ones.
 //! 6. Finish dropped columns: the table's definition is written before the parts'.

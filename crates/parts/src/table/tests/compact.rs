@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use basalt_base::fs::Storage;
+
 use super::{DIR, TestTable, compact_spec, files, number_spec, numbers, read_numbers};
 use crate::spec::PartSpec;
 use crate::table::PartType;
@@ -64,6 +66,20 @@ fn damage_in_a_compact_part_is_told_by_its_place_in_the_file() {
     assert!(error.to_string().contains("data.bin is corrupt at byte 8: checksum of block 0"), "{error}");
     table.storage.damage(&path, |bytes| bytes.truncate(20));
     let table = table.reopen();
-    let reason = &table.parts.detached()[0].reason;
-    assert!(reason.contains("data.bin is corrupt at byte 20: the file has 20 bytes"), "{reason}");
+    let error = read_numbers(&table.parts).unwrap_err();
+    assert!(error.to_string().contains("data.bin is corrupt at byte"), "{error}");
+}
+
+#[test]
+fn part_that_lost_a_file_is_set_aside_at_open() {
+    for (spec, lost) in [(compact_spec(), "data.bin"), (number_spec(), "n.col")] {
+        let table = TestTable::with_spec(spec);
+        table.parts.insert(numbers(0..10)).unwrap();
+        table.parts.insert(numbers(10..20)).unwrap();
+        table.storage.remove_file(&Path::new(DIR).join("all_1_1_0").join(lost)).unwrap();
+        let table = table.reopen();
+        let reason = &table.parts.detached()[0].reason;
+        assert!(reason.contains(lost) && reason.contains("is missing"), "{reason}");
+        assert_eq!(read_numbers(&table.parts).unwrap(), (10..20).collect::<Vec<_>>());
+    }
 }

@@ -82,7 +82,7 @@ fn check(
     if !path.ends_with(META_FILE) {
         assert!(error.to_string().starts_with(&path.display().to_string()), "{}: {error}", path.display());
     }
-    // Damage of the metadata and of sizes is found at open.
+    // Damage of the metadata is found at open.
     if storage.exists(&Path::new(DIR).join("detached/all_1_1_0")).unwrap() {
         bring_back(storage);
     }
