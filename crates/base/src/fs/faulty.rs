@@ -17,7 +17,7 @@
 //!
 //! Permissions, symbolic links, and the order of writes inside one file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Component, Path};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -328,7 +328,23 @@ impl Disk {
             Some(Node::Directory { live, durable }) => durable.clone_from(live),
             None => return Err(io::ErrorKind::NotFound.into()),
         }
+        self.settle_renames(node);
         Ok(())
+    }
+
+    /// A directory never has two names: where it was before a rename, it is not any more once the
+    /// directory that it went to is synced.
+    fn settle_renames(&mut self, synced: NodeId) {
+        let Some(Node::Directory { durable, .. }) = self.nodes.get(&synced) else { return };
+        let is_directory = |node: &NodeId| matches!(self.nodes.get(node), Some(Node::Directory { .. }));
+        let arrived: HashSet<NodeId> = durable.values().copied().filter(is_directory).collect();
+        for (&node, other) in &mut self.nodes {
+            if let Node::Directory { live, durable } = other
+                && node != synced
+            {
+                durable.retain(|name, child| !arrived.contains(child) || live.get(name) == Some(child));
+            }
+        }
     }
 
     /// Appends as much as fits; the rest is the error of a full disk.
