@@ -72,7 +72,7 @@ fn series() -> Vec<Series> {
         integers("low_cardinality_u32", |i| (1000 + (jitter(i).abs() * 50.0) as u32).to_le_bytes()),
         integers("skewed_u32", |i| skewed(i).to_le_bytes()),
         integers("small_u16", |i| ((noise(i) % 300) as u16).to_le_bytes()),
-        integers("flags_u8", |i| [u8::from(noise(i) % 20 == 0)]),
+        integers("flags_u8", |i| [u8::from(noise(i).is_multiple_of(20))]),
         integers("ids_u64", |i| noise(i).to_le_bytes()),
         floats("sensor_f64", |i| sensor(i).to_le_bytes()),
         floats("sensor_2digits_f64", |i| ((sensor(i) * 100.0).round() / 100.0).to_le_bytes()),

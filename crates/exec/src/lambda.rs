@@ -90,7 +90,7 @@ impl LambdaCall {
 
     /// The lists of the arguments, whose lengths must be equal, and one batch of all elements.
     fn elements(&self, args: &[ArrayRef]) -> Result<(Vec<ListArray>, RecordBatch)> {
-        let lists = args[..self.arrays].iter().map(|array| compact(array)).collect::<Result<Vec<_>>>()?;
+        let lists = args[..self.arrays].iter().map(compact).collect::<Result<Vec<_>>>()?;
         let Some(first) = lists.first() else {
             return Err(DataFusionError::Internal("a lambda without arrays".into()));
         };

@@ -68,7 +68,11 @@ impl Surroundings {
             })
             .collect();
         let provider = TableScanProvider::new(table, Arc::clone(&self.query));
-        ResolvedTable::Source { columns, source: provider_as_source(Arc::new(provider)), filter }
+        ResolvedTable::Source {
+            columns,
+            source: provider_as_source(Arc::new(provider)),
+            filter: filter.map(Box::new),
+        }
     }
 }
 

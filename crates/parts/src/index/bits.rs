@@ -65,7 +65,7 @@ impl BloomBits {
 fn place(hash: u64, round: u32, words: usize) -> usize {
     let (low, high) = (hash as u32, (hash >> 32) as u32 | 1);
     let mixed = low.wrapping_add(high.wrapping_mul(round));
-    (u64::from(mixed) * (words as u64 * 64) >> 32) as usize
+    ((u64::from(mixed) * (words as u64 * 64)) >> 32) as usize
 }
 
 /// A hash of bytes that never changes: it is on disk. (MurmurHash64A.)

@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn string_above_all_short_ones_leaves_its_zone_open() {
-        let long = vec![u8::MAX; 100];
+        let long = [u8::MAX; 100];
         let array: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([&long[..], b"a", b"b"]));
         let zones = zones(&array, 2, 2).unwrap();
         assert!(zones.max().is_null(0) && zones.max().is_valid(1));

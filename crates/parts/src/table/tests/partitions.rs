@@ -158,9 +158,9 @@ fn remembered(token: &str, window: usize) -> InsertOptions {
     InsertOptions { deduplication, ..InsertOptions::default() }
 }
 
-fn insert_all(parts: &TableParts, options: &InsertOptions, blocks: &[std::ops::Range<u64>]) -> Result<()> {
+fn insert_all(parts: &TableParts, options: &InsertOptions, blocks: &[(u64, u64)]) -> Result<()> {
     let mut insert = parts.begin_insert(options.clone())?;
-    blocks.iter().try_for_each(|block| insert.write(numbers(block.clone())))?;
+    blocks.iter().try_for_each(|&(start, end)| insert.write(numbers(start..end)))?;
     insert.commit().map(|_| ())
 }
 
@@ -169,17 +169,17 @@ fn repeated_insert_adds_nothing_even_after_reopening() {
     let mut table = TestTable::new();
     let options = remembered("", 4);
     for _ in 0..3 {
-        insert_all(&table.parts, &options, &[0..10, 10..20]).unwrap();
+        insert_all(&table.parts, &options, &[(0, 10), (10, 20)]).unwrap();
         table = table.reopen();
     }
     assert_eq!(table.parts.row_count(), 20);
     // The same rows under names of their own are other INSERTs; the same name is the same one.
-    insert_all(&table.parts, &remembered("a", 4), &[0..10]).unwrap();
-    insert_all(&table.parts, &remembered("a", 4), &[50..60]).unwrap();
+    insert_all(&table.parts, &remembered("a", 4), &[(0, 10)]).unwrap();
+    insert_all(&table.parts, &remembered("a", 4), &[(50, 60)]).unwrap();
     assert_eq!(table.parts.row_count(), 30);
     // What was removed may come again.
     table.parts.truncate().unwrap();
-    insert_all(&table.parts, &options, &[0..10, 10..20]).unwrap();
+    insert_all(&table.parts, &options, &[(0, 10), (10, 20)]).unwrap();
     assert_eq!(table.parts.row_count(), 20);
 }
 
@@ -187,7 +187,7 @@ fn repeated_insert_adds_nothing_even_after_reopening() {
 /// after the crash is there once.
 #[test]
 fn insert_of_many_blocks_is_whole_or_absent_after_a_crash_at_every_sync() {
-    let blocks = [0..15, 15..37];
+    let blocks = [(0, 15), (15, 37)];
     for options in [InsertOptions::default(), remembered("", 10)] {
         let dry = FaultyStorage::new();
         let parts = open(&dry, spec()).unwrap();
@@ -203,7 +203,7 @@ fn insert_of_many_blocks_is_whole_or_absent_after_a_crash_at_every_sync() {
     }
 }
 
-fn check_crash(options: &InsertOptions, blocks: &[std::ops::Range<u64>], crash: Crash, sync: u64) {
+fn check_crash(options: &InsertOptions, blocks: &[(u64, u64)], crash: Crash, sync: u64) {
     let storage = FaultyStorage::new();
     let parts = open(&storage, spec()).unwrap();
     parts.insert(numbers(100..103)).unwrap();
