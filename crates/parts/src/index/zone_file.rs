@@ -42,13 +42,27 @@ pub(crate) struct ZonesPlace {
 impl ZonesPlace {
     /// Appends `zones` to the file that `out` becomes.
     pub(crate) fn append(out: &mut Vec<u8>, field: &Field, zones: &Zones) -> Result<ZonesPlace> {
+        Ok(ZonesPlace::append_encoded(out, &encode(field, zones)?))
+    }
+
+    /// Appends the bytes of a zone map to the file that `out` becomes.
+    pub(crate) fn append_encoded(out: &mut Vec<u8>, encoded: &[u8]) -> ZonesPlace {
         if out.is_empty() {
             out.extend_from_slice(MAGIC);
         }
-        let offset = out.len();
-        let encoded = encode(field, zones)?;
-        out.extend_from_slice(&encoded);
-        Ok(ZonesPlace { offset: offset as u64, bytes: encoded.len() as u64, crc: crc32c(&encoded) })
+        let offset = out.len() as u64;
+        out.extend_from_slice(encoded);
+        ZonesPlace { offset, bytes: encoded.len() as u64, crc: crc32c(encoded) }
+    }
+
+    /// Whether these are the bytes of the zone map.
+    pub(crate) fn check(self, bytes: &[u8]) -> Result<(), Damage> {
+        let computed = crc32c(bytes);
+        if computed == self.crc {
+            return Ok(());
+        }
+        let what = format!("checksum of a zone map is {:#010x}, computed {computed:#010x}", self.crc);
+        Err(Damage::new(0, what))
     }
 
     pub(crate) fn encode(self, out: &mut FieldWriter) {
@@ -66,11 +80,7 @@ impl ZonesPlace {
 
     /// The zone map that these bytes of the file are; the damage's place counts from their start.
     pub(crate) fn read(self, bytes: &[u8], field: &Field, marks: usize) -> Result<Zones, Damage> {
-        let computed = crc32c(bytes);
-        if computed != self.crc {
-            let what = format!("checksum of a zone map is {:#010x}, computed {computed:#010x}", self.crc);
-            return Err(Damage::new(0, what));
-        }
+        self.check(bytes)?;
         let mut fields = FieldReader::new(bytes);
         let chain = CodecChain::default();
         let values = zone_field(field);

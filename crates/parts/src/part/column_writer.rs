@@ -77,6 +77,11 @@ impl ColumnWriter {
         })
     }
 
+    /// The column's file will be called `file_name`.
+    pub(super) fn named(self, file_name: String) -> ColumnWriter {
+        ColumnWriter { file_name, ..self }
+    }
+
     /// The column has a file of its own from now on.
     pub(super) fn move_to_file(&self, directory: &PendingDirectory) -> Result<()> {
         let file = directory.create_file(&self.file_name)?;

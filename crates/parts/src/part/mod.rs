@@ -3,6 +3,7 @@
 //! - [`meta`]: `part.meta`, what the part is made of.
 //! - [`deleted`]: the rows that a lightweight DELETE took away.
 //! - [`writer`]: sorted rows to a pending part, [`column_writer`] one column of it.
+//! - [`rewriter`]: a wide part with other values in some columns.
 //! - [`volume`], [`sink`]: how many bytes values are; where they go until a part is known to be wide.
 //! - [`span`]: the bytes of a column: a file, or a stretch of a compact part's data file.
 //! - [`stored`]: a published part on disk, whatever the table looks like today.
@@ -15,6 +16,7 @@ pub(crate) mod deleted;
 pub(crate) mod file_name;
 pub(crate) mod meta;
 pub(crate) mod reader;
+pub(crate) mod rewriter;
 pub(crate) mod scan;
 pub(crate) mod sink;
 pub(crate) mod span;

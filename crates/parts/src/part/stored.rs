@@ -174,6 +174,14 @@ impl StoredPart {
         bounds.map(|bounds| zones::of_one_granule(&bounds, meta.null_count)).transpose()
     }
 
+    /// The bytes of a zone map as they are in the file, checked.
+    pub(super) fn zone_bytes(&self, place: ZonesPlace) -> Result<Vec<u8>> {
+        let span = self.index_span(ZONES_FILE, self.meta.zones_file_bytes, |data| data.zones_offset);
+        let bytes = self.read_zone_bytes(&span, place)?;
+        place.check(&bytes).map_err(|damage| damage.shifted(place.offset).in_file(&span))?;
+        Ok(bytes)
+    }
+
     fn read_zone_bytes(&self, span: &Span, place: ZonesPlace) -> Result<Vec<u8>> {
         let file = span.open(&*self.directory.storage)?;
         let expected = self.meta.zones_file_bytes;

@@ -209,7 +209,7 @@ fn write_data(
     Ok((DataFile { file_bytes: data.len() as u64, zones_offset, primary_offset }, metas))
 }
 
-fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
+pub(super) fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
     let mut file = directory.create_file(name)?;
     file.write_all(bytes).map_err(|error| basalt_base::Error::io(&directory.path().join(name), &error).into())
 }

@@ -1,10 +1,16 @@
-//! Applies a mutation to one part: the part is written anew, or linked where nothing changed.
+//! Applies a mutation to one part: what changes is written anew, and the rest linked.
+//!
+//! Where no row goes, a wide part gets new files for the columns that the change writes. A compact part, and
+//! one that loses rows, is written whole.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, RecordBatchOptions};
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, RecordBatchOptions, UInt32Array,
+};
 use arrow::buffer::BooleanBuffer;
-use arrow::compute::filter_record_batch;
+use arrow::compute::{filter_record_batch, take};
+use basalt_base::SqlType;
 use basalt_base::fs::PendingDirectory;
 
 use super::active::TableParts;
@@ -15,6 +21,7 @@ use crate::key::prune::MarkRanges;
 use crate::name::PartName;
 use crate::part::deleted::{self, DELETED_FILE};
 use crate::part::meta::META_FILE;
+use crate::part::rewriter::PartRewriter;
 use crate::part::scan::PartScan;
 use crate::part::view::Part;
 use crate::part::writer::PendingPart;
@@ -33,6 +40,9 @@ pub trait RowChange: Send + Sync {
     /// Whether deleted rows are only marked, and stay in the files until the next merge. Such a change
     /// writes no column.
     fn is_light(&self) -> bool;
+
+    /// Whether a row may go, so that all columns are written anew.
+    fn deletes_rows(&self) -> bool;
 
     /// What becomes of `rows`, which have the columns of [`RowChange::reads`].
     fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter>;
@@ -71,6 +81,7 @@ impl TableParts {
         let pending = match self.changed(&part, change, control)? {
             Changed::Nothing => self.link_part(&part, None)?,
             Changed::Deleted(mask) => self.link_part(&part, Some(&mask))?,
+            Changed::Rows if is_column_wise(&part, change) => self.write_columns(&part, change, control)?,
             Changed::Rows => self.write_part(&spec, ChangedRows::new(&part, change, control)?, 1)?,
         };
         let commit = self.begin_commit()?;
@@ -96,6 +107,33 @@ impl TableParts {
             }
         }
         Ok(Changed::Nothing)
+    }
+
+    /// The part with the columns that the change writes; the files of the others are links.
+    fn write_columns(
+        &self,
+        part: &Arc<Part>,
+        change: &dyn RowChange,
+        control: &WorkControl,
+    ) -> Result<PendingPart> {
+        let columns = positions(part, change.writes())?;
+        let path = self.temporary_path();
+        let mut writer = PartRewriter::create(Arc::clone(&self.storage), path, part, &columns)?;
+        for seen in rows_to_see(part, change, control)? {
+            let seen = seen?;
+            let (rows, deleted) = (seen.rows.num_rows(), seen.deleted.clone());
+            let mut values = change.apply(&live(seen)?)?.columns;
+            if let Some(deleted) = deleted {
+                let spread =
+                    |(values, at): (&ArrayRef, &usize)| spread(values, &part.spec.columns[*at].ty, &deleted);
+                values = values.iter().zip(&columns).map(spread).collect::<Result<_>>()?;
+            }
+            writer.write(&values)?;
+            control.count_written(rows);
+        }
+        let pending = writer.finish(self.clock.now_us())?;
+        pending.directory.sync()?;
+        Ok(pending)
     }
 
     /// The same part under another name: its files are links; `mask` is of all rows that are deleted.
@@ -127,6 +165,26 @@ enum Changed {
     Rows,
 }
 
+/// Whether only the columns that the change writes need to be written: they have files of their own.
+fn is_column_wise(part: &Part, change: &dyn RowChange) -> bool {
+    part.stored.meta.data_file.is_none() && !change.deletes_rows() && !change.writes().is_empty()
+}
+
+/// The values of rows that are not deleted, and for each of the others that of a neighbour: nobody reads
+/// it, and it widens no bounds.
+fn spread(values: &ArrayRef, ty: &SqlType, deleted: &BooleanBuffer) -> Result<ArrayRef> {
+    let mut seen = 0_u32;
+    let neighbour = |is_deleted: bool| {
+        seen += u32::from(!is_deleted);
+        seen.saturating_sub(1)
+    };
+    let picks: Vec<u32> = deleted.iter().map(neighbour).collect();
+    if values.is_empty() {
+        return Ok(ty.default_array(picks.len()));
+    }
+    Ok(take(values, &UInt32Array::from(picks), None)?)
+}
+
 /// Rows as they are in the files, and which of them are deleted.
 struct Seen {
     rows: RecordBatch,
@@ -139,7 +197,7 @@ fn rows_to_see<'a>(
     change: &dyn RowChange,
     control: &'a WorkControl,
 ) -> Result<impl Iterator<Item = Result<Seen>> + 'a> {
-    let columns = change.reads().iter().map(|name| position(part, name)).collect::<Result<Vec<_>>>()?;
+    let columns = positions(part, change.reads())?;
     let marks = part.mark_count();
     Ok((0..marks).step_by(BLOCK_GRANULES_MAX).map(move |start| {
         check_cancelled(control)?;
@@ -191,13 +249,11 @@ struct ChangedRows<'a> {
 
 impl<'a> ChangedRows<'a> {
     fn new(part: &Arc<Part>, change: &'a dyn RowChange, control: &'a WorkControl) -> Result<ChangedRows<'a>> {
-        let positions = |names: &[String]| names.iter().map(|name| position(part, name)).collect();
-        let (reads, writes): (Result<Vec<_>>, Result<Vec<_>>) =
-            (positions(change.reads()), positions(change.writes()));
+        let (reads, writes) = (positions(part, change.reads())?, positions(part, change.writes())?);
         let columns = (0..part.spec.columns.len()).collect();
         let marks = MarkRanges::all(part.mark_count());
         let scan = PartScan::new(Arc::clone(part), columns, marks, BATCH_ROWS, Arc::clone(control.metrics()));
-        Ok(ChangedRows { scan, reads: reads?, writes: writes?, change, control })
+        Ok(ChangedRows { scan, reads, writes, change, control })
     }
 
     fn changed(&self, batch: &RecordBatch) -> Result<RecordBatch> {
@@ -227,10 +283,14 @@ impl Iterator for ChangedRows<'_> {
     }
 }
 
-fn position(part: &Part, name: &str) -> Result<usize> {
-    part.spec.columns.position(name).ok_or_else(|| Error::BlockMismatch {
-        what: format!("column `{name}` of a mutation is not in the table"),
-    })
+/// Places in the table.
+fn positions(part: &Part, names: &[String]) -> Result<Vec<usize>> {
+    let position = |name: &String| {
+        part.spec.columns.position(name).ok_or_else(|| Error::BlockMismatch {
+            what: format!("column `{name}` of a mutation is not in the table"),
+        })
+    };
+    names.iter().map(position).collect()
 }
 
 fn check_cancelled(control: &WorkControl) -> Result<()> {

@@ -47,6 +47,10 @@ impl RowChange for PlannedChange {
         self.is_light
     }
 
+    fn deletes_rows(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::Delete))
+    }
+
     fn apply(&self, rows: &RecordBatch) -> Result<RowsAfter> {
         let mut rows = self.block(rows.columns().to_vec(), rows.num_rows())?;
         let mut keep: Option<BooleanArray> = None;

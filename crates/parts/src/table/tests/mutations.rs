@@ -13,8 +13,8 @@ use crate::table::{RowChange, RowsAfter, WorkControl};
 
 /// `DELETE WHERE n % 3 = 0`, in the files or in the mask.
 #[derive(Clone, Copy)]
-struct DeleteThirds {
-    is_light: bool,
+pub(super) struct DeleteThirds {
+    pub(super) is_light: bool,
 }
 
 impl RowChange for DeleteThirds {
@@ -31,6 +31,10 @@ impl RowChange for DeleteThirds {
         self.is_light
     }
 
+    fn deletes_rows(&self) -> bool {
+        true
+    }
+
     fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter> {
         let numbers = rows.column(0).as_primitive::<UInt64Type>();
         let keep = BooleanArray::from_unary(numbers, |n| n % 3 != 0);
@@ -39,7 +43,7 @@ impl RowChange for DeleteThirds {
 }
 
 /// `UPDATE v = v + 1 WHERE v = 7` of a table with a second column `v`.
-struct AddOneToSevens(Vec<String>);
+pub(super) struct AddOneToSevens(pub(super) Vec<String>);
 
 impl RowChange for AddOneToSevens {
     fn reads(&self) -> &[String] {
@@ -54,6 +58,10 @@ impl RowChange for AddOneToSevens {
         false
     }
 
+    fn deletes_rows(&self) -> bool {
+        false
+    }
+
     fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter> {
         let values = rows.column(0).as_primitive::<UInt64Type>();
         let is_touched = values.values().contains(&7);
@@ -64,7 +72,7 @@ impl RowChange for AddOneToSevens {
 }
 
 /// Applies every mutation that waits.
-fn run(parts: &TableParts, change: &dyn RowChange) -> Result<()> {
+pub(super) fn run(parts: &TableParts, change: &dyn RowChange) -> Result<()> {
     while let Some((part, waiting)) = parts.select_mutation() {
         let version = waiting.last().unwrap().0;
         parts.mutate(&part, version, change, &WorkControl::default())?;

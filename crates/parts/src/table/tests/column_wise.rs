@@ -1,0 +1,153 @@
+//! Mutations that write some columns of a wide part and link the others.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt64Array};
+use arrow::datatypes::UInt64Type;
+use basalt_base::fs::Crash;
+use basalt_base::{Column, Columns, SqlType};
+
+use super::mutations::{AddOneToSevens, DeleteThirds, run};
+use super::{DIR, TestTable, number_spec, open};
+use crate::error::Result;
+use crate::index::kind::IndexKind;
+use crate::index::skip_index::SkipIndex;
+use crate::key::prune::MarkRanges;
+use crate::part::scan::PartScan;
+use crate::part::view::Part;
+use crate::spec::PartSpec;
+
+/// `n`, `v` with a skip index, and `w`, in a wide part of three granules; 7 in every second `v`.
+fn three_columns() -> TestTable {
+    let column = |name: &str| Column::new(name, SqlType::UInt64);
+    let index = |name: &str, column: &str| SkipIndex {
+        name: name.to_owned(),
+        column: column.to_owned(),
+        kind: IndexKind::MinMax,
+        granularity: 1,
+    };
+    let columns = Columns::new(vec![column("n"), column("v"), column("w")]);
+    let spec = PartSpec {
+        sort_key: number_spec().sort_key,
+        primary_key_len: 1,
+        granule_rows: 4,
+        wide_bytes_min: 0,
+        indexes: vec![index("of_v", "v"), index("of_w", "w")],
+        ..PartSpec::new(columns)
+    };
+    let table = TestTable::with_spec(spec);
+    let numbers = |value: fn(u64) -> u64| Arc::new(UInt64Array::from_iter_values((0..10).map(value)));
+    let arrays: Vec<ArrayRef> =
+        vec![numbers(|n| n), numbers(|n| if n % 2 == 0 { 7 } else { n }), numbers(|n| 100 - n)];
+    table.parts.insert(RecordBatch::try_new(table.parts.spec().schema(), arrays).unwrap()).unwrap();
+    table
+}
+
+fn read_column(part: &Arc<Part>, column: usize) -> Result<Vec<u64>> {
+    let marks = MarkRanges::all(part.mark_count());
+    let mut values = Vec::new();
+    for batch in PartScan::new(Arc::clone(part), vec![column], marks, 100, Arc::default()) {
+        values.extend(batch?.column(0).as_primitive::<UInt64Type>().values());
+    }
+    Ok(values)
+}
+
+#[test]
+fn update_of_a_wide_part_writes_its_columns_and_links_the_others() {
+    let TestTable { storage, parts } = three_columns();
+    let old = parts.snapshot();
+    parts.begin_mutation("UPDATE").unwrap();
+    run(&parts, &AddOneToSevens(vec!["v".to_owned()])).unwrap();
+    let part = Arc::clone(&parts.snapshot()[0]);
+    part.check().unwrap();
+    assert_eq!(part.name().to_string(), "all_1_1_0_2");
+    assert_eq!(read_column(&part, 1).unwrap(), [8, 1, 8, 3, 8, 5, 8, 7 + 1, 8, 9]);
+    assert_eq!(read_column(&part, 2).unwrap(), (91..=100).rev().collect::<Vec<_>>());
+    // Bounds, zone maps and skip indexes are those of the new values, and of the old ones of the others.
+    let bounds = |at: usize| {
+        let (bounds, nulls) = part.exact_bounds(at).unwrap().unwrap();
+        (bounds.as_primitive::<UInt64Type>().values().to_vec(), nulls)
+    };
+    assert_eq!((bounds(1), bounds(2)), ((vec![1, 9], 0), (vec![91, 100], 0)));
+    let zones = |at: usize| {
+        let zones = part.zones(at).unwrap().unwrap();
+        zones.max().as_primitive::<UInt64Type>().values().to_vec()
+    };
+    assert_eq!((zones(1), zones(2)), (vec![8, 8, 9], vec![100, 96, 92]));
+    for index in &part.spec().indexes {
+        let field = part.spec().columns.iter().find(|column| column.name == index.column).unwrap().to_field();
+        assert!(part.stored.skip_summaries(index, &field).unwrap().is_some());
+    }
+    // What is linked is one file: damage in one place is damage in both.
+    let damage = |file: &str| {
+        storage.damage(&Path::new(DIR).join("all_1_1_0_2").join(file), |bytes| bytes[10] ^= 1);
+    };
+    let of_old =
+        |column: usize| old[0].read(&[column], 0..3, &Default::default()).map(|batch| batch.num_rows());
+    damage("v.col");
+    assert_eq!(of_old(1).unwrap(), 10);
+    damage("w.col");
+    of_old(2).unwrap_err();
+}
+
+#[test]
+fn update_keeps_the_mask_and_does_not_look_at_deleted_rows() {
+    let table = three_columns();
+    table.parts.begin_mutation("1").unwrap();
+    run(&table.parts, &DeleteThirds { is_light: true }).unwrap();
+    table.parts.begin_mutation("2").unwrap();
+    run(&table.parts, &AddOneToSevens(vec!["v".to_owned()])).unwrap();
+    let part = Arc::clone(&table.parts.snapshot()[0]);
+    assert_eq!((part.row_count(), part.live_row_count()), (10, 6));
+    assert_eq!(read_column(&part, 1).unwrap(), [1, 8, 8, 5, 8, 8]);
+    assert_eq!(read_column(&part, 2).unwrap(), [99, 98, 96, 95, 93, 92]);
+    part.check().unwrap();
+    table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
+    assert_eq!(read_column(&table.parts.snapshot()[0], 1).unwrap(), [1, 8, 8, 5, 8, 8]);
+}
+
+/// At every sync: the values of before or of after, in whole parts.
+#[test]
+fn update_of_columns_survives_a_crash_at_every_sync() {
+    let change = AddOneToSevens(vec!["v".to_owned()]);
+    for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
+        let mut sync = 0;
+        loop {
+            let TestTable { storage, parts } = three_columns();
+            let spec = PartSpec::clone(&parts.spec());
+            storage.stop_at_sync(storage.sync_count() + sync);
+            let finished = parts.begin_mutation("1").and_then(|_| run(&parts, &change)).is_ok();
+            drop(parts);
+            storage.crash(crash);
+            let parts = open(&storage, spec).unwrap();
+            assert!(parts.detached().is_empty(), "{crash:?} at sync {sync}: {:?}", parts.detached());
+            let part = Arc::clone(&parts.snapshot()[0]);
+            part.check().unwrap();
+            let sevens = read_column(&part, 1).unwrap().iter().filter(|v| **v == 7).count();
+            assert!(sevens == 6 || sevens == 0, "{crash:?} at sync {sync}: {sevens}");
+            assert!(!finished || sevens == 0);
+            assert_eq!(read_column(&part, 2).unwrap().len(), 10);
+            if finished {
+                break;
+            }
+            sync += 1;
+        }
+        assert!(sync > 4, "{sync} syncs");
+    }
+}
+
+#[test]
+fn full_disk_in_an_update_leaves_the_old_part_and_names_the_path() {
+    let TestTable { storage, parts } = three_columns();
+    let version = parts.begin_mutation("1").unwrap();
+    storage.set_space_left(Some(10));
+    let (part, _) = parts.select_mutation().unwrap();
+    let change = AddOneToSevens(vec!["v".to_owned()]);
+    let error = parts.mutate(&part, version, &change, &Default::default()).unwrap_err();
+    assert!(error.to_string().contains("/store/table/tmp/part_"), "{error}");
+    assert_eq!(read_column(&parts.snapshot()[0], 1).unwrap()[0], 7);
+    storage.set_space_left(None);
+    run(&parts, &change).unwrap();
+    assert_eq!(read_column(&parts.snapshot()[0], 1).unwrap()[0], 8);
+}
