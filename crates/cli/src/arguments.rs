@@ -125,6 +125,9 @@ pub(crate) struct ServerOptions {
     /// user_files in the data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_files_path: Option<PathBuf>,
+    /// Load dictionaries when a query needs them; false: at the start [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) dictionaries_lazy_load: Option<bool>,
     /// TOML file with the same keys, and settings under [settings]; the command line wins
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,

@@ -52,6 +52,12 @@ pub trait Dictionary: Send + Sync {
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>>;
 
     fn stats(&self) -> DictionaryStats;
+
+    /// The two dictionaries that this one is, if updates made it of one that was loaded and of what
+    /// changed since.
+    fn changes(&self) -> Option<(Arc<dyn Dictionary>, Arc<dyn Dictionary>)> {
+        None
+    }
 }
 
 /// The dictionaries of a database, by name; what `dictGet` asks.

@@ -7,7 +7,8 @@
 //! # Loading
 //!
 //! [`build`] takes a [`DictionarySpec`] and the source's blocks, as they come. [`build_direct`] makes a
-//! dictionary that holds nothing and asks its [`DirectSource`] at every lookup.
+//! dictionary that holds nothing and asks its [`DirectSource`] at every lookup. [`update`] makes one of a
+//! loaded dictionary and of what changed since.
 //!
 //! # Where to look
 //!
@@ -28,6 +29,7 @@ mod key_bytes;
 mod layout;
 mod layout_spec;
 mod loaded;
+mod overlay;
 mod spec;
 mod table;
 mod values;
@@ -36,4 +38,5 @@ pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, Direc
 pub use layout::build_direct;
 pub use layout_spec::{LayoutKind, LayoutParameter, LayoutSpec};
 pub use loaded::build;
+pub use overlay::update;
 pub use spec::DictionarySpec;

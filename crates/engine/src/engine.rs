@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::data_dir;
-use crate::dictionaries::EngineDictionaries;
+use crate::dictionaries::{Waits, load_all};
 use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::session::Session;
 use crate::tables::TableOpener;
@@ -36,6 +36,8 @@ pub struct EngineOptions {
     pub uncompressed_cache_size: Option<u64>,
     /// Directory that `file()`, INFILE and COPY may read from; `None`: anywhere (the `local` tool).
     pub user_files_path: Option<PathBuf>,
+    /// Load every dictionary at the start and when it is made, not when a query first needs it.
+    pub load_dictionaries_eagerly: bool,
 }
 
 /// An open data directory: tables, dictionaries, background work. One process at a time has it.
@@ -56,6 +58,8 @@ pub struct Engine {
     user_files_path: Option<PathBuf>,
     merges_on: AtomicBool,
     background: Background,
+    dictionary_waits: Waits,
+    loads_eagerly: bool,
     // Last: the directory is unlocked and removed when everything above is gone.
     _lock: DirectoryLock,
     _temporary: Option<TempDir>,
@@ -106,10 +110,15 @@ impl Engine {
             user_files_path: options.user_files_path,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
+            dictionary_waits: Waits::default(),
+            loads_eagerly: options.load_dictionaries_eagerly,
             _lock: lock,
             _temporary: temporary,
         });
         engine.background.start(&engine);
+        if engine.loads_eagerly {
+            load_all(&engine);
+        }
         Ok(engine)
     }
 
@@ -206,9 +215,14 @@ impl Engine {
         data_dir::user_file(path, self.user_files_path.as_deref())
     }
 
-    /// The dictionaries as `dictGet` sees them.
-    pub(crate) fn dictionaries(self: &Arc<Self>) -> Arc<dyn basalt_dict::Dictionaries> {
-        Arc::new(EngineDictionaries::new(Arc::clone(self)))
+    /// Which loads of dictionaries wait for which.
+    pub(crate) fn dictionary_waits(&self) -> &Waits {
+        &self.dictionary_waits
+    }
+
+    /// Whether dictionaries are loaded before a query needs them.
+    pub(crate) fn loads_eagerly(&self) -> bool {
+        self.loads_eagerly
     }
 }
 

@@ -10,7 +10,7 @@ use crate::script;
 pub(crate) fn run(options: LocalOptions, settings: Settings) -> Result<(), Failure> {
     let LocalOptions { path, max_server_memory_usage, uncompressed_cache_size, statements } = options;
     let engine =
-        EngineOptions { path, max_server_memory_usage, uncompressed_cache_size, user_files_path: None };
+        EngineOptions { path, max_server_memory_usage, uncompressed_cache_size, ..EngineOptions::default() };
     let mut connection = LocalConnection::open(engine, settings)?;
     let done = script::run(&mut connection, &statements);
     connection.close();

@@ -23,6 +23,7 @@ struct ConfigFile {
     max_server_memory_usage: Option<u64>,
     uncompressed_cache_size: Option<u64>,
     user_files_path: Option<PathBuf>,
+    dictionaries_lazy_load: Option<bool>,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
 }
@@ -105,6 +106,8 @@ fn merge(
     let engine = EngineOptions {
         user_files_path: user_files.or_else(|| (!is_loopback(&listen_host)).then(|| path.join("user_files"))),
         path: Some(path),
+        load_dictionaries_eagerly: options.dictionaries_lazy_load.or(file.dictionaries_lazy_load)
+            == Some(false),
         max_server_memory_usage: options
             .max_server_memory_usage
             .or(file.max_server_memory_usage)

@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use crate::Engine;
 use crate::catalog::{CatalogObject, ObjectKey};
+use crate::dictionaries::refresh_forever;
 use crate::query::mutation_step;
 use crate::tables::Table;
 
@@ -50,13 +51,13 @@ impl Background {
     /// gone or [`Background::stop`] is called.
     pub(crate) fn start(&self, engine: &Arc<Engine>) {
         let count = (engine.processors() / 2).clamp(1, WORKERS_MAX);
-        for worker in 0..count {
+        for _ in 0..count {
             let (engine, wake) = (Arc::downgrade(engine), Arc::clone(&self.wake));
             let handle = tokio::spawn(async move {
                 loop {
                     let _ = tokio::time::timeout(IDLE, wake.notified()).await;
                     let engine = Weak::clone(&engine);
-                    let round = move || engine.upgrade().map(|engine| work(&engine, worker == 0));
+                    let round = move || engine.upgrade().map(|engine| work(&engine));
                     if !matches!(tokio::task::spawn_blocking(round).await, Ok(Some(()))) {
                         return;
                     }
@@ -64,6 +65,8 @@ impl Background {
             });
             self.workers.lock().push(handle);
         }
+        let refresh = tokio::spawn(refresh_forever(Arc::downgrade(engine)));
+        self.workers.lock().push(refresh);
     }
 
     pub(crate) fn wake(&self) {
@@ -127,15 +130,8 @@ impl Background {
     }
 }
 
-/// Steps of every table in turn, until none has any left; dictionaries that are old.
-fn work(engine: &Arc<Engine>, reloads_dictionaries: bool) {
-    if reloads_dictionaries {
-        for (_, _, object) in engine.catalog().all_objects() {
-            if let CatalogObject::Dictionary(entry) = object {
-                entry.refresh(engine);
-            }
-        }
-    }
+/// Steps of every table in turn, until none has any left.
+fn work(engine: &Arc<Engine>) {
     while engine.merges_on() && work_on_next(engine) {}
     engine.catalog().sweep_dropped();
 }

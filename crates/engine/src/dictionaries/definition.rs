@@ -1,26 +1,24 @@
 //! From the CREATE DICTIONARY statement to keys, attributes, layout and source.
 
+use std::sync::Arc;
+
 use arrow::array::ArrayRef;
-use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
+use basalt_base::{Column, Columns, Result, SqlType, bail};
 use basalt_dict::{Attribute, DictionarySpec, LayoutParameter, LayoutSpec};
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
 use basalt_sql::ast::{self, KeyValue, KeyValueArgument, Literal};
 
-/// Where the rows of a dictionary come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SourceSpec {
-    Table { database: Option<String>, table: String, filter: Option<String> },
-    Query(String),
-}
+use super::schedule::Lifetime;
+use super::settings::DictionarySettings;
+use super::source::{self, RowSource};
 
 /// Everything that a CREATE DICTIONARY states, checked.
-#[derive(Clone, Debug)]
 pub(super) struct Definition {
     pub(super) spec: DictionarySpec,
-    pub(super) source: SourceSpec,
-    pub(super) lifetime_min_seconds: u64,
-    pub(super) lifetime_max_seconds: u64,
+    pub(super) source: Arc<dyn RowSource>,
+    pub(super) settings: DictionarySettings,
+    pub(super) lifetime: Lifetime,
 }
 
 impl Definition {
@@ -32,9 +30,7 @@ impl Definition {
         if create.range.is_some() {
             bail!(NotImplemented, "RANGE of a dictionary is not implemented");
         }
-        if let Some(setting) = create.settings.first() {
-            bail!(NotImplemented, "SETTINGS({}) of a dictionary is not implemented", setting.name);
-        }
+        let settings = DictionarySettings::parse(&create.settings)?;
         let Some(layout) = &create.layout else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a LAYOUT");
         };
@@ -47,10 +43,22 @@ impl Definition {
             .map(attribute_of)
             .collect::<Result<Vec<_>>>()?;
         let spec = DictionarySpec { key_columns, attributes, layout: layout_of(layout)? }.resolved()?;
-        let (lifetime_min_seconds, lifetime_max_seconds) =
-            create.lifetime.map_or((0, 0), |lifetime| (lifetime.min_seconds, lifetime.max_seconds));
-        let source = source_of(create)?;
-        Ok(Definition { spec, source, lifetime_min_seconds, lifetime_max_seconds })
+        let lifetime = create.lifetime.map_or_else(Lifetime::default, |lifetime| Lifetime {
+            min_seconds: lifetime.min_seconds,
+            max_seconds: lifetime.max_seconds,
+        });
+        let Some(source) = &create.source else {
+            bail!(IncorrectDictionaryDefinition, "a dictionary needs a SOURCE");
+        };
+        let source = source::open(source)?;
+        if settings.tombstone.is_some() && spec.layout.kind.is_direct() {
+            bail!(
+                BadArguments,
+                "tombstone_column: layout {} holds no keys that could go",
+                spec.layout.kind.name()
+            );
+        }
+        Ok(Definition { spec, source, settings, lifetime })
     }
 
     /// Key columns as they are looked up, then attributes.
@@ -122,79 +130,4 @@ fn layout_of(layout: &KeyValue) -> Result<LayoutSpec> {
         })
         .collect::<Result<Vec<_>>>()?;
     LayoutSpec::parse(&layout.name, &parameters)
-}
-
-/// The sources that ClickHouse has and Basalt does not yet.
-const NOT_BUILT: [&str; 14] = [
-    "FILE",
-    "EXECUTABLE",
-    "EXECUTABLE_POOL",
-    "HTTP",
-    "ODBC",
-    "JDBC",
-    "MYSQL",
-    "POSTGRESQL",
-    "MONGODB",
-    "REDIS",
-    "CASSANDRA",
-    "SQLITE",
-    "YTSAURUS",
-    "NULL",
-];
-
-fn source_of(create: &ast::CreateDictionary) -> Result<SourceSpec> {
-    let Some(source) = &create.source else {
-        bail!(IncorrectDictionaryDefinition, "a dictionary needs a SOURCE");
-    };
-    let name = source.name.to_ascii_uppercase();
-    if NOT_BUILT.contains(&name.as_str()) {
-        bail!(NotImplemented, "dictionary source {name} is not implemented");
-    }
-    if name != "CLICKHOUSE" {
-        bail!(IncorrectDictionaryDefinition, "dictionary source `{}` is not known", source.name);
-    }
-    let (mut database, mut table, mut filter, mut query) = (None, None, None, None);
-    for (key, value) in &source.args {
-        let text = argument_text(key, value)?;
-        match key.to_ascii_lowercase().as_str() {
-            "db" | "database" => database = Some(text).filter(|name| !name.is_empty()),
-            "table" => table = Some(text),
-            "where" => filter = Some(text),
-            "query" => query = Some(text),
-            "host" if is_this_host(&text) => {}
-            "host" => {
-                bail!(NotImplemented, "a dictionary source on another host, `{text}`, is not implemented")
-            }
-            // They matter for a connection, and here there is none.
-            "port" | "user" | "password" | "secure" => {}
-            other => bail!(
-                NotImplemented,
-                "parameter `{other}` of dictionary source CLICKHOUSE is not implemented"
-            ),
-        }
-    }
-    match (table, query) {
-        (Some(table), None) => Ok(SourceSpec::Table { database, table, filter }),
-        (None, Some(query)) => Ok(SourceSpec::Query(query)),
-        _ => Err(Error::new(
-            ErrorCode::IncorrectDictionaryDefinition,
-            "dictionary source CLICKHOUSE takes either TABLE or QUERY",
-        )),
-    }
-}
-
-fn is_this_host(host: &str) -> bool {
-    matches!(host, "" | "localhost" | "127.0.0.1" | "::1")
-}
-
-fn argument_text(key: &str, value: &KeyValueArgument) -> Result<String> {
-    match value {
-        KeyValueArgument::Ident(name) => Ok(name.clone()),
-        KeyValueArgument::Literal(Literal::String(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
-        KeyValueArgument::Literal(Literal::UInt(value)) => Ok(value.to_string()),
-        _ => bail!(
-            IncorrectDictionaryDefinition,
-            "parameter `{key}` of a dictionary source is a string or a number"
-        ),
-    }
 }

@@ -7,16 +7,21 @@
 //! the old version and says why in `system.dictionaries.last_exception`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use basalt_base::{Columns, Error, Result};
-use basalt_dict::{Dictionary, build, build_direct};
+use basalt_dict::Dictionary;
 use basalt_sql::ast::{self, ObjectName};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
+use super::asking::Asking;
 use super::definition::Definition;
-use super::source::{self, KeyedSource};
+use super::load;
+use super::schedule::{Lifetime, backoff_us};
+use super::source::Question;
+use super::state::DictionaryState;
 use crate::Engine;
 
 /// A dictionary of the catalog.
@@ -24,57 +29,11 @@ pub(crate) struct DictionaryEntry {
     uuid: Uuid,
     name: RwLock<(String, String)>,
     create: RwLock<ast::CreateDictionary>,
-    definition: Definition,
+    definition: Arc<Definition>,
     state: RwLock<DictionaryState>,
     /// Held by the one load that runs.
     loading: Mutex<()>,
-}
-
-/// What `system.dictionaries` shows of a dictionary.
-#[derive(Clone, Default)]
-pub(crate) struct DictionaryState {
-    pub(crate) status: LoadStatus,
-    pub(crate) current: Option<Arc<dyn Dictionary>>,
-    /// Microseconds since 1970; 0 is never.
-    pub(crate) loading_start_us: u64,
-    pub(crate) last_update_us: u64,
-    pub(crate) loading_seconds: f64,
-    pub(crate) error_count: u64,
-    pub(crate) last_exception: String,
-}
-
-/// The column `status`; the numbers are ClickHouse's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum LoadStatus {
-    #[default]
-    NotLoaded = 0,
-    Loaded = 1,
-    Failed = 2,
-    Loading = 3,
-    FailedAndReloading = 4,
-    LoadedAndReloading = 5,
-}
-
-impl LoadStatus {
-    pub(crate) const ALL: [LoadStatus; 6] = [
-        LoadStatus::NotLoaded,
-        LoadStatus::Loaded,
-        LoadStatus::Failed,
-        LoadStatus::Loading,
-        LoadStatus::FailedAndReloading,
-        LoadStatus::LoadedAndReloading,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            LoadStatus::NotLoaded => "NOT_LOADED",
-            LoadStatus::Loaded => "LOADED",
-            LoadStatus::Failed => "FAILED",
-            LoadStatus::Loading => "LOADING",
-            LoadStatus::FailedAndReloading => "FAILED_AND_RELOADING",
-            LoadStatus::LoadedAndReloading => "LOADED_AND_RELOADING",
-        }
-    }
+    rows_read: AtomicU64,
 }
 
 impl DictionaryEntry {
@@ -85,7 +44,7 @@ impl DictionaryEntry {
         uuid: Uuid,
         mut create: ast::CreateDictionary,
     ) -> Result<DictionaryEntry> {
-        let definition = Definition::of(&create)?;
+        let definition = Arc::new(Definition::of(&create)?);
         create.name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
         create.or_replace = false;
         create.if_not_exists = false;
@@ -96,6 +55,7 @@ impl DictionaryEntry {
             definition,
             state: RwLock::new(DictionaryState::default()),
             loading: Mutex::new(()),
+            rows_read: AtomicU64::new(0),
         })
     }
 
@@ -125,22 +85,22 @@ impl DictionaryEntry {
         self.definition.spec.layout.kind.name()
     }
 
-    /// Seconds, least and most.
-    pub(crate) fn lifetime(&self) -> (u64, u64) {
-        (self.definition.lifetime_min_seconds, self.definition.lifetime_max_seconds)
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        self.definition.lifetime
     }
 
     /// Database and name of the table that it loads from; `None` where a query says what.
     pub(crate) fn source_table(&self) -> Option<(String, String)> {
-        source::table_of(&self.definition.source, &self.name().0)
+        self.definition.source.table(&self.name().0)
     }
 
     pub(crate) fn source_text(&self) -> String {
-        source::describe(&self.definition.source, &self.name().0)
+        self.definition.source.describe(&self.name().0)
     }
 
     pub(crate) fn state(&self) -> DictionaryState {
-        self.state.read().clone()
+        let state = self.state.read().clone();
+        DictionaryState { rows_read: self.rows_read.load(Ordering::Relaxed), ..state }
     }
 
     pub(crate) fn rename(&self, database: &str, name: &str) {
@@ -149,8 +109,17 @@ impl DictionaryEntry {
     }
 
     /// The version that answers; loaded now if there is none yet.
-    pub(crate) fn get(&self, engine: &Arc<Engine>) -> Result<Arc<dyn Dictionary>> {
-        if let Some(current) = &self.state.read().current {
+    pub(crate) fn get(&self, engine: &Arc<Engine>, asking: &Asking) -> Result<Arc<dyn Dictionary>> {
+        let (database, name) = self.name();
+        asking.note(&database, &name);
+        // A DIRECT dictionary asks its source at every lookup, not only while it loads.
+        let asks_always = self.definition.spec.layout.kind.is_direct();
+        let found = |state: &DictionaryState| state.current.clone().filter(|_| !asks_always);
+        if let Some(current) = found(&self.state.read()) {
+            return Ok(current);
+        }
+        let _wait = engine.dictionary_waits().enter(asking, self.uuid, &format!("{database}.{name}"))?;
+        if asks_always && let Some(current) = &self.state.read().current {
             return Ok(Arc::clone(current));
         }
         let _loading = self.loading.lock();
@@ -158,70 +127,113 @@ impl DictionaryEntry {
         if let Some(current) = &self.state.read().current {
             return Ok(Arc::clone(current));
         }
-        self.load(engine)
+        if let Some(failure) = self.state.read().recent_failure(engine.clock().now_us()) {
+            return Err(failure.clone());
+        }
+        self.load(engine, asking)
     }
 
     /// Loads a new version; the old one answers until it is there, and stays if the load fails.
     pub(crate) fn reload(&self, engine: &Arc<Engine>) -> Result<()> {
         let _loading = self.loading.lock();
-        self.load(engine).map(|_| ())
+        self.load(engine, &Asking::default()).map(|_| ())
     }
 
-    /// Reloads a dictionary whose LIFETIME has run out; `false` if it has not.
-    pub(crate) fn refresh(&self, engine: &Arc<Engine>) -> bool {
-        let most_us = self.definition.lifetime_max_seconds.saturating_mul(1_000_000);
-        let state = self.state();
-        let age_us = engine.clock().now_us().saturating_sub(state.loading_start_us);
-        if most_us == 0 || state.current.is_none() || age_us < most_us {
+    /// Forgets what was loaded; the next query that needs it loads it again.
+    pub(crate) fn unload(&self) {
+        let _loading = self.loading.lock();
+        *self.state.write() = DictionaryState::default();
+        self.rows_read.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether it was loaded, or at least tried.
+    pub(crate) fn was_tried(&self) -> bool {
+        let state = self.state.read();
+        state.current.is_some() || state.failure.is_some() || state.is_loading
+    }
+
+    /// Whether its LIFETIME has run out, or the time to wait after a failure.
+    pub(super) fn is_due(&self, now_us: u64) -> bool {
+        let state = self.state.read();
+        !state.is_loading && state.next_load_us.is_some_and(|next| next <= now_us)
+    }
+
+    /// Loads it again if its source says that there is something new; the error is kept for
+    /// `last_exception`, and the old version goes on answering.
+    pub(super) fn refresh(&self, engine: &Arc<Engine>) {
+        let Some(_loading) = self.loading.try_lock() else { return };
+        if self.is_due(engine.clock().now_us()) && !self.is_unchanged(engine) {
+            // Told in system.dictionaries.
+            let _ = self.load(engine, &Asking::default());
+        }
+    }
+
+    /// Whether the source says that nothing changed since the last load; the next question is put off.
+    fn is_unchanged(&self, engine: &Arc<Engine>) -> bool {
+        let state = self.state.read().clone();
+        let (Some(_), None, Some(known)) = (&state.current, &state.failure, &state.origin.revision) else {
             return false;
+        };
+        let question = self.question(engine, &Asking::default());
+        // A source that cannot answer cannot be loaded from either: the load says so.
+        let is_same = self.definition.source.revision(&question).is_ok_and(|now| now.as_ref() == Some(known));
+        if is_same {
+            self.state.write().next_load_us = self.next_load_us(engine, 0);
         }
-        // The error is kept for `last_exception`; the old version goes on answering.
-        let _ = self.reload(engine);
-        true
+        is_same
     }
 
-    fn load(&self, engine: &Arc<Engine>) -> Result<Arc<dyn Dictionary>> {
-        let (database, name) = self.name();
-        {
+    fn load(&self, engine: &Arc<Engine>, asking: &Asking) -> Result<Arc<dyn Dictionary>> {
+        let (current, origin) = {
             let mut state = self.state.write();
-            state.status = match state.status {
-                LoadStatus::Loaded => LoadStatus::LoadedAndReloading,
-                LoadStatus::Failed => LoadStatus::FailedAndReloading,
-                _ => LoadStatus::Loading,
-            };
+            state.is_loading = true;
             state.loading_start_us = engine.clock().now_us();
-        }
+            (state.current.clone(), state.origin.clone())
+        };
+        self.rows_read.store(0, Ordering::Relaxed);
         let started = Instant::now();
-        let built = self.build(engine, &database);
+        let previous = current.as_ref().map(|current| (current, &origin));
+        let loaded = load::load(&self.definition, self.question(engine, asking), previous, &self.rows_read);
         let mut state = self.state.write();
+        state.is_loading = false;
         state.loading_seconds = started.elapsed().as_secs_f64();
-        match built {
-            Ok(dictionary) => {
-                state.status = LoadStatus::Loaded;
+        match loaded {
+            Ok(load) => {
+                state.error_count = 0;
+                state.failure = None;
                 state.last_update_us = engine.clock().now_us();
-                state.current = Some(Arc::clone(&dictionary));
-                state.last_exception.clear();
-                Ok(dictionary)
+                state.next_load_us = self.next_load_us(engine, 0);
+                state.origin = load.origin;
+                state.current = Some(Arc::clone(&load.dictionary));
+                Ok(load.dictionary)
             }
             Err(error) => {
+                let (database, name) = self.name();
                 let error: Error =
                     error.within(format!("dictionary `{database}.{name}` could not be loaded"));
-                state.status = if state.current.is_some() { LoadStatus::Loaded } else { LoadStatus::Failed };
                 state.error_count += 1;
-                state.last_exception = error.to_string();
+                state.next_load_us = self.next_load_us(engine, state.error_count);
+                state.failure = Some(error.clone());
                 Err(error)
             }
         }
     }
 
-    fn build(&self, engine: &Arc<Engine>, database: &str) -> Result<Arc<dyn Dictionary>> {
-        let Definition { spec, source, .. } = &self.definition;
-        let columns = self.columns();
-        if spec.layout.kind.is_direct() {
-            let keyed = KeyedSource::new(engine, source.clone(), database, columns, self.key_count());
-            return build_direct(spec.clone(), Arc::new(keyed));
+    fn question(&self, engine: &Arc<Engine>, asking: &Asking) -> Question {
+        Question {
+            engine: Arc::clone(engine),
+            database: self.name().0,
+            columns: self.columns(),
+            settings: self.definition.settings.query.clone(),
+            asking: asking.deeper(self.uuid),
+            tombstone: self.definition.settings.tombstone.clone(),
         }
-        let mut blocks = source::all_rows(engine, source, database, &columns)?;
-        build(spec.clone(), &mut blocks)
+    }
+
+    fn next_load_us(&self, engine: &Engine, failures: u64) -> Option<u64> {
+        let random = Uuid::new_v4().as_u64_pair().0;
+        let until = self.definition.lifetime.until_next_us(random)?;
+        let until = if failures > 0 { backoff_us(failures, random) } else { until };
+        Some(engine.clock().now_us().saturating_add(until))
     }
 }

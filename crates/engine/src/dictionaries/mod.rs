@@ -1,14 +1,26 @@
 //! Dictionaries of the catalog: defined by DDL, loaded at first use, reloaded when they are old.
 //!
 //! - [`entry`]: one dictionary: its definition and the version that answers now.
-//! - [`definition`]: from the CREATE DICTIONARY statement to keys, attributes, layout and source.
-//! - [`source`]: reads the rows of a source, all of them or those of some keys.
+//! - [`definition`], [`settings`]: from the CREATE DICTIONARY statement to keys, attributes and layout.
+//! - [`source`]: where the rows come from, one file a source.
+//! - [`load`]: one load, of all rows or of those that changed.
+//! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
+//! - [`asking`]: which query asks for which dictionary.
 
+mod asking;
 mod definition;
 mod entry;
+mod load;
+mod refresh;
+mod schedule;
+mod settings;
 mod source;
+mod state;
 
-pub(crate) use entry::{DictionaryEntry, DictionaryState, LoadStatus};
+pub(crate) use asking::{Asking, Waits};
+pub(crate) use entry::DictionaryEntry;
+pub(crate) use refresh::{load_all, refresh_forever};
+pub(crate) use state::{DictionaryState, LoadStatus};
 
 use std::sync::Arc;
 
@@ -22,11 +34,13 @@ use crate::catalog::CatalogObject;
 /// The engine's dictionaries as `dictGet` asks for them.
 pub(crate) struct EngineDictionaries {
     engine: Arc<Engine>,
+    asking: Arc<Asking>,
 }
 
 impl EngineDictionaries {
-    pub(crate) fn new(engine: Arc<Engine>) -> EngineDictionaries {
-        EngineDictionaries { engine }
+    /// The dictionaries for a query.
+    pub(crate) fn new(engine: Arc<Engine>, asking: Arc<Asking>) -> EngineDictionaries {
+        EngineDictionaries { engine, asking }
     }
 }
 
@@ -34,7 +48,7 @@ impl Dictionaries for EngineDictionaries {
     fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>> {
         let (database, plain) = split_name(name, current_database);
         match self.engine.catalog().find(&database, &plain) {
-            Some(CatalogObject::Dictionary(entry)) => entry.get(&self.engine),
+            Some(CatalogObject::Dictionary(entry)) => entry.get(&self.engine, &self.asking),
             Some(CatalogObject::Broken(broken)) => Err(broken.error.clone()),
             _ => {
                 let objects = self.engine.catalog().objects(&database);

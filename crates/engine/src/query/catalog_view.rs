@@ -99,7 +99,7 @@ impl Catalog for Surroundings {
                 Ok(ResolvedTable::View { query, columns })
             }
             CatalogObject::Dictionary(entry) => {
-                let table = table_functions::dictionary_table(&entry, &self.query.engine)?;
+                let table = table_functions::dictionary_table(&entry, &self.query)?;
                 Ok(self.resolve(table))
             }
             CatalogObject::Broken(broken) => Err(broken.error.clone()),

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::events::ProfileEvents;
 use super::memory::{MemoryLimits, QueryMemory};
 use crate::catalog::DEFAULT;
+use crate::dictionaries::{Asking, EngineDictionaries};
 use crate::outcome::Progress;
 use crate::request::{CancelHandle, Interface};
 use crate::settings::Settings;
@@ -33,6 +34,8 @@ pub(crate) struct QueryContext {
     pub(crate) started: Instant,
     /// Microseconds since 1970.
     pub(crate) started_us: u64,
+    /// The dictionaries that it uses.
+    pub(crate) asking: Arc<Asking>,
 }
 
 impl QueryContext {
@@ -61,20 +64,34 @@ impl QueryContext {
             cancel: CancelHandle::default(),
             started: Instant::now(),
             started_us: engine.clock().now_us(),
+            asking: Arc::default(),
             settings,
             engine,
         }
     }
 
-    /// A query of the engine's own, for example of a dictionary to its source.
+    /// A query of the engine's own, for example of a mutation.
     pub(crate) fn internal(engine: &Arc<Engine>, database: &str, text: &str) -> QueryContext {
+        QueryContext::internal_with(engine, database, text, Settings::default())
+    }
+
+    /// A query of the engine's own that is not asked with default settings.
+    pub(crate) fn internal_with(
+        engine: &Arc<Engine>,
+        database: &str,
+        text: &str,
+        settings: Settings,
+    ) -> QueryContext {
         let id = Uuid::new_v4().to_string();
         let user = "default";
-        QueryContext::new(Arc::clone(engine), id, text, Settings::default()).asked_by(
-            user,
-            database,
-            Interface::Local,
-        )
+        QueryContext::new(Arc::clone(engine), id, text, settings).asked_by(user, database, Interface::Local)
+    }
+
+    /// A query on behalf of the load of a dictionary.
+    #[must_use]
+    pub(crate) fn asking_dictionaries_as(mut self, asking: Arc<Asking>) -> QueryContext {
+        self.asking = asking;
+        self
     }
 
     #[must_use]
@@ -156,7 +173,10 @@ impl QueryContext {
             query_id: self.id.clone(),
             version: VERSION.to_owned(),
             uptime_seconds: self.engine.uptime_seconds(),
-            dictionaries: self.engine.dictionaries(),
+            dictionaries: Arc::new(EngineDictionaries::new(
+                Arc::clone(&self.engine),
+                Arc::clone(&self.asking),
+            )),
             settings: Arc::new(self.settings.clone()),
         }
     }

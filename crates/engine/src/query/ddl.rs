@@ -214,7 +214,14 @@ fn create_dictionary(query: &QueryContext, create: ast::CreateDictionary) -> Res
         return Ok(());
     }
     let entry = DictionaryEntry::new(&key.database, &key.name, Uuid::new_v4(), create)?;
-    catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::new(entry)))
+    let entry = Arc::new(entry);
+    catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
+    if query.engine.loads_eagerly() {
+        let (engine, asking) = (Arc::clone(&query.engine), Arc::default());
+        // Told in system.dictionaries.
+        query.engine.runtime().spawn_blocking(move || drop(entry.get(&engine, &asking)));
+    }
+    Ok(())
 }
 
 fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {

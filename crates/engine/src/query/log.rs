@@ -60,6 +60,7 @@ pub(crate) struct QueryLogEntry {
     pub(crate) exception_code: u16,
     pub(crate) exception: String,
     pub(crate) events: Vec<(&'static str, u64)>,
+    pub(crate) used_dictionaries: Vec<String>,
 }
 
 impl QueryLog {
@@ -94,6 +95,7 @@ impl QueryLog {
             interface: query.interface,
             exception_code: error.map_or(0, |error| error.code().number()),
             exception: error.map(ToString::to_string).unwrap_or_default(),
+            used_dictionaries: if started { Vec::new() } else { query.asking.used() },
             events: if started { Vec::new() } else { query.events.snapshot(&progress, duration_us) },
         };
         let mut entries = self.entries.lock();

@@ -45,4 +45,5 @@ pub(crate) use mutation::{commands_of as mutation_commands, mutation_id, step as
 pub(crate) use processes::Processes;
 pub(crate) use runtime::shared_runtime;
 pub(crate) use show::default_kind_name;
+pub(crate) use statement::literal_text;
 pub(crate) use typed::run_typed;

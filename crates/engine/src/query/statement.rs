@@ -36,7 +36,7 @@ fn body_settings(body: &SetExpr) -> Vec<Setting> {
 }
 
 /// The text of a literal as a setting takes it.
-pub(super) fn literal_text(literal: &Literal) -> String {
+pub(crate) fn literal_text(literal: &Literal) -> String {
     match literal {
         Literal::Null => String::new(),
         Literal::Bool(value) => u8::from(*value).to_string(),

@@ -7,7 +7,9 @@ use basalt_sql::ast::{ObjectName, SystemCommand};
 use uuid::Uuid;
 
 use super::{QueryContext, ddl};
+use crate::Engine;
 use crate::catalog::{CatalogObject, ObjectKey};
+use crate::dictionaries::DictionaryEntry;
 
 /// Runs a SYSTEM command on a thread that may block.
 pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()> {
@@ -21,19 +23,14 @@ pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Re
 fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
     let engine = &query.engine;
     match command {
-        SystemCommand::ReloadDictionary(name) => {
-            let key = ddl::key_of(query, &name);
-            match engine.catalog().get(&key.database, &key.name)? {
-                CatalogObject::Dictionary(entry) => entry.reload(engine),
-                other => Err(Error::not_implemented(format!("SYSTEM RELOAD of a {}", other.kind()))),
-            }
+        SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name, "RELOAD")?.reload(engine),
+        SystemCommand::ReloadDictionaries => reload_all(engine),
+        SystemCommand::UnloadDictionary(name) => {
+            dictionary_of(query, &name, "UNLOAD")?.unload();
+            Ok(())
         }
-        SystemCommand::ReloadDictionaries => {
-            for (_, _, object) in engine.catalog().all_objects() {
-                if let CatalogObject::Dictionary(entry) = object {
-                    entry.reload(engine)?;
-                }
-            }
+        SystemCommand::UnloadDictionaries => {
+            dictionaries(engine).for_each(|entry| entry.unload());
             Ok(())
         }
         // The query log is in memory and complete at any time.
@@ -64,6 +61,30 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
         SystemCommand::Shutdown => Err(Error::not_implemented("SYSTEM SHUTDOWN")),
         SystemCommand::Other { words } => Err(Error::not_implemented(format!("SYSTEM {words}"))),
     }
+}
+
+fn dictionary_of(query: &QueryContext, name: &ObjectName, verb: &str) -> Result<Arc<DictionaryEntry>> {
+    let key = ddl::key_of(query, name);
+    match query.engine.catalog().get(&key.database, &key.name)? {
+        CatalogObject::Dictionary(entry) => Ok(entry),
+        other => Err(Error::not_implemented(format!("SYSTEM {verb} of a {}", other.kind()))),
+    }
+}
+
+fn dictionaries(engine: &Engine) -> impl Iterator<Item = Arc<DictionaryEntry>> {
+    let objects = engine.catalog().all_objects().into_iter();
+    objects.filter_map(|(_, _, object)| match object {
+        CatalogObject::Dictionary(entry) => Some(entry),
+        _ => None,
+    })
+}
+
+/// Those that nobody needed so far stay as they are. One that fails does not keep the others waiting; the
+/// first error is told in the end.
+fn reload_all(engine: &Arc<Engine>) -> Result<()> {
+    let tried: Vec<_> = dictionaries(engine).filter(|entry| entry.was_tried()).collect();
+    let results: Vec<Result<()>> = tried.iter().map(|entry| entry.reload(engine)).collect();
+    results.into_iter().collect()
 }
 
 fn table_of(query: &QueryContext, name: &ObjectName) -> Result<(ObjectKey, Uuid)> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryViewArray, Float64Array, Int8Array, Int32Array, ListArray, StructArray, UInt8Array,
-    UInt16Array, UInt32Array, UInt64Array,
+    ArrayRef, BinaryViewArray, FixedSizeBinaryArray, Float64Array, Int8Array, Int32Array, ListArray,
+    StructArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::record_batch::RecordBatch;
@@ -94,6 +94,11 @@ impl BlockBuilder {
         let entries = StructArray::new(fields.clone(), vec![Arc::new(names), Arc::new(counts)], None);
         let item = Arc::new(arrow::datatypes::Field::new_struct("item", fields, false));
         self.push(Arc::new(ListArray::new(item, offsets, Arc::new(entries), None)))
+    }
+
+    pub(super) fn uuids(&mut self, values: impl IntoIterator<Item = uuid::Uuid>) -> &mut Self {
+        let bytes: Vec<u8> = values.into_iter().flat_map(uuid::Uuid::into_bytes).collect();
+        self.push(Arc::new(FixedSizeBinaryArray::new(16, bytes.into(), None)))
     }
 
     pub(super) fn push(&mut self, array: ArrayRef) -> &mut Self {

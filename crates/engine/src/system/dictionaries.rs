@@ -16,7 +16,7 @@ pub(super) fn columns() -> Columns {
     block::columns([
         ("database", SqlType::String),
         ("name", SqlType::String),
-        ("uuid", SqlType::String),
+        ("uuid", SqlType::Uuid),
         ("status", SqlType::Enum8(statuses)),
         ("origin", SqlType::String),
         ("type", SqlType::String),
@@ -53,11 +53,28 @@ struct Line {
     columns: Columns,
 }
 
+impl Line {
+    /// Rows; those that came so far while the first load runs.
+    fn elements(&self) -> u64 {
+        match &self.state.current {
+            None if self.state.is_loading => self.state.rows_read,
+            _ => self.stats.element_count,
+        }
+    }
+
+    fn loading_seconds(&self, now_us: u64) -> f64 {
+        if self.state.is_loading {
+            return now_us.saturating_sub(self.state.loading_start_us) as f64 / 1e6;
+        }
+        self.state.loading_seconds
+    }
+}
+
 pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     let lines: Vec<Line> = query.engine.catalog().all_objects().into_iter().filter_map(line).collect();
     let mut block = BlockBuilder::default();
     push_definitions(&mut block, &lines);
-    push_figures(&mut block, &lines);
+    push_figures(&mut block, &lines, query.engine.clock().now_us());
     block.finish(&columns())
 }
 
@@ -76,8 +93,8 @@ fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
     block
         .strings(lines.iter().map(|line| &line.database))
         .strings(lines.iter().map(|line| &line.name))
-        .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
-        .i8s(lines.iter().map(|line| line.state.status as i8))
+        .uuids(lines.iter().map(|line| line.entry.uuid()))
+        .i8s(lines.iter().map(|line| line.state.status() as i8))
         .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
         .strings(lines.iter().map(|line| type_name(line.entry.layout())))
         .string_lists(lines.iter().map(|line| names(&line.columns[..line.key_count])))
@@ -86,7 +103,7 @@ fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
         .string_lists(lines.iter().map(|line| types(&line.columns[line.key_count..])));
 }
 
-fn push_figures(block: &mut BlockBuilder, lines: &[Line]) {
+fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
     let rate = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
     let seconds = |us: u64| (us / 1_000_000) as u32;
     block
@@ -95,18 +112,18 @@ fn push_figures(block: &mut BlockBuilder, lines: &[Line]) {
         .u64s(lines.iter().map(|line| line.stats.query_count))
         .f64s(lines.iter().map(|line| if line.stats.query_count == 0 { 0.0 } else { 1.0 }))
         .f64s(lines.iter().map(|line| rate(line.stats.found_count, line.stats.query_count)))
-        .u64s(lines.iter().map(|line| line.stats.element_count))
+        .u64s(lines.iter().map(|line| line.elements()))
         .f64s(lines.iter().map(|line| line.stats.load_factor))
         .strings(lines.iter().map(|line| line.entry.source_text()))
-        .u64s(lines.iter().map(|line| line.entry.lifetime().0))
-        .u64s(lines.iter().map(|line| line.entry.lifetime().1))
+        .u64s(lines.iter().map(|line| line.entry.lifetime().min_seconds))
+        .u64s(lines.iter().map(|line| line.entry.lifetime().max_seconds))
         .u32s(lines.iter().map(|line| seconds(line.state.loading_start_us)))
         .u32s(lines.iter().map(|line| seconds(line.state.last_update_us)))
         .u64s(lines.iter().map(|line| line.state.error_count))
         .push(Arc::new(arrow::array::Float32Array::from_iter_values(
-            lines.iter().map(|line| line.state.loading_seconds as f32),
+            lines.iter().map(|line| line.loading_seconds(now_us) as f32),
         )))
-        .strings(lines.iter().map(|line| &line.state.last_exception))
+        .strings(lines.iter().map(|line| line.state.last_exception()))
         .strings(lines.iter().map(|line| line.entry.create().comment.unwrap_or_default()));
 }
 

@@ -42,6 +42,7 @@ pub(super) fn columns() -> Columns {
         ("user", SqlType::String),
         ("query_id", SqlType::String),
         ("interface", SqlType::UInt8),
+        ("used_dictionaries", block::string_array()),
         ("ProfileEvents", SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt64))),
     ])
 }
@@ -74,6 +75,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(entries.iter().map(|entry| &entry.user))
         .strings(entries.iter().map(|entry| &entry.query_id))
         .u8s(entries.iter().map(|entry| entry.interface as u8))
+        .string_lists(entries.iter().map(|entry| entry.used_dictionaries.clone()))
         .count_maps(entries.iter().map(|entry| entry.events.clone()))
         .finish(&columns())
 }

@@ -6,7 +6,6 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
 
 use super::Arguments;
-use crate::Engine;
 use crate::catalog::CatalogObject;
 use crate::dictionaries::{DictionaryEntry, split_name};
 use crate::query::QueryContext;
@@ -18,19 +17,22 @@ pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Res
     let name = args.text(0)?;
     let (database, name) = split_name(&name, &query.database);
     match query.engine.catalog().get(&database, &name)? {
-        CatalogObject::Dictionary(entry) => dictionary_table(&entry, &query.engine),
+        CatalogObject::Dictionary(entry) => dictionary_table(&entry, query),
         other => Err(Error::not_implemented(format!("dictionary() over a {}", other.kind()))),
     }
 }
 
 /// The rows of a dictionary as a table.
-pub(crate) fn dictionary_table(entry: &Arc<DictionaryEntry>, engine: &Arc<Engine>) -> Result<Arc<dyn Table>> {
+pub(crate) fn dictionary_table(
+    entry: &Arc<DictionaryEntry>,
+    query: &Arc<QueryContext>,
+) -> Result<Arc<dyn Table>> {
     let columns = entry.columns();
-    let (entry, engine) = (Arc::clone(entry), Arc::clone(engine));
+    let (entry, query) = (Arc::clone(entry), Arc::clone(query));
     let schema = columns.to_arrow();
     let (database, name) = entry.name();
     let table = VirtualTable::new("Dictionary", &database, &name, &columns, move |request| {
-        let blocks = entry.get(&engine)?.scan()?;
+        let blocks = entry.get(&query.engine, &query.asking)?.scan()?;
         let blocks = blocks
             .into_iter()
             .map(|arrays| {

@@ -154,6 +154,8 @@ pub enum ExplainKind {
 pub enum SystemCommand {
     ReloadDictionary(ObjectName),
     ReloadDictionaries,
+    UnloadDictionary(ObjectName),
+    UnloadDictionaries,
     FlushLogs,
     DropCaches {
         which: String,

@@ -12,6 +12,11 @@ impl Cursor<'_> {
                 SystemCommand::ReloadDictionary(self.parse_object_name()?)
             }
             () if self.eat("RELOAD DICTIONARIES") => SystemCommand::ReloadDictionaries,
+            () if self.eat("UNLOAD DICTIONARY") => {
+                self.refuse_cluster()?;
+                SystemCommand::UnloadDictionary(self.parse_object_name()?)
+            }
+            () if self.eat("UNLOAD DICTIONARIES") => SystemCommand::UnloadDictionaries,
             () if self.is_phrase("FLUSH LOGS") && self.ends_at(2) => {
                 self.eat("FLUSH LOGS");
                 SystemCommand::FlushLogs

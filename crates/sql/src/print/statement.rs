@@ -226,6 +226,8 @@ impl Display for SystemCommand {
         match self {
             SystemCommand::ReloadDictionary(name) => write!(f, "RELOAD DICTIONARY {name}"),
             SystemCommand::ReloadDictionaries => f.write_str("RELOAD DICTIONARIES"),
+            SystemCommand::UnloadDictionary(name) => write!(f, "UNLOAD DICTIONARY {name}"),
+            SystemCommand::UnloadDictionaries => f.write_str("UNLOAD DICTIONARIES"),
             SystemCommand::FlushLogs => f.write_str("FLUSH LOGS"),
             SystemCommand::DropCaches { which } => write!(f, "DROP {which} CACHE"),
             SystemCommand::StopMerges(name) => write!(f, "STOP MERGES{}", Clause("", name)),

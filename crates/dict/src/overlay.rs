@@ -1,0 +1,286 @@
+//! A dictionary and what changed since it was loaded: the answer to an incremental refresh.
+//!
+//! The loaded dictionary stays as it is; changed, new and deleted keys are a second, small one, which is
+//! asked first. So a refresh takes memory for what changed, not for a second copy. When the changes are
+//! no longer small, [`update`] joins both into one.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, BooleanArray, UInt8Array};
+use arrow::compute::{filter, not, or};
+use arrow::datatypes::UInt8Type;
+use basalt_base::{Error, Result, SqlType};
+
+use crate::counters::Counters;
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::layout_spec::{LayoutKind, LayoutSpec};
+use crate::loaded::build;
+use crate::spec::DictionarySpec;
+
+/// Changes beyond this many rows, and beyond a share of all rows, are joined with them.
+const CHANGES_MAX: u64 = 65_536;
+const CHANGES_SHARE: u64 = 4;
+
+struct Overlay {
+    base: Arc<dyn Dictionary>,
+    /// Attributes as those of `base`, and behind them whether the key is deleted.
+    changes: Arc<dyn Dictionary>,
+    element_count: u64,
+    counters: Counters,
+}
+
+/// Applies `changes` to `current`: blocks of key columns, attributes and a UInt8 that is not 0 for a key
+/// that goes. Of several rows of a key the last counts.
+pub fn update(
+    spec: &DictionarySpec,
+    current: &Arc<dyn Dictionary>,
+    changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+) -> Result<Arc<dyn Dictionary>> {
+    let spec = spec.clone().resolved()?;
+    let earlier = current.changes();
+    let (base, earlier_rows) = match earlier {
+        Some((base, changes)) => (base, changes.scan()?),
+        None => (Arc::clone(current), Vec::new()),
+    };
+    let mut rows = earlier_rows.into_iter().map(Ok).chain(changes);
+    let changes = build(changes_spec(&spec), &mut rows)?;
+    if changes.stats().element_count == 0 {
+        return Ok(Arc::clone(current));
+    }
+    let overlay = Overlay::new(base, changes)?;
+    let (changed, all) = (overlay.changes.stats().element_count, overlay.element_count);
+    if changed > CHANGES_MAX && changed > all / CHANGES_SHARE {
+        return build(spec, &mut overlay.scan()?.into_iter().map(Ok));
+    }
+    Ok(Arc::new(overlay))
+}
+
+/// The changes are few, so their table need not be dense.
+fn changes_spec(spec: &DictionarySpec) -> DictionarySpec {
+    let kind = match spec.layout.kind.is_complex() {
+        true => LayoutKind::ComplexKeyHashed,
+        false => LayoutKind::Hashed,
+    };
+    let mut attributes = spec.attributes.clone();
+    attributes.push(Attribute {
+        name: "deleted".into(),
+        ty: SqlType::UInt8,
+        default: SqlType::UInt8.default_array(1),
+        hierarchical: false,
+        injective: false,
+    });
+    DictionarySpec { attributes, layout: LayoutSpec::new(kind), ..spec.clone() }
+}
+
+impl Overlay {
+    fn new(base: Arc<dyn Dictionary>, changes: Arc<dyn Dictionary>) -> Result<Overlay> {
+        let keys = base.key_types().len();
+        let mut element_count = base.stats().element_count;
+        for block in changes.scan()? {
+            let known = base.has(&block[..keys])?.true_count() as u64;
+            element_count = element_count.saturating_sub(known);
+            element_count += alive(block.last().ok_or_else(no_columns)?)?.true_count() as u64;
+        }
+        Ok(Overlay { base, changes, element_count, counters: Counters::default() })
+    }
+
+    /// Where the mark of a deleted key is among the attributes of the changes.
+    fn deleted(&self) -> usize {
+        self.base.attributes().len()
+    }
+
+    /// Which keys changed, and which of these are still there.
+    fn changed(&self, keys: &[ArrayRef]) -> Result<(BooleanArray, BooleanArray)> {
+        let (marks, changed) = self.changes.get(&[self.deleted()], keys)?;
+        let alive = alive(&marks[0])?;
+        let there = arrow::compute::and(&changed, &alive).map_err(Error::logical)?;
+        Ok((changed, there))
+    }
+}
+
+impl Dictionary for Overlay {
+    fn key_types(&self) -> &[SqlType] {
+        self.base.key_types()
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        self.base.attributes()
+    }
+
+    fn layout(&self) -> &'static str {
+        self.base.layout()
+    }
+
+    fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
+        let (changed, there) = self.changed(keys)?;
+        let (columns, found) = self.base.get(attributes, keys)?;
+        if changed.true_count() == 0 {
+            self.counters.add(&found.values().iter().collect::<Vec<bool>>());
+            return Ok((columns, found));
+        }
+        let (mut newer, _) = self.changes.get(attributes, keys)?;
+        let gone = arrow::compute::and_not(&changed, &there).map_err(Error::logical)?;
+        let rows = changed.len();
+        for (column, (newer, &at)) in columns.into_iter().zip(newer.iter_mut().zip(attributes)) {
+            let default = repeated(&self.base.attributes()[at].default, rows)?;
+            let kept = zip(&gone, &default, &column)?;
+            *newer = zip(&there, newer, &kept)?;
+        }
+        let kept = arrow::compute::and_not(&found, &changed).map_err(Error::logical)?;
+        let found = or(&there, &kept).map_err(Error::logical)?;
+        self.counters.add(&found.values().iter().collect::<Vec<bool>>());
+        Ok((newer, found))
+    }
+
+    fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
+        Ok(self.get(&[], keys)?.1)
+    }
+
+    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        let keys = self.base.key_types().len();
+        let mut blocks = Vec::new();
+        for block in self.base.scan()? {
+            let (changed, _) = self.changed(&block[..keys])?;
+            blocks.push(filtered(&block, &not(&changed).map_err(Error::logical)?)?);
+        }
+        for mut block in self.changes.scan()? {
+            let deleted = block.pop().ok_or_else(no_columns)?;
+            blocks.push(filtered(&block, &alive(&deleted)?)?);
+        }
+        Ok(blocks)
+    }
+
+    fn stats(&self) -> DictionaryStats {
+        let (base, changes) = (self.base.stats(), self.changes.stats());
+        self.counters.fill(DictionaryStats {
+            element_count: self.element_count,
+            bytes_allocated: base.bytes_allocated + changes.bytes_allocated,
+            ..base
+        })
+    }
+
+    fn changes(&self) -> Option<(Arc<dyn Dictionary>, Arc<dyn Dictionary>)> {
+        Some((Arc::clone(&self.base), Arc::clone(&self.changes)))
+    }
+}
+
+fn alive(deleted: &ArrayRef) -> Result<BooleanArray> {
+    let zero = UInt8Array::new_scalar(0);
+    let deleted = deleted.as_primitive_opt::<UInt8Type>().ok_or_else(no_columns)?;
+    arrow::compute::kernels::cmp::eq(deleted, &zero).map_err(Error::logical)
+}
+
+fn no_columns() -> Error {
+    Error::logical("a dictionary's changes have no mark of deleted keys")
+}
+
+fn filtered(block: &[ArrayRef], keeps: &BooleanArray) -> Result<Vec<ArrayRef>> {
+    block.iter().map(|column| filter(column, keeps).map_err(Error::logical)).collect()
+}
+
+fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
+    let zeroes = arrow::array::UInt32Array::from(vec![0; rows]);
+    arrow::compute::take(value, &zeroes, None).map_err(Error::logical)
+}
+
+/// Row by row: of `yes` where `mask` is set, of `no` elsewhere.
+fn zip(mask: &BooleanArray, yes: &ArrayRef, no: &ArrayRef) -> Result<ArrayRef> {
+    arrow::compute::kernels::zip::zip(mask, yes, no).map_err(Error::logical)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use arrow::array::{Array, BinaryViewArray, UInt64Array};
+    use basalt_base::{Column, Columns};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spec(key: SqlType) -> DictionarySpec {
+        let attribute = |name: &str, ty: SqlType| Attribute {
+            name: name.into(),
+            default: ty.default_array(1),
+            ty,
+            hierarchical: false,
+            injective: false,
+        };
+        DictionarySpec {
+            key_columns: Columns::new(vec![Column::new("key", key)]),
+            attributes: vec![attribute("a", SqlType::UInt64), attribute("b", SqlType::String)],
+            layout: LayoutSpec::new(LayoutKind::Hashed),
+        }
+    }
+
+    fn keys(ty: &SqlType, keys: &[u64]) -> ArrayRef {
+        match ty {
+            SqlType::String => {
+                Arc::new(BinaryViewArray::from_iter_values(keys.iter().map(|key| format!("key {key}"))))
+            }
+            _ => Arc::new(UInt64Array::from(keys.to_vec())),
+        }
+    }
+
+    /// Keys, values and marks of deleted keys as a block.
+    fn block(ty: &SqlType, rows: &[(u64, u64, bool)]) -> Vec<ArrayRef> {
+        let numbers: Vec<u64> = rows.iter().map(|row| row.0).collect();
+        vec![
+            keys(ty, &numbers),
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.1))),
+            Arc::new(BinaryViewArray::from_iter_values(rows.iter().map(|row| row.1.to_string()))),
+            Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| u8::from(row.2)))),
+        ]
+    }
+
+    fn check(key: &SqlType, loaded: &[(u64, u64)], updates: &[Vec<(u64, u64, bool)>]) {
+        let mut model: BTreeMap<u64, u64> = loaded.iter().copied().collect();
+        let rows: Vec<_> = loaded.iter().map(|&(key, value)| (key, value, false)).collect();
+        let mut first = block(key, &rows);
+        first.pop();
+        let mut dictionary = build(spec(key.clone()), &mut std::iter::once(Ok(first))).expect("valid rows");
+        for rows in updates {
+            for &(key, value, deleted) in rows {
+                if deleted {
+                    model.remove(&key)
+                } else {
+                    model.insert(key, value)
+                };
+            }
+            let mut blocks = std::iter::once(Ok(block(key, rows)));
+            dictionary = update(&spec(key.clone()), &dictionary, &mut blocks).expect("valid changes");
+            let asked: Vec<u64> = (0..40).collect();
+            let (columns, found) = dictionary.get(&[1, 0], &[keys(key, &asked)]).expect("valid keys");
+            for (row, key) in asked.iter().enumerate() {
+                let value = model.get(key);
+                assert_eq!(found.value(row), value.is_some(), "key {key}");
+                let numbers = columns[1].as_primitive::<arrow::datatypes::UInt64Type>();
+                assert_eq!(numbers.value(row), value.copied().unwrap_or(0));
+                let text = value.map(u64::to_string).unwrap_or_default();
+                assert_eq!(columns[0].as_binary_view().value(row), text.as_bytes());
+            }
+            assert_eq!(dictionary.stats().element_count, model.len() as u64);
+            let scanned: usize = dictionary.scan().expect("readable").iter().map(|b| b[0].len()).sum();
+            assert_eq!(scanned, model.len());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn updates_are_those_of_a_map(
+            loaded in prop::collection::vec((0..30_u64, 1..1000_u64), 0..30),
+            updates in prop::collection::vec(
+                prop::collection::vec((0..40_u64, 1..1000_u64, any::<bool>()), 0..20), 1..4),
+        ) {
+            check(&SqlType::UInt64, &loaded, &updates);
+            check(&SqlType::String, &loaded, &updates);
+        }
+    }
+
+    #[test]
+    fn many_changes_are_joined_with_the_rest() {
+        let loaded: Vec<(u64, u64)> = (0..10).map(|key| (key, key)).collect();
+        let many = (0..CHANGES_MAX + 10).map(|key| (key, key + 1, key == 3)).collect();
+        check(&SqlType::UInt64, &loaded, &[many, vec![(4, 9, true)]]);
+    }
+}

@@ -1,0 +1,189 @@
+//! One load: from the rows of a source to a dictionary, all of them or those that changed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::compute::filter;
+use arrow::datatypes::{Int64Type, UInt8Type};
+use arrow::row::{OwnedRow, RowConverter, SortField};
+use basalt_base::{Error, Result, bail};
+use basalt_dict::{Dictionary, build, build_direct, update};
+
+use super::definition::Definition;
+use super::source::{Blocks, KeyedSource, Question, Wanted};
+use super::state::Origin;
+
+/// What a load made, and what the next one must know of it.
+pub(super) struct Load {
+    pub(super) dictionary: Arc<dyn Dictionary>,
+    pub(super) origin: Origin,
+}
+
+/// Loads what `definition` says. With a `previous` version whose source tells what changed since, only
+/// that is read. `rows_read` counts on the way.
+pub(super) fn load(
+    definition: &Arc<Definition>,
+    question: Question,
+    previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
+    rows_read: &AtomicU64,
+) -> Result<Load> {
+    if definition.spec.layout.kind.is_direct() {
+        return direct(definition, &question);
+    }
+    // Before the rows: what changes meanwhile makes the next answer another one.
+    let revision = definition.source.revision(&question)?;
+    let started_seconds = (question.engine.clock().now_us() / 1_000_000) as i64;
+    let since = previous.and_then(|(current, origin)| Some((current, origin.watermark?)));
+    let wanted = since.map_or(Wanted::All, |(_, watermark)| Wanted::Since(watermark));
+    let mut rows = Rows {
+        blocks: definition.source.rows(&question, wanted)?,
+        key_count: definition.spec.key_columns.len(),
+        column_count: question.columns.len(),
+        has_time: definition.source.tells_update_time(),
+        newest: None,
+        rows_read,
+    };
+    let dictionary = match since {
+        Some((current, _)) => update(&definition.spec, current, &mut rows)?,
+        None => all(definition, &question, &mut rows)?,
+    };
+    if definition.settings.require_nonempty && dictionary.stats().element_count == 0 {
+        bail!(DictionaryIsEmpty, "the source has no rows, and require_nonempty is set");
+    }
+    let watermark = definition.source.update_field().and_then(|field| {
+        let newest = if rows.has_time { rows.newest } else { Some(started_seconds) };
+        // A row from the future must not hide those of the present.
+        let lag = i64::try_from(field.lag_seconds).unwrap_or(i64::MAX);
+        let newest = newest.map(|newest| newest.min(started_seconds).saturating_sub(lag));
+        newest.into_iter().chain(since.map(|(_, watermark)| watermark)).max()
+    });
+    Ok(Load { dictionary, origin: Origin { revision, watermark } })
+}
+
+fn direct(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
+    let (columns, settings) = (question.columns.clone(), question.settings.clone());
+    let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
+    let keyed = KeyedSource::new(&question.engine, Arc::clone(&definition.source), move |engine| Question {
+        engine: Arc::clone(engine),
+        database: database.clone(),
+        columns: columns.clone(),
+        settings: settings.clone(),
+        asking: Arc::clone(&asking),
+        tombstone: None,
+    });
+    let dictionary = build_direct(definition.spec.clone(), Arc::new(keyed))?;
+    Ok(Load { dictionary, origin: Origin::default() })
+}
+
+/// Every row, without the keys that a later row deletes.
+fn all(definition: &Definition, question: &Question, rows: &mut Rows<'_>) -> Result<Arc<dyn Dictionary>> {
+    let spec = &definition.spec;
+    if question.tombstone.is_none() {
+        return build(spec.clone(), &mut rows.map(|block| block.map(without_mark)));
+    }
+    let mut deleted = DeletedKeys::default();
+    let key_count = rows.key_count;
+    let mut alive = rows.map(|block| deleted.take_from(&block?, key_count));
+    let dictionary = build(spec.clone(), &mut alive)?;
+    // A key that a row before its deletion brought in is there, and has to go.
+    let mut gone = deleted.as_changes(question, key_count)?.into_iter().map(Ok);
+    update(spec, &dictionary, &mut gone)
+}
+
+fn without_mark(mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
+    block.pop();
+    block
+}
+
+/// The blocks of a source on their way: key columns, attributes and the mark of deleted keys.
+struct Rows<'a> {
+    blocks: Blocks,
+    key_count: usize,
+    column_count: usize,
+    has_time: bool,
+    /// The newest time of a change, in seconds since 1970.
+    newest: Option<i64>,
+    rows_read: &'a AtomicU64,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Vec<ArrayRef>>;
+
+    fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
+        let block = self.blocks.next()?;
+        Some(block.and_then(|block| self.checked(block)))
+    }
+}
+
+impl Rows<'_> {
+    fn checked(&mut self, mut block: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let rows = block.first().map_or(0, |column| column.len());
+        if let Some(at) = block[..self.key_count].iter().position(|key| key.logical_null_count() > 0) {
+            bail!(
+                CannotInsertNullInOrdinaryColumn,
+                "the source has a row whose key is NULL (key column {} of the dictionary)",
+                at + 1
+            );
+        }
+        if self.has_time {
+            let times = block.remove(self.column_count);
+            let newest = arrow::compute::max(times.as_primitive::<Int64Type>());
+            self.newest = self.newest.max(newest);
+        }
+        if block.len() == self.column_count {
+            block.push(basalt_base::SqlType::UInt8.default_array(rows));
+        }
+        self.rows_read.fetch_add(rows as u64, Ordering::Relaxed);
+        Ok(block)
+    }
+}
+
+/// The keys whose last row deletes them.
+#[derive(Default)]
+struct DeletedKeys {
+    converter: Option<RowConverter>,
+    keys: HashSet<OwnedRow>,
+}
+
+impl DeletedKeys {
+    /// The rows of the block that delete nothing, without the mark.
+    fn take_from(&mut self, block: &[ArrayRef], key_count: usize) -> Result<Vec<ArrayRef>> {
+        let (mark, columns) = block.split_last().ok_or_else(|| Error::logical("a block without columns"))?;
+        let marks = mark.as_primitive::<UInt8Type>().values();
+        let any = marks.iter().any(|&mark| mark != 0);
+        if !any && self.keys.is_empty() {
+            return Ok(columns.to_vec());
+        }
+        let keys = &columns[..key_count];
+        if self.converter.is_none() {
+            let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
+            self.converter = Some(RowConverter::new(fields).map_err(Error::logical)?);
+        }
+        let Some(converter) = &self.converter else { return Ok(columns.to_vec()) };
+        let rows = converter.convert_columns(keys).map_err(Error::logical)?;
+        for (row, &mark) in rows.iter().zip(marks) {
+            if mark != 0 {
+                self.keys.insert(row.owned());
+            } else if !self.keys.is_empty() {
+                self.keys.remove(&row.owned());
+            }
+        }
+        let alive: BooleanArray = marks.iter().map(|&mark| Some(mark == 0)).collect();
+        columns.iter().map(|column| filter(column, &alive).map_err(Error::logical)).collect()
+    }
+
+    /// One block that deletes the keys.
+    fn as_changes(&self, question: &Question, key_count: usize) -> Result<Vec<Vec<ArrayRef>>> {
+        let Some(converter) = self.converter.as_ref().filter(|_| !self.keys.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut block =
+            converter.convert_rows(self.keys.iter().map(OwnedRow::row)).map_err(Error::logical)?;
+        let rows = self.keys.len();
+        block.extend(question.columns[key_count..].iter().map(|column| column.ty.default_array(rows)));
+        block.push(Arc::new(arrow::array::UInt8Array::from_value(1, rows)));
+        Ok(vec![block])
+    }
+}

@@ -1,0 +1,43 @@
+//! The SETTINGS clause of CREATE DICTIONARY: a few of the dictionary's own, the rest for its source.
+
+use basalt_base::{Error, ErrorCode, Result};
+use basalt_sql::ast::{Literal, Setting};
+
+use crate::query::literal_text;
+use crate::settings::Settings;
+
+/// What SETTINGS says, checked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DictionarySettings {
+    /// A load that finds no row is a failed load.
+    pub(super) require_nonempty: bool,
+    /// A column of the source: a row in which it is not 0 takes its key out of the dictionary.
+    pub(super) tombstone: Option<String>,
+    /// For the queries to the source, and for its format.
+    pub(super) query: Settings,
+}
+
+impl DictionarySettings {
+    pub(super) fn parse(settings: &[Setting]) -> Result<DictionarySettings> {
+        let mut parsed = DictionarySettings::default();
+        for Setting { name, value } in settings {
+            match name.as_str() {
+                "require_nonempty" => parsed.require_nonempty = flag(name, value)?,
+                "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
+                _ => parsed.query.set(name, &literal_text(value))?,
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+fn flag(name: &str, value: &Literal) -> Result<bool> {
+    match literal_text(value).as_str() {
+        "0" | "false" => Ok(false),
+        "1" | "true" => Ok(true),
+        other => Err(Error::new(
+            ErrorCode::BadArguments,
+            format!("setting `{name}` of a dictionary is 0 or 1, got `{other}`"),
+        )),
+    }
+}

@@ -1,0 +1,172 @@
+//! Where the rows of a dictionary come from: one file a source, behind [`RowSource`].
+//!
+//! To add one: its file, and its line in [`open`].
+
+mod parameters;
+mod select;
+mod table;
+
+use std::sync::{Arc, Weak};
+
+use arrow::array::ArrayRef;
+use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
+use basalt_dict::DirectSource;
+use basalt_sql::ast::KeyValue;
+
+use self::parameters::Parameters;
+use super::asking::Asking;
+use crate::Engine;
+use crate::query::QueryContext;
+use crate::settings::Settings;
+
+/// Blocks of rows, as one array a column.
+pub(super) type Blocks = Box<dyn Iterator<Item = Result<Vec<ArrayRef>>> + Send>;
+
+/// What a dictionary asks of its source, and on whose behalf.
+pub(super) struct Question {
+    pub(super) engine: Arc<Engine>,
+    /// The dictionary's database: where a table without one is looked for.
+    pub(super) database: String,
+    /// Keys, then attributes.
+    pub(super) columns: Columns,
+    /// The dictionary's settings, for queries and formats.
+    pub(super) settings: Settings,
+    /// Which dictionaries are being loaded.
+    pub(super) asking: Arc<Asking>,
+    /// The column that says that a row is deleted.
+    pub(super) tombstone: Option<String>,
+}
+
+/// Which rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    All,
+    /// Those whose update field is at least this many seconds since 1970.
+    Since(i64),
+}
+
+/// `UPDATE_FIELD` and `UPDATE_LAG`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UpdateField {
+    pub(super) name: String,
+    pub(super) lag_seconds: u64,
+}
+
+/// A source of rows.
+pub(super) trait RowSource: Send + Sync {
+    /// The source in words, for `system.dictionaries`.
+    fn describe(&self, database: &str) -> String;
+
+    /// The table of this database that it reads: database and name.
+    fn table(&self, _database: &str) -> Option<(String, String)> {
+        None
+    }
+
+    /// The rows as blocks of the question's columns. Behind them stands, if there is an
+    /// [`UpdateField`] and [`RowSource::tells_update_time`], the time of the row's last change as
+    /// Nullable(Int64), seconds since 1970; then, if there is a tombstone, its UInt8.
+    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks>;
+
+    /// The rows of `keys`: as many arrays as the key has columns.
+    fn rows_of(&self, _question: &Question, _keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        Err(Error::not_implemented(format!("asking this source ({}) for single keys", self.describe(""))))
+    }
+
+    fn update_field(&self) -> Option<&UpdateField> {
+        None
+    }
+
+    fn tells_update_time(&self) -> bool {
+        self.update_field().is_some()
+    }
+
+    /// A text that changes when the rows do; `None` if the source cannot tell.
+    fn revision(&self, _question: &Question) -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+/// The source that a SOURCE clause describes.
+pub(super) fn open(source: &KeyValue) -> Result<Arc<dyn RowSource>> {
+    let parameters = Parameters::of(source);
+    Ok(match parameters.source() {
+        "CLICKHOUSE" => Arc::new(table::TableSource::parse(&parameters)?),
+        name if NOT_BUILT.contains(&name) => {
+            bail!(NotImplemented, "dictionary source {name} is not implemented")
+        }
+        _ => bail!(IncorrectDictionaryDefinition, "dictionary source `{}` is not known", source.name),
+    })
+}
+
+/// The sources that ClickHouse has and Basalt does not.
+const NOT_BUILT: [&str; 14] = [
+    "FILE",
+    "EXECUTABLE",
+    "EXECUTABLE_POOL",
+    "HTTP",
+    "ODBC",
+    "JDBC",
+    "MYSQL",
+    "POSTGRESQL",
+    "MONGODB",
+    "REDIS",
+    "CASSANDRA",
+    "SQLITE",
+    "YTSAURUS",
+    "NULL",
+];
+
+impl Question {
+    /// The columns of the blocks of [`RowSource::rows`].
+    pub(super) fn columns_of_rows(&self, with_update_time: bool) -> Columns {
+        let nullable = SqlType::Nullable(Arc::new(SqlType::Int64));
+        let time = with_update_time.then(|| Column::new("update time", nullable));
+        let tombstone = self.tombstone.as_ref().map(|name| Column::new(name, SqlType::UInt8));
+        self.columns.iter().cloned().chain(time).chain(tombstone).collect()
+    }
+
+    /// A query of the engine's own that the dictionary asks.
+    pub(super) fn query(&self, text: &str) -> Arc<QueryContext> {
+        let query = QueryContext::internal_with(&self.engine, &self.database, text, self.settings.clone());
+        Arc::new(query.asking_dictionaries_as(Arc::clone(&self.asking)))
+    }
+}
+
+/// Makes what is asked: a dictionary must not keep the engine that keeps it.
+type MakeQuestion = dyn Fn(&Arc<Engine>) -> Question + Send + Sync;
+
+/// The source of a dictionary that holds no rows, or not all: asked for keys.
+pub(super) struct KeyedSource {
+    engine: Weak<Engine>,
+    source: Arc<dyn RowSource>,
+    question: Box<MakeQuestion>,
+}
+
+impl KeyedSource {
+    /// `question` makes what is asked, each time anew.
+    pub(super) fn new(
+        engine: &Arc<Engine>,
+        source: Arc<dyn RowSource>,
+        question: impl Fn(&Arc<Engine>) -> Question + Send + Sync + 'static,
+    ) -> KeyedSource {
+        KeyedSource { engine: Arc::downgrade(engine), source, question: Box::new(question) }
+    }
+
+    fn question(&self) -> Result<Question> {
+        match self.engine.upgrade() {
+            Some(engine) => Ok((self.question)(&engine)),
+            None => Err(Error::new(ErrorCode::QueryWasCancelled, "the engine is shut down")),
+        }
+    }
+}
+
+impl DirectSource for KeyedSource {
+    fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        self.source.rows_of(&self.question()?, keys)
+    }
+
+    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        // The caller may be an operator on a runtime thread: it steps aside while the source answers.
+        tokio::task::block_in_place(|| self.source.rows(&self.question()?, Wanted::All)?.collect())
+    }
+}

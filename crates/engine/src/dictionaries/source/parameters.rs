@@ -1,0 +1,91 @@
+//! The parameters of a SOURCE clause, taken by name; one that nobody takes is an error.
+
+use std::cell::Cell;
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Error, Result, bail};
+use basalt_sql::ast::{KeyValue, KeyValueArgument, Literal};
+
+/// The parameters of one source; names in any case.
+pub(super) struct Parameters<'a> {
+    source: String,
+    args: Vec<Parameter<'a>>,
+}
+
+struct Parameter<'a> {
+    name: String,
+    value: &'a KeyValueArgument,
+    is_taken: Cell<bool>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(super) fn of(source: &'a KeyValue) -> Parameters<'a> {
+        Parameters::named(source.name.to_ascii_uppercase(), &source.args)
+    }
+
+    fn named(source: String, args: &'a [(String, KeyValueArgument)]) -> Parameters<'a> {
+        let args = args
+            .iter()
+            .map(|(name, value)| Parameter {
+                name: name.to_ascii_lowercase(),
+                value,
+                is_taken: Cell::new(false),
+            })
+            .collect();
+        Parameters { source, args }
+    }
+
+    /// The name of the source, in capitals.
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// A string, a number or a bare word; `None` if it is not there. The last of several counts.
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(KeyValueArgument::Ident(word)) => Ok(Some(word.clone())),
+            Some(KeyValueArgument::Literal(Literal::String(bytes))) => {
+                Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
+            }
+            Some(KeyValueArgument::Literal(Literal::UInt(value))) => Ok(Some(value.to_string())),
+            Some(KeyValueArgument::Literal(Literal::Bool(value))) => Ok(Some(u8::from(*value).to_string())),
+            Some(_) => Err(self.wrong(name, "a string or a number")),
+        }
+    }
+
+    pub(super) fn number(&self, name: &str, default: u64) -> Result<u64> {
+        match self.text(name)? {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| self.wrong(name, "a whole number")),
+        }
+    }
+
+    /// An error if there is a parameter that was not asked for; `known` are all that may be there.
+    pub(super) fn finish(&self, known: &[&str]) -> Result<()> {
+        let Some(unknown) = self.args.iter().find(|parameter| !parameter.is_taken.get()) else {
+            return Ok(());
+        };
+        let near = did_you_mean(&unknown.name, known.iter().copied());
+        bail!(
+            IncorrectDictionaryDefinition,
+            "dictionary source {} has no parameter `{}`{near}",
+            self.source,
+            unknown.name
+        )
+    }
+
+    fn take(&self, name: &str) -> Option<&'a KeyValueArgument> {
+        let mut found = None;
+        for parameter in self.args.iter().filter(|parameter| parameter.name == name) {
+            parameter.is_taken.set(true);
+            found = Some(parameter.value);
+        }
+        found
+    }
+
+    fn wrong(&self, name: &str, expected: &str) -> Error {
+        let message = format!("parameter `{name}` of dictionary source {} is {expected}", self.source);
+        Error::new(basalt_base::ErrorCode::IncorrectDictionaryDefinition, message)
+    }
+}

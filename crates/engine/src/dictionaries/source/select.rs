@@ -1,0 +1,180 @@
+//! The SELECT that a source asks a database: of a table or of a query, for all rows or for some.
+
+use arrow::array::ArrayRef;
+use basalt_base::{Columns, Error, ErrorCode, Result, bail};
+use basalt_formats::TextSettings;
+use basalt_formats::text::{Style, ValueWriter};
+
+use super::parameters::Parameters;
+use super::{Question, UpdateField, Wanted};
+
+/// Seconds before the newest row that an update asks for again, unless UPDATE_LAG says otherwise.
+const UPDATE_LAG_SECONDS: u64 = 1;
+
+/// In a QUERY: what stands for the condition of an update or of a lookup.
+const CONDITION: &str = "{condition}";
+
+/// The parameters that [`Select::parse`] takes.
+pub(super) const SELECT_PARAMETERS: [&str; 8] =
+    ["db", "database", "table", "where", "query", "invalidate_query", "update_field", "update_lag"];
+
+/// What is read, apart from where the database is.
+#[derive(Clone, Debug)]
+pub(super) struct Select {
+    pub(super) from: From,
+    pub(super) filter: Option<String>,
+    pub(super) invalidate_query: Option<String>,
+    pub(super) update: Option<UpdateField>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum From {
+    /// A table, and the database or schema that it is in.
+    Table(Option<String>, String),
+    Query(String),
+}
+
+/// How a database writes names, literals and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    ClickHouse,
+}
+
+impl Select {
+    pub(super) fn parse(parameters: &Parameters<'_>) -> Result<Select> {
+        let database = match parameters.text("database")? {
+            Some(name) => Some(name),
+            None => parameters.text("db")?,
+        };
+        let filter = parameters.text("where")?.filter(|filter| !filter.trim().is_empty());
+        let from = match (parameters.text("table")?, parameters.text("query")?) {
+            (Some(table), None) => From::Table(database.filter(|name| !name.is_empty()), table),
+            (None, Some(query)) => From::Query(query.trim().trim_end_matches(';').to_owned()),
+            _ => bail!(
+                IncorrectDictionaryDefinition,
+                "dictionary source {} takes either TABLE or QUERY",
+                parameters.source()
+            ),
+        };
+        Ok(Select {
+            from,
+            filter,
+            invalidate_query: parameters.text("invalidate_query")?,
+            update: update_field(parameters)?,
+        })
+    }
+
+    /// The statement for the rows that are wanted, in the form of [`super::RowSource::rows`].
+    pub(super) fn text(&self, dialect: Dialect, question: &Question, wanted: Wanted) -> String {
+        let mut list: Vec<String> =
+            question.columns.iter().map(|column| dialect.name(&column.name)).collect();
+        let update = self.update.as_ref().map(|update| dialect.name(&update.name));
+        list.extend(update.iter().map(|field| dialect.seconds_of(field)));
+        let tombstone = question.tombstone.as_ref().map(|name| dialect.name(name));
+        list.extend(tombstone.iter().map(|name| dialect.is_not_zero(name)));
+        let condition = match (wanted, &update) {
+            (Wanted::Since(seconds), Some(field)) => Some(dialect.is_since(field, seconds)),
+            _ => None,
+        };
+        let mut text = self.select(dialect, &list, condition);
+        // The newest row of a key is its last: for what changed lately, and where rows take others away.
+        if let Some(field) = update
+            && (tombstone.is_some() || matches!(wanted, Wanted::Since(_)))
+        {
+            text = format!("{text} ORDER BY {field}");
+        }
+        text
+    }
+
+    /// The statement for the rows of some keys: the columns of the question and nothing else.
+    pub(super) fn text_of_keys(
+        &self,
+        dialect: Dialect,
+        columns: &Columns,
+        keys: &[ArrayRef],
+    ) -> Result<String> {
+        let list: Vec<String> = columns.iter().map(|column| dialect.name(&column.name)).collect();
+        Ok(self.select(dialect, &list, Some(key_list(dialect, columns, keys)?)))
+    }
+
+    fn select(&self, dialect: Dialect, list: &[String], condition: Option<String>) -> String {
+        let from = match &self.from {
+            From::Table(None, table) => dialect.name(table),
+            From::Table(Some(database), table) => {
+                format!("{}.{}", dialect.name(database), dialect.name(table))
+            }
+            From::Query(query) if query.contains(CONDITION) => {
+                let inner = condition.as_deref().unwrap_or("1 = 1");
+                let inner = query.replace(CONDITION, inner);
+                return format!("SELECT {} FROM ({inner}) AS source", list.join(", "));
+            }
+            From::Query(query) => format!("({query}) AS source"),
+        };
+        let filter = self.filter.iter().map(|filter| format!("({filter})"));
+        let conditions: Vec<String> = filter.chain(condition).collect();
+        let filter = match conditions.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", conditions.join(" AND ")),
+        };
+        format!("SELECT {} FROM {from}{filter}", list.join(", "))
+    }
+}
+
+/// UPDATE_FIELD and UPDATE_LAG of any source.
+pub(super) fn update_field(parameters: &Parameters<'_>) -> Result<Option<UpdateField>> {
+    let lag_seconds = parameters.number("update_lag", UPDATE_LAG_SECONDS)?;
+    let name = parameters.text("update_field")?;
+    Ok(name.map(|name| UpdateField { name, lag_seconds }))
+}
+
+impl Dialect {
+    fn name(self, name: &str) -> String {
+        match self {
+            Dialect::ClickHouse => basalt_base::types::quote_identifier(name),
+        }
+    }
+
+    /// The time of a row's last change, as seconds since 1970.
+    fn seconds_of(self, field: &str) -> String {
+        match self {
+            Dialect::ClickHouse => format!("toInt64(toDateTime({field}))"),
+        }
+    }
+
+    fn is_since(self, field: &str, seconds: i64) -> String {
+        match self {
+            Dialect::ClickHouse => format!("{field} >= toDateTime({})", seconds.max(0)),
+        }
+    }
+
+    fn is_not_zero(self, name: &str) -> String {
+        match self {
+            Dialect::ClickHouse => format!("toUInt8(ifNull({name}, 0) != 0)"),
+        }
+    }
+}
+
+/// `(a, b) IN ((1, 'x'), (2, 'y'))`.
+fn key_list(dialect: Dialect, columns: &Columns, keys: &[ArrayRef]) -> Result<String> {
+    let settings = TextSettings::default();
+    let writers = keys
+        .iter()
+        .zip(columns.iter())
+        .map(|(key, column)| ValueWriter::new(&column.ty, key, &settings))
+        .collect::<Result<Vec<_>>>()?;
+    let names: Vec<String> = columns[..keys.len()].iter().map(|column| dialect.name(&column.name)).collect();
+    let mut list = format!("({}) IN (", names.join(", ")).into_bytes();
+    for row in 0..keys.first().map_or(0, |key| key.len()) {
+        list.extend_from_slice(if row == 0 { b"(" } else { b",(" });
+        for (index, writer) in writers.iter().enumerate() {
+            if index > 0 {
+                list.push(b',');
+            }
+            writer.write(row, Style::Quoted, &mut list);
+        }
+        list.push(b')');
+    }
+    list.push(b')');
+    String::from_utf8(list)
+        .map_err(|_| Error::new(ErrorCode::BadArguments, "a key of a DIRECT dictionary is not UTF-8"))
+}

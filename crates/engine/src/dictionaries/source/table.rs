@@ -1,0 +1,213 @@
+//! The source CLICKHOUSE: a table or a query of this database.
+//!
+//! All rows come by a query. The rows of some keys come straight from the table where its types are
+//! the dictionary's: by its own look-up (a key/value table), or by a scan of what its key leaves; by
+//! a query otherwise.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use arrow::row::{RowConverter, SortField};
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_parts::Predicate;
+
+use super::parameters::Parameters;
+use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
+use super::{Blocks, Question, RowSource, UpdateField, Wanted};
+use crate::catalog::CatalogObject;
+use crate::query::run_typed;
+use crate::scan::{ColumnCondition, ScanRequest, ValueSet, sorted_points};
+use crate::tables::Table;
+
+/// Keys in one IN list of a query.
+const KEYS_A_QUERY: usize = 8192;
+
+/// Bytes of the answer to an INVALIDATE_QUERY that are compared.
+const REVISION_BYTES_MAX: usize = 1 << 20;
+
+/// A table or a query of this database.
+#[derive(Debug)]
+pub(super) struct TableSource {
+    select: Select,
+}
+
+/// A table, and where the dictionary's columns are among its stored columns.
+type PlacedTable = (Arc<dyn Table>, Vec<usize>);
+
+impl TableSource {
+    pub(super) fn parse(parameters: &Parameters<'_>) -> Result<TableSource> {
+        let host = parameters.text("host")?.unwrap_or_default();
+        if !matches!(host.as_str(), "" | "localhost" | "127.0.0.1" | "::1") {
+            bail!(NotImplemented, "a dictionary source on another host, `{host}`, is not implemented");
+        }
+        // They matter for a connection, and here there is none.
+        for name in CONNECTION_PARAMETERS {
+            parameters.text(name)?;
+        }
+        let select = Select::parse(parameters)?;
+        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS[..], &["host"]].concat())?;
+        Ok(TableSource { select })
+    }
+
+    /// The source table, and where the dictionary's columns are in it; `None` if a query is needed.
+    fn plain_table(&self, question: &Question) -> Result<Option<PlacedTable>> {
+        let (From::Table(database, table), None) = (&self.select.from, &self.select.filter) else {
+            return Ok(None);
+        };
+        let database = database.as_deref().unwrap_or(&question.database);
+        let CatalogObject::Table(table) = question.engine.catalog().get(database, table)? else {
+            return Ok(None);
+        };
+        let stored = table.definition().stored();
+        let positions = question
+            .columns
+            .iter()
+            .map(|column| {
+                stored.position(&column.name).filter(|&at| stored[at].ty.full() == column.ty.full())
+            })
+            .collect::<Option<Vec<usize>>>();
+        Ok(positions.map(|positions| (table, positions)))
+    }
+
+    fn query(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let rows = keys.first().map_or(0, |key| key.len());
+        let mut found = Vec::new();
+        for first in (0..rows).step_by(KEYS_A_QUERY) {
+            let count = KEYS_A_QUERY.min(rows - first);
+            let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
+            let text = self.select.text_of_keys(Dialect::ClickHouse, &question.columns, &keys)?;
+            // The caller is an operator on a runtime thread: it steps aside while the query runs.
+            let blocks = tokio::task::block_in_place(|| {
+                run_typed(&question.query(&text), &text, &question.columns)?
+                    .collect::<Result<Vec<RecordBatch>>>()
+            })?;
+            found.extend(blocks.into_iter().map(|block| block.columns().to_vec()));
+        }
+        Ok(found)
+    }
+}
+
+/// What only a connection needs.
+const CONNECTION_PARAMETERS: [&str; 4] = ["port", "user", "password", "secure"];
+
+impl RowSource for TableSource {
+    fn describe(&self, database: &str) -> String {
+        match &self.select.from {
+            From::Table(own, table) => {
+                format!("ClickHouse: {}.{table}", own.as_deref().unwrap_or(database))
+            }
+            From::Query(_) => "ClickHouse: query".to_owned(),
+        }
+    }
+
+    fn table(&self, database: &str) -> Option<(String, String)> {
+        match &self.select.from {
+            From::Table(own, table) => Some((own.as_deref().unwrap_or(database).to_owned(), table.clone())),
+            From::Query(_) => None,
+        }
+    }
+
+    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
+        let text = self.select.text(Dialect::ClickHouse, question, wanted);
+        let columns = question.columns_of_rows(self.tells_update_time());
+        let blocks = run_typed(&question.query(&text), &text, &columns)?;
+        Ok(Box::new(blocks.map(|block| block.map(|block| block.columns().to_vec()))))
+    }
+
+    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let Some((table, positions)) = self.plain_table(question)? else {
+            return self.query(question, keys);
+        };
+        if table.lookup_key() == positions[..keys.len()] {
+            let block = table.lookup(keys, &positions)?;
+            return Ok(vec![block.columns().to_vec()]);
+        }
+        scan(question, table.as_ref(), &positions, keys)
+    }
+
+    fn update_field(&self) -> Option<&UpdateField> {
+        self.select.update.as_ref()
+    }
+
+    fn revision(&self, question: &Question) -> Result<Option<String>> {
+        let Some(text) = &self.select.invalidate_query else { return Ok(None) };
+        let columns: Columns = [Column::new("revision", SqlType::String)].into_iter().collect();
+        // One text, however many columns and rows the query has.
+        let text = format!("SELECT toString(groupArray(tuple(*))) FROM ({text})");
+        let mut revision = String::new();
+        for block in run_typed(&question.query(&text), &text, &columns)? {
+            let block = block?;
+            let texts = arrow::array::AsArray::as_binary_view(block.column(0).as_ref());
+            for text in texts.iter().flatten() {
+                revision.push_str(&String::from_utf8_lossy(text));
+                if revision.len() > REVISION_BYTES_MAX {
+                    bail!(
+                        TooManyRows,
+                        "the answer to INVALIDATE_QUERY has more than {REVISION_BYTES_MAX} bytes"
+                    );
+                }
+            }
+        }
+        Ok(Some(revision))
+    }
+}
+
+/// The rows of `keys` by a scan of what the table's key leaves of it.
+fn scan(
+    question: &Question,
+    table: &dyn Table,
+    positions: &[usize],
+    keys: &[ArrayRef],
+) -> Result<Vec<Vec<ArrayRef>>> {
+    let conditions = keys
+        .iter()
+        .zip(positions)
+        .map(|(key, &column)| Ok(ColumnCondition { column, values: ValueSet::Points(sorted_points(key)?) }))
+        .collect::<Result<Vec<_>>>()?;
+    let request = ScanRequest {
+        stored: table.definition().stored(),
+        columns: positions.to_vec(),
+        conditions,
+        predicate: Predicate::Any,
+        filters: Vec::new(),
+        limit: None,
+        query: question.query("dictGet of a DIRECT dictionary"),
+    };
+    let source = table.scan(&request)?;
+    let wanted = KeySet::of(keys)?;
+    let mut found = Vec::new();
+    for partition in 0..source.partition_count() {
+        for block in source.open(partition)? {
+            let block = block?;
+            let keeps = wanted.contains(&block.columns()[..keys.len()])?;
+            let block = filter_record_batch(&block, &keeps).map_err(Error::logical)?;
+            if block.num_rows() > 0 {
+                found.push(block.columns().to_vec());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A set of keys of any types, as the bytes of their rows.
+struct KeySet {
+    converter: RowConverter,
+    rows: HashSet<Box<[u8]>>,
+}
+
+impl KeySet {
+    fn of(keys: &[ArrayRef]) -> Result<KeySet> {
+        let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
+        let converter = RowConverter::new(fields).map_err(Error::logical)?;
+        let rows = converter.convert_columns(keys).map_err(Error::logical)?;
+        let rows = rows.iter().map(|row| Box::from(row.as_ref())).collect();
+        Ok(KeySet { converter, rows })
+    }
+
+    fn contains(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
+        let rows = self.converter.convert_columns(keys).map_err(Error::logical)?;
+        Ok(rows.iter().map(|row| Some(self.rows.contains(row.as_ref()))).collect())
+    }
+}
