@@ -61,7 +61,9 @@ pub use name::{NotAPartName, PartName, WHOLE_TABLE};
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::{Part, PruneStep};
-pub use spec::{Fill, GRANULE_ROWS_DEFAULT, PartSpec, WIDE_BYTES_MIN_DEFAULT};
+pub use spec::{
+    Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
+};
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, FinalScan, IndexStats,
     InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType,

@@ -17,6 +17,9 @@ use crate::mode::MergeMode;
 /// Rows of a granule unless the table says otherwise.
 pub const GRANULE_ROWS_DEFAULT: usize = 8192;
 
+/// Bytes of a granule's values, about, unless the table says otherwise.
+pub const GRANULE_BYTES_DEFAULT: u64 = 10 << 20;
+
 /// Parts with fewer bytes of values are compact, unless the table says otherwise.
 pub const WIDE_BYTES_MIN_DEFAULT: u64 = 10 << 20;
 
@@ -35,8 +38,10 @@ pub struct PartSpec {
     pub primary_key_len: usize,
     /// What a part's rows have in common; empty for one partition.
     pub partition_key: Vec<KeyElement>,
-    /// Rows of a granule, the unit of reading.
+    /// Rows of a granule, the unit of reading, at most.
     pub granule_rows: usize,
+    /// Bytes of a granule's values: parts whose rows are wide get fewer rows a granule. 0 is no limit.
+    pub granule_bytes: u64,
     /// A part with fewer bytes of values is compact: one file instead of one a column.
     pub wide_bytes_min: u64,
     /// As `wide_bytes_min`, in rows.
@@ -47,6 +52,38 @@ pub struct PartSpec {
     pub fills: Vec<Option<Fill>>,
     /// What merges do with rows of an equal sort key.
     pub mode: MergeMode,
+    /// How merges bound what they hold.
+    pub merges: MergeLimits,
+}
+
+/// How much a merge holds at a time, and when it writes a part column by column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergeLimits {
+    /// Rows of a batch at most.
+    pub batch_rows: usize,
+    /// Bytes of a batch, about: wide rows make batches of fewer of them, down to one.
+    pub batch_bytes: u64,
+    /// Whether columns that decide nothing may be written one after the other.
+    pub is_vertical_allowed: bool,
+    /// Input rows from which a merge is vertical.
+    pub vertical_rows_min: u64,
+    /// Bytes of the input's values from which a merge is vertical.
+    pub vertical_bytes_min: u64,
+    /// Columns that decide nothing, from which a merge is vertical.
+    pub vertical_columns_min: usize,
+}
+
+impl Default for MergeLimits {
+    fn default() -> MergeLimits {
+        MergeLimits {
+            batch_rows: GRANULE_ROWS_DEFAULT,
+            batch_bytes: 10 << 20,
+            is_vertical_allowed: true,
+            vertical_rows_min: 16 * GRANULE_ROWS_DEFAULT as u64,
+            vertical_bytes_min: 0,
+            vertical_columns_min: 11,
+        }
+    }
 }
 
 /// One value, in an array of one row.
@@ -88,11 +125,22 @@ impl PartSpec {
             primary_key_len: 0,
             partition_key: Vec::new(),
             granule_rows: GRANULE_ROWS_DEFAULT,
+            granule_bytes: GRANULE_BYTES_DEFAULT,
             wide_bytes_min: WIDE_BYTES_MIN_DEFAULT,
             wide_rows_min: 0,
             indexes: Vec::new(),
             mode: MergeMode::Ordinary,
+            merges: MergeLimits::default(),
         }
+    }
+
+    /// The shape of a part of `rows` rows with `bytes` bytes of values: its granules have as many rows as fit.
+    pub(crate) fn sized(self: &Arc<PartSpec>, bytes: u64, rows: u64) -> Arc<PartSpec> {
+        let fitting = self.granule_bytes / bytes.div_ceil(rows.max(1)).max(1);
+        if self.granule_bytes == 0 || fitting >= self.granule_rows as u64 {
+            return Arc::clone(self);
+        }
+        Arc::new(PartSpec { granule_rows: fitting.max(1) as usize, ..self.as_ref().clone() })
     }
 
     /// What is left of the table when only `columns` are looked at, which contain the sort key and what
@@ -113,12 +161,22 @@ impl PartSpec {
         }
     }
 
+    /// As [`PartSpec::project`] of columns that contain those of the partition key, which is kept.
+    pub(crate) fn project_with_partition(&self, columns: &[usize]) -> PartSpec {
+        let place = |column: usize| {
+            columns.iter().position(|&other| other == column).expect("the partition key is projected")
+        };
+        let partition_key = self.partition_key.iter().map(|element| element.moved(place)).collect();
+        PartSpec { partition_key, ..self.project(columns) }
+    }
+
     pub(crate) fn assert_valid(&self) {
         assert_eq!(self.columns.len(), self.codecs.len(), "one codec chain a column");
         assert_eq!(self.columns.len(), self.fills.len(), "one fill a column");
         assert!(self.primary_key_len <= self.sort_key.len(), "the primary key is a prefix of the sort key");
         assert!(self.keys().all(|element| self.has_columns_of(element)), "key columns exist");
         assert!(self.indexes.iter().all(|index| self.is_index(index)), "indexes are of columns");
+        assert!(self.merges.batch_rows > 0, "a batch has rows");
         assert!((1..=GRANULE_ROWS_MAX).contains(&self.granule_rows), "a granule has rows, and not too many");
     }
 

@@ -26,10 +26,6 @@ impl RunningWork {
     pub(crate) fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes_on_disk).sum()
     }
-
-    pub(crate) fn rows(&self) -> u64 {
-        self.parts.iter().map(|part| part.rows).sum()
-    }
 }
 
 /// All that run.

@@ -92,7 +92,8 @@ fn changed_clauses(definition: &TableDefinition, action: &AlterAction) -> Result
     match action {
         AlterAction::ModifyComment { comment } => create.comment = Some(comment.clone()),
         AlterAction::ModifySetting { settings } => {
-            if let Some(fixed) = settings.iter().find(|setting| setting.name == "index_granularity") {
+            let is_fixed = |name: &str| ["index_granularity", "index_granularity_bytes"].contains(&name);
+            if let Some(fixed) = settings.iter().find(|setting| is_fixed(&setting.name)) {
                 bail!(
                     ReadonlySetting,
                     "setting '{}' is readonly for storage '{}'",

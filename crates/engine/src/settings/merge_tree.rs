@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
-use basalt_parts::WIDE_BYTES_MIN_DEFAULT;
+use basalt_parts::{GRANULE_BYTES_DEFAULT, MergeLimits, WIDE_BYTES_MIN_DEFAULT};
 use basalt_sql::ast::{Literal, Setting};
 
 use super::registry::SettingLine;
@@ -72,16 +72,24 @@ macro_rules! merge_tree_settings {
 merge_tree_settings! {
     allow_floating_point_partition_key: bool = false, "PARTITION BY may have floating point values.";
     allow_nullable_key: bool = false, "Keys may have Nullable columns.";
+    enable_vertical_merge_algorithm: bool = true, "Merges of many columns write those that decide nothing one after the other.";
     default_compression_codec: String = "AUTO", "The codecs of columns without a CODEC clause, and what `Default` stands for in one.";
     index_granularity: u64 = 8192u64, "Rows of a granule at most.";
+    index_granularity_bytes: u64 = GRANULE_BYTES_DEFAULT, "Bytes of a granule, about: parts of wide rows get fewer rows a granule; 0 is no limit.";
     max_delay_to_insert: u64 = 1u64, "Seconds that an INSERT waits at most while there are many parts.";
     max_parts_in_total: u64 = 100_000u64, "An INSERT into a table with more parts than this is refused.";
+    merge_max_block_size: u64 = 8192u64, "Rows that a merge handles at a time, at most.";
+    merge_max_block_size_bytes: u64 = 10_485_760u64, "Bytes that a merge handles at a time, about: fewer rows where they are wide.";
     min_bytes_for_wide_part: u64 = WIDE_BYTES_MIN_DEFAULT, "A part with fewer bytes of values is compact: one file for all columns.";
+    min_index_granularity_bytes: u64 = 1024u64, "The least that index_granularity_bytes may be, unless it is 0.";
     min_delay_to_insert_ms: u64 = 10u64, "Milliseconds that an INSERT waits at least while there are many parts.";
     min_rows_for_wide_part: u64 = 0u64, "A part with fewer rows is compact.";
     non_replicated_deduplication_window: u64 = 0u64, "Blocks that are remembered, so that a repeated INSERT adds nothing; 0 is off.";
     parts_to_delay_insert: u64 = 1000u64, "An INSERT waits if a partition has more parts than this; 0 is never.";
     parts_to_throw_insert: u64 = 3000u64, "An INSERT is refused if a partition has more parts than this; 0 is never.";
+    vertical_merge_algorithm_min_bytes_to_activate: u64 = 0u64, "Bytes of values from which a merge writes columns one after the other.";
+    vertical_merge_algorithm_min_columns_to_activate: u64 = 11u64, "Columns outside the keys from which a merge writes them one after the other.";
+    vertical_merge_algorithm_min_rows_to_activate: u64 = 131_072u64, "Rows from which a merge writes columns one after the other.";
 }
 
 impl MergeTreeSettings {
@@ -105,6 +113,19 @@ impl MergeTreeSettings {
         Duration::from_millis((delay as u64).max(self.min_delay_to_insert_ms.min(most)))
     }
 
+    /// How merges bound what they hold.
+    pub(crate) fn merge_limits(&self) -> MergeLimits {
+        MergeLimits {
+            batch_rows: self.merge_max_block_size.min(INDEX_GRANULARITY_MAX) as usize,
+            batch_bytes: self.merge_max_block_size_bytes,
+            is_vertical_allowed: self.enable_vertical_merge_algorithm,
+            vertical_rows_min: self.vertical_merge_algorithm_min_rows_to_activate,
+            vertical_bytes_min: self.vertical_merge_algorithm_min_bytes_to_activate,
+            vertical_columns_min: usize::try_from(self.vertical_merge_algorithm_min_columns_to_activate)
+                .unwrap_or(usize::MAX),
+        }
+    }
+
     /// What the types do not say.
     fn check(&self) -> Result<()> {
         if !(1..=INDEX_GRANULARITY_MAX).contains(&self.index_granularity) {
@@ -113,6 +134,16 @@ impl MergeTreeSettings {
                 "index_granularity is 1 to {INDEX_GRANULARITY_MAX} rows, got {}",
                 self.index_granularity
             );
+        }
+        let (bytes, least) = (self.index_granularity_bytes, self.min_index_granularity_bytes);
+        if (1..least).contains(&bytes) {
+            bail!(
+                BadArguments,
+                "index_granularity_bytes: {bytes} is lower than specified min_index_granularity_bytes: {least}"
+            );
+        }
+        if self.merge_max_block_size == 0 {
+            bail!(BadArguments, "merge_max_block_size is 1 or more rows, got 0");
         }
         Ok(())
     }
@@ -149,6 +180,8 @@ mod tests {
         assert_eq!(check("index_granularity", Literal::UInt(64)).unwrap().index_granularity, 64);
         check("index_granularity", Literal::UInt(0)).unwrap_err();
         check("index_granularity", Literal::Int(-1)).unwrap_err();
+        check("index_granularity_bytes", Literal::UInt(1023)).unwrap_err();
+        check("index_granularity_bytes", Literal::UInt(0)).unwrap();
         let error = check("merge_with_ttl_timeout", Literal::UInt(1)).unwrap_err();
         assert!(error.to_string().contains("is not implemented"), "{error}");
         let error = check("index_granularty", Literal::UInt(8)).unwrap_err();

@@ -34,9 +34,18 @@ pub(super) fn columns() -> Columns {
 pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     let works = query.engine.background().running();
     let works = || works.iter();
-    let progress = |work: &RunningWork| work.control.rows_read() as f64 / work.rows().max(1) as f64;
     let sum = |work: &RunningWork, bytes: fn(&basalt_parts::PartStats) -> u64| -> u64 {
         work.parts.iter().map(bytes).sum()
+    };
+    // Not rows: most columns may be read after all rows were seen.
+    let progress = |work: &RunningWork| {
+        let bytes = sum(work, |part| part.data_uncompressed_bytes);
+        work.control.bytes_read() as f64 / bytes.max(1) as f64
+    };
+    let algorithm = |work: &RunningWork| match work.mutation {
+        Some(_) => "",
+        None if work.control.is_vertical() => "Vertical",
+        None => "Horizontal",
     };
     let kind = |work: &RunningWork| if work.mutation.is_some() { "" } else { "Regular" };
     block::BlockBuilder::default()
@@ -57,6 +66,6 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .u64s(works().map(|work| work.control.rows_read()))
         .u64s(works().map(|work| work.control.rows_written()))
         .strings(works().map(|work| kind(work)))
-        .strings(works().map(|work| if work.mutation.is_some() { "" } else { "Horizontal" }))
+        .strings(works().map(|work| algorithm(work)))
         .finish(&columns())
 }

@@ -145,11 +145,13 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         primary_key_len,
         partition_key: key::partition_key(definition, settings)?,
         granule_rows: settings.index_granularity as usize,
+        granule_bytes: settings.index_granularity_bytes,
         wide_bytes_min: settings.min_bytes_for_wide_part,
         wide_rows_min: settings.min_rows_for_wide_part,
         indexes: definition.skip_indexes()?,
         fills: definition.stored_definitions().map(fill_of).collect::<Result<_>>()?,
         mode,
+        merges: settings.merge_limits(),
     })
 }
 

@@ -52,6 +52,11 @@ impl ColumnReader {
         self.join(arrays)
     }
 
+    /// Granules of each of the file's blocks but the last.
+    pub(crate) fn block_granules(&mut self) -> Result<usize> {
+        Ok(usize::from(self.tail()?.footer.block_granules))
+    }
+
     /// The values of those of `rows` whose bit is set; a block without one is not touched.
     pub(crate) fn read_selected(
         &mut self,

@@ -36,7 +36,7 @@
 
 use std::path::PathBuf;
 
-use arrow::array::{Array, BinaryViewArray};
+use arrow::array::{Array, ArrayRef, BinaryViewArray};
 use arrow::datatypes::FieldRef;
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::WritableFile;
@@ -44,6 +44,7 @@ use basalt_codec::{CodecChain, Scratch};
 
 use super::encoder::BlockEncoder;
 use super::footer::{FOOTER_BYTES, Footer};
+use super::plain::plain;
 use super::section::SectionWriter;
 use super::strings::coder::{Coding, SAMPLE_ROWS, StringCoder};
 use super::strings::codes::encode_dictionary;
@@ -124,17 +125,17 @@ impl ColumnFileWriter {
         Ok(writer)
     }
 
-    /// Adds rows to the current granule.
-    pub(crate) fn append(&mut self, rows: &dyn Array) -> Result<()> {
+    /// Adds rows to the current granule: values, or of strings a dictionary array over them.
+    pub(crate) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
         self.row_count += rows.len() as u64;
         let Some(coder) = &mut self.coder else {
-            self.block.append(rows);
+            self.block.append(&plain(rows));
             return Ok(());
         };
         let taken = coder.append(rows);
         if taken < rows.len() {
             self.end_coding()?;
-            self.block.append(&rows.slice(taken, rows.len() - taken));
+            self.block.append(&plain(&rows.slice(taken, rows.len() - taken)));
         }
         Ok(())
     }

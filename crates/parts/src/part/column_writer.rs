@@ -10,6 +10,7 @@ use basalt_codec::CodecChain;
 use super::file_name;
 use super::meta::{ColumnMeta, encode_bounds};
 use super::sink::Sink;
+use crate::column::plain::plain;
 use crate::column::strings::coder::Coding;
 use crate::column::writer::{ColumnFileSize, ColumnFileWriter};
 use crate::error::Result;
@@ -28,6 +29,7 @@ pub(super) struct ColumnWriter {
     zones: Option<ZonesBuilder>,
     /// The skip indexes of the column.
     indexes: Vec<SkipIndexWriter>,
+    row_count: u64,
     null_count: u64,
     /// Rows in the current granule; the others are complete.
     open_rows: usize,
@@ -45,6 +47,7 @@ pub(super) struct WrittenColumn {
     zones: Option<Zones>,
     /// The skip indexes of the column, and the bytes of their files.
     indexes: Vec<(SkipIndex, Vec<u8>)>,
+    row_count: u64,
     null_count: u64,
 }
 
@@ -71,6 +74,7 @@ impl ColumnWriter {
             file,
             zones,
             indexes,
+            row_count: 0,
             null_count: 0,
             open_rows: 0,
             granule_rows,
@@ -89,7 +93,7 @@ impl ColumnWriter {
         self.sink.move_to(file).map_err(|error| basalt_base::Error::io(&path, &error).into())
     }
 
-    /// Adds rows.
+    /// Adds rows: values, or of strings a dictionary array over them.
     pub(super) fn write(&mut self, values: &ArrayRef) -> Result<()> {
         let mut start = 0;
         while start < values.len() {
@@ -106,9 +110,10 @@ impl ColumnWriter {
 
     /// Adds rows to the current granule.
     fn append(&mut self, rows: &ArrayRef) -> Result<()> {
+        self.row_count += rows.len() as u64;
         self.null_count += rows.null_count() as u64;
         if let Some(zones) = &mut self.zones {
-            zones.append(rows)?;
+            zones.append(&plain(rows))?;
         }
         self.indexes.iter_mut().try_for_each(|index| index.append(rows))?;
         self.file.append(rows)
@@ -138,12 +143,17 @@ impl ColumnWriter {
             size,
             chain,
             zones: self.zones.map(ZonesBuilder::finish).transpose()?,
+            row_count: self.row_count,
             null_count: self.null_count,
         })
     }
 }
 
 impl WrittenColumn {
+    pub(super) fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
     /// Where the bytes went.
     pub(super) fn sink(&self) -> &Sink {
         &self.sink

@@ -26,6 +26,7 @@
 //!     MADE_BY        version of the build as bytes
 //!     PARTITION      the value of the partition key: a count u32, each element as bytes: sections
 //!                    of an array of 1 value
+//!     VALUE_BYTES    bytes of the values in memory u64: what decides how many rows a granule gets
 //!     ZONES_FILE     bytes of `zones.idx` u64
 //!     SKIP_INDEXES   a count u32, then of each: name, column, signature as bytes, file bytes u64, and where it
 //!                    begins in the data file u64 (2^64 - 1: it has a file of its own)
@@ -75,6 +76,7 @@ mod part_tag {
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
     pub(super) const SKIP_INDEXES: u32 = OPTIONAL | 3;
+    pub(super) const VALUE_BYTES: u32 = OPTIONAL | 8;
 }
 
 /// Tags of a column's fields.
@@ -122,7 +124,9 @@ impl MetaError {
 #[derive(Clone, Debug)]
 pub(crate) struct PartMeta {
     pub(crate) row_count: u64,
-    /// Of them are masked by `deleted.rows`.
+    /// Of the values in memory; 0 if it is not known.
+    pub(crate) value_bytes: u64,
+    /// Rows that are masked by `deleted.rows`.
     pub(crate) deleted_count: u64,
     pub(crate) granule_rows: u32,
     pub(crate) made_at_us: u64,
@@ -260,6 +264,9 @@ impl PartMeta {
                 self.skip_indexes.iter().for_each(|index| index.encode(out));
             });
         }
+        if self.value_bytes > 0 {
+            list.put(part_tag::VALUE_BYTES, |out| out.u64(self.value_bytes));
+        }
         list
     }
 
@@ -321,6 +328,7 @@ impl PartMeta {
             data_file,
             skip_indexes,
             row_count,
+            value_bytes: 0,
             deleted_count: 0,
             granule_rows,
             made_at_us,
@@ -360,6 +368,7 @@ impl PartMeta {
                 }
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
                 part_tag::PARTITION => self.partition = decode_list(&mut field)?,
+                part_tag::VALUE_BYTES => self.value_bytes = field.u64()?,
                 part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
                 part_tag::SKIP_INDEXES => {
                     for _ in 0..field.u32()? {
@@ -494,6 +503,7 @@ mod tests {
     fn meta() -> PartMeta {
         PartMeta {
             deleted_count: 0,
+            value_bytes: 80,
             row_count: 10,
             granule_rows: 4,
             made_at_us: 7,

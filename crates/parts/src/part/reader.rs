@@ -89,6 +89,18 @@ impl PartReader {
         }
     }
 
+    /// Granules of a block of `column`: 1 to [`BLOCK_GRANULES_MAX`], a power of two. 1, if the part was written
+    /// without the column.
+    pub(crate) fn block_granules(&mut self, column: usize) -> Result<usize> {
+        match self.column(column) {
+            Some((reader, _)) => {
+                let granules = reader.block_granules();
+                granules.inspect_err(|error| self.part.stored.note_damage(error))
+            }
+            None => Ok(1),
+        }
+    }
+
     fn rows(&self, marks: &Range<usize>) -> Range<u64> {
         assert!(marks.start <= marks.end && marks.end <= self.part.mark_count(), "the marks exist");
         self.part.mark_rows(marks)

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{BooleanArray, RecordBatch};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 
@@ -16,6 +16,9 @@ use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 
 /// Iterates over the rows of some granules of a part. Files are opened at the first batch.
+///
+/// It holds the granules that it has read. Of wide rows it reads fewer at a time, see
+/// [`PartScan::bounded`]; then a column whose blocks are longer keeps the values of its block.
 #[derive(Debug)]
 pub struct PartScan {
     part: Arc<Part>,
@@ -24,10 +27,21 @@ pub struct PartScan {
     /// What is still to be read, the next range last.
     ranges: Vec<Range<usize>>,
     rows_max: usize,
+    /// Granules that are read together.
+    granules: usize,
     metrics: Arc<ReadMetrics>,
     reader: Option<PartReader>,
+    /// By place among `columns`: what was read beyond the last granules.
+    held: Vec<Option<Held>>,
     /// Read, and not handed out yet.
     buffered: Option<RecordBatch>,
+}
+
+/// The values of a column in some granules.
+#[derive(Debug)]
+struct Held {
+    marks: Range<usize>,
+    values: ArrayRef,
 }
 
 impl PartScan {
@@ -48,18 +62,32 @@ impl PartScan {
         let schema = part.projected_schema(&columns);
         let mut ranges = marks.ranges;
         ranges.reverse();
-        PartScan { part, columns, schema, ranges, rows_max, metrics, reader: None, buffered: None }
+        let held = std::iter::repeat_with(|| None).take(columns.len()).collect();
+        let (reader, buffered) = (None, None);
+        let granules = BLOCK_GRANULES_MAX;
+        PartScan { part, columns, schema, ranges, rows_max, granules, metrics, reader, held, buffered }
+    }
+
+    /// The same scan, which holds about `bytes_max` bytes at most: of wide rows it reads fewer at a time,
+    /// but never less than a granule.
+    #[must_use]
+    pub fn bounded(mut self, bytes_max: u64) -> PartScan {
+        let granules = self.part.mark_count().max(1) as u64;
+        let bytes: u64 = self.columns.iter().map(|&column| self.part.carrier_bytes(column)).sum();
+        while self.granules > 1 && bytes / granules * self.granules as u64 > bytes_max {
+            self.granules /= 2;
+        }
+        self
     }
 
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The next granules to read together. They end where the largest blocks end, so that no block is
-    /// decoded twice.
+    /// The next granules to read together. They end where blocks of so many granules end.
     fn next_marks(&mut self) -> Option<Range<usize>> {
         let range = self.ranges.last_mut()?;
-        let aligned_end = (range.start / BLOCK_GRANULES_MAX + 1) * BLOCK_GRANULES_MAX;
+        let aligned_end = (range.start / self.granules + 1) * self.granules;
         let marks = range.start..range.end.min(aligned_end);
         range.start = marks.end;
         if range.start == range.end {
@@ -69,15 +97,11 @@ impl PartScan {
     }
 
     fn read(&mut self, marks: Range<usize>) -> Result<RecordBatch> {
-        let reader = match &mut self.reader {
-            Some(reader) => reader,
-            None => self.reader.insert(PartReader::open(&self.part, None, &self.metrics)),
-        };
         let rows = self.part.mark_rows(&marks);
         let row_count = (rows.end - rows.start) as usize;
         let mut arrays = Vec::with_capacity(self.columns.len());
-        for &column in &self.columns {
-            arrays.push(plain(&reader.read(column, marks.clone())?));
+        for place in 0..self.columns.len() {
+            arrays.push(plain(&self.values(place, &marks)?));
         }
         self.metrics.count_rows(row_count, marks.len());
         let batch = self.part.batch(&self.columns, arrays, row_count)?;
@@ -88,6 +112,31 @@ impl PartScan {
             }
             None => Ok(batch),
         }
+    }
+
+    /// The values of the column at `place`. No block is decoded twice.
+    fn values(&mut self, place: usize, marks: &Range<usize>) -> Result<ArrayRef> {
+        let column = self.columns[place];
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            None => self.reader.insert(PartReader::open(&self.part, None, &self.metrics)),
+        };
+        let block_granules = reader.block_granules(column)?;
+        if block_granules <= self.granules {
+            return reader.read(column, marks.clone());
+        }
+        let held = match self.held[place].take().filter(|held| held.marks.contains(&marks.start)) {
+            Some(held) => held,
+            None => {
+                let start = marks.start / block_granules * block_granules;
+                let block = start..(start + block_granules).min(self.part.mark_count());
+                Held { values: reader.read(column, block.clone())?, marks: block }
+            }
+        };
+        let (rows, first) = (self.part.mark_rows(marks), self.part.mark_rows(&held.marks).start);
+        let values = held.values.slice((rows.start - first) as usize, (rows.end - rows.start) as usize);
+        self.held[place] = Some(held);
+        Ok(values)
     }
 
     fn take_buffered(&mut self) -> Option<RecordBatch> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 
 use super::meta::{decode_bounds, decode_partition};
 use super::stored::{StoredColumn, StoredPart};
@@ -83,6 +83,29 @@ impl Part {
     /// without it.
     pub fn column_bytes(&self, column: usize) -> u64 {
         self.columns[column].as_ref().map_or(0, |stored| stored.file.decoded_bytes())
+    }
+
+    /// Bytes of the values of all rows in memory, about.
+    pub(crate) fn value_bytes(&self) -> u64 {
+        match self.stored.meta.value_bytes {
+            0 => self.decoded_bytes(),
+            bytes => bytes,
+        }
+    }
+
+    /// Bytes of the values of all columns as they are stored, decoded.
+    pub(crate) fn decoded_bytes(&self) -> u64 {
+        self.columns.iter().flatten().map(|stored| stored.file.decoded_bytes()).sum()
+    }
+
+    /// About as many bytes as the values of the column at `column` of the table take in memory: of strings
+    /// a view of each, and their bytes unless they are codes.
+    pub(crate) fn carrier_bytes(&self, column: usize) -> u64 {
+        let views = match self.spec.columns[column].ty.carrier() {
+            DataType::BinaryView => self.row_count() * size_of::<u128>() as u64,
+            _ => 0,
+        };
+        views + self.column_bytes(column)
     }
 
     /// The smallest and the largest value of the column at `column` of the table, as an array of two, and

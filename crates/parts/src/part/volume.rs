@@ -7,11 +7,11 @@ use arrow::datatypes::{DataType, UInt32Type};
 /// Bytes that a length takes, as ClickHouse counts them.
 const LENGTH_BYTES: u64 = 8;
 
-/// Bytes of the values of `array`: of a string its characters and a length, of NULL what its type takes.
+/// Bytes of the values of `array`: of a string its characters and a length, of NULL what an empty value of its
+/// type takes. The same for the same values, in however many arrays.
 pub(crate) fn value_bytes(array: &dyn Array) -> u64 {
     let rows = array.len() as u64;
-    let mask = if array.nulls().is_some() { rows } else { 0 };
-    mask + match array.data_type() {
+    match array.data_type() {
         DataType::Null => 0,
         DataType::Boolean => rows,
         DataType::BinaryView => string_bytes(array),
@@ -29,24 +29,35 @@ pub(crate) fn value_bytes(array: &dyn Array) -> u64 {
 }
 
 fn string_bytes(array: &dyn Array) -> u64 {
-    // The low half of a view's low half is its length.
-    let views = array.as_binary_view().views();
-    views.iter().map(|view| u64::from(*view as u32) + LENGTH_BYTES).sum()
+    // The low half of a view's low half is its length; what stands under a NULL means nothing.
+    let strings = array.as_binary_view();
+    let views = strings.views();
+    let bytes = |row: usize| u64::from(views[row] as u32);
+    let characters: u64 = match strings.nulls() {
+        None => (0..views.len()).map(bytes).sum(),
+        Some(nulls) => nulls.valid_indices().map(bytes).sum(),
+    };
+    characters + views.len() as u64 * LENGTH_BYTES
 }
 
 fn dictionary_bytes(array: &dyn Array) -> u64 {
-    let Some(dictionary) = array.as_dictionary_opt::<UInt32Type>() else { return 0 };
-    let rows = array.len() as u64;
-    // An estimate: every value as often as any other.
-    let values = dictionary.values();
-    value_bytes(values) * rows / (values.len() as u64).max(1)
+    let Some(coded) = array.as_dictionary_opt::<UInt32Type>() else { return 0 };
+    let Some(strings) = coded.values().as_binary_view_opt() else { return 0 };
+    let views = strings.views();
+    let keys = coded.keys();
+    let bytes = |key: u32| u64::from(views[key as usize] as u32);
+    let characters: u64 = match keys.nulls() {
+        None => keys.values().iter().map(|&key| bytes(key)).sum(),
+        Some(_) => keys.iter().flatten().map(bytes).sum(),
+    };
+    characters + array.len() as u64 * LENGTH_BYTES
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{BinaryViewArray, ListArray, UInt16Array};
+    use arrow::array::{BinaryViewArray, DictionaryArray, ListArray, UInt16Array, UInt32Array};
 
     use super::*;
 
@@ -55,6 +66,9 @@ mod tests {
         let strings = BinaryViewArray::from_iter_values(["a", "a string that is longer than a view", ""]);
         assert_eq!(value_bytes(&strings.slice(2, 1)), 8);
         assert_eq!(value_bytes(&strings.slice(1, 1)), 8 + 35);
+        let keys = UInt32Array::from(vec![Some(1), None, Some(0), Some(1)]);
+        let coded = DictionaryArray::new(keys, Arc::new(strings));
+        assert_eq!(value_bytes(&coded), 4 + 4 * 8 + 35 + 1 + 35);
         let numbers = Arc::new(UInt16Array::from_iter_values(0..10));
         assert_eq!(value_bytes(&numbers.slice(3, 4)), 8);
         let field = Arc::new(arrow::datatypes::Field::new("item", DataType::UInt16, false));

@@ -5,9 +5,15 @@
 //! A small part is *compact*: its columns, zone maps and primary index lie back to back in `data.bin`, so
 //! that an INSERT syncs two files, however many columns there are. A larger one is *wide*, with a file
 //! each. The bytes of the columns stay in memory until it is known that the part is wide.
+//!
+//! # At once or in two stages
+//!
+//! All columns are written side by side, as batches come; or in two stages, which only a wide part has: first
+//! some of them, among them those of the keys, and then each of the others as a whole.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::fs::{PendingDirectory, Storage};
@@ -28,8 +34,13 @@ use crate::threads::for_each;
 /// Writes one part granule by granule.
 pub(crate) struct PartWriter {
     spec: Arc<PartSpec>,
+    /// What batches look like: the table, or its columns of the first stage.
+    stage: Arc<PartSpec>,
     directory: PendingDirectory,
-    columns: Vec<ColumnWriter>,
+    /// The columns of batches, each with its position in the table.
+    columns: Vec<(usize, ColumnWriter)>,
+    /// Those that are complete, each with its position in the table.
+    written: Vec<(usize, WrittenColumn)>,
     primary: PrimaryWriter,
     row_count: u64,
     value_bytes: u64,
@@ -56,18 +67,47 @@ impl PartWriter {
         spec: Arc<PartSpec>,
         threads: usize,
     ) -> Result<PartWriter> {
+        let columns: Vec<usize> = (0..spec.columns.len()).collect();
+        PartWriter::create_with(storage, path, Arc::clone(&spec), spec, &columns, threads)
+    }
+
+    /// Starts a wide part, whose batches have only the columns at `columns`. The others follow them:
+    /// [`PartWriter::write_columns`].
+    pub(crate) fn create_staged(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        spec: Arc<PartSpec>,
+        columns: &[usize],
+        threads: usize,
+    ) -> Result<PartWriter> {
+        let stage = Arc::new(spec.project_with_partition(columns));
+        let mut writer = PartWriter::create_with(storage, path, spec, stage, columns, threads)?;
+        writer.make_wide()?;
+        Ok(writer)
+    }
+
+    fn create_with(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        spec: Arc<PartSpec>,
+        stage: Arc<PartSpec>,
+        positions: &[usize],
+        threads: usize,
+    ) -> Result<PartWriter> {
         let directory = PendingDirectory::create(storage, path)?;
-        let mut columns = Vec::with_capacity(spec.columns.len());
-        for position in 0..spec.columns.len() {
-            columns.push(ColumnWriter::create(directory.path(), &spec, position)?);
+        let mut columns = Vec::with_capacity(positions.len());
+        for &position in positions {
+            columns.push((position, ColumnWriter::create(directory.path(), &spec, position)?));
         }
         let key_fields: Vec<_> =
-            spec.primary_key().iter().map(|element| element.field(&spec.columns)).collect();
+            stage.primary_key().iter().map(|element| element.field(&stage.columns)).collect();
         let primary = PrimaryWriter::new(&key_fields);
         Ok(PartWriter {
             spec,
+            stage,
             directory,
             columns,
+            written: Vec::new(),
             primary,
             row_count: 0,
             value_bytes: 0,
@@ -85,7 +125,7 @@ impl PartWriter {
         }
         let key = self.primary_key_of(batch)?;
         if self.row_count == 0 {
-            self.partition = self.spec.partition_of(batch)?;
+            self.partition = self.stage.partition_of(batch)?;
         }
         let granule_rows = self.spec.granule_rows;
         let first = (self.row_count as usize).next_multiple_of(granule_rows) - self.row_count as usize;
@@ -93,7 +133,38 @@ impl PartWriter {
         self.count(batch)?;
         self.last_key = Some(key);
         let columns = self.columns.iter_mut().zip(batch.columns());
-        for_each(columns, self.threads, |(column, values)| column.write(values))
+        for_each(columns, self.threads, |((_, column), values)| column.write(values))
+    }
+
+    /// Writes the columns at `columns` as a whole, each from the values that `values` gives, which are of as
+    /// many rows as there were in batches. No batch follows.
+    ///
+    /// # Panics
+    ///
+    /// If the part was not started as one in two stages.
+    pub(crate) fn write_columns<V: Iterator<Item = Result<ArrayRef>>>(
+        &mut self,
+        columns: &[usize],
+        values: impl Fn(usize) -> Result<V> + Sync,
+    ) -> Result<()> {
+        assert!(self.is_wide, "a part in two stages is wide");
+        self.finish_columns()?;
+        let mut written: Vec<Option<WrittenColumn>> = columns.iter().map(|_| None).collect();
+        let bytes = AtomicU64::new(0);
+        for_each(columns.iter().zip(&mut written), self.threads, |(&position, written)| {
+            let mut column = ColumnWriter::create(self.directory.path(), &self.spec, position)?;
+            column.move_to_file(&self.directory)?;
+            for values in values(position)? {
+                let values = values?;
+                bytes.fetch_add(value_bytes(&values), Ordering::Relaxed);
+                column.write(&values)?;
+            }
+            *written = Some(column.finish()?);
+            Ok(())
+        })?;
+        self.value_bytes += bytes.into_inner();
+        self.written.extend(columns.iter().copied().zip(written.into_iter().flatten()));
+        Ok(())
     }
 
     /// Counts the rows to come, and gives the columns files once the part is large enough.
@@ -102,16 +173,17 @@ impl PartWriter {
         self.value_bytes += batch.columns().iter().map(|values| value_bytes(values)).sum::<u64>();
         let is_wide =
             self.row_count >= self.spec.wide_rows_min && self.value_bytes >= self.spec.wide_bytes_min;
-        if is_wide && !self.is_wide {
-            self.is_wide = true;
-            self.columns.iter().try_for_each(|column| column.move_to_file(&self.directory))?;
-        }
-        Ok(())
+        if is_wide && !self.is_wide { self.make_wide() } else { Ok(()) }
+    }
+
+    fn make_wide(&mut self) -> Result<()> {
+        self.is_wide = true;
+        self.columns.iter().try_for_each(|(_, column)| column.move_to_file(&self.directory))
     }
 
     fn primary_key_of(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let columns = &self.spec.columns;
-        self.spec.primary_key().iter().map(|element| element.array(batch, columns)).collect()
+        let columns = &self.stage.columns;
+        self.stage.primary_key().iter().map(|element| element.array(batch, columns)).collect()
     }
 
     /// Writes the index and the metadata; the caller syncs the directory.
@@ -120,11 +192,14 @@ impl PartWriter {
             let last = key.first().map_or(0, |column| column.len().saturating_sub(1));
             self.primary.append(&key, last);
         }
+        self.finish_columns()?;
         let primary = self.primary.finish()?;
-        let spec = &self.spec;
+        let (spec, stage) = (&self.spec, &self.stage);
         let (mut zones, mut columns) = (Vec::new(), Vec::new());
         let (mut data, mut indexes) = (Vec::new(), Vec::new());
-        for (position, mut column) in finish_columns(self.columns, self.threads)?.into_iter().enumerate() {
+        assert_eq!(self.written.len(), spec.columns.len(), "every column was written");
+        for (position, mut column) in self.written {
+            assert_eq!(column.row_count(), self.row_count, "all columns have the same rows");
             indexes.append(&mut column.take_indexes());
             let sink = column.sink().clone();
             let mut meta = column.meta(spec, position, &mut zones)?;
@@ -143,13 +218,14 @@ impl PartWriter {
         };
         let meta = PartMeta {
             row_count: self.row_count,
+            value_bytes: self.value_bytes,
             deleted_count: 0,
             granule_rows: spec.granule_rows as u32,
             made_at_us,
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
             primary_file_bytes: primary.len() as u64,
-            primary_key: spec.primary_key().iter().map(|element| element.name(&spec.columns)).collect(),
-            partition: encode_partition(spec, &self.partition)?,
+            primary_key: stage.primary_key().iter().map(|element| element.name(&stage.columns)).collect(),
+            partition: encode_partition(stage, &self.partition)?,
             zones_file_bytes: zones.len() as u64,
             data_file,
             skip_indexes,
@@ -158,16 +234,19 @@ impl PartWriter {
         write_file(&self.directory, META_FILE, &meta.encode())?;
         Ok(PendingPart { directory: self.directory, meta })
     }
-}
 
-/// Writes what is left of each column.
-fn finish_columns(columns: Vec<ColumnWriter>, threads: usize) -> Result<Vec<WrittenColumn>> {
-    let mut written: Vec<Option<WrittenColumn>> = columns.iter().map(|_| None).collect();
-    for_each(columns.into_iter().zip(&mut written), threads, |(column, written)| {
-        *written = Some(column.finish()?);
+    /// Writes what is left of each column.
+    fn finish_columns(&mut self) -> Result<()> {
+        let columns = std::mem::take(&mut self.columns);
+        let mut written: Vec<Option<(usize, WrittenColumn)>> = columns.iter().map(|_| None).collect();
+        for_each(columns.into_iter().zip(&mut written), self.threads, |((position, column), written)| {
+            *written = Some((position, column.finish()?));
+            Ok(())
+        })?;
+        self.written.extend(written.into_iter().flatten());
+        self.written.sort_by_key(|(position, _)| *position);
         Ok(())
-    })?;
-    Ok(written.into_iter().flatten().collect())
+    }
 }
 
 /// The indexes of a wide part, each in a file.

@@ -11,6 +11,7 @@ pub struct WorkControl {
     is_cancelled: AtomicBool,
     metrics: Arc<ReadMetrics>,
     rows_written: AtomicU64,
+    is_vertical: AtomicBool,
 }
 
 impl WorkControl {
@@ -36,6 +37,15 @@ impl WorkControl {
     /// Rows that went to the new part so far.
     pub fn rows_written(&self) -> u64 {
         self.rows_written.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is a merge that writes most columns one after the other.
+    pub fn is_vertical(&self) -> bool {
+        self.is_vertical.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_vertical(&self) {
+        self.is_vertical.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn metrics(&self) -> &Arc<ReadMetrics> {

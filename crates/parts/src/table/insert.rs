@@ -12,7 +12,6 @@ use arrow::array::{Array, RecordBatch};
 use super::active::TableParts;
 use super::control::WorkControl;
 use super::deduplication::{BlockId, Deduplication};
-use super::merge::merged_rows;
 use super::sort::sort;
 use super::split::split;
 use crate::error::{Error, Result};
@@ -21,6 +20,7 @@ use crate::mode::{Purpose, reducer};
 use crate::name::PartName;
 use crate::part::stored::{PartDirectory, StoredPart};
 use crate::part::view::Part;
+use crate::part::volume::value_bytes;
 use crate::part::writer::{PartWriter, PendingPart};
 use crate::spec::PartSpec;
 
@@ -92,7 +92,7 @@ impl TableParts {
         self.write_pending(spec, batches, threads, true)
     }
 
-    fn write_pending(
+    pub(super) fn write_pending(
         &self,
         spec: &Arc<PartSpec>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
@@ -139,8 +139,10 @@ impl PendingInsert<'_> {
             if id.as_ref().is_some_and(|id| self.table.is_duplicate(id)) {
                 continue;
             }
+            let bytes = rows.columns().iter().map(|values| value_bytes(values)).sum();
+            let spec = self.spec.sized(bytes, rows.num_rows() as u64);
             let batches = std::iter::once(Ok(rows));
-            let part = self.table.write_pending(&self.spec, batches, threads, self.options.sync)?;
+            let part = self.table.write_pending(&spec, batches, threads, self.options.sync)?;
             self.parts.push(PendingBlock { partition, part, rank: 0, level, id });
             self.merge_many()?;
         }
@@ -191,9 +193,12 @@ impl PendingInsert<'_> {
             let stored = StoredPart::new(directory, name, pending.part.meta.clone());
             parts.push(Arc::new(Part::new(Arc::new(stored), Arc::clone(&self.spec))?));
         }
-        let control = WorkControl::default();
-        let rows = merged_rows(&parts, &self.spec, None, &control)?;
-        self.table.write_pending(&self.spec, rows, self.table.insert_threads(), self.options.sync)
+        let (control, threads) = (WorkControl::default(), self.table.insert_threads());
+        let pending = self.table.write_merged(&parts, &self.spec, None, &control, threads)?;
+        if self.options.sync {
+            pending.directory.sync()?;
+        }
+        Ok(pending)
     }
 }
 

@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
+
 use super::active::TableParts;
 use super::claim::Claim;
 use super::control::WorkControl;
 use super::merged_rows::{MergeInput, MergedRows};
 use super::select::MERGED_PARTS_MAX;
+use super::vertical::VerticalMerge;
 use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
 use crate::mode::reduced::ReducedRows;
 use crate::mode::{Purpose, Reducer, distinct, reducer};
 use crate::name::PartName;
 use crate::part::view::Part;
+use crate::part::writer::PendingPart;
 use crate::spec::PartSpec;
 
 /// What `OPTIMIZE` asks for beyond a merge.
@@ -105,8 +109,8 @@ impl TableParts {
             return Ok(None);
         }
         let spec = self.spec();
-        let merged = merged_rows(parts, &spec, options.deduplicate.as_deref(), control)?;
-        let pending = self.write_part(&spec, merged, 1)?;
+        let pending = self.write_merged(parts, &spec, options.deduplicate.as_deref(), control, 1)?;
+        pending.directory.sync()?;
         let commit = self.begin_commit()?;
         if !commit.are_active(parts) {
             return Ok(None);
@@ -117,36 +121,65 @@ impl TableParts {
         commit.replace_all(Arc::new(Part::new(stored, spec)?));
         Ok(Some(name))
     }
+
+    /// Writes what a merge of `parts` leaves; the caller syncs.
+    pub(super) fn write_merged(
+        &self,
+        parts: &[Arc<Part>],
+        spec: &Arc<PartSpec>,
+        deduplicate: Option<&[usize]>,
+        control: &WorkControl,
+        threads: usize,
+    ) -> Result<PendingPart> {
+        // The inputs in today's columns: a merge gives them what was added since.
+        let in_spec = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(spec)).map(Arc::new);
+        let parts = parts.iter().map(in_spec).collect::<Result<Vec<_>>>()?;
+        let bytes = parts.iter().map(|part| part.value_bytes()).sum();
+        let spec = &spec.sized(bytes, parts.iter().map(|part| part.row_count()).sum());
+        if let Some(vertical) = VerticalMerge::plan(&parts, spec, deduplicate, control, threads) {
+            return vertical.write(self);
+        }
+        let rows = merged_rows(&parts, spec, deduplicate, control)?;
+        self.write_pending(spec, rows, threads, false)
+    }
 }
 
-/// What a merge of `parts` writes.
-pub(super) fn merged_rows<'a>(
+/// Sorted batches that a merge makes.
+pub(super) type MergedBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
+
+/// What is left of all columns of `parts`.
+fn merged_rows<'a>(
     parts: &[Arc<Part>],
     spec: &Arc<PartSpec>,
     deduplicate: Option<&[usize]>,
     control: &'a WorkControl,
-) -> Result<Box<dyn Iterator<Item = Result<arrow::array::RecordBatch>> + 'a>> {
+) -> Result<MergedBatches<'a>> {
     let columns: Vec<usize> = (0..spec.columns.len()).collect();
-    let mut inputs = Vec::with_capacity(parts.len());
-    for part in parts {
-        // The inputs in today's columns: a merge gives them what was added since.
-        let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(spec))?);
+    let inputs = parts.iter().map(|part| {
         let marks = MarkRanges::all(part.mark_count());
-        inputs.push(MergeInput { part, marks });
-    }
+        MergeInput { part: Arc::clone(part), marks }
+    });
     let rows = MergedRows::open(inputs, &columns, spec.as_ref().clone(), control.metrics())?;
-    let rows = rows.map(|batch| if control.is_cancelled() { Err(Error::Cancelled) } else { batch });
-    let mut rows: Box<dyn Iterator<Item = _>> = Box::new(rows);
-    let reducers: Vec<Box<dyn Reducer>> = reducer(spec, Purpose::Merge)
-        .into_iter()
-        .chain(deduplicate.map(|by| distinct(by.to_vec())))
-        .collect();
+    Ok(reduced_rows(Box::new(rows), spec, deduplicate.map(<[_]>::to_vec), control))
+}
+
+/// What the table's mode, and DEDUPLICATE by the columns at `deduplicate`, leave of `rows`.
+pub(super) fn reduced_rows<'a>(
+    rows: MergedBatches<'a>,
+    spec: &Arc<PartSpec>,
+    deduplicate: Option<Vec<usize>>,
+    control: &'a WorkControl,
+) -> MergedBatches<'a> {
+    let mut rows: MergedBatches<'a> =
+        Box::new(rows.map(|batch| if control.is_cancelled() { Err(Error::Cancelled) } else { batch }));
+    let reducers: Vec<Box<dyn Reducer>> =
+        reducer(spec, Purpose::Merge).into_iter().chain(deduplicate.map(distinct)).collect();
     for reducer in reducers {
         rows = Box::new(ReducedRows::new(rows, spec.as_ref().clone(), reducer));
     }
-    Ok(Box::new(rows.inspect(|batch| {
+    Box::new(rows.inspect(|batch| {
         if let Ok(batch) = batch {
             control.count_written(batch.num_rows());
         }
-    })))
+    }))
 }

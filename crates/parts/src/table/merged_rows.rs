@@ -10,6 +10,8 @@ use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::interleave;
 use arrow::row::Rows;
 
+use super::gather::RUN_ROWS_LONG;
+use super::row_sources::RowSourceLog;
 use super::sort::encode_key;
 use crate::error::Result;
 use crate::key::prune::MarkRanges;
@@ -18,11 +20,8 @@ use crate::part::scan::PartScan;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-/// Rows of a batch that is handed out, and of what is held of each input.
-const BATCH_ROWS: usize = 8192;
-
-/// Runs of at least this many rows on average are handed out as slices rather than row by row.
-const RUN_ROWS_LONG: usize = 64;
+/// Batches that the inputs may hold together.
+pub(super) const HELD_BATCHES: u64 = 4;
 
 /// Some granules of a part.
 pub(crate) struct MergeInput {
@@ -40,10 +39,15 @@ pub(crate) struct MergedRows {
     run_rows: usize,
     /// Long runs, ready to be handed out; the next one last.
     ready: Vec<RecordBatch>,
+    batch_rows: usize,
+    /// Learns of which input each row is.
+    log: Option<RowSourceLog>,
 }
 
 /// Consecutive rows of a source.
 struct Run {
+    /// The number of the input.
+    input: usize,
     source: usize,
     start: usize,
     rows: usize,
@@ -51,6 +55,7 @@ struct Run {
 
 /// The place that a merge has reached in one input.
 struct Cursor {
+    input: usize,
     scan: PartScan,
     batch: RecordBatch,
     /// The keys of the batch; none for a table without a key, whose inputs follow each other.
@@ -68,13 +73,35 @@ impl MergedRows {
         spec: PartSpec,
         metrics: &Arc<ReadMetrics>,
     ) -> Result<MergedRows> {
+        let inputs: Vec<MergeInput> = inputs.into_iter().collect();
+        let limits = &spec.merges;
+        let bytes = |part: &Part| -> u64 { columns.iter().map(|&column| part.carrier_bytes(column)).sum() };
+        let bytes: u64 = inputs.iter().map(|input| bytes(&input.part)).sum();
+        let rows: u64 = inputs.iter().map(|input| input.part.row_count()).sum();
+        let batch_rows = rows_within(limits.batch_rows, limits.batch_bytes, bytes, rows);
+        let held_bytes = limits.batch_bytes * HELD_BATCHES / inputs.len().max(1) as u64;
         let mut cursors = Vec::new();
-        for MergeInput { part, marks } in inputs {
-            let scan = PartScan::new(part, columns.to_vec(), marks, BATCH_ROWS, Arc::clone(metrics));
-            cursors.extend(Cursor::open(scan, &spec)?);
+        for (input, MergeInput { part, marks }) in inputs.into_iter().enumerate() {
+            let scan = PartScan::new(part, columns.to_vec(), marks, batch_rows, Arc::clone(metrics));
+            cursors.extend(Cursor::open(input, scan.bounded(held_bytes), &spec)?);
         }
-        let (sources, runs, ready) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(MergedRows { spec: Arc::new(spec), cursors, sources, runs, run_rows: 0, ready })
+        Ok(MergedRows {
+            spec: Arc::new(spec),
+            cursors,
+            sources: Vec::new(),
+            runs: Vec::new(),
+            run_rows: 0,
+            ready: Vec::new(),
+            batch_rows,
+            log: None,
+        })
+    }
+
+    /// The same rows; `log` learns of which input each one is.
+    #[must_use]
+    pub(super) fn noted(mut self, log: RowSourceLog) -> MergedRows {
+        self.log = Some(log);
+        self
     }
 
     /// Takes the next run of rows; `false` at the end of all inputs.
@@ -84,13 +111,13 @@ impl MergedRows {
             Some(second) => self.run_end(first, second),
             None => self.cursors[first].batch.num_rows(),
         };
-        let end = end.min(self.cursors[first].row + BATCH_ROWS - self.run_rows);
+        let end = end.min(self.cursors[first].row + self.batch_rows - self.run_rows);
         let cursor = &mut self.cursors[first];
         let source = *cursor.source.get_or_insert_with(|| {
             self.sources.push(cursor.batch.clone());
             self.sources.len() - 1
         });
-        self.runs.push(Run { source, start: cursor.row, rows: end - cursor.row });
+        self.runs.push(Run { input: cursor.input, source, start: cursor.row, rows: end - cursor.row });
         self.run_rows += end - cursor.row;
         cursor.row = end;
         if cursor.row == cursor.batch.num_rows() && !cursor.advance(&self.spec)? {
@@ -148,6 +175,9 @@ impl MergedRows {
 
     /// The taken runs as batches, in reverse order.
     fn flush(&mut self) -> Result<()> {
+        if let Some(log) = &self.log {
+            self.runs.iter().for_each(|run| log.push(run.input, run.rows));
+        }
         if self.run_rows >= self.runs.len() * RUN_ROWS_LONG {
             let slices = self.runs.iter().map(|run| self.sources[run.source].slice(run.start, run.rows));
             self.ready.extend(slices.rev());
@@ -183,7 +213,7 @@ impl MergedRows {
         if let Some(batch) = self.ready.pop() {
             return Ok(Some(batch));
         }
-        while self.run_rows < BATCH_ROWS && self.take_run()? {}
+        while self.run_rows < self.batch_rows && self.take_run()? {}
         if self.runs.is_empty() {
             return Ok(None);
         }
@@ -202,9 +232,9 @@ impl Iterator for MergedRows {
 
 impl Cursor {
     /// `None` for a part without rows.
-    fn open(scan: PartScan, spec: &PartSpec) -> Result<Option<Cursor>> {
+    fn open(input: usize, scan: PartScan, spec: &PartSpec) -> Result<Option<Cursor>> {
         let batch = RecordBatch::new_empty(spec.schema());
-        let mut cursor = Cursor { scan, batch, keys: None, row: 0, source: None };
+        let mut cursor = Cursor { input, scan, batch, keys: None, row: 0, source: None };
         Ok(cursor.advance(spec)?.then_some(cursor))
     }
 
@@ -221,4 +251,11 @@ impl Cursor {
     fn key(&self) -> Option<arrow::row::Row<'_>> {
         self.keys.as_ref().map(|keys| keys.row(self.row))
     }
+}
+
+/// Rows of a batch: at most `rows_max`, and fewer where they would be more than `bytes_max` bytes, if `rows`
+/// rows are `bytes` bytes.
+pub(super) fn rows_within(rows_max: usize, bytes_max: u64, bytes: u64, rows: u64) -> usize {
+    let row_bytes = bytes.div_ceil(rows.max(1)).max(1);
+    ((bytes_max / row_bytes) as usize).clamp(1, rows_max)
 }

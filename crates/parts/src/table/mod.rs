@@ -4,8 +4,8 @@
 //! - [`recover`]: opening: what a crash left behind, and what cannot be read.
 //! - [`partition`]: whole parts come and go.
 //! - [`moves`]: several renames at once; [`deduplication`]: blocks that were inserted before.
-//! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`]; [`alter`];
-//!   [`stats`].
+//! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`],
+//!   and column by column: [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
 //! - [`mutation`]: which changes of rows wait for which parts; [`mutate`]: one change of one part.
 //! - [`claim`]: no two merges or mutations work on one part; [`control`]: what they tell of themselves.
 //! - [`final_scan`]: what a merge of all would leave, for one query.
@@ -16,6 +16,7 @@ mod claim;
 mod control;
 mod deduplication;
 mod final_scan;
+mod gather;
 mod insert;
 mod merge;
 mod merged_rows;
@@ -25,10 +26,12 @@ mod mutation;
 mod order;
 mod partition;
 mod recover;
+mod row_sources;
 mod select;
 pub(crate) mod sort;
 mod split;
 mod stats;
+mod vertical;
 
 #[cfg(test)]
 mod tests;

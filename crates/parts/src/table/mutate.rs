@@ -82,7 +82,11 @@ impl TableParts {
             Changed::Nothing => self.link_part(&part, None)?,
             Changed::Deleted(mask) => self.link_part(&part, Some(&mask))?,
             Changed::Rows if is_column_wise(&part, change) => self.write_columns(&part, change, control)?,
-            Changed::Rows => self.write_part(&spec, ChangedRows::new(&part, change, control)?, 1)?,
+            Changed::Rows => self.write_part(
+                &spec.sized(part.value_bytes(), part.row_count()),
+                ChangedRows::new(&part, change, control)?,
+                1,
+            )?,
         };
         let commit = self.begin_commit()?;
         if !commit.are_active(inputs) {

@@ -5,9 +5,12 @@
 //! does not, and all after them, are written as plain strings. So the coded blocks of a file are its
 //! first ones: all, some or none.
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt32Array};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, DictionaryArray, UInt32Array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow::compute::take;
+use arrow::datatypes::UInt32Type;
 use basalt_base::SqlType;
 use basalt_codec::{CodecChain, Values};
 
@@ -65,7 +68,20 @@ pub(crate) struct StringCoder {
     rows: usize,
     /// Strings that written blocks refer to.
     written: usize,
+    /// The dictionary that rows came with last.
+    known: Option<KnownCodes>,
 }
+
+/// The codes of the strings of another dictionary: each is looked for once, however many rows have it.
+#[derive(Debug)]
+struct KnownCodes {
+    dictionary: ArrayRef,
+    /// By position in the dictionary; [`UNKNOWN`] until it is needed.
+    codes: Vec<u32>,
+}
+
+/// No code: there are at most [`ENTRIES_MAX`](super::distinct::ENTRIES_MAX).
+const UNKNOWN: u32 = u32::MAX;
 
 impl StringCoder {
     pub(crate) fn new(coding: Coding, is_nullable: bool) -> StringCoder {
@@ -76,6 +92,7 @@ impl StringCoder {
             valid: is_nullable.then(Vec::new),
             rows: 0,
             written: 0,
+            known: None,
         }
     }
 
@@ -93,8 +110,12 @@ impl StringCoder {
         self.coding.pays(self.rows, self.distinct.len())
     }
 
-    /// Takes rows of `array` from the first on; fewer than all of them if the dictionary is full.
+    /// Takes rows of `array` from the first on; fewer than all of them if the dictionary is full. The array
+    /// has strings, or is a dictionary array of `UInt32` keys over them.
     pub(crate) fn append(&mut self, array: &dyn Array) -> usize {
+        if let Some(coded) = array.as_dictionary_opt::<UInt32Type>() {
+            return self.append_coded(coded);
+        }
         let strings = array.as_binary_view();
         let (views, buffers) = (strings.views(), strings.data_buffers());
         let taken = match strings.nulls() {
@@ -120,6 +141,42 @@ impl StringCoder {
         }
         self.codes.resize(before + views.len(), 0);
         views.len()
+    }
+
+    fn append_coded(&mut self, rows: &DictionaryArray<UInt32Type>) -> usize {
+        let mut known = match self.known.take() {
+            Some(known) if Arc::ptr_eq(&known.dictionary, rows.values()) => known,
+            _ => KnownCodes {
+                dictionary: Arc::clone(rows.values()),
+                codes: vec![UNKNOWN; rows.values().len()],
+            },
+        };
+        let keys = rows.keys();
+        let mut taken = 0;
+        for (row, &key) in keys.values().iter().enumerate() {
+            let code = if keys.is_null(row) { Some(0) } else { self.known_code(&mut known, key) };
+            let Some(code) = code else { break };
+            self.codes.push(code);
+            taken += 1;
+        }
+        if let Some(valid) = &mut self.valid {
+            valid.extend((0..taken).map(|row| keys.is_valid(row)));
+        }
+        self.known = Some(known);
+        self.rows += taken;
+        taken
+    }
+
+    /// The code of the string at `key`; `None` if it is new and there is no room.
+    fn known_code(&mut self, known: &mut KnownCodes, key: u32) -> Option<u32> {
+        let key = key as usize;
+        if known.codes[key] == UNKNOWN {
+            let strings = known.dictionary.as_binary_view();
+            let mut found = Vec::with_capacity(1);
+            self.distinct.append_codes(&strings.views()[key..=key], strings.data_buffers(), &mut found);
+            known.codes[key] = *found.first()?;
+        }
+        Some(known.codes[key])
     }
 
     /// The chain that suits the codes taken so far and, behind its transforms, what compresses the larger

@@ -5,6 +5,7 @@ mod compact;
 mod compat;
 mod crash;
 mod damage;
+mod granules;
 mod model;
 mod modes;
 mod mutations;
@@ -15,6 +16,7 @@ mod read;
 mod size;
 mod skip_indexes;
 mod strings;
+mod vertical;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

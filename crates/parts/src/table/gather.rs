@@ -1,0 +1,255 @@
+//! One column of a merge's rows, in the order that the columns which decide were merged in.
+//!
+//! Each input is read from the front, a few granules at a time. Long runs of one input are handed on as
+//! slices; short ones are picked row by row. If all inputs have the column as codes, so have the arrays that
+//! are handed out, over one dictionary of all: no string is looked at.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, UInt32Array};
+use arrow::compute::{concat, filter, interleave};
+use arrow::datatypes::UInt32Type;
+
+use super::row_sources::{INPUTS_MAX, RowSourceReader, RowSources, input_of, is_kept};
+use crate::column::plain::plain;
+use crate::column::writer::BLOCK_GRANULES_MAX;
+use crate::error::Result;
+use crate::metrics::ReadMetrics;
+use crate::part::reader::PartReader;
+use crate::part::view::Part;
+
+/// Runs of at least this many rows on average are handed out as slices rather than row by row.
+pub(super) const RUN_ROWS_LONG: usize = 64;
+
+/// Iterates over the values of one column.
+pub(super) struct GatheredColumn<'a> {
+    cursors: Vec<ColumnCursor>,
+    sources: RowSourceReader<'a>,
+    /// The strings of all inputs, if they are codes.
+    dictionary: Option<ArrayRef>,
+    rows_max: usize,
+    /// Where the rows of the array to come are from.
+    rows: Vec<u8>,
+    /// Long runs, ready to be handed out; the next one last.
+    ready: Vec<ArrayRef>,
+}
+
+/// The place that was reached in one input.
+struct ColumnCursor {
+    reader: PartReader,
+    column: usize,
+    /// Granules that are read together.
+    granules: usize,
+    next_mark: usize,
+    /// The number of the input's first string among those of all, if they are codes.
+    first_code: Option<u32>,
+    /// What was read: values without deleted rows, or codes. All but the first are whole.
+    arrays: VecDeque<ArrayRef>,
+    /// Rows of the first array that were taken.
+    row: usize,
+    /// Rows of the arrays that were not taken.
+    left: usize,
+}
+
+impl<'a> GatheredColumn<'a> {
+    /// The values of `column` (a position in the table) of `parts` in the rows that `sources` says, in arrays
+    /// of at most `rows_max` rows. About `bytes_max` bytes of the inputs are held.
+    pub(super) fn open(
+        parts: &[Arc<Part>],
+        column: usize,
+        sources: &'a RowSources,
+        rows_max: usize,
+        bytes_max: u64,
+        metrics: &Arc<ReadMetrics>,
+    ) -> Result<GatheredColumn<'a>> {
+        let bytes_max = bytes_max / parts.len().max(1) as u64;
+        let open = |part| ColumnCursor::open(part, column, bytes_max, metrics);
+        let mut cursors = parts.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let dictionary = join_dictionaries(&mut cursors, column)?;
+        let (rows, ready) = (Vec::new(), Vec::new());
+        let sources = sources.reader();
+        Ok(GatheredColumn { cursors, sources, dictionary, rows_max, rows, ready })
+    }
+
+    fn next_array(&mut self) -> Result<Option<ArrayRef>> {
+        while self.ready.is_empty() {
+            self.sources.read(self.rows_max, &mut self.rows)?;
+            if self.rows.is_empty() {
+                return Ok(None);
+            }
+            let changes = self.rows.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            if self.rows.len() >= (changes + 1) * RUN_ROWS_LONG {
+                self.take_runs()?;
+            } else {
+                let picked = self.pick()?;
+                self.ready.extend(picked);
+            }
+        }
+        self.ready.pop().map(|array| self.coded(array)).transpose()
+    }
+
+    /// The rows as slices of the inputs.
+    fn take_runs(&mut self) -> Result<()> {
+        for run in self.rows.chunk_by(|a, b| a == b) {
+            let cursor = &mut self.cursors[input_of(run[0])];
+            let mut rest = run.len();
+            while rest > 0 {
+                cursor.load(1)?;
+                let (start, rows) = (cursor.row, rest.min(cursor.arrays[0].len() - cursor.row));
+                if is_kept(run[0]) {
+                    self.ready.push(cursor.arrays[0].slice(start, rows));
+                }
+                cursor.take(rows);
+                rest -= rows;
+            }
+        }
+        self.ready.reverse();
+        Ok(())
+    }
+
+    /// The rows one by one; `None` if none of them stays.
+    fn pick(&mut self) -> Result<Option<ArrayRef>> {
+        let mut counts = [0; INPUTS_MAX];
+        self.rows.iter().for_each(|&byte| counts[input_of(byte)] += 1);
+        let mut arrays: Vec<&dyn Array> = Vec::new();
+        let mut places = Vec::with_capacity(self.cursors.len());
+        for (cursor, &count) in self.cursors.iter_mut().zip(&counts) {
+            cursor.load(count)?;
+            let end = cursor.arrays.front().map_or(0, |array| array.len());
+            places.push(Place { array: 0, row: cursor.row, end });
+        }
+        for (cursor, place) in self.cursors.iter().zip(&mut places) {
+            place.array = arrays.len();
+            arrays.extend(cursor.arrays.iter().map(|array| &**array));
+        }
+        let mut picks = Vec::with_capacity(self.rows.len());
+        for &byte in &self.rows {
+            let place = &mut places[input_of(byte)];
+            if place.row == place.end {
+                place.array += 1;
+                (place.row, place.end) = (0, arrays[place.array].len());
+            }
+            if is_kept(byte) {
+                picks.push((place.array, place.row));
+            }
+            place.row += 1;
+        }
+        let picked = if picks.is_empty() { None } else { Some(interleave(&arrays, &picks)?) };
+        drop(arrays);
+        self.cursors.iter_mut().zip(&counts).for_each(|(cursor, &count)| cursor.take(count));
+        Ok(picked)
+    }
+
+    /// Codes with their strings.
+    fn coded(&self, array: ArrayRef) -> Result<ArrayRef> {
+        let Some(dictionary) = &self.dictionary else { return Ok(array) };
+        let codes = array.as_primitive::<UInt32Type>().clone();
+        Ok(Arc::new(DictionaryArray::try_new(codes, Arc::clone(dictionary))?))
+    }
+}
+
+/// The next row of an input, while rows are picked.
+struct Place {
+    array: usize,
+    row: usize,
+    /// Rows of the array.
+    end: usize,
+}
+
+impl Iterator for GatheredColumn<'_> {
+    type Item = Result<ArrayRef>;
+
+    fn next(&mut self) -> Option<Result<ArrayRef>> {
+        self.next_array().transpose()
+    }
+}
+
+impl ColumnCursor {
+    /// Before the first row.
+    fn open(
+        part: &Arc<Part>,
+        column: usize,
+        bytes_max: u64,
+        metrics: &Arc<ReadMetrics>,
+    ) -> Result<ColumnCursor> {
+        let mut reader = PartReader::open(part, None, metrics);
+        let granule_bytes = part.carrier_bytes(column) / part.mark_count().max(1) as u64;
+        let mut granules = BLOCK_GRANULES_MAX;
+        let block_granules = reader.block_granules(column)?;
+        while granules > block_granules && granule_bytes * granules as u64 > bytes_max {
+            granules /= 2;
+        }
+        let (arrays, first_code) = (VecDeque::new(), None);
+        Ok(ColumnCursor { reader, column, granules, next_mark: 0, first_code, arrays, row: 0, left: 0 })
+    }
+
+    /// Reads on until there are `rows` rows to take: as many as when the columns that decide were merged.
+    fn load(&mut self, rows: usize) -> Result<()> {
+        while self.left < rows {
+            let part = Arc::clone(self.reader.part());
+            let marks = self.next_marks(part.mark_count());
+            assert!(!marks.is_empty(), "an input has as many rows as were merged");
+            let rows = part.mark_rows(&marks);
+            let values = self.reader.read(self.column, marks)?;
+            let mut values = self.without_strings(&values);
+            if let Some(deleted) = part.deleted()? {
+                let deleted = deleted.slice(rows.start as usize, (rows.end - rows.start) as usize);
+                values = filter(&values, &BooleanArray::new(!&deleted, None))?;
+            }
+            if !values.is_empty() {
+                self.left += values.len();
+                self.arrays.push_back(values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on by `rows` rows, which were loaded.
+    fn take(&mut self, rows: usize) {
+        self.left -= rows;
+        self.row += rows;
+        while let Some(first) = self.arrays.front().filter(|first| first.len() <= self.row) {
+            self.row -= first.len();
+            self.arrays.pop_front();
+        }
+    }
+
+    fn next_marks(&mut self, count: usize) -> Range<usize> {
+        let start = self.next_mark;
+        self.next_mark = count.min(start + self.granules);
+        start..self.next_mark
+    }
+
+    /// The codes of all inputs' strings, or the plain values.
+    fn without_strings(&self, values: &ArrayRef) -> ArrayRef {
+        match (self.first_code, values.as_dictionary_opt::<UInt32Type>()) {
+            (Some(0), Some(coded)) => Arc::new(coded.keys().clone()),
+            (Some(first), Some(coded)) => {
+                // What a NULL holds may be any number.
+                let codes = coded.keys().unary::<_, UInt32Type>(|code| code.wrapping_add(first));
+                Arc::new(codes) as Arc<UInt32Array>
+            }
+            _ => plain(values),
+        }
+    }
+}
+
+/// One dictionary of those of all inputs, whose codes then begin at different numbers; `None` unless all
+/// of them have one.
+fn join_dictionaries(cursors: &mut [ColumnCursor], column: usize) -> Result<Option<ArrayRef>> {
+    let mut dictionaries = Vec::with_capacity(cursors.len());
+    for cursor in cursors.iter_mut() {
+        let none = cursor.reader.read(column, 0..0)?;
+        let Some(coded) = none.as_dictionary_opt::<UInt32Type>() else { return Ok(None) };
+        dictionaries.push(Arc::clone(coded.values()));
+    }
+    let mut first = 0_u32;
+    for (cursor, dictionary) in cursors.iter_mut().zip(&dictionaries) {
+        cursor.first_code = Some(first);
+        first += dictionary.len() as u32;
+    }
+    let all: Vec<&dyn Array> = dictionaries.iter().map(|dictionary| &**dictionary).collect();
+    Ok(Some(concat(&all)?))
+}

@@ -1,0 +1,171 @@
+//! A merge in two stages: first the columns that decide which rows stay and in what order, then every other
+//! column by itself.
+//!
+//! Memory holds some columns of all inputs at first, and then one, however many columns the table has. What
+//! the first stage decided is a [byte a row](super::row_sources).
+//!
+//! # Which columns decide
+//!
+//! Those of the keys, those that the mode reads or computes, and those of DEDUPLICATE BY. They go through the
+//! same steps as in a merge of all columns at once, with one column more: the number of the row. A step that
+//! leaves rows out leaves out their numbers.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow::datatypes::{SchemaRef, UInt64Type};
+use basalt_base::{Column, SqlType};
+use basalt_codec::CodecChain;
+
+use super::active::TableParts;
+use super::control::WorkControl;
+use super::gather::GatheredColumn;
+use super::merge::{MergedBatches, reduced_rows};
+use super::merged_rows::{HELD_BATCHES, MergeInput, MergedRows, rows_within};
+use super::row_sources::{INPUTS_MAX, RowSourceLog, RowSources};
+use crate::error::{Error, Result};
+use crate::key::prune::MarkRanges;
+use crate::part::view::Part;
+use crate::part::writer::{PartWriter, PendingPart};
+use crate::spec::PartSpec;
+
+/// The column of a row's number: no column of a table has this name.
+const ORDINAL: &str = "";
+
+/// A merge of parts in two stages.
+pub(super) struct VerticalMerge<'a> {
+    pub(super) parts: &'a [Arc<Part>],
+    pub(super) spec: &'a Arc<PartSpec>,
+    pub(super) deduplicate: Option<&'a [usize]>,
+    pub(super) control: &'a WorkControl,
+    /// Positions of the columns of the first stage.
+    deciding: Vec<usize>,
+    /// That gather columns side by side.
+    pub(super) threads: usize,
+}
+
+impl<'a> VerticalMerge<'a> {
+    /// `None` where all columns are better merged at once: there are few of them or of rows, or the part
+    /// that comes out may be compact.
+    pub(super) fn plan(
+        parts: &'a [Arc<Part>],
+        spec: &'a Arc<PartSpec>,
+        deduplicate: Option<&'a [usize]>,
+        control: &'a WorkControl,
+        threads: usize,
+    ) -> Option<VerticalMerge<'a>> {
+        let limits = &spec.merges;
+        let deciding = deciding_columns(spec, deduplicate);
+        let gathered = spec.columns.len() - deciding.len();
+        let rows: u64 = parts.iter().map(|part| part.live_row_count()).sum();
+        let bytes: u64 = parts.iter().map(|part| part.decoded_bytes()).sum();
+        let is_worth_it = limits.is_vertical_allowed
+            && parts.len() <= INPUTS_MAX
+            && gathered >= limits.vertical_columns_min.max(1)
+            && rows >= limits.vertical_rows_min
+            && bytes >= limits.vertical_bytes_min
+            && rows >= spec.wide_rows_min
+            && bytes >= spec.wide_bytes_min;
+        is_worth_it.then_some(VerticalMerge { parts, spec, deduplicate, control, deciding, threads })
+    }
+
+    /// Writes the part; the caller syncs and publishes it.
+    pub(super) fn write(&self, table: &TableParts) -> Result<PendingPart> {
+        self.control.note_vertical();
+        let path = table.temporary_path();
+        let log = RowSourceLog::new(Arc::clone(&table.storage), path.with_extension("rows"));
+        let mut writer = PartWriter::create_staged(
+            Arc::clone(&table.storage),
+            path,
+            Arc::clone(self.spec),
+            &self.deciding,
+            self.threads,
+        )?;
+        for batch in self.deciding_rows(&log)? {
+            writer.write(&batch?)?;
+        }
+        let sources = log.finish()?;
+        drop(log);
+        let gathered = (0..self.spec.columns.len()).filter(|column| !self.deciding.contains(column));
+        let gathered: Vec<usize> = gathered.collect();
+        writer.write_columns(&gathered, |column| self.values(column, &sources))?;
+        writer.finish(table.clock.now_us())
+    }
+
+    /// The rows that stay, in the columns that decide; `log` learns which rows they are.
+    fn deciding_rows(
+        &self,
+        log: &RowSourceLog,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<'a>> {
+        let stage = self.spec.project(&self.deciding);
+        let inputs = self.parts.iter().map(|part| {
+            let marks = MarkRanges::all(part.mark_count());
+            MergeInput { part: Arc::clone(part), marks }
+        });
+        let rows = MergedRows::open(inputs, &self.deciding, stage.clone(), self.control.metrics())?
+            .noted(log.clone());
+        let numbered = with_ordinal(&stage);
+        let schema = numbered.schema();
+        let mut next = 0;
+        let rows = rows.map(move |batch| {
+            let batch = batch?;
+            next += batch.num_rows() as u64;
+            number(&batch, next, &schema)
+        });
+        let place = |column: &usize| self.deciding.iter().position(|other| other == column);
+        let deduplicate = self.deduplicate.map(|by| by.iter().filter_map(place).collect());
+        let rows: MergedBatches<'a> = Box::new(rows);
+        let rows = reduced_rows(rows, &Arc::new(numbered), deduplicate, self.control);
+        let log = log.clone();
+        Ok(rows.map(move |batch| {
+            let mut batch = batch?;
+            let ordinals = batch.remove_column(batch.num_columns() - 1);
+            log.keep(ordinals.as_primitive::<UInt64Type>().values())?;
+            Ok(batch)
+        }))
+    }
+
+    /// The values of one of the other columns.
+    fn values<'b>(
+        &'b self,
+        column: usize,
+        sources: &'b RowSources,
+    ) -> Result<impl Iterator<Item = Result<ArrayRef>> + use<'a, 'b>> {
+        let limits = &self.spec.merges;
+        let rows: u64 = self.parts.iter().map(|part| part.row_count()).sum();
+        let bytes: u64 = self.parts.iter().map(|part| part.carrier_bytes(column)).sum();
+        let rows_max = rows_within(limits.batch_rows, limits.batch_bytes, bytes, rows);
+        let held = limits.batch_bytes * HELD_BATCHES / self.threads.max(1) as u64;
+        let metrics = self.control.metrics();
+        let values = GatheredColumn::open(self.parts, column, sources, rows_max, held, metrics)?;
+        Ok(values.map(|values| if self.control.is_cancelled() { Err(Error::Cancelled) } else { values }))
+    }
+}
+
+/// The columns that a merge must see together.
+fn deciding_columns(spec: &PartSpec, deduplicate: Option<&[usize]>) -> Vec<usize> {
+    let needed = spec.mode.columns();
+    let by = deduplicate.unwrap_or_default();
+    let is_deciding =
+        |column: &usize| needed.contains(column) || by.contains(column) || spec.is_in_key(*column);
+    (0..spec.columns.len()).filter(is_deciding).collect()
+}
+
+/// The same columns and the number of the row.
+fn with_ordinal(spec: &PartSpec) -> PartSpec {
+    let mut numbered = spec.clone();
+    let ordinal = Column::new(ORDINAL, SqlType::UInt64);
+    numbered.columns = spec.columns.iter().cloned().chain([ordinal]).collect();
+    numbered.codecs.push(CodecChain::default());
+    numbered.fills.push(None);
+    numbered
+}
+
+/// The batch with the numbers of its rows, which end before `end`.
+fn number(batch: &RecordBatch, end: u64, schema: &SchemaRef) -> Result<RecordBatch> {
+    let rows = batch.num_rows();
+    let mut columns = batch.columns().to_vec();
+    columns.push(Arc::new(UInt64Array::from_iter_values(end - rows as u64..end)));
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
+}
