@@ -48,8 +48,8 @@ pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
 pub use error::Error;
 pub use index::kind::{FilterSize, IndexKind};
-pub use index::predicate::{Piece, Predicate, Wanted};
-pub use index::skip_index::{INDEX_GRANULARITY_MAX, SkipIndex};
+pub use index::predicate::{Operand, Piece, Predicate, Wanted};
+pub use index::skip_index::{INDEX_GRANULARITY_MAX, Indexed, SkipIndex};
 pub use index::zones::Zones;
 pub use key::element::{KeyElement, KeyExpression, KeyValue, Monotonic};
 pub use key::partition::PartitionValue;
@@ -58,9 +58,10 @@ pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use mode::MergeMode;
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
+pub use part::pruning::PruneStep;
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
-pub use part::view::{Part, PruneStep};
+pub use part::view::Part;
 pub use spec::{
     Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
 };

@@ -175,14 +175,14 @@ impl PartSpec {
         assert_eq!(self.columns.len(), self.fills.len(), "one fill a column");
         assert!(self.primary_key_len <= self.sort_key.len(), "the primary key is a prefix of the sort key");
         assert!(self.keys().all(|element| self.has_columns_of(element)), "key columns exist");
-        assert!(self.indexes.iter().all(|index| self.is_index(index)), "indexes are of columns");
+        assert!(self.indexes.iter().all(|index| self.is_index(index)), "columns of indexes exist");
         assert!(self.merges.batch_rows > 0, "a batch has rows");
         assert!((1..=GRANULE_ROWS_MAX).contains(&self.granule_rows), "a granule has rows, and not too many");
     }
 
     fn is_index(&self, index: &SkipIndex) -> bool {
         let granularity = 1..=INDEX_GRANULARITY_MAX;
-        granularity.contains(&index.granularity) && self.columns.position(&index.column).is_some()
+        granularity.contains(&index.granularity) && index.fields(&self.columns).is_some()
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -217,6 +217,12 @@ impl PartSpec {
     /// Whether a key needs the column at `position`.
     pub(crate) fn is_in_key(&self, position: usize) -> bool {
         self.keys().any(|element| element.reads(position, &self.columns))
+    }
+
+    /// Whether a skip index that is not of a single column reads the column at `position`.
+    pub(crate) fn is_computed_on(&self, position: usize) -> bool {
+        let name = &self.columns[position].name;
+        self.indexes.iter().any(|index| index.as_column().is_none() && index.reads(name))
     }
 
     fn has_columns_of(&self, element: &KeyElement) -> bool {

@@ -1,4 +1,4 @@
-//! What a key or an index can use of a WHERE clause: sets and ranges of single columns.
+//! What a key or an index can use of a WHERE clause: sets and ranges of single columns and expressions.
 //!
 //! Every [`ColumnCondition`] must hold for each row that the query wants. What is not understood is
 //! left out, which is always right: the filter above the scan sees every row again.
@@ -12,6 +12,9 @@ use basalt_functions::set::InSet;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
+
+use super::monotonic::{Increasing, Reach};
+use super::operand::{Operands, Subject};
 
 /// What the values of one column must be.
 #[derive(Clone, Debug)]
@@ -30,63 +33,84 @@ pub(crate) enum ValueSet {
     Range { low: Option<(ArrayRef, bool)>, high: Option<(ArrayRef, bool)> },
 }
 
-/// The conditions that follow from all of `filters` holding.
+/// A condition on a column, or on an expression that the table keeps.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    pub(super) subject: Subject,
+    pub(super) values: ValueSet,
+}
+
+/// The conditions on columns that follow from all of `filters` holding.
 pub(crate) fn conditions(filters: &[Expr], columns: &Columns) -> Vec<ColumnCondition> {
+    let operands = Operands { columns, expressions: &[] };
+    let found = filters.iter().flat_map(|filter| conditions_on(filter, operands));
+    let of_column = |condition: Condition| match condition.subject {
+        Subject::Column(column) => Some(ColumnCondition { column, values: condition.values }),
+        Subject::Expression(_) => None,
+    };
+    found.filter_map(of_column).collect()
+}
+
+/// The conditions that follow from `filter` holding.
+pub(super) fn conditions_on(filter: &Expr, operands: Operands<'_>) -> Vec<Condition> {
     let mut found = Vec::new();
-    for filter in filters {
-        collect(filter, columns, &mut found);
-    }
+    collect(filter, operands, &mut found);
     found
 }
 
-fn collect(filter: &Expr, columns: &Columns, found: &mut Vec<ColumnCondition>) {
+fn collect(filter: &Expr, operands: Operands<'_>, found: &mut Vec<Condition>) {
     match filter {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-            collect(left, columns, found);
-            collect(right, columns, found);
+            collect(left, operands, found);
+            collect(right, operands, found);
         }
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-            found.extend(either(left, right, columns));
+            found.extend(either(left, right, operands));
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            found.extend(comparison(left, *op, right, columns));
-        }
-        Expr::InList(InList { expr, list, negated: false }) => found.extend(in_list(expr, list, columns)),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => comparison(left, *op, right, operands, found),
+        Expr::InList(InList { expr, list, negated: false }) => found.extend(in_list(expr, list, operands)),
         Expr::Between(Between { expr, negated: false, low, high }) => {
-            found.extend(comparison(expr, Operator::GtEq, low, columns));
-            found.extend(comparison(expr, Operator::LtEq, high, columns));
+            comparison(expr, Operator::GtEq, low, operands, found);
+            comparison(expr, Operator::LtEq, high, operands, found);
         }
         Expr::ScalarFunction(call) => {
             if let Some(set) = call.func.inner().downcast_ref::<InSet>() {
-                found.extend(in_set(set, &call.args, columns));
+                in_set(set, &call.args, operands, found);
             }
         }
         _ => {}
     }
 }
 
-/// `a = 1 OR a = 2`: the points of both sides, if both are points of one column.
-fn either(left: &Expr, right: &Expr, columns: &Columns) -> Option<ColumnCondition> {
+/// `a = 1 OR a = 2`: the points of both sides, if both are points of one operand.
+fn either(left: &Expr, right: &Expr, operands: Operands<'_>) -> Option<Condition> {
     let one = |side: &Expr| {
         let mut found = Vec::new();
-        collect(side, columns, &mut found);
+        collect(side, operands, &mut found);
         (found.len() == 1).then(|| found.pop()).flatten()
     };
     let (left, right) = (one(left)?, one(right)?);
     match (left.values, right.values) {
-        (ValueSet::Points(one), ValueSet::Points(other)) if left.column == right.column => {
-            points(left.column, &[one, other])
+        (ValueSet::Points(one), ValueSet::Points(other)) if left.subject == right.subject => {
+            points(left.subject, &[one, other])
         }
         _ => None,
     }
 }
 
-fn comparison(left: &Expr, op: Operator, right: &Expr, columns: &Columns) -> Option<ColumnCondition> {
-    let (column, value, op) = match (position(left, columns), literal(right)) {
-        (Some(column), Some(value)) => (column, value, op),
-        _ => (position(right, columns)?, literal(left)?, op.swap()?),
+fn comparison(left: &Expr, op: Operator, right: &Expr, operands: Operands<'_>, found: &mut Vec<Condition>) {
+    let (operand, value, op) = match (literal(left), literal(right), op.swap()) {
+        (None, Some(value), _) => (left, value, op),
+        (Some(value), None, Some(op)) => (right, value, op),
+        _ => return,
     };
-    let value = typed(value, column, columns)?;
+    if let Some(subject) = operands.find(operand) {
+        found.extend(typed(value, subject, operands).and_then(|value| compared(subject, op, value)));
+    }
+    found.extend(on_argument(operand, op, value, operands.columns));
+}
+
+fn compared(subject: Subject, op: Operator, value: ArrayRef) -> Option<Condition> {
     let values = match op {
         Operator::Eq => ValueSet::Points(value),
         Operator::Lt => ValueSet::Range { low: None, high: Some((value, false)) },
@@ -95,22 +119,51 @@ fn comparison(left: &Expr, op: Operator, right: &Expr, columns: &Columns) -> Opt
         Operator::GtEq => ValueSet::Range { low: Some((value, true)), high: None },
         _ => return None,
     };
-    Some(ColumnCondition { column, values })
+    Some(Condition { subject, values })
 }
 
-fn in_list(expr: &Expr, list: &[Expr], columns: &Columns) -> Option<ColumnCondition> {
-    let column = position(expr, columns)?;
+/// `toDate(t) = '2024-01-01'`: what it says of the column, of which the value of `operand` never falls.
+fn on_argument(operand: &Expr, op: Operator, value: &ScalarValue, columns: &Columns) -> Option<Condition> {
+    let (column, increasing) = Increasing::of(operand, columns)?;
+    let value = value.to_array().ok()?;
+    // The values of the column from the first one on that is large enough, but not from the next limit on.
+    let (from, up_to) = match op {
+        Operator::Eq => (increasing.from(&value, false)?, increasing.from(&value, true)?),
+        Operator::Lt => (Reach::All, increasing.from(&value, false)?),
+        Operator::LtEq => (Reach::All, increasing.from(&value, true)?),
+        Operator::Gt => (increasing.from(&value, true)?, Reach::None),
+        Operator::GtEq => (increasing.from(&value, false)?, Reach::None),
+        _ => return None,
+    };
+    let values = match (from, up_to) {
+        (Reach::None, _) | (_, Reach::All) => {
+            ValueSet::Points(new_empty_array(&columns[column].ty.carrier()))
+        }
+        (Reach::All, Reach::None) => return None,
+        (Reach::All, Reach::From(high)) => ValueSet::Range { low: None, high: Some((high, false)) },
+        (Reach::From(low), Reach::None) => ValueSet::Range { low: Some((low, true)), high: None },
+        (Reach::From(low), Reach::From(high)) => {
+            ValueSet::Range { low: Some((low, true)), high: Some((high, false)) }
+        }
+    };
+    Some(Condition { subject: Subject::Column(column), values })
+}
+
+fn in_list(expr: &Expr, list: &[Expr], operands: Operands<'_>) -> Option<Condition> {
+    let subject = operands.find(expr)?;
     let values: Option<Vec<ArrayRef>> =
-        list.iter().map(|item| typed(literal(item)?, column, columns)).collect();
-    points(column, &values?)
+        list.iter().map(|item| typed(literal(item)?, subject, operands)).collect();
+    points(subject, &values?)
 }
 
-fn in_set(set: &InSet, args: &[Expr], columns: &Columns) -> Option<ColumnCondition> {
-    let [operand] = args else { return None };
-    let column = position(operand, columns)?;
-    let values = set.values();
-    (values.data_type() == &columns[column].ty.carrier()).then_some(())?;
-    points(column, &[Arc::clone(values)])
+/// Of a tuple, each element is one of those that the tuples of the set have there.
+fn in_set(set: &InSet, args: &[Expr], operands: Operands<'_>, found: &mut Vec<Condition>) {
+    for (operand, values) in args.iter().zip(set.columns()) {
+        let Some(subject) = operands.find(operand) else { continue };
+        if *values.data_type() == operands.ty(subject).carrier() {
+            found.extend(points(subject, &[Arc::clone(values)]));
+        }
+    }
 }
 
 /// The values of `array` sorted ascending, as [`ValueSet::Points`] holds them; it has no NULL.
@@ -119,7 +172,7 @@ pub(crate) fn sorted_points(array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// The sorted union of `parts`.
-fn points(column: usize, parts: &[ArrayRef]) -> Option<ColumnCondition> {
+fn points(subject: Subject, parts: &[ArrayRef]) -> Option<Condition> {
     let parts: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
     let all = match parts.first() {
         None => return None,
@@ -128,25 +181,18 @@ fn points(column: usize, parts: &[ArrayRef]) -> Option<ColumnCondition> {
     };
     let sorted = sort(&all, Some(SortOptions { descending: false, nulls_first: true })).ok()?;
     let known = sorted.slice(sorted.null_count(), sorted.len() - sorted.null_count());
-    Some(ColumnCondition { column, values: ValueSet::Points(known) })
+    Some(Condition { subject, values: ValueSet::Points(known) })
 }
 
-fn position(expr: &Expr, columns: &Columns) -> Option<usize> {
-    match expr {
-        Expr::Column(column) => columns.position(&column.name),
-        _ => None,
-    }
-}
-
-fn literal(expr: &Expr) -> Option<&ScalarValue> {
+pub(super) fn literal(expr: &Expr) -> Option<&ScalarValue> {
     match expr {
         Expr::Literal(value, _) if !value.is_null() => Some(value),
         _ => None,
     }
 }
 
-/// The value as one row of the column's carrier; `None` if it is of another type.
-fn typed(value: &ScalarValue, column: usize, columns: &Columns) -> Option<ArrayRef> {
+/// The value as one row of the operand's carrier; `None` if it is of another type.
+pub(super) fn typed(value: &ScalarValue, subject: Subject, operands: Operands<'_>) -> Option<ArrayRef> {
     let array = value.to_array().ok()?;
-    (array.data_type() == &columns[column].ty.carrier()).then_some(array)
+    (array.data_type() == &operands.ty(subject).carrier()).then_some(array)
 }

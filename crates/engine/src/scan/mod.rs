@@ -3,6 +3,7 @@
 //! A table answers a [`ScanRequest`] with a [`BlockSource`]: blocks in as many partitions as can be
 //! read side by side. [`provider`] shows a table to DataFusion; [`exec`] runs a source as an operator;
 //! [`condition`] finds in a WHERE clause what a key can use, [`predicate`] what a skip index can;
+//! on the [`operand`]s that a table keeps something of, also by way of [`monotonic`] functions;
 //! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT.
 
 mod condition;
@@ -11,6 +12,8 @@ mod direct;
 mod estimate;
 mod exec;
 mod late;
+mod monotonic;
+mod operand;
 mod parts;
 mod predicate;
 mod provider;
@@ -19,6 +22,8 @@ pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points}
 pub(crate) use direct::DirectSources;
 pub(crate) use exec::explain_indexes;
 pub(crate) use late::LateColumns;
+pub(crate) use monotonic::monotonic;
+pub(crate) use operand::{Operands, TableExpression};
 pub(crate) use parts::{FinalSource, PartsSource, TableCaches};
 pub(crate) use provider::TableScanProvider;
 

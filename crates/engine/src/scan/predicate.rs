@@ -7,45 +7,43 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
-use basalt_base::{Columns, SqlType};
+use basalt_base::SqlType;
 use basalt_parts::{KeyRanges, Piece, Predicate, Wanted};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-use super::condition::{ColumnCondition, ValueSet, conditions};
+use super::condition::{Condition, ValueSet, conditions_on, literal, typed};
+use super::operand::{Operands, Subject};
 
 /// What follows from all of `filters` holding.
-pub(super) fn predicate(filters: &[Expr], columns: &Columns) -> Predicate {
-    Predicate::And(filters.iter().map(|filter| of(filter, columns)).collect())
+pub(super) fn predicate(filters: &[Expr], operands: Operands<'_>) -> Predicate {
+    Predicate::And(filters.iter().map(|filter| of(filter, operands)).collect())
 }
 
-fn of(filter: &Expr, columns: &Columns) -> Predicate {
+fn of(filter: &Expr, operands: Operands<'_>) -> Predicate {
     match filter {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-            Predicate::And(vec![of(left, columns), of(right, columns)])
+            Predicate::And(vec![of(left, operands), of(right, operands)])
         }
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-            Predicate::Or(vec![of(left, columns), of(right, columns)])
+            Predicate::Or(vec![of(left, operands), of(right, operands)])
         }
-        // A function that answers 0 or 1 as a condition.
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) if is_zero(right) => {
-            of(left, columns)
-        }
-        Expr::ScalarFunction(call) => match call_of(call, columns) {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) => not_equal(left, right, operands),
+        Expr::ScalarFunction(call) => match call_of(call, operands) {
             Some(found) => found,
-            None => of_values(filter, columns),
+            None => of_values(filter, operands),
         },
-        _ => of_values(filter, columns),
+        _ => of_values(filter, operands),
     }
 }
 
-fn of_values(filter: &Expr, columns: &Columns) -> Predicate {
-    let found = conditions(std::slice::from_ref(filter), columns);
-    Predicate::And(found.iter().map(|condition| of_condition(condition, columns)).collect())
+fn of_values(filter: &Expr, operands: Operands<'_>) -> Predicate {
+    let found = conditions_on(filter, operands);
+    Predicate::And(found.iter().map(|condition| of_condition(condition, operands)).collect())
 }
 
-fn of_condition(condition: &ColumnCondition, columns: &Columns) -> Predicate {
+fn of_condition(condition: &Condition, operands: Operands<'_>) -> Predicate {
     let wanted = match &condition.values {
         ValueSet::Points(points) => Wanted::Points(Arc::clone(points)),
         ValueSet::Range { low, high } => {
@@ -53,7 +51,7 @@ fn of_condition(condition: &ColumnCondition, columns: &Columns) -> Predicate {
             Wanted::Ranges(ranges)
         }
     };
-    Predicate::Value { operand: columns[condition.column].name.clone(), wanted }
+    Predicate::Value { operand: operands.name(condition.subject), wanted }
 }
 
 fn bound(bound: &Option<(ArrayRef, bool)>) -> Bound<&ArrayRef> {
@@ -64,20 +62,61 @@ fn bound(bound: &Option<(ArrayRef, bool)>) -> Bound<&ArrayRef> {
     }
 }
 
-/// What a call of a function on a column says when it answers 1.
-fn call_of(call: &ScalarFunction, columns: &Columns) -> Option<Predicate> {
-    let [Expr::Column(column), Expr::Literal(value, _)] = call.args.as_slice() else { return None };
-    let ty = &columns[columns.position(&column.name)?].ty;
-    let wanted = match call.func.name() {
-        "like" => Wanted::Pieces(pieces_of_like(&bytes(value)?)),
-        "startsWith" => Wanted::Pieces(vec![Piece { bytes: bytes(value)?, is_start: true, is_end: false }]),
-        "endsWith" => Wanted::Pieces(vec![Piece { bytes: bytes(value)?, is_start: false, is_end: true }]),
-        "hasToken" => Wanted::Token(bytes(value)?),
-        "has" => Wanted::Elements(of_element(value.to_array().ok()?, ty)?),
-        "hasAny" => Wanted::Elements(of_element(elements(value)?, ty)?),
+/// `x != 1`, or a function that answers 0 or 1 as a condition, which is `f(x) != 0`.
+fn not_equal(left: &Expr, right: &Expr, operands: Operands<'_>) -> Predicate {
+    if let (Expr::ScalarFunction(call), true) = (left, is_zero(right))
+        && let Some(found) = call_of(call, operands)
+    {
+        return found;
+    }
+    let other_than = |value: &ScalarValue, subject: Subject| {
+        let ranges = KeyRanges::points(&typed(value, subject, operands)?).ok()?.complement();
+        Some(Predicate::Value { operand: operands.name(subject), wanted: Wanted::Ranges(ranges) })
+    };
+    let found = match (operands.find(left), literal(right)) {
+        (Some(subject), Some(value)) => other_than(value, subject),
+        _ => operands.find(right).zip(literal(left)).and_then(|(subject, value)| other_than(value, subject)),
+    };
+    found.unwrap_or(Predicate::Any)
+}
+
+/// What a call of a function says when it answers 1.
+fn call_of(call: &ScalarFunction, operands: Operands<'_>) -> Option<Predicate> {
+    let (operand, value) = match call.args.as_slice() {
+        [operand, Expr::Literal(value, _)] => (operand, value),
+        // `has([1, 2], x)` says the same as `x IN (1, 2)`.
+        [Expr::Literal(list, _), operand] if call.func.name() == "has" => {
+            let (subject, points) = (operands.find(operand)?, elements(list)?);
+            let fits = *points.data_type() == operands.ty(subject).carrier() && points.null_count() == 0;
+            let operand = operands.name(subject);
+            return fits.then_some(Predicate::Value { operand, wanted: Wanted::Points(points) });
+        }
         _ => return None,
     };
-    Some(Predicate::Value { operand: column.name.clone(), wanted })
+    let subject = match call.func.name() {
+        "mapContains" => operands.find_call("mapKeys", operand)?,
+        _ => operands.find(operand)?,
+    };
+    let ty = operands.ty(subject);
+    let said = |wanted: Wanted| Predicate::Value { operand: operands.name(subject), wanted };
+    Some(match call.func.name() {
+        "like" => said(Wanted::Pieces(pieces_of_like(&bytes(value)?))),
+        "startsWith" => said(piece(bytes(value)?, true, false)),
+        "endsWith" => said(piece(bytes(value)?, false, true)),
+        "hasToken" => said(Wanted::Token(bytes(value)?)),
+        "has" | "indexOf" | "mapContains" => said(Wanted::Elements(of_element(value.to_array().ok()?, ty)?)),
+        "hasAny" => said(Wanted::Elements(of_element(elements(value)?, ty)?)),
+        "hasAll" => {
+            let all = of_element(elements(value)?, ty)?;
+            let each = (0..all.len()).map(|at| said(Wanted::Elements(all.slice(at, 1))));
+            Predicate::And(each.collect())
+        }
+        _ => return None,
+    })
+}
+
+fn piece(bytes: Vec<u8>, is_start: bool, is_end: bool) -> Wanted {
+    Wanted::Pieces(vec![Piece { bytes, is_start, is_end }])
 }
 
 /// The values, if they are of the type of the column's elements and none is NULL.

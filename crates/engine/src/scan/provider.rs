@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use basalt_base::Columns;
+use basalt_base::zone::Zone;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
@@ -15,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::exec::SourceExec;
 use super::predicate::predicate;
-use super::{ScanRequest, conditions};
+use super::{Operands, ScanRequest, conditions};
 use crate::query::QueryContext;
 use crate::tables::Table;
 
@@ -81,11 +82,18 @@ impl TableProvider for TableScanProvider {
         let columns = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
         let schema = Arc::new(self.schema.project(&columns)?);
         let filters_rows = self.table.filters_rows();
+        // Expressions of a table are about the machine's time zone.
+        let expressions = if self.query.zone.name() == Zone::system().name() {
+            self.table.expressions()
+        } else {
+            Arc::default()
+        };
+        let operands = Operands { columns: &self.columns, expressions: &expressions };
         let request = ScanRequest {
             stored: self.columns.clone(),
             columns,
             conditions: conditions(filters, &self.columns),
-            predicate: predicate(filters, &self.columns),
+            predicate: predicate(filters, operands),
             filters: if filters_rows { self.physical(filters, state)? } else { Vec::new() },
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
             query: Arc::clone(&self.query),

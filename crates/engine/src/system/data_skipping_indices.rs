@@ -25,6 +25,8 @@ struct Line {
     database: String,
     table: String,
     clause: IndexDef,
+    /// What it is of, ALIAS columns as their expressions.
+    expr: String,
     bytes: u64,
 }
 
@@ -38,7 +40,9 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
             let own = parts.iter().filter(|part| part.active).flat_map(|part| &part.indexes);
             let bytes = own.filter(|index| index.name == clause.name).map(|index| index.bytes_on_disk).sum();
             let (database, table) = (database.clone(), name.clone());
-            lines.push(Line { database, table, clause: clause.clone(), bytes });
+            let exprs: Vec<String> = definition.indexed(clause).iter().map(Expr::to_string).collect();
+            let expr = exprs.join(", ");
+            lines.push(Line { database, table, clause: clause.clone(), expr, bytes });
         }
     }
     let mut block = BlockBuilder::default();
@@ -48,7 +52,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(lines.iter().map(|line| &line.clause.name))
         .strings(lines.iter().map(|line| &line.clause.kind.name))
         .strings(lines.iter().map(|line| full_type(&line.clause)))
-        .strings(lines.iter().map(|line| line.clause.expr.to_string()))
+        .strings(lines.iter().map(|line| &line.expr))
         .u64s(lines.iter().map(|line| line.clause.granularity.unwrap_or(1)))
         .u64s(lines.iter().map(|line| line.bytes));
     block.finish(&columns())

@@ -6,7 +6,7 @@ use basalt_base::{Column, Columns, Result};
 
 use super::merge_tree::MergeTreeTable;
 use super::{Table, TableDefinition};
-use crate::scan::{BlockSource, FinalSource, ScanRequest};
+use crate::scan::{BlockSource, FinalSource, ScanRequest, TableExpression};
 
 /// The same table for queries only.
 pub(super) struct FinalTable {
@@ -26,6 +26,10 @@ impl Table for FinalTable {
 
     fn definition(&self) -> Arc<TableDefinition> {
         self.table.definition()
+    }
+
+    fn expressions(&self) -> Arc<[TableExpression]> {
+        self.table.expressions()
     }
 
     /// Filters apply to what is left: only those on columns of the key may leave granules out, for all

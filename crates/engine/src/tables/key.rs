@@ -12,7 +12,7 @@ use basalt_functions::registry;
 use basalt_functions::scalar::Volatility;
 use basalt_parts::{KeyElement, KeyExpression, KeyValue, Monotonic};
 use basalt_planner::plan_expr;
-use basalt_sql::ast::{Expr, FunctionCall, Literal, UnaryOp};
+use basalt_sql::ast::{Expr, FunctionCall};
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
@@ -21,34 +21,8 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use super::TableDefinition;
 use super::definition::names_column;
 use super::planning::plan_alone;
+use crate::scan::{TableExpression, monotonic};
 use crate::settings::MergeTreeSettings;
-
-/// Functions of one date or time whose value never falls when the argument grows.
-const MONOTONIC_OF_TIME: &[&str] = &[
-    "toDate",
-    "toDateTime",
-    "toMonday",
-    "toRelativeDayNum",
-    "toRelativeHourNum",
-    "toRelativeMinuteNum",
-    "toRelativeMonthNum",
-    "toRelativeWeekNum",
-    "toRelativeYearNum",
-    "toStartOfDay",
-    "toStartOfFifteenMinutes",
-    "toStartOfFiveMinutes",
-    "toStartOfHour",
-    "toStartOfMinute",
-    "toStartOfMonth",
-    "toStartOfQuarter",
-    "toStartOfTenMinutes",
-    "toStartOfYear",
-    "toUnixTimestamp",
-    "toYYYYMM",
-    "toYYYYMMDD",
-    "toYYYYMMDDhhmmss",
-    "toYear",
-];
 
 /// Elements of the sorting key and the length of the primary key among them.
 pub(super) fn sort_key(
@@ -185,12 +159,27 @@ impl PlannedKey {
         Ok(PlannedKey {
             text: expr.to_string(),
             ty,
-            monotonic: monotonic(expr, &columns),
+            monotonic: monotonic(&planned, &columns).map(|(_, direction)| direction),
             columns: columns.iter().map(|column| column.name.clone()).collect(),
             expr: physical,
             schema,
         })
     }
+}
+
+/// The expressions of which the table has a key or an index, as a query would have them.
+pub(super) fn expressions(definition: &TableDefinition) -> Result<Arc<[TableExpression]>> {
+    let (sort_key, _) = definition.sort_key()?;
+    let mut exprs: Vec<Expr> = sort_key.into_iter().map(|clause| clause.expr).collect();
+    exprs.extend(definition.partition_key());
+    exprs.extend(definition.index_clauses().flat_map(|clause| definition.indexed(clause)));
+    exprs.retain(|expr| !matches!(expr, Expr::Identifier(_)));
+    let columns = definition.stored();
+    let planned = |expr: Expr| {
+        let (planned, ty) = plan_alone(Zone::system(), |ctx| plan_expr(&expr, &columns, ctx))?;
+        Ok(TableExpression { text: expr.to_string(), ty, expr: planned })
+    };
+    exprs.into_iter().map(planned).collect()
 }
 
 impl KeyExpression for PlannedKey {
@@ -254,34 +243,4 @@ fn refuse_call(call: &FunctionCall, what: &str) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// How the value moves when the one column of `columns` grows.
-fn monotonic(expr: &Expr, columns: &Columns) -> Option<Monotonic> {
-    let [column] = &columns.to_vec()[..] else { return None };
-    match expr {
-        Expr::Identifier(parts) => (parts.join(".") == column.name).then_some(Monotonic::Increasing),
-        Expr::Unary { op: UnaryOp::Minus, operand } => negated(operand, column),
-        Expr::Function(call) => match (call.name.as_str(), call.args.as_slice()) {
-            ("negate", [operand]) => negated(operand, column),
-            ("intDiv", [operand, Expr::Literal(Literal::UInt(1..))]) => {
-                let is_column = matches!(operand, Expr::Identifier(_)) && column.ty.is_integer();
-                is_column.then_some(Monotonic::Increasing)
-            }
-            (name, [operand] | [operand, Expr::Literal(Literal::String(_))]) => {
-                let is_time = matches!(column.ty, SqlType::Date | SqlType::DateTime(_));
-                let known = is_time && MONOTONIC_OF_TIME.iter().any(|known| known.eq_ignore_ascii_case(name));
-                known.then(|| monotonic(operand, columns)).flatten()
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// `-x`, where no value of `x` overflows.
-fn negated(operand: &Expr, column: &Column) -> Option<Monotonic> {
-    use SqlType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
-    let is_safe = matches!(column.ty, UInt8 | UInt16 | UInt32 | Int8 | Int16 | Int32 | Float32 | Float64);
-    (is_safe && matches!(operand, Expr::Identifier(_))).then_some(Monotonic::Decreasing)
 }

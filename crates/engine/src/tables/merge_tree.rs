@@ -18,7 +18,7 @@ use super::merge_mode::{engine_name, merge_mode};
 use super::{
     ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition, TableOpener, key,
 };
-use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches};
+use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression};
 use crate::settings::MergeTreeSettings;
 
 /// A table of parts.
@@ -27,6 +27,8 @@ pub(crate) struct MergeTreeTable {
     settings: RwLock<MergeTreeSettings>,
     parts: TableParts,
     caches: TableCaches,
+    /// Those of the keys and the indexes.
+    expressions: RwLock<Arc<[TableExpression]>>,
 }
 
 impl MergeTreeTable {
@@ -40,6 +42,7 @@ impl MergeTreeTable {
         let parts = TableParts::open(Arc::clone(&opener.storage), dir.join("parts"), spec)?;
         parts.set_insert_threads(opener.insert_threads);
         Ok(MergeTreeTable {
+            expressions: RwLock::new(key::expressions(&definition)?),
             definition: RwLock::new(definition),
             settings: RwLock::new(settings),
             parts,
@@ -165,12 +168,17 @@ impl Table for MergeTreeTable {
     }
 
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {
+        *self.expressions.write() = key::expressions(&definition)?;
         *self.definition.write() = definition;
         Ok(())
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
         Ok(Arc::new(PartsSource::new(&self.parts, &self.caches, request)?))
+    }
+
+    fn expressions(&self) -> Arc<[TableExpression]> {
+        Arc::clone(&self.expressions.read())
     }
 
     fn filters_rows(&self) -> bool {

@@ -18,6 +18,8 @@ mod virtual_table;
 pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, names_column};
 pub(crate) use opener::{ENGINES, TableOpener};
+#[cfg(test)]
+pub(crate) use planning::plan_alone;
 pub(crate) use virtual_table::VirtualTable;
 
 use std::sync::Arc;
@@ -27,7 +29,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast;
 
-use crate::scan::{BlockSource, ScanRequest};
+use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
 /// A table of any engine. Methods block; callers are on threads that may.
 pub(crate) trait Table: Send + Sync {
@@ -40,6 +42,11 @@ pub(crate) trait Table: Send + Sync {
     /// Blocks of the requested columns. Conditions may be used to read less: rows that do not meet
     /// them may still come.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>>;
+
+    /// Expressions of which the table has a key or an index.
+    fn expressions(&self) -> Arc<[TableExpression]> {
+        Arc::default()
+    }
 
     /// Whether a source of this table gives only rows that meet [`ScanRequest::filters`].
     fn filters_rows(&self) -> bool {

@@ -42,7 +42,7 @@ impl Dictionaries for Nothing {
 
 /// Plans in a context that knows no tables, no session and no time; `zone` is that of a `DateTime`
 /// without one.
-pub(super) fn plan_alone<T>(zone: Zone, plan: impl FnOnce(&PlannerContext<'_>) -> Result<T>) -> Result<T> {
+pub(crate) fn plan_alone<T>(zone: Zone, plan: impl FnOnce(&PlannerContext<'_>) -> Result<T>) -> Result<T> {
     let functions = FunctionContext {
         zone,
         now_us: 0,

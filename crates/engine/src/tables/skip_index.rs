@@ -1,10 +1,13 @@
 //! INDEX in a CREATE TABLE: which types there are, their parameters, and what they may be of.
 
-use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
-use basalt_parts::{FilterSize, INDEX_GRANULARITY_MAX, IndexKind, SkipIndex};
-use basalt_sql::ast::{CodecCall, Expr, IndexDef, Literal, TableElement};
+use std::sync::Arc;
 
-use super::{ColumnDefinition, TableDefinition};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_parts::{FilterSize, INDEX_GRANULARITY_MAX, IndexKind, Indexed, KeyExpression, SkipIndex};
+use basalt_sql::ast::{CodecCall, DefaultKind, Expr, IndexDef, Literal, TableElement};
+
+use super::TableDefinition;
+use super::key::PlannedKey;
 
 /// The false positive rate of a `bloom_filter` that names none.
 const FALSE_POSITIVE_DEFAULT: f64 = 0.025;
@@ -45,20 +48,65 @@ impl TableDefinition {
     }
 
     fn skip_index(&self, clause: &IndexDef) -> Result<SkipIndex> {
-        if matches!(clause.expr, Expr::Literal(_)) {
-            bail!(IncorrectQuery, "an index cannot be of the constant `{}`", clause.expr);
+        let exprs = self.indexed(clause);
+        if exprs.is_empty() {
+            bail!(IncorrectQuery, "an index is of one column or expression at least");
         }
-        let name = self.key_column(&clause.expr, "INDEX")?;
-        let Some(column) = self.column(&name) else {
-            return Err(Error::logical(format!("column `{name}` was there just now")));
-        };
+        if let Some(twice) = exprs.iter().enumerate().find(|(at, expr)| exprs[..*at].contains(expr)) {
+            bail!(BadArguments, "the index has `{}` twice", twice.1);
+        }
         let kind = kind_of(&clause.kind)?;
-        check_type(&kind, column)?;
+        let mut elements = Vec::with_capacity(exprs.len());
+        for expr in &exprs {
+            let (element, ty) = self.index_element(expr)?;
+            check_type(&kind, &ty)?;
+            elements.push(element);
+        }
         let granularity = clause.granularity.unwrap_or(1);
         if !(1..=u64::from(INDEX_GRANULARITY_MAX)).contains(&granularity) {
             bail!(BadArguments, "GRANULARITY is 1 to {INDEX_GRANULARITY_MAX} granules, got {granularity}");
         }
-        Ok(SkipIndex { name: clause.name.clone(), column: name, kind, granularity: granularity as u32 })
+        Ok(SkipIndex { name: clause.name.clone(), elements, kind, granularity: granularity as u32 })
+    }
+
+    /// The elements of a tuple, or the expression itself; an ALIAS column stands for its expression.
+    pub(crate) fn indexed(&self, clause: &IndexDef) -> Vec<Expr> {
+        let elements = match &clause.expr {
+            Expr::Tuple(elements) => elements.clone(),
+            Expr::Function(call) if call.name == "tuple" => call.args.clone(),
+            expr => vec![expr.clone()],
+        };
+        let resolved = |expr: Expr| match &expr {
+            Expr::Identifier(parts) => {
+                let column = self.column(&parts.join("."));
+                let alias = column.filter(|column| column.kind() == Some(DefaultKind::Alias));
+                alias.and_then(|column| column.default.as_ref()?.expr.clone()).unwrap_or(expr)
+            }
+            _ => expr,
+        };
+        elements.into_iter().map(resolved).collect()
+    }
+
+    fn index_element(&self, expr: &Expr) -> Result<(Indexed, SqlType)> {
+        match expr {
+            Expr::Literal(_) => bail!(IncorrectQuery, "an index cannot be of the constant `{expr}`"),
+            Expr::Identifier(_) => {
+                let name = self.key_column(expr, "INDEX")?;
+                let Some(column) = self.column(&name) else {
+                    return Err(Error::logical(format!("column `{name}` was there just now")));
+                };
+                Ok((Indexed::Column(name), column.ty.clone()))
+            }
+            _ => {
+                let unfolds = |part: &Expr| matches!(part, Expr::Function(call) if call.name == "arrayJoin");
+                if expr.any(&mut |part| unfolds(part)) {
+                    bail!(IncorrectQuery, "an index cannot have arrayJoin: `{expr}`");
+                }
+                let planned = PlannedKey::plan(&self.stored(), expr, "index")?;
+                let ty = planned.ty().clone();
+                Ok((Indexed::Expression(Arc::new(planned)), ty))
+            }
+        }
     }
 }
 
@@ -138,18 +186,21 @@ fn filter_size(bytes: u64, hashes: u64, seed: u64) -> Result<FilterSize> {
     Ok(FilterSize { bytes: bytes as u32, hashes: hashes as u32, seed })
 }
 
-/// Whether an index of the kind can be of such a column.
-fn check_type(kind: &IndexKind, column: &ColumnDefinition) -> Result<()> {
+/// Whether an index of the kind can be of values of the type.
+fn check_type(kind: &IndexKind, ty: &SqlType) -> Result<()> {
     match kind {
         IndexKind::MinMax | IndexKind::Set { .. } => Ok(()),
-        IndexKind::BloomFilter { .. } => match element(&column.ty).stripped() {
-            SqlType::Tuple(_) | SqlType::Map(..) | SqlType::Array(_) => {
-                bail!(IllegalColumn, "a bloom_filter cannot be of type {}", column.ty)
+        IndexKind::BloomFilter { .. } => {
+            let is_nested =
+                matches!(element(ty).stripped(), SqlType::Tuple(_) | SqlType::Map(..) | SqlType::Array(_));
+            let has_null_elements = element(ty) != ty && element(ty).accepts_null();
+            if is_nested || has_null_elements {
+                bail!(IllegalColumn, "a bloom_filter cannot be of type {ty}");
             }
-            _ => Ok(()),
-        },
+            Ok(())
+        }
         IndexKind::NgramFilter { .. } | IndexKind::TokenFilter { .. } => {
-            let inner = match element(&column.ty) {
+            let inner = match element(ty) {
                 SqlType::LowCardinality(inner) => inner.as_ref(),
                 plain => plain,
             };
@@ -159,7 +210,7 @@ fn check_type(kind: &IndexKind, column: &ColumnDefinition) -> Result<()> {
                     BadArguments,
                     "{} is of String, FixedString, LowCardinality or arrays of them, not of {}",
                     kind.name(),
-                    column.ty
+                    ty
                 ),
             }
         }

@@ -9,13 +9,22 @@ use crate::key::ranges::KeyRanges;
 pub enum Predicate {
     And(Vec<Predicate>),
     Or(Vec<Predicate>),
-    /// The values of `operand`, an expression as the engine writes it, are wanted so.
+    /// The values of `operand` are wanted so.
     Value {
-        operand: String,
+        operand: Operand,
         wanted: Wanted,
     },
     /// Nothing is known.
     Any,
+}
+
+/// What a query speaks of: a column, or something that is computed of columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// By its name.
+    Column(String),
+    /// By its text, as [`KeyExpression::text`](crate::KeyExpression::text) has it.
+    Expression(String),
 }
 
 /// What the value of an expression must be.
@@ -44,24 +53,44 @@ pub struct Piece {
 }
 
 impl Predicate {
-    /// Whether the condition can hold, when `may_match` says it of the values of `operand`.
-    pub(crate) fn may_hold(&self, operand: &str, may_match: &impl Fn(&Wanted) -> bool) -> bool {
+    /// Whether the condition can hold, when `may_match` says it of the values of an operand.
+    pub(crate) fn may_hold(&self, may_match: &impl Fn(&Operand, &Wanted) -> bool) -> bool {
         match self {
-            Predicate::And(all) => all.iter().all(|one| one.may_hold(operand, may_match)),
-            Predicate::Or(any) => any.iter().any(|one| one.may_hold(operand, may_match)),
-            Predicate::Value { operand: of, wanted } => of != operand || may_match(wanted),
+            Predicate::And(all) => all.iter().all(|one| one.may_hold(may_match)),
+            Predicate::Or(any) => any.iter().any(|one| one.may_hold(may_match)),
+            Predicate::Value { operand, wanted } => may_match(operand, wanted),
             Predicate::Any => true,
         }
     }
 
-    /// Whether the condition says anything of `operand` that a type of index understands.
-    pub(crate) fn speaks_of(&self, operand: &str, understands: &impl Fn(&Wanted) -> bool) -> bool {
+    /// Whether the condition says anything that `understands` can check.
+    pub(crate) fn speaks(&self, understands: &impl Fn(&Operand, &Wanted) -> bool) -> bool {
         match self {
-            Predicate::And(all) => all.iter().any(|one| one.speaks_of(operand, understands)),
+            Predicate::And(all) => all.iter().any(|one| one.speaks(understands)),
             // One side that says nothing makes the whole say nothing.
-            Predicate::Or(any) => any.iter().all(|one| one.speaks_of(operand, understands)),
-            Predicate::Value { operand: of, wanted } => of == operand && understands(wanted),
+            Predicate::Or(any) => any.iter().all(|one| one.speaks(understands)),
+            Predicate::Value { operand, wanted } => understands(operand, wanted),
             Predicate::Any => false,
+        }
+    }
+
+    /// The values that `operand` has where the condition holds; `None` if that may be any.
+    pub(crate) fn ranges_of(&self, operand: &Operand) -> Option<KeyRanges> {
+        match self {
+            Predicate::And(all) => {
+                let known = all.iter().filter_map(|one| one.ranges_of(operand));
+                known.reduce(|left, right| left.intersect(&right))
+            }
+            Predicate::Or(any) => {
+                let known: Option<Vec<KeyRanges>> = any.iter().map(|one| one.ranges_of(operand)).collect();
+                known?.into_iter().reduce(|left, right| left.union(&right))
+            }
+            Predicate::Value { operand: of, wanted } if of == operand => match wanted {
+                Wanted::Ranges(ranges) => Some(ranges.clone()),
+                Wanted::Points(points) => KeyRanges::points(points).ok(),
+                _ => None,
+            },
+            Predicate::Value { .. } | Predicate::Any => None,
         }
     }
 }
@@ -71,15 +100,16 @@ mod tests {
     use super::*;
 
     fn token(operand: &str, text: &str) -> Predicate {
-        Predicate::Value { operand: operand.to_owned(), wanted: Wanted::Token(text.as_bytes().to_vec()) }
+        let operand = Operand::Column(operand.to_owned());
+        Predicate::Value { operand, wanted: Wanted::Token(text.as_bytes().to_vec()) }
     }
 
     #[test]
     fn what_is_said_of_other_expressions_may_always_hold() {
-        let never = |_: &Wanted| false;
+        let is_a = |operand: &Operand| *operand == Operand::Column("a".to_owned());
         let check = |predicate: Predicate, may_hold: bool, speaks: bool| {
-            assert_eq!(predicate.may_hold("a", &never), may_hold, "{predicate:?}");
-            assert_eq!(predicate.speaks_of("a", &|_| true), speaks, "{predicate:?}");
+            assert_eq!(predicate.may_hold(&|operand, _| !is_a(operand)), may_hold, "{predicate:?}");
+            assert_eq!(predicate.speaks(&|operand, _| is_a(operand)), speaks, "{predicate:?}");
         };
         check(token("a", "x"), false, true);
         check(token("b", "x"), true, false);

@@ -5,11 +5,12 @@
 //! ```text
 //! magic "BSLTSKP1"
 //! granules of a summary u32, summaries u32
-//! of each: as bytes        a module of `index` each type
+//! of each: as bytes        a module of `index` each type; of an index of several values one of each,
+//!                          then those of the next granules
 //! crc32c u32               of all that is before it
 //! ```
 
-use arrow::datatypes::Field;
+use arrow::datatypes::FieldRef;
 use basalt_base::checksum::crc32c;
 
 use super::kind::{IndexKind, Summary};
@@ -48,11 +49,11 @@ impl SkipFileWriter {
     }
 }
 
-/// The summaries of a file, for a part with `marks` granules.
+/// The summaries of a file, for values of `fields_of` in a part with `marks` granules.
 pub(crate) fn decode(
     bytes: &[u8],
     kind: &IndexKind,
-    field: &Field,
+    fields_of: &[FieldRef],
     granularity: u32,
     marks: usize,
 ) -> Result<Vec<Box<dyn Summary>>, Damage> {
@@ -69,11 +70,11 @@ pub(crate) fn decode(
         return Err(Damage::new(0, "this is not a skip index"));
     }
     let (found, count) = (fields.u32()?, fields.u32()? as usize);
-    if found != granularity || count != marks.div_ceil(granularity.max(1) as usize) {
+    if found != granularity || count != marks.div_ceil(granularity.max(1) as usize) * fields_of.len() {
         return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));
     }
     let mut summaries = Vec::new();
-    for _ in 0..count {
+    for field in fields_of.iter().cycle().take(count) {
         let entry = fields.bytes()?;
         let at = fields.at() - entry.len();
         summaries.push(kind.decode(field, entry).map_err(|damage| damage.shifted(at as u64))?);
@@ -87,7 +88,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, UInt32Array};
-    use arrow::datatypes::DataType;
+    use arrow::datatypes::{DataType, Field};
 
     use super::*;
 
@@ -101,7 +102,7 @@ mod tests {
             writer.push(&*summary).unwrap();
         }
         let bytes = writer.finish();
-        let decode = |bytes: &[u8]| decode(bytes, &IndexKind::MinMax, &field, 2, 5);
+        let decode = |bytes: &[u8]| decode(bytes, &IndexKind::MinMax, &[Arc::new(field.clone())], 2, 5);
         assert_eq!(decode(&bytes).unwrap().len(), 3);
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();

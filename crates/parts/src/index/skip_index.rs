@@ -1,65 +1,162 @@
 //! A skip index of a table, and how a part writes and reads one.
 
-use arrow::array::ArrayRef;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::FieldRef;
+use basalt_base::Columns;
 
 use super::kind::{IndexKind, Summary};
-use super::predicate::Predicate;
+use super::predicate::{Operand, Predicate};
 use super::skip_file::SkipFileWriter;
 use crate::column::plain::plain;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::key::element::{KeyElement, KeyExpression};
 use crate::key::prune::MarkRanges;
 
 /// Granules of a summary at most.
 pub const INDEX_GRANULARITY_MAX: u32 = 1 << 20;
 
 /// What a table's definition says of a skip index.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct SkipIndex {
     pub name: String,
-    /// The name of the column that it is of.
-    pub column: String,
+    /// What it is of, at least one; of each of them it has summaries.
+    pub elements: Vec<Indexed>,
     pub kind: IndexKind,
     /// Granules of a summary: 1 to [`INDEX_GRANULARITY_MAX`].
     pub granularity: u32,
 }
 
-// A false positive rate is a number that equals itself: it was parsed between 0 and 1.
-impl Eq for SkipIndex {}
+/// Something that a skip index is of.
+#[derive(Clone, Debug)]
+pub enum Indexed {
+    /// By its name.
+    Column(String),
+    Expression(Arc<dyn KeyExpression>),
+}
 
-impl SkipIndex {
-    /// By what a part's metadata knows the index again: one of another type is another index.
-    pub(crate) fn signature(&self) -> String {
-        format!("{} GRANULARITY {}", self.kind, self.granularity)
+impl Indexed {
+    pub fn operand(&self) -> Operand {
+        match self {
+            Indexed::Column(name) => Operand::Column(name.clone()),
+            Indexed::Expression(expression) => Operand::Expression(expression.text().to_owned()),
+        }
+    }
+
+    /// The names of the columns that it is computed of.
+    pub fn columns(&self) -> &[String] {
+        match self {
+            Indexed::Column(name) => std::slice::from_ref(name),
+            Indexed::Expression(expression) => expression.columns(),
+        }
+    }
+
+    /// What its values are; `None` without its column.
+    pub(crate) fn field(&self, columns: &Columns) -> Option<FieldRef> {
+        self.key_element(columns).map(|element| element.field(columns))
+    }
+
+    fn key_element(&self, columns: &Columns) -> Option<KeyElement> {
+        match self {
+            Indexed::Column(name) => columns.position(name).map(KeyElement::column),
+            Indexed::Expression(expression) => Some(KeyElement::expression(Arc::clone(expression))),
+        }
     }
 }
+
+impl SkipIndex {
+    /// The name of the column that the index is of; `None` if it is of anything else.
+    pub(crate) fn as_column(&self) -> Option<&str> {
+        match self.elements.as_slice() {
+            [Indexed::Column(name)] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether the index is computed of the column called `name`.
+    pub fn reads(&self, name: &str) -> bool {
+        self.elements.iter().any(|element| element.columns().iter().any(|column| column == name))
+    }
+
+    /// What it is of, as a part's metadata has it.
+    pub(crate) fn text(&self) -> String {
+        let texts = self.elements.iter().map(|element| match element {
+            Indexed::Column(name) => name.as_str(),
+            Indexed::Expression(expression) => expression.text(),
+        });
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// By what a part's metadata knows the index again: one of another type is another index.
+    pub(crate) fn signature(&self) -> String {
+        let types = self.elements.iter().map(|element| match element {
+            Indexed::Column(_) => String::new(),
+            Indexed::Expression(expression) => format!(" OF {}", expression.ty()),
+        });
+        format!("{} GRANULARITY {}{}", self.kind, self.granularity, types.collect::<String>())
+    }
+
+    /// What the values of each element are; `None` if a column is not among `columns`.
+    pub(crate) fn fields(&self, columns: &Columns) -> Option<Vec<FieldRef>> {
+        self.elements.iter().map(|element| element.field(columns)).collect()
+    }
+
+    /// Whether the type of index can leave out anything where `predicate` holds.
+    pub(crate) fn is_of_use(&self, predicate: &Predicate) -> bool {
+        predicate.speaks(&|operand, wanted| {
+            self.kind.understands(wanted) && self.elements.iter().any(|own| own.operand() == *operand)
+        })
+    }
+}
+
+impl PartialEq for SkipIndex {
+    fn eq(&self, other: &SkipIndex) -> bool {
+        (&self.name, self.text(), self.signature()) == (&other.name, other.text(), other.signature())
+    }
+}
+
+impl Eq for SkipIndex {}
 
 /// Collects the summaries of one index while a part is written.
 #[derive(Debug)]
 pub(crate) struct SkipIndexWriter {
     pub(crate) index: SkipIndex,
-    field: FieldRef,
-    summary: Box<dyn Summary>,
-    /// Complete granules in `summary`.
+    fields: Vec<FieldRef>,
+    /// Of the current granules, one of each element.
+    summaries: Vec<Box<dyn Summary>>,
+    /// Complete granules in `summaries`.
     granules: u32,
     file: SkipFileWriter,
 }
 
 impl SkipIndexWriter {
-    /// For arrays of `field`.
-    pub(crate) fn new(index: &SkipIndex, field: &FieldRef) -> SkipIndexWriter {
+    /// For arrays of `fields`, one of each element.
+    pub(crate) fn new(index: &SkipIndex, fields: Vec<FieldRef>) -> SkipIndexWriter {
         SkipIndexWriter {
-            summary: index.kind.summary(field),
-            field: FieldRef::clone(field),
+            summaries: fields.iter().map(|field| index.kind.summary(field)).collect(),
+            fields,
             granules: 0,
             file: SkipFileWriter::new(index.granularity),
             index: index.clone(),
         }
     }
 
-    /// Adds rows to the current granule.
-    pub(crate) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
-        self.summary.append(&plain(rows))
+    /// The values of each element in the rows of `batch`, which has the table's columns.
+    pub(crate) fn values(&self, batch: &RecordBatch, columns: &Columns) -> Result<Vec<ArrayRef>> {
+        let value = |element: &Indexed| {
+            element.key_element(columns).map_or_else(
+                || Err(Error::BlockMismatch { what: format!("index `{}` misses a column", self.index.name) }),
+                |element| Ok(plain(&element.array(batch, columns)?)),
+            )
+        };
+        self.index.elements.iter().map(value).collect()
+    }
+
+    /// Adds rows to the current granule: the values of each element.
+    pub(crate) fn append(&mut self, rows: &[ArrayRef]) -> Result<()> {
+        let pairs = self.summaries.iter_mut().zip(rows);
+        pairs.into_iter().try_for_each(|(summary, rows)| summary.append(&plain(rows)))
     }
 
     /// The current granule is complete.
@@ -69,8 +166,8 @@ impl SkipIndexWriter {
     }
 
     fn end_summary(&mut self) -> Result<()> {
-        self.file.push(&*self.summary)?;
-        self.summary = self.index.kind.summary(&self.field);
+        self.summaries.iter().try_for_each(|summary| self.file.push(&**summary))?;
+        self.summaries = self.fields.iter().map(|field| self.index.kind.summary(field)).collect();
         self.granules = 0;
         Ok(())
     }
@@ -88,19 +185,27 @@ impl SkipIndexWriter {
 #[derive(Debug)]
 pub(crate) struct SkipSummaries {
     pub(crate) granularity: usize,
+    /// One of each element of the index, then those of the next granules.
     pub(crate) summaries: Vec<Box<dyn Summary>>,
 }
 
 impl SkipSummaries {
-    /// Those of `marks` where `predicate` can hold for the values of `column`.
-    pub(crate) fn retain(&self, marks: &MarkRanges, column: &str, predicate: &Predicate) -> MarkRanges {
+    /// Those of `marks` where `predicate` can hold for the values of `index`.
+    pub(crate) fn retain(&self, marks: &MarkRanges, index: &SkipIndex, predicate: &Predicate) -> MarkRanges {
+        let operands: Vec<Operand> = index.elements.iter().map(Indexed::operand).collect();
         let mut kept = MarkRanges::none(marks.total);
         let mut last: Option<(usize, bool)> = None;
         for mark in marks.ranges.iter().flat_map(Clone::clone) {
             let at = mark / self.granularity;
             let holds = match last {
                 Some((summary, holds)) if summary == at => holds,
-                _ => predicate.may_hold(column, &|wanted| self.summaries[at].may_match(wanted)),
+                _ => {
+                    let own = &self.summaries[at * operands.len()..(at + 1) * operands.len()];
+                    predicate.may_hold(&|operand, wanted| {
+                        let mut own = operands.iter().zip(own).filter(|(of, _)| *of == operand);
+                        own.all(|(_, summary)| summary.may_match(wanted))
+                    })
+                }
             };
             last = Some((at, holds));
             if holds {

@@ -73,6 +73,14 @@ impl KeyElement {
         }
     }
 
+    /// The text of a computed value; `None` for a column.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            KeyValue::Column(_) => None,
+            KeyValue::Expression(expression) => Some(expression.text()),
+        }
+    }
+
     /// Whether the column at `position` is needed to know the value.
     pub(crate) fn reads(&self, position: usize, columns: &Columns) -> bool {
         match &self.value {

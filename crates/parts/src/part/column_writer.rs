@@ -64,8 +64,8 @@ impl ColumnWriter {
         let file = ColumnFileWriter::create(target, path, &field, chain, coding, spec.granule_rows)?;
         let zones = ZonesBuilder::new(&field);
         let name = &spec.columns[position].name;
-        let own = spec.indexes.iter().filter(|index| index.column == *name);
-        let indexes = own.map(|index| SkipIndexWriter::new(index, &field)).collect();
+        let own = spec.indexes.iter().filter(|index| index.as_column() == Some(name));
+        let indexes = own.map(|index| SkipIndexWriter::new(index, vec![FieldRef::clone(&field)])).collect();
         let granule_rows = spec.granule_rows;
         Ok(ColumnWriter {
             field,
@@ -115,7 +115,7 @@ impl ColumnWriter {
         if let Some(zones) = &mut self.zones {
             zones.append(&plain(rows))?;
         }
-        self.indexes.iter_mut().try_for_each(|index| index.append(rows))?;
+        self.indexes.iter_mut().try_for_each(|index| index.append(std::slice::from_ref(rows)))?;
         self.file.append(rows)
     }
 

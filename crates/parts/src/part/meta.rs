@@ -28,7 +28,7 @@
 //!                    of an array of 1 value
 //!     VALUE_BYTES    bytes of the values in memory u64: what decides how many rows a granule gets
 //!     ZONES_FILE     bytes of `zones.idx` u64
-//!     SKIP_INDEXES   a count u32, then of each: name, column, signature as bytes, file bytes u64, and where it
+//!     SKIP_INDEXES   a count u32, then of each: name, what it is of, signature as bytes, file bytes u64, and where it
 //!                    begins in the data file u64 (2^64 - 1: it has a file of its own)
 //! crc32c u32                              of all that is before it
 //! ```
@@ -157,8 +157,8 @@ pub(crate) struct DataFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkipIndexMeta {
     pub(crate) name: String,
-    /// The name of its column.
-    pub(crate) column: String,
+    /// See [`SkipIndex::text`].
+    pub(crate) of: String,
     /// See [`SkipIndex::signature`].
     pub(crate) signature: String,
     pub(crate) file_bytes: u64,
@@ -172,23 +172,28 @@ const OWN_FILE: u64 = u64::MAX;
 impl SkipIndexMeta {
     pub(crate) fn new(index: &SkipIndex, file_bytes: usize, offset: Option<u64>) -> SkipIndexMeta {
         let file_bytes = file_bytes as u64;
-        let column = index.column.clone();
-        SkipIndexMeta { name: index.name.clone(), column, signature: index.signature(), file_bytes, offset }
+        let (name, of) = (index.name.clone(), index.text());
+        SkipIndexMeta { name, of, signature: index.signature(), file_bytes, offset }
+    }
+
+    /// Whether it is `index` of the table.
+    pub(crate) fn is_of(&self, index: &SkipIndex) -> bool {
+        self.name == index.name && self.of == index.text() && self.signature == index.signature()
     }
 
     fn encode(&self, out: &mut FieldWriter) {
         out.bytes(self.name.as_bytes());
-        out.bytes(self.column.as_bytes());
+        out.bytes(self.of.as_bytes());
         out.bytes(self.signature.as_bytes());
         out.u64(self.file_bytes);
         out.u64(self.offset.unwrap_or(OWN_FILE));
     }
 
     fn decode(fields: &mut FieldReader<'_>) -> Result<SkipIndexMeta, Damage> {
-        let (name, column, signature) = (fields.text()?, fields.text()?, fields.text()?);
+        let (name, of, signature) = (fields.text()?, fields.text()?, fields.text()?);
         let file_bytes = fields.u64()?;
         let offset = Some(fields.u64()?).filter(|&offset| offset != OWN_FILE);
-        Ok(SkipIndexMeta { name, column, signature, file_bytes, offset })
+        Ok(SkipIndexMeta { name, of, signature, file_bytes, offset })
     }
 }
 

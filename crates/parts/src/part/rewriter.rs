@@ -7,10 +7,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef};
 use basalt_base::fs::{PendingDirectory, Storage};
 
 use super::column_writer::ColumnWriter;
+use super::computed_index::RecomputedIndexes;
 use super::deleted::DELETED_FILE;
 use super::file_name;
 use super::meta::{ColumnMeta, META_FILE, PartMeta, SkipIndexMeta};
@@ -18,6 +19,7 @@ use super::stored::PRIMARY_FILE;
 use super::view::Part;
 use super::writer::{PendingPart, write_file};
 use crate::error::Result;
+use crate::index::skip_index::SkipIndex;
 use crate::index::zone_file::{ZONES_FILE, ZonesPlace};
 use crate::spec::PartSpec;
 
@@ -29,6 +31,8 @@ pub(crate) struct PartRewriter {
     directory: PendingDirectory,
     /// With their positions in the table.
     columns: Vec<(usize, ColumnWriter)>,
+    /// Of several columns or computed, where one of the columns is written.
+    indexes: RecomputedIndexes,
 }
 
 impl PartRewriter {
@@ -59,11 +63,21 @@ impl PartRewriter {
             writer.move_to_file(&directory)?;
             writers.push((position, writer));
         }
-        Ok(PartRewriter { part: Arc::clone(part), spec, directory, columns: writers })
+        let is_recomputed = |index: &&SkipIndex| {
+            let is_of_written = columns.iter().any(|&at| index.reads(&spec.columns[at].name));
+            index.as_column().is_none() && is_of_written
+        };
+        let recomputed = spec.indexes.iter().filter(is_recomputed);
+        let indexes = RecomputedIndexes::new(part, &spec, recomputed);
+        Ok(PartRewriter { part: Arc::clone(part), indexes, spec, directory, columns: writers })
     }
 
-    /// Adds rows: the values of each of the columns, in the order of [`PartRewriter::create`].
+    /// Adds whole granules of rows: the values of each of the columns, in the order of
+    /// [`PartRewriter::create`].
     pub(crate) fn write(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let places = self.columns.iter().map(|(position, _)| *position);
+        let new: Vec<(usize, ArrayRef)> = places.zip(values.iter().cloned()).collect();
+        self.indexes.write(values.first().map_or(0, |values| values.len()), &new)?;
         self.columns.iter_mut().zip(values).try_for_each(|((_, writer), values)| writer.write(values))
     }
 
@@ -79,6 +93,10 @@ impl PartRewriter {
                 skip_indexes.push(SkipIndexMeta::new(&index, bytes.len(), None));
             }
             columns.push(column.meta(&self.spec, position, &mut zones)?);
+        }
+        for (index, bytes) in self.indexes.finish()? {
+            write_file(&self.directory, &file_name::of_skip_index(&index.name), &bytes)?;
+            skip_indexes.push(SkipIndexMeta::new(&index, bytes.len(), None));
         }
         let kept = Kept::of(&self.part, &columns, &skip_indexes, &mut zones)?;
         kept.link(&self.part, &self.directory)?;
@@ -124,9 +142,10 @@ impl Kept {
             }
             columns.push(column);
         }
-        let is_kept = |index: &&SkipIndexMeta| {
-            !is_written(&index.column) && indexes.iter().all(|other| other.name != index.name)
-        };
+        // One that the table no longer has may be of the columns that are written.
+        let is_known = |meta: &SkipIndexMeta| part.spec.indexes.iter().any(|index| meta.is_of(index));
+        let is_kept =
+            |index: &&SkipIndexMeta| is_known(index) && indexes.iter().all(|other| other.name != index.name);
         Ok(Kept { columns, skip_indexes: old.skip_indexes.iter().filter(is_kept).cloned().collect() })
     }
 

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{Field, FieldRef};
+use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns, ErrorCode};
 
 use super::deleted::{self, DELETED_FILE};
 use super::file_name;
-use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, SkipIndexMeta, decode_bounds};
+use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
 use super::span::{Span, Stretch};
 use crate::column::file::ColumnFile;
 use crate::error::{Damage, Error, Result};
@@ -202,14 +202,15 @@ impl StoredPart {
         Ok(bytes)
     }
 
-    /// The summaries of `index`, whose values are of `field`; `None` if the part was written without it.
-    /// Read at the first use, and kept.
-    pub(crate) fn skip_summaries(&self, index: &SkipIndex, field: &Field) -> Result<Option<&SkipSummaries>> {
-        let signature = index.signature();
-        let is_same = |meta: &SkipIndexMeta| {
-            meta.name == index.name && meta.column == index.column && meta.signature == signature
-        };
-        let Some(position) = self.meta.skip_indexes.iter().position(is_same) else { return Ok(None) };
+    /// The summaries of `index` of a table of `columns`; `None` if the part was written without it. Read
+    /// at the first use, and kept.
+    pub(crate) fn skip_summaries(
+        &self,
+        index: &SkipIndex,
+        columns: &Columns,
+    ) -> Result<Option<&SkipSummaries>> {
+        let position = self.meta.skip_indexes.iter().position(|meta| meta.is_of(index));
+        let (Some(position), Some(fields)) = (position, index.fields(columns)) else { return Ok(None) };
         if let Some(found) = self.skip_indexes[position].get() {
             return Ok(Some(found));
         }
@@ -220,7 +221,7 @@ impl StoredPart {
         };
         let bytes = span.read(&*self.directory.storage, meta.file_bytes)?;
         let summaries =
-            skip_file::decode(&bytes, &index.kind, field, index.granularity, self.meta.mark_count())
+            skip_file::decode(&bytes, &index.kind, &fields, index.granularity, self.meta.mark_count())
                 .map_err(|damage| damage.in_file(&span))?;
         let found = Arc::new(SkipSummaries { granularity: index.granularity as usize, summaries });
         Ok(Some(self.skip_indexes[position].get_or_init(|| found)))

@@ -1,6 +1,6 @@
 //! A part seen as rows of the table: finds the granules that a query needs and reads them.
 
-use std::ops::{Bound, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -14,14 +14,9 @@ use crate::column::plain::plain;
 use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
-use crate::index::predicate::Predicate;
-use crate::index::skip_index::SkipIndex;
 use crate::index::zones::Zones;
-use crate::key::element::KeyElement;
 use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryIndex;
-use crate::key::prune::{self, KeySet, MarkRanges};
-use crate::key::ranges::{KeyCondition, encode};
 use crate::metrics::ReadMetrics;
 use crate::name::PartName;
 use crate::spec::PartSpec;
@@ -33,14 +28,6 @@ pub struct Part {
     pub(crate) spec: Arc<PartSpec>,
     /// By position in the table; `None` where the part was written before the column was added.
     pub(crate) columns: Vec<Option<Arc<StoredColumn>>>,
-}
-
-/// What one index left of a part.
-#[derive(Clone, Debug)]
-pub struct PruneStep {
-    /// `PartBounds`, `Partition`, `PrimaryKey` or `ZoneMap`.
-    pub index: &'static str,
-    pub left: MarkRanges,
 }
 
 impl Part {
@@ -139,123 +126,6 @@ impl Part {
         row(marks.start)..row(marks.end)
     }
 
-    /// The granules that can hold a row for which all `conditions` hold.
-    ///
-    /// The primary key decides granule by granule, as do the zone maps of other columns; the part's
-    /// bounds come before both.
-    ///
-    /// # Panics
-    ///
-    /// If a condition's column is not in the table.
-    pub fn prune(&self, conditions: &[KeyCondition]) -> Result<MarkRanges> {
-        let left = self.prune_steps(conditions)?.pop().map(|step| step.left);
-        Ok(left.unwrap_or_else(|| MarkRanges::all(self.mark_count())))
-    }
-
-    /// What [`Part::prune`] does, index by index: each sees what the one before left.
-    ///
-    /// # Panics
-    ///
-    /// If a condition's column is not in the table.
-    pub fn prune_steps(&self, conditions: &[KeyCondition]) -> Result<Vec<PruneStep>> {
-        if conditions.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut overlaps = true;
-        for condition in conditions {
-            overlaps = overlaps && self.bounds_overlap(condition)?;
-        }
-        let marks = self.mark_count();
-        if !overlaps {
-            return Ok(vec![PruneStep { index: "PartBounds", left: MarkRanges::none(marks) }]);
-        }
-        let mut steps = vec![PruneStep { index: "PartBounds", left: MarkRanges::all(marks) }];
-        if !self.spec.partition_key.is_empty() {
-            let fits = self.partition_fits(conditions)?;
-            let left = if fits { MarkRanges::all(marks) } else { MarkRanges::none(marks) };
-            steps.push(PruneStep { index: "Partition", left });
-            if !fits {
-                return Ok(steps);
-            }
-        }
-        if let Some(left) = self.prune_by_key(conditions)? {
-            steps.push(PruneStep { index: "PrimaryKey", left });
-        }
-        let kept = steps.last().map_or_else(|| MarkRanges::all(marks), |step| step.left.clone());
-        steps.push(PruneStep { index: "ZoneMap", left: self.prune_by_zones(kept, conditions)? });
-        Ok(steps)
-    }
-
-    /// What the primary index leaves; `None` if no condition is on its columns.
-    fn prune_by_key(&self, conditions: &[KeyCondition]) -> Result<Option<MarkRanges>> {
-        let (sets, is_wanted) = self.key_sets(conditions);
-        if !is_wanted || !self.has_primary_key() {
-            return Ok(None);
-        }
-        Ok(Some(prune::prune(self.primary()?, &sets, self.mark_count())))
-    }
-
-    /// What each element of the primary key may be, and whether `conditions` say anything of it.
-    fn key_sets(&self, conditions: &[KeyCondition]) -> (Vec<KeySet>, bool) {
-        let mut is_wanted = false;
-        let mut set = |element: &KeyElement| {
-            let mut set = KeySet::all(element.descending);
-            for ranges in conditions.iter().filter_map(|one| element.ranges(one, &self.spec.columns)) {
-                set.ranges = set.ranges.intersect(&ranges);
-                is_wanted = true;
-            }
-            set
-        };
-        let sets = self.spec.primary_key().iter().map(&mut set).collect();
-        (sets, is_wanted)
-    }
-
-    fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {
-        // Of the first key column the primary index says almost the same.
-        let first = self.spec.primary_key().first().filter(|_| self.has_primary_key());
-        let sorted = first.and_then(KeyElement::as_column);
-        for condition in conditions.iter().filter(|condition| Some(condition.column) != sorted) {
-            // The bounds said all of one granule.
-            if kept.selected() == 0 || kept.total == 1 {
-                return Ok(kept);
-            }
-            if let Some(zones) = self.zones(condition.column)? {
-                kept = zones.retain(&kept, &condition.ranges);
-            }
-        }
-        Ok(kept)
-    }
-
-    /// Those of `marks` that the table's skip indexes leave where `predicate` holds.
-    pub fn prune_by_indexes(&self, marks: MarkRanges, predicate: &Predicate) -> Result<MarkRanges> {
-        let mut kept = marks;
-        for index in &self.spec.indexes {
-            if let Some(left) = self.prune_by_index(index, &kept, predicate)? {
-                kept = left;
-            }
-        }
-        Ok(kept)
-    }
-
-    /// Those of `marks` that `index` leaves where `predicate` holds; `None` if the predicate says nothing
-    /// that the index understands, or the part was written without it.
-    pub fn prune_by_index(
-        &self,
-        index: &SkipIndex,
-        marks: &MarkRanges,
-        predicate: &Predicate,
-    ) -> Result<Option<MarkRanges>> {
-        let speaks = predicate.speaks_of(&index.column, &|wanted| index.kind.understands(wanted));
-        let Some(column) = self.spec.columns.position(&index.column).filter(|_| speaks) else {
-            return Ok(None);
-        };
-        if marks.selected() == 0 {
-            return Ok(Some(marks.clone()));
-        }
-        let summaries = self.stored.skip_summaries(index, &self.spec.field(column))?;
-        Ok(summaries.map(|summaries| summaries.retain(marks, &index.column, predicate)))
-    }
-
     /// The smallest and largest value of each granule of `column` (a position in the table); `None` if
     /// the part was written without them or the type has no order. Read at the first use, and kept.
     ///
@@ -269,13 +139,7 @@ impl Part {
         }
     }
 
-    /// Whether the part was written with the key that the table has.
-    fn has_primary_key(&self) -> bool {
-        let names = self.spec.primary_key().iter().map(|element| element.name(&self.spec.columns));
-        names.eq(self.stored.meta.primary_key.iter().cloned())
-    }
-
-    fn primary(&self) -> Result<&PrimaryIndex> {
+    pub(super) fn primary(&self) -> Result<&PrimaryIndex> {
         let columns = &self.spec.columns;
         let fields: Vec<_> = self.spec.primary_key().iter().map(|element| element.field(columns)).collect();
         self.stored.primary(&fields)
@@ -285,38 +149,6 @@ impl Part {
     pub fn partition(&self) -> Result<PartitionValue> {
         let path = self.stored.directory.path().join(super::meta::META_FILE);
         decode_partition(&self.spec, &self.stored.meta.partition).map_err(|damage| damage.in_file(&path))
-    }
-
-    /// Whether rows of the part's partition can meet all `conditions`.
-    fn partition_fits(&self, conditions: &[KeyCondition]) -> Result<bool> {
-        if conditions.is_empty() || self.spec.partition_key.is_empty() {
-            return Ok(true);
-        }
-        let partition = self.partition()?;
-        for (element, (_, value)) in self.spec.partition_key.iter().zip(&partition.elements) {
-            let value = encode(value)?;
-            let mut sets = conditions.iter().filter_map(|one| element.ranges(one, &self.spec.columns));
-            if !sets.all(|set| set.contains(value.row(0).data())) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn bounds_overlap(&self, condition: &KeyCondition) -> Result<bool> {
-        if condition.ranges.is_empty() {
-            return Ok(false);
-        }
-        let column = &self.spec.columns[condition.column];
-        let Some(meta) = self.stored.column_meta(&column.name) else { return Ok(true) };
-        let path = self.stored.directory.path().join(super::meta::META_FILE);
-        let bounds =
-            decode_bounds(&column.to_field(), &meta.bounds).map_err(|damage| damage.in_file(&path))?;
-        let Some(bounds) = bounds else { return Ok(true) };
-        let rows = encode(&bounds)?;
-        // NULL is above every value.
-        let high = if meta.null_count > 0 { Bound::Unbounded } else { Bound::Included(rows.row(1).data()) };
-        Ok(condition.ranges.overlaps(Bound::Included(rows.row(0).data()), high))
     }
 
     /// The values of `columns` (positions in the table, in any order) in the rows of `marks`. Reads
@@ -368,9 +200,7 @@ impl Part {
         }
         self.deleted()?;
         for index in &self.spec.indexes {
-            if let Some(column) = self.spec.columns.position(&index.column) {
-                self.stored.skip_summaries(index, &self.spec.field(column))?;
-            }
+            self.stored.skip_summaries(index, &self.spec.columns)?;
         }
         self.primary().map(|_| ())
     }

@@ -19,6 +19,7 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::fs::{PendingDirectory, Storage};
 
 use super::column_writer::{ColumnWriter, WrittenColumn};
+use super::computed_index::ComputedIndex;
 use super::file_name;
 use super::meta::{DataFile, META_FILE, PartMeta, SkipIndexMeta, encode_partition};
 use super::stored::{DATA_FILE, PRIMARY_FILE};
@@ -41,6 +42,8 @@ pub(crate) struct PartWriter {
     columns: Vec<(usize, ColumnWriter)>,
     /// Those that are complete, each with its position in the table.
     written: Vec<(usize, WrittenColumn)>,
+    /// Skip indexes that are not of single columns.
+    computed: Vec<ComputedIndex>,
     primary: PrimaryWriter,
     row_count: u64,
     value_bytes: u64,
@@ -103,6 +106,7 @@ impl PartWriter {
             stage.primary_key().iter().map(|element| element.field(&stage.columns)).collect();
         let primary = PrimaryWriter::new(&key_fields);
         Ok(PartWriter {
+            computed: ComputedIndex::all(&spec),
             spec,
             stage,
             directory,
@@ -132,6 +136,7 @@ impl PartWriter {
         (first..batch.num_rows()).step_by(granule_rows).for_each(|row| self.primary.append(&key, row));
         self.count(batch)?;
         self.last_key = Some(key);
+        self.computed.iter_mut().try_for_each(|index| index.write(batch, &self.stage.columns))?;
         let columns = self.columns.iter_mut().zip(batch.columns());
         for_each(columns, self.threads, |((_, column), values)| column.write(values))
     }
@@ -209,6 +214,9 @@ impl PartWriter {
                 data.append(&mut sink.take_memory());
             }
             columns.push(meta);
+        }
+        for index in self.computed {
+            indexes.push(index.finish()?);
         }
         let (data_file, skip_indexes) = if self.is_wide {
             (None, write_indexes(&self.directory, &zones, &primary, indexes)?)

@@ -9,7 +9,7 @@ use basalt_codec::CodecChain;
 use super::active::TableParts;
 use super::partition::PartSelection;
 use crate::error::{Error, Result};
-use crate::part::meta::META_FILE;
+use crate::part::meta::{META_FILE, SkipIndexMeta};
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::spec::{Fill, PartSpec};
@@ -81,7 +81,7 @@ impl TableParts {
         spec.codecs.remove(position);
         spec.fills.remove(position);
         spec.keys_mut().for_each(|element| element.after_dropped(position));
-        spec.indexes.retain(|index| index.column != name);
+        spec.indexes.retain(|index| !index.reads(name));
         let spec = Arc::new(spec);
         let mut parts = Vec::new();
         for part in self.snapshot().iter() {
@@ -100,13 +100,16 @@ impl TableParts {
 /// column of the same name that is added later has nothing to do with the old one.
 fn without_dropped_columns(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
     let is_kept = |name: &str| spec.columns.position(name).is_some();
-    if stored.meta.columns.iter().all(|column| is_kept(&column.name)) {
+    let is_known = |meta: &SkipIndexMeta| spec.indexes.iter().any(|index| meta.is_of(index));
+    if stored.meta.columns.iter().all(|column| is_kept(&column.name))
+        && stored.meta.skip_indexes.iter().all(is_known)
+    {
         return Ok(Arc::clone(stored));
     }
     let mut meta = stored.meta.clone();
     meta.columns.retain(|column| is_kept(&column.name));
     // An index of a column of that name that is added later is another one.
-    meta.skip_indexes.retain(|index| is_kept(&index.column));
+    meta.skip_indexes.retain(is_known);
     let path = stored.directory.path().join(META_FILE);
     publish_file(&**stored.directory.storage(), &path, &meta.encode())?;
     Ok(Arc::new(StoredPart::new(Arc::clone(&stored.directory), stored.name.clone(), meta)))

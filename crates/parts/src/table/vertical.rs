@@ -6,7 +6,8 @@
 //!
 //! # Which columns decide
 //!
-//! Those of the keys, those that the mode reads or computes, and those of DEDUPLICATE BY. They go through the
+//! Those of the keys, those that the mode reads or computes, those that a skip index sees together, and those
+//! of DEDUPLICATE BY. They go through the
 //! same steps as in a merge of all columns at once, with one column more: the number of the row. A step that
 //! leaves rows out leaves out their numbers.
 
@@ -146,8 +147,10 @@ impl<'a> VerticalMerge<'a> {
 fn deciding_columns(spec: &PartSpec, deduplicate: Option<&[usize]>) -> Vec<usize> {
     let needed = spec.mode.columns();
     let by = deduplicate.unwrap_or_default();
-    let is_deciding =
-        |column: &usize| needed.contains(column) || by.contains(column) || spec.is_in_key(*column);
+    let is_deciding = |column: &usize| {
+        let is_needed = needed.contains(column) || by.contains(column) || spec.is_in_key(*column);
+        is_needed || spec.is_computed_on(*column)
+    };
     (0..spec.columns.len()).filter(is_deciding).collect()
 }
 

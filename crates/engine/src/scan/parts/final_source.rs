@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use basalt_base::Result;
-use basalt_parts::{FinalScan, MarkRanges, Part, ReadMetrics, TableParts};
+use basalt_parts::{FinalScan, MarkRanges, Part, Predicate, ReadMetrics, TableParts};
 
 use super::plan::place;
 use super::selection::conditions_of;
@@ -29,7 +29,7 @@ impl FinalSource {
         let mut inputs = Vec::new();
         let (mut marks_selected, mut marks_total) = (0, 0);
         for part in snapshot.iter() {
-            let marks = part.prune(&conditions)?;
+            let marks = part.prune(&conditions, &Predicate::Any)?;
             marks_selected += marks.selected();
             marks_total += marks.total;
             if marks.selected() > 0 {

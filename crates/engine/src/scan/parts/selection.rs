@@ -33,7 +33,8 @@ impl Selection {
         let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
         let conditions = conditions_of(request, &spec)?;
         let left = |part: &Arc<Part>| {
-            let marks = part.prune_by_indexes(part.prune(&conditions)?, &request.predicate)?;
+            let marks =
+                part.prune_by_indexes(part.prune(&conditions, &request.predicate)?, &request.predicate)?;
             Ok((Arc::clone(part), marks))
         };
         let parts = snapshot.iter().map(left).collect::<Result<_>>()?;
@@ -76,7 +77,7 @@ impl Selection {
             let before = counts(&*left);
             let mut is_used = false;
             for ((part, _), left) in self.parts.iter().zip(&mut *left) {
-                let steps = part.prune_steps(&self.conditions)?;
+                let steps = part.prune_steps(&self.conditions, &self.predicate)?;
                 if let Some(step) = steps.into_iter().find(|step| step.index == index) {
                     is_used = true;
                     *left = step.left;

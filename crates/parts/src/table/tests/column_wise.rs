@@ -12,7 +12,8 @@ use super::mutations::{AddOneToSevens, DeleteThirds, run};
 use super::{DIR, TestTable, number_spec, open};
 use crate::error::Result;
 use crate::index::kind::IndexKind;
-use crate::index::skip_index::SkipIndex;
+use crate::index::predicate::{Operand, Predicate, Wanted};
+use crate::index::skip_index::{Indexed, SkipIndex};
 use crate::key::prune::MarkRanges;
 use crate::part::scan::PartScan;
 use crate::part::view::Part;
@@ -23,7 +24,7 @@ fn three_columns() -> TestTable {
     let column = |name: &str| Column::new(name, SqlType::UInt64);
     let index = |name: &str, column: &str| SkipIndex {
         name: name.to_owned(),
-        column: column.to_owned(),
+        elements: vec![Indexed::Column(column.to_owned())],
         kind: IndexKind::MinMax,
         granularity: 1,
     };
@@ -36,6 +37,11 @@ fn three_columns() -> TestTable {
         indexes: vec![index("of_v", "v"), index("of_w", "w")],
         ..PartSpec::new(columns)
     };
+    three_columns_of(spec)
+}
+
+/// The rows of [`three_columns`] in a table of `spec`.
+fn three_columns_of(spec: PartSpec) -> TestTable {
     let table = TestTable::with_spec(spec);
     let numbers = |value: fn(u64) -> u64| Arc::new(UInt64Array::from_iter_values((0..10).map(value)));
     let arrays: Vec<ArrayRef> =
@@ -76,8 +82,7 @@ fn update_of_a_wide_part_writes_its_columns_and_links_the_others() {
     };
     assert_eq!((zones(1), zones(2)), (vec![8, 8, 9], vec![100, 96, 92]));
     for index in &part.spec().indexes {
-        let field = part.spec().columns.iter().find(|column| column.name == index.column).unwrap().to_field();
-        assert!(part.stored.skip_summaries(index, &field).unwrap().is_some());
+        assert!(part.stored.skip_summaries(index, &part.spec().columns).unwrap().is_some());
     }
     // What is linked is one file: damage in one place is damage in both.
     let damage = |file: &str| {
@@ -150,4 +155,29 @@ fn full_disk_in_an_update_leaves_the_old_part_and_names_the_path() {
     storage.set_space_left(None);
     run(&parts, &change).unwrap();
     assert_eq!(read_column(&parts.snapshot()[0], 1).unwrap()[0], 8);
+}
+
+/// An index of a column that changes and of one that stays is that of the new rows.
+#[test]
+fn index_of_several_columns_is_made_anew() {
+    let mut spec = three_columns().parts.spec().as_ref().clone();
+    spec.indexes = vec![SkipIndex {
+        name: "both".to_owned(),
+        elements: ["v", "w"].map(|name| Indexed::Column(name.to_owned())).to_vec(),
+        kind: IndexKind::Set { values_max: 0 },
+        granularity: 1,
+    }];
+    let table = three_columns_of(spec);
+    table.parts.begin_mutation("1").unwrap();
+    run(&table.parts, &AddOneToSevens(vec!["v".to_owned()])).unwrap();
+    let part = Arc::clone(&table.parts.snapshot()[0]);
+    part.check().unwrap();
+    let kept = |column: &str, value: u64| -> Vec<usize> {
+        let wanted = Wanted::Points(Arc::new(UInt64Array::from(vec![value])));
+        let predicate = Predicate::Value { operand: Operand::Column(column.to_owned()), wanted };
+        let all = MarkRanges::all(part.mark_count());
+        part.prune_by_indexes(all, &predicate).unwrap().ranges.into_iter().flatten().collect()
+    };
+    assert_eq!((kept("v", 8), kept("v", 7), kept("v", 5)), (vec![0, 1, 2], vec![], vec![1]));
+    assert_eq!((kept("w", 100), kept("w", 91)), (vec![0], vec![2]));
 }

@@ -14,6 +14,7 @@ use basalt_base::fs::RealStorage;
 use basalt_base::{Column, Columns, SqlType};
 use basalt_codec::{CodecChain, CodecSpec};
 
+use crate::index::predicate::Predicate;
 use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyCondition, KeyRanges};
@@ -87,7 +88,7 @@ fn part_of_version_1_is_read_pruned_and_merged() {
     part.check().unwrap();
     let points = |column: usize, row: usize| {
         let ranges = KeyRanges::points(&rows().column(column).slice(row, 1)).unwrap();
-        part.prune(&[KeyCondition { column, ranges }]).unwrap()
+        part.prune(&[KeyCondition { column, ranges }], &Predicate::Any).unwrap()
     };
     assert_eq!(points(0, 5), MarkRanges { ranges: vec![Range { start: 1, end: 2 }], total: 3 });
     assert_eq!(points(1, 5), MarkRanges::all(3));

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{DIR, TestTable, files, numbers, open, read_numbers};
 use crate::error::Error;
 use crate::index::kind::IndexKind;
-use crate::index::skip_index::SkipIndex;
+use crate::index::skip_index::{Indexed, SkipIndex};
 use crate::key::element::KeyElement;
 use crate::part::meta::META_FILE;
 use crate::sample;
@@ -26,7 +26,7 @@ fn small_table(wide_bytes_min: u64) -> (FaultyStorage, PartSpec) {
     ];
     let index = |name: &str, column: &str, kind: IndexKind| SkipIndex {
         name: name.to_owned(),
-        column: column.to_owned(),
+        elements: vec![Indexed::Column(column.to_owned())],
         kind,
         granularity: 1,
     };

@@ -49,7 +49,8 @@ fn point_read_of_wide_rows_touches_one_granule() {
     assert_eq!(part.mark_count(), 50_usize.div_ceil(9));
     let wanted: ArrayRef = Arc::new(UInt64Array::from(vec![30]));
     let ranges = KeyRanges::points(&wanted).unwrap();
-    let marks = part.prune(&[KeyCondition { column: 0, ranges }]).unwrap();
+    let marks =
+        part.prune(&[KeyCondition { column: 0, ranges }], &crate::index::predicate::Predicate::Any).unwrap();
     assert_eq!(marks.selected(), 1);
     let metrics = ReadMetrics::default();
     let rows = part.read(&[0, 1], marks.ranges[0].clone(), &metrics).unwrap();

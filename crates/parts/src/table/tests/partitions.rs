@@ -9,6 +9,7 @@ use basalt_base::{Column, Columns, SqlType};
 
 use super::{TestTable, batch_of, numbers, open, read_numbers, sorted};
 use crate::error::{Error, Result};
+use crate::index::predicate::Predicate;
 use crate::key::element::{KeyElement, KeyExpression, Monotonic};
 use crate::key::ranges::{KeyCondition, KeyRanges};
 use crate::spec::PartSpec;
@@ -67,7 +68,8 @@ fn names(parts: &TableParts) -> Vec<String> {
 fn values_where(parts: &TableParts, ranges: &KeyRanges) -> (usize, Vec<u64>) {
     let (mut marks_read, mut values) = (0, Vec::new());
     for part in parts.snapshot().iter() {
-        let marks = part.prune(&[KeyCondition { column: 0, ranges: ranges.clone() }]).unwrap();
+        let marks =
+            part.prune(&[KeyCondition { column: 0, ranges: ranges.clone() }], &Predicate::Any).unwrap();
         marks_read += marks.selected();
         for range in marks.ranges {
             let read = part.read(&[0], range, &Default::default()).unwrap();

@@ -11,6 +11,7 @@ use basalt_codec::{CodecChain, CodecSpec};
 use proptest::prelude::*;
 
 use super::{TestTable, batch_of, numbers, open};
+use crate::index::predicate::Predicate;
 use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyCondition, KeyRanges};
@@ -115,11 +116,11 @@ fn pruning_reads_what_the_key_and_the_bounds_allow() {
     let part = Arc::clone(&table.parts.snapshot()[0]);
     let points = |values: Vec<u64>| {
         let ranges = KeyRanges::points(batch_of(values).column(0)).unwrap();
-        part.prune(&[KeyCondition { column: 0, ranges }]).unwrap()
+        part.prune(&[KeyCondition { column: 0, ranges }], &Predicate::Any).unwrap()
     };
     assert_eq!(points(vec![201, 399]).ranges, [50..51, 99..100]);
     assert_eq!(points(vec![400]).selected(), 0);
-    assert_eq!(part.prune(&[]).unwrap().selected(), 100);
+    assert_eq!(part.prune(&[], &Predicate::Any).unwrap().selected(), 100);
     let metrics = ReadMetrics::default();
     part.read(&[0], 50..51, &metrics).unwrap();
     assert_eq!((metrics.snapshot().rows, metrics.snapshot().marks), (4, 1));
@@ -150,7 +151,7 @@ fn zone_maps_leave_out_granules_by_any_column() {
         for part in parts.snapshot().iter() {
             let value: ArrayRef = Arc::new([word].into_iter().collect::<BinaryViewArray>());
             let ranges = KeyRanges::points(&value).unwrap();
-            let marks = part.prune(&[KeyCondition { column: 1, ranges }]).unwrap();
+            let marks = part.prune(&[KeyCondition { column: 1, ranges }], &Predicate::Any).unwrap();
             assert_eq!(marks.ranges.into_iter().flatten().collect::<Vec<_>>(), kept, "{word:?}");
         }
     };

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt64Array};
+use arrow::array::{ArrayRef, AsArray, BinaryViewArray, RecordBatch, UInt64Array};
+use arrow::datatypes::UInt64Type;
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
 
 use super::open;
 use crate::index::kind::{FilterSize, IndexKind};
-use crate::index::predicate::{Predicate, Wanted};
-use crate::index::skip_index::SkipIndex;
-use crate::key::element::KeyElement;
+use crate::index::predicate::{Operand, Predicate, Wanted};
+use crate::index::skip_index::{Indexed, SkipIndex};
+use crate::key::element::{KeyElement, KeyExpression, Monotonic};
 use crate::key::prune::MarkRanges;
 use crate::spec::PartSpec;
 use crate::table::TableParts;
@@ -22,7 +23,12 @@ const WORDS: [&str; 12] = [
 
 fn spec(kind: IndexKind, granularity: u32, wide_bytes_min: u64) -> PartSpec {
     let columns = Columns::new(vec![Column::new("k", SqlType::UInt64), Column::new("s", SqlType::String)]);
-    let index = SkipIndex { name: "i".to_owned(), column: "s".to_owned(), kind, granularity };
+    let index = SkipIndex {
+        name: "i".to_owned(),
+        elements: vec![Indexed::Column("s".to_owned())],
+        kind,
+        granularity,
+    };
     PartSpec {
         sort_key: vec![KeyElement::column(0)],
         primary_key_len: 1,
@@ -46,7 +52,10 @@ fn table(spec: PartSpec) -> (FaultyStorage, TableParts) {
 }
 
 fn token(text: &str) -> Predicate {
-    Predicate::Value { operand: "s".to_owned(), wanted: Wanted::Token(text.as_bytes().to_vec()) }
+    Predicate::Value {
+        operand: Operand::Column("s".to_owned()),
+        wanted: Wanted::Token(text.as_bytes().to_vec()),
+    }
 }
 
 fn kept(parts: &TableParts, predicate: &Predicate) -> Vec<usize> {
@@ -86,11 +95,71 @@ fn index_of_another_type_is_not_used() {
     drop(parts);
     let parts = open(&storage, spec(IndexKind::Set { values_max: 0 }, 1, 0)).unwrap();
     let point = Predicate::Value {
-        operand: "s".to_owned(),
+        operand: Operand::Column("s".to_owned()),
         wanted: Wanted::Points(Arc::new(BinaryViewArray::from_iter_values(["none"]))),
     };
     assert_eq!(kept(&parts, &point), [0, 1, 2, 3, 4, 5]);
     parts.insert(parts.snapshot()[0].read(&[0, 1], 0..6, &Default::default()).unwrap()).unwrap();
     parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert_eq!(kept(&parts, &point), Vec::<usize>::new());
+}
+
+/// `k / 4`, as an engine would plan it.
+#[derive(Debug)]
+struct Quarter {
+    columns: Vec<String>,
+}
+
+impl KeyExpression for Quarter {
+    fn text(&self) -> &str {
+        "intDiv(k, 4)"
+    }
+
+    fn ty(&self) -> &SqlType {
+        &SqlType::UInt64
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn monotonic(&self) -> Option<Monotonic> {
+        None
+    }
+
+    fn evaluate(&self, columns: &[ArrayRef], _rows: usize) -> basalt_base::Result<ArrayRef> {
+        let values = columns[0].as_primitive::<UInt64Type>();
+        Ok(Arc::new(values.iter().map(|value| value.map(|value| value / 4)).collect::<UInt64Array>()))
+    }
+}
+
+/// An index of several values knows each of them, and of an expression what is computed.
+#[test]
+fn computed_values_are_indexed_beside_columns() {
+    let quarter: Arc<dyn KeyExpression> = Arc::new(Quarter { columns: vec!["k".to_owned()] });
+    let elements = vec![Indexed::Column("s".to_owned()), Indexed::Expression(quarter)];
+    let number = |value: u64| Predicate::Value {
+        operand: Operand::Expression("intDiv(k, 4)".to_owned()),
+        wanted: Wanted::Points(Arc::new(UInt64Array::from(vec![value]))),
+    };
+    let text = |text: &str| Predicate::Value {
+        operand: Operand::Column("s".to_owned()),
+        wanted: Wanted::Points(Arc::new(BinaryViewArray::from_iter_values([text]))),
+    };
+    for kind in [IndexKind::Set { values_max: 0 }, IndexKind::BloomFilter { false_positive: 0.0001 }] {
+        for wide_bytes_min in [0, u64::MAX] {
+            let mut spec = spec(kind.clone(), 1, wide_bytes_min);
+            spec.indexes[0].elements.clone_from(&elements);
+            let (storage, parts) = table(spec.clone());
+            assert_eq!(kept(&parts, &number(1)), [2, 3]);
+            assert_eq!(kept(&parts, &text("old oak")), [1]);
+            assert_eq!(kept(&parts, &Predicate::And(vec![number(1), text("old oak")])), Vec::<usize>::new());
+            assert_eq!(kept(&parts, &Predicate::Or(vec![number(2), text("old oak")])), [1, 4, 5]);
+            drop(parts);
+            // The part knows the index again only by what it is of.
+            spec.indexes[0].elements.remove(0);
+            let parts = open(&storage, spec).unwrap();
+            assert_eq!(kept(&parts, &number(1)), [0, 1, 2, 3, 4, 5]);
+        }
+    }
 }

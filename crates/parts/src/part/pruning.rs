@@ -1,0 +1,203 @@
+//! Which granules of a part can have a row that a query wants: bounds, partition, key, zones, skip indexes.
+
+use std::ops::Bound;
+
+use super::meta::{META_FILE, decode_bounds};
+use super::view::Part;
+use crate::error::Result;
+use crate::index::predicate::{Operand, Predicate};
+use crate::index::skip_index::SkipIndex;
+use crate::key::element::KeyElement;
+use crate::key::prune::{self, KeySet, MarkRanges};
+use crate::key::ranges::{KeyCondition, KeyRanges, encode};
+
+/// What one index left of a part.
+#[derive(Clone, Debug)]
+pub struct PruneStep {
+    /// `PartBounds`, `Partition`, `PrimaryKey` or `ZoneMap`.
+    pub index: &'static str,
+    pub left: MarkRanges,
+}
+
+/// Expressions of keys by their texts, and the values that they may have.
+type Computed = Vec<(String, KeyRanges)>;
+
+impl Part {
+    /// The granules that can hold a row for which all `conditions` hold, and `predicate`.
+    ///
+    /// The primary key decides granule by granule, as do the zone maps of other columns; the part's
+    /// bounds come before both.
+    ///
+    /// # Panics
+    ///
+    /// If a condition's column is not in the table.
+    pub fn prune(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Result<MarkRanges> {
+        let left = self.prune_steps(conditions, predicate)?.pop().map(|step| step.left);
+        Ok(left.unwrap_or_else(|| MarkRanges::all(self.mark_count())))
+    }
+
+    /// What [`Part::prune`] does, index by index: each sees what the one before left.
+    ///
+    /// # Panics
+    ///
+    /// If a condition's column is not in the table.
+    pub fn prune_steps(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Result<Vec<PruneStep>> {
+        let computed = self.computed_ranges(predicate);
+        if conditions.is_empty() && computed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut overlaps = true;
+        for condition in conditions {
+            overlaps = overlaps && self.bounds_overlap(condition)?;
+        }
+        let marks = self.mark_count();
+        if !overlaps {
+            return Ok(vec![PruneStep { index: "PartBounds", left: MarkRanges::none(marks) }]);
+        }
+        let mut steps = vec![PruneStep { index: "PartBounds", left: MarkRanges::all(marks) }];
+        if !self.spec.partition_key.is_empty() {
+            let fits = self.partition_fits(conditions, &computed)?;
+            let left = if fits { MarkRanges::all(marks) } else { MarkRanges::none(marks) };
+            steps.push(PruneStep { index: "Partition", left });
+            if !fits {
+                return Ok(steps);
+            }
+        }
+        if let Some(left) = self.prune_by_key(conditions, &computed)? {
+            steps.push(PruneStep { index: "PrimaryKey", left });
+        }
+        let kept = steps.last().map_or_else(|| MarkRanges::all(marks), |step| step.left.clone());
+        steps.push(PruneStep { index: "ZoneMap", left: self.prune_by_zones(kept, conditions)? });
+        Ok(steps)
+    }
+
+    /// What the primary index leaves; `None` if no condition is on its columns.
+    fn prune_by_key(&self, conditions: &[KeyCondition], computed: &Computed) -> Result<Option<MarkRanges>> {
+        let (sets, is_wanted) = self.key_sets(conditions, computed);
+        if !is_wanted || !self.has_primary_key() {
+            return Ok(None);
+        }
+        Ok(Some(prune::prune(self.primary()?, &sets, self.mark_count())))
+    }
+
+    /// What each element of the primary key may be, and whether anything is said of one.
+    fn key_sets(&self, conditions: &[KeyCondition], computed: &Computed) -> (Vec<KeySet>, bool) {
+        let mut is_wanted = false;
+        let mut set = |element: &KeyElement| {
+            let mut set = KeySet::all(element.descending);
+            for ranges in self.ranges_of(element, conditions, computed) {
+                set.ranges = set.ranges.intersect(&ranges);
+                is_wanted = true;
+            }
+            set
+        };
+        let sets = self.spec.primary_key().iter().map(&mut set).collect();
+        (sets, is_wanted)
+    }
+
+    /// What the query says of `element`: all of it holds.
+    fn ranges_of<'a>(
+        &'a self,
+        element: &'a KeyElement,
+        conditions: &'a [KeyCondition],
+        computed: &'a Computed,
+    ) -> impl Iterator<Item = KeyRanges> + 'a {
+        let own = computed.iter().filter(|(text, _)| element.text() == Some(text));
+        let own = own.map(|(_, ranges)| ranges.clone());
+        own.chain(conditions.iter().filter_map(|one| element.ranges(one, &self.spec.columns)))
+    }
+
+    /// What `predicate` says of the expressions of the keys.
+    fn computed_ranges(&self, predicate: &Predicate) -> Computed {
+        let mut computed = Computed::new();
+        for text in self.spec.keys().filter_map(KeyElement::text) {
+            if let Some(ranges) = predicate.ranges_of(&Operand::Expression(text.to_owned())) {
+                computed.push((text.to_owned(), ranges));
+            }
+        }
+        computed
+    }
+
+    fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {
+        // Of the first key column the primary index says almost the same.
+        let first = self.spec.primary_key().first().filter(|_| self.has_primary_key());
+        let sorted = first.and_then(KeyElement::as_column);
+        for condition in conditions.iter().filter(|condition| Some(condition.column) != sorted) {
+            // The bounds said all of one granule.
+            if kept.selected() == 0 || kept.total == 1 {
+                return Ok(kept);
+            }
+            if let Some(zones) = self.zones(condition.column)? {
+                kept = zones.retain(&kept, &condition.ranges);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Those of `marks` that the table's skip indexes leave where `predicate` holds.
+    pub fn prune_by_indexes(&self, marks: MarkRanges, predicate: &Predicate) -> Result<MarkRanges> {
+        let mut kept = marks;
+        for index in &self.spec.indexes {
+            if let Some(left) = self.prune_by_index(index, &kept, predicate)? {
+                kept = left;
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Those of `marks` that `index` leaves where `predicate` holds; `None` if the predicate says nothing
+    /// that the index understands, or the part was written without it.
+    pub fn prune_by_index(
+        &self,
+        index: &SkipIndex,
+        marks: &MarkRanges,
+        predicate: &Predicate,
+    ) -> Result<Option<MarkRanges>> {
+        if !index.is_of_use(predicate) {
+            return Ok(None);
+        }
+        if marks.selected() == 0 {
+            return Ok(Some(marks.clone()));
+        }
+        let summaries = self.stored.skip_summaries(index, &self.spec.columns)?;
+        Ok(summaries.map(|summaries| summaries.retain(marks, index, predicate)))
+    }
+
+    /// Whether the part was written with the key that the table has.
+    fn has_primary_key(&self) -> bool {
+        let names = self.spec.primary_key().iter().map(|element| element.name(&self.spec.columns));
+        names.eq(self.stored.meta.primary_key.iter().cloned())
+    }
+
+    /// Whether rows of the part's partition can meet all `conditions`.
+    fn partition_fits(&self, conditions: &[KeyCondition], computed: &Computed) -> Result<bool> {
+        if self.spec.partition_key.is_empty() {
+            return Ok(true);
+        }
+        let partition = self.partition()?;
+        for (element, (_, value)) in self.spec.partition_key.iter().zip(&partition.elements) {
+            let value = encode(value)?;
+            let mut sets = self.ranges_of(element, conditions, computed);
+            if !sets.all(|set| set.contains(value.row(0).data())) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn bounds_overlap(&self, condition: &KeyCondition) -> Result<bool> {
+        if condition.ranges.is_empty() {
+            return Ok(false);
+        }
+        let column = &self.spec.columns[condition.column];
+        let Some(meta) = self.stored.column_meta(&column.name) else { return Ok(true) };
+        let path = self.stored.directory.path().join(META_FILE);
+        let bounds =
+            decode_bounds(&column.to_field(), &meta.bounds).map_err(|damage| damage.in_file(&path))?;
+        let Some(bounds) = bounds else { return Ok(true) };
+        let rows = encode(&bounds)?;
+        // NULL is above every value.
+        let high = if meta.null_count > 0 { Bound::Unbounded } else { Bound::Included(rows.row(1).data()) };
+        Ok(condition.ranges.overlaps(Bound::Included(rows.row(0).data()), high))
+    }
+}
