@@ -43,6 +43,7 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, ty: &SqlType) -> Result<(
             injective: false,
         }],
         layout: layout.clone(),
+        range: None,
     };
     let mut reading = 0.0;
     let mut blocks = (0..keys).step_by(BLOCK_ROWS as usize).map(|first| {

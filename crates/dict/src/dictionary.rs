@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
-use basalt_base::{Result, SqlType};
+use basalt_base::{Error, Result, SqlType};
+
+use crate::layout_kind::KeyForm;
 
 /// One attribute: a named column that a key looks up.
 #[derive(Clone, Debug)]
@@ -33,21 +35,43 @@ pub trait Dictionary: Send + Sync {
     /// The types of the key columns; one `UInt64` for the simple layouts.
     fn key_types(&self) -> &[SqlType];
 
+    /// How a lookup names a key.
+    fn key_form(&self) -> KeyForm {
+        KeyForm::Columns
+    }
+
+    /// The type of the point that a lookup has behind the key columns, if rows have a range.
+    fn range_type(&self) -> Option<&SqlType> {
+        None
+    }
+
     fn attributes(&self) -> &[Attribute];
 
     /// The layout's name as SQL writes it, for example `SPARSE_HASHED`.
     fn layout(&self) -> &'static str;
 
     /// Looks up every row of `keys` (as many arrays as [`Dictionary::key_types`], each of that type's
-    /// carrier, without NULLs) and returns one array for each of `attributes` (positions in
+    /// carrier, without NULLs, and the point if there is a [`Dictionary::range_type`]) and returns one array for each of `attributes` (positions in
     /// [`Dictionary::attributes`]), plus which keys were found. A missing key has the attribute's
     /// default in its place.
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)>;
 
+    /// For each of `attributes` the values of all rows that a key matches, as an array of lists of at most
+    /// `limit` values. Only layouts in which a key matches several rows have them.
+    fn get_all(
+        &self,
+        _attributes: &[usize],
+        _keys: &[ArrayRef],
+        _limit: Option<usize>,
+    ) -> Result<Vec<ArrayRef>> {
+        Err(Error::not_implemented(format!("dictGetAll over a dictionary of layout {}", self.layout())))
+    }
+
     /// Which of the keys are there.
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray>;
 
-    /// All rows, as blocks of the key columns followed by all attributes: for `SELECT ... FROM
+    /// All rows, as blocks of the key columns followed by both ends of the range, if rows have one, and
+    /// all attributes: for `SELECT ... FROM
     /// dictionary('name')`.
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>>;
 
@@ -75,6 +99,6 @@ pub trait DirectSource: Send + Sync {
 
     /// All rows, in blocks of the same form, for a scan of the dictionary.
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        Err(basalt_base::Error::not_implemented("reading all rows of this DIRECT dictionary's source"))
+        Err(Error::not_implemented("reading all rows of this DIRECT dictionary's source"))
     }
 }

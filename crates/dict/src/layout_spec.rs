@@ -1,6 +1,9 @@
 //! `LAYOUT(...)`: which layout a dictionary has, and its parameters.
 
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Result, bail};
+
+use crate::layout::{CacheSpec, RangeLookup, SsdSpec};
+use crate::layout_kind::LayoutKind;
 
 const MAX_ARRAY_SIZE_DEFAULT: u64 = 500_000;
 const INITIAL_ARRAY_SIZE_DEFAULT: u64 = 1024;
@@ -10,41 +13,12 @@ const SHARD_LOAD_QUEUE_BACKLOG_MAX: u64 = 1_000_000;
 const MAX_LOAD_FACTOR_DEFAULT: f64 = 0.5;
 const MAX_LOAD_FACTOR_MAX: f64 = 0.99;
 
-/// The layouts that are built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LayoutKind {
-    Flat,
-    Hashed,
-    SparseHashed,
-    HashedArray,
-    Direct,
-    ComplexKeyHashed,
-    ComplexKeySparseHashed,
-    ComplexKeyHashedArray,
-    ComplexKeyDirect,
-}
-
-/// ClickHouse's layouts that are not built; their names are known, so the error says so.
-const NOT_BUILT: [&str; 12] = [
-    "CACHE",
-    "SSD_CACHE",
-    "RANGE_HASHED",
-    "COMPLEX_KEY_CACHE",
-    "COMPLEX_KEY_SSD_CACHE",
-    "COMPLEX_KEY_RANGE_HASHED",
-    "IP_TRIE",
-    "REGEXP_TREE",
-    "POLYGON",
-    "POLYGON_SIMPLE",
-    "POLYGON_INDEX_EACH",
-    "POLYGON_INDEX_CELL",
-];
-
 /// The literal behind a parameter's name.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LayoutParameter {
     UInt(u64),
     Float(f64),
+    Text(String),
 }
 
 /// A layout and its parameters; a layout ignores those it does not take, and never gets them from
@@ -57,72 +31,15 @@ pub struct LayoutSpec {
     pub shards: u64,
     pub shard_load_queue_backlog: u64,
     pub max_load_factor: f64,
-}
-
-impl LayoutKind {
-    pub const ALL: [LayoutKind; 9] = [
-        LayoutKind::Flat,
-        LayoutKind::Hashed,
-        LayoutKind::SparseHashed,
-        LayoutKind::HashedArray,
-        LayoutKind::Direct,
-        LayoutKind::ComplexKeyHashed,
-        LayoutKind::ComplexKeySparseHashed,
-        LayoutKind::ComplexKeyHashedArray,
-        LayoutKind::ComplexKeyDirect,
-    ];
-
-    /// The name as SQL writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            LayoutKind::Flat => "FLAT",
-            LayoutKind::Hashed => "HASHED",
-            LayoutKind::SparseHashed => "SPARSE_HASHED",
-            LayoutKind::HashedArray => "HASHED_ARRAY",
-            LayoutKind::Direct => "DIRECT",
-            LayoutKind::ComplexKeyHashed => "COMPLEX_KEY_HASHED",
-            LayoutKind::ComplexKeySparseHashed => "COMPLEX_KEY_SPARSE_HASHED",
-            LayoutKind::ComplexKeyHashedArray => "COMPLEX_KEY_HASHED_ARRAY",
-            LayoutKind::ComplexKeyDirect => "COMPLEX_KEY_DIRECT",
-        }
-    }
-
-    /// The layout of the same kind that takes any key columns; `None` if there is none.
-    pub fn complex_form(self) -> Option<LayoutKind> {
-        match self {
-            LayoutKind::Flat => None,
-            LayoutKind::Hashed => Some(LayoutKind::ComplexKeyHashed),
-            LayoutKind::SparseHashed => Some(LayoutKind::ComplexKeySparseHashed),
-            LayoutKind::HashedArray => Some(LayoutKind::ComplexKeyHashedArray),
-            LayoutKind::Direct => Some(LayoutKind::ComplexKeyDirect),
-            complex => Some(complex),
-        }
-    }
-
-    /// Whether the layout takes any key columns, not one `UInt64` only.
-    pub fn is_complex(self) -> bool {
-        self.complex_form() == Some(self)
-    }
-
-    /// Whether lookups go to the source, so that nothing is ever loaded.
-    pub fn is_direct(self) -> bool {
-        matches!(self, LayoutKind::Direct | LayoutKind::ComplexKeyDirect)
-    }
-
-    fn takes(self, parameter: &str) -> bool {
-        match parameter {
-            "INITIAL_ARRAY_SIZE" | "MAX_ARRAY_SIZE" => self == LayoutKind::Flat,
-            "SHARDS" | "SHARD_LOAD_QUEUE_BACKLOG" => self != LayoutKind::Flat && !self.is_direct(),
-            "MAX_LOAD_FACTOR" => matches!(
-                self,
-                LayoutKind::Hashed
-                    | LayoutKind::SparseHashed
-                    | LayoutKind::ComplexKeyHashed
-                    | LayoutKind::ComplexKeySparseHashed
-            ),
-            _ => false,
-        }
-    }
+    pub range_lookup: RangeLookup,
+    /// A bound that is NULL is open; otherwise its row holds nothing.
+    pub null_bound_is_open: bool,
+    pub cache: CacheSpec,
+    pub ssd: SsdSpec,
+    /// The prefix of an IP_TRIE is an attribute as well.
+    pub key_is_attribute: bool,
+    /// The polygons are kept as they came, so that the dictionary can be read as a table.
+    pub store_polygons: bool,
 }
 
 impl LayoutSpec {
@@ -135,6 +52,12 @@ impl LayoutSpec {
             shards: 1,
             shard_load_queue_backlog: SHARD_LOAD_QUEUE_BACKLOG_DEFAULT,
             max_load_factor: MAX_LOAD_FACTOR_DEFAULT,
+            range_lookup: RangeLookup::Min,
+            null_bound_is_open: true,
+            cache: CacheSpec::default(),
+            ssd: SsdSpec::default(),
+            key_is_attribute: false,
+            store_polygons: false,
         }
     }
 
@@ -142,9 +65,6 @@ impl LayoutSpec {
     pub fn parse(name: &str, parameters: &[(String, LayoutParameter)]) -> Result<LayoutSpec> {
         let upper = name.to_ascii_uppercase();
         let Some(kind) = LayoutKind::ALL.into_iter().find(|kind| kind.name() == upper) else {
-            if NOT_BUILT.contains(&upper.as_str()) {
-                return Err(Error::not_implemented(format!("dictionary layout {upper}")));
-            }
             let names: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
             bail!(
                 UnknownElementInConfig,
@@ -154,35 +74,74 @@ impl LayoutSpec {
         };
         let mut spec = LayoutSpec::new(kind);
         for (parameter, value) in parameters {
-            spec.set(&parameter.to_ascii_uppercase(), *value)?;
+            spec.set(&parameter.to_ascii_uppercase(), value)?;
         }
+        spec.check_required(parameters)?;
         spec.validate()?;
         Ok(spec)
     }
 
-    fn set(&mut self, parameter: &str, value: LayoutParameter) -> Result<()> {
+    fn set(&mut self, parameter: &str, value: &LayoutParameter) -> Result<()> {
         let layout = self.kind.name();
         if !self.kind.takes(parameter) {
             bail!(IncorrectDictionaryDefinition, "dictionary layout {layout} has no parameter `{parameter}`");
         }
-        if parameter == "MAX_LOAD_FACTOR" {
-            self.max_load_factor = match value {
-                LayoutParameter::Float(factor) => factor,
-                LayoutParameter::UInt(factor) => factor as f64,
-            };
-            return Ok(());
-        }
-        let LayoutParameter::UInt(number) = value else {
-            bail!(
+        match (parameter, value) {
+            ("MAX_LOAD_FACTOR", LayoutParameter::Float(factor)) => self.max_load_factor = *factor,
+            ("MAX_LOAD_FACTOR", LayoutParameter::UInt(factor)) => self.max_load_factor = *factor as f64,
+            ("RANGE_LOOKUP_STRATEGY", LayoutParameter::Text(text)) => self.set_range_lookup(text)?,
+            ("PATH", LayoutParameter::Text(text)) => self.ssd.path = text.clone().into(),
+            (_, LayoutParameter::UInt(number)) => self.set_number(parameter, *number)?,
+            _ => bail!(
                 IncorrectDictionaryDefinition,
-                "parameter `{parameter}` of dictionary layout {layout} must be a whole number"
-            );
+                "parameter `{parameter}` of dictionary layout {layout} cannot have this value"
+            ),
+        }
+        Ok(())
+    }
+
+    fn set_range_lookup(&mut self, text: &str) -> Result<()> {
+        self.range_lookup = match text {
+            "min" => RangeLookup::Min,
+            "max" => RangeLookup::Max,
+            other => bail!(BadArguments, "RANGE_LOOKUP_STRATEGY is `min` or `max`, not `{other}`"),
         };
+        Ok(())
+    }
+
+    fn set_number(&mut self, parameter: &str, number: u64) -> Result<()> {
         match parameter {
             "INITIAL_ARRAY_SIZE" => self.initial_array_size = number,
             "MAX_ARRAY_SIZE" => self.max_array_size = number,
             "SHARDS" => self.shards = number,
-            _ => self.shard_load_queue_backlog = number,
+            "SHARD_LOAD_QUEUE_BACKLOG" => self.shard_load_queue_backlog = number,
+            "CONVERT_NULL_RANGE_BOUND_TO_OPEN" => self.null_bound_is_open = number != 0,
+            "ACCESS_TO_KEY_FROM_ATTRIBUTES" => self.key_is_attribute = number != 0,
+            "STORE_POLYGON_KEY_COLUMN" => self.store_polygons = number != 0,
+            // They choose how an index is built that is built in one way only.
+            "PREALLOCATE" | "MIN_INTERSECTIONS" | "MAX_DEPTH" | "MAX_STORED_KEYS" => {}
+            other if self.cache.set(other, number) || self.ssd.set(other, number) => {}
+            other => bail!(
+                IncorrectDictionaryDefinition,
+                "parameter `{other}` of dictionary layout {} is no number",
+                self.kind.name()
+            ),
+        }
+        Ok(())
+    }
+
+    fn check_required(&self, parameters: &[(String, LayoutParameter)]) -> Result<()> {
+        let required = match self.kind {
+            LayoutKind::Cache | LayoutKind::ComplexKeyCache => "SIZE_IN_CELLS",
+            LayoutKind::SsdCache | LayoutKind::ComplexKeySsdCache => "PATH",
+            _ => return Ok(()),
+        };
+        if !parameters.iter().any(|(name, _)| name.eq_ignore_ascii_case(required)) {
+            bail!(
+                IncorrectDictionaryDefinition,
+                "dictionary layout {} needs the parameter {required}",
+                self.kind.name()
+            );
         }
         Ok(())
     }
@@ -215,6 +174,12 @@ impl LayoutSpec {
         if self.max_array_size > u64::from(u32::MAX) {
             bail!(BadArguments, "{layout}: MAX_ARRAY_SIZE parameter should be at most {}", u32::MAX);
         }
+        if self.kind.is_cache() {
+            self.cache.validate(layout)?;
+        }
+        if self.kind.is_ssd() {
+            self.ssd.validate(layout)?;
+        }
         // A small limit alone lowers the size to begin with; only a stated pair can contradict itself.
         if self.initial_array_size > self.max_array_size
             && self.initial_array_size != INITIAL_ARRAY_SIZE_DEFAULT
@@ -237,7 +202,8 @@ mod tests {
     use super::*;
 
     fn parse(name: &str, parameters: &[(&str, LayoutParameter)]) -> Result<LayoutSpec> {
-        let parameters: Vec<_> = parameters.iter().map(|&(name, value)| (name.to_string(), value)).collect();
+        let parameters: Vec<_> =
+            parameters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
         LayoutSpec::parse(name, &parameters)
     }
 
@@ -254,7 +220,13 @@ mod tests {
         use LayoutParameter::{Float, UInt};
         let code = |name, parameters: &[_]| parse(name, parameters).map_err(|error| error.code());
         assert_eq!(code("HASHY", &[]), Err(ErrorCode::UnknownElementInConfig));
-        assert_eq!(code("IP_TRIE", &[]), Err(ErrorCode::NotImplemented));
+        assert_eq!(code("CACHE", &[]), Err(ErrorCode::IncorrectDictionaryDefinition));
+        assert_eq!(code("CACHE", &[("SIZE_IN_CELLS", UInt(0))]), Err(ErrorCode::TooSmallBufferSize));
+        let strategy = LayoutParameter::Text("last".into());
+        assert_eq!(
+            code("RANGE_HASHED", &[("RANGE_LOOKUP_STRATEGY", strategy)]),
+            Err(ErrorCode::BadArguments)
+        );
         assert_eq!(code("HASHED", &[("SHARDS", UInt(0))]), Err(ErrorCode::BadArguments));
         assert_eq!(code("HASHED", &[("SHARDS", UInt(129))]), Err(ErrorCode::BadArguments));
         assert_eq!(code("HASHED", &[("MAX_LOAD_FACTOR", Float(1.0))]), Err(ErrorCode::BadArguments));

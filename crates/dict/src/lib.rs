@@ -7,8 +7,8 @@
 //! # Loading
 //!
 //! [`build`] takes a [`DictionarySpec`] and the source's blocks, as they come. [`build_direct`] makes a
-//! dictionary that holds nothing and asks its [`DirectSource`] at every lookup. [`update`] makes one of a
-//! loaded dictionary and of what changed since.
+//! dictionary that holds nothing and asks its [`DirectSource`] at every lookup, [`build_cache`] one that
+//! keeps what it was asked for. [`update`] makes one of a loaded dictionary and of what changed since.
 //!
 //! # Where to look
 //!
@@ -26,7 +26,9 @@ mod counters;
 mod dictionary;
 mod hash;
 mod key_bytes;
+mod key_numbers;
 mod layout;
+mod layout_kind;
 mod layout_spec;
 mod loaded;
 mod overlay;
@@ -35,8 +37,9 @@ mod table;
 mod values;
 
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource};
-pub use layout::build_direct;
-pub use layout_spec::{LayoutKind, LayoutParameter, LayoutSpec};
+pub use layout::{CacheSpec, CacheSurroundings, RangeLookup, SsdSpec, build_cache, build_direct};
+pub use layout_kind::{KeyForm, LayoutKind};
+pub use layout_spec::{LayoutParameter, LayoutSpec};
 pub use loaded::build;
 pub use overlay::update;
-pub use spec::DictionarySpec;
+pub use spec::{DictionarySpec, RangeSpec};

@@ -8,8 +8,11 @@ use basalt_base::{Error, Result, SqlType};
 use crate::block::{check_keys, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
-use crate::layout::{ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder};
-use crate::layout_spec::{LayoutKind, LayoutSpec};
+use crate::layout::{
+    ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder, build_range,
+};
+use crate::layout_kind::LayoutKind;
+use crate::layout_spec::LayoutSpec;
 use crate::spec::DictionarySpec;
 use crate::table::{Hits, TableShape};
 use crate::values::Values;
@@ -32,6 +35,9 @@ pub fn build(
 ) -> Result<Arc<dyn Dictionary>> {
     let spec = spec.resolved()?;
     let kind = spec.layout.kind;
+    if kind.is_range() {
+        return build_range(spec, blocks);
+    }
     let key_types = spec.key_types();
     let mut values =
         Values::new(&spec.attributes, matches!(kind, LayoutKind::Hashed | LayoutKind::SparseHashed));
@@ -61,8 +67,8 @@ fn layout_builder(
         LayoutKind::ComplexKeyHashed
         | LayoutKind::ComplexKeySparseHashed
         | LayoutKind::ComplexKeyHashedArray => Box::new(ComplexKeyHashedBuilder::new(key_types, shape)?),
-        LayoutKind::Direct | LayoutKind::ComplexKeyDirect => {
-            return Err(Error::logical("a DIRECT dictionary is not loaded from blocks"));
+        other => {
+            return Err(Error::not_implemented(format!("dictionary layout {}", other.name())));
         }
     })
 }
@@ -150,6 +156,7 @@ mod tests {
                 injective: false,
             }],
             layout,
+            range: None,
         }
     }
 

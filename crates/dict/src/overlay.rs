@@ -13,7 +13,8 @@ use basalt_base::{Error, Result, SqlType};
 
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
-use crate::layout_spec::{LayoutKind, LayoutSpec};
+use crate::layout_kind::LayoutKind;
+use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
 use crate::spec::DictionarySpec;
 
@@ -210,6 +211,7 @@ mod tests {
             key_columns: Columns::new(vec![Column::new("key", key)]),
             attributes: vec![attribute("a", SqlType::UInt64), attribute("b", SqlType::String)],
             layout: LayoutSpec::new(LayoutKind::Hashed),
+            range: None,
         }
     }
 

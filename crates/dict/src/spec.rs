@@ -4,6 +4,7 @@ use arrow::array::Array;
 use basalt_base::{Columns, Result, SqlType, bail};
 
 use crate::dictionary::Attribute;
+use crate::layout::is_range_type;
 use crate::layout_spec::LayoutSpec;
 
 /// The definition of a dictionary, apart from where its rows come from.
@@ -12,6 +13,18 @@ pub struct DictionarySpec {
     pub key_columns: Columns,
     pub attributes: Vec<Attribute>,
     pub layout: LayoutSpec,
+    /// Of the range layouts: where a row's range comes from.
+    pub range: Option<RangeSpec>,
+}
+
+/// `RANGE(MIN low MAX high)`: the range of a row, both ends included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeSpec {
+    /// Names of the source's columns.
+    pub low: String,
+    pub high: String,
+    /// The type of both, without `Nullable`; the columns may hold NULL.
+    pub ty: SqlType,
 }
 
 impl DictionarySpec {
@@ -47,8 +60,27 @@ impl DictionarySpec {
             };
             self.layout.kind = complex;
         }
+        self.check_range()?;
         self.check_attributes()?;
         Ok(self)
+    }
+
+    fn check_range(&self) -> Result<()> {
+        let layout = self.layout.kind.name();
+        match &self.range {
+            None if self.layout.kind.is_range() => {
+                bail!(BadArguments, "a dictionary of layout {layout} needs RANGE(MIN column MAX column)")
+            }
+            Some(_) if !self.layout.kind.is_range() => {
+                bail!(BadArguments, "RANGE is for dictionaries of layout RANGE_HASHED, not {layout}")
+            }
+            Some(range) if !is_range_type(&range.ty) => bail!(
+                BadArguments,
+                "the type of a range is a number, a date or time, or an enum, not {}",
+                range.ty
+            ),
+            _ => Ok(()),
+        }
     }
 
     fn check_attributes(&self) -> Result<()> {

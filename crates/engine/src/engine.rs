@@ -169,6 +169,11 @@ impl Engine {
         &self.memory
     }
 
+    /// [`Engine::clock`] for what outlives a call.
+    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     pub(crate) fn clock(&self) -> &dyn Clock {
         self.clock.as_ref()
     }

@@ -140,6 +140,8 @@ error_codes! {
     CannotParseUuid                  "CANNOT_PARSE_UUID"                     376  400 "22P02"
     UnknownElementInConfig           "UNKNOWN_ELEMENT_IN_CONFIG"             137  400 "42704"
     IncorrectDictionaryDefinition    "INCORRECT_DICTIONARY_DEFINITION"       489  400 "42601"
+    TooSmallBufferSize               "TOO_SMALL_BUFFER_SIZE"                 104  400 "22023"
+    CacheDictionaryUpdateFail        "CACHE_DICTIONARY_UPDATE_FAIL"          510  503 "53000"
     ArgumentOutOfBound               "ARGUMENT_OUT_OF_BOUND"                  69  400 "22003"
     RocksdbError                     "ROCKSDB_ERROR"                         555  500 "XX000"
     ParameterOutOfBound              "PARAMETER_OUT_OF_BOUND"                 12  400 "22003"

@@ -6,12 +6,18 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt16Array, new_empty_array};
 use arrow::compute::concat;
 use arrow::datatypes::UInt16Type;
+use basalt_base::clock::ManualClock;
+use basalt_base::fs::FaultyStorage;
 use basalt_base::{Column, Columns, ErrorCode, Result, SqlType};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::block::{integer_keys, key_column};
-use crate::{Attribute, Dictionary, DictionarySpec, DirectSource, LayoutSpec, build, build_direct};
+use crate::spec::RangeSpec;
+use crate::{
+    Attribute, CacheSurroundings, Dictionary, DictionarySpec, DirectSource, LayoutKind, LayoutSpec, build,
+    build_cache, build_direct,
+};
 
 /// A row's attributes: `UInt16`, `Nullable(String)`, `Array(UInt16)`.
 type Row = (u16, Option<Vec<u8>>, Vec<u16>);
@@ -70,7 +76,45 @@ fn spec(layout: &LayoutSpec, key_types: &[SqlType]) -> DictionarySpec {
         hierarchical: false,
         injective: false,
     });
-    DictionarySpec { key_columns, attributes: attributes.collect(), layout: layout.clone() }
+    let range = layout.kind.is_range().then(|| RangeSpec {
+        low: "low".into(),
+        high: "high".into(),
+        ty: SqlType::UInt16,
+    });
+    DictionarySpec { key_columns, attributes: attributes.collect(), layout: layout.clone(), range }
+}
+
+/// A dictionary over `source`, of a layout that asks it.
+pub(super) fn ask_source(spec: DictionarySpec, source: Arc<dyn DirectSource>) -> Result<Arc<dyn Dictionary>> {
+    if spec.layout.kind.is_direct() {
+        return build_direct(spec, source);
+    }
+    let surroundings = CacheSurroundings {
+        source,
+        clock: Arc::new(ManualClock::at(1)),
+        storage: Arc::new(FaultyStorage::new()),
+        lifetime_min_seconds: 0,
+        lifetime_max_seconds: 0,
+    };
+    build_cache(spec, surroundings)
+}
+
+/// The block with a range that holds the point of every lookup behind its keys.
+fn with_range(kind: LayoutKind, key_count: usize, mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
+    if kind.is_range() {
+        let rows = block[0].len();
+        block.insert(key_count, Arc::new(UInt16Array::from(vec![1; rows])));
+        block.insert(key_count + 1, Arc::new(UInt16Array::from(vec![9; rows])));
+    }
+    block
+}
+
+/// The keys of a lookup, with a point behind them where there are ranges.
+fn with_point(dictionary: &dyn Dictionary, mut keys: Vec<ArrayRef>) -> Vec<ArrayRef> {
+    if dictionary.range_type().is_some() {
+        keys.push(Arc::new(UInt16Array::from(vec![5; keys[0].len()])));
+    }
+    keys
 }
 
 fn default_row() -> Row {
@@ -144,25 +188,30 @@ fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
     key_arrays: impl Fn(&[K]) -> Vec<ArrayRef> + Copy + Send + Sync + 'static,
 ) {
     let model: BTreeMap<K, Row> = blocks.iter().flatten().cloned().collect();
-    let is_direct = spec.layout.kind.is_direct();
-    let dictionary = if is_direct {
-        build_direct(spec.clone(), Arc::new(ModelSource { model: model.clone(), key_arrays }))
+    let (kind, key_count) = (spec.layout.kind, spec.key_columns.len());
+    let asks_source = kind.asks_source();
+    let dictionary = if asks_source {
+        ask_source(spec.clone(), Arc::new(ModelSource { model: model.clone(), key_arrays }))
     } else {
+        // A range layout keeps every row: it gets one for each key.
+        let unique: Blocks<K> = vec![model.clone().into_iter().collect()];
+        let blocks = if kind.is_range() { &unique } else { blocks };
         let mut arrays = blocks.iter().map(|block| {
             let rows: Vec<_> = block.iter().map(|(key, row)| (key, row)).collect();
-            Ok(block_arrays(&rows, key_arrays))
+            Ok(with_range(kind, key_count, block_arrays(&rows, key_arrays)))
         });
         build(spec.clone(), &mut arrays)
     };
     let dictionary = dictionary.expect("a valid source");
     let default = default_row();
     let expected: Vec<&Row> = asked.iter().map(|key| model.get(key).unwrap_or(&default)).collect();
-    let (columns, found) = dictionary.get(&[2, 0, 1], &key_arrays(asked)).expect("valid keys");
+    let asked_keys = with_point(dictionary.as_ref(), key_arrays(asked));
+    let (columns, found) = dictionary.get(&[2, 0, 1], &asked_keys).expect("valid keys");
     let arrays = attribute_arrays(&expected);
     assert_eq!(columns, [arrays[2].clone(), arrays[0].clone(), arrays[1].clone()]);
     assert!(asked.iter().zip(&found).all(|(key, found)| found == Some(model.contains_key(key))));
-    assert_eq!(dictionary.has(&key_arrays(asked)).expect("valid keys"), found);
-    if !is_direct {
+    assert_eq!(dictionary.has(&asked_keys).expect("valid keys"), found);
+    if !asks_source {
         assert_eq!(dictionary.stats().element_count, model.len() as u64);
         check_scan(dictionary.as_ref(), &model, key_arrays);
     }
@@ -175,8 +224,10 @@ fn check_scan<K: Ord + Clone>(
     key_arrays: impl Fn(&[K]) -> Vec<ArrayRef>,
 ) {
     let blocks = dictionary.scan().expect("a loaded dictionary");
-    let columns = dictionary.key_types().len() + dictionary.attributes().len();
-    let types = dictionary.key_types().iter().chain(dictionary.attributes().iter().map(|at| &at.ty));
+    let ranges = dictionary.range_type().into_iter().flat_map(|ty| [ty, ty]);
+    let types = dictionary.key_types().iter().chain(ranges);
+    let types: Vec<_> = types.chain(dictionary.attributes().iter().map(|at| &at.ty)).collect();
+    let columns = types.len();
     let scanned: Vec<ArrayRef> = (0..columns)
         .zip(types)
         .map(|(at, ty)| {
@@ -187,24 +238,27 @@ fn check_scan<K: Ord + Clone>(
         })
         .collect();
     assert_eq!(scanned[0].len(), model.len());
-    let (keys, values) = scanned.split_at(dictionary.key_types().len());
-    let (looked_up, found) = dictionary.get(&[0, 1, 2], keys).expect("own keys");
+    let (keys, _) = scanned.split_at(dictionary.key_types().len());
+    let values = &scanned[columns - dictionary.attributes().len()..];
+    let keys = with_point(dictionary, keys.to_vec());
+    let (looked_up, found) = dictionary.get(&[0, 1, 2], &keys).expect("own keys");
     assert_eq!(found.true_count(), model.len());
     assert_eq!(looked_up, values);
-    let all = key_arrays(&model.keys().cloned().collect::<Vec<_>>());
+    let all = with_point(dictionary, key_arrays(&model.keys().cloned().collect::<Vec<_>>()));
     assert_eq!(dictionary.has(&all).expect("valid keys").true_count(), model.len());
 }
 
 fn refuses_null_keys(spec: &DictionarySpec) {
     let keys: ArrayRef = Arc::new(arrow::array::UInt64Array::from(vec![Some(1), None]));
-    let error = if spec.layout.kind.is_direct() {
+    let error = if spec.layout.kind.asks_source() {
         let model = BTreeMap::<u64, Row>::new();
         let key_arrays = |keys: &[u64]| vec![key_column(keys.to_vec())];
         let source = Arc::new(ModelSource { model, key_arrays });
-        build_direct(spec.clone(), source).expect("a valid definition").has(&[keys]).map(|_| ())
+        ask_source(spec.clone(), source).expect("a valid definition").has(&[keys]).map(|_| ())
     } else {
         let mut block = vec![keys];
         block.extend(attribute_arrays(&[&default_row(), &default_row()]));
+        let block = with_range(spec.layout.kind, 1, block);
         build(spec.clone(), &mut [Ok(block)].into_iter()).map(|_| ())
     };
     assert_eq!(
@@ -217,7 +271,7 @@ fn refuses_null_keys(spec: &DictionarySpec) {
 
 /// Attributes narrow enough for the table's own cells, and enough keys for all shards and partitions.
 fn inlines_narrow_attributes(layout: &LayoutSpec) {
-    if layout.kind.is_direct() {
+    if layout.kind.asks_source() {
         return;
     }
     let mut spec = simple_spec(layout);
@@ -226,12 +280,13 @@ fn inlines_narrow_attributes(layout: &LayoutSpec) {
     let mut blocks = (0..20_u64).map(|block| {
         let keys: Vec<u64> = (block * 5_000..(block + 1) * 5_000).map(|key| key * 3).collect();
         let values = UInt16Array::from_iter_values(keys.iter().map(|&key| value(key)));
-        Ok(vec![key_column(keys), Arc::new(values) as ArrayRef])
+        Ok(with_range(layout.kind, 1, vec![key_column(keys), Arc::new(values) as ArrayRef]))
     });
     let dictionary = build(spec, &mut blocks).expect("a valid source");
     assert_eq!(dictionary.stats().element_count, 100_000);
     let keys = key_column((0..310_000).collect());
-    let (columns, _) = dictionary.get(&[0], std::slice::from_ref(&keys)).expect("valid keys");
+    let (columns, _) =
+        dictionary.get(&[0], &with_point(dictionary.as_ref(), vec![keys.clone()])).expect("valid keys");
     let expected = integer_keys(&keys).expect("integers").into_iter();
     let expected =
         expected.map(|key| if key % 3 == 0 && key < 300_000 { value(key) } else { default_row().0 });

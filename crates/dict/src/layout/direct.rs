@@ -8,15 +8,13 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{concat, take};
 use basalt_base::{Error, Result, SqlType, bail};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource};
-use crate::hash::hash_bytes;
 use crate::key_bytes::KeyShape;
-use crate::layout_spec::LayoutKind;
+use crate::key_numbers::KeyNumbers;
+use crate::layout_kind::LayoutKind;
 use crate::spec::DictionarySpec;
 use crate::values::{ROWS_MAX, StringArena};
 
@@ -47,49 +45,29 @@ pub fn build_direct(spec: DictionarySpec, source: Arc<dyn DirectSource>) -> Resu
 }
 
 /// The distinct keys of a block.
-struct DistinctKeys {
-    /// Encoded keys of the whole block.
-    block: StringArena,
-    /// Positions in `distinct`, by hash of the key there.
-    table: HashTable<u32>,
+pub(super) struct DistinctKeys {
+    pub(super) numbers: KeyNumbers,
     /// The row where each distinct key occurs first.
-    distinct: Vec<u32>,
+    pub(super) first_rows: Vec<u32>,
     /// Which distinct key each row has.
-    of_row: Vec<u32>,
+    pub(super) of_row: Vec<u32>,
 }
 
 impl DistinctKeys {
-    fn new(block: StringArena) -> Result<DistinctKeys> {
+    pub(super) fn new(block: &StringArena) -> Result<DistinctKeys> {
         if block.len() >= ROWS_MAX {
             bail!(ArgumentOutOfBound, "a lookup takes at most {ROWS_MAX} keys");
         }
         let mut keys =
-            DistinctKeys { block, table: HashTable::new(), distinct: Vec::new(), of_row: Vec::new() };
-        for row in 0..keys.block.len() {
-            let at = keys.insert(row);
-            keys.of_row.push(at);
+            DistinctKeys { numbers: KeyNumbers::default(), first_rows: Vec::new(), of_row: Vec::new() };
+        for row in 0..block.len() {
+            let number = keys.numbers.number(block.get(row))?;
+            if number as usize == keys.first_rows.len() {
+                keys.first_rows.push(row as u32);
+            }
+            keys.of_row.push(number);
         }
         Ok(keys)
-    }
-
-    fn insert(&mut self, row: usize) -> u32 {
-        let DistinctKeys { block, table, distinct, .. } = self;
-        let key = block.get(row);
-        let key_at = |at: u32| block.get(distinct[at as usize] as usize);
-        match table.entry(hash_bytes(key), |&at| key_at(at) == key, |&at| hash_bytes(key_at(at))) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                let at = distinct.len() as u32;
-                entry.insert(at);
-                distinct.push(row as u32);
-                at
-            }
-        }
-    }
-
-    fn position(&self, key: &[u8]) -> Option<u32> {
-        let is_key = |&at: &u32| self.block.get(self.distinct[at as usize] as usize) == key;
-        self.table.find(hash_bytes(key), is_key).copied()
     }
 }
 
@@ -106,19 +84,19 @@ impl DirectDictionary {
         let simple = !self.kind.is_complex();
         check_keys(&self.key_types, keys, simple)?;
         let keys = self.widened(keys)?;
-        let distinct = DistinctKeys::new(self.shape.encode(&keys)?)?;
-        let positions = UInt32Array::from(distinct.distinct.clone());
+        let distinct = DistinctKeys::new(&self.shape.encode(&keys)?)?;
+        let positions = UInt32Array::from(distinct.first_rows.clone());
         let question =
             keys.iter().map(|key| take(key, &positions, None).map_err(broken)).collect::<Result<Vec<_>>>()?;
         let answers = if positions.is_empty() { Vec::new() } else { self.source.lookup(&question)? };
-        let mut rows_of_distinct = vec![0_u32; distinct.distinct.len()];
+        let mut rows_of_distinct = vec![0_u32; distinct.first_rows.len()];
         let mut blocks = Vec::with_capacity(answers.len());
         let mut next = 1;
         for answer in &answers {
             let (rows, keys, columns) = split_block(&self.key_types, &self.attributes, answer, simple)?;
             let encoded = self.shape.encode(&self.widened(&keys)?)?;
             for row in 0..rows {
-                if let Some(at) = distinct.position(encoded.get(row)) {
+                if let Some(at) = distinct.numbers.find(encoded.get(row)) {
                     rows_of_distinct[at as usize] = next + row as u32;
                 }
             }

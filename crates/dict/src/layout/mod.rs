@@ -5,22 +5,32 @@
 //! | [`flat`] | FLAT | small integers | one array access |
 //! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY | any `UInt64` | a walk in a table |
 //! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the walk, and one look at the key |
+//! | [`range_hashed`] | RANGE_HASHED, COMPLEX_KEY_RANGE_HASHED | either, and a point | a hash, and a search in the key's ranges |
+//! | [`cache`] | CACHE, SSD_CACHE, their COMPLEX_KEY_ forms | either | a hash; a question to the source for what is not kept |
 //! | [`direct`] | DIRECT, COMPLEX_KEY_DIRECT | either | a question to the source |
 //!
-//! A layout never sees attribute types: it hands out payloads, which `values` turns into arrays.
+//! The last three are dictionaries of their own. A [`Layout`] never sees attribute types: it hands out payloads, which `values` turns into arrays.
 
+mod cache;
 mod complex_key_hashed;
 mod direct;
 mod flat;
 mod hashed;
+mod intervals;
+mod range_bounds;
+mod range_hashed;
 
 #[cfg(test)]
 mod conformance;
 
+pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::ComplexKeyHashedBuilder;
 pub use direct::build_direct;
 pub(crate) use flat::FlatBuilder;
 pub(crate) use hashed::HashedBuilder;
+pub use intervals::RangeLookup;
+pub(crate) use range_bounds::is_range_type;
+pub(crate) use range_hashed::build_range;
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;

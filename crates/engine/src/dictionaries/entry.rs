@@ -112,8 +112,8 @@ impl DictionaryEntry {
     pub(crate) fn get(&self, engine: &Arc<Engine>, asking: &Asking) -> Result<Arc<dyn Dictionary>> {
         let (database, name) = self.name();
         asking.note(&database, &name);
-        // A DIRECT dictionary asks its source at every lookup, not only while it loads.
-        let asks_always = self.definition.spec.layout.kind.is_direct();
+        // A DIRECT dictionary and a cache ask their source at lookups, not only while they load.
+        let asks_always = self.definition.spec.layout.kind.asks_source();
         let found = |state: &DictionaryState| state.current.clone().filter(|_| !asks_always);
         if let Some(current) = found(&self.state.read()) {
             return Ok(current);
@@ -223,7 +223,7 @@ impl DictionaryEntry {
         Question {
             engine: Arc::clone(engine),
             database: self.name().0,
-            columns: self.columns(),
+            columns: self.definition.source_columns(),
             settings: self.definition.settings.query.clone(),
             asking: asking.deeper(self.uuid),
             tombstone: self.definition.settings.tombstone.clone(),
@@ -232,6 +232,10 @@ impl DictionaryEntry {
 
     fn next_load_us(&self, engine: &Engine, failures: u64) -> Option<u64> {
         let random = Uuid::new_v4().as_u64_pair().0;
+        if self.definition.spec.layout.kind.is_cache() {
+            // Each of its rows has a lifetime of its own.
+            return None;
+        }
         let until = self.definition.lifetime.until_next_us(random)?;
         let until = if failures > 0 { backoff_us(failures, random) } else { until };
         Some(engine.clock().now_us().saturating_add(until))

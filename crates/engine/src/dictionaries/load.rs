@@ -8,8 +8,9 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter;
 use arrow::datatypes::{Int64Type, UInt8Type};
 use arrow::row::{OwnedRow, RowConverter, SortField};
+use basalt_base::fs::RealStorage;
 use basalt_base::{Error, Result, bail};
-use basalt_dict::{Dictionary, build, build_direct, update};
+use basalt_dict::{CacheSurroundings, Dictionary, build, build_cache, build_direct, update};
 
 use super::definition::Definition;
 use super::source::{Blocks, KeyedSource, Question, Wanted};
@@ -29,8 +30,8 @@ pub(super) fn load(
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
     rows_read: &AtomicU64,
 ) -> Result<Load> {
-    if definition.spec.layout.kind.is_direct() {
-        return direct(definition, &question);
+    if definition.spec.layout.kind.asks_source() {
+        return asking(definition, &question);
     }
     // Before the rows: what changes meanwhile makes the next answer another one.
     let revision = definition.source.revision(&question)?;
@@ -62,7 +63,8 @@ pub(super) fn load(
     Ok(Load { dictionary, origin: Origin { revision, watermark } })
 }
 
-fn direct(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
+/// A dictionary that asks the source for the keys that it does not have.
+fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
     let (columns, settings) = (question.columns.clone(), question.settings.clone());
     let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
     let keyed = KeyedSource::new(&question.engine, Arc::clone(&definition.source), move |engine| Question {
@@ -73,7 +75,23 @@ fn direct(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
         asking: Arc::clone(&asking),
         tombstone: None,
     });
-    let dictionary = build_direct(definition.spec.clone(), Arc::new(keyed))?;
+    let (mut spec, source) = (definition.spec.clone(), Arc::new(keyed));
+    let dictionary = if spec.layout.kind.is_direct() {
+        build_direct(spec, source)?
+    } else {
+        if spec.layout.kind.is_ssd() {
+            let path = spec.layout.ssd.path.to_string_lossy().into_owned();
+            spec.layout.ssd.path = question.engine.user_file(&path)?;
+        }
+        let surroundings = CacheSurroundings {
+            source,
+            clock: question.engine.shared_clock(),
+            storage: Arc::new(RealStorage),
+            lifetime_min_seconds: definition.lifetime.min_seconds,
+            lifetime_max_seconds: definition.lifetime.max_seconds,
+        };
+        build_cache(spec, surroundings)?
+    };
     Ok(Load { dictionary, origin: Origin::default() })
 }
 

@@ -1,7 +1,7 @@
 //! Dictionaries of the catalog: defined by DDL, loaded at first use, reloaded when they are old.
 //!
 //! - [`entry`]: one dictionary: its definition and the version that answers now.
-//! - [`definition`], [`settings`]: from the CREATE DICTIONARY statement to keys, attributes and layout.
+//! - [`definition`], [`structure`], [`settings`]: from the CREATE DICTIONARY statement to keys, attributes and layout.
 //! - [`source`]: where the rows come from, one file a source.
 //! - [`load`]: one load, of all rows or of those that changed.
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
@@ -16,6 +16,7 @@ mod schedule;
 mod settings;
 mod source;
 mod state;
+mod structure;
 
 pub(crate) use asking::{Asking, Waits};
 pub(crate) use entry::DictionaryEntry;

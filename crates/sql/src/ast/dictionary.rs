@@ -30,6 +30,7 @@ pub struct DictionaryAttribute {
     pub hierarchical: bool,
     pub injective: bool,
     pub is_object_id: bool,
+    pub bidirectional: bool,
 }
 
 /// Seconds; `LIFETIME(n)` is `MIN 0 MAX n` and `LIFETIME(0)` is never.

@@ -41,6 +41,7 @@ impl Cursor<'_> {
             hierarchical: false,
             injective: false,
             is_object_id: false,
+            bidirectional: false,
         };
         loop {
             match () {
@@ -49,7 +50,7 @@ impl Cursor<'_> {
                 () if self.eat("HIERARCHICAL") => attribute.hierarchical = self.parse_flag(),
                 () if self.eat("INJECTIVE") => attribute.injective = self.parse_flag(),
                 () if self.eat("IS_OBJECT_ID") => attribute.is_object_id = self.parse_flag(),
-                () if self.is_word("BIDIRECTIONAL") => return Err(self.not_implemented("BIDIRECTIONAL")),
+                () if self.eat("BIDIRECTIONAL") => attribute.bidirectional = self.parse_flag(),
                 () => return Ok(attribute),
             }
         }

@@ -49,6 +49,7 @@ impl Display for DictionaryAttribute {
         Clause("DEFAULT", &self.default).fmt(f)?;
         Clause("EXPRESSION", &self.expression).fmt(f)?;
         flag(f, self.hierarchical, "HIERARCHICAL")?;
+        flag(f, self.bidirectional, "BIDIRECTIONAL")?;
         flag(f, self.injective, "INJECTIVE")?;
         flag(f, self.is_object_id, "IS_OBJECT_ID")
     }

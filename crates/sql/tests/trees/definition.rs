@@ -202,7 +202,7 @@ fn key_values() -> BoxedStrategy<Vec<(String, KeyValueArgument)>> {
 }
 
 fn create_dictionary() -> impl Strategy<Value = CreateDictionary> {
-    let flags = any::<(bool, bool, bool)>();
+    let flags = any::<(bool, bool, bool, bool)>();
     let attribute = (
         ident(),
         type_name(),
@@ -210,8 +210,18 @@ fn create_dictionary() -> impl Strategy<Value = CreateDictionary> {
         prop::option::weighted(0.2, expr()),
         flags,
     )
-        .prop_map(|(name, ty, default, expression, (hierarchical, injective, is_object_id))| {
-            DictionaryAttribute { name, ty, default, expression, hierarchical, injective, is_object_id }
+        .prop_map(|(name, ty, default, expression, flags)| {
+            let (hierarchical, injective, is_object_id, bidirectional) = flags;
+            DictionaryAttribute {
+                name,
+                ty,
+                default,
+                expression,
+                hierarchical,
+                injective,
+                is_object_id,
+                bidirectional,
+            }
         });
     let key_value =
         || prop::option::of((ident(), key_values()).prop_map(|(name, args)| KeyValue { name, args }));

@@ -52,6 +52,7 @@ dict_gets! {
     DICT_GET_DATE "dictGetDate" AttributeDefault Some(SqlType::Date);
     DICT_GET_DATE_TIME "dictGetDateTime" AttributeDefault Some(SqlType::DateTime(None));
     DICT_GET_UUID "dictGetUUID" AttributeDefault Some(SqlType::Uuid);
+    DICT_GET_IPV4 "dictGetIPv4" AttributeDefault Some(SqlType::Ipv4);
     DICT_GET_STRING "dictGetString" AttributeDefault Some(SqlType::String);
     DICT_GET_UINT8_OR_DEFAULT "dictGetUInt8OrDefault" Given Some(SqlType::UInt8);
     DICT_GET_UINT16_OR_DEFAULT "dictGetUInt16OrDefault" Given Some(SqlType::UInt16);
@@ -66,6 +67,7 @@ dict_gets! {
     DICT_GET_DATE_OR_DEFAULT "dictGetDateOrDefault" Given Some(SqlType::Date);
     DICT_GET_DATE_TIME_OR_DEFAULT "dictGetDateTimeOrDefault" Given Some(SqlType::DateTime(None));
     DICT_GET_UUID_OR_DEFAULT "dictGetUUIDOrDefault" Given Some(SqlType::Uuid);
+    DICT_GET_IPV4_OR_DEFAULT "dictGetIPv4OrDefault" Given Some(SqlType::Ipv4);
     DICT_GET_STRING_OR_DEFAULT "dictGetStringOrDefault" Given Some(SqlType::String);
 }
 
@@ -75,7 +77,8 @@ impl ScalarFunction for DictGet {
     }
 
     fn arity(&self) -> Arity {
-        Arity::Exactly(if self.missing == Missing::Given { 4 } else { 3 })
+        let least = if self.missing == Missing::Given { 4 } else { 3 };
+        Arity::Between(least, least + 1)
     }
 
     fn nulls(&self) -> Nulls {
@@ -87,10 +90,12 @@ impl ScalarFunction for DictGet {
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let lookup = Lookup::bind(self.name, &args[0], &args[2].ty, context)?;
+        let lookup = Lookup::bind(self.name, &args[0], &args[2..], context)?;
+        let default = 2 + lookup.width();
+        lookup.check_count(self.name, args.len(), default + usize::from(self.missing == Missing::Given))?;
         let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
         self.check_type(&lookup, &attributes)?;
-        let defaults = match args.get(3) {
+        let defaults = match args.get(default) {
             Some(default) => Some(self.bind_defaults(&lookup, &attributes, is_tuple, default, context)?),
             None => None,
         };
@@ -198,7 +203,7 @@ struct GetKernel {
 
 impl GetKernel {
     fn run(&self, missing: Missing, operands: &[Operand], rows: usize) -> Result<ArrayRef> {
-        let (keys, key_nulls) = self.lookup.keys(&operands[2], rows)?;
+        let (keys, key_nulls) = self.lookup.keys(&operands[2..], rows)?;
         let (mut values, found) = self.lookup.dictionary.get(&self.attributes, &keys)?;
         match missing {
             Missing::AttributeDefault => {}
@@ -208,7 +213,7 @@ impl GetKernel {
                     *value = masked(value, Some(&nulls))?;
                 }
             }
-            Missing::Given => self.fill(&mut values, &found, &operands[3], rows)?,
+            Missing::Given => self.fill(&mut values, &found, &operands[2 + self.lookup.width()], rows)?,
         }
         for (value, ty) in values.iter_mut().zip(&self.types) {
             // A tuple or an array cannot be NULL; everything else is where its key is.

@@ -1,4 +1,4 @@
-//! `dictHas(dictionary, key)`: whether the key is there; a NULL key is not.
+//! `dictHas(dictionary, key[, point])`: whether the key is there; a NULL key is not.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl ScalarFunction for DictHas {
     }
 
     fn arity(&self) -> Arity {
-        Arity::Exactly(2)
+        Arity::Between(2, 3)
     }
 
     fn nulls(&self) -> Nulls {
@@ -35,9 +35,10 @@ impl ScalarFunction for DictHas {
                 Ok(new_null_array(&DataType::Null, rows))
             }));
         }
-        let lookup = Lookup::bind(self.name(), &args[0], &args[1].ty, context)?;
+        let lookup = Lookup::bind(self.name(), &args[0], &args[1..], context)?;
+        lookup.check_count(self.name(), args.len(), 1 + lookup.width())?;
         Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
-            let (keys, nulls) = lookup.keys(&operands[1], rows)?;
+            let (keys, nulls) = lookup.keys(&operands[1..], rows)?;
             let found = lookup.dictionary.has(&keys)?;
             let is_there = |row: usize| {
                 u8::from(found.value(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))

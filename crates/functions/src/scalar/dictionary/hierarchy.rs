@@ -16,14 +16,19 @@ use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility}
 const DEPTH_MAX: usize = 1_000;
 
 /// A dictionary with an attribute that holds the parent's key.
-struct Hierarchy {
-    lookup: Lookup,
-    attribute: usize,
+pub(super) struct Hierarchy {
+    pub(super) lookup: Lookup,
+    pub(super) attribute: usize,
 }
 
 impl Hierarchy {
-    fn bind(function: &str, name: &Argument, key: &SqlType, context: &FunctionContext) -> Result<Hierarchy> {
-        let lookup = Lookup::bind(function, name, key, context)?;
+    pub(super) fn bind(
+        function: &str,
+        name: &Argument,
+        key: &Argument,
+        context: &FunctionContext,
+    ) -> Result<Hierarchy> {
+        let lookup = Lookup::bind(function, name, std::slice::from_ref(key), context)?;
         let attribute = lookup.dictionary.attributes().iter().position(|attribute| attribute.hierarchical);
         match attribute {
             Some(attribute) if lookup.dictionary.key_types() == [SqlType::UInt64] => {
@@ -37,8 +42,8 @@ impl Hierarchy {
     }
 
     /// The chain of each row's key: the key itself, if it is there, and its parents.
-    fn chains(&self, operand: &Operand, rows: usize) -> Result<Vec<Vec<u64>>> {
-        let (keys, nulls) = self.lookup.keys(operand, rows)?;
+    fn chains(&self, operands: &[Operand], rows: usize) -> Result<Vec<Vec<u64>>> {
+        let (keys, nulls) = self.lookup.keys(operands, rows)?;
         let mut chains: Vec<Vec<u64>> = vec![Vec::new(); rows];
         let first = keys[0].as_primitive::<UInt64Type>();
         // Rows whose chain may go on, and the key that comes next.
@@ -71,6 +76,14 @@ impl Hierarchy {
     }
 }
 
+/// An array of keys for each row.
+pub(super) fn key_lists(lists: Vec<Vec<u64>>) -> Result<ArrayRef> {
+    let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
+    let keys = UInt64Array::from_iter_values(lists.into_iter().flatten());
+    let field = SqlType::UInt64.element_field();
+    Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(keys), None).map_err(Error::logical)?))
+}
+
 pub(super) struct DictGetHierarchy;
 
 impl ScalarFunction for DictGetHierarchy {
@@ -87,14 +100,10 @@ impl ScalarFunction for DictGetHierarchy {
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1].ty, context)?;
+        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1], context)?;
         Ok(Bound::new(SqlType::array_of(SqlType::UInt64), move |operands: &[Operand], rows: usize| {
-            let chains = hierarchy.chains(&operands[1], rows)?;
-            let offsets = OffsetBuffer::from_lengths(chains.iter().map(Vec::len));
-            let keys = UInt64Array::from_iter_values(chains.into_iter().flatten());
-            let field = SqlType::UInt64.element_field();
-            Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(keys), None).map_err(Error::logical)?)
-                as ArrayRef)
+            let chains = hierarchy.chains(&operands[1..], rows)?;
+            key_lists(chains)
         }))
     }
 }
@@ -115,11 +124,11 @@ impl ScalarFunction for DictIsIn {
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1].ty, context)?;
-        let ancestor = Lookup::bind(self.name(), &args[0], &args[2].ty, context)?;
+        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1], context)?;
+        let ancestor = Lookup::bind(self.name(), &args[0], &args[2..], context)?;
         Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
-            let chains = hierarchy.chains(&operands[1], rows)?;
-            let (ancestors, _) = ancestor.keys(&operands[2], rows)?;
+            let chains = hierarchy.chains(&operands[1..], rows)?;
+            let (ancestors, _) = ancestor.keys(&operands[2..], rows)?;
             let ancestors = ancestors[0].as_primitive::<UInt64Type>();
             let is_in =
                 chains.iter().zip(ancestors.values()).map(|(chain, key)| u8::from(chain.contains(key)));

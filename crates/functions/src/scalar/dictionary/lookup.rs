@@ -7,8 +7,8 @@ use arrow::array::{Array, ArrayRef, AsArray, make_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use basalt_base::suggest::did_you_mean;
-use basalt_base::{Error, ErrorCode, Result, SqlType};
-use basalt_dict::Dictionary;
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_dict::{Dictionary, KeyForm};
 
 use crate::FunctionContext;
 use crate::scalar::{Argument, Converter, Operand};
@@ -17,6 +17,8 @@ use crate::scalar::{Argument, Converter, Operand};
 pub(super) struct Lookup {
     pub(super) dictionary: Arc<dyn Dictionary>,
     keys: Vec<Key>,
+    /// Of a dictionary whose rows have a range: the argument behind the key.
+    point: Option<Key>,
     /// The key argument is a tuple with the key columns in it.
     in_tuple: bool,
     /// The key argument may be NULL.
@@ -24,49 +26,89 @@ pub(super) struct Lookup {
 }
 
 impl Lookup {
-    /// The dictionary that `name` names, asked with keys of type `key`.
+    /// The dictionary that `name` names, asked with the key that is the first of `args`, and with the
+    /// point behind it if the dictionary has ranges.
     pub(super) fn bind(
         function: &str,
         name: &Argument,
-        key: &SqlType,
+        args: &[Argument],
         context: &FunctionContext,
     ) -> Result<Lookup> {
         let dictionary = open(function, name, context)?;
+        let Some(key) = args.first().map(|key| &key.ty) else {
+            return Err(Error::logical("a lookup without a key"));
+        };
         let types = dictionary.key_types();
         let elements: Vec<SqlType> = match key.stripped() {
             SqlType::Tuple(elements) => elements.iter().map(|element| element.ty.clone()).collect(),
             _ => Vec::new(),
         };
-        let in_tuple = elements.len() == types.len() && !elements.is_empty();
+        let in_tuple = !elements.is_empty();
         if !in_tuple && types.len() != 1 {
-            return Err(Error::new(
-                ErrorCode::TypeMismatch,
-                format!(
-                    "the key of the dictionary is a tuple of {} values, got {key} in function `{function}`",
-                    types.len()
-                ),
-            ));
+            bail!(
+                IllegalTypeOfArgument,
+                "the key of the dictionary is a tuple of {} values, got {key} in function `{function}`",
+                types.len()
+            );
+        }
+        if in_tuple && elements.len() != types.len() {
+            bail!(TypeMismatch, "the key of the dictionary is {}, got {key}", listed(types));
         }
         let given = if in_tuple { elements } else { vec![key.stripped().clone()] };
-        let keys = given
-            .iter()
-            .zip(types)
-            .map(|(from, to)| Key::bind(from.stripped(), to, context))
-            .collect::<Result<Vec<_>>>()?;
+        let keys = match dictionary.key_form() {
+            KeyForm::Columns => given
+                .iter()
+                .zip(types)
+                .map(|(from, to)| Key::bind(from.stripped(), to, context))
+                .collect::<Result<Vec<_>>>()?,
+            KeyForm::Address => vec![bind_address(given[0].stripped(), context)?],
+        };
         let nullable = key.accepts_null() || given.iter().any(SqlType::accepts_null);
-        Ok(Lookup { dictionary, keys, in_tuple, nullable })
+        let point = match dictionary.range_type() {
+            Some(ty) => Some(bind_point(function, ty, args.get(1), context)?),
+            None => None,
+        };
+        Ok(Lookup { dictionary, keys, point, in_tuple, nullable })
     }
 
-    /// The key columns of a block without NULLs, and which rows had none.
-    pub(super) fn keys(&self, operand: &Operand, rows: usize) -> Result<(Vec<ArrayRef>, Option<NullBuffer>)> {
-        let given = operand.full(rows)?;
+    /// How many arguments name the key and the point.
+    pub(super) fn width(&self) -> usize {
+        1 + usize::from(self.point.is_some())
+    }
+
+    /// Refuses a call of `given` arguments if `expected` are right for this dictionary.
+    pub(super) fn check_count(&self, function: &str, given: usize, expected: usize) -> Result<()> {
+        if given == expected {
+            return Ok(());
+        }
+        bail!(
+            NumberOfArgumentsDoesntMatch,
+            "function `{function}` takes {expected} arguments for a dictionary of layout {}, got {given}",
+            self.dictionary.layout()
+        )
+    }
+
+    /// The key columns of a block without NULLs, with the point behind them, and which rows had none.
+    /// `operands` begin with the key.
+    pub(super) fn keys(
+        &self,
+        operands: &[Operand],
+        rows: usize,
+    ) -> Result<(Vec<ArrayRef>, Option<NullBuffer>)> {
+        let Some(key) = operands.first() else {
+            return Err(Error::logical("a lookup without a key"));
+        };
+        let given = key.full(rows)?;
         let columns: Vec<ArrayRef> =
             if self.in_tuple { given.as_struct().columns().to_vec() } else { vec![Arc::clone(&given)] };
         let mut nulls = given.logical_nulls();
-        let mut keys = Vec::with_capacity(columns.len());
+        let mut keys = Vec::with_capacity(columns.len() + 1);
         for (column, key) in columns.iter().zip(&self.keys) {
             nulls = NullBuffer::union(nulls.as_ref(), column.logical_nulls().as_ref());
             keys.push(unmasked(&key.convert(column)?)?);
+        }
+        if let (Some(point), Some(operand)) = (&self.point, operands.get(1)) {
+            keys.push(point.convert(&operand.full(rows)?)?);
         }
         Ok((keys, nulls.filter(|nulls| nulls.null_count() > 0)))
     }
@@ -74,19 +116,74 @@ impl Lookup {
     /// The positions of the attributes that a constant argument names, and whether it is a tuple.
     pub(super) fn attributes(&self, function: &str, names: &Argument) -> Result<(Vec<usize>, bool)> {
         let (names, is_tuple) = attribute_names(function, names)?;
-        let known = self.dictionary.attributes();
-        let position = |name: &String| {
-            known.iter().position(|attribute| attribute.name == *name).ok_or_else(|| {
-                let all: Vec<&str> = known.iter().map(|attribute| attribute.name.as_str()).collect();
-                let hint = did_you_mean(name, all.iter().copied());
-                Error::new(
-                    ErrorCode::BadArguments,
-                    format!("the dictionary has no attribute `{name}`, it has `{}`{hint}", all.join("`, `")),
-                )
-            })
-        };
-        Ok((names.iter().map(position).collect::<Result<Vec<_>>>()?, is_tuple))
+        let positions = names.iter().map(|name| position(name, self.dictionary.as_ref()));
+        Ok((positions.collect::<Result<Vec<_>>>()?, is_tuple))
     }
+}
+
+/// The position of the one attribute that a constant argument names.
+pub(super) fn attribute_position(
+    function: &str,
+    name: &Argument,
+    dictionary: &dyn Dictionary,
+) -> Result<usize> {
+    match attribute_names(function, name)? {
+        (names, false) if names.len() == 1 => position(&names[0], dictionary),
+        _ => bail!(IllegalTypeOfArgument, "the second argument of `{function}` is one attribute's name"),
+    }
+}
+
+fn position(name: &str, dictionary: &dyn Dictionary) -> Result<usize> {
+    let known = dictionary.attributes();
+    known.iter().position(|attribute| attribute.name == name).ok_or_else(|| {
+        let all: Vec<&str> = known.iter().map(|attribute| attribute.name.as_str()).collect();
+        let hint = did_you_mean(name, all.iter().copied());
+        Error::new(
+            ErrorCode::BadArguments,
+            format!("the dictionary has no attribute `{name}`, it has `{}`{hint}", all.join("`, `")),
+        )
+    })
+}
+
+fn listed(types: &[SqlType]) -> String {
+    let types: Vec<String> = types.iter().map(SqlType::to_string).collect();
+    format!("({})", types.join(", "))
+}
+
+/// An IPv4 address as a number, or the 16 bytes of an IPv6 address.
+fn bind_address(given: &SqlType, context: &FunctionContext) -> Result<Key> {
+    match given {
+        SqlType::Ipv4 | SqlType::UInt32 => Key::bind(given, &SqlType::UInt32, context),
+        SqlType::FixedString(16) => Key::bind(given, given, context),
+        SqlType::Nothing => Key::bind(given, &SqlType::UInt32, context),
+        other => bail!(
+            TypeMismatch,
+            "the key of the dictionary is an address, IPv4 (or UInt32) or IPv6 as FixedString(16), not {other}"
+        ),
+    }
+}
+
+fn bind_point(
+    function: &str,
+    ty: &SqlType,
+    given: Option<&Argument>,
+    context: &FunctionContext,
+) -> Result<Key> {
+    let Some(given) = given else {
+        bail!(
+            NumberOfArgumentsDoesntMatch,
+            "function `{function}` takes a value of type {ty} behind the key of a dictionary with ranges"
+        );
+    };
+    let is_text = given.ty.is_string() && !matches!(ty, SqlType::Enum8(_) | SqlType::Enum16(_));
+    if given.ty.accepts_null() || is_text || given.ty.fixed_bytes().is_none() && !given.ty.is_string() {
+        bail!(
+            IllegalColumn,
+            "function `{function}` looks {ty} up among the dictionary's ranges, which {} is not",
+            given.ty
+        );
+    }
+    Key::bind(given.ty.stripped(), ty, context)
 }
 
 /// How a column becomes one of the dictionary's key columns.
@@ -131,7 +228,11 @@ fn fits(column: &ArrayRef, to: &SqlType) -> Result<bool> {
 }
 
 /// The dictionary that a constant string names.
-fn open(function: &str, name: &Argument, context: &FunctionContext) -> Result<Arc<dyn Dictionary>> {
+pub(super) fn open(
+    function: &str,
+    name: &Argument,
+    context: &FunctionContext,
+) -> Result<Arc<dyn Dictionary>> {
     let text = name.constant.as_ref().and_then(|value| constant_text(&name.ty, value));
     let text = text.ok_or_else(|| {
         Error::new(

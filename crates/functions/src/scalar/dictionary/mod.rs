@@ -1,6 +1,9 @@
 //! Functions that ask a dictionary: `dictGet` and its family.
 
+mod descendants;
 mod dict_get;
+mod dict_get_all;
+mod dict_get_keys;
 mod dict_has;
 mod hierarchy;
 mod lookup;
@@ -41,7 +44,13 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &dict_get::DICT_GET_DATE_TIME_OR_DEFAULT,
     &dict_get::DICT_GET_UUID_OR_DEFAULT,
     &dict_get::DICT_GET_STRING_OR_DEFAULT,
+    &dict_get::DICT_GET_IPV4,
+    &dict_get::DICT_GET_IPV4_OR_DEFAULT,
+    &dict_get_all::DictGetAll,
+    &dict_get_keys::DictGetKeys,
     &dict_has::DictHas,
+    &descendants::DictGetChildren,
+    &descendants::DictGetDescendants,
     &hierarchy::DictGetHierarchy,
     &hierarchy::DictIsIn,
 ];

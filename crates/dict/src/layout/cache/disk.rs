@@ -1,0 +1,229 @@
+//! The rows of an SSD_CACHE: appended to files, the oldest file thrown away when there are too many.
+//!
+//! # Layout
+//!
+//! ```text
+//! <path>/<cache>_<n>.cache:  records
+//! record:                    crc32c u32 little-endian of the row, the row
+//! ```
+//! Where a row is and how long, only memory knows: the files are of no use to another process, so they are
+//! removed when the cache is built and when it is dropped, and never synced.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use basalt_base::checksum::crc32c;
+use basalt_base::fs::{RandomAccess, Storage, WritableFile};
+use basalt_base::{Error, Result, bail};
+
+use super::SsdSpec;
+
+const CRC_BYTES: usize = size_of::<u32>();
+const SUFFIX: &str = ".cache";
+
+/// Caches of this process, so that a reload's new one and the old one do not share names.
+static CACHES: AtomicU64 = AtomicU64::new(0);
+
+pub(super) struct DiskRows {
+    storage: Arc<dyn Storage>,
+    spec: SsdSpec,
+    cache: u64,
+    /// The oldest first; the last is being written.
+    files: VecDeque<File>,
+    /// The number of the oldest file.
+    first: u64,
+}
+
+struct File {
+    path: PathBuf,
+    writer: Box<dyn WritableFile>,
+    /// What is in the file.
+    reader: Option<Arc<dyn RandomAccess>>,
+    written: u64,
+    /// What comes behind it and is not written yet.
+    buffer: Vec<u8>,
+}
+
+/// Where a row is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DiskPlace {
+    file: u64,
+    at: u64,
+    row_bytes: u32,
+}
+
+impl DiskRows {
+    /// Empties the directory of a former cache's files; other files in it are an error.
+    pub(super) fn new(storage: Arc<dyn Storage>, spec: SsdSpec) -> Result<DiskRows> {
+        storage.create_dir_all(&spec.path)?;
+        for entry in storage.list(&spec.path)? {
+            if entry.is_dir || !entry.name.ends_with(SUFFIX) {
+                bail!(
+                    BadArguments,
+                    "PATH {} has `{}` in it; an SSD_CACHE needs a directory of its own",
+                    spec.path.display(),
+                    entry.name
+                );
+            }
+            storage.remove_file(&spec.path.join(entry.name))?;
+        }
+        let cache = CACHES.fetch_add(1, Ordering::Relaxed);
+        Ok(DiskRows { storage, spec, cache, files: VecDeque::new(), first: 0 })
+    }
+
+    /// Where the row is now, and whether the oldest file went to make room.
+    pub(super) fn append(&mut self, row: &[u8]) -> Result<(DiskPlace, bool)> {
+        let record_bytes = (CRC_BYTES + row.len()) as u64;
+        let Some(row_bytes) = u32::try_from(row.len()).ok().filter(|_| record_bytes <= self.spec.file_size)
+        else {
+            bail!(ArgumentOutOfBound, "a row of {} bytes does not fit into FILE_SIZE", row.len());
+        };
+        let mut dropped = false;
+        if self.files.back().is_none_or(|file| file.end() + record_bytes > self.spec.file_size) {
+            dropped = self.begin_file()?;
+        }
+        let file = self.files.back_mut().ok_or_else(|| Error::logical("a cache without a file"))?;
+        let at = file.end();
+        file.buffer.extend_from_slice(&crc32c(row).to_le_bytes());
+        file.buffer.extend_from_slice(row);
+        if file.buffer.len() as u64 >= self.spec.write_buffer_size {
+            file.flush(self.storage.as_ref())?;
+        }
+        let number = self.first + self.files.len() as u64 - 1;
+        Ok((DiskPlace { file: number, at, row_bytes }, dropped))
+    }
+
+    fn begin_file(&mut self) -> Result<bool> {
+        if let Some(full) = self.files.back_mut() {
+            full.flush(self.storage.as_ref())?;
+        }
+        let path = self.spec.path.join(self.file_name(self.first + self.files.len() as u64));
+        let writer = self.storage.create(&path)?;
+        self.files.push_back(File { path, writer, reader: None, written: 0, buffer: Vec::new() });
+        if self.files.len() as u64 <= self.spec.max_partitions_count {
+            return Ok(false);
+        }
+        if let Some(oldest) = self.files.pop_front() {
+            self.first += 1;
+            self.storage.remove_file(&oldest.path)?;
+        }
+        Ok(true)
+    }
+
+    fn file_name(&self, number: u64) -> String {
+        format!("{}_{number}{SUFFIX}", self.cache)
+    }
+
+    pub(super) fn is_dropped(&self, place: DiskPlace) -> bool {
+        place.file < self.first
+    }
+
+    /// The row; `None` if it is gone or not what was written.
+    pub(super) fn read(&self, place: DiskPlace) -> Result<Option<Vec<u8>>> {
+        let index = place.file.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        let Some(file) = index.and_then(|index| self.files.get(index)) else {
+            return Ok(None);
+        };
+        let mut record = vec![0; CRC_BYTES + place.row_bytes as usize];
+        if let Some(at) = place.at.checked_sub(file.written) {
+            let at = at as usize;
+            let end = at + record.len();
+            record.copy_from_slice(&file.buffer[at..end]);
+        } else if let Some(reader) = &file.reader {
+            reader.read_at(place.at, &mut record).map_err(|error| Error::io(&file.path, &error))?;
+        } else {
+            return Ok(None);
+        }
+        let (crc, row) = record.split_at(CRC_BYTES);
+        Ok((crc == crc32c(row).to_le_bytes()).then(|| row.to_vec()))
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.files.iter().map(|file| size_of::<File>() + file.buffer.capacity()).sum()
+    }
+}
+
+impl File {
+    fn end(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    fn flush(&mut self, storage: &dyn Storage) -> Result<()> {
+        let write = self.writer.write_all(&self.buffer).and_then(|()| self.writer.flush());
+        write.map_err(|error| Error::io(&self.path, &error))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer = Vec::new();
+        // A newer cache may have emptied the directory: then the source is asked again.
+        self.reader = storage.open(&self.path).ok();
+        Ok(())
+    }
+}
+
+impl Drop for DiskRows {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // What stays behind is removed when the next cache is built here.
+            let _ = self.storage.remove_file(&file.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basalt_base::fs::FaultyStorage;
+
+    use super::*;
+
+    fn rows(storage: &Arc<FaultyStorage>) -> DiskRows {
+        let spec = SsdSpec {
+            path: "/cache".into(),
+            block_size: 16,
+            file_size: 64,
+            write_buffer_size: 32,
+            max_partitions_count: 2,
+            ..SsdSpec::default()
+        };
+        DiskRows::new(Arc::clone(storage) as Arc<dyn Storage>, spec).expect("an empty directory")
+    }
+
+    #[test]
+    fn the_oldest_file_goes_first() {
+        let storage = Arc::new(FaultyStorage::new());
+        let mut disk = rows(&storage);
+        let places: Vec<DiskPlace> = (0..10_u8).map(|row| disk.append(&[row; 26]).expect("room").0).collect();
+        // Two rows a file, two files.
+        for (row, &place) in places.iter().enumerate() {
+            let expected = (row >= 6).then(|| vec![row as u8; 26]);
+            assert_eq!(disk.read(place).expect("a healthy disk"), expected, "row {row}");
+        }
+        assert!(disk.append(&[0; 61]).is_err());
+        drop(disk);
+        assert_eq!(storage.list("/cache".as_ref()).expect("a directory"), []);
+    }
+
+    #[test]
+    fn a_damaged_row_is_not_shown() {
+        let storage = Arc::new(FaultyStorage::new());
+        let mut disk = rows(&storage);
+        let (place, _) = disk.append(&[7; 40]).expect("room");
+        let path = disk.spec.path.join(disk.file_name(0));
+        for bit in 0..44 * 8 {
+            storage.damage(&path, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
+            assert_eq!(disk.read(place).expect("a readable file"), None, "bit {bit}");
+            storage.damage(&path, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
+        }
+        assert_eq!(disk.read(place).expect("a readable file"), Some(vec![7; 40]));
+    }
+
+    #[test]
+    fn a_directory_of_others_is_left_alone() {
+        let storage = Arc::new(FaultyStorage::new());
+        storage.create_dir_all("/cache".as_ref()).expect("a new directory");
+        storage.create("/cache/mine.txt".as_ref()).expect("a new file");
+        let spec = SsdSpec { path: "/cache".into(), ..SsdSpec::default() };
+        assert!(DiskRows::new(storage, spec).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! The parameters of the cache layouts.
+
+use std::path::PathBuf;
+
+use basalt_base::{Result, bail};
+
+const SIZE_IN_CELLS_MAX: u64 = 1 << 31;
+const UPDATE_THREADS_MAX: u64 = 128;
+const FILE_SIZE_MAX: u64 = 1 << 40;
+const PARTITIONS_MAX: u64 = 1 << 16;
+const BUFFER_MAX: u64 = 1 << 30;
+
+/// The parameters of all cache layouts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CacheSpec {
+    /// Rows that are kept; SSD_CACHE has no such limit.
+    pub size_in_cells: u64,
+    /// Old rows are shown while they are asked for again in the background.
+    pub allow_read_expired_keys: bool,
+    /// After this a row is not shown in any case; `None` is LIFETIME's maximum.
+    pub strict_max_lifetime_seconds: Option<u64>,
+    /// Lookups that may wait for their turn to ask the source.
+    pub max_update_queue_size: u64,
+    /// How long a lookup waits for a place among those that wait.
+    pub update_queue_push_timeout_ms: u64,
+    /// How long a lookup waits for its turn.
+    pub query_wait_timeout_ms: u64,
+    /// Lookups that may ask the source at once.
+    pub max_threads_for_updates: u64,
+}
+
+/// The parameters of SSD_CACHE alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SsdSpec {
+    /// The directory of the files; it must be empty or not be there.
+    pub path: PathBuf,
+    pub block_size: u64,
+    pub file_size: u64,
+    pub read_buffer_size: u64,
+    pub write_buffer_size: u64,
+    /// Files that are kept; the oldest goes when there would be more.
+    pub max_partitions_count: u64,
+}
+
+impl Default for CacheSpec {
+    fn default() -> CacheSpec {
+        CacheSpec {
+            size_in_cells: 1,
+            allow_read_expired_keys: false,
+            strict_max_lifetime_seconds: None,
+            max_update_queue_size: 100_000,
+            update_queue_push_timeout_ms: 10,
+            query_wait_timeout_ms: 60_000,
+            max_threads_for_updates: 4,
+        }
+    }
+}
+
+impl Default for SsdSpec {
+    fn default() -> SsdSpec {
+        SsdSpec {
+            path: PathBuf::new(),
+            block_size: 4096,
+            file_size: 4 << 30,
+            read_buffer_size: 16 * 4096,
+            write_buffer_size: 256 * 4096,
+            max_partitions_count: 16,
+        }
+    }
+}
+
+impl CacheSpec {
+    /// Sets one of these parameters; `false` if there is none of that name.
+    pub(crate) fn set(&mut self, parameter: &str, number: u64) -> bool {
+        match parameter {
+            "SIZE_IN_CELLS" => self.size_in_cells = number,
+            "ALLOW_READ_EXPIRED_KEYS" => self.allow_read_expired_keys = number != 0,
+            "STRICT_MAX_LIFETIME_SECONDS" => self.strict_max_lifetime_seconds = Some(number),
+            "MAX_UPDATE_QUEUE_SIZE" => self.max_update_queue_size = number,
+            "UPDATE_QUEUE_PUSH_TIMEOUT_MILLISECONDS" => self.update_queue_push_timeout_ms = number,
+            "QUERY_WAIT_TIMEOUT_MILLISECONDS" => self.query_wait_timeout_ms = number,
+            "MAX_THREADS_FOR_UPDATES" => self.max_threads_for_updates = number,
+            _ => return false,
+        }
+        true
+    }
+
+    pub(crate) fn validate(&self, layout: &str) -> Result<()> {
+        if self.size_in_cells == 0 || self.size_in_cells > SIZE_IN_CELLS_MAX {
+            bail!(TooSmallBufferSize, "{layout}: SIZE_IN_CELLS must be within [1, {SIZE_IN_CELLS_MAX}]");
+        }
+        if self.max_update_queue_size == 0 {
+            bail!(TooSmallBufferSize, "{layout}: MAX_UPDATE_QUEUE_SIZE must be greater than 0");
+        }
+        if !(1..=UPDATE_THREADS_MAX).contains(&self.max_threads_for_updates) {
+            bail!(
+                TooSmallBufferSize,
+                "{layout}: MAX_THREADS_FOR_UPDATES must be within [1, {UPDATE_THREADS_MAX}]"
+            );
+        }
+        if self.update_queue_push_timeout_ms < 10 {
+            bail!(BadArguments, "{layout}: UPDATE_QUEUE_PUSH_TIMEOUT_MILLISECONDS must be at least 10");
+        }
+        Ok(())
+    }
+}
+
+impl SsdSpec {
+    /// Sets one of these parameters; `false` if there is none of that name.
+    pub(crate) fn set(&mut self, parameter: &str, number: u64) -> bool {
+        match parameter {
+            "BLOCK_SIZE" => self.block_size = number,
+            "FILE_SIZE" => self.file_size = number,
+            "READ_BUFFER_SIZE" => self.read_buffer_size = number,
+            "WRITE_BUFFER_SIZE" => self.write_buffer_size = number,
+            "MAX_PARTITIONS_COUNT" => self.max_partitions_count = number,
+            _ => return false,
+        }
+        true
+    }
+
+    pub(crate) fn validate(&self, layout: &str) -> Result<()> {
+        let SsdSpec { block_size, file_size, read_buffer_size, write_buffer_size, .. } = *self;
+        let sizes = [
+            ("FILE_SIZE", file_size, FILE_SIZE_MAX),
+            ("READ_BUFFER_SIZE", read_buffer_size, BUFFER_MAX),
+            ("WRITE_BUFFER_SIZE", write_buffer_size, BUFFER_MAX),
+        ];
+        if !(1..=BUFFER_MAX).contains(&block_size) {
+            bail!(BadArguments, "{layout}: BLOCK_SIZE must be within [1, {BUFFER_MAX}]");
+        }
+        for (name, size, most) in sizes {
+            if size == 0 || size > most || !size.is_multiple_of(block_size) {
+                bail!(
+                    BadArguments,
+                    "{layout}: {name} must be a multiple of BLOCK_SIZE {block_size}, up to {most}, got {size}"
+                );
+            }
+        }
+        if !(1..=PARTITIONS_MAX).contains(&self.max_partitions_count) {
+            bail!(BadArguments, "{layout}: MAX_PARTITIONS_COUNT must be within [1, {PARTITIONS_MAX}]");
+        }
+        Ok(())
+    }
+}

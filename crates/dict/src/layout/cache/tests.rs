@@ -1,0 +1,149 @@
+//! What a cache keeps, for how long, and what it asks for.
+
+use std::sync::Mutex;
+
+use arrow::array::{AsArray, BinaryViewArray, ListArray, UInt16Array, UInt64Array};
+use arrow::datatypes::{UInt16Type, UInt64Type};
+use basalt_base::clock::ManualClock;
+use basalt_base::fs::FaultyStorage;
+use basalt_base::{ErrorCode, bail};
+
+use super::*;
+use crate::LayoutSpec;
+use crate::layout::conformance;
+
+/// Even keys have themselves as their value. Remembers what it was asked.
+#[derive(Default)]
+struct Evens {
+    asked: Mutex<Vec<Vec<u64>>>,
+    offset: Mutex<u16>,
+    broken: Mutex<bool>,
+}
+
+impl Evens {
+    fn asked(&self) -> Vec<Vec<u64>> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+impl DirectSource for Evens {
+    fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let keys = keys[0].as_primitive::<UInt64Type>().values().to_vec();
+        self.asked.lock().unwrap().push(keys.clone());
+        if *self.broken.lock().unwrap() {
+            bail!(TimeoutExceeded, "the source is away");
+        }
+        let offset = *self.offset.lock().unwrap();
+        let even: Vec<u64> = keys.into_iter().filter(|key| key % 2 == 0).collect();
+        let values = UInt16Array::from_iter_values(even.iter().map(|&key| key as u16 + offset));
+        let texts = BinaryViewArray::from_iter_values(even.iter().map(u64::to_string));
+        let lists = ListArray::from_iter_primitive::<UInt16Type, _, _>(
+            even.iter().map(|_| Some(Vec::<Option<u16>>::new())),
+        );
+        let field = SqlType::UInt16.element_field();
+        let (_, offsets, items, nulls) = lists.into_parts();
+        let lists = ListArray::new(field, offsets, items, nulls);
+        Ok(vec![vec![Arc::new(UInt64Array::from(even)), Arc::new(values), Arc::new(texts), Arc::new(lists)]])
+    }
+}
+
+struct Setting {
+    dictionary: Arc<dyn Dictionary>,
+    source: Arc<Evens>,
+    clock: Arc<ManualClock>,
+}
+
+fn setting(kind: LayoutKind, spec: CacheSpec) -> Setting {
+    let mut layout = LayoutSpec { cache: spec, ..LayoutSpec::new(kind) };
+    layout.ssd.path = "/cache".into();
+    let (source, clock) = (Arc::new(Evens::default()), Arc::new(ManualClock::at(1)));
+    let surroundings = CacheSurroundings {
+        source: Arc::clone(&source) as Arc<dyn DirectSource>,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        storage: Arc::new(FaultyStorage::new()),
+        lifetime_min_seconds: 10,
+        lifetime_max_seconds: 20,
+    };
+    let dictionary = build_cache(conformance::simple_spec(&layout), surroundings).expect("a valid cache");
+    Setting { dictionary, source, clock }
+}
+
+fn cells(size_in_cells: u64) -> CacheSpec {
+    CacheSpec { size_in_cells, ..CacheSpec::default() }
+}
+
+impl Setting {
+    fn get(&self, keys: &[u64]) -> Result<Vec<u16>> {
+        let (columns, _) = self.dictionary.get(&[0], &[key_column(keys.to_vec())])?;
+        Ok(columns[0].as_primitive::<UInt16Type>().values().to_vec())
+    }
+}
+
+#[test]
+fn conforms() {
+    for kind in [LayoutKind::Cache, LayoutKind::SsdCache] {
+        let mut layout = LayoutSpec { cache: cells(30), ..LayoutSpec::new(kind) };
+        layout.ssd = SsdSpec {
+            path: "/cache".into(),
+            block_size: 16,
+            file_size: 256,
+            write_buffer_size: 64,
+            ..SsdSpec::default()
+        };
+        conformance::check_simple(&layout);
+        let kind = kind.complex_form().expect("it has one");
+        conformance::check_complex(&LayoutSpec { kind, ..layout });
+    }
+}
+
+#[test]
+fn all_misses_are_asked_for_at_once_and_kept() {
+    for kind in [LayoutKind::Cache, LayoutKind::SsdCache] {
+        let setting = setting(kind, cells(100));
+        assert_eq!(setting.get(&[2, 3, 2, 4]).expect("a source"), [2, 77, 2, 4]);
+        assert_eq!(setting.source.asked(), [[2, 3, 4]]);
+        assert_eq!(setting.get(&[4, 3, 6]).expect("a source"), [4, 77, 6]);
+        assert_eq!(setting.source.asked(), [[6]]);
+        assert_eq!(setting.dictionary.stats().element_count, 4);
+    }
+}
+
+#[test]
+fn a_small_cache_throws_out_what_was_not_used() {
+    let setting = setting(LayoutKind::Cache, cells(4));
+    for key in 0..50 {
+        let wanted: Vec<u64> = if key % 2 == 0 { vec![1000, key] } else { vec![1000] };
+        setting.get(&wanted).expect("a source");
+    }
+    let asked = setting.source.asked();
+    assert_eq!(asked.iter().flatten().filter(|&&key| key == 1000).count(), 1);
+    assert_eq!(setting.dictionary.stats().element_count, 4);
+}
+
+#[test]
+fn an_old_row_is_asked_for_again() {
+    let setting = setting(LayoutKind::Cache, cells(10));
+    setting.get(&[2]).expect("a source");
+    *setting.source.offset.lock().unwrap() = 100;
+    setting.clock.advance(9_999_999);
+    assert_eq!(setting.get(&[2]).expect("a source"), [2]);
+    setting.clock.advance(11_000_000);
+    assert_eq!(setting.get(&[2]).expect("a source"), [102]);
+    setting.clock.advance(21_000_000);
+    *setting.source.broken.lock().unwrap() = true;
+    let error = setting.get(&[2]).err().map(|error| error.code());
+    assert_eq!(error, Some(ErrorCode::TimeoutExceeded));
+}
+
+#[test]
+fn an_expired_row_is_shown_while_it_may_be() {
+    let spec =
+        CacheSpec { allow_read_expired_keys: true, strict_max_lifetime_seconds: Some(100), ..cells(10) };
+    let setting = setting(LayoutKind::Cache, spec);
+    setting.get(&[2]).expect("a source");
+    *setting.source.broken.lock().unwrap() = true;
+    setting.clock.advance(30_000_000);
+    assert_eq!(setting.get(&[2]).expect("an old row"), [2]);
+    setting.clock.advance(90_000_000);
+    assert!(setting.get(&[2]).is_err());
+}

@@ -1,0 +1,133 @@
+//! `dictGetChildren(dictionary, key)` and `dictGetDescendants(dictionary, key[, level])`: the keys below.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, UInt64Type};
+use basalt_base::{Error, Result, SqlType, bail};
+
+use super::hierarchy::{Hierarchy, key_lists};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};
+
+/// The children of each key, in the order of a scan.
+type Children = HashMap<u64, Vec<u64>>;
+
+/// Reads the dictionary once in a query, when the first block comes.
+struct Descendants {
+    hierarchy: Hierarchy,
+    children: OnceLock<Result<Children>>,
+}
+
+impl Descendants {
+    fn children(&self) -> Result<&Children> {
+        let read = || children_of(&self.hierarchy);
+        self.children.get_or_init(read).as_ref().map_err(Error::clone)
+    }
+
+    fn keys(&self, operands: &[Operand], rows: usize) -> Result<Vec<Option<u64>>> {
+        let (keys, nulls) = self.hierarchy.lookup.keys(operands, rows)?;
+        let keys = keys[0].as_primitive::<UInt64Type>().values();
+        let is_there = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        Ok(keys.iter().enumerate().map(|(row, &key)| is_there(row).then_some(key)).collect())
+    }
+}
+
+fn children_of(hierarchy: &Hierarchy) -> Result<Children> {
+    let mut children = Children::new();
+    for block in hierarchy.lookup.dictionary.scan()? {
+        let parents = cast(&block[1 + hierarchy.attribute], &DataType::UInt64).map_err(Error::logical)?;
+        let (keys, parents) = (block[0].as_primitive::<UInt64Type>(), parents.as_primitive::<UInt64Type>());
+        for row in (0..keys.len()).filter(|&row| parents.is_valid(row)) {
+            children.entry(parents.value(row)).or_default().push(keys.value(row));
+        }
+    }
+    Ok(children)
+}
+
+/// All keys below `key`, nearest first and each once, or those `level` steps below it.
+fn below(children: &Children, key: u64, level: usize) -> Vec<u64> {
+    let mut seen = HashSet::new();
+    let (mut found, mut front, mut steps) = (Vec::new(), vec![key], 0);
+    while !front.is_empty() && (level == 0 || steps < level) {
+        let next = front.iter().filter_map(|key| children.get(key)).flatten().copied();
+        front = next.filter(|&key| seen.insert(key)).collect();
+        steps += 1;
+        if level == 0 {
+            found.extend_from_slice(&front);
+        }
+    }
+    if level == 0 { found } else { front }
+}
+
+pub(super) struct DictGetChildren;
+
+impl ScalarFunction for DictGetChildren {
+    fn name(&self) -> &'static str {
+        "dictGetChildren"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(2)
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        bind(self.name(), args, 1, context)
+    }
+}
+
+pub(super) struct DictGetDescendants;
+
+impl ScalarFunction for DictGetDescendants {
+    fn name(&self) -> &'static str {
+        "dictGetDescendants"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Between(2, 3)
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let level = match args.get(2) {
+            None => 0,
+            Some(level) => level_of(level)?,
+        };
+        bind(self.name(), args, level, context)
+    }
+}
+
+fn level_of(level: &Argument) -> Result<usize> {
+    if !level.ty.is_unsigned() {
+        bail!(
+            IllegalTypeOfArgument,
+            "the third argument of `dictGetDescendants` is a constant unsigned integer, not {}",
+            level.ty
+        );
+    }
+    let Some(value) = &level.constant else {
+        bail!(IllegalTypeOfArgument, "the third argument of `dictGetDescendants` is a constant");
+    };
+    let value = cast(value, &DataType::UInt64).map_err(Error::logical)?;
+    Ok(usize::try_from(value.as_primitive::<UInt64Type>().value(0)).unwrap_or(usize::MAX))
+}
+
+fn bind(function: &str, args: &[Argument], level: usize, context: &FunctionContext) -> Result<Bound> {
+    let hierarchy = Hierarchy::bind(function, &args[0], &args[1], context)?;
+    let descendants = Descendants { hierarchy, children: OnceLock::new() };
+    Ok(Bound::new(SqlType::array_of(SqlType::UInt64), move |operands: &[Operand], rows: usize| {
+        let keys = descendants.keys(&operands[1..], rows)?;
+        let children = descendants.children()?;
+        let lists = keys.into_iter().map(|key| key.map_or_else(Vec::new, |key| below(children, key, level)));
+        key_lists(lists.collect()) as Result<ArrayRef>
+    }))
+}

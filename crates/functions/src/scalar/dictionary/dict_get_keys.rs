@@ -1,0 +1,118 @@
+//! `dictGetKeys(dictionary, attribute, value)`: the keys whose attribute has the value.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::{Array, ArrayRef, ListArray, StructArray, UInt32Array, new_empty_array};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{concat, take};
+use arrow::row::{RowConverter, SortField};
+use basalt_base::{Error, Result, SqlType, bail};
+use basalt_dict::Dictionary;
+
+use super::lookup::{attribute_position, open};
+use crate::FunctionContext;
+use crate::scalar::{Argument, Arity, Bound, Converter, Nulls, Operand, ScalarFunction, Volatility};
+
+pub(super) struct DictGetKeys;
+
+impl ScalarFunction for DictGetKeys {
+    fn name(&self) -> &'static str {
+        "dictGetKeys"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(3)
+    }
+
+    fn nulls(&self) -> Nulls {
+        Nulls::Custom
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let dictionary = open(self.name(), &args[0], context)?;
+        if dictionary.range_type().is_some() {
+            bail!(
+                UnsupportedMethod,
+                "function `dictGetKeys` takes no dictionary of layout {}: its rows are no keys alone",
+                dictionary.layout()
+            );
+        }
+        let attribute = attribute_position(self.name(), &args[1], dictionary.as_ref())?;
+        let ty = dictionary.attributes()[attribute].ty.clone();
+        let to = if args[2].ty.accepts_null() { ty.clone().into_nullable() } else { ty };
+        let converter = Converter::new(&args[2].ty, &to, context)?;
+        let element = match dictionary.key_types() {
+            [key] => key.clone(),
+            keys => SqlType::tuple_of(keys.iter().cloned()),
+        };
+        let inverse = Inverse { dictionary, attribute, element: element.clone(), index: OnceLock::new() };
+        Ok(Bound::new(SqlType::array_of(element), move |operands: &[Operand], rows: usize| {
+            inverse.keys(&converter.convert(&operands[2].full(rows)?)?)
+        }))
+    }
+}
+
+/// The way from an attribute's values back to keys; read once in a query, when the first block comes.
+struct Inverse {
+    dictionary: Arc<dyn Dictionary>,
+    attribute: usize,
+    element: SqlType,
+    index: OnceLock<Result<Index>>,
+}
+
+struct Index {
+    converter: RowConverter,
+    /// Rows of `keys` by the bytes of the value.
+    rows: HashMap<Box<[u8]>, Vec<u32>>,
+    keys: ArrayRef,
+}
+
+impl Inverse {
+    fn keys(&self, values: &ArrayRef) -> Result<ArrayRef> {
+        let index = self.index.get_or_init(|| self.read()).as_ref().map_err(Error::clone)?;
+        let values = index.converter.convert_columns(std::slice::from_ref(values)).map_err(Error::logical)?;
+        let found: Vec<&[u32]> = values
+            .iter()
+            .map(|value| index.rows.get(value.as_ref()).map_or(&[][..], Vec::as_slice))
+            .collect();
+        let offsets = OffsetBuffer::from_lengths(found.iter().map(|rows| rows.len()));
+        let rows = UInt32Array::from_iter_values(found.into_iter().flatten().copied());
+        let keys = take(&index.keys, &rows, None).map_err(Error::logical)?;
+        let lists = ListArray::try_new(self.element.element_field(), offsets, keys, None);
+        Ok(Arc::new(lists.map_err(Error::logical)?))
+    }
+
+    fn read(&self) -> Result<Index> {
+        let carrier = self.dictionary.attributes()[self.attribute].ty.carrier();
+        let converter = RowConverter::new(vec![SortField::new(carrier)]).map_err(Error::logical)?;
+        let key_count = self.dictionary.key_types().len();
+        let mut rows = HashMap::<Box<[u8]>, Vec<u32>>::new();
+        let mut keys: Vec<ArrayRef> = vec![new_empty_array(&self.element.carrier())];
+        let mut next = 0_u32;
+        for block in self.dictionary.scan()? {
+            let values = std::slice::from_ref(&block[key_count + self.attribute]);
+            for value in &converter.convert_columns(values).map_err(Error::logical)? {
+                rows.entry(Box::from(value.as_ref())).or_default().push(next);
+                next = next.checked_add(1).ok_or_else(|| Error::logical("more keys than can be numbered"))?;
+            }
+            keys.push(self.element_array(&block[..key_count])?);
+        }
+        let keys: Vec<&dyn Array> = keys.iter().map(AsRef::as_ref).collect();
+        Ok(Index { converter, rows, keys: concat(&keys).map_err(Error::logical)? })
+    }
+
+    fn element_array(&self, keys: &[ArrayRef]) -> Result<ArrayRef> {
+        match keys {
+            [key] => Ok(Arc::clone(key)),
+            keys => {
+                let tuple = StructArray::try_new(self.element.struct_fields(), keys.to_vec(), None);
+                Ok(Arc::new(tuple.map_err(Error::logical)?))
+            }
+        }
+    }
+}
