@@ -62,6 +62,7 @@ pub use part::pruning::PruneStep;
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::Part;
+pub use part::volume::value_bytes;
 pub use spec::{
     Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
 };

@@ -210,7 +210,7 @@ fn insert_together(table: &dyn Table, settings: &InsertSettings, rows: &[ClientR
 fn insert_block(table: &dyn Table, settings: &InsertSettings, block: RecordBatch) -> Result<()> {
     match table.begin_insert(settings)? {
         Some(mut sink) => {
-            sink.write(block)?;
+            sink.write(vec![block])?;
             sink.commit()
         }
         None => table.insert(block),

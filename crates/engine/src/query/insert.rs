@@ -15,6 +15,7 @@ use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
+use basalt_parts::value_bytes;
 use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, InsertSource, InsertTarget};
 
@@ -110,7 +111,7 @@ impl<'a> Job<'a> {
         for block in self.blocks(source, settings, Input::None)? {
             gatherer.push(filler.fill(&block?)?);
         }
-        gatherer.take()
+        joined(gatherer.take())
     }
 
     pub(super) fn run(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<()> {
@@ -123,10 +124,10 @@ impl<'a> Job<'a> {
             self.query.check()?;
             gatherer.push(filler.fill(&block?)?);
             if gatherer.is_full() {
-                self.write(sink.as_deref_mut(), gatherer.take()?, &mut written)?;
+                self.write(sink.as_deref_mut(), gatherer.take(), &mut written)?;
             }
         }
-        self.write(sink.as_deref_mut(), gatherer.take()?, &mut written)?;
+        self.write(sink.as_deref_mut(), gatherer.take(), &mut written)?;
         if let Some(sink) = sink {
             sink.commit()?;
             self.query.progress.add_written(written.0, written.1);
@@ -135,21 +136,22 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Hands a block to the table; `written` counts rows and bytes that wait for the commit.
+    /// Hands blocks to the table as one; `written` counts rows and bytes that wait for the commit.
     fn write(
         &self,
         sink: Option<&mut (dyn InsertSink + '_)>,
-        block: Option<RecordBatch>,
+        blocks: Vec<RecordBatch>,
         written: &mut (u64, u64),
     ) -> Result<()> {
-        let Some(block) = block else { return Ok(()) };
-        let (rows, bytes) = (block.num_rows() as u64, block.get_array_memory_size() as u64);
+        let rows = blocks.iter().map(|block| block.num_rows() as u64).sum();
+        let bytes = blocks.iter().map(block_bytes).sum();
         match sink {
             Some(sink) => {
-                sink.write(block)?;
+                sink.write(blocks)?;
                 *written = (written.0 + rows, written.1 + bytes);
             }
             None => {
+                let Some(block) = joined(blocks)? else { return Ok(()) };
                 self.table.insert(block)?;
                 self.query.progress.add_written(rows, bytes);
             }
@@ -306,9 +308,9 @@ pub(crate) fn format_of_path(path: &Path) -> Result<String> {
 struct Gatherer {
     blocks: Vec<RecordBatch>,
     rows: usize,
-    bytes: usize,
+    bytes: u64,
     rows_full: usize,
-    bytes_full: usize,
+    bytes_full: u64,
 }
 
 impl Gatherer {
@@ -319,13 +321,13 @@ impl Gatherer {
             rows: 0,
             bytes: 0,
             rows_full: settings.min_insert_block_size_rows.max(1) as usize,
-            bytes_full: settings.min_insert_block_size_bytes.max(1) as usize,
+            bytes_full: settings.min_insert_block_size_bytes.max(1),
         }
     }
 
     fn push(&mut self, block: RecordBatch) {
         self.rows += block.num_rows();
-        self.bytes += block.get_array_memory_size();
+        self.bytes += block_bytes(&block);
         if block.num_rows() > 0 {
             self.blocks.push(block);
         }
@@ -335,14 +337,23 @@ impl Gatherer {
         self.rows >= self.rows_full || self.bytes >= self.bytes_full
     }
 
-    /// Everything gathered as one block; `None` if there is nothing.
-    fn take(&mut self) -> Result<Option<RecordBatch>> {
-        let blocks = std::mem::take(&mut self.blocks);
+    /// Everything gathered.
+    fn take(&mut self) -> Vec<RecordBatch> {
         (self.rows, self.bytes) = (0, 0);
-        match blocks.as_slice() {
-            [] => Ok(None),
-            [one] => Ok(Some(one.clone())),
-            [first, ..] => concat_batches(&first.schema(), &blocks).map(Some).map_err(Error::logical),
-        }
+        std::mem::take(&mut self.blocks)
+    }
+}
+
+/// Bytes of the block's values, whatever its buffers hold besides.
+fn block_bytes(block: &RecordBatch) -> u64 {
+    block.columns().iter().map(|values| value_bytes(values)).sum()
+}
+
+/// The blocks as one; `None` if there is nothing.
+fn joined(blocks: Vec<RecordBatch>) -> Result<Option<RecordBatch>> {
+    match blocks.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        [first, ..] => concat_batches(&first.schema(), &blocks).map(Some).map_err(Error::logical),
     }
 }

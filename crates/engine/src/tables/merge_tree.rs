@@ -119,8 +119,8 @@ struct PartsSink<'a> {
 }
 
 impl InsertSink for PartsSink<'_> {
-    fn write(&mut self, block: RecordBatch) -> Result<()> {
-        Ok(self.insert.write(block)?)
+    fn write(&mut self, blocks: Vec<RecordBatch>) -> Result<()> {
+        Ok(self.insert.write_blocks(blocks)?)
     }
 
     fn commit(self: Box<Self>) -> Result<()> {

@@ -158,8 +158,8 @@ pub(crate) struct OptimizeRequest {
 
 /// The blocks of one INSERT; dropping it without a commit removes them.
 pub(crate) trait InsertSink {
-    /// Adds the rows of `block`: all stored columns in the order of the definition.
-    fn write(&mut self, block: RecordBatch) -> Result<()>;
+    /// Adds the rows of `blocks` as one block: all stored columns in the order of the definition.
+    fn write(&mut self, blocks: Vec<RecordBatch>) -> Result<()>;
 
     /// Makes the rows durable, if the engine stores at all; every later scan sees them.
     fn commit(self: Box<Self>) -> Result<()>;

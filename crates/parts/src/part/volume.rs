@@ -9,7 +9,7 @@ const LENGTH_BYTES: u64 = 8;
 
 /// Bytes of the values of `array`: of a string its characters and a length, of NULL what an empty value of its
 /// type takes. The same for the same values, in however many arrays.
-pub(crate) fn value_bytes(array: &dyn Array) -> u64 {
+pub fn value_bytes(array: &dyn Array) -> u64 {
     let rows = array.len() as u64;
     match array.data_type() {
         DataType::Null => 0,

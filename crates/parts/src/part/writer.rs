@@ -16,6 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::compute::interleave;
+use basalt_base::Columns;
 use basalt_base::fs::{PendingDirectory, Storage};
 
 use super::column_writer::{ColumnWriter, WrittenColumn};
@@ -31,6 +33,9 @@ use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
 use crate::threads::for_each;
+
+/// Rows that are put in order at a time.
+const PICKED_ROWS: usize = 65_536;
 
 /// Writes one part granule by granule.
 pub(crate) struct PartWriter {
@@ -134,7 +139,7 @@ impl PartWriter {
         let granule_rows = self.spec.granule_rows;
         let first = (self.row_count as usize).next_multiple_of(granule_rows) - self.row_count as usize;
         (first..batch.num_rows()).step_by(granule_rows).for_each(|row| self.primary.append(&key, row));
-        self.count(batch)?;
+        self.count(batch.num_rows(), batch.columns().iter().map(|values| value_bytes(values)).sum())?;
         self.last_key = Some(key);
         self.computed.iter_mut().try_for_each(|index| index.write(batch, &self.stage.columns))?;
         let columns = self.columns.iter_mut().zip(batch.columns());
@@ -172,10 +177,54 @@ impl PartWriter {
         Ok(())
     }
 
+    /// Adds rows of `blocks`: those at `picks`, each a block and a row in it, which are sorted and not below
+    /// those before them. Rows are put in order column by column, a few at a time, and a column of the blocks
+    /// is let go when it is written.
+    pub(crate) fn write_picked(&mut self, blocks: Vec<RecordBatch>, picks: &[(usize, usize)]) -> Result<()> {
+        let (Some(&(block, row)), Some(last)) = (picks.first(), picks.last()) else { return Ok(()) };
+        if self.row_count == 0 {
+            self.partition = self.stage.partition_of(&blocks[block].slice(row, 1))?;
+        }
+        let keys = blocks.iter().map(|block| self.primary_key_of(block)).collect::<Result<Vec<_>>>()?;
+        let key_at = |picks: &[(usize, usize)]| -> Result<Vec<ArrayRef>> {
+            let elements = 0..self.stage.primary_key_len;
+            elements.map(|element| pick(keys.iter().map(|key| &key[element]), picks)).collect()
+        };
+        let granule_rows = self.spec.granule_rows;
+        let first = (self.row_count as usize).next_multiple_of(granule_rows) - self.row_count as usize;
+        let starts: Vec<(usize, usize)> = picks.iter().skip(first).step_by(granule_rows).copied().collect();
+        let (start_keys, last_key) = (key_at(&starts)?, key_at(&[*last])?);
+        (0..starts.len()).for_each(|row| self.primary.append(&start_keys, row));
+        self.last_key = Some(last_key);
+        let bytes = blocks.iter().flat_map(RecordBatch::columns).map(|values| value_bytes(values)).sum();
+        self.count(picks.len(), bytes)?;
+        self.write_computed(&blocks, picks)?;
+        let columns = columns_of(blocks);
+        for_each(self.columns.iter_mut().zip(columns), self.threads, |((_, column), arrays)| {
+            picks.chunks(PICKED_ROWS).try_for_each(|picks| column.write(&pick(arrays.iter(), picks)?))
+        })
+    }
+
+    /// Adds the rows to the indexes that see several columns.
+    fn write_computed(&mut self, blocks: &[RecordBatch], picks: &[(usize, usize)]) -> Result<()> {
+        if self.computed.is_empty() {
+            return Ok(());
+        }
+        let is_seen = |&at: &usize| self.stage.is_computed_on(at);
+        let places: Vec<usize> = (0..self.stage.columns.len()).filter(is_seen).collect();
+        let columns: Columns = places.iter().map(|&at| self.stage.columns[at].clone()).collect();
+        for picks in picks.chunks(PICKED_ROWS) {
+            let values = places.iter().map(|&at| pick(blocks.iter().map(|block| block.column(at)), picks));
+            let batch = RecordBatch::try_new(columns.to_arrow(), values.collect::<Result<_>>()?)?;
+            self.computed.iter_mut().try_for_each(|index| index.write(&batch, &columns))?;
+        }
+        Ok(())
+    }
+
     /// Counts the rows to come, and gives the columns files once the part is large enough.
-    fn count(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.row_count += batch.num_rows() as u64;
-        self.value_bytes += batch.columns().iter().map(|values| value_bytes(values)).sum::<u64>();
+    fn count(&mut self, rows: usize, bytes: u64) -> Result<()> {
+        self.row_count += rows as u64;
+        self.value_bytes += bytes;
         let is_wide =
             self.row_count >= self.spec.wide_rows_min && self.value_bytes >= self.spec.wide_bytes_min;
         if is_wide && !self.is_wide { self.make_wide() } else { Ok(()) }
@@ -255,6 +304,18 @@ impl PartWriter {
         self.written.sort_by_key(|(position, _)| *position);
         Ok(())
     }
+}
+
+/// The arrays of each column of the blocks.
+pub(crate) fn columns_of(blocks: Vec<RecordBatch>) -> Vec<Vec<ArrayRef>> {
+    let count = blocks.first().map_or(0, RecordBatch::num_columns);
+    (0..count).map(|column| blocks.iter().map(|block| Arc::clone(block.column(column))).collect()).collect()
+}
+
+/// The values at `picks`, each an array and a row in it.
+fn pick<'a>(arrays: impl Iterator<Item = &'a ArrayRef>, picks: &[(usize, usize)]) -> Result<ArrayRef> {
+    let arrays: Vec<&dyn Array> = arrays.map(|array| &**array).collect();
+    Ok(interleave(&arrays, picks)?)
 }
 
 /// The indexes of a wide part, each in a file.

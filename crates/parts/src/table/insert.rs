@@ -1,18 +1,19 @@
 //! INSERT: blocks of rows become parts, all of a statement at once, on disk and synced.
 //!
 //! Every block is split by partition, sorted and written as a pending part under `tmp`. Memory holds one
-//! block, however many there are. [`PendingInsert::commit`] gives all of them their names in one step,
+//! block, however many there are, and a little of each column in its new order. [`PendingInsert::commit`] gives all of them their names in one step,
 //! see [`super::moves`]. Many pending parts of one partition are merged first, so that a statement of any
 //! size adds few parts.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::concat;
 
 use super::active::TableParts;
 use super::control::WorkControl;
 use super::deduplication::{BlockId, Deduplication};
-use super::sort::sort;
+use super::sort::{sort, sorted_picks};
 use super::split::split;
 use crate::error::{Error, Result};
 use crate::mode::reduced::reduce_block;
@@ -21,7 +22,7 @@ use crate::name::PartName;
 use crate::part::stored::{PartDirectory, StoredPart};
 use crate::part::view::Part;
 use crate::part::volume::value_bytes;
-use crate::part::writer::{PartWriter, PendingPart};
+use crate::part::writer::{PartWriter, PendingPart, columns_of};
 use crate::spec::PartSpec;
 
 /// Pending parts of one partition that become one before more are written.
@@ -115,38 +116,67 @@ impl TableParts {
 impl PendingInsert<'_> {
     /// Writes the rows of `block` to disk, a pending part for each partition.
     pub fn write(&mut self, block: RecordBatch) -> Result<()> {
-        if block.num_rows() == 0 {
+        self.write_blocks(vec![block])
+    }
+
+    /// Writes the rows of `blocks` to disk, as if they were one block.
+    pub fn write_blocks(&mut self, mut blocks: Vec<RecordBatch>) -> Result<()> {
+        blocks.retain(|block| block.num_rows() > 0);
+        blocks.iter().try_for_each(|block| check_block(block, &self.spec))?;
+        if blocks.is_empty() {
             return Ok(());
         }
-        check_block(&block, &self.spec)?;
         self.blocks += 1;
-        for rows in split(block, &self.spec, self.options.partitions_max)? {
-            let partition = self.spec.partition_of(&rows)?.id()?;
-            let threads = self.table.insert_threads();
-            let mut rows = sort(rows, &self.spec, threads)?;
-            let reducer = if self.options.optimize { reducer(&self.spec, Purpose::Merge) } else { None };
-            let level = u32::from(reducer.is_some());
+        if self.spec.partition_key.is_empty() {
+            return self.write_partition(blocks);
+        }
+        let partitions = split(join(blocks)?, &self.spec, self.options.partitions_max)?;
+        partitions.into_iter().try_for_each(|rows| self.write_partition(vec![rows]))
+    }
+
+    /// Writes rows of one partition.
+    fn write_partition(&mut self, mut blocks: Vec<RecordBatch>) -> Result<()> {
+        let partition = self.spec.partition_of(&blocks[0])?.id()?;
+        let threads = self.table.insert_threads();
+        let reducer = if self.options.optimize { reducer(&self.spec, Purpose::Merge) } else { None };
+        let level = u32::from(reducer.is_some());
+        let mut id = None;
+        if reducer.is_some() || self.options.deduplication.is_some() {
+            let mut rows = sort(join(blocks)?, &self.spec, threads)?;
             if let Some(reducer) = reducer {
                 rows = reduce_block(rows, &self.spec, reducer)?;
             }
             if rows.num_rows() == 0 {
-                continue;
+                return Ok(());
             }
-            let id = match &self.options.deduplication {
-                Some(deduplication) => Some(deduplication.id_of(&partition, self.blocks, &rows)?),
-                None => None,
-            };
+            if let Some(deduplication) = &self.options.deduplication {
+                id = Some(deduplication.id_of(&partition, self.blocks, &rows)?);
+            }
             if id.as_ref().is_some_and(|id| self.table.is_duplicate(id)) {
-                continue;
+                return Ok(());
             }
-            let bytes = rows.columns().iter().map(|values| value_bytes(values)).sum();
-            let spec = self.spec.sized(bytes, rows.num_rows() as u64);
-            let batches = std::iter::once(Ok(rows));
-            let part = self.table.write_pending(&spec, batches, threads, self.options.sync)?;
-            self.parts.push(PendingBlock { partition, part, rank: 0, level, id });
-            self.merge_many()?;
+            blocks = vec![rows];
         }
-        Ok(())
+        let part = self.write_rows(blocks, threads)?;
+        self.parts.push(PendingBlock { partition, part, rank: 0, level, id });
+        self.merge_many()
+    }
+
+    /// Writes the rows as a part.
+    fn write_rows(&self, blocks: Vec<RecordBatch>, threads: usize) -> Result<PendingPart> {
+        let bytes = blocks.iter().flat_map(RecordBatch::columns).map(|values| value_bytes(values)).sum();
+        let spec = self.spec.sized(bytes, blocks.iter().map(|block| block.num_rows() as u64).sum());
+        let (storage, path) = (Arc::clone(&self.table.storage), self.table.temporary_path());
+        let mut writer = PartWriter::create(storage, path, spec, threads)?;
+        match sorted_picks(&blocks, &self.spec)? {
+            Some(picks) => writer.write_picked(blocks, &picks)?,
+            None => blocks.into_iter().try_for_each(|block| writer.write(&block))?,
+        }
+        let pending = writer.finish(self.table.clock.now_us())?;
+        if self.options.sync {
+            pending.directory.sync()?;
+        }
+        Ok(pending)
     }
 
     /// Gives all parts their names, durably and at once: after a crash all of them are there or none.
@@ -200,6 +230,22 @@ impl PendingInsert<'_> {
         }
         Ok(pending)
     }
+}
+
+/// The rows of all blocks as one, made column by column: no column is there twice but the current one.
+fn join(mut blocks: Vec<RecordBatch>) -> Result<RecordBatch> {
+    if blocks.len() == 1 {
+        return Ok(blocks.remove(0));
+    }
+    let schema = blocks[0].schema();
+    let options =
+        RecordBatchOptions::new().with_row_count(Some(blocks.iter().map(RecordBatch::num_rows).sum()));
+    let join = |arrays: Vec<ArrayRef>| {
+        let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+        concat(&arrays)
+    };
+    let columns = columns_of(blocks).into_iter().map(join).collect::<Result<_, _>>()?;
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
 }
 
 /// The engine casts before it inserts, so a mismatch is its fault; it must not reach the disk.

@@ -1,4 +1,4 @@
-//! Sorts a block of rows by the key, unless it is sorted already.
+//! Sorts rows by the key, unless they are sorted already: a block, or the rows of several ones.
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::take;
@@ -21,6 +21,29 @@ pub(super) fn sort(batch: RecordBatch, spec: &PartSpec, threads: usize) -> Resul
         Some(order) => gather(&batch, &UInt32Array::from(order), threads),
         None => Ok(batch),
     }
+}
+
+/// The rows of `blocks` in the order of the sort key, each as a block and a row in it; equal keys keep their
+/// order. `None` if that is the order that they have.
+pub(super) fn sorted_picks(blocks: &[RecordBatch], spec: &PartSpec) -> Result<Option<Vec<(usize, usize)>>> {
+    if spec.sort_key.is_empty() {
+        return Ok(None);
+    }
+    let rows: usize = blocks.iter().map(RecordBatch::num_rows).sum();
+    if u32::try_from(rows).is_err() {
+        return Err(Error::BlockMismatch { what: "it has more than 2^32 rows".to_owned() });
+    }
+    let fields = spec.sort_key.iter().map(|element| element.sort_field(&spec.columns)).collect();
+    let converter = RowConverter::new(fields)?;
+    let mut keys = converter.empty_rows(rows, 0);
+    for block in blocks {
+        converter.append(&mut keys, &key_columns(block, spec)?)?;
+    }
+    let Some(order) = order(&keys) else { return Ok(None) };
+    drop(keys);
+    let row = |(block, rows): (usize, &RecordBatch)| (0..rows.num_rows()).map(move |row| (block, row));
+    let places: Vec<(usize, usize)> = blocks.iter().enumerate().flat_map(row).collect();
+    Ok(Some(order.into_iter().map(|row| places[row as usize]).collect()))
 }
 
 /// The rows of `batch` in another order.

@@ -1,5 +1,6 @@
 //! What the parts of a table promise, checked on disks in memory that may lie.
 
+mod blocks;
 mod column_wise;
 mod compact;
 mod compat;
