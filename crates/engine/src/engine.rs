@@ -9,7 +9,7 @@ use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result};
 use basalt_kv::SharedCache;
-use basalt_parts::BlockCache;
+use basalt_parts::{BlockCache, DiskSpace};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use tempfile::TempDir;
 
@@ -91,6 +91,7 @@ impl Engine {
             data_dir: data_dir.clone(),
             cache: SharedCache::default(),
             block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
+            space: DiskSpace::default(),
         };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;

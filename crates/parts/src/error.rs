@@ -28,6 +28,11 @@ pub enum Error {
          by PARTITION BY"
     )]
     TooManyPartitions { most: usize },
+    #[error(
+        "{} has room for {free} bytes, a merge or mutation needs {needed}; make room, or use smaller parts",
+        path.display()
+    )]
+    NoSpace { path: PathBuf, needed: u64, free: u64 },
     #[error("part `{name}` is not in the table")]
     NoSuchPart { name: String },
     #[error("the table's columns changed meanwhile; try again")]
@@ -64,6 +69,7 @@ impl From<Error> for basalt_base::Error {
             Error::ColumnType { .. } => ErrorCode::TypeMismatch,
             Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
             Error::IncorrectData { .. } => ErrorCode::IncorrectData,
+            Error::NoSpace { .. } => ErrorCode::NotEnoughSpace,
             Error::NoSuchPart { .. } => ErrorCode::NoSuchDataPart,
             Error::TooManyPartitions { .. } => ErrorCode::TooManyParts,
             Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,

@@ -67,7 +67,7 @@ pub use spec::{
     Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
 };
 pub use table::{
-    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, FinalScan, IndexStats,
+    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalScan, IndexStats,
     InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType,
     PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
 };

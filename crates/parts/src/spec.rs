@@ -63,6 +63,8 @@ pub struct MergeLimits {
     pub batch_rows: usize,
     /// Bytes of a batch, about: wide rows make batches of fewer of them, down to one.
     pub batch_bytes: u64,
+    /// Bytes on disk that parts may have together to be merged in the background.
+    pub bytes_max: u64,
     /// Whether columns that decide nothing may be written one after the other.
     pub is_vertical_allowed: bool,
     /// Input rows from which a merge is vertical.
@@ -78,6 +80,7 @@ impl Default for MergeLimits {
         MergeLimits {
             batch_rows: GRANULE_ROWS_DEFAULT,
             batch_bytes: 10 << 20,
+            bytes_max: 150 << 30,
             is_vertical_allowed: true,
             vertical_rows_min: 16 * GRANULE_ROWS_DEFAULT as u64,
             vertical_bytes_min: 0,

@@ -31,10 +31,6 @@ const IDLE: Duration = Duration::from_secs(1);
 /// Workers at most: more merges at a time only wait for the disk.
 const WORKERS_MAX: usize = 16;
 
-/// A merge may use this share of the free space: 10 parts of 11, for what it writes may be larger than
-/// what it reads.
-const SPACE_SHARE: (u64, u64) = (10, 11);
-
 /// The workers, the bell that wakes them, and what they are at.
 #[derive(Default)]
 pub(crate) struct Background {
@@ -173,13 +169,7 @@ fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
 /// One merge that the disk has room for.
 fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, parts: &TableParts) -> Result<bool> {
     let background = engine.background();
-    let bytes_max = match parts.space_left()? {
-        Some(free) => {
-            let free = free.saturating_sub(background.running.bytes_to_write());
-            free / SPACE_SHARE.1 * SPACE_SHARE.0
-        }
-        None => u64::MAX,
-    };
+    let bytes_max = parts.mergeable_bytes()?.unwrap_or(u64::MAX);
     let Some(selected) = parts.select_merge(bytes_max) else { return Ok(false) };
     let control = Arc::new(WorkControl::default());
     let _entered = background.enter(key, &selected, None, &control);

@@ -1,4 +1,4 @@
-//! The merges and mutations that run: what `system.merges` shows, and what is reserved of the disk.
+//! The merges and mutations that run: what `system.merges` shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,13 +21,6 @@ pub(crate) struct RunningWork {
     pub(crate) started: Instant,
 }
 
-impl RunningWork {
-    /// Bytes of the inputs on disk: about as many will be written.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.parts.iter().map(|part| part.bytes_on_disk).sum()
-    }
-}
-
 /// All that run.
 #[derive(Default)]
 pub(crate) struct RunningWorks {
@@ -44,11 +37,6 @@ pub(crate) struct Entered<'a> {
 impl RunningWorks {
     pub(super) fn list(&self) -> Vec<Arc<RunningWork>> {
         self.works.lock().clone()
-    }
-
-    /// Bytes that running work may still write.
-    pub(super) fn bytes_to_write(&self) -> u64 {
-        self.works.lock().iter().map(|work| work.bytes()).sum()
     }
 
     pub(super) fn cancel(&self, which: impl Fn(&RunningWork) -> bool) {

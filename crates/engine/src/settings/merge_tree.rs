@@ -76,6 +76,7 @@ merge_tree_settings! {
     default_compression_codec: String = "AUTO", "The codecs of columns without a CODEC clause, and what `Default` stands for in one.";
     index_granularity: u64 = 8192u64, "Rows of a granule at most.";
     index_granularity_bytes: u64 = GRANULE_BYTES_DEFAULT, "Bytes of a granule, about: parts of wide rows get fewer rows a granule; 0 is no limit.";
+    max_bytes_to_merge_at_max_space_in_pool: u64 = 161_061_273_600u64, "Bytes on disk that parts may have together to be merged in the background.";
     max_delay_to_insert: u64 = 1u64, "Seconds that an INSERT waits at most while there are many parts.";
     max_parts_in_total: u64 = 100_000u64, "An INSERT into a table with more parts than this is refused.";
     merge_max_block_size: u64 = 8192u64, "Rows that a merge handles at a time, at most.";
@@ -118,6 +119,7 @@ impl MergeTreeSettings {
         MergeLimits {
             batch_rows: self.merge_max_block_size.min(INDEX_GRANULARITY_MAX) as usize,
             batch_bytes: self.merge_max_block_size_bytes,
+            bytes_max: self.max_bytes_to_merge_at_max_space_in_pool,
             is_vertical_allowed: self.enable_vertical_merge_algorithm,
             vertical_rows_min: self.vertical_merge_algorithm_min_rows_to_activate,
             vertical_bytes_min: self.vertical_merge_algorithm_min_bytes_to_activate,

@@ -41,6 +41,7 @@ impl MergeTreeTable {
         let spec = spec_of(&definition, &settings)?;
         let parts = TableParts::open(Arc::clone(&opener.storage), dir.join("parts"), spec)?;
         parts.set_insert_threads(opener.insert_threads);
+        parts.share_space(&opener.space);
         Ok(MergeTreeTable {
             expressions: RwLock::new(key::expressions(&definition)?),
             definition: RwLock::new(definition),

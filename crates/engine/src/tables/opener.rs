@@ -7,7 +7,7 @@ use basalt_base::fs::Storage;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_kv::SharedCache;
-use basalt_parts::BlockCache;
+use basalt_parts::{BlockCache, DiskSpace};
 
 use super::embedded_rocksdb::EmbeddedRocksDbTable;
 use super::memory::MemoryTable;
@@ -57,6 +57,8 @@ pub(crate) struct TableOpener {
     pub(crate) insert_threads: usize,
     /// Decoded blocks of all MergeTree tables.
     pub(crate) block_cache: Arc<BlockCache>,
+    /// What merges and mutations have reserved of the data directory's disk.
+    pub(crate) space: DiskSpace,
 }
 
 impl TableOpener {

@@ -28,6 +28,7 @@ use super::claim::Claims;
 use super::deduplication::DeduplicationLog;
 use super::mutation::Mutations;
 use super::recover::{self, DetachedPart};
+use super::space::{DiskSpace, Reservation, without_margin};
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::stored::{PartDirectory, StoredPart};
@@ -53,6 +54,8 @@ pub struct TableParts {
     poisoned: OnceLock<String>,
     next_temporary: AtomicU64,
     insert_threads: AtomicUsize,
+    /// What work on all tables of the disk has reserved; without it nothing is.
+    space: OnceLock<DiskSpace>,
     detached: Vec<DetachedPart>,
     /// Blocks that were inserted lately; changes under the commit lock.
     pub(super) inserted: Mutex<DeduplicationLog>,
@@ -111,6 +114,7 @@ impl TableParts {
             poisoned: OnceLock::new(),
             next_temporary: AtomicU64::new(0),
             insert_threads: AtomicUsize::new(1),
+            space: OnceLock::new(),
             detached: recovered.detached,
             inserted: Mutex::new(inserted),
         })
@@ -135,9 +139,25 @@ impl TableParts {
         Arc::clone(&self.active().spec)
     }
 
-    /// Bytes that the disk of the table has room for; `None` if that is not known.
-    pub fn space_left(&self) -> Result<Option<u64>> {
-        Ok(self.storage.space_left(&self.dir)?)
+    /// Merges and mutations reserve what they will write in `space`, which all tables of a disk share. Only
+    /// the first one counts.
+    pub fn share_space(&self, space: &DiskSpace) {
+        self.space.get_or_init(|| space.clone());
+    }
+
+    /// Bytes that parts may have together so that there is room for what a merge makes of them; `None` if
+    /// that is not known.
+    pub fn mergeable_bytes(&self) -> Result<Option<u64>> {
+        let free = match self.space.get() {
+            Some(space) => space.free(&*self.storage, &self.dir)?,
+            None => self.storage.space_left(&self.dir)?,
+        };
+        Ok(free.map(without_margin))
+    }
+
+    /// Sets room aside for a part made of what takes `bytes` on disk, or says that there is none.
+    pub(super) fn reserve(&self, bytes: u64) -> Result<Option<Reservation>> {
+        self.space.get().map(|space| space.reserve(&*self.storage, &self.dir, bytes)).transpose()
     }
 
     /// The directory of the table.

@@ -109,6 +109,7 @@ impl TableParts {
             return Ok(None);
         }
         let spec = self.spec();
+        let _space = self.reserve(parts.iter().map(|part| part.bytes_on_disk()).sum())?;
         let pending = self.write_merged(parts, &spec, options.deduplicate.as_deref(), control, 1)?;
         pending.directory.sync()?;
         let commit = self.begin_commit()?;

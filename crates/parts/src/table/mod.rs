@@ -7,7 +7,8 @@
 //! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`],
 //!   and column by column: [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
 //! - [`mutation`]: which changes of rows wait for which parts; [`mutate`]: one change of one part.
-//! - [`claim`]: no two merges or mutations work on one part; [`control`]: what they tell of themselves.
+//! - [`claim`]: no two merges or mutations work on one part; [`space`]: nor count on the same free bytes of the
+//!   disk; [`control`]: what they tell of themselves.
 //! - [`final_scan`]: what a merge of all would leave, for one query.
 
 mod active;
@@ -29,6 +30,7 @@ mod recover;
 mod row_sources;
 mod select;
 pub(crate) mod sort;
+mod space;
 mod split;
 mod stats;
 mod vertical;
@@ -46,4 +48,5 @@ pub use mutate::{RowChange, RowsAfter};
 pub use mutation::{MutationFailure, MutationStatus, WaitingMutations};
 pub use partition::{DetachedStats, PartSelection};
 pub use recover::DetachedPart;
+pub use space::DiskSpace;
 pub use stats::{ColumnBounds, ColumnStats, IndexStats, PartStats, PartType};

@@ -82,11 +82,14 @@ impl TableParts {
             Changed::Nothing => self.link_part(&part, None)?,
             Changed::Deleted(mask) => self.link_part(&part, Some(&mask))?,
             Changed::Rows if is_column_wise(&part, change) => self.write_columns(&part, change, control)?,
-            Changed::Rows => self.write_part(
-                &spec.sized(part.value_bytes(), part.row_count()),
-                ChangedRows::new(&part, change, control)?,
-                1,
-            )?,
+            Changed::Rows => {
+                let _space = self.reserve(part.bytes_on_disk())?;
+                self.write_part(
+                    &spec.sized(part.value_bytes(), part.row_count()),
+                    ChangedRows::new(&part, change, control)?,
+                    1,
+                )?
+            }
         };
         let commit = self.begin_commit()?;
         if !commit.are_active(inputs) {
@@ -121,6 +124,7 @@ impl TableParts {
         control: &WorkControl,
     ) -> Result<PendingPart> {
         let columns = positions(part, change.writes())?;
+        let _space = self.reserve(columns.iter().map(|&column| part.column_file_bytes(column)).sum())?;
         let path = self.temporary_path();
         let mut writer = PartRewriter::create(Arc::clone(&self.storage), path, part, &columns)?;
         for seen in rows_to_see(part, change, control)? {

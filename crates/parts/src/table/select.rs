@@ -18,20 +18,18 @@ const BALANCE: u64 = 5;
 /// What opening, seeking and a fixed share of memory cost, as bytes: keeps tiny parts comparable.
 const PART_COST_BYTES: u64 = 64 << 10;
 
-/// A part larger than this is left as it is.
-const MERGED_BYTES_MAX: u64 = 150 << 30;
-
 impl TableParts {
     /// Neighbouring parts that are worth a merge now, if there are any: none that something else works
     /// on, and no more than `bytes_max` together.
     pub fn select_merge(&self, bytes_max: u64) -> Option<Vec<Arc<Part>>> {
         let parts = self.snapshot();
+        let bytes_max = bytes_max.min(self.spec().merges.bytes_max);
         let mut best: Option<(f64, &[Arc<Part>])> = None;
         let mut rest = &parts[..];
         while !rest.is_empty() {
             let is_free = |part: &&Arc<Part>| !self.claims.is_busy(part) && self.may_join(&rest[0], part);
             let run = rest.iter().take_while(is_free).count();
-            if let Some((bytes_a_part, group)) = best_from(&rest[..run], bytes_max.min(MERGED_BYTES_MAX))
+            if let Some((bytes_a_part, group)) = best_from(&rest[..run], bytes_max)
                 && best.is_none_or(|(least, _)| bytes_a_part < least)
             {
                 best = Some((bytes_a_part, group));

@@ -112,6 +112,22 @@ impl Part {
         self.stored.meta.columns.iter().map(|column| column.size.compressed_bytes).sum()
     }
 
+    /// Bytes of the part's files that hold columns and indexes.
+    pub(crate) fn bytes_on_disk(&self) -> u64 {
+        let meta = &self.stored.meta;
+        meta.columns.iter().map(|column| column.size.file_bytes).sum::<u64>()
+            + meta.primary_file_bytes
+            + meta.zones_file_bytes
+            + meta.skip_indexes.iter().map(|index| index.file_bytes).sum::<u64>()
+    }
+
+    /// Bytes of the file of the column at `column` of the table; 0 if the part was written without it.
+    pub(crate) fn column_file_bytes(&self, column: usize) -> u64 {
+        let name = &self.spec.columns[column].name;
+        let mut columns = self.stored.meta.columns.iter();
+        columns.find(|column| column.name == *name).map_or(0, |column| column.size.file_bytes)
+    }
+
     fn index_stats(&self) -> Vec<IndexStats> {
         let indexes = self.stored.meta.skip_indexes.iter();
         indexes
@@ -167,10 +183,7 @@ impl Part {
             data_compressed_bytes: sum(|column| column.data_compressed_bytes),
             data_uncompressed_bytes: sum(|column| column.data_uncompressed_bytes),
             marks_bytes: sum(|column| column.marks_bytes),
-            bytes_on_disk: sum(|column| column.bytes_on_disk)
-                + meta.primary_file_bytes
-                + meta.zones_file_bytes
-                + meta.skip_indexes.iter().map(|index| index.file_bytes).sum::<u64>(),
+            bytes_on_disk: self.bytes_on_disk(),
             primary_key_bytes_in_memory: self.stored.primary_memory_bytes() as u64,
             modified_at_us: meta.made_at_us,
             indexes: self.index_stats(),

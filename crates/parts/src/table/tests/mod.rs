@@ -29,7 +29,7 @@ use basalt_base::clock::ManualClock;
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
 
-use super::{TableParts, WorkControl};
+use super::{DiskSpace, TableParts, WorkControl};
 use crate::error::Result;
 use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
@@ -210,6 +210,25 @@ fn full_disk_ends_a_merge_and_keeps_the_parts() {
     assert_eq!(table.parts.snapshot().len(), 2);
     table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert_eq!(read_numbers(&table.parts).unwrap(), (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn merge_without_room_is_refused_before_it_writes() {
+    let table = TestTable::new();
+    table.parts.share_space(&DiskSpace::default());
+    table.parts.insert(numbers(0..10)).unwrap();
+    table.parts.insert(numbers(10..20)).unwrap();
+    let bytes: u64 = table.parts.snapshot().iter().map(|part| part.bytes_on_disk()).sum();
+    table.storage.set_space_left(Some(bytes as usize));
+    let error = table.parts.optimize_final(&Default::default(), &Default::default()).unwrap_err();
+    let text = format!("{DIR} has room for {bytes} bytes, a merge or mutation needs {}", bytes + bytes / 10);
+    assert!(error.to_string().starts_with(&text), "{error}");
+    assert_eq!(basalt_base::Error::from(error).code(), basalt_base::ErrorCode::NotEnoughSpace);
+    assert!(table.parts.select_merge(table.parts.mergeable_bytes().unwrap().unwrap()).is_none());
+    table.storage.set_space_left(Some(bytes as usize * 2));
+    table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
+    assert_eq!(read_numbers(&table.parts).unwrap(), (0..20).collect::<Vec<_>>());
+    assert_eq!(table.parts.mergeable_bytes().unwrap().map(|bytes| bytes > 0), Some(true));
 }
 
 #[test]
