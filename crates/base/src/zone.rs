@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
@@ -52,8 +52,13 @@ impl Zone {
         Zone { tz: Tz::UTC, offsets: None }
     }
 
-    /// The machine's zone: `TZ` from the environment, or what `/etc` says, or UTC.
+    /// The machine's zone: `TZ` from the environment, or what `/etc` says, or UTC. Asked once.
     pub fn system() -> Zone {
+        static SYSTEM: OnceLock<Zone> = OnceLock::new();
+        *SYSTEM.get_or_init(Zone::of_system)
+    }
+
+    fn of_system() -> Zone {
         let from_environment = std::env::var("TZ").ok();
         let from_file = || std::fs::read_to_string("/etc/timezone").ok();
         from_environment

@@ -9,7 +9,7 @@ use datafusion::physical_plan::displayable;
 
 use super::running::Running;
 use super::statement::literal_text;
-use super::{QueryContext, runtime, select, show};
+use super::{QueryContext, select, show};
 use crate::outcome::Outcome;
 use crate::request::Request;
 use crate::scan::explain_indexes;
@@ -46,10 +46,9 @@ async fn explain(
     let Statement::Query(ast) = *statement else {
         return Err(Error::not_implemented("EXPLAIN of a statement other than SELECT"));
     };
-    let planned = select::plan(query, *ast, parameters).await?;
-    let (physical, _) = runtime::physical(query, &planned.plan).await?;
-    let text = displayable(physical.as_ref()).indent(false).to_string();
+    let (_, physical) = select::plan_to_operators(query, *ast, parameters).await?;
+    let text = displayable(physical.plan.as_ref()).indent(false).to_string();
     let wants_indexes =
         settings.iter().any(|setting| setting.name == "indexes" && literal_text(&setting.value) == "1");
-    if wants_indexes { explain_indexes(&physical, &text) } else { Ok(text) }
+    if wants_indexes { explain_indexes(&physical.plan, &text) } else { Ok(text) }
 }

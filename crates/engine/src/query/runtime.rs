@@ -15,6 +15,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
+use futures::executor::block_on;
 use tokio::sync::mpsc;
 
 use super::QueryContext;
@@ -47,20 +48,45 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
     Ok(session_state(limits, runtime, late_rules))
 }
 
-/// Optimizes a plan and chooses its operators.
-pub(super) async fn physical(
-    query: &QueryContext,
-    plan: &LogicalPlan,
-) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
-    let state = session(query)?;
-    let physical = state.create_physical_plan(plan).await.map_err(from_datafusion)?;
-    Ok((physical, state))
+/// A plan's operators, and the session that they were chosen in.
+pub(super) struct Physical {
+    pub(super) plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+}
+
+impl Physical {
+    /// Optimizes a plan and chooses its operators. Called from a thread that may block: what to read of a
+    /// table may be seen from the disk.
+    pub(super) fn of(query: &QueryContext, plan: &LogicalPlan) -> Result<Physical> {
+        let state = session(query)?;
+        let plan = block_on(state.create_physical_plan(plan)).map_err(from_datafusion)?;
+        Ok(Physical { plan, state })
+    }
+
+    /// Starts the operators.
+    pub(super) fn stream(self) -> Result<SendableRecordBatchStream> {
+        execute_stream(self.plan, self.state.task_ctx()).map_err(from_datafusion)
+    }
+}
+
+/// Plans on a thread that may block. One such turn for all of a query's planning: every change of the
+/// thread costs a short query more than many of its steps.
+pub(super) async fn planning<T: Send + 'static>(
+    plan: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    match tokio::task::spawn_blocking(plan).await {
+        Ok(planned) => planned,
+        Err(panic) => Err(Error::logical(format!("planning ended early: {panic}"))),
+    }
 }
 
 /// Starts a plan.
-pub(super) async fn stream(query: &QueryContext, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
-    let (physical, state) = physical(query, plan).await?;
-    execute_stream(physical, state.task_ctx()).map_err(from_datafusion)
+pub(super) async fn stream(
+    query: &Arc<QueryContext>,
+    plan: &LogicalPlan,
+) -> Result<SendableRecordBatchStream> {
+    let (query, plan) = (Arc::clone(query), plan.clone());
+    planning(move || Physical::of(&query, &plan)).await?.stream()
 }
 
 /// The next block, or the error that ends the query: its own, its cancellation, its deadline.
@@ -88,7 +114,7 @@ pub(super) fn cancelled(query: &QueryContext) -> Error {
 }
 
 /// All blocks of a plan.
-pub(super) async fn collect(query: &QueryContext, plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
+pub(super) async fn collect(query: &Arc<QueryContext>, plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
     let mut stream = stream(query, plan).await?;
     let mut blocks = Vec::new();
     while let Some(block) = next_block(query, &mut stream).await? {
@@ -124,7 +150,7 @@ pub(crate) fn run_to_blocks(query: &Arc<QueryContext>, plan: LogicalPlan) -> Blo
 }
 
 async fn send_blocks(
-    query: &QueryContext,
+    query: &Arc<QueryContext>,
     plan: &LogicalPlan,
     sender: &mpsc::Sender<Result<RecordBatch>>,
 ) -> Result<()> {

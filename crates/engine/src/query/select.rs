@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use super::catalog_view::Surroundings;
 use super::format_settings::format_settings;
 use super::running::Running;
+use super::runtime::Physical;
 use super::{QueryContext, runtime};
 use crate::outcome::{Outcome, Part, Rows};
 use crate::request::Request;
@@ -31,14 +32,31 @@ pub(crate) async fn plan(
     parameters: HashMap<String, String>,
 ) -> Result<Planned> {
     let query = Arc::clone(query);
-    let planning = tokio::task::spawn_blocking(move || {
-        let surroundings = Surroundings::of(&query, parameters);
-        plan_query(&ast, &surroundings.context())
-    });
-    match planning.await {
-        Ok(planned) => planned,
-        Err(panic) => Err(Error::logical(format!("planning ended early: {panic}"))),
-    }
+    runtime::planning(move || plan_here(&query, &ast, parameters)).await
+}
+
+/// Plans a query and chooses its operators.
+pub(super) async fn plan_to_operators(
+    query: &Arc<QueryContext>,
+    ast: ast::Query,
+    parameters: HashMap<String, String>,
+) -> Result<(Planned, Physical)> {
+    let query = Arc::clone(query);
+    let plan = move || {
+        let planned = plan_here(&query, &ast, parameters)?;
+        let physical = Physical::of(&query, &planned.plan)?;
+        Ok((planned, physical))
+    };
+    runtime::planning(plan).await
+}
+
+fn plan_here(
+    query: &Arc<QueryContext>,
+    ast: &ast::Query,
+    parameters: HashMap<String, String>,
+) -> Result<Planned> {
+    let surroundings = Surroundings::of(query, parameters);
+    plan_query(ast, &surroundings.context())
 }
 
 /// Starts a SELECT. Errors of planning come from here, errors of running from the rows.
@@ -58,9 +76,8 @@ async fn start(
     ast: ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<(Planned, SendableRecordBatchStream)> {
-    let planned = plan(query, ast, parameters).await?;
-    let stream = runtime::stream(query, &planned.plan).await?;
-    Ok((planned, stream))
+    let (planned, physical) = plan_to_operators(query, ast, parameters).await?;
+    Ok((planned, physical.stream()?))
 }
 
 fn hand_over(
@@ -127,7 +144,7 @@ pub(super) fn ready_rows(
 
 /// Runs the plan to its end: blocks, then totals, then extremes.
 async fn produce(
-    query: &QueryContext,
+    query: &Arc<QueryContext>,
     columns: &Columns,
     totals: Option<&LogicalPlan>,
     mut stream: SendableRecordBatchStream,

@@ -98,12 +98,9 @@ impl TableProvider for TableScanProvider {
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
             query: Arc::clone(&self.query),
         };
-        let table = Arc::clone(&self.table);
-        // Choosing what to read may touch the disk.
-        let source = tokio::task::spawn_blocking(move || table.scan(&request))
-            .await
-            .map_err(|error| DataFusionError::External(Box::new(error)))?
-            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        // Choosing what to read may touch the disk: plans are made on threads that may block.
+        let source =
+            self.table.scan(&request).map_err(|error| DataFusionError::External(Box::new(error)))?;
         if let Some(rows) = source.rows_estimate() {
             self.query.expect_rows(rows)?;
         }

@@ -44,8 +44,7 @@ pub(crate) fn definition_of(
     create.or_replace = false;
     create.if_not_exists = false;
     create.source = None;
-    let definition =
-        TableDefinition { database: database.to_owned(), name: name.to_owned(), uuid, columns, create };
+    let definition = TableDefinition::new(database, name, uuid, columns, create);
     check_indexes(&definition)?;
     Ok(definition)
 }

@@ -15,6 +15,8 @@ pub(crate) struct TableDefinition {
     pub(crate) name: String,
     pub(crate) uuid: Uuid,
     pub(crate) columns: Vec<ColumnDefinition>,
+    /// Of `columns` those that are stored.
+    stored: Columns,
     /// The statement that would make this table, as `SHOW CREATE` prints it.
     pub(crate) create: ast::CreateTable,
 }
@@ -38,9 +40,21 @@ pub(crate) struct ColumnDefault {
 }
 
 impl TableDefinition {
+    pub(crate) fn new(
+        database: &str,
+        name: &str,
+        uuid: Uuid,
+        columns: Vec<ColumnDefinition>,
+        create: ast::CreateTable,
+    ) -> TableDefinition {
+        let stored = columns.iter().filter(|column| column.is_stored());
+        let stored = stored.map(|column| Column::new(&column.name, column.ty.clone())).collect();
+        TableDefinition { database: database.to_owned(), name: name.to_owned(), uuid, columns, stored, create }
+    }
+
     /// The columns that are stored: all but ALIAS and EPHEMERAL ones.
     pub(crate) fn stored(&self) -> Columns {
-        self.stored_definitions().map(|column| Column::new(&column.name, column.ty.clone())).collect()
+        self.stored.clone()
     }
 
     pub(crate) fn stored_definitions(&self) -> impl Iterator<Item = &ColumnDefinition> {

@@ -80,13 +80,7 @@ fn virtual_definition(
         source: None,
         comment: None,
     };
-    Ok(TableDefinition {
-        database: database.to_owned(),
-        name: name.to_owned(),
-        uuid: Uuid::nil(),
-        columns: definitions,
-        create,
-    })
+    Ok(TableDefinition::new(database, name, Uuid::nil(), definitions, create))
 }
 
 impl Table for VirtualTable {
