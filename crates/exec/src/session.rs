@@ -32,8 +32,20 @@ use datafusion::prelude::SessionConfig;
 
 use crate::extension::OperatorPlanner;
 
-/// The rule that our own operator rules come before.
-const BEFORE_RULE: &str = "EnsureCooperative";
+/// The rules that early and late rules of the caller come before.
+const EARLY_BEFORE_RULE: &str = "join_selection";
+const LATE_BEFORE_RULE: &str = "EnsureCooperative";
+
+type OperatorRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// Rules about operators that this crate does not know.
+#[derive(Debug, Default)]
+pub struct OperatorRules {
+    /// Before operators are spread over threads.
+    pub early: Vec<OperatorRule>,
+    /// When operators are in their places, before filters that change while a query runs are handed down.
+    pub late: Vec<OperatorRule>,
+}
 
 /// How wide a query runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +56,9 @@ pub struct SessionLimits {
     pub batch_rows: usize,
 }
 
-/// A session with our rules; memory pool and spill directory are those of `runtime`.
-///
-/// `late_rules` rewrite the operators before filters that change while a query runs are handed down:
-/// rules about operators that this crate does not know.
-pub fn session_state(
-    limits: SessionLimits,
-    runtime: Arc<RuntimeEnv>,
-    late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
-) -> SessionState {
+/// A session with our rules and those of the caller; memory pool and spill directory are those of
+/// `runtime`.
+pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: OperatorRules) -> SessionState {
     let config = SessionConfig::new()
         .with_target_partitions(limits.target_partitions.max(1))
         .with_batch_size(limits.batch_rows.max(1))
@@ -63,18 +69,18 @@ pub fn session_state(
         .with_runtime_env(runtime)
         .with_analyzer_rules(vec![])
         .with_optimizer_rules(optimizer_rules())
-        .with_physical_optimizer_rules(operator_rules(late_rules))
+        .with_physical_optimizer_rules(operator_rules(rules))
         .with_query_planner(Arc::new(OperatorPlanner))
         .build()
 }
 
-/// DataFusion's rules, with ours before the first one that ties operators to each other.
-fn operator_rules(
-    late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
-) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+/// DataFusion's rules, with those of the caller at their places.
+fn operator_rules(added: OperatorRules) -> Vec<OperatorRule> {
     let mut rules = PhysicalOptimizer::new().rules;
-    let place = rules.iter().position(|rule| rule.name() == BEFORE_RULE).unwrap_or(rules.len());
-    rules.splice(place..place, late_rules);
+    for (added, before) in [(added.early, EARLY_BEFORE_RULE), (added.late, LATE_BEFORE_RULE)] {
+        let place = rules.iter().position(|rule| rule.name() == before).unwrap_or(rules.len());
+        rules.splice(place..place, added);
+    }
     rules
 }
 

@@ -46,6 +46,7 @@ mod threads;
 
 pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
+pub use column::strings::distinct::DistinctStrings;
 pub use error::Error;
 pub use index::kind::{FilterSize, IndexKind};
 pub use index::predicate::{Operand, Piece, Predicate, Wanted};

@@ -6,20 +6,19 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_exec::error::from_datafusion;
-use basalt_exec::session::{SessionLimits, session_state};
+use basalt_exec::session::{OperatorRules, SessionLimits, session_state};
 use datafusion::execution::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
 use futures::executor::block_on;
 use tokio::sync::mpsc;
 
 use super::QueryContext;
-use crate::scan::{DirectSources, LateColumns};
+use crate::scan::{CodedGroups, DirectSources, LateColumns, LateStrings};
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
@@ -41,11 +40,14 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         target_partitions: query.threads(),
         batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
     };
-    let mut late_rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(DirectSources)];
+    let mut rules = OperatorRules {
+        early: vec![Arc::new(CodedGroups)],
+        late: vec![Arc::new(DirectSources), Arc::new(LateStrings)],
+    };
     if query.settings.query_plan_optimize_lazy_materialization {
-        late_rules.push(Arc::new(LateColumns));
+        rules.late.push(Arc::new(LateColumns));
     }
-    Ok(session_state(limits, runtime, late_rules))
+    Ok(session_state(limits, runtime, rules))
 }
 
 /// A plan's operators, and the session that they were chosen in.

@@ -290,6 +290,6 @@ fn with_schema(block: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), block.columns().to_vec(), &options)?)
 }
 
-fn external(error: Error) -> DataFusionError {
+pub(super) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }

@@ -4,8 +4,10 @@
 //! read side by side. [`provider`] shows a table to DataFusion; [`exec`] runs a source as an operator;
 //! [`condition`] finds in a WHERE clause what a key can use, [`predicate`] what a skip index can;
 //! on the [`operand`]s that a table keeps something of, also by way of [`monotonic`] functions;
-//! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT.
+//! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT,
+//! [`codes`] groups by numbers of strings.
 
+mod codes;
 mod condition;
 mod conjunct;
 mod direct;
@@ -18,6 +20,7 @@ mod parts;
 mod predicate;
 mod provider;
 
+pub(crate) use codes::{CodedGroups, LateStrings};
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
 pub(crate) use direct::DirectSources;
 pub(crate) use exec::explain_indexes;
@@ -38,6 +41,7 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 
 use crate::query::QueryContext;
+use codes::{CodedSource, CodedString, Numbering};
 
 /// What to read of a table.
 #[derive(Clone)]
@@ -55,6 +59,8 @@ pub(crate) struct ScanRequest {
     pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,
     /// No more rows than this are needed.
     pub(crate) limit: Option<usize>,
+    /// Strings that leave as their numbers: where among `columns`.
+    pub(crate) numbers: Vec<(usize, Arc<Numbering>)>,
     pub(crate) query: Arc<QueryContext>,
 }
 
@@ -120,6 +126,12 @@ pub(crate) trait BlockSource: Send + Sync {
     fn fetch(&self, places: &UInt64Array, columns: &[usize]) -> Result<RecordBatch> {
         let _ = (places, columns);
         Err(Error::logical("this source has no places of rows"))
+    }
+
+    /// The same rows with numbers of `strings`; `None` if strings have none.
+    fn coded(&self, strings: &[CodedString]) -> Result<Option<CodedSource>> {
+        let _ = strings;
+        Ok(None)
     }
 
     /// Whether the source tells the query itself what it reads; else its blocks are counted.

@@ -96,11 +96,11 @@ impl TableProvider for TableScanProvider {
             predicate: predicate(filters, operands),
             filters: if filters_rows { self.physical(filters, state)? } else { Vec::new() },
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
+            numbers: Vec::new(),
             query: Arc::clone(&self.query),
         };
         // Choosing what to read may touch the disk: plans are made on threads that may block.
-        let source =
-            self.table.scan(&request).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let source = self.table.scan(&request).map_err(|error| DataFusionError::External(Box::new(error)))?;
         if let Some(rows) = source.rows_estimate() {
             self.query.expect_rows(rows)?;
         }

@@ -49,7 +49,14 @@ impl TableDefinition {
     ) -> TableDefinition {
         let stored = columns.iter().filter(|column| column.is_stored());
         let stored = stored.map(|column| Column::new(&column.name, column.ty.clone())).collect();
-        TableDefinition { database: database.to_owned(), name: name.to_owned(), uuid, columns, stored, create }
+        TableDefinition {
+            database: database.to_owned(),
+            name: name.to_owned(),
+            uuid,
+            columns,
+            stored,
+            create,
+        }
     }
 
     /// The columns that are stored: all but ALIAS and EPHEMERAL ones.

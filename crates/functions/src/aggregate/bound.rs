@@ -18,6 +18,7 @@ use super::groups::Groups;
 use super::nullable::NullableStates;
 use super::single::SingleGroup;
 use super::{AggregateFunction, Bound, NullRule, Parameter, States, StatesFactory, Statistic, nothing};
+use crate::registry;
 
 /// A function with its parameters and argument types, ready to run.
 pub struct BoundAggregate {
@@ -75,6 +76,16 @@ impl BoundAggregate {
     /// The SQL types of the arguments.
     pub fn arg_types(&self) -> &[SqlType] {
         &self.arg_types
+    }
+
+    /// The same function of numbers, each of which stands for a value of the only argument; `None` if the
+    /// values themselves matter.
+    pub fn over_numbers(&self) -> Option<Arc<AggregateUDF>> {
+        let function = registry::aggregate(self.name).filter(|function| function.sees_only_equality())?;
+        let [arg] = &self.arg_types[..] else { return None };
+        let number = if arg.accepts_null() { SqlType::UInt32.into_nullable() } else { SqlType::UInt32 };
+        let (function, ty) = BoundAggregate::bind(function, &[], &[number]).ok()?;
+        (self.parameters.is_empty() && ty == self.return_type).then_some(function)
     }
 
     fn states(&self) -> Box<dyn States> {

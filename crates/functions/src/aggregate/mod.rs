@@ -69,6 +69,11 @@ pub trait AggregateFunction: Send + Sync {
         NullRule::SkipOrNull
     }
 
+    /// Whether only which values are equal decides the answer: numbers may stand for strings.
+    fn sees_only_equality(&self) -> bool {
+        false
+    }
+
     /// What the function finds out, if metadata may know it without the rows.
     fn finds(&self) -> Option<Statistic> {
         None

@@ -34,6 +34,10 @@ impl AggregateFunction for Uniq {
         NullRule::SkipOrEmpty
     }
 
+    fn sees_only_equality(&self) -> bool {
+        true
+    }
+
     fn bind(&self, _parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
         if args.is_empty() {
             return Err(wrong_arity(self.name, "at least one argument", 0));

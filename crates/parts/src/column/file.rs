@@ -13,6 +13,7 @@ use basalt_base::fs::{RandomAccess, Storage};
 use super::cache::BlockCache;
 use super::footer::{FOOTER_BYTES, Footer};
 use super::reader::OpenColumn;
+use super::strings::distinct::DICTIONARY_BYTES_MAX;
 use super::writer::{BLOCK_GRANULES_MAX, BlockEntry, ColumnFileSize, MAGIC};
 use crate::error::{Damage, Result};
 use crate::part::span::Span;
@@ -92,6 +93,16 @@ impl ColumnFile {
     /// The tail, once the file was opened.
     pub(crate) fn tail(&self) -> Option<&Arc<Tail>> {
         self.tail.get()
+    }
+
+    /// Bytes at most of the strings of the dictionary that all rows are codes of, if there is one.
+    pub(crate) fn dictionary_bytes_max(self: &Arc<ColumnFile>) -> Result<Option<u64>> {
+        let tail = match self.tail() {
+            Some(tail) => Arc::clone(tail),
+            None => Arc::clone(self.open()?.tail()),
+        };
+        let is_whole = tail.dictionary.is_some() && tail.footer.coded_blocks == tail.footer.block_count;
+        Ok(is_whole.then(|| self.decoded_bytes().min(DICTIONARY_BYTES_MAX as u64)))
     }
 
     /// `cache` holds blocks of this file from now on, which it forgets with the file. A process has one

@@ -95,6 +95,16 @@ impl Part {
         views + self.column_bytes(column)
     }
 
+    /// Bytes at most of the distinct strings of the column at `column` of the table, if all its rows are
+    /// codes of them: [`PartReader`](crate::PartReader) then gives dictionary arrays only. 0 if the part
+    /// was written without the column.
+    pub fn dictionary_bytes_max(&self, column: usize) -> Result<Option<u64>> {
+        match &self.columns[column] {
+            Some(stored) => stored.file.dictionary_bytes_max(),
+            None => Ok(Some(0)),
+        }
+    }
+
     /// The smallest and the largest value of the column at `column` of the table, as an array of two, and
     /// how many NULLs there are beside them. `None` if they are not known exactly: the part was written
     /// without the column, has no value in it, or the type's bounds are loose.

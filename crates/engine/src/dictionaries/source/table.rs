@@ -173,6 +173,7 @@ fn scan(
         predicate: Predicate::Any,
         filters: Vec::new(),
         limit: None,
+        numbers: Vec::new(),
         query: question.query("dictGet of a DIRECT dictionary"),
     };
     let source = table.scan(&request)?;

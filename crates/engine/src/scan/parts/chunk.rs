@@ -143,14 +143,16 @@ impl Run {
         };
         let is_sparse = self.count() * SPARSE_ONE_IN <= self.rows;
         let mut columns = Vec::with_capacity(plan.schema.fields().len());
-        for &slot in &plan.output {
+        for (&slot, numbers) in plan.output.iter().zip(&plan.numbers) {
             let array = match (&self.arrays[slot], &self.wanted) {
                 (Some(array), _) => keep(Arc::clone(array))?,
                 (None, None) => reader.read(slot, self.marks.clone())?,
                 (None, Some(wanted)) => reader.read_rows(slot, self.marks.clone(), &wanted.rows)?,
             };
-            let array = plain(&array);
-            columns.push(compact(array, is_sparse));
+            columns.push(match numbers {
+                Some(numbers) => numbers.numbers(&array)?,
+                None => compact(plain(&array), is_sparse),
+            });
         }
         if plan.mode == Mode::WithPlaces {
             columns.push(keep(places(reader.index, reader.part().mark_rows(&self.marks)))?);

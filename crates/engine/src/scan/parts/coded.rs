@@ -51,7 +51,7 @@ impl CodedAnswers {
 }
 
 /// Whether both are one array, not only equal ones.
-fn same(one: &ArrayRef, other: &ArrayRef) -> bool {
+pub(crate) fn same(one: &ArrayRef, other: &ArrayRef) -> bool {
     Arc::ptr_eq(one, other)
         || (one.len() == other.len()
             && one.as_binary_view_opt().map(|views| views.views().as_ptr())

@@ -4,7 +4,7 @@
 //! - [`plan`]: the conditions in the order in which they run, and the columns.
 //! - [`chunk`]: some granules on their way to a block: columns of the first condition, then of the next
 //!   for what is left, then all others.
-//! - [`coded`]: a condition on strings that a part keeps in a dictionary.
+//! - [`coded`]: a condition on strings that a part keeps in a dictionary; [`coding`]: such strings as numbers.
 //! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
 //!   [`ranges`]: what a condition says of one column.
 //! - [`final_source`]: what a merge of all parts would leave.
@@ -12,6 +12,7 @@
 
 mod chunk;
 mod coded;
+mod coding;
 mod final_source;
 mod misses;
 mod moving;
@@ -36,9 +37,12 @@ use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
 
+use super::codes::{CodedSource, CodedString};
 use super::{BlockIterator, BlockSource, ColumnBounds, ScanRequest};
 use crate::query::ProfileEvents;
+pub(crate) use coded::same;
 pub(crate) use final_source::FinalSource;
 pub(crate) use misses::MissedGranules;
 use plan::{Mode, ScanPlan};
@@ -155,6 +159,9 @@ impl BlockSource for PartsSource {
         if self.plan.filters() || selected < total || self.selection.has_deleted_rows() {
             return None;
         }
+        if self.plan.numbers[column].is_some() {
+            return None;
+        }
         let at = self.plan.slots[self.plan.output[column]];
         let (mut bounds, mut null_count): (Option<(ScalarValue, ScalarValue)>, u64) = (None, 0);
         for (part, _) in &self.selection.parts {
@@ -183,6 +190,9 @@ impl BlockSource for PartsSource {
         }
         let mut request = self.request.clone();
         for filter in filters {
+            if collect_columns(filter).iter().any(|column| self.plan.numbers[column.index()].is_some()) {
+                return Ok(None);
+            }
             request.filters.push(self.over_stored(filter)?);
         }
         let selection = Arc::clone(&self.selection);
@@ -190,7 +200,8 @@ impl BlockSource for PartsSource {
     }
 
     fn deferrable(&self, kept: &[usize]) -> Vec<usize> {
-        if !rows::fits(&self.selection) || self.plan.limit.is_some() || self.plan.mode != Mode::Anyhow {
+        let is_plain = self.plan.mode == Mode::Anyhow && self.request.numbers.is_empty();
+        if !rows::fits(&self.selection) || self.plan.limit.is_some() || !is_plain {
             return Vec::new();
         }
         let is_read = |slot: &usize| self.plan.stages.iter().any(|stage| stage.slots.contains(slot));
@@ -229,7 +240,12 @@ impl BlockSource for PartsSource {
         let fits = order.iter().enumerate().all(|(at, key)| is_key(at, key));
         let parts = self.selection.part_count();
         let is_small = self.tasks.count() == 1 && parts > 1;
-        if !fits || !self.plan.query.settings.optimize_read_in_order || is_small || parts > STREAMS_MAX {
+        if !fits
+            || !self.request.numbers.is_empty()
+            || !self.plan.query.settings.optimize_read_in_order
+            || is_small
+            || parts > STREAMS_MAX
+        {
             return Ok(None);
         }
         let (request, selection) = (self.request.clone(), Arc::clone(&self.selection));
@@ -240,6 +256,16 @@ impl BlockSource for PartsSource {
         let request = ScanRequest { limit: Some(limit), ..self.request.clone() };
         let selection = Arc::clone(&self.selection);
         Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, self.plan.mode)?)))
+    }
+
+    fn coded(&self, strings: &[CodedString]) -> Result<Option<CodedSource>> {
+        let Some((request, strings)) = coding::coded(&self.request, &self.selection, &self.plan, strings)?
+        else {
+            return Ok(None);
+        };
+        let source =
+            PartsSource::planned(request, Arc::clone(&self.selection), &self.caches, self.plan.mode)?;
+        Ok(Some(CodedSource { source: Arc::new(source), strings }))
     }
 
     fn index_report(&self) -> Result<Vec<String>> {

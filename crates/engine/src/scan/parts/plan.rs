@@ -19,6 +19,7 @@ use super::ranges::{Meaning, ranges_of};
 use super::selection::Selection;
 use crate::query::QueryContext;
 use crate::scan::ScanRequest;
+use crate::scan::codes::Numbering;
 use crate::scan::conjunct::{Conjunct, conjuncts};
 
 /// Output columns behind a filter count for less: most granules end before they are read.
@@ -33,6 +34,8 @@ pub(super) struct ScanPlan {
     pub(super) slot_of: Vec<Option<usize>>,
     /// Slots of the columns that leave the scan.
     pub(super) output: Vec<usize>,
+    /// By column that leaves: the numbers that it leaves as.
+    pub(super) numbers: Vec<Option<Arc<Numbering>>>,
     pub(super) mode: Mode,
     pub(super) schema: SchemaRef,
     /// Of decoded blocks.
@@ -98,6 +101,10 @@ impl ScanPlan {
             slots.of_all(&columns)?;
         }
         let output = slots.of_all(&request.columns)?;
+        let mut numbers = vec![None; output.len()];
+        for (column, numbering) in &request.numbers {
+            numbers[*column] = Some(Arc::clone(numbering));
+        }
         let schema = output_schema(request, &stored, mode);
         let remembers = request.query.settings.use_query_condition_cache;
         let misses = remembers.then(|| caches.misses.of_query(selection.epoch, &stages)).flatten();
@@ -106,6 +113,7 @@ impl ScanPlan {
             slots: slots.slots,
             slot_of: slots.slot_of,
             output,
+            numbers,
             mode,
             cache: Arc::clone(&caches.blocks),
             empty: RecordBatch::new_empty(Arc::clone(&schema)),
@@ -180,6 +188,9 @@ fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
 
 fn output_schema(request: &ScanRequest, stored: &Schema, mode: Mode) -> SchemaRef {
     let mut fields: Vec<_> = request.columns.iter().map(|&column| stored.field(column).clone()).collect();
+    for (column, numbering) in &request.numbers {
+        fields[*column] = numbering.field();
+    }
     if mode == Mode::WithPlaces {
         fields.push(Field::new("_row", DataType::UInt64, false));
     }

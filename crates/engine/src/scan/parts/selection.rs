@@ -57,6 +57,11 @@ impl Selection {
         (Selection { epoch: self.epoch, spec, conditions, predicate, parts }, noted)
     }
 
+    /// The parts of which something is read.
+    pub(super) fn selected_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
+        self.parts.iter().filter(|(_, marks)| marks.selected() > 0).map(|(part, _)| part)
+    }
+
     /// What each index left, for EXPLAIN: an index a line, and behind it parts and granules.
     pub(super) fn index_report(&self) -> Result<Vec<String>> {
         let mut report = vec!["Indexes:".to_owned()];

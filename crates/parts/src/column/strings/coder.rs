@@ -87,7 +87,7 @@ impl StringCoder {
     pub(crate) fn new(coding: Coding, is_nullable: bool) -> StringCoder {
         StringCoder {
             coding,
-            distinct: DistinctStrings::default(),
+            distinct: DistinctStrings::of_column(),
             codes: Vec::new(),
             valid: is_nullable.then(Vec::new),
             rows: 0,

@@ -1,17 +1,17 @@
-//! The distinct strings of a column, numbered in order of first appearance.
+//! Distinct strings, numbered in order of first appearance: those of a column, or those of a query.
 
 use std::sync::Arc;
 
 use arrow::array::BinaryViewArray;
-use arrow::buffer::{Buffer, ScalarBuffer};
+use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 use basalt_base::prefetch::prefetch_read;
-use basalt_base::string_views::INLINE_BYTES_MAX;
+use basalt_base::string_views::{INLINE_BYTES_MAX, StringViews};
 
-/// Distinct strings at most: above, a dictionary is too large to be read for a few rows.
+/// Distinct strings of a column at most: above, a dictionary is too large to be read for a few rows.
 pub(crate) const ENTRIES_MAX: usize = 1 << 20;
 
-/// Bytes of all distinct strings at most.
-pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
+/// Bytes of all distinct strings of a column at most.
+pub(crate) const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 
 /// Odd numbers without a pattern, for mixing.
 const MIX_A: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -26,7 +26,9 @@ const SLOTS_MIN: usize = 256;
 /// A set of strings that only grows. Strings are handed in as Arrow's views, as most of them are equal
 /// to one that is there, and comparing views seldom touches the bytes.
 #[derive(Debug)]
-pub(crate) struct DistinctStrings {
+pub struct DistinctStrings {
+    entries_max: usize,
+    bytes_max: usize,
     /// Open addressing: 0, or the code plus 1 in the low half and half of the hash in the high half.
     slots: Vec<u64>,
     /// By code; longer strings lie in `bytes`, which is buffer 0.
@@ -36,20 +38,43 @@ pub(crate) struct DistinctStrings {
     last: Option<(u128, u32)>,
 }
 
-impl Default for DistinctStrings {
-    fn default() -> DistinctStrings {
-        DistinctStrings { slots: vec![0; SLOTS_MIN], views: Vec::new(), bytes: Vec::new(), last: None }
-    }
-}
-
 impl DistinctStrings {
-    pub(crate) fn len(&self) -> usize {
+    /// Empty; takes strings until one would not fit: as many as a dictionary in a column file may have.
+    pub(crate) fn of_column() -> DistinctStrings {
+        DistinctStrings::with_limits(ENTRIES_MAX, DICTIONARY_BYTES_MAX)
+    }
+
+    /// Empty; takes as many strings as codes and offsets of four bytes can tell apart.
+    pub fn of_query() -> DistinctStrings {
+        DistinctStrings::with_limits(u32::MAX as usize, u32::MAX as usize)
+    }
+
+    fn with_limits(entries_max: usize, bytes_max: usize) -> DistinctStrings {
+        DistinctStrings {
+            entries_max,
+            bytes_max,
+            slots: vec![0; SLOTS_MIN],
+            views: Vec::new(),
+            bytes: Vec::new(),
+            last: None,
+        }
+    }
+
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a set that grows is empty")]
+    pub fn len(&self) -> usize {
         self.views.len()
+    }
+
+    /// Bytes that the set takes.
+    pub fn heap_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u64>()
+            + self.views.capacity() * size_of::<u128>()
+            + self.bytes.capacity()
     }
 
     /// Appends the code of the string of each of `views`, whose bytes are in `buffers`, to `codes`. Ends
     /// before the first string that is new and for which there is no room; returns how many it took.
-    pub(crate) fn append_codes(&mut self, views: &[u128], buffers: &[Buffer], codes: &mut Vec<u32>) -> usize {
+    pub fn append_codes(&mut self, views: &[u128], buffers: &[Buffer], codes: &mut Vec<u32>) -> usize {
         let before = codes.len();
         let mut hashes = [0; BATCH];
         for batch in views.chunks(BATCH) {
@@ -100,7 +125,7 @@ impl DistinctStrings {
 
     fn insert(&mut self, at: usize, tag: u64, view: u128, string: &[u8]) -> Option<u32> {
         let code = self.views.len();
-        if code >= ENTRIES_MAX || self.bytes.len() + string.len() > STRING_BYTES_MAX {
+        if code >= self.entries_max || self.bytes.len() + string.len() > self.bytes_max {
             return None;
         }
         self.slots[at] = tag | (code as u64 + 1);
@@ -152,6 +177,33 @@ impl DistinctStrings {
         let buffers: Arc<[Buffer]> = Arc::new([Buffer::from_slice_ref(&self.bytes)]);
         BinaryViewArray::try_new(ScalarBuffer::from(self.views[..count].to_vec()), buffers, None)
             .expect("views of own strings lie in the own buffer")
+    }
+
+    /// The strings of `codes`, copied, so that they keep no others in memory.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such code for a value that is not NULL, or there are more or fewer bits in `nulls`
+    /// than codes.
+    pub fn gather(&self, codes: &[u32], nulls: Option<NullBuffer>) -> BinaryViewArray {
+        let (mut bytes, mut lengths) = (Vec::new(), Vec::with_capacity(codes.len()));
+        for (row, &code) in codes.iter().enumerate() {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                lengths.push(0);
+                continue;
+            }
+            let view = self.views[code as usize];
+            let start = bytes.len();
+            if is_inline(view) {
+                bytes.extend_from_slice(&(view >> 32).to_le_bytes()[..length(view)]);
+            } else {
+                bytes.extend_from_slice(self.long(view));
+            }
+            lengths.push((bytes.len() - start) as u32);
+        }
+        let mut strings = StringViews::with_capacity(codes.len());
+        strings.append(bytes, 0, &lengths);
+        strings.finish(nulls)
     }
 }
 
@@ -224,7 +276,7 @@ mod tests {
     fn codes_are_numbers_of_first_appearance() {
         let array = sample::array(&SqlType::String, 20_000, &mut Noise(9));
         let strings = array.as_any().downcast_ref::<BinaryViewArray>().unwrap();
-        let mut set = DistinctStrings::default();
+        let mut set = DistinctStrings::of_column();
         let found = codes(&mut set, strings);
         let mut expected: HashMap<&[u8], u32> = HashMap::new();
         for (row, &code) in found.iter().enumerate() {
@@ -232,6 +284,7 @@ mod tests {
             assert_eq!(*expected.entry(strings.value(row)).or_insert(next), code);
         }
         let distinct = set.strings(set.len());
+        assert_eq!(set.gather(&found, strings.nulls().cloned()), *strings);
         assert_eq!(distinct.len(), expected.len());
         assert!(
             found.iter().enumerate().all(|(row, &code)| distinct.value(code as usize) == strings.value(row))
@@ -240,10 +293,10 @@ mod tests {
 
     #[test]
     fn full_set_takes_no_new_string_and_still_knows_the_old_ones() {
-        let long = vec![7; STRING_BYTES_MAX / 2];
-        let other = vec![8; STRING_BYTES_MAX / 2 + 1];
+        let long = vec![7; DICTIONARY_BYTES_MAX / 2];
+        let other = vec![8; DICTIONARY_BYTES_MAX / 2 + 1];
         let strings = BinaryViewArray::from_iter_values([&long[..], &other[..], b"short"]);
-        let mut set = DistinctStrings::default();
+        let mut set = DistinctStrings::of_column();
         assert_eq!(codes(&mut set, &strings), [0], "the second string has no room");
         assert_eq!(codes(&mut set, &strings.slice(2, 1)), [1]);
         assert_eq!(codes(&mut set, &strings.slice(0, 1)), [0]);
