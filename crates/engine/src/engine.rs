@@ -85,7 +85,9 @@ impl Engine {
         };
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let opener = TableOpener {
+            clock: Arc::clone(&clock),
             insert_threads: processors,
             storage: Arc::clone(&storage),
             data_dir: data_dir.clone(),
@@ -93,7 +95,6 @@ impl Engine {
             block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
             space: DiskSpace::default(),
         };
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
         let engine = Arc::new(Engine {
             catalog,

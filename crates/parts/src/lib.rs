@@ -43,6 +43,7 @@ mod sample;
 mod spec;
 mod table;
 mod threads;
+mod ttl;
 
 pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
@@ -70,5 +71,7 @@ pub use spec::{
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalScan, IndexStats,
     InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType,
-    PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, WaitingMutations, WorkControl,
+    PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeKind, TtlMergeLimits,
+    TtlStats, WaitingMutations, WorkControl,
 };
+pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

@@ -13,6 +13,7 @@ use crate::index::skip_index::{INDEX_GRANULARITY_MAX, SkipIndex};
 use crate::key::element::{KeyElement, KeyValue};
 use crate::key::partition::PartitionValue;
 use crate::mode::MergeMode;
+use crate::ttl::rule::TtlRule;
 
 /// Rows of a granule unless the table says otherwise.
 pub const GRANULE_ROWS_DEFAULT: usize = 8192;
@@ -54,6 +55,8 @@ pub struct PartSpec {
     pub mode: MergeMode,
     /// How merges bound what they hold.
     pub merges: MergeLimits,
+    /// When rows and values expire.
+    pub ttl: Vec<TtlRule>,
 }
 
 /// How much a merge holds at a time, and when it writes a part column by column.
@@ -134,7 +137,18 @@ impl PartSpec {
             indexes: Vec::new(),
             mode: MergeMode::Ordinary,
             merges: MergeLimits::default(),
+            ttl: Vec::new(),
         }
+    }
+
+    /// The same without the columns that are not in `kept`, which contain the keys and what the mode
+    /// needs, for a part that is written without them.
+    pub(crate) fn only(&self, kept: &[usize]) -> PartSpec {
+        let lost = (0..self.columns.len()).filter(|column| !kept.contains(column));
+        let lost: Vec<&str> = lost.map(|column| self.columns[column].name.as_str()).collect();
+        let is_kept = |index: &&SkipIndex| !lost.iter().any(|name| index.reads(name));
+        let indexes = self.indexes.iter().filter(is_kept).cloned().collect();
+        PartSpec { indexes, ..self.project_with_partition(kept) }
     }
 
     /// The shape of a part of `rows` rows with `bytes` bytes of values: its granules have as many rows as fit.

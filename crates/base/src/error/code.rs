@@ -100,6 +100,7 @@ error_codes! {
     UnionResultStructuresMismatch    "UNION_ALL_RESULT_STRUCTURES_MISMATCH"  258  400 "42601"
     CyclicAliases                    "CYCLIC_ALIASES"                        174  400 "42601"
     InvalidLimitExpression           "INVALID_LIMIT_EXPRESSION"              440  400 "2201W"
+    BadTtlExpression                 "BAD_TTL_EXPRESSION"                    450  400 "22023"
     AmbiguousColumnName              "AMBIGUOUS_COLUMN_NAME"                 352  400 "42702"
     NoSuchDataPart                   "NO_SUCH_DATA_PART"                     232  404 "42704"
     MemoryLimitExceeded              "MEMORY_LIMIT_EXCEEDED"                 241  500 "53200"

@@ -3,8 +3,10 @@
 //! Every thread takes one step of one table and then asks again, beginning with the next table: a table
 //! with much to do does not keep the others waiting. Merges and mutations share the threads.
 
+mod expiry;
 mod running;
 
+pub(crate) use expiry::ExpirySwitch;
 pub(crate) use running::{RunningWork, RunningWorks};
 
 use std::collections::HashSet;
@@ -40,6 +42,7 @@ pub(crate) struct Background {
     running: RunningWorks,
     /// Tables whose merges are stopped, besides all of them.
     stopped: Mutex<HashSet<Uuid>>,
+    expiry: ExpirySwitch,
 }
 
 impl Background {
@@ -112,6 +115,16 @@ impl Background {
         self.wake();
     }
 
+    /// Whether what has expired goes.
+    pub(crate) fn expiry(&self) -> &ExpirySwitch {
+        &self.expiry
+    }
+
+    /// Of a merge of the table that begins now.
+    pub(crate) fn control_of_merge(&self, table: Uuid) -> WorkControl {
+        if self.expiry.is_on(table) { WorkControl::default() } else { WorkControl::keeping_expired() }
+    }
+
     /// Ends what runs on the table, which goes away.
     pub(crate) fn cancel_table(&self, key: &ObjectKey) {
         self.running.cancel(|work| work.key == *key);
@@ -160,18 +173,21 @@ fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
             let set_aside = parts.detach_damaged().unwrap_or(0);
             set_aside > 0
                 || mutation_step(engine, key, table, parts)
-                || merge_step(engine, key, parts).unwrap_or(false)
+                || merge_step(engine, key, table, parts).unwrap_or(false)
         }
         None => table.work().unwrap_or(false),
     }
 }
 
 /// One merge that the disk has room for.
-fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, parts: &TableParts) -> Result<bool> {
+fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, parts: &TableParts) -> Result<bool> {
     let background = engine.background();
     let bytes_max = parts.mergeable_bytes()?.unwrap_or(u64::MAX);
-    let Some(selected) = parts.select_merge(bytes_max) else { return Ok(false) };
-    let control = Arc::new(WorkControl::default());
+    let uuid = table.definition().uuid;
+    let control = Arc::new(background.control_of_merge(uuid));
+    let limits = table.ttl_limits(bytes_max).filter(|_| background.expiry.is_on(uuid));
+    let by_ttl = limits.and_then(|limits| parts.select_ttl_merge(&limits)).map(|merge| merge.parts);
+    let Some(selected) = by_ttl.or_else(|| parts.select_merge(bytes_max)) else { return Ok(false) };
     let _entered = background.enter(key, &selected, None, &control);
     Ok(parts.merge(&selected, &control)?.is_some())
 }

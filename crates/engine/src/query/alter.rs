@@ -200,6 +200,9 @@ fn words(action: &AlterAction) -> String {
     let words = match action {
         AlterAction::ClearColumn { .. } => "CLEAR COLUMN IN PARTITION",
         AlterAction::ModifyOrderBy { .. } => "MODIFY ORDER BY",
+        AlterAction::ModifyTtl { .. } => "MODIFY TTL",
+        AlterAction::RemoveTtl | AlterAction::RemoveColumnTtl { .. } => "REMOVE TTL",
+        AlterAction::MaterializeTtl { .. } => "MATERIALIZE TTL",
         AlterAction::Other { words } => words,
         _ => "this action",
     };

@@ -162,6 +162,7 @@ async fn complete_source(
                 create.primary_key = like.create.primary_key.clone();
                 create.partition_by = like.create.partition_by.clone();
                 create.sample_by = like.create.sample_by.clone();
+                create.ttl = like.create.ttl.clone();
                 create.settings = like.create.settings.clone();
             }
             Ok(None)

@@ -22,6 +22,7 @@ pub(super) fn optimize(
         partition: partition.map(partition_id).transpose()?,
         is_final,
         deduplicate: deduplicate.map(columns).transpose()?,
+        keeps_expired: !query.engine.background().expiry().is_on(definition.uuid),
     };
     table.optimize(&request)
 }

@@ -244,7 +244,7 @@ fn definition_rows(definition: &TableDefinition) -> Vec<Vec<String>> {
                 expr,
                 column.comment.clone(),
                 codec,
-                String::new(),
+                column.ttl.as_ref().map(ToString::to_string).unwrap_or_default(),
             ]
         })
         .collect()

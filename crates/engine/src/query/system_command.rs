@@ -53,6 +53,17 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
             engine.background().start_table(table_of(query, &name)?.1);
             Ok(())
         }
+        SystemCommand::StopTtlMerges(name) => {
+            let table = name.map(|name| table_of(query, &name)).transpose()?;
+            engine.background().expiry().turn_off(table.map(|(_, uuid)| uuid));
+            Ok(())
+        }
+        SystemCommand::StartTtlMerges(name) => {
+            let table = name.map(|name| table_of(query, &name)).transpose()?;
+            engine.background().expiry().turn_on(table.map(|(_, uuid)| uuid));
+            engine.wake_background();
+            Ok(())
+        }
         SystemCommand::DropCaches { which } if which == "UNCOMPRESSED" => {
             engine.opener().block_cache.clear();
             Ok(())

@@ -81,6 +81,8 @@ merge_tree_settings! {
     max_parts_in_total: u64 = 100_000u64, "An INSERT into a table with more parts than this is refused.";
     merge_max_block_size: u64 = 8192u64, "Rows that a merge handles at a time, at most.";
     merge_max_block_size_bytes: u64 = 10_485_760u64, "Bytes that a merge handles at a time, about: fewer rows where they are wide.";
+    merge_with_recompression_ttl_timeout: u64 = 14_400u64, "Seconds between two merges of a partition that write columns with other codecs because of a TTL.";
+    merge_with_ttl_timeout: u64 = 14_400u64, "Seconds between two merges of a partition that remove rows or values because of a TTL.";
     min_bytes_for_wide_part: u64 = WIDE_BYTES_MIN_DEFAULT, "A part with fewer bytes of values is compact: one file for all columns.";
     min_index_granularity_bytes: u64 = 1024u64, "The least that index_granularity_bytes may be, unless it is 0.";
     min_delay_to_insert_ms: u64 = 10u64, "Milliseconds that an INSERT waits at least while there are many parts.";
@@ -88,6 +90,7 @@ merge_tree_settings! {
     non_replicated_deduplication_window: u64 = 0u64, "Blocks that are remembered, so that a repeated INSERT adds nothing; 0 is off.";
     parts_to_delay_insert: u64 = 1000u64, "An INSERT waits if a partition has more parts than this; 0 is never.";
     parts_to_throw_insert: u64 = 3000u64, "An INSERT is refused if a partition has more parts than this; 0 is never.";
+    ttl_only_drop_parts: bool = false, "No merge begins because of a TTL before all rows of a part have expired.";
     vertical_merge_algorithm_min_bytes_to_activate: u64 = 0u64, "Bytes of values from which a merge writes columns one after the other.";
     vertical_merge_algorithm_min_columns_to_activate: u64 = 11u64, "Columns outside the keys from which a merge writes them one after the other.";
     vertical_merge_algorithm_min_rows_to_activate: u64 = 131_072u64, "Rows from which a merge writes columns one after the other.";
@@ -184,7 +187,7 @@ mod tests {
         check("index_granularity", Literal::Int(-1)).unwrap_err();
         check("index_granularity_bytes", Literal::UInt(1023)).unwrap_err();
         check("index_granularity_bytes", Literal::UInt(0)).unwrap();
-        let error = check("merge_with_ttl_timeout", Literal::UInt(1)).unwrap_err();
+        let error = check("merge_selecting_sleep_ms", Literal::UInt(1)).unwrap_err();
         assert!(error.to_string().contains("is not implemented"), "{error}");
         let error = check("index_granularty", Literal::UInt(8)).unwrap_err();
         assert!(error.to_string().contains("did you mean `index_granularity`"), "{error}");

@@ -80,6 +80,20 @@ impl BlockBuilder {
         self.push(Arc::new(ListArray::new(field, offsets, Arc::new(values), None)))
     }
 
+    /// Arrays of times.
+    pub(super) fn u32_lists(&mut self, lists: impl IntoIterator<Item = Vec<u32>>) -> &mut Self {
+        let lists: Vec<Vec<u32>> = lists.into_iter().collect();
+        let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
+        let values = UInt32Array::from_iter_values(lists.into_iter().flatten());
+        let field = SqlType::DateTime(None).element_field();
+        self.push(Arc::new(ListArray::new(field, offsets, Arc::new(values), None)))
+    }
+
+    /// Times that may be NULL.
+    pub(super) fn maybe_u32s(&mut self, values: impl IntoIterator<Item = Option<u32>>) -> &mut Self {
+        self.push(Arc::new(UInt32Array::from_iter(values)))
+    }
+
     /// Map(String, UInt64) values.
     pub(super) fn count_maps(
         &mut self,

@@ -7,13 +7,14 @@ use arrow::datatypes::{UInt16Type, UInt32Type};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_formats::text::{Style, TextSettings, write_value};
-use basalt_parts::{ColumnBounds, PartStats, PartitionValue};
+use basalt_parts::{ColumnBounds, PartStats, PartitionValue, TtlAction, TtlStats};
 
 use super::block::{self, BlockBuilder};
 use crate::catalog::CatalogObject;
 use crate::query::QueryContext;
 
 pub(super) fn columns() -> Columns {
+    let times = || SqlType::array_of(SqlType::DateTime(None));
     block::columns([
         ("partition", SqlType::String),
         ("partition_id", SqlType::String),
@@ -38,6 +39,20 @@ pub(super) fn columns() -> Columns {
         ("database", SqlType::String),
         ("table", SqlType::String),
         ("engine", SqlType::String),
+        ("delete_ttl_info_min", SqlType::DateTime(None)),
+        ("delete_ttl_info_max", SqlType::DateTime(None)),
+        ("move_ttl_info.expression", block::string_array()),
+        ("move_ttl_info.min", times()),
+        ("move_ttl_info.max", times()),
+        ("recompression_ttl_info.expression", block::string_array()),
+        ("recompression_ttl_info.min", times()),
+        ("recompression_ttl_info.max", times()),
+        ("group_by_ttl_info.expression", block::string_array()),
+        ("group_by_ttl_info.min", times()),
+        ("group_by_ttl_info.max", times()),
+        ("rows_where_ttl_info.expression", block::string_array()),
+        ("rows_where_ttl_info.min", times()),
+        ("rows_where_ttl_info.max", times()),
     ])
 }
 
@@ -93,7 +108,41 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(lines.iter().map(|line| &line.database))
         .strings(lines.iter().map(|line| &line.table))
         .strings(lines.iter().map(|line| line.engine));
+    ttl_columns(&mut block, &lines);
     block.finish(&columns())
+}
+
+/// When the rows of the parts expire, by each kind of rule.
+fn ttl_columns(block: &mut BlockBuilder, lines: &[Line]) {
+    let deletes = |rule: &TtlAction| matches!(rule, TtlAction::Delete { has_condition: false });
+    let deletion = |line: &Line| {
+        let ttl = line.part.ttl.iter().find(|ttl| deletes(&ttl.rule.action));
+        ttl.and_then(|ttl| ttl.range).unwrap_or_default()
+    };
+    block
+        .u32s(lines.iter().map(|line| deletion(line).0 as u32))
+        .u32s(lines.iter().map(|line| deletion(line).1 as u32));
+    // There is one disk: nothing moves.
+    ttl_lists(block, lines, |_| false);
+    ttl_lists(block, lines, |action| matches!(action, TtlAction::Recompress { .. }));
+    ttl_lists(block, lines, |action| matches!(action, TtlAction::Group { .. }));
+    ttl_lists(block, lines, |action| matches!(action, TtlAction::Delete { has_condition: true }));
+}
+
+/// Expressions of the wanted rules, then their first and their last times.
+fn ttl_lists(block: &mut BlockBuilder, lines: &[Line], wanted: fn(&TtlAction) -> bool) {
+    let of = |line: &Line| -> Vec<TtlStats> {
+        line.part.ttl.iter().filter(|ttl| wanted(&ttl.rule.action)).cloned().collect()
+    };
+    let times = |line: &Line, time: fn((i64, i64)) -> i64| -> Vec<u32> {
+        of(line).iter().map(|ttl| time(ttl.range.unwrap_or_default()) as u32).collect()
+    };
+    block
+        .string_lists(
+            lines.iter().map(|line| of(line).iter().map(|ttl| ttl.rule.expiry.text().to_owned()).collect()),
+        )
+        .u32_lists(lines.iter().map(|line| times(line, |range| range.0)))
+        .u32_lists(lines.iter().map(|line| times(line, |range| range.1)));
 }
 
 /// The value of a partition key as text: one value plainly, several as a tuple.

@@ -2,6 +2,7 @@
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
+use basalt_parts::{PartStats, TtlAction};
 
 use super::block::{self, BlockBuilder};
 use super::parts;
@@ -26,6 +27,8 @@ pub(super) fn columns() -> Columns {
         ("column_data_compressed_bytes", SqlType::UInt64),
         ("column_data_uncompressed_bytes", SqlType::UInt64),
         ("column_marks_bytes", SqlType::UInt64),
+        ("column_ttl_min", SqlType::DateTime(None).into_nullable()),
+        ("column_ttl_max", SqlType::DateTime(None).into_nullable()),
         ("compression_codec", SqlType::String),
     ])
 }
@@ -57,6 +60,14 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .u64s(lines.iter().map(|(_, _, column)| column.data_compressed_bytes))
         .u64s(lines.iter().map(|(_, _, column)| column.data_uncompressed_bytes))
         .u64s(lines.iter().map(|(_, _, column)| column.marks_bytes))
+        .maybe_u32s(lines.iter().map(|(line, _, column)| Some(expiry(&line.part, &column.name)?.0 as u32)))
+        .maybe_u32s(lines.iter().map(|(line, _, column)| Some(expiry(&line.part, &column.name)?.1 as u32)))
         .strings(lines.iter().map(|(_, _, column)| &column.codec));
     block.finish(&columns())
+}
+
+/// When the first and the last value of the column expire.
+fn expiry(part: &PartStats, name: &str) -> Option<(i64, i64)> {
+    let clears = |action: &TtlAction| matches!(action, TtlAction::Clear { column, .. } if column == name);
+    part.ttl.iter().find(|ttl| clears(&ttl.rule.action))?.range
 }

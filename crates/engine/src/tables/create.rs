@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::codecs::chain_of;
 use super::definition::{ColumnDefault, ColumnDefinition, TableDefinition};
+use super::ttl;
 
 /// The definition that `create` states. Its engine's own rules are checked when it is opened.
 pub(crate) fn definition_of(
@@ -22,6 +23,7 @@ pub(crate) fn definition_of(
     for element in &mut create.elements {
         match element {
             TableElement::Column(column) => {
+                column.ttl.iter_mut().for_each(ttl::name_intervals);
                 let defined = column_of(column)?;
                 if let Some(chain) = &defined.codec {
                     // SHOW CREATE tells the parameters that were left to their defaults.
@@ -40,13 +42,37 @@ pub(crate) fn definition_of(
         }
     }
     check_columns(&columns)?;
+    create.ttl.iter_mut().for_each(|element| ttl::name_intervals(&mut element.expr));
     create.name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
     create.or_replace = false;
     create.if_not_exists = false;
     create.source = None;
     let definition = TableDefinition::new(database, name, uuid, columns, create);
     check_indexes(&definition)?;
+    check_ttl(&definition)?;
     Ok(definition)
+}
+
+fn check_ttl(definition: &TableDefinition) -> Result<()> {
+    let has_ttl =
+        !definition.create.ttl.is_empty() || definition.columns.iter().any(|column| column.ttl.is_some());
+    let engine = definition.create.engine.as_ref().map_or("", |engine| engine.name.as_str());
+    match has_ttl {
+        true if engine == "EmbeddedRocksDB" => {
+            bail!(
+                NotImplemented,
+                "a TTL clause of engine {engine} is not implemented; its first argument is one"
+            )
+        }
+        true if !engine.ends_with("MergeTree") => {
+            bail!(
+                BadArguments,
+                "engine {engine} doesn't support TTL clause; those of the MergeTree family do"
+            )
+        }
+        true => ttl::rules(definition).map(|_| ()),
+        false => Ok(()),
+    }
 }
 
 fn check_indexes(definition: &TableDefinition) -> Result<()> {
@@ -60,9 +86,6 @@ fn check_indexes(definition: &TableDefinition) -> Result<()> {
 fn refuse_unbuilt_clauses(create: &ast::CreateTable) -> Result<()> {
     if create.temporary {
         bail!(NotImplemented, "a TEMPORARY table is not implemented");
-    }
-    if !create.ttl.is_empty() {
-        bail!(NotImplemented, "TTL of a table is not implemented");
     }
     Ok(())
 }
@@ -78,15 +101,13 @@ pub(crate) fn column_of(column: &ColumnDef) -> Result<ColumnDefinition> {
         ty = ty.into_nullable();
     }
     refuse_unstorable(&column.name, &ty)?;
-    if column.ttl.is_some() {
-        bail!(NotImplemented, "TTL of column `{}` is not implemented", column.name);
-    }
     let codec = if column.codec.is_empty() { None } else { Some(codec_of(column, &ty)?) };
     Ok(ColumnDefinition {
         name: column.name.clone(),
         ty,
         default: column.default.clone().map(|(kind, expr)| ColumnDefault { kind, expr }),
         codec,
+        ttl: column.ttl.clone(),
         comment: column.comment.clone().unwrap_or_default(),
     })
 }

@@ -29,6 +29,8 @@ pub(crate) struct ColumnDefinition {
     pub(crate) default: Option<ColumnDefault>,
     /// `None`: the default codec.
     pub(crate) codec: Option<CodecChain>,
+    /// When a value becomes the default.
+    pub(crate) ttl: Option<ast::Expr>,
     pub(crate) comment: String,
 }
 

@@ -11,7 +11,7 @@ use basalt_exec::error::from_datafusion;
 use basalt_functions::registry;
 use basalt_functions::scalar::Volatility;
 use basalt_parts::{KeyElement, KeyExpression, KeyValue, Monotonic};
-use basalt_planner::plan_expr;
+use basalt_planner::{plan_expr, plan_filter};
 use basalt_sql::ast::{Expr, FunctionCall};
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::execution_props::ExecutionProps;
@@ -20,7 +20,7 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use super::TableDefinition;
 use super::definition::names_column;
-use super::planning::plan_alone;
+use super::planning::{plan_alone, plan_at};
 use crate::scan::{TableExpression, monotonic};
 use crate::settings::MergeTreeSettings;
 
@@ -138,19 +138,40 @@ impl PlannedKey {
     /// Plans `expr` as an element of a key; `what` names the key in errors.
     pub(super) fn plan(stored: &Columns, expr: &Expr, what: &str) -> Result<PlannedKey> {
         refuse_unsuitable(expr, what)?;
+        let planned =
+            PlannedKey::plan_value(stored, expr, 0).map_err(|error| error.within(format!("the {what}")))?;
+        if planned.columns.is_empty() {
+            bail!(IllegalColumn, "the {what} has the constant `{expr}`; a key is made of columns");
+        }
+        Ok(planned)
+    }
+
+    /// Plans any expression over stored columns, at a time.
+    pub(super) fn plan_value(stored: &Columns, expr: &Expr, now_us: u64) -> Result<PlannedKey> {
+        // Over all columns, so that an unknown name is told from a known one.
+        let (planned, ty) = plan_at(Zone::system(), now_us, |ctx| plan_expr(expr, stored, ctx))?;
+        PlannedKey::of(stored, expr, &planned, ty)
+    }
+
+    /// Plans a condition: its value is 1, 0 or NULL.
+    pub(super) fn plan_condition(stored: &Columns, expr: &Expr) -> Result<PlannedKey> {
+        let planned = plan_alone(Zone::system(), |ctx| plan_filter(expr, stored, ctx))?;
+        PlannedKey::of(stored, expr, &planned, SqlType::UInt8)
+    }
+
+    fn of(
+        stored: &Columns,
+        expr: &Expr,
+        planned: &datafusion::logical_expr::Expr,
+        ty: SqlType,
+    ) -> Result<PlannedKey> {
         let used: Vec<Column> =
             stored.iter().filter(|column| names_column(expr, &column.name)).cloned().collect();
         let columns: Columns = used.into_iter().collect();
-        // Over all columns, so that an unknown name is told from a known one.
-        let (planned, ty) = plan_alone(Zone::system(), |ctx| plan_expr(expr, stored, ctx))
-            .map_err(|error| error.within(format!("the {what}")))?;
-        if columns.is_empty() {
-            bail!(IllegalColumn, "the {what} has the constant `{expr}`; a key is made of columns");
-        }
         let schema = columns.to_arrow();
         let df_schema = DFSchema::try_from(schema.as_ref().clone()).map_err(from_datafusion)?;
         let physical = create_physical_expr(
-            &planned,
+            planned,
             &df_schema,
             &ExecutionProps::new(),
             &PhysicalPlanningContext::default(),

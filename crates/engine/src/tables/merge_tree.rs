@@ -7,7 +7,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Result, bail};
 use basalt_parts::{
     Deduplication, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats, PendingInsert,
-    TableParts, WorkControl,
+    TableParts, TtlMergeLimits, WorkControl,
 };
 use parking_lot::RwLock;
 
@@ -16,7 +16,7 @@ use super::fill::fill_of;
 use super::final_table::FinalTable;
 use super::merge_mode::{engine_name, merge_mode};
 use super::{
-    ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition, TableOpener, key,
+    ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition, TableOpener, key, ttl,
 };
 use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression};
 use crate::settings::MergeTreeSettings;
@@ -39,7 +39,12 @@ impl MergeTreeTable {
     ) -> Result<MergeTreeTable> {
         let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
         let spec = spec_of(&definition, &settings)?;
-        let parts = TableParts::open(Arc::clone(&opener.storage), dir.join("parts"), spec)?;
+        let parts = TableParts::open_with_clock(
+            Arc::clone(&opener.storage),
+            Arc::clone(&opener.clock),
+            dir.join("parts"),
+            spec,
+        )?;
         parts.set_insert_threads(opener.insert_threads);
         parts.share_space(&opener.space);
         Ok(MergeTreeTable {
@@ -53,6 +58,16 @@ impl MergeTreeTable {
 
     pub(super) fn parts(&self) -> &TableParts {
         &self.parts
+    }
+
+    /// The rules of TTL speak of columns, which may be others now.
+    fn set_ttl(&self, definition: &TableDefinition) -> Result<()> {
+        let old = self.parts.spec();
+        let ttl = ttl::rules(definition)?;
+        if !ttl.is_empty() || !old.ttl.is_empty() {
+            self.parts.change_spec(PartSpec { ttl, ..(*old).clone() })?;
+        }
+        Ok(())
     }
 
     /// The columns of DEDUPLICATE BY, which must contain the key.
@@ -156,6 +171,7 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         fills: definition.stored_definitions().map(fill_of).collect::<Result<_>>()?,
         mode,
         merges: settings.merge_limits(),
+        ttl: ttl::rules(definition)?,
     })
 }
 
@@ -224,7 +240,8 @@ impl Table for MergeTreeTable {
         let deduplicate = request.deduplicate.as_ref().map(|names| self.deduplicate_columns(names));
         let options =
             OptimizeOptions { partition: request.partition.clone(), deduplicate: deduplicate.transpose()? };
-        let control = WorkControl::default();
+        let control =
+            if request.keeps_expired { WorkControl::keeping_expired() } else { WorkControl::default() };
         if request.is_final {
             return Ok(self.parts.optimize_final(&options, &control)?);
         }
@@ -267,11 +284,22 @@ impl Table for MergeTreeTable {
             }
         }
         self.caches.misses.forget();
+        self.set_ttl(&definition)?;
         self.set_definition(definition)
     }
 
     fn parts_of(&self) -> Option<&TableParts> {
         Some(&self.parts)
+    }
+
+    fn ttl_limits(&self, bytes_max: u64) -> Option<TtlMergeLimits> {
+        let settings = self.settings.read();
+        Some(TtlMergeLimits {
+            bytes_max,
+            delete_timeout_s: settings.merge_with_ttl_timeout,
+            recompress_timeout_s: settings.merge_with_recompression_ttl_timeout,
+            only_drop_parts: settings.ttl_only_drop_parts,
+        })
     }
 
     fn total_rows(&self) -> Option<u64> {

@@ -13,6 +13,7 @@ mod merge_tree;
 mod opener;
 mod planning;
 mod skip_index;
+mod ttl;
 mod virtual_table;
 
 pub(crate) use create::{column_of, definition_of};
@@ -114,6 +115,12 @@ pub(crate) trait Table: Send + Sync {
         None
     }
 
+    /// When merges begin because of a TTL that read at most `bytes_max`; `None` without one.
+    fn ttl_limits(&self, bytes_max: u64) -> Option<basalt_parts::TtlMergeLimits> {
+        let _ = bytes_max;
+        None
+    }
+
     /// Does one step of background work; `false` if there was none to do.
     fn work(&self) -> Result<bool> {
         Ok(false)
@@ -154,6 +161,8 @@ pub(crate) struct OptimizeRequest {
     pub(crate) is_final: bool,
     /// Of rows that agree in these columns one stays.
     pub(crate) deduplicate: Option<Vec<String>>,
+    /// Expired rows stay.
+    pub(crate) keeps_expired: bool,
 }
 
 /// The blocks of one INSERT; dropping it without a commit removes them.

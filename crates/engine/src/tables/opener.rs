@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use basalt_base::clock::Clock;
 use basalt_base::fs::Storage;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
@@ -52,6 +53,8 @@ const NOT_BUILT: &[&str] = &[
 pub(crate) struct TableOpener {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) data_dir: PathBuf,
+    /// By which rows expire.
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cache: SharedCache,
     /// Threads that write the columns of an INSERT.
     pub(crate) insert_threads: usize,

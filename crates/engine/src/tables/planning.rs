@@ -43,9 +43,18 @@ impl Dictionaries for Nothing {
 /// Plans in a context that knows no tables, no session and no time; `zone` is that of a `DateTime`
 /// without one.
 pub(crate) fn plan_alone<T>(zone: Zone, plan: impl FnOnce(&PlannerContext<'_>) -> Result<T>) -> Result<T> {
+    plan_at(zone, 0, plan)
+}
+
+/// [`plan_alone`] at a time.
+pub(super) fn plan_at<T>(
+    zone: Zone,
+    now_us: u64,
+    plan: impl FnOnce(&PlannerContext<'_>) -> Result<T>,
+) -> Result<T> {
     let functions = FunctionContext {
         zone,
-        now_us: 0,
+        now_us,
         current_database: String::new(),
         current_user: String::new(),
         query_id: String::new(),

@@ -61,6 +61,7 @@ fn virtual_definition(
             ty: column.ty.clone(),
             default: None,
             codec: None,
+            ttl: None,
             comment: String::new(),
         })
         .collect();

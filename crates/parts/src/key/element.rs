@@ -152,10 +152,7 @@ impl KeyElement {
     pub(crate) fn array(&self, batch: &RecordBatch, columns: &Columns) -> Result<ArrayRef> {
         match &self.value {
             KeyValue::Column(position) => Ok(Arc::clone(batch.column(*position))),
-            KeyValue::Expression(expression) => {
-                let arguments = arguments(expression.as_ref(), batch, columns)?;
-                Ok(expression.evaluate(&arguments, batch.num_rows())?)
-            }
+            KeyValue::Expression(expression) => evaluate(expression.as_ref(), batch, columns),
         }
     }
 
@@ -188,16 +185,28 @@ impl PartialEq for KeyElement {
 
 impl Eq for KeyElement {}
 
-fn arguments(
+/// The value of `expression` in the rows of `batch`, which has the table's columns.
+pub(crate) fn evaluate(
     expression: &dyn KeyExpression,
+    batch: &RecordBatch,
+    columns: &Columns,
+) -> Result<ArrayRef> {
+    let arguments = arguments(expression.columns(), expression.text(), batch, columns)?;
+    Ok(expression.evaluate(&arguments, batch.num_rows())?)
+}
+
+/// The columns called `names`, which the expression `text` reads.
+pub(crate) fn arguments(
+    names: &[String],
+    text: &str,
     batch: &RecordBatch,
     columns: &Columns,
 ) -> Result<Vec<ArrayRef>> {
     let argument = |name: &String| {
         let position = columns.position(name).ok_or_else(|| Error::BlockMismatch {
-            what: format!("column `{name}` of the key `{}` is not in it", expression.text()),
+            what: format!("column `{name}` of the expression `{text}` is not in it"),
         })?;
         Ok(Arc::clone(batch.column(position)))
     };
-    expression.columns().iter().map(argument).collect()
+    names.iter().map(argument).collect()
 }

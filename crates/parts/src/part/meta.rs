@@ -28,6 +28,7 @@
 //!                    of an array of 1 value
 //!     VALUE_BYTES    bytes of the values in memory u64: what decides how many rows a granule gets
 //!     ZONES_FILE     bytes of `zones.idx` u64
+//!     TTL            when rows expire: a count u32, then of each rule as `ttl::bounds` has it
 //!     SKIP_INDEXES   a count u32, then of each: name, what it is of, signature as bytes, file bytes u64, and where it
 //!                    begins in the data file u64 (2^64 - 1: it has a file of its own)
 //! crc32c u32                              of all that is before it
@@ -54,6 +55,7 @@ use crate::index::zone_file::ZonesPlace;
 use crate::key::element::KeyElement;
 use crate::key::partition::PartitionValue;
 use crate::spec::{GRANULE_ROWS_MAX, PartSpec};
+use crate::ttl::bounds::TtlBounds;
 
 /// The name of the file.
 pub(crate) const META_FILE: &str = "part.meta";
@@ -77,6 +79,7 @@ mod part_tag {
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
     pub(super) const SKIP_INDEXES: u32 = OPTIONAL | 3;
     pub(super) const VALUE_BYTES: u32 = OPTIONAL | 8;
+    pub(super) const TTL: u32 = OPTIONAL | 9;
 }
 
 /// Tags of a column's fields.
@@ -143,6 +146,8 @@ pub(crate) struct PartMeta {
     pub(crate) columns: Vec<ColumnMeta>,
     /// For each element of the partition key the sections of its value; decoding needs the type.
     pub(crate) partition: Vec<Vec<u8>>,
+    /// When the rows expire, by the rules that the table had.
+    pub(crate) ttl: Vec<TtlBounds>,
 }
 
 /// The one file that holds the columns and indexes of a compact part.
@@ -272,6 +277,12 @@ impl PartMeta {
         if self.value_bytes > 0 {
             list.put(part_tag::VALUE_BYTES, |out| out.u64(self.value_bytes));
         }
+        if !self.ttl.is_empty() {
+            list.put(part_tag::TTL, |out| {
+                out.u32(self.ttl.len() as u32);
+                self.ttl.iter().for_each(|bounds| bounds.encode(out));
+            });
+        }
         list
     }
 
@@ -342,6 +353,7 @@ impl PartMeta {
             primary_key,
             columns,
             partition,
+            ttl: Vec::new(),
         })
     }
 
@@ -378,6 +390,11 @@ impl PartMeta {
                 part_tag::SKIP_INDEXES => {
                     for _ in 0..field.u32()? {
                         self.skip_indexes.push(SkipIndexMeta::decode(&mut field)?);
+                    }
+                }
+                part_tag::TTL => {
+                    for _ in 0..field.u32()? {
+                        self.ttl.push(TtlBounds::decode(&mut field)?);
                     }
                 }
                 unknown => {
@@ -520,6 +537,7 @@ mod tests {
             primary_key: Vec::new(),
             columns: Vec::new(),
             partition: vec![vec![1, 2]],
+            ttl: vec![TtlBounds::new("d")],
         }
     }
 

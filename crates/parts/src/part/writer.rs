@@ -33,6 +33,7 @@ use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
 use crate::threads::for_each;
+use crate::ttl::bounds::TtlBounds;
 
 /// Rows that are put in order at a time.
 const PICKED_ROWS: usize = 65_536;
@@ -240,8 +241,8 @@ impl PartWriter {
         self.stage.primary_key().iter().map(|element| element.array(batch, columns)).collect()
     }
 
-    /// Writes the index and the metadata; the caller syncs the directory.
-    pub(crate) fn finish(mut self, made_at_us: u64) -> Result<PendingPart> {
+    /// Writes the index and the metadata; the caller syncs the directory. `ttl` is when the rows expire.
+    pub(crate) fn finish(mut self, made_at_us: u64, ttl: Vec<TtlBounds>) -> Result<PendingPart> {
         if let Some(key) = self.last_key.take() {
             let last = key.first().map_or(0, |column| column.len().saturating_sub(1));
             self.primary.append(&key, last);
@@ -287,6 +288,7 @@ impl PartWriter {
             data_file,
             skip_indexes,
             columns,
+            ttl,
         };
         write_file(&self.directory, META_FILE, &meta.encode())?;
         Ok(PendingPart { directory: self.directory, meta })

@@ -29,6 +29,7 @@ use super::deduplication::DeduplicationLog;
 use super::mutation::Mutations;
 use super::recover::{self, DetachedPart};
 use super::space::{DiskSpace, Reservation, without_margin};
+use super::ttl::TtlTimes;
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::stored::{PartDirectory, StoredPart};
@@ -59,6 +60,7 @@ pub struct TableParts {
     detached: Vec<DetachedPart>,
     /// Blocks that were inserted lately; changes under the commit lock.
     pub(super) inserted: Mutex<DeduplicationLog>,
+    pub(super) ttl_times: Mutex<TtlTimes>,
 }
 
 struct ActiveSet {
@@ -117,6 +119,7 @@ impl TableParts {
             space: OnceLock::new(),
             detached: recovered.detached,
             inserted: Mutex::new(inserted),
+            ttl_times: Mutex::default(),
         })
     }
 

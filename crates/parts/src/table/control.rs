@@ -9,6 +9,7 @@ use crate::metrics::ReadMetrics;
 #[derive(Debug, Default)]
 pub struct WorkControl {
     is_cancelled: AtomicBool,
+    keeps_expired: bool,
     metrics: Arc<ReadMetrics>,
     rows_written: AtomicU64,
     is_vertical: AtomicBool,
@@ -22,6 +23,15 @@ impl WorkControl {
 
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Of a merge that leaves expired rows as they are.
+    pub fn keeping_expired() -> WorkControl {
+        WorkControl { keeps_expired: true, ..WorkControl::default() }
+    }
+
+    pub(super) fn keeps_expired(&self) -> bool {
+        self.keeps_expired
     }
 
     /// Rows of the inputs that were read so far.

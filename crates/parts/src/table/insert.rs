@@ -24,6 +24,7 @@ use crate::part::view::Part;
 use crate::part::volume::value_bytes;
 use crate::part::writer::{PartWriter, PendingPart, columns_of};
 use crate::spec::PartSpec;
+use crate::ttl::recorder::TtlRecorder;
 
 /// Pending parts of one partition that become one before more are written.
 const PENDING_PARTS_MAX: usize = 16;
@@ -90,22 +91,25 @@ impl TableParts {
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
         threads: usize,
     ) -> Result<PendingPart> {
-        self.write_pending(spec, batches, threads, true)
+        self.write_pending(spec, batches, TtlRecorder::new(spec, None), threads, true)
     }
 
     pub(super) fn write_pending(
         &self,
         spec: &Arc<PartSpec>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
+        mut recorder: TtlRecorder,
         threads: usize,
         sync: bool,
     ) -> Result<PendingPart> {
         let mut writer =
             PartWriter::create(Arc::clone(&self.storage), self.temporary_path(), Arc::clone(spec), threads)?;
         for batch in batches {
-            writer.write(&batch?)?;
+            let batch = batch?;
+            recorder.see(&batch)?;
+            writer.write(&batch)?;
         }
-        let pending = writer.finish(self.clock.now_us())?;
+        let pending = writer.finish(self.clock.now_us(), recorder.finish())?;
         if sync {
             pending.directory.sync()?;
         }
@@ -167,12 +171,14 @@ impl PendingInsert<'_> {
         let bytes = blocks.iter().flat_map(RecordBatch::columns).map(|values| value_bytes(values)).sum();
         let spec = self.spec.sized(bytes, blocks.iter().map(|block| block.num_rows() as u64).sum());
         let (storage, path) = (Arc::clone(&self.table.storage), self.table.temporary_path());
+        let mut recorder = TtlRecorder::new(&self.spec, None);
+        blocks.iter().try_for_each(|block| recorder.see(block))?;
         let mut writer = PartWriter::create(storage, path, spec, threads)?;
         match sorted_picks(&blocks, &self.spec)? {
             Some(picks) => writer.write_picked(blocks, &picks)?,
             None => blocks.into_iter().try_for_each(|block| writer.write(&block))?,
         }
-        let pending = writer.finish(self.table.clock.now_us())?;
+        let pending = writer.finish(self.table.clock.now_us(), recorder.finish())?;
         if self.options.sync {
             pending.directory.sync()?;
         }
@@ -224,7 +230,7 @@ impl PendingInsert<'_> {
             parts.push(Arc::new(Part::new(Arc::new(stored), Arc::clone(&self.spec))?));
         }
         let (control, threads) = (WorkControl::default(), self.table.insert_threads());
-        let pending = self.table.write_merged(&parts, &self.spec, None, &control, threads)?;
+        let pending = self.table.write_merged(&parts, &self.spec, None, None, &control, threads)?;
         if self.options.sync {
             pending.directory.sync()?;
         }

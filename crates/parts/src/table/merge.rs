@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-
 use super::active::TableParts;
 use super::claim::Claim;
 use super::control::WorkControl;
 use super::merged_rows::{MergeInput, MergedRows};
 use super::select::MERGED_PARTS_MAX;
+use super::ttl::unexpired_spec;
 use super::vertical::VerticalMerge;
 use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
@@ -18,6 +17,8 @@ use crate::name::PartName;
 use crate::part::view::Part;
 use crate::part::writer::PendingPart;
 use crate::spec::PartSpec;
+use crate::ttl::apply::{SortedRows, apply};
+use crate::ttl::recorder::TtlRecorder;
 
 /// What `OPTIMIZE` asks for beyond a merge.
 #[derive(Clone, Debug, Default)]
@@ -66,10 +67,12 @@ impl TableParts {
         control: &WorkControl,
     ) -> Result<()> {
         let mut deduplicated = Vec::new();
+        // What expires meanwhile is for the next merge.
+        let now_s = self.expires_at(&self.spec(), control);
         loop {
             let has_work = |group: &[Arc<Part>]| {
                 let waits = options.deduplicate.is_some() && !deduplicated.contains(group[0].name());
-                group.len() > 1 || waits || self.can_change(&group[0])
+                group.len() > 1 || waits || self.can_change(&group[0], now_s)
             };
             let claim = self.claims.claim_all(|| {
                 let parts = self.snapshot();
@@ -92,9 +95,9 @@ impl TableParts {
     }
 
     /// Whether a merge of the one part can leave other rows than it has.
-    fn can_change(&self, part: &Part) -> bool {
+    fn can_change(&self, part: &Part, now_s: Option<i64>) -> bool {
         let is_reduced = part.name().level > 0 || reducer(&self.spec(), Purpose::Merge).is_none();
-        part.deleted_count() > 0 || !is_reduced
+        part.deleted_count() > 0 || !is_reduced || part.may_expire(&self.spec(), now_s)
     }
 
     fn merge_claimed(
@@ -109,8 +112,11 @@ impl TableParts {
             return Ok(None);
         }
         let spec = self.spec();
-        let _space = self.reserve(parts.iter().map(|part| part.bytes_on_disk()).sum())?;
-        let pending = self.write_merged(parts, &spec, options.deduplicate.as_deref(), control, 1)?;
+        let now_s = self.expires_at(&spec, control);
+        let left: Vec<Arc<Part>> =
+            parts.iter().filter(|part| !part.is_expired(&spec, now_s)).cloned().collect();
+        let _space = self.reserve(left.iter().map(|part| part.bytes_on_disk()).sum())?;
+        let pending = self.write_merged(&left, &spec, options.deduplicate.as_deref(), now_s, control, 1)?;
         pending.directory.sync()?;
         let commit = self.begin_commit()?;
         if !commit.are_active(parts) {
@@ -123,60 +129,69 @@ impl TableParts {
         Ok(Some(name))
     }
 
-    /// Writes what a merge of `parts` leaves; the caller syncs.
+    /// Writes what a merge of `parts` leaves, without what has expired at `now_s`, seconds since 1970; the
+    /// caller syncs.
     pub(super) fn write_merged(
         &self,
         parts: &[Arc<Part>],
         spec: &Arc<PartSpec>,
         deduplicate: Option<&[usize]>,
+        now_s: Option<i64>,
         control: &WorkControl,
         threads: usize,
     ) -> Result<PendingPart> {
+        let (spec, deduplicate) = match now_s {
+            Some(now_s) => unexpired_spec(spec, parts, deduplicate, now_s),
+            None => (Arc::clone(spec), deduplicate.map(<[_]>::to_vec)),
+        };
         // The inputs in today's columns: a merge gives them what was added since.
-        let in_spec = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(spec)).map(Arc::new);
+        let in_spec = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(Arc::new);
         let parts = parts.iter().map(in_spec).collect::<Result<Vec<_>>>()?;
         let bytes = parts.iter().map(|part| part.value_bytes()).sum();
         let spec = &spec.sized(bytes, parts.iter().map(|part| part.row_count()).sum());
-        if let Some(vertical) = VerticalMerge::plan(&parts, spec, deduplicate, control, threads) {
+        let deduplicate = deduplicate.as_deref();
+        if let Some(vertical) = VerticalMerge::plan(&parts, spec, deduplicate, now_s, control, threads) {
             return vertical.write(self);
         }
-        let rows = merged_rows(&parts, spec, deduplicate, control)?;
-        self.write_pending(spec, rows, threads, false)
+        let rows = merged_rows(&parts, spec, deduplicate, now_s, control)?;
+        self.write_pending(spec, rows, TtlRecorder::new(spec, now_s), threads, false)
     }
 }
 
-/// Sorted batches that a merge makes.
-pub(super) type MergedBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
-
-/// What is left of all columns of `parts`.
+/// What is left of all columns of `parts`, without what has expired at `now_s`.
 fn merged_rows<'a>(
     parts: &[Arc<Part>],
     spec: &Arc<PartSpec>,
     deduplicate: Option<&[usize]>,
+    now_s: Option<i64>,
     control: &'a WorkControl,
-) -> Result<MergedBatches<'a>> {
+) -> Result<SortedRows<'a>> {
     let columns: Vec<usize> = (0..spec.columns.len()).collect();
     let inputs = parts.iter().map(|part| {
         let marks = MarkRanges::all(part.mark_count());
         MergeInput { part: Arc::clone(part), marks }
     });
     let rows = MergedRows::open(inputs, &columns, spec.as_ref().clone(), control.metrics())?;
-    Ok(reduced_rows(Box::new(rows), spec, deduplicate.map(<[_]>::to_vec), control))
+    Ok(reduced_rows(Box::new(rows), spec, deduplicate.map(<[_]>::to_vec), now_s, control))
 }
 
-/// What the table's mode, and DEDUPLICATE by the columns at `deduplicate`, leave of `rows`.
+/// What the table's mode, DEDUPLICATE by the columns at `deduplicate` and the TTL at `now_s` leave of `rows`.
 pub(super) fn reduced_rows<'a>(
-    rows: MergedBatches<'a>,
+    rows: SortedRows<'a>,
     spec: &Arc<PartSpec>,
     deduplicate: Option<Vec<usize>>,
+    now_s: Option<i64>,
     control: &'a WorkControl,
-) -> MergedBatches<'a> {
-    let mut rows: MergedBatches<'a> =
+) -> SortedRows<'a> {
+    let mut rows: SortedRows<'a> =
         Box::new(rows.map(|batch| if control.is_cancelled() { Err(Error::Cancelled) } else { batch }));
     let reducers: Vec<Box<dyn Reducer>> =
         reducer(spec, Purpose::Merge).into_iter().chain(deduplicate.map(distinct)).collect();
     for reducer in reducers {
         rows = Box::new(ReducedRows::new(rows, spec.as_ref().clone(), reducer));
+    }
+    if let Some(now_s) = now_s {
+        rows = apply(rows, spec, now_s);
     }
     Box::new(rows.inspect(|batch| {
         if let Ok(batch) = batch {

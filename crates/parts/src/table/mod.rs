@@ -6,6 +6,7 @@
 //! - [`moves`]: several renames at once; [`deduplication`]: blocks that were inserted before.
 //! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`],
 //!   and column by column: [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
+//! - [`ttl`]: what has expired, and the merges that it asks for.
 //! - [`mutation`]: which changes of rows wait for which parts; [`mutate`]: one change of one part.
 //! - [`claim`]: no two merges or mutations work on one part; [`space`]: nor count on the same free bytes of the
 //!   disk; [`control`]: what they tell of themselves.
@@ -33,6 +34,7 @@ pub(crate) mod sort;
 mod space;
 mod split;
 mod stats;
+mod ttl;
 mod vertical;
 
 #[cfg(test)]
@@ -49,4 +51,5 @@ pub use mutation::{MutationFailure, MutationStatus, WaitingMutations};
 pub use partition::{DetachedStats, PartSelection};
 pub use recover::DetachedPart;
 pub use space::DiskSpace;
-pub use stats::{ColumnBounds, ColumnStats, IndexStats, PartStats, PartType};
+pub use stats::{ColumnBounds, ColumnStats, IndexStats, PartStats, PartType, TtlStats};
+pub use ttl::{TtlMerge, TtlMergeKind, TtlMergeLimits};

@@ -25,6 +25,8 @@ use crate::part::rewriter::PartRewriter;
 use crate::part::scan::PartScan;
 use crate::part::view::Part;
 use crate::part::writer::PendingPart;
+use crate::ttl::apply::apply;
+use crate::ttl::recorder::TtlRecorder;
 
 /// Rows that a mutation sees at a time.
 const BATCH_ROWS: usize = 8192;
@@ -43,6 +45,11 @@ pub trait RowChange: Send + Sync {
 
     /// Whether a row may go, so that all columns are written anew.
     fn deletes_rows(&self) -> bool;
+
+    /// Whether what has expired goes, too.
+    fn applies_ttl(&self) -> bool {
+        false
+    }
 
     /// What becomes of `rows`, which have the columns of [`RowChange::reads`].
     fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter>;
@@ -84,11 +91,7 @@ impl TableParts {
             Changed::Rows if is_column_wise(&part, change) => self.write_columns(&part, change, control)?,
             Changed::Rows => {
                 let _space = self.reserve(part.bytes_on_disk())?;
-                self.write_part(
-                    &spec.sized(part.value_bytes(), part.row_count()),
-                    ChangedRows::new(&part, change, control)?,
-                    1,
-                )?
+                self.write_changed(&part, change, control)?
             }
         };
         let commit = self.begin_commit()?;
@@ -108,12 +111,33 @@ impl TableParts {
         if change.is_light() {
             return deleted_rows(part, change, control);
         }
+        if change.applies_ttl() && part.may_expire(&part.spec, self.expires_at(&part.spec, control)) {
+            return Ok(Changed::Rows);
+        }
         for batch in rows_to_see(part, change, control)? {
             if change.apply(&live(batch?)?)?.is_touched {
                 return Ok(Changed::Rows);
             }
         }
         Ok(Changed::Nothing)
+    }
+
+    /// The part written anew.
+    fn write_changed(
+        &self,
+        part: &Arc<Part>,
+        change: &dyn RowChange,
+        control: &WorkControl,
+    ) -> Result<PendingPart> {
+        let rows = ChangedRows::new(part, change, control)?;
+        let spec = &part.spec.sized(part.value_bytes(), part.row_count());
+        match self.expires_at(spec, control).filter(|_| change.applies_ttl()) {
+            Some(now_s) => {
+                let left = apply(Box::new(rows), spec, now_s);
+                self.write_pending(spec, left, TtlRecorder::new(spec, Some(now_s)), 1, true)
+            }
+            None => self.write_part(spec, rows, 1),
+        }
     }
 
     /// The part with the columns that the change writes; the files of the others are links.
@@ -175,7 +199,10 @@ enum Changed {
 
 /// Whether only the columns that the change writes need to be written: they have files of their own.
 fn is_column_wise(part: &Part, change: &dyn RowChange) -> bool {
-    part.stored.meta.data_file.is_none() && !change.deletes_rows() && !change.writes().is_empty()
+    let writes = change.writes();
+    let is_in_ttl = part.spec.ttl.iter().any(|rule| writes.iter().any(|name| rule.depends_on(name)));
+    let deletes_rows = change.deletes_rows() || change.applies_ttl();
+    part.stored.meta.data_file.is_none() && !deletes_rows && !writes.is_empty() && !is_in_ttl
 }
 
 /// The values of rows that are not deleted, and for each of the others that of a neighbour: nobody reads

@@ -10,6 +10,7 @@ use crate::key::partition::PartitionValue;
 use crate::name::PartName;
 use crate::part::meta::decode_bounds;
 use crate::part::view::Part;
+use crate::ttl::rule::TtlRule;
 
 /// One part in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,16 @@ pub struct PartStats {
     pub modified_at_us: u64,
     pub columns: Vec<ColumnStats>,
     pub indexes: Vec<IndexStats>,
+    /// The rules of the table's TTL that the part knows of.
+    pub ttl: Vec<TtlStats>,
+}
+
+/// When the rows of a part expire by one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TtlStats {
+    pub rule: TtlRule,
+    /// The first and the last time, in seconds since 1970; `None` if no row expires.
+    pub range: Option<(i64, i64)>,
 }
 
 /// One skip index of one part in numbers.
@@ -135,6 +146,14 @@ impl Part {
             .collect()
     }
 
+    fn ttl_stats(&self) -> Vec<TtlStats> {
+        let known = |rule: &TtlRule| {
+            let range = self.ttl_bounds(&rule.name)?.range();
+            Some(TtlStats { rule: rule.clone(), range })
+        };
+        self.spec.ttl.iter().filter_map(known).collect()
+    }
+
     pub fn part_type(&self) -> PartType {
         if self.stored.meta.data_file.is_some() { PartType::Compact } else { PartType::Wide }
     }
@@ -187,6 +206,7 @@ impl Part {
             primary_key_bytes_in_memory: self.stored.primary_memory_bytes() as u64,
             modified_at_us: meta.made_at_us,
             indexes: self.index_stats(),
+            ttl: self.ttl_stats(),
             columns,
         }
     }

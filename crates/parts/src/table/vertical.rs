@@ -6,8 +6,8 @@
 //!
 //! # Which columns decide
 //!
-//! Those of the keys, those that the mode reads or computes, those that a skip index sees together, and those
-//! of DEDUPLICATE BY. They go through the
+//! Those of the keys, those that the mode or the TTL reads or computes, those that a skip index sees together,
+//! and those of DEDUPLICATE BY. They go through the
 //! same steps as in a merge of all columns at once, with one column more: the number of the row. A step that
 //! leaves rows out leaves out their numbers.
 
@@ -21,7 +21,7 @@ use basalt_codec::CodecChain;
 use super::active::TableParts;
 use super::control::WorkControl;
 use super::gather::GatheredColumn;
-use super::merge::{MergedBatches, reduced_rows};
+use super::merge::reduced_rows;
 use super::merged_rows::{HELD_BATCHES, MergeInput, MergedRows, rows_within};
 use super::row_sources::{INPUTS_MAX, RowSourceLog, RowSources};
 use crate::error::{Error, Result};
@@ -29,6 +29,8 @@ use crate::key::prune::MarkRanges;
 use crate::part::view::Part;
 use crate::part::writer::{PartWriter, PendingPart};
 use crate::spec::PartSpec;
+use crate::ttl::apply::SortedRows;
+use crate::ttl::recorder::TtlRecorder;
 
 /// The column of a row's number: no column of a table has this name.
 const ORDINAL: &str = "";
@@ -38,6 +40,8 @@ pub(super) struct VerticalMerge<'a> {
     pub(super) parts: &'a [Arc<Part>],
     pub(super) spec: &'a Arc<PartSpec>,
     pub(super) deduplicate: Option<&'a [usize]>,
+    /// When rows expire that are left out, in seconds since 1970.
+    now_s: Option<i64>,
     pub(super) control: &'a WorkControl,
     /// Positions of the columns of the first stage.
     deciding: Vec<usize>,
@@ -52,6 +56,7 @@ impl<'a> VerticalMerge<'a> {
         parts: &'a [Arc<Part>],
         spec: &'a Arc<PartSpec>,
         deduplicate: Option<&'a [usize]>,
+        now_s: Option<i64>,
         control: &'a WorkControl,
         threads: usize,
     ) -> Option<VerticalMerge<'a>> {
@@ -61,13 +66,14 @@ impl<'a> VerticalMerge<'a> {
         let rows: u64 = parts.iter().map(|part| part.live_row_count()).sum();
         let bytes: u64 = parts.iter().map(|part| part.decoded_bytes()).sum();
         let is_worth_it = limits.is_vertical_allowed
+            && !parts.is_empty()
             && parts.len() <= INPUTS_MAX
             && gathered >= limits.vertical_columns_min.max(1)
             && rows >= limits.vertical_rows_min
             && bytes >= limits.vertical_bytes_min
             && rows >= spec.wide_rows_min
             && bytes >= spec.wide_bytes_min;
-        is_worth_it.then_some(VerticalMerge { parts, spec, deduplicate, control, deciding, threads })
+        is_worth_it.then_some(VerticalMerge { parts, spec, deduplicate, now_s, control, deciding, threads })
     }
 
     /// Writes the part; the caller syncs and publishes it.
@@ -82,15 +88,18 @@ impl<'a> VerticalMerge<'a> {
             &self.deciding,
             self.threads,
         )?;
+        let mut recorder = TtlRecorder::new(&Arc::new(self.spec.project(&self.deciding)), self.now_s);
         for batch in self.deciding_rows(&log)? {
-            writer.write(&batch?)?;
+            let batch = batch?;
+            recorder.see(&batch)?;
+            writer.write(&batch)?;
         }
         let sources = log.finish()?;
         drop(log);
         let gathered = (0..self.spec.columns.len()).filter(|column| !self.deciding.contains(column));
         let gathered: Vec<usize> = gathered.collect();
         writer.write_columns(&gathered, |column| self.values(column, &sources))?;
-        writer.finish(table.clock.now_us())
+        writer.finish(table.clock.now_us(), recorder.finish())
     }
 
     /// The rows that stay, in the columns that decide; `log` learns which rows they are.
@@ -115,8 +124,8 @@ impl<'a> VerticalMerge<'a> {
         });
         let place = |column: &usize| self.deciding.iter().position(|other| other == column);
         let deduplicate = self.deduplicate.map(|by| by.iter().filter_map(place).collect());
-        let rows: MergedBatches<'a> = Box::new(rows);
-        let rows = reduced_rows(rows, &Arc::new(numbered), deduplicate, self.control);
+        let rows: SortedRows<'a> = Box::new(rows);
+        let rows = reduced_rows(rows, &Arc::new(numbered), deduplicate, self.now_s, self.control);
         let log = log.clone();
         Ok(rows.map(move |batch| {
             let mut batch = batch?;
@@ -147,9 +156,10 @@ impl<'a> VerticalMerge<'a> {
 fn deciding_columns(spec: &PartSpec, deduplicate: Option<&[usize]>) -> Vec<usize> {
     let needed = spec.mode.columns();
     let by = deduplicate.unwrap_or_default();
+    let in_ttl = |name: &str| spec.ttl.iter().any(|rule| rule.needs(name));
     let is_deciding = |column: &usize| {
         let is_needed = needed.contains(column) || by.contains(column) || spec.is_in_key(*column);
-        is_needed || spec.is_computed_on(*column)
+        is_needed || spec.is_computed_on(*column) || in_ttl(&spec.columns[*column].name)
     };
     (0..spec.columns.len()).filter(is_deciding).collect()
 }

@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP and RENAME of databases, tables and views.
 
-use super::{Expr, Ident, Literal, ObjectName, OrderBy, Query, Setting, TypeName};
+use super::{Expr, Ident, Literal, ObjectName, OrderBy, Query, Setting, TtlElement, TypeName};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateDatabase {
@@ -24,8 +24,7 @@ pub struct CreateTable {
     /// A tuple is spread; `ORDER BY tuple()` is `Some` and empty.
     pub order_by: Option<Vec<OrderBy>>,
     pub sample_by: Option<Expr>,
-    /// TTL expressions as written, for example `d + INTERVAL 1 DAY DELETE`: the expression and the action's words.
-    pub ttl: Vec<(Expr, Option<String>)>,
+    pub ttl: Vec<TtlElement>,
     pub settings: Vec<Setting>,
     pub source: Option<TableSource>,
     pub comment: Option<String>,
@@ -254,6 +253,18 @@ pub enum AlterAction {
     },
     ModifyOrderBy {
         order_by: Vec<OrderBy>,
+    },
+    ModifyTtl {
+        ttl: Vec<TtlElement>,
+    },
+    RemoveTtl,
+    /// `MODIFY COLUMN name REMOVE TTL`.
+    RemoveColumnTtl {
+        name: Ident,
+        if_exists: bool,
+    },
+    MaterializeTtl {
+        partition: Option<Expr>,
     },
     /// An action that the grammar knows by its first words only; the planner names it in its refusal.
     Other {

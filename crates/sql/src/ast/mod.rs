@@ -9,6 +9,7 @@ mod expr;
 mod insert;
 mod query;
 mod statement;
+mod ttl;
 mod walk;
 
 pub use ddl::{
@@ -27,6 +28,7 @@ pub use query::{
     Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,
 };
 pub use statement::{Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand};
+pub use ttl::{TtlAction, TtlElement};
 
 use crate::print::Name;
 

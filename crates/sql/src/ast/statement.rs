@@ -162,6 +162,8 @@ pub enum SystemCommand {
     },
     StopMerges(Option<ObjectName>),
     StartMerges(Option<ObjectName>),
+    StopTtlMerges(Option<ObjectName>),
+    StartTtlMerges(Option<ObjectName>),
     Shutdown,
     /// A command that the grammar knows by its words only.
     Other {

@@ -35,6 +35,38 @@ impl Expr {
         }
     }
 
+    /// [`Expr::children`], to change them.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Expr::Literal(_)
+            | Expr::Identifier(_)
+            | Expr::Asterisk { .. }
+            | Expr::ColumnsMatching(_)
+            | Expr::Parameter { .. }
+            | Expr::Subquery(_)
+            | Expr::Exists(_) => Vec::new(),
+            Expr::Unary { operand: child, .. }
+            | Expr::IsNull { operand: child, .. }
+            | Expr::Cast { operand: child, .. }
+            | Expr::TupleElement { tuple: child, .. }
+            | Expr::Field { value: child, .. }
+            | Expr::Interval { value: child, .. }
+            | Expr::Alias { value: child, .. } => vec![child],
+            Expr::Lambda(lambda) => vec![&mut lambda.body],
+            Expr::Binary { left, right, .. } | Expr::In { operand: left, right, .. } => vec![left, right],
+            Expr::ArrayElement { array, index } => vec![array, index],
+            Expr::Between { operand, low, high, .. } => vec![operand, low, high],
+            Expr::Ternary { condition, then, otherwise } => vec![condition, then, otherwise],
+            Expr::Case { operand, branches, otherwise } => {
+                let branches = branches.iter_mut().flat_map(|(when, then)| [when, then]);
+                operand.as_deref_mut().into_iter().chain(branches).chain(otherwise.as_deref_mut()).collect()
+            }
+            Expr::Array(elements) | Expr::Tuple(elements) => elements.iter_mut().collect(),
+            Expr::Map(pairs) => pairs.iter_mut().flat_map(|(key, value)| [key, value]).collect(),
+            Expr::Function(FunctionCall { args, .. }) => args.iter_mut().collect(),
+        }
+    }
+
     /// Whether `wanted` holds for the expression or for a part of it.
     pub fn any(&self, wanted: &mut dyn FnMut(&Expr) -> bool) -> bool {
         wanted(self) || self.children().into_iter().any(|child| child.any(wanted))

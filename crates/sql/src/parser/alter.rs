@@ -68,6 +68,14 @@ impl Cursor<'_> {
             () if self.eat("MODIFY COMMENT") => {
                 Ok(AlterAction::ModifyComment { comment: self.parse_string()? })
             }
+            () if self.eat("MODIFY TTL") => {
+                Ok(AlterAction::ModifyTtl { ttl: self.parse_list(Cursor::parse_ttl)? })
+            }
+            () if self.eat("REMOVE TTL") => Ok(AlterAction::RemoveTtl),
+            () if self.eat("MATERIALIZE TTL") => {
+                let partition = if self.eat("IN PARTITION") { Some(self.parse_partition()?) } else { None };
+                Ok(AlterAction::MaterializeTtl { partition })
+            }
             () if self.eat("MODIFY ORDER BY") => {
                 Ok(AlterAction::ModifyOrderBy { order_by: self.parse_sorting_key()? })
             }
@@ -115,6 +123,11 @@ impl Cursor<'_> {
 
     fn parse_modify_column(&mut self) -> Parsed<AlterAction> {
         let if_exists = self.eat_if_exists();
+        if self.is_word_at(1, "REMOVE") && self.is_word_at(2, "TTL") {
+            let name = self.parse_column_name()?;
+            self.expect("REMOVE TTL")?;
+            return Ok(AlterAction::RemoveColumnTtl { name, if_exists });
+        }
         if self.is_one_of_at(1, &["REMOVE", "MODIFY", "RESET"]) {
             let words = format!("MODIFY COLUMN {}", self.take_words(&[])?);
             return Ok(AlterAction::Other { words });
@@ -147,7 +160,7 @@ impl Cursor<'_> {
         Ok(AlterAction::RenameColumn { from, to: self.parse_column_name()?, if_exists })
     }
 
-    fn parse_assignment(&mut self) -> Parsed<(Ident, Expr)> {
+    pub(super) fn parse_assignment(&mut self) -> Parsed<(Ident, Expr)> {
         let name = self.parse_column_name()?;
         self.expect_symbol(Symbol::Equal)?;
         Ok((name, self.parse_expr()?))

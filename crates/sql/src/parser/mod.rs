@@ -36,6 +36,7 @@ mod show;
 mod statement;
 mod system;
 mod table;
+mod ttl;
 mod type_name;
 mod view;
 mod window;

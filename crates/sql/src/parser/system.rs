@@ -23,6 +23,8 @@ impl Cursor<'_> {
             }
             () if self.eat("STOP MERGES") => SystemCommand::StopMerges(self.parse_optional_name()?),
             () if self.eat("START MERGES") => SystemCommand::StartMerges(self.parse_optional_name()?),
+            () if self.eat("STOP TTL MERGES") => SystemCommand::StopTtlMerges(self.parse_optional_name()?),
+            () if self.eat("START TTL MERGES") => SystemCommand::StartTtlMerges(self.parse_optional_name()?),
             () if self.eat("SHUTDOWN") => SystemCommand::Shutdown,
             () => self.parse_other_system()?,
         };

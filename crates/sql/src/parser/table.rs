@@ -5,10 +5,6 @@ use super::cursor::{Cursor, Parsed};
 use crate::ast::{CreateTable, Expr, ObjectName, OrderBy, Statement, TableElement, TableSource};
 use crate::lexer::Symbol;
 
-/// Words that end the action behind a TTL expression.
-const TTL_STOPS: &[&str] =
-    &["SETTINGS", "COMMENT", "ENGINE", "ORDER", "PARTITION", "PRIMARY", "SAMPLE", "AS"];
-
 impl Cursor<'_> {
     /// Behind the word TABLE.
     pub(super) fn parse_create_table(&mut self, words: CreateWords) -> Parsed<Statement> {
@@ -120,14 +116,6 @@ impl Cursor<'_> {
         let next = self.peek_kind();
         let ends = matches!(next, TokenKind::Symbol(Symbol::Semicolon | Symbol::Comma | Symbol::CloseParen));
         matches!(next, TokenKind::Symbol(_)) && !ends
-    }
-
-    /// `expr [DELETE ..|TO DISK ..|..]`.
-    fn parse_ttl(&mut self) -> Parsed<(Expr, Option<String>)> {
-        let expr = self.parse_expr()?;
-        let acts = self.is_one_of(&["DELETE", "TO", "RECOMPRESS", "GROUP", "WHERE"]);
-        let action = if acts { Some(self.take_words(TTL_STOPS)?) } else { None };
-        Ok((expr, action))
     }
 }
 

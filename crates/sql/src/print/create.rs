@@ -90,6 +90,16 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
         AlterAction::Delete { filter } => write!(f, "DELETE WHERE {filter}"),
         AlterAction::Partition(action) => write!(f, "{action}"),
         AlterAction::ModifySetting { settings } => write!(f, "MODIFY SETTING {}", Comma(settings)),
+        AlterAction::ModifyTtl { ttl } => write!(f, "MODIFY TTL {}", Comma(ttl)),
+        AlterAction::RemoveTtl => f.write_str("REMOVE TTL"),
+        AlterAction::RemoveColumnTtl { name, if_exists } => {
+            f.write_str("MODIFY COLUMN")?;
+            flag(f, *if_exists, "IF EXISTS")?;
+            write!(f, " {} REMOVE TTL", Name(name))
+        }
+        AlterAction::MaterializeTtl { partition } => {
+            write!(f, "MATERIALIZE TTL{}", Clause("IN PARTITION", partition))
+        }
         AlterAction::ModifyComment { comment } => write!(f, "MODIFY COMMENT {}", Text(comment.as_bytes())),
         AlterAction::ModifyOrderBy { order_by } => write!(f, "MODIFY ORDER BY {}", SortingKey(order_by)),
         AlterAction::Other { words } => f.write_str(words),

@@ -12,6 +12,7 @@ mod partition;
 mod query;
 mod statement;
 mod table;
+mod ttl;
 mod type_name;
 
 use std::fmt::{self, Display, Formatter};

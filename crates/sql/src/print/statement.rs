@@ -230,6 +230,8 @@ impl Display for SystemCommand {
             SystemCommand::UnloadDictionaries => f.write_str("UNLOAD DICTIONARIES"),
             SystemCommand::FlushLogs => f.write_str("FLUSH LOGS"),
             SystemCommand::DropCaches { which } => write!(f, "DROP {which} CACHE"),
+            SystemCommand::StopTtlMerges(name) => write!(f, "STOP TTL MERGES{}", Clause("", name)),
+            SystemCommand::StartTtlMerges(name) => write!(f, "START TTL MERGES{}", Clause("", name)),
             SystemCommand::StopMerges(name) => write!(f, "STOP MERGES{}", Clause("", name)),
             SystemCommand::StartMerges(name) => write!(f, "START MERGES{}", Clause("", name)),
             SystemCommand::Shutdown => f.write_str("SHUTDOWN"),

@@ -30,16 +30,11 @@ impl Display for CreateTable {
             write!(f, " ORDER BY {}", SortingKey(key))?;
         }
         Clause("SAMPLE BY", &self.sample_by).fmt(f)?;
-        let ttl: Vec<String> = self.ttl.iter().map(|(expr, action)| ttl(expr, action.as_deref())).collect();
-        ListClause("TTL", &ttl).fmt(f)?;
+        ListClause("TTL", &self.ttl).fmt(f)?;
         ListClause("SETTINGS", &self.settings).fmt(f)?;
         text_clause(f, "COMMENT", self.comment.as_ref())?;
         Clause("AS", &self.source).fmt(f)
     }
-}
-
-fn ttl(expr: &Expr, action: Option<&str>) -> String {
-    action.map_or_else(|| expr.to_string(), |action| format!("{expr} {action}"))
 }
 
 /// A key with its parentheses; `tuple()` where it has no parts.
@@ -115,11 +110,11 @@ impl Display for ColumnDef {
                 (kind, Some(value)) => write!(f, " {kind} {value}")?,
             }
         }
+        text_clause(f, "COMMENT", self.comment.as_ref())?;
         if !self.codec.is_empty() {
             write!(f, " CODEC({})", Comma(&self.codec))?;
         }
-        Clause("TTL", &self.ttl).fmt(f)?;
-        text_clause(f, "COMMENT", self.comment.as_ref())
+        Clause("TTL", &self.ttl).fmt(f)
     }
 }
 

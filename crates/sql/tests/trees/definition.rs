@@ -5,7 +5,7 @@ use basalt_sql::ast::{
     CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute, DictionaryLifetime, DropObject,
     EngineCall, Explain, ExplainKind, IndexDef, Insert, InsertSource, InsertTarget, KeyValue,
     KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction, PartitionRef, RenamePair, Setting,
-    Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement, TableSource,
+    Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement, TableSource, TtlAction, TtlElement,
 };
 use proptest::prelude::*;
 
@@ -112,9 +112,6 @@ fn element() -> impl Strategy<Value = TableElement> {
 
 fn create_table() -> impl Strategy<Value = CreateTable> {
     let key = || prop::option::weighted(0.3, leaf());
-    let ttl =
-        (leaf(), prop::option::of(prop::sample::select(vec!["DELETE", "TO DISK 'x'", "DELETE WHERE a = 1"])))
-            .prop_map(|(expr, action)| (expr, action.map(str::to_owned)));
     let source = prop_oneof![
         selection::query(leaf()).prop_map(|query| TableSource::Query(Box::new(query))),
         object_name().prop_map(TableSource::Like),
@@ -124,7 +121,7 @@ fn create_table() -> impl Strategy<Value = CreateTable> {
         prop::option::of(some(leaf())),
         prop::option::of(some(order_by(leaf()))),
         key(),
-        some(ttl),
+        some(ttl()),
         settings(),
     );
     let flags = any::<(bool, bool, bool)>();
@@ -158,6 +155,18 @@ fn create_table() -> impl Strategy<Value = CreateTable> {
                 }
             },
         )
+}
+
+fn ttl() -> impl Strategy<Value = TtlElement> {
+    let action = prop_oneof![
+        prop::option::of(leaf()).prop_map(|filter| TtlAction::Delete { filter }),
+        (text(), any::<bool>()).prop_map(|(name, if_exists)| TtlAction::ToDisk { name, if_exists }),
+        (text(), any::<bool>()).prop_map(|(name, if_exists)| TtlAction::ToVolume { name, if_exists }),
+        (many(leaf()), many((ident(), leaf())))
+            .prop_map(|(keys, assignments)| TtlAction::Group { keys, assignments }),
+        many(codec_call()).prop_map(|codec| TtlAction::Recompress { codec }),
+    ];
+    (leaf(), action).prop_map(|(expr, action)| TtlElement { expr, action })
 }
 
 fn create_view() -> impl Strategy<Value = CreateView> {
@@ -282,6 +291,11 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         })),
         text().prop_map(|comment| AlterAction::ModifyComment { comment }),
         some(order_by(leaf())).prop_map(|order_by| AlterAction::ModifyOrderBy { order_by }),
+        many(ttl()).prop_map(|ttl| AlterAction::ModifyTtl { ttl }),
+        Just(AlterAction::RemoveTtl),
+        (ident(), any::<bool>())
+            .prop_map(|(name, if_exists)| AlterAction::RemoveColumnTtl { name, if_exists }),
+        prop::option::of(leaf()).prop_map(|partition| AlterAction::MaterializeTtl { partition }),
         Just(AlterAction::Other { words: "MATERIALIZE INDEX a IN PARTITION ( 1 , 2 )".to_owned() }),
         partition_action().prop_map(AlterAction::Partition),
         many(setting).prop_map(|settings| AlterAction::ModifySetting { settings }),
@@ -447,6 +461,8 @@ fn system() -> impl Strategy<Value = SystemCommand> {
         Just(SystemCommand::DropCaches { which: "UNCOMPRESSED".to_owned() }),
         prop::option::of(object_name()).prop_map(SystemCommand::StopMerges),
         prop::option::of(object_name()).prop_map(SystemCommand::StartMerges),
+        prop::option::of(object_name()).prop_map(SystemCommand::StopTtlMerges),
+        prop::option::of(object_name()).prop_map(SystemCommand::StartTtlMerges),
         Just(SystemCommand::Shutdown),
         Just(SystemCommand::Other { words: "SYNC REPLICA t".to_owned() }),
     ]

@@ -17,6 +17,7 @@ mod read;
 mod size;
 mod skip_indexes;
 mod strings;
+mod ttl;
 mod vertical;
 
 use std::ops::Range;

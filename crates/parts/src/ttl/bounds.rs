@@ -1,0 +1,99 @@
+//! What the metadata of a part says of one TTL rule: when its rows expire.
+//!
+//! # Layout
+//!
+//! ```text
+//! name of the rule as bytes
+//! least, greatest, due: i64 each      seconds since 1970
+//! whether some rows never expire u32  0 or 1
+//! ```
+
+use crate::error::Damage;
+use crate::fields::{FieldReader, FieldWriter};
+use crate::ttl::rule::is_expired;
+
+/// The least of no times.
+const NEVER: i64 = i64::MAX;
+
+/// The greatest of no times.
+const NONE: i64 = i64::MIN;
+
+/// When the rows of a part expire by one rule. Values that were cleared count no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TtlBounds {
+    /// See [`TtlRule::name`](super::rule::TtlRule::name).
+    pub(crate) name: String,
+    least: i64,
+    greatest: i64,
+    /// When there is something to do for a merge.
+    due: i64,
+    some_never: bool,
+}
+
+impl TtlBounds {
+    /// Of no rows.
+    pub(crate) fn new(name: &str) -> TtlBounds {
+        TtlBounds { name: name.to_owned(), least: NEVER, greatest: NONE, due: NEVER, some_never: false }
+    }
+
+    /// Counts a row in; `is_due`: its time brings work.
+    pub(crate) fn add(&mut self, expiry_s: i64, is_due: bool) {
+        if expiry_s == 0 {
+            self.some_never = true;
+            return;
+        }
+        self.least = self.least.min(expiry_s);
+        self.greatest = self.greatest.max(expiry_s);
+        if is_due {
+            self.due = self.due.min(expiry_s);
+        }
+    }
+
+    /// There is work when all rows have expired, if that was not done already.
+    pub(crate) fn is_due_at_end(&mut self, done_s: Option<i64>) {
+        let is_done = self.greatest == NONE || done_s.is_some_and(|done| self.greatest <= done);
+        self.due = if is_done { NEVER } else { self.greatest };
+    }
+
+    /// The least and the greatest time; `None` if no row expires.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        (self.greatest != NONE).then_some((self.least, self.greatest))
+    }
+
+    /// When a merge has something to do; `None` if it will not.
+    pub(crate) fn due(&self) -> Option<i64> {
+        (self.due != NEVER).then_some(self.due)
+    }
+
+    pub(crate) fn is_due(&self, now_s: i64) -> bool {
+        self.due().is_some_and(|due| due <= now_s)
+    }
+
+    /// Whether every row has expired.
+    pub(crate) fn all_expired(&self, now_s: i64) -> bool {
+        !self.some_never && (self.greatest == NONE || is_expired(self.greatest, now_s))
+    }
+
+    pub(crate) fn encode(&self, out: &mut FieldWriter) {
+        out.bytes(self.name.as_bytes());
+        for time in [self.least, self.greatest, self.due] {
+            out.u64(time.cast_unsigned());
+        }
+        out.u32(u32::from(self.some_never));
+    }
+
+    pub(crate) fn decode(fields: &mut FieldReader<'_>) -> Result<TtlBounds, Damage> {
+        let name = fields.text()?;
+        let (least, greatest, due) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let (least, greatest, due) = (least.cast_signed(), greatest.cast_signed(), due.cast_signed());
+        if (greatest == NONE) != (least == NEVER) || (greatest != NONE && least > greatest) {
+            return Err(Damage::new(fields.at(), format!("rows expire from {least} to {greatest}")));
+        }
+        let some_never = match fields.u32()? {
+            0 => false,
+            1 => true,
+            other => return Err(Damage::new(fields.at(), format!("{other} is neither 0 nor 1"))),
+        };
+        Ok(TtlBounds { name, least, greatest, due, some_never })
+    }
+}
