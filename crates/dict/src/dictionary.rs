@@ -51,9 +51,10 @@ pub trait Dictionary: Send + Sync {
     fn layout(&self) -> &'static str;
 
     /// Looks up every row of `keys` (as many arrays as [`Dictionary::key_types`], each of that type's
-    /// carrier, without NULLs, and the point if there is a [`Dictionary::range_type`]) and returns one array for each of `attributes` (positions in
-    /// [`Dictionary::attributes`]), plus which keys were found. A missing key has the attribute's
-    /// default in its place.
+    /// carrier, without NULLs, unless the [`Dictionary::key_form`] is another one; behind them the point
+    /// if there is a [`Dictionary::range_type`]) and returns one array for each of `attributes`
+    /// (positions in [`Dictionary::attributes`]), plus which keys were found. A missing key has the
+    /// attribute's default in its place.
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)>;
 
     /// For each of `attributes` the values of all rows that a key matches, as an array of lists of at most

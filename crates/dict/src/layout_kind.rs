@@ -33,6 +33,10 @@ pub enum KeyForm {
     Columns,
     /// An IPv4 address as `UInt32`, or an IPv6 address as `FixedString(16)`.
     Address,
+    /// A point: two `Float64`.
+    Point,
+    /// One `String` that regular expressions may match; what is stored is no key.
+    Text,
 }
 
 impl LayoutKind {

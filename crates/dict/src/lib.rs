@@ -37,7 +37,10 @@ mod table;
 mod values;
 
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource};
-pub use layout::{CacheSpec, CacheSurroundings, RangeLookup, SsdSpec, build_cache, build_direct};
+pub use layout::{
+    CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct,
+    build_regexp_tree,
+};
 pub use layout_kind::{KeyForm, LayoutKind};
 pub use layout_spec::{LayoutParameter, LayoutSpec};
 pub use loaded::build;

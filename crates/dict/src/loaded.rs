@@ -9,7 +9,8 @@ use crate::block::{check_keys, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
 use crate::layout::{
-    ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder, build_range,
+    ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder, build_ip_trie, build_polygon,
+    build_range,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
@@ -37,6 +38,12 @@ pub fn build(
     let kind = spec.layout.kind;
     if kind.is_range() {
         return build_range(spec, blocks);
+    }
+    if kind.is_polygon() {
+        return build_polygon(spec, blocks);
+    }
+    if kind == LayoutKind::IpTrie {
+        return build_ip_trie(spec, blocks);
     }
     let key_types = spec.key_types();
     let mut values =

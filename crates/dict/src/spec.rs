@@ -1,10 +1,11 @@
 //! What a dictionary is before it is loaded: its key, attributes and layout.
 
 use arrow::array::Array;
-use basalt_base::{Columns, Result, SqlType, bail};
+use basalt_base::{Column, Columns, Result, SqlType, bail};
 
 use crate::dictionary::Attribute;
-use crate::layout::is_range_type;
+use crate::layout::{is_range_type, regexp_tree_columns};
+use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 
 /// The definition of a dictionary, apart from where its rows come from.
@@ -36,6 +37,22 @@ impl DictionarySpec {
         } else {
             vec![SqlType::UInt64]
         }
+    }
+
+    /// What the source is asked for, and what a scan shows: the key columns, both ends of the range if there
+    /// is one, and the attributes; for a tree of regular expressions its nodes.
+    pub fn columns(&self) -> Columns {
+        if self.layout.kind == LayoutKind::RegexpTree {
+            return regexp_tree_columns().map(|(name, ty)| Column::new(name, ty)).into_iter().collect();
+        }
+        let keys = self.key_columns.iter().zip(self.key_types());
+        let keys = keys.map(|(column, ty)| Column::new(&column.name, ty));
+        let range = self.range.iter();
+        let bounds =
+            range.flat_map(|range| [&range.low, &range.high].map(|name| Column::new(name, range.ty.clone())));
+        let attributes =
+            self.attributes.iter().map(|attribute| Column::new(&attribute.name, attribute.ty.clone()));
+        keys.chain(bounds).chain(attributes).collect()
     }
 
     /// The same definition with the layout that its key needs: a simple layout whose key is composite or

@@ -6,10 +6,13 @@
 //! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY | any `UInt64` | a walk in a table |
 //! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the walk, and one look at the key |
 //! | [`range_hashed`] | RANGE_HASHED, COMPLEX_KEY_RANGE_HASHED | either, and a point | a hash, and a search in the key's ranges |
+//! | [`ip_trie`] | IP_TRIE | an address | a binary search |
+//! | [`regexp_tree`] | REGEXP_TREE | a text | a run of all regular expressions |
+//! | [`polygon`] | POLYGON and its kin | a point | a walk in a tree, and the edges of few polygons |
 //! | [`cache`] | CACHE, SSD_CACHE, their COMPLEX_KEY_ forms | either | a hash; a question to the source for what is not kept |
 //! | [`direct`] | DIRECT, COMPLEX_KEY_DIRECT | either | a question to the source |
 //!
-//! The last three are dictionaries of their own. A [`Layout`] never sees attribute types: it hands out payloads, which `values` turns into arrays.
+//! From [`range_hashed`] on they are dictionaries of their own. A [`Layout`] never sees attribute types: it hands out payloads, which `values` turns into arrays.
 
 mod cache;
 mod complex_key_hashed;
@@ -17,8 +20,12 @@ mod direct;
 mod flat;
 mod hashed;
 mod intervals;
+mod ip_trie;
+mod point_index;
+mod polygon;
 mod range_bounds;
 mod range_hashed;
+mod regexp_tree;
 
 #[cfg(test)]
 mod conformance;
@@ -29,8 +36,12 @@ pub use direct::build_direct;
 pub(crate) use flat::FlatBuilder;
 pub(crate) use hashed::HashedBuilder;
 pub use intervals::RangeLookup;
+pub(crate) use ip_trie::build_ip_trie;
+pub(crate) use polygon::build_polygon;
 pub(crate) use range_bounds::is_range_type;
 pub(crate) use range_hashed::build_range;
+pub(crate) use regexp_tree::regexp_tree_columns;
+pub use regexp_tree::{ReadValues, build_regexp_tree};
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;

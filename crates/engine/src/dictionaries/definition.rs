@@ -48,29 +48,21 @@ impl Definition {
         Ok(Definition { spec, source, settings, lifetime })
     }
 
-    /// Key columns as they are looked up, both ends of the range if there is one, then attributes.
+    /// The columns of a scan.
     pub(super) fn columns(&self) -> Columns {
-        let bounds = self
-            .spec
-            .range
-            .iter()
-            .flat_map(|range| [&range.low, &range.high].map(|name| Column::new(name, range.ty.clone())));
-        self.columns_with(bounds)
+        self.spec.columns()
     }
 
     /// What the source is asked for: [`Definition::columns`], but bounds that may be NULL.
     pub(super) fn source_columns(&self) -> Columns {
-        let bounds = self.spec.range.iter().flat_map(|range| {
-            [&range.low, &range.high].map(|name| Column::new(name, range.ty.clone().into_nullable()))
-        });
-        self.columns_with(bounds)
-    }
-
-    fn columns_with(&self, bounds: impl Iterator<Item = Column>) -> Columns {
-        let keys = self.spec.key_columns.iter().zip(self.spec.key_types());
-        let keys = keys.map(|(column, ty)| Column::new(&column.name, ty));
-        let attributes =
-            self.spec.attributes.iter().map(|attribute| Column::new(&attribute.name, attribute.ty.clone()));
-        keys.chain(bounds).chain(attributes).collect()
+        let is_bound = |column: &Column| {
+            let range = self.spec.range.as_ref();
+            range.is_some_and(|range| range.low == column.name || range.high == column.name)
+        };
+        let nullable = |column: &Column| match is_bound(column) {
+            true => Column::new(&column.name, column.ty.clone().into_nullable()),
+            false => column.clone(),
+        };
+        self.columns().iter().map(nullable).collect()
     }
 }

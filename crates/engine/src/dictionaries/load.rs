@@ -9,8 +9,12 @@ use arrow::compute::filter;
 use arrow::datatypes::{Int64Type, UInt8Type};
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use basalt_base::fs::RealStorage;
-use basalt_base::{Error, Result, bail};
-use basalt_dict::{CacheSurroundings, Dictionary, build, build_cache, build_direct, update};
+use basalt_base::{Error, Result, SqlType, bail};
+use basalt_dict::{
+    CacheSurroundings, Dictionary, LayoutKind, build, build_cache, build_direct, build_regexp_tree, update,
+};
+use basalt_formats::TextSettings;
+use basalt_formats::text::ColumnBuilder;
 
 use super::definition::Definition;
 use super::source::{Blocks, KeyedSource, Question, Wanted};
@@ -98,6 +102,10 @@ fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
 /// Every row, without the keys that a later row deletes.
 fn all(definition: &Definition, question: &Question, rows: &mut Rows<'_>) -> Result<Arc<dyn Dictionary>> {
     let spec = &definition.spec;
+    if spec.layout.kind == LayoutKind::RegexpTree {
+        let mut rows = rows.map(|block| block.map(without_mark));
+        return build_regexp_tree(spec.clone(), &mut rows, Arc::new(read_values));
+    }
     if question.tombstone.is_none() {
         return build(spec.clone(), &mut rows.map(|block| block.map(without_mark)));
     }
@@ -108,6 +116,15 @@ fn all(definition: &Definition, question: &Question, rows: &mut Rows<'_>) -> Res
     // A key that a row before its deletion brought in is there, and has to go.
     let mut gone = deleted.as_changes(question, key_count)?.into_iter().map(Ok);
     update(spec, &dictionary, &mut gone)
+}
+
+/// Texts as values of a type.
+fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
+    let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
+    for text in texts {
+        column.parse_raw(text)?;
+    }
+    Ok(column.finish())
 }
 
 fn without_mark(mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
@@ -151,7 +168,7 @@ impl Rows<'_> {
             self.newest = self.newest.max(newest);
         }
         if block.len() == self.column_count {
-            block.push(basalt_base::SqlType::UInt8.default_array(rows));
+            block.push(SqlType::UInt8.default_array(rows));
         }
         self.rows_read.fetch_add(rows as u64, Ordering::Relaxed);
         Ok(block)

@@ -35,7 +35,9 @@ pub(crate) fn dictionary_table(
         let blocks = entry.get(&query.engine, &query.asking)?.scan()?;
         let blocks = blocks
             .into_iter()
-            .map(|arrays| {
+            .map(|mut arrays| {
+                // The prefix of an IP_TRIE may be an attribute as well.
+                arrays.truncate(schema.fields().len());
                 let block = RecordBatch::try_new(Arc::clone(&schema), arrays);
                 block.and_then(|block| block.project(&request.columns)).map_err(Error::logical)
             })

@@ -6,7 +6,8 @@ use arrow::array::{ArrayRef, AsArray, BooleanArray, StructArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::kernels::zip::zip;
 use basalt_base::types::TupleElement;
-use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use basalt_dict::KeyForm;
 
 use super::lookup::{Lookup, masked};
 use crate::FunctionContext;
@@ -93,6 +94,14 @@ impl ScalarFunction for DictGet {
         let lookup = Lookup::bind(self.name, &args[0], &args[2..], context)?;
         let default = 2 + lookup.width();
         lookup.check_count(self.name, args.len(), default + usize::from(self.missing == Missing::Given))?;
+        if lookup.dictionary.key_form() == KeyForm::Text && self.missing != Missing::AttributeDefault {
+            bail!(
+                UnsupportedMethod,
+                "function `{}` takes no dictionary of layout {}, which does not say whether it has a key",
+                self.name,
+                lookup.dictionary.layout()
+            );
+        }
         let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
         self.check_type(&lookup, &attributes)?;
         let defaults = match args.get(default) {

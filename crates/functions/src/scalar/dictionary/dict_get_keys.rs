@@ -8,7 +8,7 @@ use arrow::buffer::OffsetBuffer;
 use arrow::compute::{concat, take};
 use arrow::row::{RowConverter, SortField};
 use basalt_base::{Error, Result, SqlType, bail};
-use basalt_dict::Dictionary;
+use basalt_dict::{Dictionary, KeyForm};
 
 use super::lookup::{attribute_position, open};
 use crate::FunctionContext;
@@ -35,10 +35,10 @@ impl ScalarFunction for DictGetKeys {
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
         let dictionary = open(self.name(), &args[0], context)?;
-        if dictionary.range_type().is_some() {
+        if dictionary.range_type().is_some() || dictionary.key_form() == KeyForm::Text {
             bail!(
                 UnsupportedMethod,
-                "function `dictGetKeys` takes no dictionary of layout {}: its rows are no keys alone",
+                "function `dictGetKeys` takes no dictionary of layout {}: it has no keys that could be listed",
                 dictionary.layout()
             );
         }

@@ -38,12 +38,19 @@ impl Lookup {
         let Some(key) = args.first().map(|key| &key.ty) else {
             return Err(Error::logical("a lookup without a key"));
         };
-        let types = dictionary.key_types();
+        let point = [SqlType::Float64, SqlType::Float64];
+        let types = match dictionary.key_form() {
+            KeyForm::Point => &point[..],
+            _ => dictionary.key_types(),
+        };
         let elements: Vec<SqlType> = match key.stripped() {
             SqlType::Tuple(elements) => elements.iter().map(|element| element.ty.clone()).collect(),
             _ => Vec::new(),
         };
         let in_tuple = !elements.is_empty();
+        if !in_tuple && dictionary.key_form() == KeyForm::Point {
+            bail!(TypeMismatch, "the key of the dictionary is a tuple of two Float64, got {key}");
+        }
         if !in_tuple && types.len() != 1 {
             bail!(
                 IllegalTypeOfArgument,
@@ -56,7 +63,7 @@ impl Lookup {
         }
         let given = if in_tuple { elements } else { vec![key.stripped().clone()] };
         let keys = match dictionary.key_form() {
-            KeyForm::Columns => given
+            KeyForm::Columns | KeyForm::Point | KeyForm::Text => given
                 .iter()
                 .zip(types)
                 .map(|(from, to)| Key::bind(from.stripped(), to, context))
