@@ -30,8 +30,10 @@
 //! many write the columns of an insert.
 
 mod column;
+mod conversion;
 mod error;
 mod fields;
+mod history;
 mod index;
 mod key;
 mod metrics;
@@ -48,7 +50,9 @@ mod ttl;
 pub use column::cache::{BlockCache, BlockCacheStats};
 pub use column::plain::plain;
 pub use column::strings::distinct::DistinctStrings;
+pub use conversion::{Conversion, Conversions, ConvertValues, FindConversion};
 pub use error::Error;
+pub use history::{ColumnHistory, NameChange};
 pub use index::kind::{FilterSize, IndexKind};
 pub use index::predicate::{Operand, Piece, Predicate, Wanted};
 pub use index::skip_index::{INDEX_GRANULARITY_MAX, Indexed, SkipIndex};

@@ -1,6 +1,6 @@
 //! What the parts of a table look like: columns, codecs, keys, granule size.
 
-use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use arrow::row::SortField;
@@ -8,9 +8,12 @@ use basalt_base::{Columns, SqlType};
 use basalt_codec::CodecChain;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::column::plain::plain;
+use crate::conversion::Conversions;
+use crate::error::{Error, Result};
+use crate::history::ColumnHistory;
 use crate::index::skip_index::{INDEX_GRANULARITY_MAX, SkipIndex};
-use crate::key::element::{KeyElement, KeyValue};
+use crate::key::element::{KeyElement, KeyExpression, KeyValue};
 use crate::key::partition::PartitionValue;
 use crate::mode::MergeMode;
 use crate::ttl::rule::TtlRule;
@@ -57,6 +60,10 @@ pub struct PartSpec {
     pub merges: MergeLimits,
     /// When rows and values expire.
     pub ttl: Vec<TtlRule>,
+    /// What parts of before must know of the names of columns.
+    pub history: ColumnHistory,
+    /// What parts of before must know of the types of columns.
+    pub conversions: Conversions,
 }
 
 /// How much a merge holds at a time, and when it writes a part column by column.
@@ -92,27 +99,22 @@ impl Default for MergeLimits {
     }
 }
 
-/// One value, in an array of one row.
+/// What rows hold in a column that they were written without.
 #[derive(Clone, Debug)]
-pub struct Fill(ArrayRef);
-
-impl Fill {
-    /// # Panics
-    ///
-    /// If the array does not have exactly one row.
-    pub fn new(value: ArrayRef) -> Fill {
-        assert_eq!(value.len(), 1, "a fill is one value");
-        Fill(value)
-    }
-
-    fn repeat(&self, rows: usize) -> Result<ArrayRef> {
-        Ok(take(&self.0, &UInt32Array::from(vec![0; rows]), None)?)
-    }
+pub enum Fill {
+    /// One value, in an array of one row.
+    Value(ArrayRef),
+    /// Computed from other columns whenever the rows are read.
+    Computed(Arc<dyn KeyExpression>),
 }
 
 impl PartialEq for Fill {
     fn eq(&self, other: &Fill) -> bool {
-        self.0.as_ref() == other.0.as_ref()
+        match (self, other) {
+            (Fill::Value(one), Fill::Value(other)) => one.as_ref() == other.as_ref(),
+            (Fill::Computed(one), Fill::Computed(other)) => one.text() == other.text(),
+            _ => false,
+        }
     }
 }
 
@@ -138,6 +140,8 @@ impl PartSpec {
             mode: MergeMode::Ordinary,
             merges: MergeLimits::default(),
             ttl: Vec::new(),
+            history: ColumnHistory::default(),
+            conversions: Conversions::default(),
         }
     }
 
@@ -210,11 +214,27 @@ impl PartSpec {
         Arc::new(self.columns[column].to_field())
     }
 
-    /// The values of a column in rows that were written before it was added.
-    pub(crate) fn filled(&self, column: usize, rows: usize) -> Result<ArrayRef> {
+    /// The values of a column in rows that were written before it was added; `read` gives those of another
+    /// column in the same rows.
+    pub(crate) fn filled(
+        &self,
+        column: usize,
+        rows: usize,
+        mut read: impl FnMut(usize) -> Result<ArrayRef>,
+    ) -> Result<ArrayRef> {
         match &self.fills[column] {
-            Some(fill) => fill.repeat(rows),
             None => Ok(self.columns[column].ty.default_array(rows)),
+            Some(Fill::Value(value)) => Ok(take(value, &UInt32Array::from(vec![0; rows]), None)?),
+            Some(Fill::Computed(expression)) => {
+                let argument = |name: &String| {
+                    let position = self.columns.position(name).ok_or_else(|| Error::BlockMismatch {
+                        what: format!("column `{name}`, which a DEFAULT reads, is not stored"),
+                    })?;
+                    Ok(plain(&read(position)?))
+                };
+                let arguments = expression.columns().iter().map(argument).collect::<Result<Vec<_>>>()?;
+                Ok(expression.evaluate(&arguments, rows)?)
+            }
         }
     }
 
@@ -227,13 +247,16 @@ impl PartSpec {
         self.sort_key.iter().chain(&self.partition_key)
     }
 
-    pub(crate) fn keys_mut(&mut self) -> impl Iterator<Item = &mut KeyElement> {
-        self.sort_key.iter_mut().chain(&mut self.partition_key)
-    }
-
     /// Whether a key needs the column at `position`.
     pub(crate) fn is_in_key(&self, position: usize) -> bool {
         self.keys().any(|element| element.reads(position, &self.columns))
+    }
+
+    /// Whether a key, the mode or a TTL needs the column at `position`.
+    pub(crate) fn is_needed(&self, position: usize) -> bool {
+        self.is_in_key(position)
+            || self.mode.columns().contains(&position)
+            || self.ttl.iter().any(|rule| rule.needs(&self.columns[position].name))
     }
 
     /// Whether a skip index that is not of a single column reads the column at `position`.

@@ -8,6 +8,8 @@
 //!   -- basalt metadata 1
 //!   -- uuid 6f1c0a4e-...
 //!   -- crc32c 1a2b3c4d            of everything behind this line
+//!   -- column renamed a b         what happened to the names of columns, in order; only in a table's file
+//!   -- column dropped c
 //!   CREATE TABLE ...
 //! ```
 //!
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{PendingFile, Storage, is_unpublished, publish_empty_dir};
 use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_parts::{ColumnHistory, NameChange};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
@@ -33,6 +36,7 @@ use super::ObjectKey;
 use super::journal::{JOURNAL_FILE, RenameJournal};
 
 const FIRST_LINE: &str = "-- basalt metadata 1";
+const COLUMN_LINE: &str = "-- column ";
 const SUFFIX: &str = ".sql";
 /// Ends the name of a database's directory that is being removed. No encoded name has a dot.
 const DROPPED_SUFFIX: &str = ".dropped";
@@ -56,6 +60,8 @@ pub(crate) struct StoredObject {
     pub(crate) name: String,
     pub(crate) uuid: Uuid,
     pub(crate) statement: String,
+    /// How a table's columns were called before.
+    pub(crate) history: ColumnHistory,
 }
 
 impl MetadataStore {
@@ -194,7 +200,8 @@ fn file_path(database: &str, name: &str) -> String {
 }
 
 fn encode(object: &StoredObject) -> Vec<u8> {
-    let body = format!("{}\n", object.statement);
+    let changes: String = object.history.changes().iter().map(encode_change).collect();
+    let body = format!("{changes}{}\n", object.statement);
     let crc = crc32c(body.as_bytes());
     format!("{FIRST_LINE}\n-- uuid {}\n-- crc32c {crc:08x}\n{body}", object.uuid).into_bytes()
 }
@@ -216,7 +223,32 @@ fn decode(name: String, bytes: &[u8]) -> Result<StoredObject> {
     if stored != computed {
         return Err(corrupt(&format!("its checksum is {stored:08x}, computed {computed:08x}")));
     }
-    Ok(StoredObject { name, uuid, statement: body.trim_end().to_owned() })
+    let mut statement = body.trim_end();
+    let mut changes = Vec::new();
+    while let Some((line, rest)) = statement.strip_prefix(COLUMN_LINE).and_then(|line| line.split_once('\n'))
+    {
+        changes.push(decode_change(line)?);
+        statement = rest;
+    }
+    Ok(StoredObject { name, uuid, statement: statement.to_owned(), history: ColumnHistory::new(changes) })
+}
+
+fn encode_change(change: &NameChange) -> String {
+    match change {
+        NameChange::Renamed { from, to } => {
+            format!("{COLUMN_LINE}renamed {} {}\n", encode_name(from), encode_name(to))
+        }
+        NameChange::Dropped { name } => format!("{COLUMN_LINE}dropped {}\n", encode_name(name)),
+    }
+}
+
+fn decode_change(line: &str) -> Result<NameChange> {
+    let words: Vec<&str> = line.split(' ').collect();
+    match words[..] {
+        ["renamed", from, to] => Ok(NameChange::Renamed { from: decode_name(from)?, to: decode_name(to)? }),
+        ["dropped", name] => Ok(NameChange::Dropped { name: decode_name(name)? }),
+        _ => Err(corrupt(&format!("`{line}` is no change of a column"))),
+    }
 }
 
 fn corrupt(what: &str) -> Error {
@@ -265,6 +297,10 @@ mod tests {
             name: "orders".to_owned(),
             uuid: Uuid::from_u128(7),
             statement: "CREATE TABLE orders (id UInt64) ENGINE = Memory".to_owned(),
+            history: ColumnHistory::new(vec![
+                NameChange::Renamed { from: "a b".to_owned(), to: "-- column".to_owned() },
+                NameChange::Dropped { name: "c\nd".to_owned() },
+            ]),
         }
     }
 

@@ -29,7 +29,7 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use uuid::Uuid;
 
-use crate::tables::Table;
+use crate::tables::{Table, TableDefinition};
 use dropped::DroppedTables;
 use metadata::MetadataStore;
 
@@ -158,6 +158,12 @@ impl CatalogStore {
             Some(replaced) if replaced.uuid() != uuid => self.remove_data(replaced.uuid(), replaced),
             _ => Ok(()),
         }
+    }
+
+    /// Writes the metadata of a table whose definition is about to change; when it returns, that has
+    /// happened. The caller holds [`CatalogStore::ddl`].
+    pub(crate) fn write_definition(&self, definition: &TableDefinition) -> Result<()> {
+        self.metadata.write(&definition.database, &object::stored_table(definition))
     }
 
     /// Removes an object and its data; the caller holds [`CatalogStore::ddl`].

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use basalt_base::{Column, Error, Result};
+use basalt_parts::ColumnHistory;
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
 use super::metadata::StoredObject;
 use crate::dictionaries::DictionaryEntry;
-use crate::tables::Table;
+use crate::tables::{Table, TableDefinition};
 
 /// What a name in a database stands for.
 #[derive(Clone)]
@@ -33,6 +34,13 @@ pub(crate) struct BrokenObject {
     pub(crate) uuid: Uuid,
     pub(crate) statement: String,
     pub(crate) error: Error,
+}
+
+/// What the metadata file of a table says.
+pub(super) fn stored_table(definition: &TableDefinition) -> StoredObject {
+    let statement = ast::Statement::CreateTable(Box::new(definition.create.clone())).to_string();
+    let history = definition.history.clone();
+    StoredObject { name: definition.name.clone(), uuid: definition.uuid, statement, history }
 }
 
 impl CatalogObject {
@@ -99,7 +107,12 @@ impl CatalogObject {
             }
             CatalogObject::Broken(broken) => return Err(broken.error.clone()),
         };
-        Ok(StoredObject { name: name.to_owned(), uuid: self.uuid(), statement: statement.to_string() })
+        let history = match self {
+            CatalogObject::Table(table) => table.definition().history.clone(),
+            _ => ColumnHistory::default(),
+        };
+        let (name, statement) = (name.to_owned(), statement.to_string());
+        Ok(StoredObject { name, uuid: self.uuid(), statement, history })
     }
 
     /// The same object under another name.

@@ -95,7 +95,8 @@ fn shared_uuid(uuid: Uuid) -> Error {
 fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> Result<CatalogObject> {
     match basalt_sql::parse_statement(stored.statement.as_bytes())? {
         Statement::CreateTable(create) => {
-            let definition = definition_of(database, &stored.name, stored.uuid, *create)?;
+            let mut definition = definition_of(database, &stored.name, stored.uuid, *create)?;
+            definition.history = stored.history.clone();
             Ok(CatalogObject::Table(opener.open(Arc::new(definition))?))
         }
         Statement::CreateView(create) => Ok(CatalogObject::View(Arc::new(view_of(stored.uuid, *create)?))),

@@ -109,7 +109,12 @@ fn partitions(which: &PartSelection, parts: &TableParts) -> Result<Vec<String>> 
     }
 }
 
-fn selection(query: &Arc<QueryContext>, parts: &TableParts, what: &PartitionRef) -> Result<PartSelection> {
+/// Which parts `what` means.
+pub(super) fn selection(
+    query: &Arc<QueryContext>,
+    parts: &TableParts,
+    what: &PartitionRef,
+) -> Result<PartSelection> {
     Ok(match what {
         PartitionRef::All => PartSelection::All,
         PartitionRef::Id(id) => PartSelection::Partition(id.clone()),

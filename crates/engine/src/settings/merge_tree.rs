@@ -107,6 +107,11 @@ impl MergeTreeSettings {
         Ok(settings)
     }
 
+    /// Whether ClickHouse has a setting of that name.
+    pub(crate) fn is_known(name: &str) -> bool {
+        NAMES.contains(&name) || CLICKHOUSE_NAMES.lines().any(|line| line.trim() == name)
+    }
+
     /// How long an INSERT waits when a partition has `parts` parts, which are too many: the longer the
     /// nearer they are to being refused.
     pub(crate) fn delay(&self, parts: u64) -> Duration {

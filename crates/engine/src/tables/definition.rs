@@ -2,7 +2,7 @@
 
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 use basalt_codec::CodecChain;
-use basalt_parts::MergeMode;
+use basalt_parts::{ColumnHistory, MergeMode};
 use basalt_sql::ast::{self, DefaultKind};
 use uuid::Uuid;
 
@@ -19,6 +19,8 @@ pub(crate) struct TableDefinition {
     stored: Columns,
     /// The statement that would make this table, as `SHOW CREATE` prints it.
     pub(crate) create: ast::CreateTable,
+    /// How its columns were called before.
+    pub(crate) history: ColumnHistory,
 }
 
 /// One column of a table.
@@ -58,6 +60,7 @@ impl TableDefinition {
             columns,
             stored,
             create,
+            history: ColumnHistory::default(),
         }
     }
 

@@ -230,8 +230,8 @@ impl Table for EmbeddedRocksDbTable {
         self.store.compact()
     }
 
-    fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
-        let ColumnChange::Add { name } = change else {
+    fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
+        let [ColumnChange::Add { name }] = changes else {
             return Err(self.refuses("this ALTER"));
         };
         let columns = definition.stored();

@@ -1,26 +1,68 @@
-//! The value of a constant DEFAULT: what rows hold that are older than their column.
+//! The values of a DEFAULT for rows that are older than their column.
+
+use std::sync::Arc;
 
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result};
 use basalt_parts::Fill;
-use basalt_planner::plan_constant;
+use basalt_planner::{plan_constant, plan_expr};
 use basalt_sql::{ast, parse_type};
 
-use super::ColumnDefinition;
+use super::key::PlannedKey;
 use super::planning::plan_alone;
+use super::{ColumnDefinition, TableDefinition};
 
-/// The value of the column's DEFAULT; `None` where there is none, or it is not a constant.
-pub(super) fn fill_of(column: &ColumnDefinition) -> Result<Option<Fill>> {
+/// Columns that are computed from each other, one in another, at most.
+const NESTED_MAX: usize = 64;
+
+/// The value of the column's DEFAULT, or how it is computed from other columns; `None` where there is none, or
+/// where it needs more than the table, such as a dictionary.
+pub(super) fn fill_of(definition: &TableDefinition, column: &ColumnDefinition) -> Result<Option<Fill>> {
     let Some(expr) = column.default.as_ref().and_then(|default| default.expr.as_ref()) else {
         return Ok(None);
     };
-    if depends_on_surroundings(expr) {
-        return Ok(None);
-    }
     let ty = parse_type(column.ty.to_string().as_bytes()).map_err(Error::logical)?;
-    let cast = ast::Expr::Cast { operand: Box::new(expr.clone()), ty };
-    let constant = plan_alone(Zone::utc(), |context| plan_constant(&cast, context));
-    Ok(constant.ok().map(|(value, _)| Fill::new(value)))
+    let cast = |expr: ast::Expr| ast::Expr::Cast { operand: Box::new(expr), ty: ty.clone() };
+    if !depends_on_surroundings(expr) {
+        let constant = plan_alone(Zone::utc(), |context| plan_constant(&cast(expr.clone()), context));
+        if let Ok((value, _)) = constant {
+            return Ok(Some(Fill::Value(value)));
+        }
+    }
+    let stored = definition.stored();
+    let expr = cast(with_stored_columns(definition, expr));
+    let planned = plan_alone(Zone::system(), |context| plan_expr(&expr, &stored, context));
+    let Ok((planned, ty)) = planned else { return Ok(None) };
+    Ok(Some(Fill::Computed(Arc::new(PlannedKey::of(&stored, expr.to_string(), ty, &planned)?))))
+}
+
+/// The expression over stored columns only: an ALIAS as what it stands for, an EPHEMERAL column, which no
+/// row has, as its default.
+fn with_stored_columns(definition: &TableDefinition, expr: &ast::Expr) -> ast::Expr {
+    let mut expr = expr.clone();
+    let replacement = |name: &str| {
+        let column = definition.column(name).filter(|column| !column.is_stored())?;
+        let ty = parse_type(column.ty.to_string().as_bytes()).ok()?;
+        let value = column.default.as_ref().and_then(|default| default.expr.clone());
+        let of_type = if column.ty.stripped().is_string() {
+            ast::Literal::String(Vec::new())
+        } else {
+            ast::Literal::UInt(0)
+        };
+        let value = value.unwrap_or(ast::Expr::Literal(of_type));
+        Some(ast::Expr::Cast { operand: Box::new(value), ty })
+    };
+    for _ in 0..NESTED_MAX {
+        let mut names_computed = |part: &ast::Expr| match part {
+            ast::Expr::Identifier(parts) => replacement(&parts.join(".")).is_some(),
+            _ => false,
+        };
+        if !expr.any(&mut names_computed) {
+            break;
+        }
+        expr.replace_columns(&replacement);
+    }
+    expr
 }
 
 /// Whether the text calls anything at all: what a function answers may change with time, zone or chance.

@@ -14,6 +14,7 @@ use basalt_parts::{KeyElement, KeyExpression, KeyValue, Monotonic};
 use basalt_planner::{plan_expr, plan_filter};
 use basalt_sql::ast::{Expr, FunctionCall};
 use datafusion::common::DFSchema;
+use datafusion::logical_expr::Expr as LogicalExpr;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
@@ -150,41 +151,46 @@ impl PlannedKey {
     pub(super) fn plan_value(stored: &Columns, expr: &Expr, now_us: u64) -> Result<PlannedKey> {
         // Over all columns, so that an unknown name is told from a known one.
         let (planned, ty) = plan_at(Zone::system(), now_us, |ctx| plan_expr(expr, stored, ctx))?;
-        PlannedKey::of(stored, expr, &planned, ty)
+        PlannedKey::of_clause(stored, expr, &planned, ty)
     }
 
     /// Plans a condition: its value is 1, 0 or NULL.
     pub(super) fn plan_condition(stored: &Columns, expr: &Expr) -> Result<PlannedKey> {
         let planned = plan_alone(Zone::system(), |ctx| plan_filter(expr, stored, ctx))?;
-        PlannedKey::of(stored, expr, &planned, SqlType::UInt8)
+        PlannedKey::of_clause(stored, expr, &planned, SqlType::UInt8)
     }
 
-    fn of(
+    /// What was planned of a clause, over the columns that its text names.
+    fn of_clause(stored: &Columns, expr: &Expr, planned: &LogicalExpr, ty: SqlType) -> Result<PlannedKey> {
+        let used = stored.iter().filter(|column| names_column(expr, &column.name)).cloned().collect();
+        let key = PlannedKey::over(&used, expr.to_string(), ty, planned)?;
+        Ok(PlannedKey { monotonic: monotonic(planned, &used).map(|(_, direction)| direction), ..key })
+    }
+
+    /// What was planned over `stored`, over the columns that it reads.
+    pub(super) fn of(
         stored: &Columns,
-        expr: &Expr,
-        planned: &datafusion::logical_expr::Expr,
+        text: String,
         ty: SqlType,
+        planned: &LogicalExpr,
     ) -> Result<PlannedKey> {
-        let used: Vec<Column> =
-            stored.iter().filter(|column| names_column(expr, &column.name)).cloned().collect();
-        let columns: Columns = used.into_iter().collect();
+        let refs = planned.column_refs();
+        let is_used = |column: &&Column| refs.iter().any(|used| used.name == column.name);
+        PlannedKey::over(&stored.iter().filter(is_used).cloned().collect(), text, ty, planned)
+    }
+
+    fn over(columns: &Columns, text: String, ty: SqlType, planned: &LogicalExpr) -> Result<PlannedKey> {
         let schema = columns.to_arrow();
         let df_schema = DFSchema::try_from(schema.as_ref().clone()).map_err(from_datafusion)?;
-        let physical = create_physical_expr(
+        let expr = create_physical_expr(
             planned,
             &df_schema,
             &ExecutionProps::new(),
             &PhysicalPlanningContext::default(),
         )
         .map_err(from_datafusion)?;
-        Ok(PlannedKey {
-            text: expr.to_string(),
-            ty,
-            monotonic: monotonic(&planned, &columns).map(|(_, direction)| direction),
-            columns: columns.iter().map(|column| column.name.clone()).collect(),
-            expr: physical,
-            schema,
-        })
+        let columns = columns.iter().map(|column| column.name.clone()).collect();
+        Ok(PlannedKey { text, ty, monotonic: None, columns, expr, schema })
     }
 }
 

@@ -68,10 +68,13 @@ impl Table for MemoryTable {
         Ok(())
     }
 
-    fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
+    fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
+        if changes.iter().any(|change| matches!(change, ColumnChange::Retype { .. })) {
+            return Err(self.refuses("MODIFY COLUMN to another type"));
+        }
         let mut state = self.state.write();
         let old = state.definition.stored();
-        let blocks = state.blocks.iter().map(|block| altered(block, change, &old, &definition));
+        let blocks = state.blocks.iter().map(|block| altered(block, changes, &old, &definition));
         state.blocks = Arc::new(blocks.collect::<Result<Vec<_>>>()?);
         state.definition = definition;
         Ok(())
@@ -89,7 +92,7 @@ impl Table for MemoryTable {
 /// A block with the columns of the new definition: kept ones by name, new ones with defaults.
 fn altered(
     block: &RecordBatch,
-    change: &ColumnChange,
+    changes: &[ColumnChange],
     old: &basalt_base::Columns,
     definition: &TableDefinition,
 ) -> Result<RecordBatch> {
@@ -97,15 +100,21 @@ fn altered(
     let arrays = new
         .iter()
         .map(|column| {
-            let before = match change {
-                ColumnChange::Rename { from, to } if *to == column.name => from,
-                _ => &column.name,
-            };
-            match old.position(before) {
+            let before = name_before(&column.name, changes);
+            match before.and_then(|name| old.position(name)) {
                 Some(at) => Arc::clone(block.column(at)),
                 None => column.ty.default_array(block.num_rows()),
             }
         })
         .collect();
     RecordBatch::try_new(new.to_arrow(), arrays).map_err(Error::logical)
+}
+
+/// How the column was called before the changes; `None` for one that they added.
+fn name_before<'a>(name: &'a str, changes: &'a [ColumnChange]) -> Option<&'a str> {
+    changes.iter().rev().try_fold(name, |name, change| match change {
+        ColumnChange::Add { name: added } if added == name => None,
+        ColumnChange::Rename { from, to } if to == name => Some(from.as_str()),
+        _ => Some(name),
+    })
 }

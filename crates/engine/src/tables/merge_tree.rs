@@ -4,19 +4,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Column, Result, bail};
+use basalt_base::{Result, bail};
 use basalt_parts::{
-    Deduplication, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats, PendingInsert,
-    TableParts, TtlMergeLimits, WorkControl,
+    Conversions, Deduplication, Fill, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats,
+    PendingInsert, TableParts, TtlMergeLimits, WorkControl,
 };
 use parking_lot::RwLock;
 
 use super::codecs::{chain_of_column, default_chain};
+use super::conversion::TableConversions;
 use super::fill::fill_of;
 use super::final_table::FinalTable;
 use super::merge_mode::{engine_name, merge_mode};
 use super::{
-    ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition, TableOpener, key, ttl,
+    ColumnChange, ColumnDefinition, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition,
+    TableOpener, key, ttl,
 };
 use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression};
 use crate::settings::MergeTreeSettings;
@@ -168,10 +170,15 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
         wide_bytes_min: settings.min_bytes_for_wide_part,
         wide_rows_min: settings.min_rows_for_wide_part,
         indexes: definition.skip_indexes()?,
-        fills: definition.stored_definitions().map(fill_of).collect::<Result<_>>()?,
+        fills: definition
+            .stored_definitions()
+            .map(|column| fill_of(definition, column))
+            .collect::<Result<_>>()?,
         mode,
         merges: settings.merge_limits(),
         ttl: ttl::rules(definition)?,
+        history: definition.history.clone(),
+        conversions: Conversions(Some(Arc::new(TableConversions::of(definition)))),
     })
 }
 
@@ -249,40 +256,30 @@ impl Table for MergeTreeTable {
         Ok(())
     }
 
-    fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
-        match change {
-            ColumnChange::Add { name } => {
-                let stored = definition.stored();
-                // ALIAS and EPHEMERAL columns are in no part.
-                if let Some(position) = stored.position(name) {
-                    let column = Column::new(name, stored[position].ty.clone());
-                    let defined = definition.column(name);
-                    let default = default_chain(&self.settings.read())?;
-                    let codec = defined.map_or(default.clone(), |column| chain_of_column(column, &default));
-                    let fill = defined.map(fill_of).transpose()?.flatten();
-                    let has_default = defined.is_some_and(|column| {
-                        column.default.as_ref().is_some_and(|default| default.expr.is_some())
-                    });
-                    if has_default && fill.is_none() && self.parts.row_count() > 0 {
-                        return Err(
-                            self.refuses("ADD COLUMN with a DEFAULT that is not constant, beside rows,")
-                        );
-                    }
-                    self.parts.add_column(column, codec, fill, position)?;
-                }
-            }
-            ColumnChange::Drop { name } => {
-                if self.parts.spec().columns.position(name).is_some() {
-                    self.parts.drop_column(name)?;
-                }
-            }
-            ColumnChange::Rename { .. } => return Err(self.refuses("RENAME COLUMN")),
-            ColumnChange::Describe { .. } => {
-                let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
-                self.parts.change_spec(spec_of(&definition, &settings)?)?;
-                *self.settings.write() = settings;
-            }
+    fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
+        let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
+        let spec = spec_of(definition, &settings)?;
+        let needs_more = |(column, fill): &(&ColumnDefinition, &Option<Fill>)| {
+            fill.is_none() && column.default.as_ref().is_some_and(|default| default.expr.is_some())
+        };
+        let mut fills = definition.stored_definitions().zip(&spec.fills);
+        if let Some((column, _)) = fills.find(needs_more).filter(|_| self.parts.row_count() > 0)
+            && self.definition().column(&column.name).and_then(|old| old.default.as_ref())
+                != column.default.as_ref()
+        {
+            let what = format!(
+                "a DEFAULT of column `{}` that needs more than the table's columns, beside rows,",
+                column.name
+            );
+            return Err(self.refuses(&what));
         }
+        Ok(self.parts.check_spec(spec)?)
+    }
+
+    fn alter(&self, _changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
+        let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
+        self.parts.change_spec(spec_of(&definition, &settings)?)?;
+        *self.settings.write() = settings;
         self.caches.misses.forget();
         self.set_ttl(&definition)?;
         self.set_definition(definition)

@@ -1,6 +1,7 @@
 //! Tables: what every engine answers to, and one file an engine.
 
 mod codecs;
+mod conversion;
 mod create;
 mod definition;
 mod embedded_rocksdb;
@@ -16,6 +17,7 @@ mod skip_index;
 mod ttl;
 mod virtual_table;
 
+pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, names_column};
 pub(crate) use opener::{ENGINES, TableOpener};
@@ -28,7 +30,6 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result, bail};
-use basalt_sql::ast;
 
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
@@ -101,9 +102,15 @@ pub(crate) trait Table: Send + Sync {
         Err(self.refuses("OPTIMIZE"))
     }
 
-    /// Applies one change of the column list; the catalog has checked it and writes the metadata.
-    fn alter(&self, change: &ColumnChange, definition: Arc<TableDefinition>) -> Result<()> {
-        let _ = (change, definition);
+    /// Refuses what the table cannot become; nothing has changed yet.
+    fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
+        let _ = definition;
+        Ok(())
+    }
+
+    /// Applies changes of the column list, which `definition` has; what can be checked was.
+    fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
+        let _ = (changes, definition);
         Err(self.refuses("ALTER of columns"))
     }
 
@@ -199,8 +206,9 @@ pub(crate) enum ColumnChange {
         from: String,
         to: String,
     },
-    /// Comments, defaults: nothing stored changes.
-    Describe {
-        name: ast::Ident,
+    Retype {
+        name: String,
     },
+    /// Comments, defaults, codecs, clauses: nothing stored changes.
+    Describe,
 }

@@ -9,7 +9,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Columns, Error, ErrorCode, Result, SqlType, bail};
 use basalt_functions::registry;
 use basalt_functions::scalar::Volatility;
-use basalt_parts::{Expiry, KeyExpression, TtlAction as Action, TtlRule};
+use basalt_parts::{Expiry, Fill, KeyExpression, TtlAction as Action, TtlRule};
 use basalt_sql::ast::{Expr, FunctionCall, TtlAction, TtlElement};
 use basalt_sql::parse_type;
 
@@ -103,7 +103,7 @@ fn rule_of_column(definition: &TableDefinition, column: &ColumnDefinition, expr:
     let expiry = PlannedExpiry::plan(&stored, expr, None)
         .map_err(|error| error.within(format!("the TTL of column `{name}`")))?;
     let default = match column.default.as_ref().and_then(|default| default.expr.as_ref()) {
-        Some(default) if fill_of(column)?.is_none() => {
+        Some(default) if !matches!(fill_of(definition, column)?, Some(Fill::Value(_))) => {
             Some(Arc::new(DefaultValue::new(stored, default, &column.ty)?) as Arc<dyn KeyExpression>)
         }
         _ => None,

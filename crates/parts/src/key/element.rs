@@ -100,20 +100,6 @@ impl KeyElement {
         KeyElement { value, descending: self.descending }
     }
 
-    /// The same element after a column was added at `position`.
-    pub(crate) fn after_added(&mut self, position: usize) {
-        if let KeyValue::Column(own) = &mut self.value {
-            *own += usize::from(*own >= position);
-        }
-    }
-
-    /// The same element after the column at `position`, which is another one, was dropped.
-    pub(crate) fn after_dropped(&mut self, position: usize) {
-        if let KeyValue::Column(own) = &mut self.value {
-            *own -= usize::from(*own > position);
-        }
-    }
-
     /// What the metadata of a part calls the element.
     pub(crate) fn name(&self, columns: &Columns) -> String {
         let name = match &self.value {

@@ -9,7 +9,6 @@ use basalt_base::Columns;
 use super::view::Part;
 use crate::error::{Error, Result};
 use crate::index::skip_index::{SkipIndex, SkipIndexWriter};
-use crate::metrics::ReadMetrics;
 use crate::spec::PartSpec;
 
 /// A skip index of a part that is being written.
@@ -102,7 +101,7 @@ impl RecomputedIndexes {
         self.marks = marks.end;
         let is_old = |at: &&usize| new.iter().all(|(other, _)| other != *at);
         let old: Vec<usize> = self.places.iter().filter(is_old).copied().collect();
-        let read = self.part.read(&old, marks, &ReadMetrics::default())?;
+        let read = self.part.read(&old, marks, &Arc::default())?;
         if read.num_rows() != rows {
             return Err(Error::BlockMismatch { what: "the rows are not whole granules".to_owned() });
         }

@@ -23,6 +23,7 @@
 //!     DATA_FILE      of a compact part: bytes of `data.bin`, where in it the zone maps begin and
 //!                    where the primary index does: u64 each
 //!     DELETED        rows that `deleted.rows` masks u64; none without it
+//!     NAMES          up to which change of the table's columns their names are, see `history` u64; 0 without
 //!     MADE_BY        version of the build as bytes
 //!     PARTITION      the value of the partition key: a count u32, each element as bytes: sections
 //!                    of an array of 1 value
@@ -75,6 +76,7 @@ mod part_tag {
     pub(super) const DATA_FILE: u32 = 1;
     pub(super) const PARTITION: u32 = 2;
     pub(super) const DELETED: u32 = 16;
+    pub(super) const NAMES: u32 = 17;
     pub(super) const MADE_BY: u32 = OPTIONAL | 1;
     pub(super) const ZONES_FILE: u32 = OPTIONAL | 2;
     pub(super) const SKIP_INDEXES: u32 = OPTIONAL | 3;
@@ -132,6 +134,8 @@ pub(crate) struct PartMeta {
     /// Rows that are masked by `deleted.rows`.
     pub(crate) deleted_count: u64,
     pub(crate) granule_rows: u32,
+    /// See [`ColumnHistory`](crate::ColumnHistory).
+    pub(crate) names_version: u64,
     pub(crate) made_at_us: u64,
     /// Version of the build that wrote the part; empty in version 1.
     pub(crate) made_by: String,
@@ -264,6 +268,9 @@ impl PartMeta {
         if self.deleted_count > 0 {
             list.put(part_tag::DELETED, |out| out.u64(self.deleted_count));
         }
+        if self.names_version > 0 {
+            list.put(part_tag::NAMES, |out| out.u64(self.names_version));
+        }
         list.put(part_tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
         if self.zones_file_bytes > 0 {
             list.put(part_tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
@@ -347,6 +354,7 @@ impl PartMeta {
             value_bytes: 0,
             deleted_count: 0,
             granule_rows,
+            names_version: 0,
             made_at_us,
             made_by,
             primary_file_bytes,
@@ -383,6 +391,7 @@ impl PartMeta {
                         return Err(Damage::new(field.at(), what));
                     }
                 }
+                part_tag::NAMES => self.names_version = field.u64()?,
                 part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
                 part_tag::PARTITION => self.partition = decode_list(&mut field)?,
                 part_tag::VALUE_BYTES => self.value_bytes = field.u64()?,
@@ -528,6 +537,7 @@ mod tests {
             value_bytes: 80,
             row_count: 10,
             granule_rows: 4,
+            names_version: 3,
             made_at_us: 7,
             made_by: "0.0.0".to_owned(),
             primary_file_bytes: 0,

@@ -153,7 +153,7 @@ impl Part {
         marks: &MarkRanges,
         predicate: &Predicate,
     ) -> Result<Option<MarkRanges>> {
-        if !index.is_of_use(predicate) {
+        if !index.is_of_use(predicate) || !self.has_values_of(index) {
             return Ok(None);
         }
         if marks.selected() == 0 {
@@ -188,6 +188,9 @@ impl Part {
     fn bounds_overlap(&self, condition: &KeyCondition) -> Result<bool> {
         if condition.ranges.is_empty() {
             return Ok(false);
+        }
+        if self.is_converted(condition.column) {
+            return Ok(true);
         }
         let column = &self.spec.columns[condition.column];
         let Some(meta) = self.stored.column_meta(&column.name) else { return Ok(true) };

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
 
+use super::stored::StoredColumn;
 use super::view::Part;
 use crate::column::cache::BlockCache;
 use crate::column::pieces::{ColumnReader, ReadContext};
 use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metrics::ReadMetrics;
 
 /// Reads any column of one part, for one thread. Files are opened when they are needed and stay open.
@@ -23,6 +24,8 @@ pub struct PartReader {
     /// By position in the table; `None` until the column is read.
     columns: Vec<Option<ColumnReader>>,
     scratch: ReadScratch,
+    /// Columns whose values are being computed from others.
+    filling: usize,
 }
 
 impl PartReader {
@@ -34,6 +37,7 @@ impl PartReader {
             metrics: Arc::clone(metrics),
             columns: std::iter::repeat_with(|| None).take(part.columns.len()).collect(),
             scratch: ReadScratch::default(),
+            filling: 0,
         }
     }
 
@@ -58,11 +62,11 @@ impl PartReader {
         let rows = self.rows(&marks);
         let row_count = (rows.end - rows.start) as usize;
         match self.column(column) {
-            Some((reader, mut ctx)) => {
+            Some((stored, reader, mut ctx)) => {
                 let read = reader.read(rows, &mut ctx);
-                read.inspect_err(|error| self.part.stored.note_damage(error))
+                stored.converted(read.inspect_err(|error| self.part.stored.note_damage(error))?)
             }
-            None => self.part.spec.filled(column, row_count),
+            None => self.fill(column, row_count, |reader, other| reader.read(other, marks.clone())),
         }
     }
 
@@ -81,11 +85,13 @@ impl PartReader {
         let rows = self.rows(&marks);
         assert_eq!(selected.len() as u64, rows.end - rows.start, "a bit for each row");
         match self.column(column) {
-            Some((reader, mut ctx)) => {
+            Some((stored, reader, mut ctx)) => {
                 let read = reader.read_selected(rows, selected, &mut ctx);
-                read.inspect_err(|error| self.part.stored.note_damage(error))
+                stored.converted(read.inspect_err(|error| self.part.stored.note_damage(error))?)
             }
-            None => self.part.spec.filled(column, selected.count_set_bits()),
+            None => self.fill(column, selected.count_set_bits(), |reader, other| {
+                reader.read_rows(other, marks.clone(), selected)
+            }),
         }
     }
 
@@ -93,7 +99,7 @@ impl PartReader {
     /// without the column.
     pub(crate) fn block_granules(&mut self, column: usize) -> Result<usize> {
         match self.column(column) {
-            Some((reader, _)) => {
+            Some((_, reader, _)) => {
                 let granules = reader.block_granules();
                 granules.inspect_err(|error| self.part.stored.note_damage(error))
             }
@@ -101,17 +107,36 @@ impl PartReader {
         }
     }
 
+    /// The values of a column that the part was written without, of `rows` rows of which `read` gives the
+    /// other columns.
+    fn fill(
+        &mut self,
+        column: usize,
+        rows: usize,
+        read: impl Fn(&mut PartReader, usize) -> Result<ArrayRef>,
+    ) -> Result<ArrayRef> {
+        let spec = Arc::clone(&self.part.spec);
+        if self.filling >= spec.columns.len() {
+            let what = format!("the DEFAULT of column `{}` needs its own value", spec.columns[column].name);
+            return Err(Error::BlockMismatch { what });
+        }
+        self.filling += 1;
+        let filled = spec.filled(column, rows, |other| read(self, other));
+        self.filling -= 1;
+        filled
+    }
+
     fn rows(&self, marks: &Range<usize>) -> Range<u64> {
         assert!(marks.start <= marks.end && marks.end <= self.part.mark_count(), "the marks exist");
         self.part.mark_rows(marks)
     }
 
-    /// The column's reader, and what it needs; `None` if the part was written without the column.
-    fn column(&mut self, column: usize) -> Option<(&mut ColumnReader, ReadContext<'_>)> {
-        let stored = self.part.columns[column].as_ref()?;
+    /// The column, its reader, and what it needs; `None` if the part was written without the column.
+    fn column(&mut self, column: usize) -> Option<(Arc<StoredColumn>, &mut ColumnReader, ReadContext<'_>)> {
+        let stored = Arc::clone(self.part.columns[column].as_ref()?);
         let reader = self.columns[column].get_or_insert_with(|| ColumnReader::new(&stored.file));
         let ctx =
             ReadContext { cache: self.cache.as_ref(), metrics: &self.metrics, scratch: &mut self.scratch };
-        Some((reader, ctx))
+        Some((stored, reader, ctx))
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
@@ -17,13 +18,17 @@ use super::file_name;
 use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
 use super::span::{Span, Stretch};
 use crate::column::file::ColumnFile;
+use crate::column::plain::plain;
+use crate::conversion::{Conversion, Conversions, ConvertValues};
 use crate::error::{Damage, Error, Result};
+use crate::history::ColumnHistory;
 use crate::index::skip_file;
 use crate::index::skip_index::{SkipIndex, SkipSummaries};
 use crate::index::zone_file::{self, ZONES_FILE, ZonesPlace};
 use crate::index::zones::{self, Zones};
 use crate::key::primary::PrimaryIndex;
 use crate::name::PartName;
+use crate::spec::PartSpec;
 
 /// The name of the primary index's file.
 pub(crate) const PRIMARY_FILE: &str = "primary.idx";
@@ -66,6 +71,8 @@ pub(crate) struct StoredColumn {
     pub(crate) file: Arc<ColumnFile>,
     obsolete: AtomicBool,
     zones: OnceLock<Option<Arc<Zones>>>,
+    /// Where the part has the values in an older type.
+    conversion: Option<Arc<dyn ConvertValues>>,
 }
 
 impl StoredPart {
@@ -88,6 +95,13 @@ impl StoredPart {
             damage: OnceLock::new(),
             skip_indexes,
         }
+    }
+
+    /// The same part as a table of today names its columns; `None` if it does so already.
+    pub(crate) fn renamed(&self, history: &ColumnHistory) -> Option<StoredPart> {
+        let mut meta = self.meta.clone();
+        let is_changed = history.apply(&mut meta);
+        is_changed.then(|| StoredPart::new(Arc::clone(&self.directory), self.name.clone(), meta))
     }
 
     /// Whether all files are there. What is in them is checked by those who read it: a query that
@@ -271,24 +285,20 @@ impl StoredPart {
 
     /// The readers of the columns that the table has, by their position in the table; `None` for those
     /// that the part was written without.
-    pub(crate) fn columns(&self, columns: &Columns) -> Result<Vec<Option<Arc<StoredColumn>>>> {
-        columns.iter().map(|column| self.column(column)).collect()
+    pub(crate) fn columns(&self, spec: &PartSpec) -> Result<Vec<Option<Arc<StoredColumn>>>> {
+        spec.columns.iter().map(|column| self.column(column, &spec.conversions)).collect()
     }
 
-    fn column(&self, column: &Column) -> Result<Option<Arc<StoredColumn>>> {
+    fn column(&self, column: &Column, conversions: &Conversions) -> Result<Option<Arc<StoredColumn>>> {
         let Some(meta) = self.column_meta(&column.name) else { return Ok(None) };
-        let expected = column.ty.to_string();
-        if meta.ty != expected {
-            return Err(Error::ColumnType {
-                part: self.name.to_string(),
-                column: column.name.clone(),
-                found: meta.ty.clone(),
-                expected,
-            });
-        }
+        let conversion = self.conversion(meta, column, conversions)?;
         let storage = Arc::clone(&self.directory.storage);
         let path = self.column_span(meta);
-        let field = Arc::new(column.to_field());
+        let field = match &conversion {
+            Some(conversion) => Column::new(&column.name, conversion.from.clone()).to_field(),
+            None => column.to_field(),
+        };
+        let field = Arc::new(field);
         let (rows, granule_rows) = (self.meta.row_count, self.meta.granule_rows);
         let file = ColumnFile::new(Arc::clone(&storage), path, field, meta.size, rows, granule_rows);
         Ok(Some(Arc::new(StoredColumn {
@@ -296,7 +306,30 @@ impl StoredPart {
             file: Arc::new(file),
             obsolete: AtomicBool::new(false),
             zones: OnceLock::new(),
+            conversion: conversion.and_then(|conversion| conversion.values),
         })))
+    }
+
+    /// How the column's values become those of the type that it has today; `None` if they are.
+    fn conversion(
+        &self,
+        meta: &ColumnMeta,
+        column: &Column,
+        conversions: &Conversions,
+    ) -> Result<Option<Conversion>> {
+        let expected = column.ty.to_string();
+        if meta.ty == expected {
+            return Ok(None);
+        }
+        match &conversions.0 {
+            Some(conversions) => Ok(Some(conversions.find(&meta.ty, column)?)),
+            None => Err(Error::ColumnType {
+                part: self.name.to_string(),
+                column: column.name.clone(),
+                found: meta.ty.clone(),
+                expected,
+            }),
+        }
     }
 }
 
@@ -348,6 +381,19 @@ impl Drop for PartDirectory {
 }
 
 impl StoredColumn {
+    /// Whether the part has the values in an older type: what it knows of them is of no use to a query.
+    pub(crate) fn is_converted(&self) -> bool {
+        self.conversion.is_some()
+    }
+
+    /// What was read, as values of today's type.
+    pub(crate) fn converted(&self, values: ArrayRef) -> Result<ArrayRef> {
+        match &self.conversion {
+            Some(conversion) => Ok(conversion.convert(&plain(&values))?),
+            None => Ok(values),
+        }
+    }
+
     pub(crate) fn mark_obsolete(&self) {
         self.obsolete.store(true, Ordering::Release);
     }

@@ -8,18 +8,20 @@ use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
 use super::meta::{decode_bounds, decode_partition};
+use super::reader::PartReader;
 use super::stored::{StoredColumn, StoredPart};
 use crate::column::pieces::{ColumnReader, ReadContext};
 use crate::column::plain::plain;
 use crate::column::reader::ReadScratch;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
+use crate::index::skip_index::SkipIndex;
 use crate::index::zones::Zones;
 use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryIndex;
 use crate::metrics::ReadMetrics;
 use crate::name::PartName;
-use crate::spec::PartSpec;
+use crate::spec::{Fill, PartSpec};
 
 /// One part of a snapshot. Shared by threads; readable for as long as it is held.
 #[derive(Debug)]
@@ -32,7 +34,8 @@ pub struct Part {
 
 impl Part {
     pub(crate) fn new(stored: Arc<StoredPart>, spec: Arc<PartSpec>) -> Result<Part> {
-        let columns = stored.columns(&spec.columns)?;
+        let stored = stored.renamed(&spec.history).map_or(stored, Arc::new);
+        let columns = stored.columns(&spec)?;
         Ok(Part { stored, spec, columns })
     }
 
@@ -97,11 +100,15 @@ impl Part {
 
     /// Bytes at most of the distinct strings of the column at `column` of the table, if all its rows are
     /// codes of them: [`PartReader`](crate::PartReader) then gives dictionary arrays only. 0 if the part
-    /// was written without the column.
+    /// was written without the column, and it is one value.
     pub fn dictionary_bytes_max(&self, column: usize) -> Result<Option<u64>> {
         match &self.columns[column] {
+            Some(stored) if stored.is_converted() => Ok(None),
             Some(stored) => stored.file.dictionary_bytes_max(),
-            None => Ok(Some(0)),
+            None => match self.spec.fills[column] {
+                Some(Fill::Computed(_)) => Ok(None),
+                _ => Ok(Some(0)),
+            },
         }
     }
 
@@ -109,6 +116,9 @@ impl Part {
     /// how many NULLs there are beside them. `None` if they are not known exactly: the part was written
     /// without the column, has no value in it, or the type's bounds are loose.
     pub fn exact_bounds(&self, column: usize) -> Result<Option<(ArrayRef, u64)>> {
+        if self.is_converted(column) {
+            return Ok(None);
+        }
         let column = &self.spec.columns[column];
         // Bounds of strings are cut off, and NaN has no place among floating-point numbers.
         let carrier = column.ty.carrier();
@@ -144,9 +154,26 @@ impl Part {
     /// If the column does not exist.
     pub fn zones(&self, column: usize) -> Result<Option<Arc<Zones>>> {
         match &self.columns[column] {
-            Some(stored) => self.stored.zones(stored, &self.spec.columns[column]),
-            None => Ok(None),
+            Some(stored) if !stored.is_converted() => self.stored.zones(stored, &self.spec.columns[column]),
+            _ => Ok(None),
         }
+    }
+
+    /// Whether the part has all values that `index` is of, as they are read today: what a column holds that
+    /// is computed may have changed since the part was written.
+    pub(super) fn has_values_of(&self, index: &SkipIndex) -> bool {
+        let mut read = (0..self.columns.len()).filter(|&at| index.reads(&self.spec.columns[at].name));
+        read.all(|at| self.has_column(at) && !self.is_converted(at))
+    }
+
+    /// Whether the part has values of the column at `column` of the table.
+    pub fn has_column(&self, column: usize) -> bool {
+        self.columns[column].is_some()
+    }
+
+    /// Whether the part has the column at `column` of the table in an older type.
+    pub fn is_converted(&self, column: usize) -> bool {
+        self.columns[column].as_ref().is_some_and(|stored| stored.is_converted())
     }
 
     pub(super) fn primary(&self) -> Result<&PrimaryIndex> {
@@ -167,17 +194,19 @@ impl Part {
     /// # Panics
     ///
     /// If a column or mark does not exist.
-    pub fn read(&self, columns: &[usize], marks: Range<usize>, metrics: &ReadMetrics) -> Result<RecordBatch> {
+    pub fn read(
+        self: &Arc<Self>,
+        columns: &[usize],
+        marks: Range<usize>,
+        metrics: &Arc<ReadMetrics>,
+    ) -> Result<RecordBatch> {
         assert!(marks.start <= marks.end && marks.end <= self.mark_count(), "the marks exist");
         let rows = self.mark_rows(&marks);
         let row_count = (rows.end - rows.start) as usize;
-        let mut ctx = ReadContext { cache: None, metrics, scratch: &mut ReadScratch::default() };
+        let mut reader = PartReader::open(self, None, metrics);
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
         for &column in columns {
-            arrays.push(match &self.columns[column] {
-                Some(stored) => plain(&ColumnReader::new(&stored.file).read(rows.clone(), &mut ctx)?),
-                None => self.spec.filled(column, row_count)?,
-            });
+            arrays.push(plain(&reader.read(column, marks.clone())?));
         }
         metrics.count_rows(row_count, marks.len());
         self.batch(columns, arrays, row_count)
@@ -210,7 +239,9 @@ impl Part {
         }
         self.deleted()?;
         for index in &self.spec.indexes {
-            self.stored.skip_summaries(index, &self.spec.columns)?;
+            if self.has_values_of(index) {
+                self.stored.skip_summaries(index, &self.spec.columns)?;
+            }
         }
         self.primary().map(|_| ())
     }

@@ -279,6 +279,7 @@ impl PartWriter {
             value_bytes: self.value_bytes,
             deleted_count: 0,
             granule_rows: spec.granule_rows as u32,
+            names_version: spec.history.version(),
             made_at_us,
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
             primary_file_bytes: primary.len() as u64,
@@ -359,7 +360,7 @@ fn write_data(
     Ok((DataFile { file_bytes: data.len() as u64, zones_offset, primary_offset }, metas))
 }
 
-pub(super) fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
     let mut file = directory.create_file(name)?;
     file.write_all(bytes).map_err(|error| basalt_base::Error::io(&directory.path().join(name), &error).into())
 }

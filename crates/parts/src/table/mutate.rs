@@ -24,7 +24,7 @@ use crate::part::meta::META_FILE;
 use crate::part::rewriter::PartRewriter;
 use crate::part::scan::PartScan;
 use crate::part::view::Part;
-use crate::part::writer::PendingPart;
+use crate::part::writer::{PendingPart, write_file};
 use crate::ttl::apply::apply;
 use crate::ttl::recorder::TtlRecorder;
 
@@ -91,7 +91,7 @@ impl TableParts {
             Changed::Rows if is_column_wise(&part, change) => self.write_columns(&part, change, control)?,
             Changed::Rows => {
                 let _space = self.reserve(part.bytes_on_disk())?;
-                self.write_changed(&part, change, control)?
+                self.write_rows(&part, change, control)?
             }
         };
         let commit = self.begin_commit()?;
@@ -122,21 +122,33 @@ impl TableParts {
         Ok(Changed::Nothing)
     }
 
-    /// The part written anew.
-    fn write_changed(
+    /// The part written anew. Columns that it does not have it does not get, unless the change writes them:
+    /// what they hold goes on following from the others.
+    fn write_rows(
         &self,
         part: &Arc<Part>,
         change: &dyn RowChange,
         control: &WorkControl,
     ) -> Result<PendingPart> {
-        let rows = ChangedRows::new(part, change, control)?;
-        let spec = &part.spec.sized(part.value_bytes(), part.row_count());
-        match self.expires_at(spec, control).filter(|_| change.applies_ttl()) {
+        let writes = positions(part, change.writes())?;
+        let now_s = self.expires_at(&part.spec, control).filter(|_| change.applies_ttl());
+        // What expires is told by the rules from all columns.
+        let is_kept = |at: &usize| {
+            now_s.is_some() || part.has_column(*at) || writes.contains(at) || part.spec.is_needed(*at)
+        };
+        let mut kept: Vec<usize> = (0..part.spec.columns.len()).filter(is_kept).collect();
+        if kept.is_empty() {
+            // Rows are counted by a column.
+            kept.push(0);
+        }
+        let spec = Arc::new(part.spec.only(&kept)).sized(part.value_bytes(), part.row_count());
+        let rows = ChangedRows::new(part, &kept, change, control)?;
+        match now_s {
             Some(now_s) => {
-                let left = apply(Box::new(rows), spec, now_s);
-                self.write_pending(spec, left, TtlRecorder::new(spec, Some(now_s)), 1, true)
+                let left = apply(Box::new(rows), &spec, now_s);
+                self.write_pending(&spec, left, TtlRecorder::new(&spec, Some(now_s)), 1, true)
             }
-            None => self.write_part(spec, rows, 1),
+            None => self.write_part(&spec, rows, 1),
         }
     }
 
@@ -272,23 +284,33 @@ fn deleted_rows(part: &Arc<Part>, change: &dyn RowChange, control: &WorkControl)
     Ok(if is_same { Changed::Nothing } else { Changed::Deleted(mask) })
 }
 
-/// Iterates over the rows of a part after the change.
+/// Iterates over the rows of a part after the change, in the columns that are to be written.
 struct ChangedRows<'a> {
     scan: PartScan,
-    /// Positions of the columns that the change reads, and of those that it writes.
+    /// Places among the columns of the scan: those that the change reads, those that it writes, and those
+    /// that are to be written.
     reads: Vec<usize>,
     writes: Vec<usize>,
+    kept: Vec<usize>,
     change: &'a dyn RowChange,
     control: &'a WorkControl,
 }
 
 impl<'a> ChangedRows<'a> {
-    fn new(part: &Arc<Part>, change: &'a dyn RowChange, control: &'a WorkControl) -> Result<ChangedRows<'a>> {
+    fn new(
+        part: &Arc<Part>,
+        kept: &[usize],
+        change: &'a dyn RowChange,
+        control: &'a WorkControl,
+    ) -> Result<ChangedRows<'a>> {
         let (reads, writes) = (positions(part, change.reads())?, positions(part, change.writes())?);
-        let columns = (0..part.spec.columns.len()).collect();
+        let is_seen = |at: &usize| kept.contains(at) || reads.contains(at);
+        let columns: Vec<usize> = (0..part.spec.columns.len()).filter(is_seen).collect();
+        let places = |of: &[usize]| of.iter().filter_map(|at| columns.binary_search(at).ok()).collect();
+        let (reads, writes, kept) = (places(&reads), places(&writes), places(kept));
         let marks = MarkRanges::all(part.mark_count());
         let scan = PartScan::new(Arc::clone(part), columns, marks, BATCH_ROWS, Arc::clone(control.metrics()));
-        Ok(ChangedRows { scan, reads, writes, change, control })
+        Ok(ChangedRows { scan, reads, writes, kept, change, control })
     }
 
     fn changed(&self, batch: &RecordBatch) -> Result<RecordBatch> {
@@ -300,6 +322,7 @@ impl<'a> ChangedRows<'a> {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let changed = RecordBatch::try_new_with_options(batch.schema(), columns, &options)?;
+        let changed = changed.project(&self.kept)?;
         let kept = match after.keep {
             Some(keep) => filter_record_batch(&changed, &keep)?,
             None => changed,
@@ -330,9 +353,4 @@ fn positions(part: &Part, names: &[String]) -> Result<Vec<usize>> {
 
 fn check_cancelled(control: &WorkControl) -> Result<()> {
     if control.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
-}
-
-fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
-    let mut file = directory.create_file(name)?;
-    file.write_all(bytes).map_err(|error| basalt_base::Error::io(&directory.path().join(name), &error).into())
 }

@@ -34,6 +34,11 @@ const DONE_MAX: usize = 100;
 
 const FIRST_LINE: &str = "basalt mutation 1";
 
+/// How long a mutation that failed waits: twice as long after each failure, up to ClickHouse's five minutes.
+const RETRY_FIRST_US: u64 = 500_000;
+const RETRY_MAX_US: u64 = 300_000_000;
+const RETRY_DOUBLED_MAX: u32 = 16;
+
 /// What is known of the mutations of a table, by number.
 pub(super) type Mutations = BTreeMap<u64, MutationEntry>;
 
@@ -43,6 +48,10 @@ pub(super) struct MutationEntry {
     pub(super) commands: Arc<str>,
     created_at_us: u64,
     failure: Option<MutationFailure>,
+    /// Failures in a row: each doubles the time until the next try.
+    failed_count: u32,
+    /// Nothing is tried before.
+    retry_at_us: u64,
 }
 
 /// Why a mutation could not be applied to a part when that was last tried.
@@ -78,12 +87,13 @@ impl TableParts {
     pub fn begin_mutation(&self, commands: &str) -> Result<u64> {
         let commit = self.begin_commit()?;
         let version = commit.take_block();
-        let entry =
-            MutationEntry { commands: commands.into(), created_at_us: self.clock.now_us(), failure: None };
+        let entry = MutationEntry::new(commands, self.clock.now_us());
         let path = record_path(&self.dir, version);
         self.poison_unless_ok(publish_file(&*self.storage, &path, entry.encode().as_bytes()))?;
         lock(&self.mutations).insert(version, entry);
         drop(commit);
+        // It may end what made others fail.
+        self.retry_mutations();
         self.forget_done()?;
         Ok(version)
     }
@@ -118,32 +128,38 @@ impl TableParts {
         Ok(true)
     }
 
-    /// The next part that waits for mutations and that nobody works on, and these mutations in order.
+    /// The next part that waits for mutations and that nobody works on, and these mutations in order. After
+    /// a failure the parts wait a while: what failed would fail again.
     pub fn select_mutation(&self) -> Option<(Arc<Part>, WaitingMutations)> {
-        let mutations = lock(&self.mutations).clone();
+        let (mutations, now_us) = (lock(&self.mutations).clone(), self.clock.now_us());
         let parts = self.snapshot();
         parts.iter().filter(|part| !self.claims.is_busy(part)).find_map(|part| {
-            let waiting = mutations.range(part.name().data_version() + 1..);
-            let waiting: WaitingMutations =
-                waiting.map(|(&version, entry)| (version, Arc::clone(&entry.commands))).collect();
-            (!waiting.is_empty()).then(|| (Arc::clone(part), waiting))
+            let mut waiting = mutations.range(part.name().data_version() + 1..).peekable();
+            let is_ready = waiting.peek().is_some_and(|(_, first)| first.retry_at_us <= now_us);
+            let entry = |(&version, entry): (&u64, &MutationEntry)| (version, Arc::clone(&entry.commands));
+            is_ready.then(|| (Arc::clone(part), waiting.map(entry).collect()))
         })
+    }
+
+    /// Tries what failed without waiting: the reason may be gone.
+    pub fn retry_mutations(&self) {
+        lock(&self.mutations).values_mut().for_each(|entry| entry.retry_at_us = 0);
     }
 
     /// Remembers why the mutation could not be applied to the part.
     pub fn mutation_failed(&self, version: u64, part: &PartName, reason: &str) {
+        let at_us = self.clock.now_us();
         if let Some(entry) = lock(&self.mutations).get_mut(&version) {
-            entry.failure = Some(MutationFailure {
-                part: part.clone(),
-                reason: reason.to_owned(),
-                at_us: self.clock.now_us(),
-            });
+            entry.failure = Some(MutationFailure { part: part.clone(), reason: reason.to_owned(), at_us });
+            entry.failed_count = entry.failed_count.saturating_add(1);
+            let pause_us = RETRY_FIRST_US << entry.failed_count.min(RETRY_DOUBLED_MAX);
+            entry.retry_at_us = at_us.saturating_add(pause_us.min(RETRY_MAX_US));
         }
     }
 
     pub(super) fn mutation_succeeded(&self, version: u64) {
         for entry in lock(&self.mutations).range_mut(..=version).map(|(_, entry)| entry) {
-            entry.failure = None;
+            (entry.failure, entry.failed_count, entry.retry_at_us) = (None, 0, 0);
         }
     }
 
@@ -165,6 +181,11 @@ impl TableParts {
 }
 
 impl MutationEntry {
+    fn new(commands: &str, created_at_us: u64) -> MutationEntry {
+        let commands = commands.into();
+        MutationEntry { commands, created_at_us, failure: None, failed_count: 0, retry_at_us: 0 }
+    }
+
     fn encode(&self) -> String {
         let crc = crc32c(self.commands.as_bytes());
         format!("{FIRST_LINE}\ncreated: {}\ncrc32c: {crc:08x}\n{}", self.created_at_us, self.commands)
@@ -185,7 +206,7 @@ impl MutationEntry {
         let computed = format!("{:08x}", crc32c(commands.as_bytes()));
         match (created, crc) {
             (Some(created_at_us), Some(crc)) if crc == computed => {
-                Ok(MutationEntry { commands: commands.into(), created_at_us, failure: None })
+                Ok(MutationEntry::new(commands, created_at_us))
             }
             _ => Err(Damage::new(FIRST_LINE.len() + 1, "the time or the checksum is wrong")),
         }
@@ -228,8 +249,7 @@ mod tests {
 
     #[test]
     fn record_round_trips_and_every_damage_is_refused() {
-        let entry =
-            MutationEntry { commands: "UPDATE a = 1\nWHERE b".into(), created_at_us: 77, failure: None };
+        let entry = MutationEntry::new("UPDATE a = 1\nWHERE b", 77);
         let whole = entry.encode().into_bytes();
         let read = MutationEntry::decode(&whole).unwrap();
         assert_eq!((&*read.commands, read.created_at_us), ("UPDATE a = 1\nWHERE b", 77));

@@ -14,9 +14,10 @@ use super::moves::Moves;
 use super::recover::{DETACHED, REASON_FILE};
 use crate::error::{Error, Result};
 use crate::name::PartName;
+use crate::part::meta::{META_FILE, PartMeta};
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
-use crate::part::writer::PendingPart;
+use crate::part::writer::{PendingPart, write_file};
 use crate::spec::PartSpec;
 
 /// A longer reason is not ours.
@@ -45,6 +46,11 @@ pub enum PartSelection {
 }
 
 impl PartSelection {
+    /// Whether the active part called `name` is meant.
+    pub fn has_part(&self, name: &PartName) -> bool {
+        self.has(name, &name.to_string())
+    }
+
     /// Whether the part called `name` is meant; `directory` is where it lies.
     fn has(&self, name: &PartName, directory: &str) -> bool {
         match self {
@@ -315,11 +321,18 @@ impl TableParts {
     fn clone_part(&self, part: &Part) -> Result<PendingPart> {
         let from = part.stored.directory.path().to_owned();
         let directory = PendingDirectory::create(Arc::clone(&self.storage), self.temporary_path())?;
-        for entry in self.storage.list(&from)?.into_iter().filter(|entry| !entry.is_dir) {
+        let is_linked = |name: &str| name != META_FILE;
+        for entry in self.storage.list(&from)?.iter().filter(|entry| !entry.is_dir && is_linked(&entry.name))
+        {
             self.storage.hard_link(&from.join(&entry.name), &directory.path().join(&entry.name))?;
         }
+        // Columns are called as they are today, in the table that the copy is for.
+        let meta = PartMeta { names_version: self.spec().history.version(), ..part.stored.meta.clone() };
+        let path = directory.path().join(META_FILE);
+        write_file(&directory, META_FILE, &meta.encode())?;
+        self.storage.sync_files(&[path])?;
         self.storage.sync_dir(directory.path())?;
-        Ok(PendingPart { directory, meta: part.stored.meta.clone() })
+        Ok(PendingPart { directory, meta })
     }
 }
 

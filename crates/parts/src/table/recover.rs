@@ -6,7 +6,7 @@
 //!    `detached`.
 //! 4. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
 //! 5. Drop parts without rows: they only held the place of removed ones.
-//! 6. Finish dropped columns: the table's definition is written before the parts'.
+//! 6. Remove files of columns that the table's definition dropped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,10 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
         let Ok(name) = entry.name.parse::<PartName>() else { continue };
         next_block = next_block.max(name.max_block.max(name.mutation) + 1);
         let opened = StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name);
-        match opened.and_then(|part| part.check_files().map(|()| part)) {
+        let checked = |part: StoredPart| {
+            part.renamed(&spec.history).as_ref().unwrap_or(&part).check_files().map(|()| part)
+        };
+        match opened.and_then(checked) {
             Ok(part) => stored.push(part),
             Err(error) if is_unreadable(&error) => detached.push(detach(storage, dir, entry.name, &error)?),
             Err(error) => return Err(error),
@@ -68,7 +71,7 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
     let stored = drop_obsolete(storage, dir, stored)?;
     let mut parts = Vec::with_capacity(stored.len());
     for part in stored {
-        let part = alter::finish_dropped_columns(Arc::new(part), spec)?;
+        let part = alter::without_dropped_files(Arc::new(part), spec)?;
         parts.push(Arc::new(Part::new(part, Arc::clone(spec))?));
     }
     parts.sort_by(|a, b| a.name().cmp(b.name()));

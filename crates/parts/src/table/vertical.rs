@@ -154,11 +154,10 @@ impl<'a> VerticalMerge<'a> {
 
 /// The columns that a merge must see together.
 fn deciding_columns(spec: &PartSpec, deduplicate: Option<&[usize]>) -> Vec<usize> {
-    let needed = spec.mode.columns();
     let by = deduplicate.unwrap_or_default();
     let in_ttl = |name: &str| spec.ttl.iter().any(|rule| rule.needs(name));
     let is_deciding = |column: &usize| {
-        let is_needed = needed.contains(column) || by.contains(column) || spec.is_in_key(*column);
+        let is_needed = by.contains(column) || spec.is_needed(*column);
         is_needed || spec.is_computed_on(*column) || in_ttl(&spec.columns[*column].name)
     };
     (0..spec.columns.len()).filter(is_deciding).collect()

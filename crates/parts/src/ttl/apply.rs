@@ -62,7 +62,7 @@ fn cleared(batch: &RecordBatch, spec: &PartSpec, now_s: i64) -> Result<RecordBat
                 TtlAction::Clear { default: Some(default), .. } => {
                     evaluate(default.as_ref(), batch, &spec.columns)?
                 }
-                _ => spec.filled(column, batch.num_rows())?,
+                _ => spec.filled(column, batch.num_rows(), |other| Ok(Arc::clone(batch.column(other))))?,
             };
             columns[column] = zip(&BooleanArray::from(expired), &default, &columns[column])?;
         }

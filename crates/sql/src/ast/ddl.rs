@@ -208,6 +208,37 @@ pub enum ColumnPosition {
     After(Ident),
 }
 
+/// What REMOVE takes away from a column, besides its TTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnProperty {
+    Default,
+    Materialized,
+    Alias,
+    Comment,
+    Codec,
+}
+
+impl ColumnProperty {
+    pub const ALL: [ColumnProperty; 5] = [
+        ColumnProperty::Default,
+        ColumnProperty::Materialized,
+        ColumnProperty::Alias,
+        ColumnProperty::Comment,
+        ColumnProperty::Codec,
+    ];
+
+    /// As SQL writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ColumnProperty::Default => "DEFAULT",
+            ColumnProperty::Materialized => "MATERIALIZED",
+            ColumnProperty::Alias => "ALIAS",
+            ColumnProperty::Comment => "COMMENT",
+            ColumnProperty::Codec => "CODEC",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterAction {
     AddColumn {
@@ -222,6 +253,13 @@ pub enum AlterAction {
     ModifyColumn {
         column: ColumnDef,
         if_exists: bool,
+        position: Option<ColumnPosition>,
+    },
+    /// `MODIFY COLUMN name REMOVE property`.
+    RemoveProperty {
+        name: Ident,
+        property: ColumnProperty,
+        if_exists: bool,
     },
     RenameColumn {
         from: Ident,
@@ -235,18 +273,28 @@ pub enum AlterAction {
     },
     ClearColumn {
         name: Ident,
-        partition: Option<Expr>,
+        if_exists: bool,
+        partition: Option<PartitionRef>,
+    },
+    MaterializeColumn {
+        name: Ident,
+        partition: Option<PartitionRef>,
     },
     Update {
         assignments: Vec<(Ident, Expr)>,
+        partition: Option<PartitionRef>,
         filter: Expr,
     },
     Delete {
+        partition: Option<PartitionRef>,
         filter: Expr,
     },
     Partition(PartitionAction),
     ModifySetting {
         settings: Vec<Setting>,
+    },
+    ResetSetting {
+        names: Vec<Ident>,
     },
     ModifyComment {
         comment: String,

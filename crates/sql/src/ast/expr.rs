@@ -139,6 +139,14 @@ pub struct FunctionCall {
     pub over: Option<WindowSpec>,
 }
 
+impl FunctionCall {
+    /// `name(args)` and nothing else.
+    pub fn plain(name: &str, args: Vec<Expr>) -> FunctionCall {
+        let (parameters, filter, over) = (Vec::new(), None, None);
+        FunctionCall { name: name.to_owned(), parameters, distinct: false, args, filter, over }
+    }
+}
+
 /// `(x, y) -> body`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lambda {

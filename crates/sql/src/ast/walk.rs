@@ -1,6 +1,6 @@
-//! The parts of an expression, for those who look for something in it.
+//! The parts of an expression, for those who look for something in it or put something else there.
 
-use super::{Expr, FunctionCall};
+use super::{Expr, FunctionCall, Lambda};
 
 impl Expr {
     /// The expressions that this one is made of, one level down. Subqueries are not looked into.
@@ -70,5 +70,26 @@ impl Expr {
     /// Whether `wanted` holds for the expression or for a part of it.
     pub fn any(&self, wanted: &mut dyn FnMut(&Expr) -> bool) -> bool {
         wanted(self) || self.children().into_iter().any(|child| child.any(wanted))
+    }
+
+    /// Puts other expressions in the place of columns, where `replacement` has one for a name. What a lambda
+    /// calls so is no column.
+    pub fn replace_columns(&mut self, replacement: &dyn Fn(&str) -> Option<Expr>) {
+        match self {
+            Expr::Identifier(parts) => {
+                if let Some(other) = replacement(&parts.join(".")) {
+                    *self = other;
+                }
+            }
+            Expr::Lambda(Lambda { params, body }) => {
+                let is_free = |name: &str| params.iter().all(|param| param != name);
+                body.replace_columns(&|name| if is_free(name) { replacement(name) } else { None });
+            }
+            other => {
+                for child in other.children_mut() {
+                    child.replace_columns(replacement);
+                }
+            }
+        }
     }
 }

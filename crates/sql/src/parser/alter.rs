@@ -1,7 +1,9 @@
 //! ALTER TABLE.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, Expr, Ident, Statement};
+use crate::ast::{
+    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, Expr, Ident, PartitionRef, Statement,
+};
 use crate::lexer::Symbol;
 
 impl Cursor<'_> {
@@ -39,9 +41,13 @@ impl Cursor<'_> {
                 Ok(AlterAction::CommentColumn { name, comment: self.parse_string()?, if_exists })
             }
             () if self.eat("CLEAR COLUMN") => {
+                let if_exists = self.eat_if_exists();
                 let name = self.parse_column_name()?;
-                let partition = if self.eat("IN PARTITION") { Some(self.parse_partition()?) } else { None };
-                Ok(AlterAction::ClearColumn { name, partition })
+                Ok(AlterAction::ClearColumn { name, if_exists, partition: self.parse_in_partition()? })
+            }
+            () if self.eat("MATERIALIZE COLUMN") => {
+                let name = self.parse_column_name()?;
+                Ok(AlterAction::MaterializeColumn { name, partition: self.parse_in_partition()? })
             }
             () => self.parse_table_action(),
         }
@@ -52,18 +58,21 @@ impl Cursor<'_> {
         match () {
             () if self.eat("UPDATE") => {
                 let assignments = self.parse_list(Cursor::parse_assignment)?;
-                self.refuse_in_partition()?;
+                let partition = self.parse_in_partition()?;
                 self.expect("WHERE")?;
-                Ok(AlterAction::Update { assignments, filter: self.parse_expr()? })
+                Ok(AlterAction::Update { assignments, partition, filter: self.parse_expr()? })
             }
             () if self.eat("DELETE") => {
-                self.refuse_in_partition()?;
+                let partition = self.parse_in_partition()?;
                 self.expect("WHERE")?;
-                Ok(AlterAction::Delete { filter: self.parse_expr()? })
+                Ok(AlterAction::Delete { partition, filter: self.parse_expr()? })
             }
             () if self.is_partition_action() => self.parse_partition_action().map(AlterAction::Partition),
             () if self.eat("MODIFY SETTING") => {
                 Ok(AlterAction::ModifySetting { settings: self.parse_settings()? })
+            }
+            () if self.eat("RESET SETTING") => {
+                Ok(AlterAction::ResetSetting { names: self.parse_list(Cursor::parse_column_name)? })
             }
             () if self.eat("MODIFY COMMENT") => {
                 Ok(AlterAction::ModifyComment { comment: self.parse_string()? })
@@ -113,12 +122,15 @@ impl Cursor<'_> {
     fn parse_add_column(&mut self) -> Parsed<AlterAction> {
         let if_not_exists = self.eat_if_not_exists();
         let column = self.parse_column_only()?;
-        let position = match () {
-            () if self.eat("FIRST") => Some(ColumnPosition::First),
-            () if self.eat("AFTER") => Some(ColumnPosition::After(self.parse_column_name()?)),
-            () => None,
-        };
-        Ok(AlterAction::AddColumn { column, if_not_exists, position })
+        Ok(AlterAction::AddColumn { column, if_not_exists, position: self.parse_column_position()? })
+    }
+
+    fn parse_column_position(&mut self) -> Parsed<Option<ColumnPosition>> {
+        match () {
+            () if self.eat("FIRST") => Ok(Some(ColumnPosition::First)),
+            () if self.eat("AFTER") => Ok(Some(ColumnPosition::After(self.parse_column_name()?))),
+            () => Ok(None),
+        }
     }
 
     fn parse_modify_column(&mut self) -> Parsed<AlterAction> {
@@ -128,17 +140,26 @@ impl Cursor<'_> {
             self.expect("REMOVE TTL")?;
             return Ok(AlterAction::RemoveColumnTtl { name, if_exists });
         }
-        if self.is_one_of_at(1, &["REMOVE", "MODIFY", "RESET"]) {
+        if self.is_word_at(1, "REMOVE") {
+            let name = self.parse_column_name()?;
+            self.expect("REMOVE")?;
+            return Ok(AlterAction::RemoveProperty { name, property: self.parse_property()?, if_exists });
+        }
+        if self.is_one_of_at(1, &["MODIFY", "RESET"]) {
             let words = format!("MODIFY COLUMN {}", self.take_words(&[])?);
             return Ok(AlterAction::Other { words });
         }
         // `ALTER COLUMN name TYPE type` says the same as `MODIFY COLUMN name type`.
         let column =
             if self.is_word_at(1, "TYPE") { self.parse_retyped_column()? } else { self.parse_column_only()? };
-        if self.is_one_of(&["FIRST", "AFTER"]) {
-            return Err(self.not_implemented("a position behind MODIFY COLUMN"));
+        Ok(AlterAction::ModifyColumn { column, if_exists, position: self.parse_column_position()? })
+    }
+
+    fn parse_property(&mut self) -> Parsed<ColumnProperty> {
+        match ColumnProperty::ALL.into_iter().find(|property| self.eat(property.word())) {
+            Some(property) => Ok(property),
+            None => Err(self.unexpected()),
         }
-        Ok(AlterAction::ModifyColumn { column, if_exists })
     }
 
     fn parse_retyped_column(&mut self) -> Parsed<ColumnDef> {
@@ -166,8 +187,13 @@ impl Cursor<'_> {
         Ok((name, self.parse_expr()?))
     }
 
-    fn refuse_in_partition(&mut self) -> Parsed<()> {
-        if self.is_phrase("IN PARTITION") { Err(self.not_implemented("IN PARTITION")) } else { Ok(()) }
+    /// `IN PARTITION ..`.
+    fn parse_in_partition(&mut self) -> Parsed<Option<PartitionRef>> {
+        if !self.is_in_partition() {
+            return Ok(None);
+        }
+        self.expect("IN")?;
+        self.parse_partition_ref().map(Some)
     }
 
     /// The value behind the word PARTITION.

@@ -87,6 +87,19 @@ impl Cursor<'_> {
         })
     }
 
+    /// Whether the value of a partition follows, and not a table called `partition`.
+    pub(super) fn is_in_partition(&mut self) -> bool {
+        let is_value = match self.peek_at(2).kind {
+            TokenKind::Number | TokenKind::String => true,
+            TokenKind::Symbol(symbol) => matches!(symbol, Symbol::OpenParen | Symbol::Minus),
+            TokenKind::Word => {
+                self.is_one_of_at(2, &["ID", "ALL"]) || self.is_symbol_at(3, Symbol::OpenParen)
+            }
+            _ => false,
+        };
+        is_value && self.is_phrase("IN PARTITION")
+    }
+
     fn parse_prefix(&mut self) -> Parsed<Expr> {
         if self.is_word("NOT") {
             self.take();
@@ -181,6 +194,8 @@ impl Cursor<'_> {
             () if self.is_phrase("IS NOT NULL") => (Infix::IsNull { negated: true }, 3),
             () if self.is_phrase("BETWEEN") => (Infix::Between { negated: false }, 1),
             () if self.is_phrase("NOT BETWEEN") => (Infix::Between { negated: true }, 2),
+            // `UPDATE a = 1 IN PARTITION 202401 WHERE ..`
+            () if self.is_in_partition() => return None,
             () if self.is_phrase("IN") => (Infix::In { negated: false, global: false }, 1),
             () if self.is_phrase("NOT IN") => (Infix::In { negated: true, global: false }, 2),
             () if self.is_phrase("GLOBAL IN") => (Infix::In { negated: false, global: true }, 2),

@@ -65,7 +65,7 @@ impl Cursor<'_> {
     }
 
     /// `PARTITION value`, `PARTITION ID 'id'`, `PARTITION ALL`, `PART 'name'`.
-    fn parse_partition_ref(&mut self) -> Parsed<PartitionRef> {
+    pub(super) fn parse_partition_ref(&mut self) -> Parsed<PartitionRef> {
         if self.eat("PART") {
             return self.parse_string().map(PartitionRef::Part);
         }

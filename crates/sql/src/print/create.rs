@@ -52,18 +52,16 @@ impl Display for AlterAction {
             AlterAction::AddColumn { column, if_not_exists, position } => {
                 f.write_str("ADD COLUMN")?;
                 flag(f, *if_not_exists, "IF NOT EXISTS")?;
-                write!(f, " {column}")?;
-                match position {
-                    None => Ok(()),
-                    Some(ColumnPosition::First) => f.write_str(" FIRST"),
-                    Some(ColumnPosition::After(name)) => write!(f, " AFTER {}", Name(name)),
-                }
+                write!(f, " {column}{}", Position(position.as_ref()))
             }
             AlterAction::DropColumn { name, if_exists } => {
                 write!(f, "DROP COLUMN {}{}", exists(if_exists), Name(name))
             }
-            AlterAction::ModifyColumn { column, if_exists } => {
-                write!(f, "MODIFY COLUMN {}{column}", exists(if_exists))
+            AlterAction::ModifyColumn { column, if_exists, position } => {
+                write!(f, "MODIFY COLUMN {}{column}{}", exists(if_exists), Position(position.as_ref()))
+            }
+            AlterAction::RemoveProperty { name, property, if_exists } => {
+                write!(f, "MODIFY COLUMN {}{} REMOVE {}", exists(if_exists), Name(name), property.word())
             }
             AlterAction::RenameColumn { from, to, if_exists } => {
                 write!(f, "RENAME COLUMN {}{} TO {}", exists(if_exists), Name(from), Name(to))
@@ -71,10 +69,26 @@ impl Display for AlterAction {
             AlterAction::CommentColumn { name, comment, if_exists } => {
                 write!(f, "COMMENT COLUMN {}{} {}", exists(if_exists), Name(name), Text(comment.as_bytes()))
             }
-            AlterAction::ClearColumn { name, partition } => {
-                write!(f, "CLEAR COLUMN {}{}", Name(name), Clause("IN PARTITION", partition))
+            AlterAction::ClearColumn { name, if_exists, partition } => {
+                write!(f, "CLEAR COLUMN {}{}{}", exists(if_exists), Name(name), Clause("IN", partition))
+            }
+            AlterAction::MaterializeColumn { name, partition } => {
+                write!(f, "MATERIALIZE COLUMN {}{}", Name(name), Clause("IN", partition))
             }
             action => fmt_table_action(f, action),
+        }
+    }
+}
+
+/// Where a column goes, with the space before it.
+struct Position<'a>(Option<&'a ColumnPosition>);
+
+impl Display for Position<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => Ok(()),
+            Some(ColumnPosition::First) => f.write_str(" FIRST"),
+            Some(ColumnPosition::After(name)) => write!(f, " AFTER {}", Name(name)),
         }
     }
 }
@@ -82,12 +96,14 @@ impl Display for AlterAction {
 /// Actions on rows, partitions and the table as a whole.
 fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result {
     match action {
-        AlterAction::Update { assignments, filter } => {
+        AlterAction::Update { assignments, partition, filter } => {
             let assignments: Vec<String> =
                 assignments.iter().map(|(name, value)| format!("{} = {value}", Name(name))).collect();
-            write!(f, "UPDATE {} WHERE {filter}", Comma(&assignments))
+            write!(f, "UPDATE {}{} WHERE {filter}", Comma(&assignments), Clause("IN", partition))
         }
-        AlterAction::Delete { filter } => write!(f, "DELETE WHERE {filter}"),
+        AlterAction::Delete { partition, filter } => {
+            write!(f, "DELETE{} WHERE {filter}", Clause("IN", partition))
+        }
         AlterAction::Partition(action) => write!(f, "{action}"),
         AlterAction::ModifySetting { settings } => write!(f, "MODIFY SETTING {}", Comma(settings)),
         AlterAction::ModifyTtl { ttl } => write!(f, "MODIFY TTL {}", Comma(ttl)),
@@ -99,6 +115,10 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
         }
         AlterAction::MaterializeTtl { partition } => {
             write!(f, "MATERIALIZE TTL{}", Clause("IN PARTITION", partition))
+        }
+        AlterAction::ResetSetting { names } => {
+            let names: Vec<String> = names.iter().map(|name| Name(name).to_string()).collect();
+            write!(f, "RESET SETTING {}", Comma(&names))
         }
         AlterAction::ModifyComment { comment } => write!(f, "MODIFY COMMENT {}", Text(comment.as_bytes())),
         AlterAction::ModifyOrderBy { order_by } => write!(f, "MODIFY ORDER BY {}", SortingKey(order_by)),

@@ -1,11 +1,12 @@
 //! Statements.
 
 use basalt_sql::ast::{
-    AlterAction, AlterTable, ColumnDef, ColumnPosition, CopyFrom, CreateDatabase, CreateDictionary,
-    CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute, DictionaryLifetime, DropObject,
-    EngineCall, Explain, ExplainKind, IndexDef, Insert, InsertSource, InsertTarget, KeyValue,
-    KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction, PartitionRef, RenamePair, Setting,
-    Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement, TableSource, TtlAction, TtlElement,
+    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
+    CreateDictionary, CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute,
+    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, IndexDef, Insert, InsertSource,
+    InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction, PartitionRef,
+    RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement, TableSource,
+    TtlAction, TtlElement,
 };
 use proptest::prelude::*;
 
@@ -258,19 +259,18 @@ fn create_dictionary() -> impl Strategy<Value = CreateDictionary> {
 }
 
 fn alter() -> impl Strategy<Value = AlterTable> {
-    let position = prop_oneof![
-        Just(Some(ColumnPosition::First)),
-        ident().prop_map(|name| Some(ColumnPosition::After(name))),
-        Just(None),
-    ];
     let setting = (ident(), signed_literal()).prop_map(|(name, value)| Setting { name, value });
     let action = prop_oneof![
-        (column(), any::<bool>(), position).prop_map(|(column, if_not_exists, position)| {
+        (column(), any::<bool>(), position()).prop_map(|(column, if_not_exists, position)| {
             AlterAction::AddColumn { column, if_not_exists, position }
         }),
         (ident(), any::<bool>()).prop_map(|(name, if_exists)| AlterAction::DropColumn { name, if_exists }),
-        (column(), any::<bool>())
-            .prop_map(|(column, if_exists)| AlterAction::ModifyColumn { column, if_exists }),
+        (column(), any::<bool>(), position()).prop_map(|(column, if_exists, position)| {
+            AlterAction::ModifyColumn { column, if_exists, position }
+        }),
+        (ident(), prop::sample::select(&ColumnProperty::ALL[..]), any::<bool>()).prop_map(
+            |(name, property, if_exists)| AlterAction::RemoveProperty { name, property, if_exists }
+        ),
         (ident(), ident(), any::<bool>()).prop_map(|(from, to, if_exists)| AlterAction::RenameColumn {
             from,
             to,
@@ -281,11 +281,16 @@ fn alter() -> impl Strategy<Value = AlterTable> {
             comment,
             if_exists
         }),
-        (ident(), prop::option::of(leaf()))
-            .prop_map(|(name, partition)| AlterAction::ClearColumn { name, partition }),
-        (many((ident(), expr())), expr())
-            .prop_map(|(assignments, filter)| AlterAction::Update { assignments, filter }),
-        expr().prop_map(|filter| AlterAction::Delete { filter }),
+        (ident(), any::<bool>(), prop::option::of(in_partition()))
+            .prop_map(|(name, if_exists, partition)| AlterAction::ClearColumn { name, if_exists, partition }),
+        (ident(), prop::option::of(in_partition()))
+            .prop_map(|(name, partition)| AlterAction::MaterializeColumn { name, partition }),
+        (many((ident(), expr())), prop::option::of(in_partition()), expr()).prop_map(
+            |(assignments, partition, filter)| AlterAction::Update { assignments, partition, filter }
+        ),
+        (prop::option::of(in_partition()), expr())
+            .prop_map(|(partition, filter)| AlterAction::Delete { partition, filter }),
+        many(ident()).prop_map(|names| AlterAction::ResetSetting { names }),
         leaf().prop_map(|partition| AlterAction::Partition(PartitionAction::Drop {
             what: PartitionRef::Value(partition)
         })),
@@ -306,6 +311,23 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         actions: vec![action],
         settings: Vec::new(),
     })
+}
+
+fn position() -> impl Strategy<Value = Option<ColumnPosition>> {
+    prop_oneof![
+        Just(Some(ColumnPosition::First)),
+        ident().prop_map(|name| Some(ColumnPosition::After(name))),
+        Just(None),
+    ]
+}
+
+/// What an expression before it does not take for its own.
+fn in_partition() -> impl Strategy<Value = PartitionRef> {
+    prop_oneof![
+        Just(PartitionRef::All),
+        text().prop_map(PartitionRef::Id),
+        any::<u64>().prop_map(|number| PartitionRef::Value(Expr::Literal(Literal::UInt(number)))),
+    ]
 }
 
 fn partition_ref() -> impl Strategy<Value = PartitionRef> {

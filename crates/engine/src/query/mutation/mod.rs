@@ -38,7 +38,7 @@ pub(super) fn begin(query: &Arc<QueryContext>, table: &dyn Table, commands: &[Al
     };
     let definition = table.definition();
     // What cannot be planned is refused before anything is recorded.
-    plan::plan(query, &definition, commands)?;
+    plan::plan(query, &definition, parts, None, commands)?;
     let text: Vec<String> = commands.iter().map(ToString::to_string).collect();
     let version = parts.begin_mutation(&text.join(", "))?;
     query.engine.wake_background();
@@ -53,8 +53,11 @@ pub(super) fn delete_from(query: &Arc<QueryContext>, name: &ObjectName, filter: 
         bail!(BadArguments, "DELETE query is not supported for table {}", table.definition().full_name());
     }
     let zero = Expr::Literal(Literal::UInt(0));
-    let command =
-        AlterAction::Update { assignments: vec![(ROW_EXISTS.to_owned(), zero)], filter: filter.clone() };
+    let command = AlterAction::Update {
+        assignments: vec![(ROW_EXISTS.to_owned(), zero)],
+        partition: None,
+        filter: filter.clone(),
+    };
     let version = begin(query, table.as_ref(), &[command])?;
     if query.settings.lightweight_deletes_sync > 0 { wait(query, &key, &table, version) } else { Ok(()) }
 }
@@ -70,18 +73,21 @@ pub(super) fn wait(
     let Some(parts) = table.parts_of() else { return Ok(()) };
     loop {
         query.check()?;
-        let Some(status) = parts.mutations().into_iter().find(|status| status.version == version) else {
-            bail!(Unfinished, "mutation '{}' was killed", mutation_id(version));
-        };
-        if status.is_done() {
-            return Ok(());
+        let mut mutations = parts.mutations();
+        mutations.retain(|status| status.version <= version);
+        match mutations.last() {
+            Some(own) if own.version == version && own.is_done() => return Ok(()),
+            Some(own) if own.version == version => {}
+            _ => bail!(Unfinished, "mutation '{}' was killed", mutation_id(version)),
         }
-        if let Some(failure) = &status.failure {
+        // One that is older and fails keeps this one waiting.
+        let failed = mutations.iter().find(|status| !status.is_done() && status.failure.is_some());
+        if let Some((status, failure)) = failed.and_then(|status| Some((status, status.failure.as_ref()?))) {
             bail!(
                 Unfinished,
                 "exception happened during execution of mutation '{}' with part '{}', reason: '{}'; \
                  it will be tried again, KILL MUTATION ends it",
-                mutation_id(version),
+                mutation_id(status.version),
                 failure.part,
                 failure.reason
             );
@@ -105,12 +111,14 @@ pub(crate) fn step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, par
         let is_last_try = waiting.len() == 1;
         let control = Arc::new(WorkControl::default());
         let running = engine.background().enter(key, &[Arc::clone(&part)], Some(version), &control);
-        let result = plan_change(engine, &definition, &waiting)
+        let result = plan_change(engine, &definition, parts, &part, &waiting)
             .and_then(|change| Ok(parts.mutate(&part, version, &change, &control)?));
         drop(running);
         match result {
             Ok(mutated) => return mutated.is_some(),
             Err(_) if control.is_cancelled() => return false,
+            // It was planned for columns that are others meanwhile.
+            Err(_) if !Arc::ptr_eq(&definition, &table.definition()) => return true,
             Err(error) if is_last_try => {
                 parts.mutation_failed(version, part.name(), &error.to_string());
                 return false;

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
-use basalt_base::{Columns, Error, Result, SqlType, bail};
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_parts::{Part, TableParts};
 use basalt_planner::{PlannerContext, cast, plan_expr, plan_filter};
 use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr, Literal};
 use datafusion::common::ScalarValue;
@@ -17,12 +18,15 @@ use crate::Engine;
 use crate::query::QueryContext;
 use crate::query::catalog_view::Surroundings;
 use crate::query::fill::physical;
+use crate::query::partition::selection;
 use crate::tables::{ColumnDefinition, TableDefinition};
 
 /// The change that the waiting mutations of a part are together.
 pub(super) fn plan_change(
     engine: &Arc<Engine>,
     definition: &TableDefinition,
+    parts: &TableParts,
+    part: &Arc<Part>,
     waiting: &[(u64, Arc<str>)],
 ) -> Result<PlannedChange> {
     let mut commands = Vec::new();
@@ -30,20 +34,47 @@ pub(super) fn plan_change(
         commands.extend(commands_of(text)?);
     }
     let query = Arc::new(QueryContext::internal(engine, &definition.database, "mutation"));
-    plan(&query, definition, &commands)
+    plan(&query, definition, parts, Some(part), &commands)
 }
 
-/// Plans the commands, which apply one after another.
+/// Plans the commands, which apply one after another: those that have something to do in `part`, or all of
+/// them, to see whether they can be planned.
 pub(super) fn plan(
     query: &Arc<QueryContext>,
     definition: &TableDefinition,
+    parts: &TableParts,
+    part: Option<&Arc<Part>>,
     commands: &[AlterAction],
 ) -> Result<PlannedChange> {
     let surroundings = Surroundings::of(query, HashMap::new());
     let stored = definition.stored();
-    let planner = Planner { definition, stored: &stored, ctx: surroundings.context() };
-    let logical = commands.iter().map(|command| planner.command(command)).collect::<Result<Vec<_>>>()?;
+    let planner = Planner { definition, stored: &stored, ctx: surroundings.context(), part };
+    let mut logical = Vec::with_capacity(commands.len());
+    for command in commands {
+        if is_for(query, parts, part, command)? {
+            logical.extend(planner.command(command)?);
+        }
+    }
     planner.change(&logical)
+}
+
+/// Whether the command is for the partition of the part.
+fn is_for(
+    query: &Arc<QueryContext>,
+    parts: &TableParts,
+    part: Option<&Arc<Part>>,
+    command: &AlterAction,
+) -> Result<bool> {
+    let partition = match command {
+        AlterAction::Update { partition, .. }
+        | AlterAction::Delete { partition, .. }
+        | AlterAction::ClearColumn { partition, .. }
+        | AlterAction::MaterializeColumn { partition, .. } => partition.as_ref(),
+        _ => None,
+    };
+    let Some(partition) = partition else { return Ok(true) };
+    let selected = selection(query, parts, partition)?;
+    Ok(part.is_none_or(|part| selected.has_part(part.name())))
 }
 
 /// A command whose names and types are known.
@@ -61,26 +92,76 @@ struct Planner<'a> {
     definition: &'a TableDefinition,
     stored: &'a Columns,
     ctx: PlannerContext<'a>,
+    /// What the commands are for, if that is known.
+    part: Option<&'a Arc<Part>>,
 }
 
 impl Planner<'_> {
-    fn command(&self, command: &AlterAction) -> Result<Command> {
-        match command {
-            AlterAction::Delete { filter } => {
-                Ok(Command { filter: self.filter(filter)?, kind: Kind::Delete { is_light: false } })
+    /// `None` for a command that has nothing to do.
+    fn command(&self, command: &AlterAction) -> Result<Option<Command>> {
+        let command = match command {
+            AlterAction::Delete { filter, .. } => {
+                Command { filter: self.filter(filter)?, kind: Kind::Delete { is_light: false } }
             }
-            AlterAction::Update { assignments, filter } => match assignments.as_slice() {
+            AlterAction::Update { assignments, filter, .. } => match assignments.as_slice() {
                 [(name, _)] if name == ROW_EXISTS => {
-                    Ok(Command { filter: self.filter(filter)?, kind: Kind::Delete { is_light: true } })
+                    Command { filter: self.filter(filter)?, kind: Kind::Delete { is_light: true } }
                 }
-                _ => Ok(Command {
+                _ => Command {
                     filter: self.filter(filter)?,
                     kind: Kind::Update(self.assignments(assignments)?),
-                }),
+                },
             },
-            AlterAction::ClearColumn { name, partition: None } => self.clear(name),
+            AlterAction::ClearColumn { name, .. } => self.clear(name)?,
+            AlterAction::MaterializeColumn { name, .. } => return self.materialize(name),
+            AlterAction::ModifyColumn { column, .. } => return self.retype(&column.name),
             other => bail!(NotImplemented, "`{other}` as a mutation is not implemented"),
+        };
+        Ok(Some(command))
+    }
+
+    /// The values as they are read today, in their type of today.
+    fn retype(&self, name: &str) -> Result<Option<Command>> {
+        // It may have gone since, or have got another name.
+        let Some(at) = self.stored.position(name) else { return Ok(None) };
+        if self.part.is_some_and(|part| !part.is_converted(at)) {
+            return Ok(None);
         }
+        self.rewritten(at, Expr::Column(name_of(&self.stored[at]))).map(Some)
+    }
+
+    /// What the column's expression says is stored: of a MATERIALIZED column anew, of a DEFAULT where the
+    /// part has no values.
+    fn materialize(&self, name: &str) -> Result<Option<Command>> {
+        let Some(column) = self.definition.column(name) else {
+            bail!(
+                NoSuchColumnInTable,
+                "there is no column `{name}` in table `{}`",
+                self.definition.full_name()
+            );
+        };
+        let Some(default) = &column.default else {
+            bail!(
+                BadArguments,
+                "cannot materialize column `{name}` because it doesn't have default expression"
+            );
+        };
+        let Some(at) = self.stored.position(name) else { return Ok(None) };
+        match &default.expr {
+            Some(expr) if default.kind == DefaultKind::Materialized => {
+                if self.definition.is_in_key(name)? {
+                    bail!(AlterOfColumnIsForbidden, "cannot materialize key column `{name}`");
+                }
+                self.rewritten(at, self.value(expr, &column.ty)?).map(Some)
+            }
+            _ if self.part.is_some_and(|part| part.has_column(at)) => Ok(None),
+            _ => self.rewritten(at, Expr::Column(name_of(&self.stored[at]))).map(Some),
+        }
+    }
+
+    fn rewritten(&self, at: usize, value: Expr) -> Result<Command> {
+        let always = SqlExpr::Literal(Literal::UInt(1));
+        Ok(Command { filter: self.filter(&always)?, kind: Kind::Update(vec![vec![(at, value)]]) })
     }
 
     fn filter(&self, filter: &SqlExpr) -> Result<Expr> {
@@ -104,8 +185,7 @@ impl Planner<'_> {
                 Expr::Literal(ScalarValue::try_from_array(&value, 0).map_err(Error::logical)?, None)
             }
         };
-        let always = SqlExpr::Literal(Literal::UInt(1));
-        Ok(Command { filter: self.filter(&always)?, kind: Kind::Update(vec![vec![(at, value)]]) })
+        self.rewritten(at, value)
     }
 
     /// What the statement assigns, then what MATERIALIZED columns make of it.
@@ -208,6 +288,10 @@ impl Planner<'_> {
     fn note_columns(&self, expr: &Expr, used: &mut BTreeSet<usize>) {
         used.extend(expr.column_refs().iter().filter_map(|column| self.stored.position(&column.name)));
     }
+}
+
+fn name_of(column: &Column) -> datafusion::common::Column {
+    datafusion::common::Column::from_name(&column.name)
 }
 
 fn materialized(column: &ColumnDefinition) -> Option<&SqlExpr> {

@@ -52,7 +52,7 @@ fn point_read_of_wide_rows_touches_one_granule() {
     let marks =
         part.prune(&[KeyCondition { column: 0, ranges }], &crate::index::predicate::Predicate::Any).unwrap();
     assert_eq!(marks.selected(), 1);
-    let metrics = ReadMetrics::default();
+    let metrics = Arc::new(ReadMetrics::default());
     let rows = part.read(&[0, 1], marks.ranges[0].clone(), &metrics).unwrap();
     assert!(
         (0..rows.num_rows())

@@ -1,5 +1,6 @@
 //! What the parts of a table promise, checked on disks in memory that may lie.
 
+mod alters;
 mod blocks;
 mod column_wise;
 mod compact;
@@ -32,6 +33,7 @@ use basalt_base::{Column, Columns, SqlType};
 
 use super::{DiskSpace, TableParts, WorkControl};
 use crate::error::Result;
+use crate::history::{ColumnHistory, NameChange};
 use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
@@ -59,7 +61,11 @@ impl TestTable {
 
     pub(super) fn reopen(self) -> TestTable {
         let limits = self.parts.spec();
-        let spec = PartSpec { wide_bytes_min: limits.wide_bytes_min, ..number_spec() };
+        let spec = PartSpec {
+            wide_bytes_min: limits.wide_bytes_min,
+            history: limits.history.clone(),
+            ..number_spec()
+        };
         drop(self.parts);
         let parts = open(&self.storage, spec).unwrap();
         TestTable { storage: self.storage, parts }
@@ -112,6 +118,37 @@ pub(super) fn sorted(mut values: Vec<u64>) -> Vec<u64> {
     values
 }
 
+/// Adds a column at `position`.
+pub(super) fn with_column(parts: &TableParts, column: Column, position: usize) {
+    let mut spec = PartSpec::clone(&parts.spec());
+    let mut columns = spec.columns.to_vec();
+    columns.insert(position, column);
+    spec.columns = Columns::new(columns);
+    spec.codecs.insert(position, Default::default());
+    spec.fills.insert(position, None);
+    spec.sort_key = vec![KeyElement::column(usize::from(position == 0))];
+    parts.change_spec(spec).unwrap();
+}
+
+/// Drops a column that is behind the key.
+pub(super) fn without_column(parts: &TableParts, name: &str) {
+    let mut spec = PartSpec::clone(&parts.spec());
+    let position = spec.columns.position(name).unwrap();
+    let mut columns = spec.columns.to_vec();
+    columns.remove(position);
+    spec.columns = Columns::new(columns);
+    spec.codecs.remove(position);
+    spec.fills.remove(position);
+    spec.history = dropped(&spec, name);
+    parts.change_spec(spec).unwrap();
+}
+
+fn dropped(spec: &PartSpec, name: &str) -> ColumnHistory {
+    let mut changes = spec.history.changes().to_vec();
+    changes.push(NameChange::Dropped { name: name.to_owned() });
+    ColumnHistory::new(changes)
+}
+
 /// The directories and files below `dir`, as paths.
 pub(super) fn files(storage: &dyn Storage, dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -131,7 +168,7 @@ fn snapshot_outlives_merge_and_truncate() {
     table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     table.parts.truncate().unwrap();
     assert_eq!(read_numbers(&table.parts).unwrap(), Vec::<u64>::new());
-    let read = snapshot[1].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
+    let read = snapshot[1].read(&[0], 0..3, &Arc::default()).unwrap();
     assert_eq!(read.column(0).len(), 10);
     assert_eq!(table.parts.stats().iter().filter(|part| !part.active).count(), 2);
     drop((snapshot, read));
@@ -148,19 +185,19 @@ fn check_add_and_drop(spec: PartSpec) {
     let mut table = TestTable::with_spec(spec);
     table.parts.insert(numbers(0..10)).unwrap();
     let added = || Column::new("s", SqlType::String);
-    table.parts.add_column(added(), Default::default(), None, 1).unwrap();
+    with_column(&table.parts, added(), 1);
     let schema = table.parts.spec().schema();
     let words: Arc<dyn Array> = Arc::new(arrow::array::BinaryViewArray::from_iter_values([b"x"]));
     let row = RecordBatch::try_new(schema, vec![Arc::new(UInt64Array::from(vec![99])), words]).unwrap();
     table.parts.insert(row).unwrap();
     table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
-    let read = table.parts.snapshot()[0].read(&[1, 0], 0..3, &ReadMetrics::default()).unwrap();
+    let read = table.parts.snapshot()[0].read(&[1, 0], 0..3, &Arc::default()).unwrap();
     let words = read.column(0).as_binary_view();
     assert_eq!((words.value(0), words.value(10)), (&b""[..], &b"x"[..]));
 
-    table.parts.drop_column("s").unwrap();
-    table.parts.add_column(added(), Default::default(), None, 0).unwrap();
-    let read = table.parts.snapshot()[0].read(&[0], 0..3, &ReadMetrics::default()).unwrap();
+    without_column(&table.parts, "s");
+    with_column(&table.parts, added(), 0);
+    let read = table.parts.snapshot()[0].read(&[0], 0..3, &Arc::default()).unwrap();
     assert_eq!(read.column(0).as_binary_view().value(10), b"", "the old column does not come back");
     drop(read);
     table = table.reopen();
@@ -175,12 +212,17 @@ fn column_that_the_table_lost_is_dropped_at_open() {
 }
 
 fn check_lost_column(spec: PartSpec) {
-    let table = TestTable::with_spec(spec);
-    table.parts.add_column(Column::new("s", SqlType::UInt8), Default::default(), None, 1).unwrap();
+    let table = TestTable::with_spec(spec.clone());
+    with_column(&table.parts, Column::new("s", SqlType::UInt8), 1);
     let columns: Vec<Arc<dyn Array>> =
         vec![Arc::new(UInt64Array::from(vec![1])), Arc::new(arrow::array::UInt8Array::from(vec![2]))];
     table.parts.insert(RecordBatch::try_new(table.parts.spec().schema(), columns).unwrap()).unwrap();
-    let table = table.reopen();
+    // The definition was written, and then the machine stopped.
+    let history = dropped(&table.parts.spec(), "s");
+    let TestTable { storage, parts } = table;
+    drop(parts);
+    let parts = open(&storage, PartSpec { history, ..spec.clone() }).unwrap();
+    let table = TestTable { storage, parts };
     assert_eq!(read_numbers(&table.parts).unwrap(), [1]);
     assert!(files(&table.storage, Path::new(DIR)).iter().all(|path| !path.ends_with("s.col")));
 }

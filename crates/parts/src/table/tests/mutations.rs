@@ -152,7 +152,7 @@ fn part_without_a_matching_row_is_linked() {
 fn update_changes_the_rows_that_match() {
     let table = TestTable::new();
     let column = basalt_base::Column::new("v", basalt_base::SqlType::UInt64);
-    table.parts.add_column(column, Default::default(), None, 1).unwrap();
+    super::with_column(&table.parts, column, 1);
     let columns: Vec<ArrayRef> =
         vec![Arc::new(UInt64Array::from(vec![1, 2, 3])), Arc::new(UInt64Array::from(vec![7, 8, 7]))];
     let block = RecordBatch::try_new(table.parts.spec().schema(), columns).unwrap();

@@ -106,7 +106,7 @@ fn insert_sorts_and_a_merge_keeps_the_order_of_equal_keys() {
     let all = concat_batches(&spec.schema(), &inserted).unwrap();
     let expected = crate::table::sort::sort(all, &spec, 2).unwrap();
     let part = Arc::clone(&parts.snapshot()[0]);
-    assert_eq!(part.read(&[0, 1], 0..part.mark_count(), &ReadMetrics::default()).unwrap(), expected);
+    assert_eq!(part.read(&[0, 1], 0..part.mark_count(), &Arc::default()).unwrap(), expected);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn pruning_reads_what_the_key_and_the_bounds_allow() {
     assert_eq!(points(vec![201, 399]).ranges, [50..51, 99..100]);
     assert_eq!(points(vec![400]).selected(), 0);
     assert_eq!(part.prune(&[], &Predicate::Any).unwrap().selected(), 100);
-    let metrics = ReadMetrics::default();
+    let metrics = Arc::new(ReadMetrics::default());
     part.read(&[0], 50..51, &metrics).unwrap();
     assert_eq!((metrics.snapshot().rows, metrics.snapshot().marks), (4, 1));
 }

@@ -1,0 +1,175 @@
+//! ALTER TABLE: changes of columns and clauses, mutations, partitions.
+//!
+//! The actions of a statement are taken in order, neighbours of one kind together: changes of columns and
+//! clauses make one new definition (`altered.rs`), which is written at once or not at all; UPDATEs and DELETEs
+//! are one mutation; an action on partitions stands alone. What a new definition says of rows that are stored
+//! already holds from then on: they are read in another way until a mutation or a merge has written them anew.
+
+mod altered;
+mod clauses;
+mod names;
+mod types;
+
+use std::sync::Arc;
+
+use basalt_base::{Result, bail};
+use basalt_parts::MutationStatus;
+use basalt_sql::ast::{AlterAction, AlterTable};
+
+use super::{QueryContext, ddl, mutation, partition};
+use crate::catalog::{CatalogObject, ObjectKey};
+use crate::tables::{Table, TableDefinition};
+use altered::Altered;
+
+/// Applies the actions and waits for what the settings say.
+pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
+    let key = ddl::key_of(query, &ast.name);
+    let mut begun = begin(query, &key, &ast.actions)?;
+    begun.mutations.retain(|(kind, _)| match kind {
+        Kind::Rows => query.settings.mutations_sync > 0,
+        _ => query.settings.alter_sync > 0 || query.settings.mutations_sync > 0,
+    });
+    begun.mutations.iter().try_for_each(|(_, version)| mutation::wait(query, &key, &begun.table, *version))
+}
+
+/// What is left to run.
+struct Begun {
+    table: Arc<dyn Table>,
+    mutations: Vec<(Kind, u64)>,
+}
+
+/// What an action changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Rows, by a mutation.
+    Rows,
+    /// The values of a whole column, by a mutation.
+    Values,
+    Partition,
+    Definition,
+}
+
+fn kind(action: &AlterAction) -> Kind {
+    match action {
+        AlterAction::Update { .. } | AlterAction::Delete { .. } | AlterAction::MaterializeColumn { .. } => {
+            Kind::Rows
+        }
+        AlterAction::ClearColumn { .. } => Kind::Values,
+        AlterAction::Partition(_) => Kind::Partition,
+        _ => Kind::Definition,
+    }
+}
+
+/// All that happens at once.
+fn begin(query: &Arc<QueryContext>, key: &ObjectKey, actions: &[AlterAction]) -> Result<Begun> {
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    let table = catalog.table(&key.database, &key.name, "ALTER")?;
+    let mut mutations = Vec::new();
+    for group in actions.chunk_by(|a, b| kind(a) == kind(b)) {
+        match kind(&group[0]) {
+            Kind::Rows => mutations.push((Kind::Rows, mutation::begin(query, table.as_ref(), group)?)),
+            Kind::Values => {
+                let group = columns_to_clear(table.as_ref(), group)?;
+                if !group.is_empty() {
+                    mutations.push((Kind::Values, mutation::begin(query, table.as_ref(), &group)?));
+                }
+            }
+            Kind::Partition => group.iter().try_for_each(|action| match action {
+                AlterAction::Partition(action) => partition::run(query, table.as_ref(), action),
+                _ => Ok(()),
+            })?,
+            Kind::Definition => {
+                let version = change_definition(query, key, &table, group)?;
+                mutations.extend(version.map(|version| (Kind::Definition, version)));
+            }
+        }
+    }
+    Ok(Begun { table, mutations })
+}
+
+/// CLEAR COLUMN without those that are not there and need not be, or have no values.
+fn columns_to_clear(table: &dyn Table, actions: &[AlterAction]) -> Result<Vec<AlterAction>> {
+    let definition = table.definition();
+    let mut kept = Vec::new();
+    for action in actions {
+        let AlterAction::ClearColumn { name, if_exists, .. } = action else { continue };
+        if !altered::has_column(&definition, name, *if_exists, "drop")? {
+            continue;
+        }
+        check_no_mutation_uses(table, name, "drop")?;
+        if definition.column(name).is_some_and(|column| column.is_stored()) {
+            kept.push(action.clone());
+        }
+    }
+    Ok(kept)
+}
+
+/// Makes all changes of the definition in one step; answers with the mutation that gives stored values
+/// their new types.
+fn change_definition(
+    query: &Arc<QueryContext>,
+    key: &ObjectKey,
+    table: &Arc<dyn Table>,
+    actions: &[AlterAction],
+) -> Result<Option<u64>> {
+    let old = table.definition();
+    let mut altered = Altered::of(&old);
+    for action in actions {
+        altered.apply(action)?;
+    }
+    if altered.is_same() {
+        return Ok(None);
+    }
+    for name in altered.gone_names() {
+        check_no_mutation_uses(table.as_ref(), name, altered.verb_of(name))?;
+    }
+    let definition = Arc::new(altered.definition()?);
+    check(query, table.as_ref(), &definition, &altered)?;
+    let catalog = query.engine.catalog();
+    if table.parts_of().is_some() {
+        // Parts are read by the definition: once that is written, the change has happened.
+        catalog.write_definition(&definition)?;
+        table.alter(altered.changes(), definition)?;
+    } else {
+        table.alter(altered.changes(), definition)?;
+        catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(table)))?;
+    }
+    let retypes = altered.retypes();
+    if retypes.is_empty() || table.parts_of().is_none() {
+        return Ok(None);
+    }
+    mutation::begin(query, table.as_ref(), &retypes).map(Some)
+}
+
+/// What the query's settings and the table have against the new definition.
+fn check(
+    query: &Arc<QueryContext>,
+    table: &dyn Table,
+    definition: &TableDefinition,
+    altered: &Altered<'_>,
+) -> Result<()> {
+    if !query.settings.allow_suspicious_codecs {
+        definition.check_codecs()?;
+    }
+    altered.check_defaults(query, definition)?;
+    table.check_definition(definition)
+}
+
+/// Refuses to take a name away that a mutation still needs.
+fn check_no_mutation_uses(table: &dyn Table, name: &str, verb: &str) -> Result<()> {
+    let unfinished = table.parts_of().map(|parts| parts.mutations()).unwrap_or_default();
+    let uses = |status: &&MutationStatus| {
+        let commands = mutation::commands_of(&status.commands).unwrap_or_default();
+        !status.is_done() && commands.iter().any(|command| names::is_used(command, name))
+    };
+    if let Some(status) = unfinished.iter().find(uses) {
+        let id = mutation::mutation_id(status.version);
+        bail!(
+            BadArguments,
+            "cannot {verb} column `{name}` because it's affected by mutation with ID '{id}' which is not \
+             finished yet; wait for this mutation, or end it with \"KILL MUTATION WHERE mutation_id = '{id}'\""
+        );
+    }
+    Ok(())
+}

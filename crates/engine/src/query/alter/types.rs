@@ -1,0 +1,72 @@
+//! Another type for a column: what the keys and the engine allow.
+
+use basalt_base::{Result, bail};
+use basalt_sql::ast::Expr;
+
+use crate::tables::{ColumnDefinition, TableDefinition, is_same_stored, names_column};
+
+/// Refuses a type that the stored values of the column cannot take.
+pub(super) fn check_retype(
+    definition: &TableDefinition,
+    old: &ColumnDefinition,
+    new: &ColumnDefinition,
+) -> Result<()> {
+    let name = &old.name;
+    if old.is_stored() && old.ty.accepts_null() && !new.ty.accepts_null() && new.default.is_none() {
+        bail!(
+            BadArguments,
+            "cannot convert column `{name}` from nullable type {} to non-nullable type {}; specify a DEFAULT \
+             expression in ALTER MODIFY COLUMN",
+            old.ty,
+            new.ty
+        );
+    }
+    match use_of(definition, name)? {
+        Use::None => Ok(()),
+        Use::Whole if is_same_stored(&old.ty, &new.ty) => Ok(()),
+        Use::Whole => bail!(
+            AlterOfColumnIsForbidden,
+            "ALTER of key column `{name}` from type {} to type {} is not safe because it can change the \
+             representation of the key",
+            old.ty,
+            new.ty
+        ),
+        Use::Inside => bail!(AlterOfColumnIsForbidden, "ALTER of key column `{name}` is forbidden"),
+        Use::Sign => bail!(
+            AlterOfColumnIsForbidden,
+            "cannot alter the sign column `{name}` to type {}, because it must have type {}",
+            new.ty,
+            old.ty
+        ),
+    }
+}
+
+/// What the table's keys and engine use a column for.
+enum Use {
+    None,
+    /// It is an element of a key.
+    Whole,
+    /// An element of a key is computed from it.
+    Inside,
+    Sign,
+}
+
+fn use_of(definition: &TableDefinition, name: &str) -> Result<Use> {
+    let (sort_key, _) = definition.sort_key()?;
+    let partition = definition.partition_key();
+    let exprs = || {
+        let sorted = sort_key.iter().map(|element| &element.expr);
+        sorted.chain(&partition).chain(&definition.create.sample_by)
+    };
+    let is_whole = |expr: &Expr| matches!(expr, Expr::Identifier(parts) if parts.join(".") == name);
+    if exprs().any(|expr| !is_whole(expr) && names_column(expr, name)) {
+        return Ok(Use::Inside);
+    }
+    if exprs().any(is_whole) {
+        return Ok(Use::Whole);
+    }
+    let engine = definition.create.engine.as_ref();
+    let collapses = engine.filter(|engine| engine.name.ends_with("CollapsingMergeTree"));
+    let is_sign = collapses.and_then(|engine| engine.args.first()).is_some_and(is_whole);
+    Ok(if is_sign { Use::Sign } else { Use::None })
+}
