@@ -94,7 +94,13 @@ impl ScalarFunction for DictGet {
         let lookup = Lookup::bind(self.name, &args[0], &args[2..], context)?;
         let default = 2 + lookup.width();
         lookup.check_count(self.name, args.len(), default + usize::from(self.missing == Missing::Given))?;
-        if lookup.dictionary.key_form() == KeyForm::Text && self.missing != Missing::AttributeDefault {
+        let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
+        // Which of several attributes a text has a value for is not said.
+        let says_found = self.missing == Missing::Given && !is_tuple;
+        if lookup.dictionary.key_form() == KeyForm::Text
+            && self.missing != Missing::AttributeDefault
+            && !says_found
+        {
             bail!(
                 UnsupportedMethod,
                 "function `{}` takes no dictionary of layout {}, which does not say whether it has a key",
@@ -102,7 +108,6 @@ impl ScalarFunction for DictGet {
                 lookup.dictionary.layout()
             );
         }
-        let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
         self.check_type(&lookup, &attributes)?;
         let defaults = match args.get(default) {
             Some(default) => Some(self.bind_defaults(&lookup, &attributes, is_tuple, default, context)?),
