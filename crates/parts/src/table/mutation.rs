@@ -141,9 +141,11 @@ impl TableParts {
         })
     }
 
-    /// Tries what failed without waiting: the reason may be gone.
+    /// Tries what failed without waiting, and as if for the first time: the reason may be gone.
     pub fn retry_mutations(&self) {
-        lock(&self.mutations).values_mut().for_each(|entry| entry.retry_at_us = 0);
+        for entry in lock(&self.mutations).values_mut() {
+            (entry.failure, entry.failed_count, entry.retry_at_us) = (None, 0, 0);
+        }
     }
 
     /// Remembers why the mutation could not be applied to the part.
