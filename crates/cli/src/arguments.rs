@@ -125,6 +125,9 @@ pub(crate) struct ServerOptions {
     /// user_files in the data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_files_path: Option<PathBuf>,
+    /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) user_scripts_path: Option<PathBuf>,
     /// Load dictionaries when a query needs them; false: at the start [default: true]
     #[arg(long, value_name = "BOOL")]
     pub(crate) dictionaries_lazy_load: Option<bool>,

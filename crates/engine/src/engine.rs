@@ -38,6 +38,8 @@ pub struct EngineOptions {
     pub user_files_path: Option<PathBuf>,
     /// Load every dictionary at the start and when it is made, not when a query first needs it.
     pub load_dictionaries_eagerly: bool,
+    /// Directory of the programs that dictionary sources may run; `None`: they may run none.
+    pub user_scripts_path: Option<PathBuf>,
 }
 
 /// An open data directory: tables, dictionaries, background work. One process at a time has it.
@@ -56,6 +58,7 @@ pub struct Engine {
     /// Processors of the machine: asked once, for the system reads several files to answer.
     processors: usize,
     user_files_path: Option<PathBuf>,
+    user_scripts_path: Option<PathBuf>,
     merges_on: AtomicBool,
     background: Background,
     dictionary_waits: Waits,
@@ -110,6 +113,7 @@ impl Engine {
             shared_runtime: shared_runtime(&data_dir.join("tmp"))?,
             processors,
             user_files_path: options.user_files_path,
+            user_scripts_path: options.user_scripts_path,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
             dictionary_waits: Waits::default(),
@@ -220,6 +224,11 @@ impl Engine {
     /// The path of a file that a statement names, if statements may read it.
     pub(crate) fn user_file(&self, path: &str) -> Result<PathBuf> {
         data_dir::user_file(path, self.user_files_path.as_deref())
+    }
+
+    /// The directory of the programs that dictionary sources may run.
+    pub(crate) fn user_scripts_path(&self) -> Option<&Path> {
+        self.user_scripts_path.as_deref()
     }
 
     /// Which loads of dictionaries wait for which.

@@ -3,9 +3,11 @@
 //! - [`program`]: where it is, and `basalt local` to its end.
 //! - [`server`]: `basalt server` on a free port, killed with the test.
 //! - [`http`]: requests over a plain socket, so that a test sees what stands on the wire.
+//! - [`foreign`]: other databases, where they are installed.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`note`]: a line that is seen even if the test passes.
 
+pub mod foreign;
 pub mod http;
 pub mod program;
 pub mod server;

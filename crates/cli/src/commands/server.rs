@@ -24,6 +24,7 @@ struct ConfigFile {
     uncompressed_cache_size: Option<u64>,
     user_files_path: Option<PathBuf>,
     dictionaries_lazy_load: Option<bool>,
+    user_scripts_path: Option<PathBuf>,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
 }
@@ -106,6 +107,7 @@ fn merge(
     let engine = EngineOptions {
         user_files_path: user_files.or_else(|| (!is_loopback(&listen_host)).then(|| path.join("user_files"))),
         path: Some(path),
+        user_scripts_path: options.user_scripts_path.or(file.user_scripts_path),
         load_dictionaries_eagerly: options.dictionaries_lazy_load.or(file.dictionaries_lazy_load)
             == Some(false),
         max_server_memory_usage: options

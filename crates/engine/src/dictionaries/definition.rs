@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use basalt_base::{Column, Columns, Result, bail};
 use basalt_dict::DictionarySpec;
 use basalt_sql::ast;
@@ -46,6 +47,17 @@ impl Definition {
             bail!(NotImplemented, "UPDATE_FIELD and tombstone_column with layout {}", kind.name());
         }
         Ok(Definition { spec, source, settings, lifetime })
+    }
+
+    /// What stands for a missing value of each column behind the keys: the attribute's DEFAULT, or that of
+    /// the column's type.
+    pub(super) fn defaults(&self) -> Arc<[ArrayRef]> {
+        let default = |column: &Column| {
+            let mut attributes = self.spec.attributes.iter();
+            let found = attributes.find(|known| known.name == column.name && known.ty == column.ty);
+            found.map_or_else(|| column.ty.default_array(1), |known| Arc::clone(&known.default))
+        };
+        self.source_columns().iter().skip(self.spec.key_columns.len()).map(default).collect()
     }
 
     /// The columns of a scan.

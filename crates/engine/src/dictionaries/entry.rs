@@ -227,6 +227,7 @@ impl DictionaryEntry {
             settings: self.definition.settings.query.clone(),
             asking: asking.deeper(self.uuid),
             tombstone: self.definition.settings.tombstone.clone(),
+            defaults: self.definition.defaults(),
         }
     }
 

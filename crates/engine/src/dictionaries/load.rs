@@ -71,6 +71,7 @@ pub(super) fn load(
 fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
     let (columns, settings) = (question.columns.clone(), question.settings.clone());
     let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
+    let defaults = Arc::clone(&question.defaults);
     let keyed = KeyedSource::new(&question.engine, Arc::clone(&definition.source), move |engine| Question {
         engine: Arc::clone(engine),
         database: database.clone(),
@@ -78,6 +79,7 @@ fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
         settings: settings.clone(),
         asking: Arc::clone(&asking),
         tombstone: None,
+        defaults: Arc::clone(&defaults),
     });
     let (mut spec, source) = (definition.spec.clone(), Arc::new(keyed));
     let dictionary = if spec.layout.kind.is_direct() {

@@ -2,18 +2,30 @@
 //!
 //! To add one: its file, and its line in [`open`].
 
+mod database;
+mod executable;
+mod file;
+mod formatted;
+mod http;
+mod null;
 mod parameters;
+mod redis;
+mod remote;
 mod select;
 mod table;
+mod text_rows;
 
 use std::sync::{Arc, Weak};
 
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::DirectSource;
+use basalt_formats::text::write_date_time;
+use basalt_sources::Limits;
 use basalt_sql::ast::KeyValue;
 
 use self::parameters::Parameters;
+use self::select::{SELECT_PARAMETERS, Select};
 use super::asking::Asking;
 use crate::Engine;
 use crate::query::QueryContext;
@@ -35,6 +47,8 @@ pub(super) struct Question {
     pub(super) asking: Arc<Asking>,
     /// The column that says that a row is deleted.
     pub(super) tombstone: Option<String>,
+    /// What stands for a missing value of each column behind the keys, an array of one row each.
+    pub(super) defaults: Arc<[ArrayRef]>,
 }
 
 /// Which rows.
@@ -90,7 +104,15 @@ pub(super) trait RowSource: Send + Sync {
 pub(super) fn open(source: &KeyValue) -> Result<Arc<dyn RowSource>> {
     let parameters = Parameters::of(source);
     Ok(match parameters.source() {
-        "CLICKHOUSE" => Arc::new(table::TableSource::parse(&parameters)?),
+        "CLICKHOUSE" => return clickhouse(&parameters),
+        "EXECUTABLE" | "EXECUTABLE_POOL" => Arc::new(executable::ExecutableSource::parse(&parameters)?),
+        "FILE" => Arc::new(file::FileSource::parse(&parameters)?),
+        "HTTP" => Arc::new(http::HttpSource::parse(&parameters)?),
+        "MYSQL" => Arc::new(database::DatabaseSource::mysql(&parameters)?),
+        "NULL" => Arc::new(null::NullSource::parse(&parameters)?),
+        "POSTGRESQL" => Arc::new(database::DatabaseSource::postgresql(&parameters)?),
+        "REDIS" => Arc::new(redis::RedisSource::parse(&parameters)?),
+        "SQLITE" => Arc::new(database::DatabaseSource::sqlite(&parameters)?),
         name if NOT_BUILT.contains(&name) => {
             bail!(NotImplemented, "dictionary source {name} is not implemented")
         }
@@ -99,24 +121,39 @@ pub(super) fn open(source: &KeyValue) -> Result<Arc<dyn RowSource>> {
 }
 
 /// The sources that ClickHouse has and Basalt does not.
-const NOT_BUILT: [&str; 14] = [
-    "FILE",
-    "EXECUTABLE",
-    "EXECUTABLE_POOL",
-    "HTTP",
-    "ODBC",
-    "JDBC",
-    "MYSQL",
-    "POSTGRESQL",
-    "MONGODB",
-    "REDIS",
-    "CASSANDRA",
-    "SQLITE",
-    "YTSAURUS",
-    "NULL",
-];
+const NOT_BUILT: [&str; 5] = ["ODBC", "JDBC", "MONGODB", "CASSANDRA", "YTSAURUS"];
+
+/// A table or a query of this database, or of another one.
+fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
+    let host = parameters.text("host")?.unwrap_or_default();
+    let port = parameters.text("port")?;
+    let select = Select::parse(parameters)?;
+    let is_here = matches!(host.as_str(), "" | "localhost" | "127.0.0.1" | "::1")
+        && matches!(port.as_deref(), None | Some("9000"));
+    let source: Arc<dyn RowSource> = if is_here {
+        // They matter for a connection, and here there is none.
+        for name in ["user", "password", "secure"] {
+            parameters.text(name)?;
+        }
+        Arc::new(table::TableSource::new(select))
+    } else {
+        let host = if host.is_empty() { "127.0.0.1" } else { &host };
+        Arc::new(remote::RemoteSource::parse(host, parameters, select)?)
+    };
+    parameters.finish(&[&SELECT_PARAMETERS[..], &["host", "port", "user", "password", "secure"]].concat())?;
+    Ok(source)
+}
 
 impl Question {
+    pub(super) fn key_count(&self) -> usize {
+        self.columns.len() - self.defaults.len()
+    }
+
+    /// How long a source outside may take: `max_execution_time` in the dictionary's settings.
+    pub(super) fn limits(&self) -> Limits {
+        Limits::within_seconds(self.settings.max_execution_time)
+    }
+
     /// The columns of the blocks of [`RowSource::rows`].
     pub(super) fn columns_of_rows(&self, with_update_time: bool) -> Columns {
         let nullable = SqlType::Nullable(Arc::new(SqlType::Int64));
@@ -169,4 +206,11 @@ impl DirectSource for KeyedSource {
         // The caller may be an operator on a runtime thread: it steps aside while the source answers.
         tokio::task::block_in_place(|| self.source.rows(&self.question()?, Wanted::All)?.collect())
     }
+}
+
+/// A time as sources that speak no SQL are told it, in the zone of the machine.
+fn time_text(question: &Question, seconds: i64) -> String {
+    let mut text = Vec::new();
+    write_date_time(seconds, *question.engine.zone(), &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }

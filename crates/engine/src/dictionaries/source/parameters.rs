@@ -54,11 +54,57 @@ impl<'a> Parameters<'a> {
         }
     }
 
+    pub(super) fn required(&self, name: &str) -> Result<String> {
+        match self.text(name)? {
+            Some(text) => Ok(text),
+            None => bail!(
+                IncorrectDictionaryDefinition,
+                "dictionary source {} needs the parameter `{name}`",
+                self.source
+            ),
+        }
+    }
+
     pub(super) fn number(&self, name: &str, default: u64) -> Result<u64> {
         match self.text(name)? {
             None => Ok(default),
             Some(text) => text.parse().map_err(|_| self.wrong(name, "a whole number")),
         }
+    }
+
+    pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool> {
+        match self.text(name)?.map(|text| text.to_ascii_lowercase()).as_deref() {
+            None => Ok(default),
+            Some("0" | "false" | "no") => Ok(false),
+            Some("1" | "true" | "yes") => Ok(true),
+            Some(_) => Err(self.wrong(name, "true or false")),
+        }
+    }
+
+    /// `CREDENTIALS(USER 'a' PASSWORD 'b')`.
+    pub(super) fn nested(&self, name: &str) -> Result<Option<Parameters<'a>>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(KeyValueArgument::Nested(args)) => {
+                Ok(Some(Parameters::named(format!("{}.{name}", self.source), args)))
+            }
+            Some(_) => Err(self.wrong(name, "a list of parameters in parentheses")),
+        }
+    }
+
+    /// All values of a name that may occur several times, as lists of parameters.
+    pub(super) fn all_nested(&self, name: &str) -> Result<Vec<Parameters<'a>>> {
+        let same = self.args.iter().filter(|parameter| parameter.name == name);
+        same.map(|parameter| {
+            parameter.is_taken.set(true);
+            match parameter.value {
+                KeyValueArgument::Nested(args) => {
+                    Ok(Parameters::named(format!("{}.{name}", self.source), args))
+                }
+                _ => Err(self.wrong(name, "a list of parameters in parentheses")),
+            }
+        })
+        .collect()
     }
 
     /// An error if there is a parameter that was not asked for; `known` are all that may be there.

@@ -1,7 +1,7 @@
 //! The SELECT that a source asks a database: of a table or of a query, for all rows or for some.
 
 use arrow::array::ArrayRef;
-use basalt_base::{Columns, Error, ErrorCode, Result, bail};
+use basalt_base::{Columns, Error, ErrorCode, Result, SqlType, bail};
 use basalt_formats::TextSettings;
 use basalt_formats::text::{Style, ValueWriter};
 
@@ -38,6 +38,9 @@ pub(super) enum From {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     ClickHouse,
+    PostgreSql,
+    MySql,
+    Sqlite,
 }
 
 impl Select {
@@ -131,6 +134,9 @@ impl Dialect {
     fn name(self, name: &str) -> String {
         match self {
             Dialect::ClickHouse => basalt_base::types::quote_identifier(name),
+            Dialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
+            // In double quotes SQLite would take a name that it does not know for a text.
+            Dialect::MySql | Dialect::Sqlite => format!("`{}`", name.replace('`', "``")),
         }
     }
 
@@ -138,39 +144,72 @@ impl Dialect {
     fn seconds_of(self, field: &str) -> String {
         match self {
             Dialect::ClickHouse => format!("toInt64(toDateTime({field}))"),
+            Dialect::PostgreSql => format!("floor(extract(epoch from {field}))::bigint"),
+            Dialect::MySql => format!("floor(unix_timestamp({field}))"),
+            Dialect::Sqlite => format!("cast(strftime('%s', {field}) AS integer)"),
         }
     }
 
     fn is_since(self, field: &str, seconds: i64) -> String {
         match self {
             Dialect::ClickHouse => format!("{field} >= toDateTime({})", seconds.max(0)),
+            Dialect::PostgreSql => format!("{field} >= to_timestamp({seconds})"),
+            Dialect::MySql => format!("{field} >= from_unixtime({})", seconds.max(0)),
+            Dialect::Sqlite => format!("cast(strftime('%s', {field}) AS integer) >= {seconds}"),
         }
     }
 
     fn is_not_zero(self, name: &str) -> String {
         match self {
             Dialect::ClickHouse => format!("toUInt8(ifNull({name}, 0) != 0)"),
+            Dialect::PostgreSql => {
+                format!("CASE WHEN coalesce({name}::text, '0') IN ('0', 'f', 'false') THEN 0 ELSE 1 END")
+            }
+            Dialect::MySql | Dialect::Sqlite => {
+                format!("CASE WHEN coalesce({name}, 0) = 0 THEN 0 ELSE 1 END")
+            }
         }
+    }
+
+    /// Appends a value as a literal.
+    fn write_value(self, writer: &ValueWriter, ty: &SqlType, row: usize, out: &mut Vec<u8>) {
+        if self == Dialect::ClickHouse {
+            return writer.write(row, Style::Quoted, out);
+        }
+        if ty.is_number() {
+            return writer.write(row, Style::Raw, out);
+        }
+        let mut text = Vec::new();
+        writer.write(row, Style::Raw, &mut text);
+        out.push(b'\'');
+        for byte in text {
+            let is_doubled = byte == b'\'' || byte == b'\\' && self == Dialect::MySql;
+            out.extend(std::iter::repeat_n(byte, if is_doubled { 2 } else { 1 }));
+        }
+        out.push(b'\'');
     }
 }
 
 /// `(a, b) IN ((1, 'x'), (2, 'y'))`.
 fn key_list(dialect: Dialect, columns: &Columns, keys: &[ArrayRef]) -> Result<String> {
     let settings = TextSettings::default();
+    let columns = &columns[..keys.len()];
     let writers = keys
         .iter()
-        .zip(columns.iter())
-        .map(|(key, column)| ValueWriter::new(&column.ty, key, &settings))
+        .zip(columns)
+        .map(|(key, column)| Ok((ValueWriter::new(&column.ty, key, &settings)?, &column.ty)))
         .collect::<Result<Vec<_>>>()?;
-    let names: Vec<String> = columns[..keys.len()].iter().map(|column| dialect.name(&column.name)).collect();
-    let mut list = format!("({}) IN (", names.join(", ")).into_bytes();
+    let names: Vec<String> = columns.iter().map(|column| dialect.name(&column.name)).collect();
+    // SQLite takes a list of several columns as rows of VALUES alone, and one column as a list alone.
+    let head = if dialect == Dialect::Sqlite && keys.len() > 1 { "VALUES " } else { "" };
+    let mut list = format!("({}) IN ({head}", names.join(", ")).into_bytes();
     for row in 0..keys.first().map_or(0, |key| key.len()) {
         list.extend_from_slice(if row == 0 { b"(" } else { b",(" });
-        for (index, writer) in writers.iter().enumerate() {
+        for (index, (writer, ty)) in writers.iter().enumerate() {
             if index > 0 {
                 list.push(b',');
             }
-            writer.write(row, Style::Quoted, &mut list);
+            dialect.write_value(writer, ty, row, &mut list);
         }
         list.push(b')');
     }

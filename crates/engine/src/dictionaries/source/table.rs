@@ -13,8 +13,7 @@ use arrow::row::{RowConverter, SortField};
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
 use basalt_parts::Predicate;
 
-use super::parameters::Parameters;
-use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
+use super::select::{Dialect, From, Select};
 use super::{Blocks, Question, RowSource, UpdateField, Wanted};
 use crate::catalog::CatalogObject;
 use crate::query::run_typed;
@@ -37,18 +36,8 @@ pub(super) struct TableSource {
 type PlacedTable = (Arc<dyn Table>, Vec<usize>);
 
 impl TableSource {
-    pub(super) fn parse(parameters: &Parameters<'_>) -> Result<TableSource> {
-        let host = parameters.text("host")?.unwrap_or_default();
-        if !matches!(host.as_str(), "" | "localhost" | "127.0.0.1" | "::1") {
-            bail!(NotImplemented, "a dictionary source on another host, `{host}`, is not implemented");
-        }
-        // They matter for a connection, and here there is none.
-        for name in CONNECTION_PARAMETERS {
-            parameters.text(name)?;
-        }
-        let select = Select::parse(parameters)?;
-        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS[..], &["host"]].concat())?;
-        Ok(TableSource { select })
+    pub(super) fn new(select: Select) -> TableSource {
+        TableSource { select }
     }
 
     /// The source table, and where the dictionary's columns are in it; `None` if a query is needed.
@@ -88,9 +77,6 @@ impl TableSource {
         Ok(found)
     }
 }
-
-/// What only a connection needs.
-const CONNECTION_PARAMETERS: [&str; 4] = ["port", "user", "password", "secure"];
 
 impl RowSource for TableSource {
     fn describe(&self, database: &str) -> String {

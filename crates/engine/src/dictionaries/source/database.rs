@@ -1,0 +1,153 @@
+//! The sources POSTGRESQL, MYSQL and SQLITE: a table or a query of another database.
+
+use arrow::array::{Array, ArrayRef};
+use basalt_base::{Result, bail};
+use basalt_sources::{Address, Row, Rows, mysql, postgresql, sqlite};
+
+use super::parameters::Parameters;
+use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
+use super::text_rows::TextBlocks;
+use super::{Blocks, Question, RowSource, UpdateField, Wanted};
+
+/// Keys in one question.
+const KEYS_A_QUERY: usize = 4096;
+const REVISION_BYTES_MAX: usize = 1 << 20;
+const POSTGRESQL_PORT: u64 = 5432;
+const MYSQL_PORT: u64 = 3306;
+
+pub(super) struct DatabaseSource {
+    dialect: Dialect,
+    /// Of SQLite the host is the file.
+    address: Address,
+    select: Select,
+}
+
+impl DatabaseSource {
+    pub(super) fn postgresql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
+        let mut select = Select::parse(parameters)?;
+        let schema = parameters.text("schema")?;
+        let mut address = address(parameters, POSTGRESQL_PORT)?;
+        if let From::Table(database, _) = &mut select.from {
+            address.database = std::mem::replace(database, schema).unwrap_or_default();
+        }
+        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS[..], &["schema"]].concat())?;
+        Ok(DatabaseSource { dialect: Dialect::PostgreSql, address, select })
+    }
+
+    pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
+        let mut select = Select::parse(parameters)?;
+        let mut address = address(parameters, MYSQL_PORT)?;
+        if let From::Table(database, _) = &mut select.from {
+            address.database = database.take().unwrap_or_default();
+        }
+        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS[..]].concat())?;
+        Ok(DatabaseSource { dialect: Dialect::MySql, address, select })
+    }
+
+    pub(super) fn sqlite(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
+        let select = Select::parse(parameters)?;
+        let address = Address { host: parameters.required("path")?, ..Address::default() };
+        parameters.finish(&[&SELECT_PARAMETERS[..], &["path"]].concat())?;
+        Ok(DatabaseSource { dialect: Dialect::Sqlite, address, select })
+    }
+
+    fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn Rows>> {
+        let limits = question.limits();
+        Ok(match self.dialect {
+            Dialect::PostgreSql => Box::new(postgresql::query(&self.address, text, limits)?),
+            Dialect::MySql => Box::new(mysql::query(&self.address, text, limits)?),
+            Dialect::Sqlite | Dialect::ClickHouse => {
+                let path = question.engine.user_file(&self.address.host)?;
+                Box::new(sqlite::query(&path, text, limits)?)
+            }
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.dialect {
+            Dialect::PostgreSql => "PostgreSQL",
+            Dialect::MySql => "MySQL",
+            Dialect::Sqlite | Dialect::ClickHouse => "SQLite",
+        }
+    }
+}
+
+const CONNECTION_PARAMETERS: [&str; 5] = ["host", "port", "user", "password", "secure"];
+
+fn address(parameters: &Parameters<'_>, default_port: u64) -> Result<Address> {
+    if parameters.flag("secure", false)? {
+        bail!(
+            NotImplemented,
+            "SECURE of dictionary source {} is not implemented, this build has no TLS",
+            parameters.source()
+        );
+    }
+    let port = parameters.number("port", default_port)?;
+    let Ok(port) = u16::try_from(port) else {
+        bail!(IncorrectDictionaryDefinition, "{port} is no port");
+    };
+    let database = match parameters.text("database")? {
+        Some(name) => Some(name),
+        None => parameters.text("db")?,
+    };
+    Ok(Address {
+        host: parameters.text("host")?.unwrap_or_else(|| "localhost".to_owned()),
+        port,
+        user: parameters.text("user")?.unwrap_or_default(),
+        password: parameters.text("password")?.unwrap_or_default(),
+        database: database.unwrap_or_default(),
+    })
+}
+
+impl RowSource for DatabaseSource {
+    fn describe(&self, _database: &str) -> String {
+        let from = match &self.select.from {
+            From::Table(schema, table) => {
+                let database = Some(&self.address.database).filter(|name| !name.is_empty());
+                database.into_iter().chain(schema).chain([table]).cloned().collect::<Vec<_>>().join(".")
+            }
+            From::Query(_) => "query".to_owned(),
+        };
+        format!("{}: {from}", self.kind())
+    }
+
+    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
+        let text = self.select.text(self.dialect, question, wanted);
+        let rows = self.ask(question, &text)?;
+        let with_time = self.tells_update_time();
+        Ok(Box::new(TextBlocks::new(question, rows, with_time, &self.describe(""))?))
+    }
+
+    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let mut found = Vec::new();
+        let count = keys.first().map_or(0, |key| key.len());
+        for first in (0..count).step_by(KEYS_A_QUERY) {
+            let count = KEYS_A_QUERY.min(count - first);
+            let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
+            let text = self.select.text_of_keys(self.dialect, &question.columns, &keys)?;
+            let blocks = TextBlocks::new(question, self.ask(question, &text)?, false, &self.describe(""))?;
+            found.extend(blocks.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(found)
+    }
+
+    fn update_field(&self) -> Option<&UpdateField> {
+        self.select.update.as_ref()
+    }
+
+    fn revision(&self, question: &Question) -> Result<Option<String>> {
+        let Some(text) = &self.select.invalidate_query else { return Ok(None) };
+        let mut rows = self.ask(question, text)?;
+        let (mut row, mut revision) = (Row::default(), String::new());
+        while rows.next_row(&mut row)? {
+            for field in row.fields() {
+                revision.push_str(&field.map_or("\\N".into(), String::from_utf8_lossy));
+                revision.push('\n');
+            }
+            if revision.len() > REVISION_BYTES_MAX {
+                bail!(TooManyRows, "the answer to INVALIDATE_QUERY has more than {REVISION_BYTES_MAX} bytes");
+            }
+        }
+        Ok(Some(revision))
+    }
+}

@@ -1,0 +1,44 @@
+//! The source FILE: a file of any input format, under the rules of the function `file`.
+
+use std::fs::File;
+use std::time::UNIX_EPOCH;
+
+use basalt_base::{Error, Result};
+
+use super::formatted::{checked_format, read_rows};
+use super::parameters::Parameters;
+use super::{Blocks, Question, RowSource, Wanted};
+
+pub(super) struct FileSource {
+    path: String,
+    format: String,
+}
+
+impl FileSource {
+    pub(super) fn parse(parameters: &Parameters<'_>) -> Result<FileSource> {
+        let path = parameters.required("path")?;
+        let format = checked_format(parameters.required("format")?)?;
+        parameters.finish(&["path", "format"])?;
+        Ok(FileSource { path, format })
+    }
+}
+
+impl RowSource for FileSource {
+    fn describe(&self, _database: &str) -> String {
+        format!("File: {} {}", self.path, self.format)
+    }
+
+    fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
+        let path = question.engine.user_file(&self.path)?;
+        let file = File::open(&path).map_err(|error| Error::io(&path, &error))?;
+        read_rows(question, &self.format, Box::new(file), &path.display().to_string())
+    }
+
+    /// A file that is as long and as old as it was is the same file.
+    fn revision(&self, question: &Question) -> Result<Option<String>> {
+        let path = question.engine.user_file(&self.path)?;
+        let found = path.metadata().map_err(|error| Error::io(&path, &error))?;
+        let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Ok(changed.map(|changed| format!("{} {}", found.len(), changed.as_nanos())))
+    }
+}

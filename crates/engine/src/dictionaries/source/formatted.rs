@@ -1,0 +1,129 @@
+//! Rows that come as bytes of a format: from files, HTTP servers and programs; and keys on their way there.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::take;
+use basalt_base::{Columns, Error, Result, bail};
+use basalt_formats::{BlockReader, Defaulted, FormatSettings, Statistics};
+
+use super::{Blocks, Question};
+use crate::query::format_settings;
+
+/// The format that a source names, if it can be read; JSONEachRow and its like are found by column names,
+/// others by position: keys, attributes, then the tombstone if there is one.
+pub(super) fn checked_format(format: String) -> Result<String> {
+    if !basalt_formats::find(&format)?.can_read {
+        bail!(FormatIsNotSuitableForInput, "format {format} cannot be read");
+    }
+    Ok(format)
+}
+
+/// The rows that `input` holds; `whence` is for errors.
+pub(super) fn read_rows(
+    question: &Question,
+    format: &str,
+    input: Box<dyn Read + Send>,
+    whence: &str,
+) -> Result<Blocks> {
+    read_timed_rows(question, format, input, whence, false)
+}
+
+/// [`read_rows`], with the time of each row's last change behind the columns or without it.
+pub(super) fn read_timed_rows(
+    question: &Question,
+    format: &str,
+    input: Box<dyn Read + Send>,
+    whence: &str,
+    with_time: bool,
+) -> Result<Blocks> {
+    let columns = question.columns_of_rows(with_time);
+    read_columns(question, format, input, whence, columns, question.key_count())
+}
+
+/// Rows of the attributes alone.
+pub(super) fn read_values(
+    question: &Question,
+    format: &str,
+    input: Box<dyn Read + Send>,
+    whence: &str,
+) -> Result<Blocks> {
+    let columns = question.columns[question.key_count()..].iter().cloned().collect();
+    read_columns(question, format, input, whence, columns, 0)
+}
+
+fn read_columns(
+    question: &Question,
+    format: &str,
+    input: Box<dyn Read + Send>,
+    whence: &str,
+    columns: Columns,
+    key_count: usize,
+) -> Result<Blocks> {
+    let settings = settings_of(question, whence);
+    let reader = basalt_formats::open_reader(format, &columns, &settings, input)
+        .map_err(|error| error.within(whence))?;
+    let defaults = Arc::clone(&question.defaults);
+    Ok(Box::new(FormattedBlocks { reader, columns, key_count, defaults, whence: whence.to_owned() }))
+}
+
+/// Key columns as bytes of the format.
+pub(super) fn write_keys(question: &Question, format: &str, keys: &[ArrayRef]) -> Result<Vec<u8>> {
+    let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
+    let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::logical)?;
+    let mut bytes = Vec::new();
+    let mut writer = basalt_formats::open_writer(format, &columns, &settings_of(question, "keys"))?;
+    writer.start(&mut bytes);
+    writer.write(&batch, &mut bytes)?;
+    writer.finish(&Statistics::default(), &mut bytes)?;
+    Ok(bytes)
+}
+
+fn settings_of(question: &Question, what: &str) -> FormatSettings {
+    format_settings(&question.query(what))
+}
+
+struct FormattedBlocks {
+    reader: Box<dyn BlockReader>,
+    columns: Columns,
+    key_count: usize,
+    defaults: Arc<[ArrayRef]>,
+    whence: String,
+}
+
+impl Iterator for FormattedBlocks {
+    type Item = Result<Vec<ArrayRef>>;
+
+    fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
+        let block = self.reader.next_block().transpose()?;
+        let block = block.and_then(|block| {
+            let columns = block.batch.columns().iter().enumerate();
+            columns.map(|(at, column)| self.filled(at, column, &block.defaulted[at])).collect()
+        });
+        Some(block.map_err(|error: Error| error.within(&self.whence)))
+    }
+}
+
+impl FormattedBlocks {
+    /// The column, with the attribute's DEFAULT where the input has no value.
+    fn filled(&self, at: usize, column: &ArrayRef, defaulted: &Defaulted) -> Result<ArrayRef> {
+        let missing = match defaulted {
+            Defaulted::Never => return Ok(Arc::clone(column)),
+            Defaulted::Always => BooleanArray::from(vec![true; column.len()]),
+            Defaulted::Rows(rows) => BooleanArray::new(rows.clone(), None),
+        };
+        if missing.true_count() == 0 {
+            return Ok(Arc::clone(column));
+        }
+        if at < self.key_count {
+            let name = &self.columns[at].name;
+            bail!(CannotInsertNullInOrdinaryColumn, "a row has no value for the key column `{name}`");
+        }
+        let Some(default) = self.defaults.get(at - self.key_count) else { return Ok(Arc::clone(column)) };
+        let zeroes = UInt32Array::from(vec![0; column.len()]);
+        let default = take(default, &zeroes, None).map_err(Error::logical)?;
+        zip(&missing, &default, column).map_err(Error::logical)
+    }
+}

@@ -1,0 +1,131 @@
+//! The source REDIS: strings by key, or the fields of hashes by key and field.
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use basalt_base::{Columns, Error, Result, bail};
+use basalt_formats::TextSettings;
+use basalt_formats::text::{Style, ValueWriter};
+use basalt_sources::redis::{Client, Storage};
+use basalt_sources::{Address, Row, Rows};
+
+use super::parameters::Parameters;
+use super::text_rows::TextBlocks;
+use super::{Blocks, Question, RowSource, Wanted};
+
+const PORT: u64 = 6379;
+/// Keys whose values are asked for together.
+const KEYS_A_ROUND: usize = 65_536;
+
+pub(super) struct RedisSource {
+    address: Address,
+    db_index: u64,
+    storage: Storage,
+}
+
+impl RedisSource {
+    pub(super) fn parse(parameters: &Parameters<'_>) -> Result<RedisSource> {
+        let port = parameters.number("port", PORT)?;
+        let Ok(port) = u16::try_from(port) else {
+            bail!(IncorrectDictionaryDefinition, "{port} is no port");
+        };
+        let storage = match parameters.text("storage_type")?.as_deref() {
+            None | Some("simple") => Storage::Simple,
+            Some("hash_map") => Storage::HashMap,
+            Some(other) => bail!(
+                IncorrectDictionaryDefinition,
+                "storage_type of dictionary source REDIS is simple or hash_map, got `{other}`"
+            ),
+        };
+        let source = RedisSource {
+            address: Address {
+                host: parameters.required("host")?,
+                port,
+                user: parameters.text("user")?.unwrap_or_default(),
+                password: parameters.text("password")?.unwrap_or_default(),
+                database: String::new(),
+            },
+            db_index: parameters.number("db_index", 0)?,
+            storage,
+        };
+        parameters.finish(&["host", "port", "user", "password", "storage_type", "db_index"])?;
+        Ok(source)
+    }
+
+    fn connect(&self, question: &Question) -> Result<Client> {
+        let keys = if self.storage == Storage::Simple { 1 } else { 2 };
+        if question.key_count() != keys || question.columns.len() != keys + 1 {
+            bail!(
+                IncorrectDictionaryDefinition,
+                "a dictionary over REDIS with storage_type {} has {keys} key columns and one attribute",
+                if keys == 1 { "simple" } else { "hash_map" }
+            );
+        }
+        if question.tombstone.is_some() {
+            bail!(BadArguments, "tombstone_column: Redis has no columns");
+        }
+        Client::connect(&self.address, self.db_index, question.limits())
+    }
+}
+
+impl RowSource for RedisSource {
+    fn describe(&self, _database: &str) -> String {
+        format!("Redis: {}", self.address)
+    }
+
+    fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
+        let rows = self.connect(question)?.all(self.storage);
+        Ok(Box::new(TextBlocks::new(question, rows, false, &self.describe(""))?))
+    }
+
+    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let mut client = self.connect(question)?;
+        let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
+        let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::logical)?;
+        let mut found = Vec::new();
+        for first in (0..batch.num_rows()).step_by(KEYS_A_ROUND) {
+            let batch = batch.slice(first, KEYS_A_ROUND.min(batch.num_rows() - first));
+            let rows = texts(&columns, batch.columns())?;
+            let values = client.values(self.storage, &rows)?;
+            let known = rows.into_iter().zip(values).filter_map(|(mut row, value)| {
+                row.push(Some(&value?));
+                Some(row)
+            });
+            let blocks = TextBlocks::new(question, Ready(known), false, &self.describe(""))?;
+            found.extend(blocks.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(found)
+    }
+}
+
+/// The rows of key columns as text.
+fn texts(columns: &Columns, keys: &[ArrayRef]) -> Result<Vec<Row>> {
+    let settings = TextSettings::default();
+    let writers = columns
+        .iter()
+        .zip(keys)
+        .map(|(column, key)| ValueWriter::new(&column.ty, key, &settings))
+        .collect::<Result<Vec<_>>>()?;
+    let mut text = Vec::new();
+    let rows = (0..keys.first().map_or(0, |key| key.len())).map(|at| {
+        let mut row = Row::default();
+        for writer in &writers {
+            text.clear();
+            writer.write(at, Style::Raw, &mut text);
+            row.push(Some(&text));
+        }
+        row
+    });
+    Ok(rows.collect())
+}
+
+/// Rows that are there already.
+struct Ready<I>(I);
+
+impl<I: Iterator<Item = Row> + Send> Rows for Ready<I> {
+    fn next_row(&mut self, row: &mut Row) -> Result<bool> {
+        match self.0.next() {
+            Some(next) => *row = next,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+}

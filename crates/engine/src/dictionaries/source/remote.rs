@@ -1,0 +1,107 @@
+//! The source CLICKHOUSE on another host: a table or a query of a server, over its HTTP interface.
+
+use arrow::array::ArrayRef;
+use basalt_base::{Columns, Result, bail};
+use basalt_sources::http::HttpRequest;
+
+use super::formatted::read_rows;
+use super::parameters::Parameters;
+use super::select::{Dialect, From, Select};
+use super::{Blocks, Question, RowSource, UpdateField, Wanted};
+
+/// The port of ClickHouse's own protocol, which is not spoken here.
+const NATIVE_PORT: u16 = 9000;
+const HTTP_PORT: u64 = 8123;
+/// What the rows come in; its texts are unambiguous for every type.
+const FORMAT: &str = "TabSeparated";
+const REVISION_BYTES_MAX: u64 = 1 << 20;
+/// Keys in one question.
+const KEYS_A_QUERY: usize = 8192;
+
+pub(super) struct RemoteSource {
+    address: String,
+    request: HttpRequest,
+    select: Select,
+}
+
+impl RemoteSource {
+    /// The source on `host`; what SELECT takes was taken already.
+    pub(super) fn parse(host: &str, parameters: &Parameters<'_>, select: Select) -> Result<RemoteSource> {
+        if parameters.flag("secure", false)? {
+            bail!(
+                NotImplemented,
+                "SECURE of dictionary source CLICKHOUSE is not implemented, this build has no TLS"
+            );
+        }
+        let port = parameters.number("port", HTTP_PORT)?;
+        if port == u64::from(NATIVE_PORT) {
+            bail!(
+                NotImplemented,
+                "port {port} of {host} speaks ClickHouse's native protocol, which is not implemented: name its HTTP \
+                 port, usually {HTTP_PORT}"
+            );
+        }
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let address = format!("{host}:{port}");
+        let mut request = HttpRequest { url: format!("http://{address}/"), ..HttpRequest::default() };
+        let headers = [("X-ClickHouse-User", "user"), ("X-ClickHouse-Key", "password")];
+        for (header, parameter) in headers {
+            if let Some(value) = parameters.text(parameter)?.filter(|value| !value.is_empty()) {
+                request.headers.push((header.to_owned(), value));
+            }
+        }
+        Ok(RemoteSource { address, request, select })
+    }
+
+    fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn std::io::Read + Send>> {
+        let mut request = self.request.clone();
+        request.add_parameter("default_format", FORMAT);
+        request.body = Some(text.as_bytes().to_vec());
+        request.send(&question.limits())
+    }
+}
+
+impl RowSource for RemoteSource {
+    fn describe(&self, database: &str) -> String {
+        match &self.select.from {
+            From::Table(own, table) => {
+                format!("ClickHouse: {} {}.{table}", self.address, own.as_deref().unwrap_or(database))
+            }
+            From::Query(_) => format!("ClickHouse: {} query", self.address),
+        }
+    }
+
+    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
+        let text = self.select.text(Dialect::ClickHouse, question, wanted);
+        let body = self.ask(question, &text)?;
+        super::formatted::read_timed_rows(question, FORMAT, body, &self.address, self.tells_update_time())
+    }
+
+    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let rows = keys.first().map_or(0, |key| key.len());
+        let mut found = Vec::new();
+        for first in (0..rows).step_by(KEYS_A_QUERY) {
+            let count = KEYS_A_QUERY.min(rows - first);
+            let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
+            let columns: &Columns = &question.columns;
+            let text = self.select.text_of_keys(Dialect::ClickHouse, columns, &keys)?;
+            let blocks = read_rows(question, FORMAT, self.ask(question, &text)?, &self.address)?;
+            found.extend(blocks.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(found)
+    }
+
+    fn update_field(&self) -> Option<&UpdateField> {
+        self.select.update.as_ref()
+    }
+
+    fn revision(&self, question: &Question) -> Result<Option<String>> {
+        let Some(text) = &self.select.invalidate_query else { return Ok(None) };
+        let mut revision = String::new();
+        let read = std::io::Read::take(self.ask(question, text)?, REVISION_BYTES_MAX);
+        std::io::read_to_string(read).map(|text| revision = text).map_err(|error| {
+            basalt_base::Error::new(basalt_base::ErrorCode::NetworkError, error.to_string())
+        })?;
+        Ok(Some(revision))
+    }
+}

@@ -1,0 +1,153 @@
+//! Other databases, started for a test on a free port of the loopback address from what Debian installs.
+//!
+//! Where one is not installed, or does not start, the test that needs it says so and passes.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A database that does not accept connections by then does not start.
+const START: Duration = Duration::from_secs(60);
+
+/// A running server, killed with the test.
+pub struct Foreign {
+    process: Child,
+    pub port: u16,
+    /// Removed behind the server.
+    _dir: TempDir,
+}
+
+impl Foreign {
+    /// PostgreSQL with the user `postgres`, whose password is `secret` (SCRAM-SHA-256).
+    pub fn postgresql() -> Option<Foreign> {
+        let bin = newest_postgresql()?;
+        let dir = server_dir("postgres")?;
+        let password = dir.path().join("password");
+        std::fs::write(&password, "secret\n").ok()?;
+        std::fs::set_permissions(&password, std::os::unix::fs::PermissionsExt::from_mode(0o644)).ok()?;
+        let data = dir.path().join("data");
+        let mut init = as_user("postgres", &bin.join("initdb"));
+        init.args(["-U", "postgres", "-A", "scram-sha-256", "--no-sync", "--pwfile"]).arg(&password);
+        run(init.arg("-D").arg(&data))?;
+        let mut server = as_user("postgres", &bin.join("postgres"));
+        let sockets = dir.path().to_owned();
+        Foreign::start(dir, |port| {
+            server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-F", "-k"]);
+            server.arg(sockets);
+            server
+        })
+    }
+
+    /// MariaDB with the user `basalt`, whose password is `secret`.
+    pub fn mariadb() -> Option<Foreign> {
+        let (install, server) = (find("mariadb-install-db")?, find("mariadbd")?);
+        let dir = server_dir("mysql")?;
+        let data = dir.path().join("data");
+        let mut init = as_user("mysql", &install);
+        run(init
+            .arg("--no-defaults")
+            .arg(format!("--datadir={}", data.display()))
+            .arg("--auth-root-authentication-method=normal"))?;
+        let start = dir.path().join("start.sql");
+        let user = "CREATE USER basalt@'127.0.0.1' IDENTIFIED BY 'secret';\n\
+                    GRANT ALL ON *.* TO basalt@'127.0.0.1';\n\
+                    CREATE DATABASE shop;\n";
+        std::fs::write(&start, user).ok()?;
+        std::fs::set_permissions(&start, std::os::unix::fs::PermissionsExt::from_mode(0o644)).ok()?;
+        let socket = dir.path().join("socket");
+        let mut command = as_user("mysql", &server);
+        Foreign::start(dir, |port| {
+            command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+            command.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1").arg("--skip-name-resolve");
+            command.arg(format!("--socket={}", socket.display()));
+            command.arg(format!("--init-file={}", start.display()));
+            command
+        })
+    }
+
+    /// Redis with the password `secret`.
+    pub fn redis() -> Option<Foreign> {
+        let server = find("redis-server")?;
+        let dir = server_dir("")?;
+        let path = dir.path().to_owned();
+        Foreign::start(dir, |port| {
+            let mut command = Command::new(server);
+            command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--requirepass", "secret"]);
+            command.args(["--save", "", "--appendonly", "no", "--dir"]).arg(path);
+            command
+        })
+    }
+
+    fn start(dir: TempDir, command: impl FnOnce(u16) -> Command) -> Option<Foreign> {
+        let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+        let mut command = command(port);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.process_group(0).spawn().ok()?;
+        let mut started = Foreign { process, port, _dir: dir };
+        let deadline = Instant::now() + START;
+        while Instant::now() < deadline && started.process.try_wait().ok()?.is_none() {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(started);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        None
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        // It may have ended already. Servers that change their user stay in the group of the first process.
+        let group = format!("-{}", self.process.id());
+        let _ = Command::new("/bin/kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs `command` to its end; `None` if it fails.
+pub fn run(command: &mut Command) -> Option<()> {
+    let ended = command.stdin(Stdio::null()).output().ok()?;
+    ended.status.success().then_some(())
+}
+
+/// A program on the path.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let folders = std::env::split_paths(&folders).chain(["/usr/sbin".into(), "/usr/local/bin".into()]);
+    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The folder of the newest PostgreSQL's programs.
+fn newest_postgresql() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let folders = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
+    folders.filter(|folder| folder.join("initdb").is_file()).max()
+}
+
+/// A program that refuses to run as root runs as its own user then.
+fn as_user(user: &str, program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("/sbin/runuser");
+    command.args(["-u", user, "--"]).arg(program);
+    command
+}
+
+fn server_dir(user: &str) -> Option<TempDir> {
+    let dir = tempfile::tempdir().ok()?;
+    if is_root() && !user.is_empty() {
+        run(Command::new("chown").arg(user).arg(dir.path()))?;
+    }
+    Some(dir)
+}
+
+fn is_root() -> bool {
+    let owner = std::fs::metadata("/proc/self").map(|found| std::os::unix::fs::MetadataExt::uid(&found));
+    owner.is_ok_and(|owner| owner == 0)
+}

@@ -1,0 +1,42 @@
+//! I have the address of something outside: give me its rows, or its bytes.
+//!
+//! Other databases answer a query with rows of text ([`Rows`]); HTTP servers and programs answer with
+//! bytes, which a format makes rows of elsewhere. Everything here blocks, and ends at its [`Limits`].
+//!
+//! - [`postgresql`], [`mysql`], [`redis`]: as much of their protocols as reading takes.
+//! - [`sqlite`]: a file of SQLite.
+//! - [`http`]: a request and the body of its answer.
+//! - [`process`]: a program and what it writes.
+//!
+//! # Not here
+//!
+//! TLS: addresses that need it are refused by name. Types: a row is text, as the other side writes it.
+
+pub mod http;
+mod limits;
+pub mod mysql;
+pub mod postgresql;
+pub mod process;
+pub mod redis;
+mod row;
+mod socket;
+pub mod sqlite;
+
+pub use limits::Limits;
+pub use row::{Row, Rows};
+
+/// Where another database is, and who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+    pub user: String,
+    pub password: String,
+    pub database: String,
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}

@@ -1,0 +1,272 @@
+//! MySQL and MariaDB: the rows of one query, over the text protocol.
+//!
+//! Layout of a packet: the count of its bytes in 24 bits, little-endian, a sequence number, and the bytes;
+//! one of 2^24 - 1 bytes goes on in the next. Numbers of variable width stand before texts.
+
+mod password;
+
+use basalt_base::{Error, ErrorCode, Result, bail};
+
+use crate::socket::Socket;
+use crate::{Address, Limits, Row, Rows};
+
+const PACKET_BYTES_MAX: usize = (1 << 24) - 1;
+/// A packet that goes on may not go on for ever.
+const MESSAGE_BYTES_MAX: usize = 1 << 30;
+const UTF8MB4: u8 = 45;
+
+const LONG_PASSWORD: u32 = 1;
+const CONNECT_WITH_DB: u32 = 8;
+const PROTOCOL_41: u32 = 512;
+const TRANSACTIONS: u32 = 8192;
+const SECURE_CONNECTION: u32 = 32768;
+const PLUGIN_AUTH: u32 = 1 << 19;
+
+const OK: u8 = 0;
+const MORE_AUTHENTICATION: u8 = 1;
+const NULL: u8 = 0xfb;
+const END: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+
+/// Runs `query`; the rows come as they are asked for.
+pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
+    let mut client = Client { socket: Socket::connect("MySQL", address, limits)?, sequence: 0 };
+    client.start(address)?;
+    client.command("SET time_zone = '+00:00'")?;
+    client.receive()?;
+    client.command(query)?;
+    client.skip_columns()?;
+    Ok(QueryRows { client, is_done: false })
+}
+
+struct Client {
+    socket: Socket,
+    sequence: u8,
+}
+
+impl Client {
+    /// From the server's greeting to the end of the authentication.
+    fn start(&mut self, address: &Address) -> Result<()> {
+        let greeting = self.receive()?;
+        let (plugin, salt) = parse_greeting(&greeting).ok_or_else(|| self.damaged())?;
+        let password = address.password.as_bytes();
+        let answer = password::answer(&plugin, password, &salt).unwrap_or_default();
+        let mut abilities = LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
+        if !address.database.is_empty() {
+            abilities |= CONNECT_WITH_DB;
+        }
+        let mut message = abilities.to_le_bytes().to_vec();
+        message.extend((PACKET_BYTES_MAX as u32).to_le_bytes());
+        message.push(UTF8MB4);
+        message.extend([0; 23]);
+        message.extend(text(&address.user));
+        message.push(answer.len() as u8);
+        message.extend(answer);
+        if !address.database.is_empty() {
+            message.extend(text(&address.database));
+        }
+        message.extend(text(&plugin));
+        self.send(&message)?;
+        loop {
+            let reply = self.receive()?;
+            match reply.split_first() {
+                Some((&OK, _)) => return Ok(()),
+                Some((&END, rest)) => self.change_plugin(rest, password)?,
+                // 3: the server knows the password's hash already; 4: it wants the password itself.
+                Some((&MORE_AUTHENTICATION, [3, ..])) => {}
+                Some((&MORE_AUTHENTICATION, _)) => bail!(
+                    NotImplemented,
+                    "{} wants the password over TLS (caching_sha2_password), which is not implemented: give the user \
+                     mysql_native_password, or log in once by another client",
+                    self.socket.peer()
+                ),
+                _ => return Err(self.damaged()),
+            }
+        }
+    }
+
+    fn change_plugin(&mut self, request: &[u8], password: &[u8]) -> Result<()> {
+        let mut parts = request.splitn(2, |&byte| byte == 0);
+        let plugin = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+        let salt = parts.next().unwrap_or_default();
+        let salt = salt.strip_suffix(&[0]).unwrap_or(salt);
+        match password::answer(&plugin, password, salt) {
+            Some(answer) => self.send(&answer),
+            None => bail!(
+                NotImplemented,
+                "{} wants authentication by {plugin}, which is not implemented",
+                self.socket.peer()
+            ),
+        }
+    }
+
+    fn command(&mut self, query: &str) -> Result<()> {
+        self.sequence = 0;
+        let mut message = vec![3];
+        message.extend_from_slice(query.as_bytes());
+        self.send(&message)
+    }
+
+    /// From the count of columns to the packet before the rows.
+    fn skip_columns(&mut self) -> Result<()> {
+        let head = self.receive()?;
+        let count = parse_number(&mut &head[..]).filter(|&count| count > 0).ok_or_else(|| self.damaged())?;
+        if count > 4096 {
+            return Err(self.damaged());
+        }
+        for _ in 0..=count {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, message: &[u8]) -> Result<()> {
+        if message.len() >= PACKET_BYTES_MAX {
+            bail!(BadArguments, "a query to MySQL has {} bytes", message.len());
+        }
+        let mut packet = (message.len() as u32).to_le_bytes().to_vec();
+        packet[3] = self.sequence;
+        self.sequence = self.sequence.wrapping_add(1);
+        packet.extend_from_slice(message);
+        self.socket.send(&packet)
+    }
+
+    /// The next message; the other side's error is ours.
+    fn receive(&mut self) -> Result<Vec<u8>> {
+        let mut message = Vec::new();
+        loop {
+            let head = self.socket.take(4)?;
+            let bytes = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+            self.sequence = head[3].wrapping_add(1);
+            message.extend_from_slice(self.socket.take(bytes)?);
+            if bytes < PACKET_BYTES_MAX {
+                break;
+            }
+            if message.len() > MESSAGE_BYTES_MAX {
+                return Err(self.damaged());
+            }
+        }
+        if message.first() == Some(&ERROR) {
+            let code = message.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
+            let text = String::from_utf8_lossy(message.get(3..).unwrap_or_default()).into_owned();
+            bail!(NetworkError, "{} answers: {text} (error {code})", self.socket.peer());
+        }
+        Ok(message)
+    }
+
+    fn damaged(&self) -> Error {
+        let message = format!("{} sends a message that MySQL does not", self.socket.peer());
+        Error::new(ErrorCode::IncorrectData, message)
+    }
+}
+
+struct QueryRows {
+    client: Client,
+    is_done: bool,
+}
+
+impl Rows for QueryRows {
+    fn next_row(&mut self, row: &mut Row) -> Result<bool> {
+        if self.is_done {
+            return Ok(false);
+        }
+        let message = self.client.receive()?;
+        if message.first() == Some(&END) && message.len() < 9 {
+            self.is_done = true;
+            return Ok(false);
+        }
+        parse_row(&message, row).ok_or_else(|| self.client.damaged())?;
+        Ok(true)
+    }
+}
+
+/// The name of the method of authentication, and the salt.
+fn parse_greeting(message: &[u8]) -> Option<(String, Vec<u8>)> {
+    let (&version, rest) = message.split_first()?;
+    if version != 10 {
+        return None;
+    }
+    let name_end = rest.iter().position(|&byte| byte == 0)?;
+    // Behind the name: a thread's number, 8 bytes of salt, abilities, charset, status, more abilities, the
+    // salt's length, ten bytes for later, the rest of the salt, the method.
+    let rest = rest.get(name_end + 1 + 4..)?;
+    let mut salt = rest.get(..8)?.to_vec();
+    let rest = rest.get(8 + 1 + 2 + 1 + 2 + 2 + 1 + 10..)?;
+    salt.extend_from_slice(rest.get(..12)?);
+    let plugin = rest.get(13..)?.split(|&byte| byte == 0).next()?;
+    Some((String::from_utf8_lossy(plugin).into_owned(), salt))
+}
+
+/// Fills `row`; `None` if the message is damaged.
+fn parse_row(message: &[u8], row: &mut Row) -> Option<()> {
+    row.clear();
+    let mut rest = message;
+    while let Some(&first) = rest.first() {
+        if first == NULL {
+            rest = &rest[1..];
+            row.push(None);
+            continue;
+        }
+        let bytes = usize::try_from(parse_number(&mut rest)?).ok()?;
+        row.push(Some(rest.get(..bytes)?));
+        rest = &rest[bytes..];
+    }
+    Some(())
+}
+
+/// A number of variable width.
+fn parse_number(rest: &mut &[u8]) -> Option<u64> {
+    let (&first, behind) = rest.split_first()?;
+    let width = match first {
+        0..=0xfa => {
+            *rest = behind;
+            return Some(u64::from(first));
+        }
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        _ => return None,
+    };
+    let mut bytes = [0; 8];
+    bytes[..width].copy_from_slice(behind.get(..width)?);
+    *rest = &behind[width..];
+    Some(u64::from_le_bytes(bytes))
+}
+
+fn text(text: &str) -> Vec<u8> {
+    let mut bytes: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
+    bytes.push(0);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_row_is_refused_without_a_panic() {
+        let body = [&[2][..], b"ab", &[NULL], &[0xfc, 3, 0], b"cde", &[0]].concat();
+        let mut row = Row::default();
+        assert_eq!(parse_row(&body, &mut row), Some(()));
+        assert_eq!(row.fields().collect::<Vec<_>>(), [Some(&b"ab"[..]), None, Some(b"cde"), Some(b"")]);
+        for bit in 0..body.len() * 8 {
+            let mut damaged = body.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let _ = parse_row(&damaged, &mut row);
+        }
+        assert_eq!(parse_row(&body[..2], &mut row), None);
+        assert_eq!(parse_row(&[0xfd, 1], &mut row), None);
+    }
+
+    #[test]
+    fn a_damaged_greeting_is_refused() {
+        let greeting =
+            [&[10][..], b"8\0", &[1; 4], &[2; 8], &[0; 19], &[3; 12], &[0], b"mysql_native_password\0"]
+                .concat();
+        let (plugin, salt) = parse_greeting(&greeting).expect("a greeting");
+        assert_eq!((plugin.as_str(), salt.len()), ("mysql_native_password", 20));
+        for end in 0..greeting.len() - 23 {
+            assert_eq!(parse_greeting(&greeting[..end]), None, "{end}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! PostgreSQL: the rows of one query, over version 3 of its protocol.
+//!
+//! Layout of a message: one letter, the count of bytes that follow as a big-endian 32-bit number (its own
+//! four included), and these. Rows come as text, one message a row, so a result of any size takes little
+//! memory.
+
+mod scram;
+
+use basalt_base::{Error, ErrorCode, Result, bail};
+use md5::{Digest, Md5};
+
+use self::scram::Scram;
+use crate::socket::Socket;
+use crate::{Address, Limits, Row, Rows};
+
+const PROTOCOL_VERSION: i32 = 196_608;
+
+/// Runs `query`; the rows come as they are asked for.
+pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
+    let mut client = Client { socket: Socket::connect("PostgreSQL", address, limits)? };
+    client.start(address)?;
+    client.send(b'Q', &text(query))?;
+    Ok(QueryRows { client, is_done: false })
+}
+
+struct Client {
+    socket: Socket,
+}
+
+impl Client {
+    /// From the first message to the one that says that a query may come.
+    fn start(&mut self, address: &Address) -> Result<()> {
+        let mut message = PROTOCOL_VERSION.to_be_bytes().to_vec();
+        let database = if address.database.is_empty() { &address.user } else { &address.database };
+        let parameters = [
+            ("user", address.user.as_str()),
+            ("database", database),
+            ("client_encoding", "UTF8"),
+            ("TimeZone", "UTC"),
+            ("DateStyle", "ISO"),
+        ];
+        for (name, value) in parameters {
+            message.extend(text(name));
+            message.extend(text(value));
+        }
+        message.push(0);
+        let mut framed = (message.len() as i32 + 4).to_be_bytes().to_vec();
+        framed.extend(message);
+        self.socket.send(&framed)?;
+        let mut scram = None;
+        loop {
+            match self.receive()? {
+                (b'R', body) => self.authenticate(address, &body, &mut scram)?,
+                (b'Z', _) => return Ok(()),
+                // Parameters and the key that would cancel a query.
+                (b'S' | b'K' | b'N', _) => {}
+                (kind, _) => return Err(self.unexpected(kind)),
+            }
+        }
+    }
+
+    fn authenticate(&mut self, address: &Address, body: &[u8], scram: &mut Option<Scram>) -> Result<()> {
+        let (kind, rest) = body.split_first_chunk::<4>().ok_or_else(|| self.unexpected(b'R'))?;
+        let (user, password) = (address.user.as_bytes(), address.password.as_bytes());
+        match i32::from_be_bytes(*kind) {
+            0 => Ok(()),
+            3 => self.send(b'p', &text(&address.password)),
+            5 => {
+                let inner = hex(&Md5::digest([password, user].concat()));
+                let outer = hex(&Md5::digest([inner.as_bytes(), rest].concat()));
+                self.send(b'p', &text(&format!("md5{outer}")))
+            }
+            10 if rest.split(|&byte| byte == 0).any(|name| name == b"SCRAM-SHA-256") => {
+                let exchange = Scram::new(password)?;
+                let first = exchange.first_message();
+                let mut message = text("SCRAM-SHA-256");
+                message.extend((first.len() as i32).to_be_bytes());
+                message.extend(first.as_bytes());
+                *scram = Some(exchange);
+                self.send(b'p', &message)
+            }
+            11 => match scram {
+                Some(exchange) => {
+                    let answer = exchange.final_message(rest)?;
+                    self.send(b'p', answer.as_bytes())
+                }
+                None => Err(self.unexpected(b'R')),
+            },
+            12 => match scram {
+                Some(exchange) => exchange.verify(rest),
+                None => Err(self.unexpected(b'R')),
+            },
+            other => bail!(
+                NotImplemented,
+                "{} wants authentication of kind {other}, which is not implemented",
+                self.socket.peer()
+            ),
+        }
+    }
+
+    fn send(&mut self, kind: u8, body: &[u8]) -> Result<()> {
+        let mut message = vec![kind];
+        message.extend((body.len() as i32 + 4).to_be_bytes());
+        message.extend_from_slice(body);
+        self.socket.send(&message)
+    }
+
+    /// The kind of the next message and its body; the other side's error is ours.
+    fn receive(&mut self) -> Result<(u8, Vec<u8>)> {
+        let head = self.socket.take(5)?;
+        let kind = head[0];
+        let bytes = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        let body = self.socket.take(bytes.checked_sub(4).ok_or_else(|| bad_length(bytes))?)?.to_vec();
+        if kind == b'E' {
+            bail!(NetworkError, "{} answers: {}", self.socket.peer(), error_text(&body));
+        }
+        Ok((kind, body))
+    }
+
+    fn unexpected(&self, kind: u8) -> Error {
+        let message = format!("{} sends an unexpected message `{}`", self.socket.peer(), char::from(kind));
+        Error::new(ErrorCode::IncorrectData, message)
+    }
+}
+
+struct QueryRows {
+    client: Client,
+    is_done: bool,
+}
+
+impl Rows for QueryRows {
+    fn next_row(&mut self, row: &mut Row) -> Result<bool> {
+        while !self.is_done {
+            match self.client.receive()? {
+                (b'D', body) => {
+                    parse_row(&body, row).ok_or_else(|| self.client.unexpected(b'D'))?;
+                    return Ok(true);
+                }
+                // The names of the columns, notices, parameters, the end of the rows.
+                (b'T' | b'N' | b'S' | b'C' | b'I', _) => {}
+                (b'Z', _) => self.is_done = true,
+                (kind, _) => return Err(self.client.unexpected(kind)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Fills `row` from a message of kind `D`; `None` if it is damaged.
+fn parse_row(body: &[u8], row: &mut Row) -> Option<()> {
+    row.clear();
+    let (count, mut rest) = body.split_first_chunk::<2>()?;
+    for _ in 0..u16::from_be_bytes(*count) {
+        let (bytes, behind) = rest.split_first_chunk::<4>()?;
+        rest = behind;
+        match usize::try_from(i32::from_be_bytes(*bytes)) {
+            Ok(bytes) => {
+                row.push(Some(rest.get(..bytes)?));
+                rest = &rest[bytes..];
+            }
+            Err(_) => row.push(None),
+        }
+    }
+    rest.is_empty().then_some(())
+}
+
+/// Severity, code and message of an error.
+fn error_text(body: &[u8]) -> String {
+    let field = |letter: u8| {
+        let mut fields = body.split(|&byte| byte == 0);
+        fields.find(|field| field.first() == Some(&letter)).map(|field| String::from_utf8_lossy(&field[1..]))
+    };
+    format!("{} (SQLSTATE {})", field(b'M').unwrap_or_default(), field(b'C').unwrap_or_default())
+}
+
+fn bad_length(bytes: usize) -> Error {
+    Error::new(ErrorCode::IncorrectData, format!("PostgreSQL announces a message of {bytes} bytes"))
+}
+
+fn text(text: &str) -> Vec<u8> {
+    let mut bytes: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
+    bytes.push(0);
+    bytes
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_row_is_refused() {
+        let body = [&[0, 3][..], &[0, 0, 0, 2], b"ab", &[0xff; 4], &[0, 0, 0, 1], b"c"].concat();
+        let mut row = Row::default();
+        assert_eq!(parse_row(&body, &mut row), Some(()));
+        assert_eq!(row.fields().collect::<Vec<_>>(), [Some(&b"ab"[..]), None, Some(b"c")]);
+        for end in 0..body.len() {
+            assert_eq!(parse_row(&body[..end], &mut row), None, "{end}");
+        }
+        for bit in 0..body.len() * 8 {
+            let mut damaged = body.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            // A flip in the text is text; none may panic.
+            let _ = parse_row(&damaged, &mut row);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A file of SQLite: the rows of one query.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use basalt_base::{Error, ErrorCode, Result};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::limits::timed_out;
+use crate::{Limits, Row, Rows};
+
+const ROWS_A_BATCH: usize = 1024;
+const BATCHES_WAITING: usize = 4;
+/// Steps of SQLite's machine between looks at the clock.
+const STEPS_A_LOOK: i32 = 100_000;
+
+/// Runs `query` on a thread of its own, which reads ahead a little.
+pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let place = format!("SQLite file {}", path.display());
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| refused(&place, &error, &limits))?;
+    let (sender, batches) = sync_channel(BATCHES_WAITING);
+    let query = query.to_owned();
+    let thread = std::thread::Builder::new().name("sqlite".to_owned()).spawn(move || {
+        let mut batch = Vec::new();
+        let done = run(&connection, &query, &limits, |row| {
+            batch.push(row);
+            batch.len() < ROWS_A_BATCH || sender.send(Ok(std::mem::take(&mut batch))).is_ok()
+        });
+        // A receiver that is gone wants neither rows nor the error.
+        let _ = match done {
+            Ok(()) => sender.send(Ok(batch)),
+            Err(error) => sender.send(Err(refused(&place, &error, &limits))),
+        };
+    });
+    thread.map_err(|error| Error::new(ErrorCode::CannotScheduleTask, format!("no thread: {error}")))?;
+    Ok(QueryRows { batches, ready: Vec::new().into_iter() })
+}
+
+/// Hands every row to `take` until that says `false`.
+fn run(
+    connection: &Connection,
+    query: &str,
+    limits: &Limits,
+    mut take: impl FnMut(Row) -> bool,
+) -> rusqlite::Result<()> {
+    if let Some(deadline) = limits.deadline {
+        connection.progress_handler(STEPS_A_LOOK, Some(move || std::time::Instant::now() >= deadline));
+    }
+    let mut statement = connection.prepare(query)?;
+    let columns = statement.column_count();
+    let mut found = statement.query([])?;
+    while let Some(next) = found.next()? {
+        let mut row = Row::default();
+        for column in 0..columns {
+            match next.get_ref(column)? {
+                ValueRef::Null => row.push(None),
+                ValueRef::Integer(value) => row.push(Some(value.to_string().as_bytes())),
+                ValueRef::Real(value) => row.push(Some(value.to_string().as_bytes())),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => row.push(Some(bytes)),
+            }
+        }
+        if !take(row) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+struct QueryRows {
+    batches: Receiver<Result<Vec<Row>>>,
+    ready: std::vec::IntoIter<Row>,
+}
+
+impl Rows for QueryRows {
+    fn next_row(&mut self, row: &mut Row) -> Result<bool> {
+        loop {
+            if let Some(next) = self.ready.next() {
+                *row = next;
+                return Ok(true);
+            }
+            match self.batches.recv() {
+                Ok(batch) => self.ready = batch?.into_iter(),
+                // The thread has sent everything.
+                Err(_) => return Ok(false),
+            }
+        }
+    }
+}
+
+fn refused(place: &str, error: &rusqlite::Error, limits: &Limits) -> Error {
+    if limits.deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline) {
+        return timed_out(place);
+    }
+    Error::new(ErrorCode::CannotReadFromFile, format!("{place}: {error}"))
+}
