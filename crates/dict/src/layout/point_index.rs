@@ -56,8 +56,8 @@ impl PointIndex {
         let column = (((given.len() / NODE) as f64).sqrt().ceil() as usize).max(1) * NODE;
         numbers.chunks_mut(column).for_each(|column| column.sort_by(by(1)));
         let mut rectangles: Vec<Rectangle> = numbers.iter().map(|&number| given[number as usize]).collect();
-        let mut levels = vec![0..rectangles.len()];
         let mut level = 0..rectangles.len();
+        let mut levels = vec![level.clone()];
         while level.len() > NODE {
             let start = rectangles.len();
             for first in level.clone().step_by(NODE) {

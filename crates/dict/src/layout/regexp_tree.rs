@@ -65,6 +65,9 @@ enum Piece {
     Group(usize),
 }
 
+/// Array and row of the values of a column.
+type Picks = Vec<(usize, usize)>;
+
 /// A row of the source.
 struct Row {
     id: u64,
@@ -340,7 +343,7 @@ impl Dictionary for RegexpTree {
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let keys = self.keys(keys)?;
         let mut texts: Vec<Vec<Vec<u8>>> = vec![Vec::new(); attributes.len()];
-        let mut picks: Vec<Vec<(usize, usize)>> = vec![Vec::new(); attributes.len()];
+        let mut picks: Vec<Picks> = vec![Vec::new(); attributes.len()];
         let mut found = vec![false; keys.len()];
         for (row, key) in keys.iter().enumerate() {
             let values = self.values(key.unwrap_or_default(), attributes, 1);
@@ -351,7 +354,7 @@ impl Dictionary for RegexpTree {
             }
         }
         self.counters.add(&found);
-        let column = |((texts, picks), &at): ((&Vec<Vec<u8>>, &Vec<(usize, usize)>), &usize)| {
+        let column = |((texts, picks), &at): ((&Vec<Vec<u8>>, &Picks), &usize)| {
             let Attribute { ty, default, .. } = &self.attributes[at];
             let values = (self.read_values)(ty, texts)?;
             interleave(&[default.as_ref(), values.as_ref()], picks).map_err(broken)
