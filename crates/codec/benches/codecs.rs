@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p basalt-codec` prints a line for each series and chain. `-- out DIRECTORY` writes the
 //! series as files of little-endian values too, for `bench/codecs`, which compares the sizes with
-//! ClickHouse's.
+//! ClickHouse's. `-- text FILE...` has the bytes of files as series, with the codecs for text.
 
 use std::io::Write;
 use std::path::Path;
@@ -142,25 +142,44 @@ fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let arguments: Vec<String> = std::env::args().collect();
     let directory = arguments.iter().position(|argument| argument == "out").map(|at| &arguments[at + 1]);
+    let texts = arguments.iter().position(|argument| argument == "text").map(|at| &arguments[at + 1..]);
+    if let Some(texts) = texts {
+        let chains = text_chains();
+        for path in texts {
+            measure(path, &std::fs::read(path)?, &chains, &mut out)?;
+        }
+        return Ok(());
+    }
     for series in series() {
         if let Some(directory) = directory {
             std::fs::write(Path::new(directory).join(series.name), &series.bytes)?;
         }
-        let mut decoded = vec![0; series.bytes.len()];
-        for chain in chains(&series) {
-            let (blocks, mut encoding) = encode(&chain, &series.bytes);
-            let mut decoding = Duration::MAX;
-            for _ in 0..ROUNDS {
-                encoding = encoding.min(encode(&chain, &series.bytes).1);
-                decoding = decoding.min(decode(&chain, &blocks, &mut decoded));
-            }
-            assert_eq!(decoded, series.bytes, "{chain} gives the values back");
-            let size: usize = blocks.iter().map(Vec::len).sum();
-            let speed = |time: Duration| series.bytes.len() as f64 / 1e9 / time.as_secs_f64();
-            let (encoding, decoding) = (speed(encoding), speed(decoding));
-            let (name, chain) = (series.name, chain.to_string());
-            writeln!(out, "{name}\t{chain}\t{size}\t{encoding:.2}\t{decoding:.2}")?;
+        measure(series.name, &series.bytes, &chains(&series), &mut out)?;
+    }
+    Ok(())
+}
+
+fn text_chains() -> Vec<CodecChain> {
+    let fsst = CodecSpec::Fsst;
+    let (lz4, zstd) = (CodecSpec::Lz4, CodecSpec::Zstd { level: 1 });
+    [vec![lz4], vec![zstd], vec![fsst], vec![fsst, lz4], vec![fsst, zstd]].map(CodecChain::new).into()
+}
+
+/// Prints a line for each chain.
+fn measure(name: &str, bytes: &[u8], chains: &[CodecChain], out: &mut impl Write) -> std::io::Result<()> {
+    let mut decoded = vec![0; bytes.len()];
+    for chain in chains {
+        let (blocks, mut encoding) = encode(chain, bytes);
+        let mut decoding = Duration::MAX;
+        for _ in 0..ROUNDS {
+            encoding = encoding.min(encode(chain, bytes).1);
+            decoding = decoding.min(decode(chain, &blocks, &mut decoded));
         }
+        assert_eq!(decoded, bytes, "{chain} gives the values back");
+        let size: usize = blocks.iter().map(Vec::len).sum();
+        let speed = |time: Duration| bytes.len() as f64 / 1e9 / time.as_secs_f64();
+        let (encoding, decoding) = (speed(encoding), speed(decoding));
+        writeln!(out, "{name}\t{chain}\t{size}\t{encoding:.2}\t{decoding:.2}")?;
     }
     Ok(())
 }

@@ -45,8 +45,10 @@ pub enum Values<'a> {
     Integers { bytes: &'a [u8], width: usize },
     /// Floats of `width` bytes each.
     Floats { bytes: &'a [u8], width: usize },
-    /// Characters, and bytes of any kind.
+    /// The characters of strings.
     Text(&'a [u8]),
+    /// A bit a value, and bytes of any kind.
+    Bits(&'a [u8]),
 }
 
 impl CodecChain {
@@ -56,7 +58,9 @@ impl CodecChain {
         if sample.len() < SAMPLE_BYTES_MIN {
             return CodecChain::default();
         }
-        let mut trials = Trials { sample: &sample, width, scratch: Scratch::default(), done: Vec::new() };
+        let is_text = matches!(values, Values::Text(_));
+        let mut trials =
+            Trials { sample: &sample, width, is_text, scratch: Scratch::default(), done: Vec::new() };
         trials.run(vec![CodecSpec::None]);
         for transforms in transforms(values, width) {
             if !transforms.is_empty() {
@@ -93,6 +97,7 @@ fn transforms(values: Values<'_>, width: usize) -> Vec<Vec<CodecSpec>> {
         Values::Floats { .. } if matches!(width, 4 | 8) => {
             transforms.extend([vec![CodecSpec::Alp { width: 0 }], vec![delta], vec![double_delta]]);
         }
+        Values::Text(_) => transforms.push(vec![CodecSpec::Fsst]),
         _ => {}
     }
     transforms
@@ -104,7 +109,7 @@ fn sample(values: Values<'_>) -> (Vec<u8>, usize) {
         Values::Integers { bytes, width } | Values::Floats { bytes, width } => {
             (bytes, width.max(1), SAMPLE_NUMBERS * width.clamp(1, size_of::<u64>()))
         }
-        Values::Text(bytes) => (bytes, 1, SAMPLE_BYTES),
+        Values::Text(bytes) | Values::Bits(bytes) => (bytes, 1, SAMPLE_BYTES),
     };
     let whole = bytes.len() / width * width;
     if whole <= wanted {
@@ -130,6 +135,7 @@ fn decode_speed(link: CodecSpec) -> f64 {
         CodecSpec::T64 { .. } => 4.0,
         CodecSpec::DoubleDelta { .. } => 2.5,
         CodecSpec::Alp { .. } => 5.0,
+        CodecSpec::Fsst => 3.0,
         CodecSpec::Zstd { .. } => 0.9,
         _ => 2.5,
     }
@@ -139,6 +145,8 @@ fn decode_speed(link: CodecSpec) -> f64 {
 struct Trials<'a> {
     sample: &'a [u8],
     width: usize,
+    /// Then nothing depends on the width.
+    is_text: bool,
     scratch: Scratch,
     done: Vec<Trial>,
 }
@@ -151,7 +159,8 @@ struct Trial {
 
 impl Trials<'_> {
     fn run(&mut self, links: Vec<CodecSpec>) {
-        let chain = CodecChain::new(links.clone()).for_width(self.width);
+        let chain = CodecChain::new(links.clone());
+        let chain = if self.is_text { chain } else { chain.for_width(self.width) };
         let mut encoded = Vec::new();
         // What cannot be encoded is not chosen.
         if chain.encode(self.sample, &mut encoded, &mut self.scratch).is_err() {
@@ -217,11 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn text_gets_a_compressor_if_it_repeats() {
+    fn text_is_shortened_if_it_repeats() {
         let text: Vec<u8> = (0..10_000)
             .flat_map(|i| format!("https://example.com/{}/", noise(i) % 100).into_bytes())
             .collect();
-        assert!(CodecChain::choose(Values::Text(&text)).links()[0].is_compressor());
+        assert_ne!(CodecChain::choose(Values::Text(&text)), CodecChain::from(CodecSpec::None));
+        assert!(CodecChain::choose(Values::Bits(&text)).links()[0].is_compressor());
         let noise: Vec<u8> = (0..10_000).flat_map(|i| noise(i).to_le_bytes()).collect();
         assert_eq!(CodecChain::choose(Values::Text(&noise)), CodecChain::from(CodecSpec::None));
     }

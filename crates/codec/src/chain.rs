@@ -92,6 +92,17 @@ impl CodecChain {
         CodecChain { links }
     }
 
+    /// The links of this chain, and what `other` has for text, in front of the compressor.
+    #[must_use]
+    pub fn with_text(&self, other: &CodecChain) -> CodecChain {
+        let mut links = self.links.clone();
+        if other.links.contains(&CodecSpec::Fsst) {
+            let at = links.iter().position(|link| link.is_compressor()).unwrap_or(links.len());
+            links.insert(at, CodecSpec::Fsst);
+        }
+        CodecChain { links }
+    }
+
     pub fn links(&self) -> &[CodecSpec] {
         &self.links
     }
@@ -111,6 +122,16 @@ impl CodecChain {
             Some(&last) if last.is_compressor() || last == CodecSpec::None => CodecChain::from(last),
             _ => CodecChain::default(),
         }
+    }
+
+    /// The chain for text: the compressor, and what shortens text in front of it.
+    #[must_use]
+    pub fn for_text(&self) -> CodecChain {
+        if !self.links.contains(&CodecSpec::Fsst) {
+            return self.compressor();
+        }
+        let is_for_text = |link: &&CodecSpec| **link == CodecSpec::Fsst || link.is_compressor();
+        CodecChain { links: self.links.iter().filter(is_for_text).copied().collect() }
     }
 
     /// Appends the encoded form of `input`; the shorter one, if a transform has two.

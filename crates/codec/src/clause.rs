@@ -10,7 +10,7 @@ use crate::rules;
 use crate::zstandard::{WINDOW_LOG_MAX, WINDOW_LOG_MIN};
 use crate::{CodecChain, CodecSpec, Planes, fpc, zstandard};
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "NONE",
     "LZ4",
     "LZ4HC",
@@ -22,6 +22,7 @@ const NAMES: [&str; 13] = [
     "Gorilla",
     "FPC",
     "ALP",
+    "FSST",
     "AUTO",
     "Default",
 ];
@@ -94,6 +95,10 @@ impl Call<'_> {
                 self.check_arguments(0)?;
                 Ok(CodecSpec::Alp { width: 0 })
             }
+            "FSST" => {
+                self.check_type(ErrorCode::BadArguments, |ty| *ty == SqlType::String)?;
+                self.without_arguments(ErrorCode::DataTypeCannotHaveArguments, CodecSpec::Fsst)
+            }
             name if NOT_BUILT.contains(&name) => Err(Error::not_implemented(format_args!("codec {name}"))),
             name => {
                 bail!(UnknownCodec, "codec `{name}` is unknown{}", suggest::did_you_mean(name, NAMES))
@@ -150,8 +155,8 @@ impl Call<'_> {
 
     /// ClickHouse checks the width of `DoubleDelta` and forgets it.
     fn parse_double_delta(self) -> Result<CodecSpec> {
-        self.width_argument()?;
         self.check_type(ErrorCode::BadArguments, rules::is_number)?;
+        self.width_argument()?;
         Ok(CodecSpec::DoubleDelta { width: 0 })
     }
 
@@ -315,6 +320,7 @@ mod tests {
         assert_eq!(code(&[("GCD", &[]), ("LZ4", &[])], SqlType::Ipv4), ErrorCode::BadArguments);
         assert_eq!(code(&[("Delta", &[]), ("LZ4", &[])], SqlType::String), ErrorCode::BadArguments);
         assert_eq!(code(&[("Delta", &[]), ("LZ4", &[])], SqlType::Uuid), ErrorCode::BadArguments);
+        assert_eq!(code(&[("DoubleDelta", &[3])], SqlType::String), ErrorCode::BadArguments);
         assert_eq!(code(&[("ZXC", &[])], number()), ErrorCode::NotImplemented);
     }
 

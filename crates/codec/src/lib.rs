@@ -21,6 +21,7 @@
 //! | `Gorilla(bytes)` | `gorilla` | floats that change slowly |
 //! | `FPC(level)` | `fpc` | floats that follow a pattern |
 //! | `ALP` | `alp` | floats that were decimals |
+//! | `FSST` | `fsst` | text; rows can be decoded alone |
 //! | `AUTO` | `auto` | a chain of the others, chosen for the values |
 //!
 //! To add a codec: its file, a variant of [`CodecSpec`], and a line in the conformance test.
@@ -34,6 +35,7 @@ mod delta;
 mod double_delta;
 mod error;
 mod fpc;
+mod fsst;
 mod gcd;
 mod gorilla;
 mod lz4;

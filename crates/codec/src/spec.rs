@@ -6,6 +6,7 @@ use crate::alp::Alp;
 use crate::delta::Delta;
 use crate::double_delta::{DoubleDelta, DoubleDeltaStream};
 use crate::fpc::{self, Fpc};
+use crate::fsst::Fsst;
 use crate::gcd::Gcd;
 use crate::gorilla::Gorilla;
 use crate::lz4::Lz4;
@@ -59,6 +60,8 @@ pub enum CodecSpec {
     Alp {
         width: u8,
     },
+    /// For text alone: values of a fixed width pass by it.
+    Fsst,
     /// The default of the table: something else stands in its place when values are written, else `LZ4`.
     Default,
     /// What suits the values: something else stands in its place when values are written, else `LZ4`.
@@ -120,6 +123,7 @@ impl CodecSpec {
             }
             CodecSpec::Gcd { width } => [0x9a, width],
             CodecSpec::Alp { width } => [0x9c, width],
+            CodecSpec::Fsst => [0xa5, 0],
             CodecSpec::T64 { width, planes: Planes::Bits } => [0xa3, width],
             CodecSpec::DoubleDelta { width } => [0xa4, width],
         }
@@ -143,6 +147,7 @@ impl CodecSpec {
             [0x94, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::DoubleDeltaStream { width },
             [0x95, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::Gorilla { width },
             [0x9a, width] if is_width(&[1, 2, 4, 8, 16, 32]) => CodecSpec::Gcd { width },
+            [0xa5, 0] => CodecSpec::Fsst,
             [0x9c, width] if is_width(&[4, 8]) => CodecSpec::Alp { width },
             [0xa3, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::T64 { width, planes: Planes::Bits },
             [0xa4, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::DoubleDelta { width },
@@ -166,6 +171,7 @@ impl CodecSpec {
             CodecSpec::Gcd { width: 0 } => CodecSpec::Gcd { width: fits(&[1, 2, 4, 8, 16, 32])? },
             CodecSpec::Fpc { level, width: 0 } => CodecSpec::Fpc { level, width: float()? },
             CodecSpec::Alp { width: 0 } => CodecSpec::Alp { width: float()? },
+            CodecSpec::Fsst => return Option::None,
             other => other,
         })
     }
@@ -185,6 +191,7 @@ impl CodecSpec {
             CodecSpec::Gcd { width } => call(&Gcd { width }),
             CodecSpec::Fpc { level, width } => call(&Fpc { level, width }),
             CodecSpec::Alp { width } => call(&Alp { width }),
+            CodecSpec::Fsst => call(&Fsst),
         }
     }
 }
@@ -238,6 +245,7 @@ impl fmt::Display for CodecSpec {
             CodecSpec::Gcd { .. } => f.write_str("GCD"),
             CodecSpec::Fpc { level, .. } => write!(f, "FPC({level})"),
             CodecSpec::Alp { .. } => f.write_str("ALP"),
+            CodecSpec::Fsst => f.write_str("FSST"),
             CodecSpec::Default => f.write_str("Default"),
             CodecSpec::Auto => f.write_str("AUTO"),
         }
@@ -262,6 +270,6 @@ mod tests {
         }
         let zstd = (usize::from(LEVEL_MAX) + 1) * (2 + usize::from(WINDOW_LOG_MAX - WINDOW_LOG_MIN + 1));
         let fpc = usize::from(fpc::LEVEL_MAX - fpc::LEVEL_MIN + 1) * 3;
-        assert_eq!(known, 2 + 256 + zstd + 6 * 5 + 7 + 3 + fpc);
+        assert_eq!(known, 3 + 256 + zstd + 6 * 5 + 7 + 3 + fpc);
     }
 }

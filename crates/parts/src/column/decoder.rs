@@ -211,7 +211,7 @@ fn append_strings(
     views: &mut StringViews,
 ) -> Result<(), Damage> {
     let lengths = read_lengths(sections, rows)?;
-    let section = sections.expect(Kind::Bytes, sum(&lengths))?;
+    let section = sections.expect(Kind::Text, sum(&lengths))?;
     let bytes = sections.decode(&section)?;
     let start = sum(&lengths[..take.start]);
     views.append(bytes, start, &lengths[take]);

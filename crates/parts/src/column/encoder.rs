@@ -111,7 +111,7 @@ impl BlockEncoder {
                 codec::Values::Integers { bytes, width: *width }
             }
             Values::Fixed { bytes, width, is_float: true } => codec::Values::Floats { bytes, width: *width },
-            Values::Bits(bits) => codec::Values::Text(bits.as_slice()),
+            Values::Bits(bits) => codec::Values::Bits(bits.as_slice()),
             Values::Strings { bytes, .. } => codec::Values::Text(bytes),
             Values::List { elements, .. } => return elements.choose_chain(),
             // What transforms one field has nothing to do with the others.
@@ -140,7 +140,7 @@ impl BlockEncoder {
             }
             Values::Strings { lengths, bytes } => {
                 write_lengths(lengths, sections)?;
-                sections.write(Kind::Bytes, bytes)?;
+                sections.write(Kind::Text, bytes)?;
                 bytes.clear();
             }
             Values::List { lengths, elements } => {

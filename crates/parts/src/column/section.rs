@@ -33,7 +33,9 @@ const SCHEME_ENCODED: u8 = 1;
 pub(crate) enum Kind {
     /// Values of that many bytes each: the whole chain.
     Values(usize),
-    /// Null masks, lengths, characters: the chain's compressor alone.
+    /// The characters of strings: what the chain has for text, and its compressor.
+    Text,
+    /// Null masks, lengths, bits: the chain's compressor alone.
     Bytes,
 }
 
@@ -41,6 +43,7 @@ impl Kind {
     fn chain(self, chain: &CodecChain) -> CodecChain {
         match self {
             Kind::Values(width) => chain.for_width(width),
+            Kind::Text => chain.for_text(),
             Kind::Bytes => chain.compressor(),
         }
     }

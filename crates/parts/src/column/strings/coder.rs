@@ -179,8 +179,8 @@ impl StringCoder {
         Some(known.codes[key])
     }
 
-    /// The chain that suits the codes taken so far and, behind its transforms, what compresses the larger
-    /// of codes and strings.
+    /// The chain that suits the codes taken so far and, behind its transforms, what suits the strings; the
+    /// larger of codes and strings has the compressor.
     pub(crate) fn choose_chain(&self) -> CodecChain {
         let width = self.code_bytes();
         let codes = code_bytes(&self.codes, width);
@@ -193,9 +193,13 @@ impl StringCoder {
             }
         }
         let by_codes = CodecChain::choose(Values::Integers { bytes: &codes, width });
-        let by_text = CodecChain::choose(Values::Text(&text)).compressor();
+        let by_text = CodecChain::choose(Values::Text(&text));
         let text_bytes: usize = strings.views().iter().map(|view| *view as u32 as usize).sum();
-        by_codes.with_compressor(if text_bytes > codes.len() { &by_text } else { &by_codes })
+        by_codes.with_text(&by_text).with_compressor(if text_bytes > codes.len() {
+            &by_text
+        } else {
+            &by_codes
+        })
     }
 
     /// Writes the sections of the next `rows` rows: null mask, if the column has one, and codes of 1, 2
