@@ -134,6 +134,7 @@ settings! {
     r#final: bool = false, "Read every table whose engine knows FINAL as with FINAL.";
     optimize_on_insert: bool = true, "Apply the merge mode of a table to the rows of an inserted block.";
     alter_sync: u64 = 1u64, "0: ALTER does not wait until stored values have the types of their columns.";
+    materialize_ttl_after_modify: bool = true, "ALTER TABLE ... MODIFY TTL applies the TTL to the rows that are stored.";
     mutations_sync: u64 = 0u64, "1 or 2: ALTER ... UPDATE and DELETE wait until all rows are changed.";
     lightweight_deletes_sync: u64 = 2u64, "0: DELETE FROM does not wait until its rows are gone.";
     allow_drop_detached: bool = false, "Permit ALTER TABLE ... DROP DETACHED.";

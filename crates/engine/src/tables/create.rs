@@ -54,10 +54,8 @@ pub(crate) fn definition_of(
 }
 
 fn check_ttl(definition: &TableDefinition) -> Result<()> {
-    let has_ttl =
-        !definition.create.ttl.is_empty() || definition.columns.iter().any(|column| column.ttl.is_some());
     let engine = definition.create.engine.as_ref().map_or("", |engine| engine.name.as_str());
-    match has_ttl {
+    match definition.has_ttl() {
         true if engine == "EmbeddedRocksDB" => {
             bail!(
                 NotImplemented,

@@ -85,6 +85,11 @@ impl TableDefinition {
         })
     }
 
+    /// Whether rows or values expire.
+    pub(crate) fn has_ttl(&self) -> bool {
+        !self.create.ttl.is_empty() || self.columns.iter().any(|column| column.ttl.is_some())
+    }
+
     /// `database.name`.
     pub(crate) fn full_name(&self) -> String {
         format!("{}.{}", self.database, self.name)

@@ -94,6 +94,7 @@ impl Cursor<'_> {
             && column.default.is_none()
             && column.codec.is_empty()
             && column.comment.is_none()
+            && column.ttl.is_none()
         {
             self.note("type");
             return Err(self.unexpected());

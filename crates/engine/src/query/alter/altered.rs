@@ -74,15 +74,29 @@ impl<'a> Altered<'a> {
             }
             AlterAction::ResetSetting { names } => clauses::reset_settings(&mut self.create, names)?,
             AlterAction::ModifyComment { comment } => self.create.comment = Some(comment.clone()),
-            AlterAction::ModifyTtl { .. } => return Err(not_built("MODIFY TTL")),
-            AlterAction::RemoveTtl | AlterAction::RemoveColumnTtl { .. } => {
-                return Err(not_built("REMOVE TTL"));
+            AlterAction::ModifyTtl { ttl } => self.create.ttl.clone_from(ttl),
+            AlterAction::RemoveTtl => {
+                if self.create.ttl.is_empty() {
+                    bail!(BadArguments, "table doesn't have any table TTL expression, cannot remove");
+                }
+                self.create.ttl.clear();
             }
-            AlterAction::MaterializeTtl { .. } => return Err(not_built("MATERIALIZE TTL")),
+            AlterAction::RemoveColumnTtl { name, .. } => self.remove_column_ttl(name)?,
             AlterAction::Other { words } => return Err(not_built(words)),
             _ => return Err(Error::logical("an action that is no change of a definition")),
         }
         self.changes.push(ColumnChange::Describe);
+        Ok(())
+    }
+
+    fn remove_column_ttl(&mut self, name: &str) -> Result<()> {
+        let column = self.create.elements.iter_mut().find_map(|element| match element {
+            TableElement::Column(column) if column.name == name => Some(column),
+            _ => None,
+        });
+        if column.and_then(|column| column.ttl.take()).is_none() {
+            bail!(BadArguments, "column `{name}` doesn't have TTL, cannot remove it");
+        }
         Ok(())
     }
 

@@ -51,12 +51,22 @@ enum Kind {
 
 fn kind(action: &AlterAction) -> Kind {
     match action {
-        AlterAction::Update { .. } | AlterAction::Delete { .. } | AlterAction::MaterializeColumn { .. } => {
-            Kind::Rows
-        }
+        AlterAction::Update { .. }
+        | AlterAction::Delete { .. }
+        | AlterAction::MaterializeColumn { .. }
+        | AlterAction::MaterializeTtl { .. } => Kind::Rows,
         AlterAction::ClearColumn { .. } => Kind::Values,
         AlterAction::Partition(_) => Kind::Partition,
         _ => Kind::Definition,
+    }
+}
+
+/// Whether rows that are stored may expire at another time from now on.
+fn sets_ttl(action: &AlterAction) -> bool {
+    match action {
+        AlterAction::ModifyTtl { .. } => true,
+        AlterAction::ModifyColumn { column, .. } => column.ttl.is_some(),
+        _ => false,
     }
 }
 
@@ -82,6 +92,10 @@ fn begin(query: &Arc<QueryContext>, key: &ObjectKey, actions: &[AlterAction]) ->
             Kind::Definition => {
                 let version = change_definition(query, key, &table, group)?;
                 mutations.extend(version.map(|version| (Kind::Definition, version)));
+                if query.settings.materialize_ttl_after_modify && group.iter().any(sets_ttl) {
+                    let command = AlterAction::MaterializeTtl { partition: None };
+                    mutations.push((Kind::Rows, mutation::begin(query, table.as_ref(), &[command])?));
+                }
             }
         }
     }

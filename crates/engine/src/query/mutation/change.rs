@@ -19,6 +19,7 @@ pub(super) struct PlannedChange {
     pub(super) writes: Vec<String>,
     pub(super) steps: Vec<Step>,
     pub(super) is_light: bool,
+    pub(super) applies_ttl: bool,
 }
 
 /// One command.
@@ -45,6 +46,10 @@ impl RowChange for PlannedChange {
 
     fn is_light(&self) -> bool {
         self.is_light
+    }
+
+    fn applies_ttl(&self) -> bool {
+        self.applies_ttl
     }
 
     fn deletes_rows(&self) -> bool {

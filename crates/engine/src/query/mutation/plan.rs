@@ -84,8 +84,12 @@ struct Command {
 }
 
 enum Kind {
-    Delete { is_light: bool },
+    Delete {
+        is_light: bool,
+    },
     Update(Vec<Vec<(usize, Expr)>>),
+    /// Nothing but what the TTL of the table does.
+    Expire,
 }
 
 struct Planner<'a> {
@@ -115,6 +119,17 @@ impl Planner<'_> {
             AlterAction::ClearColumn { name, .. } => self.clear(name)?,
             AlterAction::MaterializeColumn { name, .. } => return self.materialize(name),
             AlterAction::ModifyColumn { column, .. } => return self.retype(&column.name),
+            AlterAction::MaterializeTtl { partition: None } => {
+                if !self.definition.has_ttl() {
+                    bail!(
+                        IncorrectQuery,
+                        "cannot MATERIALIZE TTL as there is no TTL set for table {}",
+                        self.definition.full_name()
+                    );
+                }
+                let never = SqlExpr::Literal(Literal::UInt(0));
+                Command { filter: self.filter(&never)?, kind: Kind::Expire }
+            }
             other => bail!(NotImplemented, "`{other}` as a mutation is not implemented"),
         };
         Ok(Some(command))
@@ -267,6 +282,7 @@ impl Planner<'_> {
             schema: reads.to_arrow(),
             writes: written.iter().map(name).collect(),
             steps: commands.iter().map(|one| self.step(one, &reads)).collect::<Result<_>>()?,
+            applies_ttl: commands.iter().any(|one| matches!(one.kind, Kind::Expire)),
             is_light: commands.iter().all(|one| matches!(one.kind, Kind::Delete { is_light: true })),
         })
     }
@@ -276,6 +292,7 @@ impl Planner<'_> {
         let place = |at: usize| reads.position(&self.stored[at].name).unwrap_or_default();
         let action = match &command.kind {
             Kind::Delete { .. } => Action::Delete,
+            Kind::Expire => Action::Update(Vec::new()),
             Kind::Update(rounds) => {
                 let assignment = |(at, value): &(usize, Expr)| Ok((place(*at), expr(value)?));
                 let round = |round: &Vec<_>| round.iter().map(assignment).collect::<Result<Vec<_>>>();
