@@ -9,7 +9,7 @@ use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result};
 use basalt_kv::SharedCache;
-use basalt_parts::{BlockCache, DiskSpace};
+use basalt_parts::{BlockCache, DiskSpace, WorkControl, WorkMemory};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use tempfile::TempDir;
 
@@ -97,15 +97,19 @@ impl Engine {
             cache: SharedCache::default(),
             block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
             space: DiskSpace::default(),
+            work_memory: WorkMemory::default(),
         };
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
+        let memory_max = server_memory(options.max_server_memory_usage);
+        let memory =
+            ServerMemory::new(memory_max, opener.work_memory.clone(), Arc::clone(&opener.block_cache));
         let engine = Arc::new(Engine {
             catalog,
             opener,
             processes: Processes::default(),
             query_log: QueryLog::default(),
             async_inserts: AsyncInserts::default(),
-            memory: ServerMemory::new(server_memory(options.max_server_memory_usage)),
+            memory,
             started_us: clock.now_us(),
             clock,
             zone: Zone::system(),
@@ -169,6 +173,11 @@ impl Engine {
 
     pub(crate) fn async_inserts(&self) -> &AsyncInserts {
         &self.async_inserts
+    }
+
+    /// For a merge or mutation, whose memory counts for the server.
+    pub(crate) fn work_control(&self) -> Arc<WorkControl> {
+        Arc::new(WorkControl::default().counted(&self.opener.work_memory))
     }
 
     pub(crate) fn memory(&self) -> &Arc<ServerMemory> {

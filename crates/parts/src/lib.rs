@@ -76,6 +76,6 @@ pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalScan, IndexStats,
     InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType,
     PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeKind, TtlMergeLimits,
-    TtlStats, WaitingMutations, WorkControl,
+    TtlStats, WaitingMutations, WorkControl, WorkMemory,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

@@ -184,7 +184,7 @@ fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, parts: &
     let background = engine.background();
     let bytes_max = parts.mergeable_bytes()?.unwrap_or(u64::MAX);
     let uuid = table.definition().uuid;
-    let control = Arc::new(background.control_of_merge(uuid));
+    let control = Arc::new(background.control_of_merge(uuid).counted(&engine.opener().work_memory));
     let limits = table.ttl_limits(bytes_max).filter(|_| background.expiry.is_on(uuid));
     let by_ttl = limits.and_then(|limits| parts.select_ttl_merge(&limits)).map(|merge| merge.parts);
     let Some(selected) = by_ttl.or_else(|| parts.select_merge(bytes_max)) else { return Ok(false) };

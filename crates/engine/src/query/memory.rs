@@ -2,11 +2,15 @@
 //!
 //! Operators reserve what they hold with DataFusion's pool interface. A reservation over a limit is
 //! refused: an operator that can spill then does, another one fails with MEMORY_LIMIT_EXCEEDED.
+//!
+//! What merges hold counts for the server's limit, and so does the cache of decoded blocks, which shrinks
+//! before a query is refused.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use basalt_parts::{BlockCache, WorkMemory};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 
@@ -15,11 +19,27 @@ use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 pub(crate) struct ServerMemory {
     used: AtomicU64,
     limit: u64,
+    works: WorkMemory,
+    cache: Arc<BlockCache>,
 }
 
 impl ServerMemory {
-    pub(crate) fn new(limit: u64) -> Arc<ServerMemory> {
-        Arc::new(ServerMemory { used: AtomicU64::new(0), limit })
+    /// Up to `limit` bytes (0 is no limit) together with what `works` hold; `cache` may have the rest.
+    pub(crate) fn new(limit: u64, works: WorkMemory, cache: Arc<BlockCache>) -> Arc<ServerMemory> {
+        Arc::new(ServerMemory { used: AtomicU64::new(0), limit, works, cache })
+    }
+
+    /// Shrinks the cache, if need be, so that there is room for `additional` bytes; `false` if there is none.
+    fn make_room(&self, additional: u64) -> bool {
+        if self.limit == 0 {
+            return true;
+        }
+        let wanted = self.used() + self.works.bytes() + additional;
+        let Some(rest) = self.limit.checked_sub(wanted) else { return false };
+        if self.cache.bytes() > rest {
+            self.cache.shrink_to(rest);
+        }
+        true
     }
 
     pub(crate) fn used(&self) -> u64 {
@@ -88,9 +108,8 @@ impl QueryMemory {
         if query > 0 && self.used() + additional > query {
             return Some(("max_memory_usage", query));
         }
-        let server = self.server.limit;
-        (server > 0 && self.server.used() + additional > server)
-            .then_some(("max_server_memory_usage", server))
+        let has_room = self.server.make_room(additional);
+        (!has_room).then_some(("max_server_memory_usage", self.server.limit))
     }
 }
 
@@ -128,5 +147,26 @@ impl MemoryPool for QueryMemory {
 impl fmt::Display for QueryMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QueryMemory(used {}, peak {})", self.used(), self.peak())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::execution::memory_pool::MemoryConsumer;
+
+    use super::*;
+
+    #[test]
+    fn server_limit_counts_what_every_query_holds() {
+        let server = ServerMemory::new(1000, WorkMemory::default(), Arc::new(BlockCache::new(0)));
+        let query =
+            || -> Arc<dyn MemoryPool> { QueryMemory::new(Arc::clone(&server), MemoryLimits::default()) };
+        let first = MemoryConsumer::new("first").register(&query());
+        let second = MemoryConsumer::new("second").register(&query());
+        first.try_grow(600).unwrap();
+        let error = second.try_grow(500).unwrap_err();
+        assert!(error.to_string().contains("max_server_memory_usage of 1000"), "{error}");
+        drop(first);
+        second.try_grow(500).unwrap();
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn columns() -> Columns {
         ("bytes_read_uncompressed", SqlType::UInt64),
         ("rows_read", SqlType::UInt64),
         ("rows_written", SqlType::UInt64),
+        ("memory_usage", SqlType::UInt64),
         ("merge_type", SqlType::String),
         ("merge_algorithm", SqlType::String),
     ])
@@ -65,6 +66,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .u64s(works().map(|work| work.control.bytes_read()))
         .u64s(works().map(|work| work.control.rows_read()))
         .u64s(works().map(|work| work.control.rows_written()))
+        .u64s(works().map(|work| work.control.memory_bytes()))
         .strings(works().map(|work| kind(work)))
         .strings(works().map(|work| algorithm(work)))
         .finish(&columns())

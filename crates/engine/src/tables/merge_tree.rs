@@ -7,7 +7,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Result, bail};
 use basalt_parts::{
     Conversions, Deduplication, Fill, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats,
-    PendingInsert, TableParts, TtlMergeLimits, WorkControl,
+    PendingInsert, TableParts, TtlMergeLimits, WorkControl, WorkMemory,
 };
 use parking_lot::RwLock;
 
@@ -31,6 +31,7 @@ pub(crate) struct MergeTreeTable {
     caches: TableCaches,
     /// Those of the keys and the indexes.
     expressions: RwLock<Arc<[TableExpression]>>,
+    work_memory: WorkMemory,
 }
 
 impl MergeTreeTable {
@@ -55,6 +56,7 @@ impl MergeTreeTable {
             settings: RwLock::new(settings),
             parts,
             caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },
+            work_memory: opener.work_memory.clone(),
         })
     }
 
@@ -249,6 +251,7 @@ impl Table for MergeTreeTable {
             OptimizeOptions { partition: request.partition.clone(), deduplicate: deduplicate.transpose()? };
         let control =
             if request.keeps_expired { WorkControl::keeping_expired() } else { WorkControl::default() };
+        let control = control.counted(&self.work_memory);
         if request.is_final {
             return Ok(self.parts.optimize_final(&options, &control)?);
         }

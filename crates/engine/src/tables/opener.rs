@@ -8,7 +8,7 @@ use basalt_base::fs::Storage;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_kv::SharedCache;
-use basalt_parts::{BlockCache, DiskSpace};
+use basalt_parts::{BlockCache, DiskSpace, WorkMemory};
 
 use super::embedded_rocksdb::EmbeddedRocksDbTable;
 use super::memory::MemoryTable;
@@ -62,6 +62,8 @@ pub(crate) struct TableOpener {
     pub(crate) block_cache: Arc<BlockCache>,
     /// What merges and mutations have reserved of the data directory's disk.
     pub(crate) space: DiskSpace,
+    /// What merges and mutations hold in memory.
+    pub(crate) work_memory: WorkMemory,
 }
 
 impl TableOpener {

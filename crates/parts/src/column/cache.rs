@@ -43,6 +43,8 @@ pub struct BlockCache {
     shards: Vec<Mutex<Shard>>,
     hits: AtomicU64,
     misses: AtomicU64,
+    /// Of all shards.
+    bytes: AtomicU64,
 }
 
 /// What a cache has done and holds.
@@ -80,6 +82,7 @@ impl BlockCache {
             shards: std::iter::repeat_with(shard).take(count).collect(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
         }
     }
 
@@ -91,17 +94,31 @@ impl BlockCache {
         };
         for shard in &self.shards {
             let shard = lock(shard);
-            stats.bytes += (shard.short.bytes + shard.long.bytes) as u64;
+            stats.bytes += shard.bytes() as u64;
             stats.entries += shard.entries.len() as u64;
         }
         stats
     }
 
+    /// Bytes of the arrays held: [`BlockCacheStats::bytes`] without a lock.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Lets go what is used least until no more than about `bytes_max` are held.
+    pub fn shrink_to(&self, bytes_max: u64) {
+        let share = (bytes_max / self.shards.len() as u64) as usize;
+        for shard in &self.shards {
+            self.change(&mut lock(shard), |shard| shard.shrink_to(share));
+        }
+    }
+
     /// Forgets everything; what readers hold stays theirs.
     pub fn clear(&self) {
         for shard in &self.shards {
-            let mut shard = lock(shard);
-            *shard = Shard { bytes_max: shard.bytes_max, ..Shard::default() };
+            self.change(&mut lock(shard), |shard| {
+                *shard = Shard { bytes_max: shard.bytes_max, ..Shard::default() };
+            });
         }
     }
 
@@ -123,14 +140,22 @@ impl BlockCache {
 
     pub(crate) fn insert(&self, key: BlockKey, array: &ArrayRef) {
         let bytes = array_bytes(array) + ENTRY_BYTES;
-        self.shard(key).insert(key, array, bytes);
+        self.change(&mut self.shard(key), |shard| shard.insert(key, array, bytes));
     }
 
     /// The column file is gone: so are its blocks.
     pub(crate) fn forget_file(&self, file: u64) {
         for shard in &self.shards {
-            lock(shard).forget_file(file);
+            self.change(&mut lock(shard), |shard| shard.forget_file(file));
         }
+    }
+
+    /// Changes a shard, and counts what it holds then.
+    fn change(&self, shard: &mut Shard, change: impl FnOnce(&mut Shard)) {
+        let before = shard.bytes();
+        change(shard);
+        // Wraps where it shrank: the sum is never below what all shards hold.
+        self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Ordering::Relaxed);
     }
 
     fn shard(&self, key: BlockKey) -> MutexGuard<'_, Shard> {
@@ -178,7 +203,15 @@ impl Shard {
         let queue = if is_long { &mut self.long } else { &mut self.short };
         queue.keys.push_back(key);
         queue.bytes += bytes;
-        while self.short.bytes + self.long.bytes > self.bytes_max {
+        self.shrink_to(self.bytes_max);
+    }
+
+    fn bytes(&self) -> usize {
+        self.short.bytes + self.long.bytes
+    }
+
+    fn shrink_to(&mut self, bytes_max: usize) {
+        while self.bytes() > bytes_max {
             if self.short.bytes > self.bytes_max / SHORT_SHARE || self.long.bytes == 0 {
                 self.shrink_short();
             } else {
@@ -309,9 +342,29 @@ mod tests {
             cache.get(key(u64::from(block % 3), block));
         }
         (0..3).for_each(|file| cache.forget_file(file));
-        assert_eq!((cache.stats().bytes, cache.stats().entries), (0, 0));
+        assert_eq!((cache.stats().bytes, cache.bytes(), cache.stats().entries), (0, 0, 0));
         cache.insert(key(9, 0), &array());
         assert!(cache.get(key(9, 0)).is_some());
+    }
+
+    #[test]
+    fn shrunken_cache_keeps_what_is_used_and_grows_again() {
+        let cache = small_cache();
+        for block in 0..60 {
+            cache.insert(key(1, block), &array());
+            if block < 20 {
+                cache.get(key(1, block)).unwrap();
+            }
+        }
+        assert_eq!(cache.bytes(), cache.stats().bytes);
+        cache.shrink_to(30 * (ARRAY_BYTES as u64 + 1024));
+        assert!(cache.bytes() <= 30 * (ARRAY_BYTES as u64 + 1024));
+        assert_eq!(cache.bytes(), cache.stats().bytes);
+        assert!((0..20).all(|block| cache.get(key(1, block)).is_some()));
+        cache.shrink_to(0);
+        assert_eq!((cache.bytes(), cache.stats().entries), (0, 0));
+        cache.insert(key(1, 0), &array());
+        assert!(cache.get(key(1, 0)).is_some());
     }
 
     #[test]

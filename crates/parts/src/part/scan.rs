@@ -80,6 +80,13 @@ impl PartScan {
         self
     }
 
+    /// Bytes of the granules that it reads together, about.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let marks = self.part.mark_count().max(1);
+        let bytes: u64 = self.columns.iter().map(|&column| self.part.carrier_bytes(column)).sum();
+        bytes / marks as u64 * self.granules.min(marks) as u64
+    }
+
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }

@@ -13,9 +13,48 @@ pub struct WorkControl {
     metrics: Arc<ReadMetrics>,
     rows_written: AtomicU64,
     is_vertical: AtomicBool,
+    memory: AtomicU64,
+    /// That of this work and of others.
+    memory_of_all: Option<WorkMemory>,
+}
+
+/// Bytes that merges hold together, about. Its clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct WorkMemory(Arc<AtomicU64>);
+
+/// Memory that is held until it is dropped.
+#[derive(Debug)]
+pub(super) struct HeldMemory<'a> {
+    control: &'a WorkControl,
+    bytes: u64,
 }
 
 impl WorkControl {
+    /// The same, of work whose memory counts in `all`.
+    #[must_use]
+    pub fn counted(mut self, all: &WorkMemory) -> WorkControl {
+        self.memory_of_all = Some(all.clone());
+        self
+    }
+
+    /// Bytes that the work holds, about: what was read of its inputs, and the batch that is made of them.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.load(Ordering::Relaxed)
+    }
+
+    /// Says that the work holds so many bytes more.
+    pub(super) fn hold(&self, bytes: u64) -> HeldMemory<'_> {
+        self.counters().for_each(|counter| {
+            counter.fetch_add(bytes, Ordering::Relaxed);
+        });
+        HeldMemory { control: self, bytes }
+    }
+
+    fn counters(&self) -> impl Iterator<Item = &AtomicU64> {
+        let all = self.memory_of_all.as_ref().map(|all| &*all.0);
+        std::iter::once(&self.memory).chain(all)
+    }
+
     /// Lets the work end at its next batch, with an error and without a trace.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
@@ -64,5 +103,38 @@ impl WorkControl {
 
     pub(super) fn count_written(&self, rows: usize) {
         self.rows_written.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+}
+
+impl WorkMemory {
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for HeldMemory<'_> {
+    fn drop(&mut self) {
+        self.control.counters().for_each(|counter| {
+            counter.fetch_sub(self.bytes, Ordering::Relaxed);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_counts_until_it_is_dropped() {
+        let all = WorkMemory::default();
+        let (one, other) = (WorkControl::default().counted(&all), WorkControl::default().counted(&all));
+        let held = one.hold(100);
+        let more = one.hold(20);
+        let _others = other.hold(3);
+        assert_eq!((one.memory_bytes(), all.bytes()), (120, 123));
+        drop(held);
+        assert_eq!((one.memory_bytes(), all.bytes()), (20, 23));
+        drop(more);
+        assert_eq!((one.memory_bytes(), all.bytes()), (0, 3));
     }
 }

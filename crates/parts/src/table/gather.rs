@@ -73,6 +73,12 @@ impl<'a> GatheredColumn<'a> {
         Ok(GatheredColumn { cursors, sources, dictionary, rows_max, rows, ready })
     }
 
+    /// Bytes that the inputs hold, about, and those of the strings of all of them.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let strings = self.dictionary.as_ref().map_or(0, |strings| strings.get_array_memory_size() as u64);
+        self.cursors.iter().map(ColumnCursor::held_bytes).sum::<u64>() + strings
+    }
+
     fn next_array(&mut self) -> Result<Option<ArrayRef>> {
         while self.ready.is_empty() {
             self.sources.read(self.rows_max, &mut self.rows)?;
@@ -183,6 +189,12 @@ impl ColumnCursor {
         }
         let (arrays, first_code) = (VecDeque::new(), None);
         Ok(ColumnCursor { reader, column, granules, next_mark: 0, first_code, arrays, row: 0, left: 0 })
+    }
+
+    fn held_bytes(&self) -> u64 {
+        let part = self.reader.part();
+        let marks = part.mark_count().max(1);
+        part.carrier_bytes(self.column) / marks as u64 * self.granules.min(marks) as u64
     }
 
     /// Reads on until there are `rows` rows to take: as many as when the columns that decide were merged.

@@ -172,6 +172,10 @@ fn merged_rows<'a>(
         MergeInput { part: Arc::clone(part), marks }
     });
     let rows = MergedRows::open(inputs, &columns, spec.as_ref().clone(), control.metrics())?;
+    let held = control.hold(rows.held_bytes());
+    let rows = rows.inspect(move |_| {
+        let _ = &held;
+    });
     Ok(reduced_rows(Box::new(rows), spec, deduplicate.map(<[_]>::to_vec), now_s, control))
 }
 

@@ -104,6 +104,12 @@ impl MergedRows {
         self
     }
 
+    /// Bytes that the inputs hold, and a batch of the same rows, about.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let held: u64 = self.cursors.iter().map(|cursor| cursor.scan.held_bytes()).sum();
+        held + held.min(self.spec.merges.batch_bytes)
+    }
+
     /// Takes the next run of rows; `false` at the end of all inputs.
     fn take_run(&mut self) -> Result<bool> {
         let Some((first, second)) = self.smallest_two() else { return Ok(false) };

@@ -41,7 +41,7 @@ mod vertical;
 mod tests;
 
 pub use active::{Snapshot, TableParts};
-pub use control::WorkControl;
+pub use control::{WorkControl, WorkMemory};
 pub use deduplication::Deduplication;
 pub use final_scan::FinalScan;
 pub use insert::{InsertOptions, PendingInsert};

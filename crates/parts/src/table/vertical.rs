@@ -112,8 +112,9 @@ impl<'a> VerticalMerge<'a> {
             let marks = MarkRanges::all(part.mark_count());
             MergeInput { part: Arc::clone(part), marks }
         });
-        let rows = MergedRows::open(inputs, &self.deciding, stage.clone(), self.control.metrics())?
-            .noted(log.clone());
+        let rows = MergedRows::open(inputs, &self.deciding, stage.clone(), self.control.metrics())?;
+        let held = self.control.hold(rows.held_bytes());
+        let rows = rows.noted(log.clone());
         let numbered = with_ordinal(&stage);
         let schema = numbered.schema();
         let mut next = 0;
@@ -128,6 +129,7 @@ impl<'a> VerticalMerge<'a> {
         let rows = reduced_rows(rows, &Arc::new(numbered), deduplicate, self.now_s, self.control);
         let log = log.clone();
         Ok(rows.map(move |batch| {
+            let _ = &held;
             let mut batch = batch?;
             let ordinals = batch.remove_column(batch.num_columns() - 1);
             log.keep(ordinals.as_primitive::<UInt64Type>().values())?;
@@ -148,7 +150,11 @@ impl<'a> VerticalMerge<'a> {
         let held = limits.batch_bytes * HELD_BATCHES / self.threads.max(1) as u64;
         let metrics = self.control.metrics();
         let values = GatheredColumn::open(self.parts, column, sources, rows_max, held, metrics)?;
-        Ok(values.map(|values| if self.control.is_cancelled() { Err(Error::Cancelled) } else { values }))
+        let held = self.control.hold(values.held_bytes());
+        Ok(values.map(move |values| {
+            let _ = &held;
+            if self.control.is_cancelled() { Err(Error::Cancelled) } else { values }
+        }))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use basalt_base::{Error, Result, bail};
-use basalt_parts::{MutationStatus, TableParts, WorkControl};
+use basalt_parts::{MutationStatus, TableParts};
 use basalt_sql::ast::{AlterAction, Expr, Literal, ObjectName, Statement};
 
 use super::{QueryContext, ddl};
@@ -109,7 +109,7 @@ pub(crate) fn step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, par
         }
         let Some(&(version, _)) = waiting.last() else { return false };
         let is_last_try = waiting.len() == 1;
-        let control = Arc::new(WorkControl::default());
+        let control = engine.work_control();
         let running = engine.background().enter(key, &[Arc::clone(&part)], Some(version), &control);
         let result = plan_change(engine, &definition, parts, &part, &waiting)
             .and_then(|change| Ok(parts.mutate(&part, version, &change, &control)?));
