@@ -49,6 +49,31 @@ pub(crate) fn split(hash: u64, places: u64) -> (u64, u64) {
     ((product >> 64) as u64, product as u64)
 }
 
+/// How many of a hash's high bits say in which of several tables it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ShardBits(u32);
+
+impl ShardBits {
+    pub(crate) const MAX: u32 = 16;
+
+    /// Of that many tables, a power of two.
+    pub(crate) fn of(tables: usize) -> ShardBits {
+        assert!(tables.is_power_of_two() && tables.trailing_zeros() <= Self::MAX);
+        ShardBits(tables.trailing_zeros())
+    }
+
+    pub(crate) fn count(self) -> u32 {
+        self.0
+    }
+
+    /// The table of `hash`, and its other bits as a fraction of 2^64.
+    #[inline(always)]
+    pub(crate) fn split(self, hash: u64) -> (usize, u64) {
+        // Two shifts, because one by 64 is none.
+        ((hash >> 1 >> (63 - self.0)) as usize, hash << self.0)
+    }
+}
+
 #[inline(always)]
 fn fold(state: u64) -> u64 {
     let product = u128::from(state ^ FIRST) * u128::from(SECOND);
@@ -84,6 +109,12 @@ mod tests {
             prop_assert!(split(hashes[0], places) <= split(hashes[1], places));
             prop_assert!(split(hashes[1], places).0 < places);
         }
+    }
+
+    #[test]
+    fn shard_bits_split_off_the_high_bits() {
+        assert_eq!(ShardBits::of(1).split(u64::MAX - 5), (0, u64::MAX - 5));
+        assert_eq!(ShardBits::of(16).split(0xabcd_0000_0000_0001), (0xa, 0xbcd0_0000_0000_0010));
     }
 
     #[test]

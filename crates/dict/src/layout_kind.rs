@@ -7,6 +7,10 @@ pub enum LayoutKind {
     Hashed,
     SparseHashed,
     HashedArray,
+    /// Beyond ClickHouse: as few bytes as keys and values need.
+    CompactHashed,
+    /// Beyond ClickHouse: chosen by the keys.
+    Auto,
     RangeHashed,
     Cache,
     SsdCache,
@@ -40,11 +44,13 @@ pub enum KeyForm {
 }
 
 impl LayoutKind {
-    pub const ALL: [LayoutKind; 21] = [
+    pub const ALL: [LayoutKind; 23] = [
         LayoutKind::Flat,
         LayoutKind::Hashed,
         LayoutKind::SparseHashed,
         LayoutKind::HashedArray,
+        LayoutKind::CompactHashed,
+        LayoutKind::Auto,
         LayoutKind::RangeHashed,
         LayoutKind::Cache,
         LayoutKind::SsdCache,
@@ -71,6 +77,8 @@ impl LayoutKind {
             LayoutKind::Hashed => "HASHED",
             LayoutKind::SparseHashed => "SPARSE_HASHED",
             LayoutKind::HashedArray => "HASHED_ARRAY",
+            LayoutKind::CompactHashed => "COMPACT_HASHED",
+            LayoutKind::Auto => "AUTO",
             LayoutKind::RangeHashed => "RANGE_HASHED",
             LayoutKind::Cache => "CACHE",
             LayoutKind::SsdCache => "SSD_CACHE",
@@ -94,8 +102,8 @@ impl LayoutKind {
     /// The layout of the same kind that takes any key columns; `None` if there is none.
     pub fn complex_form(self) -> Option<LayoutKind> {
         match self {
-            LayoutKind::Flat => None,
-            LayoutKind::Hashed => Some(LayoutKind::ComplexKeyHashed),
+            LayoutKind::Flat | LayoutKind::CompactHashed => None,
+            LayoutKind::Auto | LayoutKind::Hashed => Some(LayoutKind::ComplexKeyHashed),
             LayoutKind::SparseHashed => Some(LayoutKind::ComplexKeySparseHashed),
             LayoutKind::HashedArray => Some(LayoutKind::ComplexKeyHashedArray),
             LayoutKind::RangeHashed => Some(LayoutKind::ComplexKeyRangeHashed),
@@ -154,16 +162,24 @@ impl LayoutKind {
         )
     }
 
+    /// Whether narrow attributes may be kept beside the keys.
+    pub(crate) fn may_inline(self) -> bool {
+        matches!(
+            self,
+            LayoutKind::Hashed | LayoutKind::SparseHashed | LayoutKind::CompactHashed | LayoutKind::Auto
+        )
+    }
+
     pub(crate) fn takes(self, parameter: &str) -> bool {
         use LayoutKind::{
-            ComplexKeyHashed, ComplexKeyHashedArray, ComplexKeySparseHashed, Flat, Hashed, HashedArray,
-            IpTrie, PolygonIndexCell, PolygonIndexEach, SparseHashed,
+            Auto, CompactHashed, ComplexKeyHashed, ComplexKeyHashedArray, ComplexKeySparseHashed, Flat,
+            Hashed, HashedArray, IpTrie, PolygonIndexCell, PolygonIndexEach, SparseHashed,
         };
         let is_hashed = matches!(self, Hashed | SparseHashed | ComplexKeyHashed | ComplexKeySparseHashed);
         match parameter {
             "INITIAL_ARRAY_SIZE" | "MAX_ARRAY_SIZE" => self == Flat,
             "SHARDS" | "SHARD_LOAD_QUEUE_BACKLOG" => {
-                is_hashed || matches!(self, HashedArray | ComplexKeyHashedArray)
+                is_hashed || matches!(self, HashedArray | ComplexKeyHashedArray | CompactHashed | Auto)
             }
             "MAX_LOAD_FACTOR" | "PREALLOCATE" => is_hashed,
             "RANGE_LOOKUP_STRATEGY" | "CONVERT_NULL_RANGE_BOUND_TO_OPEN" => self.is_range(),

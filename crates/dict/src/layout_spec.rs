@@ -1,6 +1,6 @@
 //! `LAYOUT(...)`: which layout a dictionary has, and its parameters.
 
-use basalt_base::{Result, bail};
+use basalt_base::{Error, Result, bail};
 
 use crate::layout::{CacheSpec, RangeLookup, SsdSpec};
 use crate::layout_kind::LayoutKind;
@@ -10,7 +10,7 @@ const INITIAL_ARRAY_SIZE_DEFAULT: u64 = 1024;
 const SHARDS_MAX: u64 = 128;
 const SHARD_LOAD_QUEUE_BACKLOG_DEFAULT: u64 = 10_000;
 const SHARD_LOAD_QUEUE_BACKLOG_MAX: u64 = 1_000_000;
-const MAX_LOAD_FACTOR_DEFAULT: f64 = 0.5;
+const MAX_LOAD_FACTOR_MIN: f64 = 0.5;
 const MAX_LOAD_FACTOR_MAX: f64 = 0.99;
 
 /// The literal behind a parameter's name.
@@ -30,7 +30,8 @@ pub struct LayoutSpec {
     pub max_array_size: u64,
     pub shards: u64,
     pub shard_load_queue_backlog: u64,
-    pub max_load_factor: f64,
+    /// `None`: what the layout finds best.
+    pub max_load_factor: Option<f64>,
     pub range_lookup: RangeLookup,
     /// A bound that is NULL is open; otherwise its row holds nothing.
     pub null_bound_is_open: bool,
@@ -51,7 +52,7 @@ impl LayoutSpec {
             max_array_size: MAX_ARRAY_SIZE_DEFAULT,
             shards: 1,
             shard_load_queue_backlog: SHARD_LOAD_QUEUE_BACKLOG_DEFAULT,
-            max_load_factor: MAX_LOAD_FACTOR_DEFAULT,
+            max_load_factor: None,
             range_lookup: RangeLookup::Min,
             null_bound_is_open: true,
             cache: CacheSpec::default(),
@@ -65,6 +66,9 @@ impl LayoutSpec {
     pub fn parse(name: &str, parameters: &[(String, LayoutParameter)]) -> Result<LayoutSpec> {
         let upper = name.to_ascii_uppercase();
         let Some(kind) = LayoutKind::ALL.into_iter().find(|kind| kind.name() == upper) else {
+            if upper == "COMPLEX_KEY_COMPACT_HASHED" {
+                return Err(Error::not_implemented("dictionary layout COMPLEX_KEY_COMPACT_HASHED"));
+            }
             let names: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
             bail!(
                 UnknownElementInConfig,
@@ -87,8 +91,8 @@ impl LayoutSpec {
             bail!(IncorrectDictionaryDefinition, "dictionary layout {layout} has no parameter `{parameter}`");
         }
         match (parameter, value) {
-            ("MAX_LOAD_FACTOR", LayoutParameter::Float(factor)) => self.max_load_factor = *factor,
-            ("MAX_LOAD_FACTOR", LayoutParameter::UInt(factor)) => self.max_load_factor = *factor as f64,
+            ("MAX_LOAD_FACTOR", LayoutParameter::Float(factor)) => self.max_load_factor = Some(*factor),
+            ("MAX_LOAD_FACTOR", LayoutParameter::UInt(factor)) => self.max_load_factor = Some(*factor as f64),
             ("RANGE_LOOKUP_STRATEGY", LayoutParameter::Text(text)) => self.set_range_lookup(text)?,
             ("PATH", LayoutParameter::Text(text)) => self.ssd.path = text.clone().into(),
             (_, LayoutParameter::UInt(number)) => self.set_number(parameter, *number)?,
@@ -163,12 +167,12 @@ impl LayoutSpec {
                 self.shard_load_queue_backlog
             );
         }
-        if !(MAX_LOAD_FACTOR_DEFAULT..=MAX_LOAD_FACTOR_MAX).contains(&self.max_load_factor) {
+        let allowed = MAX_LOAD_FACTOR_MIN..=MAX_LOAD_FACTOR_MAX;
+        if let Some(factor) = self.max_load_factor.filter(|factor| !allowed.contains(factor)) {
             bail!(
                 BadArguments,
-                "{layout}: max_load_factor parameter should be within [{MAX_LOAD_FACTOR_DEFAULT}, \
-                 {MAX_LOAD_FACTOR_MAX}], got {}",
-                self.max_load_factor
+                "{layout}: max_load_factor parameter should be within [{MAX_LOAD_FACTOR_MIN}, \
+                 {MAX_LOAD_FACTOR_MAX}], got {factor}"
             );
         }
         if self.max_array_size > u64::from(u32::MAX) {
@@ -212,7 +216,10 @@ mod tests {
         use LayoutParameter::{Float, UInt};
         let spec = parse("Sparse_Hashed", &[("max_load_factor", Float(0.98)), ("Shards", UInt(16))]);
         let spec = spec.expect("a valid layout");
-        assert_eq!((spec.kind, spec.max_load_factor, spec.shards), (LayoutKind::SparseHashed, 0.98, 16));
+        assert_eq!(
+            (spec.kind, spec.max_load_factor, spec.shards),
+            (LayoutKind::SparseHashed, Some(0.98), 16)
+        );
     }
 
     #[test]

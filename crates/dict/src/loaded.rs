@@ -9,14 +9,22 @@ use crate::block::{check_keys, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
 use crate::layout::{
-    ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder, build_ip_trie, build_polygon,
-    build_range,
+    AutoBuilder, ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder, build_ip_trie,
+    build_polygon, build_range,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::spec::DictionarySpec;
-use crate::table::{Hits, TableShape};
+use crate::table::{Hits, TableForm, TableShape};
 use crate::values::Values;
+
+/// The load factor of HASHED and HASHED_ARRAY unless they state one: six cells a line are then 17.8
+/// bytes a key.
+const LINE_LOAD_FACTOR: f64 = 0.6;
+/// From here on, and for SPARSE_HASHED unless it states one, a table has no free cells at all.
+const QUOTIENT_LOAD_FACTOR_MIN: f64 = 0.8;
+/// Keys a bucket of such a table: with so few, nearly every key is in the first cells that are compared.
+const SPARSE_BUCKET_KEYS: usize = 1;
 
 struct LoadedDictionary {
     kind: LayoutKind,
@@ -46,13 +54,12 @@ pub fn build(
         return build_ip_trie(spec, blocks);
     }
     let key_types = spec.key_types();
-    let mut values =
-        Values::new(&spec.attributes, matches!(kind, LayoutKind::Hashed | LayoutKind::SparseHashed));
+    let mut values = Values::new(&spec.attributes, kind.may_inline());
     let mut builder = layout_builder(&spec, &key_types, values.payload_bytes())?;
     for block in blocks {
         let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, !kind.is_complex())?;
         let payloads = values.push(&columns, rows)?;
-        builder.push(&keys, &payloads)?;
+        builder.push(&keys, payloads)?;
     }
     let layout = builder.finish(&mut values)?;
     values.shrink()?;
@@ -66,14 +73,19 @@ fn layout_builder(
     payload_bytes: usize,
 ) -> Result<Box<dyn LayoutBuilder>> {
     let shape = table_shape(&spec.layout, payload_bytes);
+    let form = table_form(&spec.layout, payload_bytes);
     Ok(match spec.layout.kind {
         LayoutKind::Flat => Box::new(FlatBuilder::new(&spec.attributes, &spec.layout)),
         LayoutKind::Hashed | LayoutKind::SparseHashed | LayoutKind::HashedArray => {
-            Box::new(HashedBuilder::new(shape)?)
+            Box::new(HashedBuilder::new(shape, form)?)
         }
+        LayoutKind::CompactHashed => Box::new(HashedBuilder::packed(shape)?),
+        LayoutKind::Auto => Box::new(AutoBuilder::new(shape, form)?),
         LayoutKind::ComplexKeyHashed
         | LayoutKind::ComplexKeySparseHashed
-        | LayoutKind::ComplexKeyHashedArray => Box::new(ComplexKeyHashedBuilder::new(key_types, shape)?),
+        | LayoutKind::ComplexKeyHashedArray => {
+            Box::new(ComplexKeyHashedBuilder::new(key_types, shape, form)?)
+        }
         other => {
             return Err(Error::not_implemented(format!("dictionary layout {}", other.name())));
         }
@@ -84,8 +96,20 @@ fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableShape {
     TableShape {
         shards: layout.shards as usize,
         queue_backlog: layout.shard_load_queue_backlog as usize,
-        max_load_factor: layout.max_load_factor,
         payload_bytes,
+    }
+}
+
+/// Lines with free cells up to a load factor that still makes short walks, else the table without.
+fn table_form(layout: &LayoutSpec, payload_bytes: usize) -> TableForm {
+    let load_factor = layout.max_load_factor.unwrap_or(match layout.kind {
+        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => QUOTIENT_LOAD_FACTOR_MIN,
+        _ => LINE_LOAD_FACTOR,
+    });
+    if load_factor < QUOTIENT_LOAD_FACTOR_MIN {
+        TableForm::Lines { load_factor }
+    } else {
+        TableForm::Quotient { payload_bits: 8 * payload_bytes as u32, bucket_keys: SPARSE_BUCKET_KEYS }
     }
 }
 
@@ -108,7 +132,7 @@ impl Dictionary for LoadedDictionary {
     }
 
     fn layout(&self) -> &'static str {
-        self.kind.name()
+        self.layout.name().unwrap_or(self.kind.name())
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -186,11 +210,11 @@ mod tests {
             let dictionary = build(ranks(layout), &mut rank_blocks(keys)).expect("a valid source");
             dictionary.stats().bytes_allocated as f64 / keys as f64
         };
-        let dense = LayoutSpec { max_load_factor: 0.98, ..LayoutSpec::new(LayoutKind::SparseHashed) };
+        let dense = LayoutSpec { max_load_factor: Some(0.98), ..LayoutSpec::new(LayoutKind::SparseHashed) };
         let sharded = LayoutSpec { shards: 16, ..dense.clone() };
-        assert!(bytes_a_key(dense) <= 10.3);
-        assert!(bytes_a_key(sharded) <= 10.4);
-        assert!(bytes_a_key(LayoutSpec::new(LayoutKind::Hashed)) <= 20.1);
+        assert!(bytes_a_key(dense) <= 9.3);
+        assert!(bytes_a_key(sharded) <= 9.3);
+        assert!(bytes_a_key(LayoutSpec::new(LayoutKind::Hashed)) <= 17.9);
     }
 
     #[test]

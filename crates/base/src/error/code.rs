@@ -98,6 +98,7 @@ error_codes! {
     AmbiguousIdentifier              "AMBIGUOUS_IDENTIFIER"                  207  400 "42702"
     NoCommonType                     "NO_COMMON_TYPE"                        386  400 "42804"
     UnionResultStructuresMismatch    "UNION_ALL_RESULT_STRUCTURES_MISMATCH"  258  400 "42601"
+    CannotAllocateMemory             "CANNOT_ALLOCATE_MEMORY"                173  500 "53200"
     CyclicAliases                    "CYCLIC_ALIASES"                        174  400 "42601"
     InvalidLimitExpression           "INVALID_LIMIT_EXPRESSION"              440  400 "2201W"
     BadTtlExpression                 "BAD_TTL_EXPRESSION"                    450  400 "22023"

@@ -13,7 +13,7 @@ use basalt_base::{Result, SqlType};
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
 use crate::hash::hash_bytes;
 use crate::key_bytes::KeyShape;
-use crate::table::{Hits, ShardedTable, TableBuilder, TableShape};
+use crate::table::{Hits, ShardedTable, TableBuilder, TableForm, TableShape};
 use crate::values::{StringArena, Values};
 
 pub(crate) struct ComplexKeyHashed {
@@ -27,36 +27,42 @@ pub(crate) struct ComplexKeyHashedBuilder {
     shape: KeyShape,
     keys: StringArena,
     table: TableBuilder,
+    form: TableForm,
 }
 
 impl ComplexKeyHashedBuilder {
-    pub(crate) fn new(key_types: &[SqlType], shape: TableShape) -> Result<ComplexKeyHashedBuilder> {
+    pub(crate) fn new(
+        key_types: &[SqlType],
+        shape: TableShape,
+        form: TableForm,
+    ) -> Result<ComplexKeyHashedBuilder> {
         Ok(ComplexKeyHashedBuilder {
             shape: KeyShape::new(key_types)?,
             keys: StringArena::default(),
             table: TableBuilder::new(shape)?,
+            form,
         })
     }
 }
 
 impl LayoutBuilder for ComplexKeyHashedBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: &[u64]) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
         let block = self.shape.encode(keys)?;
         for row in 0..block.len() {
             self.keys.push(block.get(row));
         }
-        self.table.push(&hashes(&block), payloads)
+        self.table.push(hashes(&block), payloads)
     }
 
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
-        let ComplexKeyHashedBuilder { shape, mut keys, table } = *self;
+        let ComplexKeyHashedBuilder { shape, mut keys, table, form } = *self;
         let sorted = table.sort(|left, right| keys.get(left as usize) == keys.get(right as usize))?;
         let table = match drop_dead_rows(&sorted, values)? {
             Some((alive, numbers)) => {
                 keys.retain(&alive);
-                sorted.into_table(|row| u64::from(numbers[row as usize]))
+                sorted.into_table(form, |row| u64::from(numbers[row as usize]))?
             }
-            None => sorted.into_table(|row| row),
+            None => sorted.into_table(form, |row| row)?,
         };
         keys.shrink();
         Ok(Box::new(ComplexKeyHashed { shape, keys, table }))

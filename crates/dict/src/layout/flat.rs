@@ -38,8 +38,8 @@ impl FlatBuilder {
 }
 
 impl LayoutBuilder for FlatBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: &[u64]) -> Result<()> {
-        for (key, &row) in integer_keys(&keys[0])?.into_iter().zip(payloads) {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+        for (key, row) in integer_keys(&keys[0])?.into_iter().zip(payloads) {
             if key >= self.max_array_size {
                 bail!(
                     ArgumentOutOfBound,

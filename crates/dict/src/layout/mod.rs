@@ -3,7 +3,8 @@
 //! | file | layouts | key | a lookup costs |
 //! |---|---|---|---|
 //! | [`flat`] | FLAT | small integers | one array access |
-//! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY | any `UInt64` | a walk in a table |
+//! | [`auto`], [`dense`] | AUTO: one of FLAT, HASHED, COMPACT_HASHED | any `UInt64` | what it became costs |
+//! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY, COMPACT_HASHED | any `UInt64` | a walk in a table |
 //! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the walk, and one look at the key |
 //! | [`range_hashed`] | RANGE_HASHED, COMPLEX_KEY_RANGE_HASHED | either, and a point | a hash, and a search in the key's ranges |
 //! | [`ip_trie`] | IP_TRIE | an address | a binary search |
@@ -14,8 +15,10 @@
 //!
 //! From [`range_hashed`] on they are dictionaries of their own. A [`Layout`] never sees attribute types: it hands out payloads, which `values` turns into arrays.
 
+mod auto;
 mod cache;
 mod complex_key_hashed;
+mod dense;
 mod direct;
 mod flat;
 mod hashed;
@@ -30,6 +33,7 @@ mod regexp_tree;
 #[cfg(test)]
 mod conformance;
 
+pub(crate) use auto::AutoBuilder;
 pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::ComplexKeyHashedBuilder;
 pub use direct::build_direct;
@@ -69,11 +73,16 @@ pub(crate) trait Layout: Send + Sync {
 
     /// Filled slots over all slots.
     fn load_factor(&self) -> f64;
+
+    /// The layout's name where the definition does not say it.
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Takes the keys of a source block by block.
 pub(crate) trait LayoutBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: &[u64]) -> Result<()>;
+    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()>;
 
     /// Ends the load. A key that came twice has its last row; `values` loses the rows before it.
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>>;

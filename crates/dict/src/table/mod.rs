@@ -1,16 +1,25 @@
-//! The hash table of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
+//! The hash tables of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
 //!
-//! - [`packed`]: one table: cells without padding, in order of hash.
-//! - [`partitions`]: the rows of a table while it loads, and its construction.
-//! - [`sharded`]: several tables, each loaded by its own thread, that answer as one.
+//! - [`lines`]: a table of cache lines with free cells: the fastest.
+//! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
+//! - [`bits`]: numbers of any width in bits.
+//! - [`bucket_index`]: where each bucket of that table begins.
+//! - [`probe`]: looks up many keys so that their waits for memory overlap.
+//! - [`rows`]: the rows of a table while it loads.
+//! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
-mod packed;
-mod partitions;
+pub(crate) mod bits;
+mod bucket_index;
+mod lines;
+mod probe;
+mod quotient;
+mod rows;
 mod sharded;
 
-pub(crate) use packed::PackedTable;
-pub(crate) use partitions::Partitions;
-pub(crate) use sharded::{ShardedTable, SortedShards, TableBuilder, TableShape};
+pub(crate) use lines::LineTable;
+pub(crate) use quotient::QuotientTable;
+pub(crate) use rows::Rows;
+pub(crate) use sharded::{ShardedTable, SortedShards, TableBuilder, TableForm, TableShape};
 
 /// What a lookup of a block of keys found: one entry a key.
 #[derive(Debug, Default)]

@@ -1,162 +1,241 @@
-//! Several tables, each loaded by its own thread, that answer as one.
+//! Several tables, each built by its own thread, that answer as one.
 //!
-//! A shard holds an equal range of hashes. While rows arrive, the reading thread deals them out and
-//! each shard's thread scatters its own into partitions; at the end every thread sorts its partitions
-//! and writes its table. With one shard everything happens in the calling thread.
+//! A shard holds an equal range of hashes. With `SHARDS n`, the reading thread deals the rows out as
+//! they arrive, and each shard's thread scatters its own into partitions. Without, the reading thread
+//! scatters them itself. At the end, the partitions are sorted and the tables written by as many
+//! threads as there are shards; a large load without `SHARDS` makes one shard a core.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::{Hits, PackedTable, Partitions};
-use crate::hash::split;
+use super::lines::LineTableWriter;
+use super::quotient::{CellPayload, CellShape, QuotientTableWriter};
+use super::{Hits, LineTable, QuotientTable, Rows};
+use crate::hash::ShardBits;
 
-/// Keys whose lines are asked for together: enough to overlap all waits, few enough to stay in L1.
-const BATCH_KEYS: usize = 128;
+/// Partitions of a load in one thread, and of each thread of several.
+const PARTITIONS: usize = 256;
+const PARTITIONS_A_SHARD: usize = 64;
+/// Fewer rows are built in the calling thread.
+const PARALLEL_ROWS_MIN: usize = 1 << 18;
+const OWN_SHARDS_MAX: usize = 16;
 
-/// How a table is built.
+/// How the rows of a table are taken in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableShape {
+    /// What `SHARDS` says; 1 leaves it to the table.
     pub(crate) shards: usize,
     /// Blocks that may wait for a shard's thread.
     pub(crate) queue_backlog: usize,
-    pub(crate) max_load_factor: f64,
     pub(crate) payload_bytes: usize,
 }
 
+/// How the tables are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TableForm {
+    Lines {
+        load_factor: f64,
+    },
+    Quotient {
+        payload_bits: u32,
+        bucket_keys: usize,
+    },
+    /// As [`TableForm::Quotient`], with the number of its cell as the payload of a key.
+    Positions {
+        bucket_keys: usize,
+    },
+}
+
 #[derive(Debug)]
-pub(crate) struct ShardedTable {
-    shards: Vec<PackedTable>,
+pub(crate) enum ShardedTable {
+    Lines(Vec<LineTable>),
+    Quotient(Vec<QuotientTable>),
 }
 
 /// Takes rows block by block, then becomes a [`ShardedTable`].
 pub(crate) struct TableBuilder {
-    shape: TableShape,
     collectors: Collectors,
 }
 
 enum Collectors {
-    Here(Partitions),
+    Here(Rows),
     Threads(Vec<ShardThread>),
 }
 
 struct ShardThread {
-    queue: SyncSender<Rows>,
-    thread: JoinHandle<Partitions>,
+    queue: SyncSender<Dealt>,
+    thread: JoinHandle<Result<Rows>>,
 }
 
-/// Rows on their way to a shard: hash and payload.
-type Rows = Vec<(u64, u64)>;
+/// Rows on their way to a shard: hashes and payloads.
+type Dealt = (Vec<u64>, Vec<u64>);
 
 impl ShardedTable {
     pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(PackedTable::len).sum()
+        match self {
+            ShardedTable::Lines(tables) => tables.iter().map(LineTable::len).sum(),
+            ShardedTable::Quotient(tables) => tables.iter().map(QuotientTable::len).sum(),
+        }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.shards.iter().map(|shard| size_of::<PackedTable>() + shard.heap_bytes()).sum()
+        match self {
+            ShardedTable::Lines(tables) => {
+                size_of_val(tables.as_slice()) + tables.iter().map(LineTable::heap_bytes).sum::<usize>()
+            }
+            ShardedTable::Quotient(tables) => {
+                size_of_val(tables.as_slice()) + tables.iter().map(QuotientTable::heap_bytes).sum::<usize>()
+            }
+        }
     }
 
     pub(crate) fn load_factor(&self) -> f64 {
-        let slots: u64 = self.shards.iter().map(PackedTable::slots).sum();
-        self.len() as f64 / slots as f64
+        match self {
+            ShardedTable::Lines(tables) => {
+                self.len() as f64 / tables.iter().map(LineTable::slots).sum::<u64>().max(1) as f64
+            }
+            ShardedTable::Quotient(_) => 1.0,
+        }
     }
 
     /// All entries as (hash, payload).
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.shards.iter().flat_map(PackedTable::entries)
+    pub(crate) fn entries(&self) -> Box<dyn Iterator<Item = (u64, u64)> + '_> {
+        match self {
+            ShardedTable::Lines(tables) => Box::new(tables.iter().flat_map(LineTable::entries)),
+            ShardedTable::Quotient(tables) => {
+                Box::new(tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard)))
+            }
+        }
     }
 
     /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
     /// really has its key.
-    pub(crate) fn find(&self, hashes: &[u64], mut accept: impl FnMut(usize, u64) -> bool) -> Hits {
-        let mut hits = Hits::with_capacity(hashes.len());
-        let mut index = 0;
-        for batch in hashes.chunks(BATCH_KEYS) {
-            let mut places = [(0_u32, 0_usize); BATCH_KEYS];
-            for (place, &hash) in places.iter_mut().zip(batch) {
-                *place = self.place(hash);
-            }
-            for (&hash, &(shard, home)) in batch.iter().zip(&places) {
-                hits.push(self.shards[shard as usize].seek(hash, home, |payload| accept(index, payload)));
-                index += 1;
-            }
+    pub(crate) fn find(&self, hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
+        match self {
+            ShardedTable::Lines(tables) => LineTable::find(tables, hashes, accept),
+            ShardedTable::Quotient(tables) => QuotientTable::find(tables, hashes, accept),
         }
-        hits
-    }
-
-    /// The shard of `hash` and where the walk in it begins, which is also asked for.
-    #[inline(always)]
-    fn place(&self, hash: u64) -> (u32, usize) {
-        let (shard, rest) = split(hash, self.shards.len() as u64);
-        let table = &self.shards[shard as usize];
-        let home = table.home(rest);
-        table.prefetch(home);
-        (shard as u32, home)
     }
 }
 
 impl TableBuilder {
     pub(crate) fn new(shape: TableShape) -> Result<TableBuilder> {
         let collectors = if shape.shards == 1 {
-            Collectors::Here(Partitions::new(shape.payload_bytes, 1))
+            Collectors::Here(Rows::new(shape.payload_bytes, ShardBits::default(), PARTITIONS))
         } else {
-            let threads = (0..shape.shards).map(|shard| ShardThread::start(shard, shape));
+            let threads = (0..shape.shards.next_power_of_two()).map(|shard| ShardThread::start(shard, shape));
             Collectors::Threads(threads.collect::<Result<_>>()?)
         };
-        Ok(TableBuilder { shape, collectors })
+        Ok(TableBuilder { collectors })
     }
 
     /// Adds a block of rows.
-    pub(crate) fn push(&mut self, hashes: &[u64], payloads: &[u64]) -> Result<()> {
+    pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Vec<u64>) -> Result<()> {
         match &mut self.collectors {
-            Collectors::Here(partitions) => {
-                for (&hash, &payload) in hashes.iter().zip(payloads) {
-                    partitions.push(hash, payload);
-                }
-                Ok(())
-            }
-            Collectors::Threads(threads) => deal(threads, hashes, payloads),
+            Collectors::Here(rows) => rows.push(&hashes, &payloads),
+            Collectors::Threads(threads) => deal(threads, &hashes, &payloads),
         }
     }
 
     /// Ends the rows: waits for the threads, and keeps the last row of each key (see
-    /// [`Partitions::sort_and_deduplicate`]).
+    /// [`Rows::sort_and_deduplicate`]).
     pub(crate) fn sort(self, same_key: impl Fn(u64, u64) -> bool + Sync) -> Result<SortedShards> {
         let mut shards = match self.collectors {
-            Collectors::Here(partitions) => vec![partitions],
+            Collectors::Here(rows) => {
+                let shards = own_shards(rows.len());
+                rows.split(shards)
+            }
             Collectors::Threads(threads) => {
                 threads.into_iter().map(ShardThread::join).collect::<Result<Vec<_>>>()?
             }
         };
-        in_parallel(shards.iter_mut(), |shard| shard.sort_and_deduplicate(&same_key));
-        Ok(SortedShards { shards, max_load_factor: self.shape.max_load_factor })
+        let sorted = in_parallel(shards.iter_mut(), |shard| shard.sort_and_deduplicate(&same_key));
+        sorted.into_iter().collect::<Result<()>>()?;
+        Ok(SortedShards { shards })
     }
 }
 
 /// All rows in order of hash, one a key.
 pub(crate) struct SortedShards {
-    shards: Vec<Partitions>,
-    max_load_factor: f64,
+    shards: Vec<Rows>,
 }
 
 impl SortedShards {
     pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(Partitions::len).sum()
+        self.shards.iter().map(Rows::len).sum()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All rows as (hash, payload), in order of hash.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (u64, u64)> {
+        self.shards.into_iter().flat_map(Rows::into_entries)
     }
 
     pub(crate) fn payloads(&self) -> impl Iterator<Item = u64> + '_ {
-        self.shards.iter().flat_map(Partitions::payloads)
+        self.shards.iter().flat_map(Rows::payloads)
     }
 
     /// The table, each payload turned into `renamed(payload)`.
-    pub(crate) fn into_table(self, renamed: impl Fn(u64) -> u64 + Sync) -> ShardedTable {
-        let max_load_factor = self.max_load_factor;
-        let shards =
-            in_parallel(self.shards.into_iter(), |shard| shard.into_table(max_load_factor, &renamed));
-        ShardedTable { shards }
+    pub(crate) fn into_table(
+        self,
+        form: TableForm,
+        renamed: impl Fn(u64) -> u64 + Sync,
+    ) -> Result<ShardedTable> {
+        let lens: Vec<usize> = self.shards.iter().map(Rows::len).collect();
+        let first = |shard: usize| lens[..shard].iter().sum::<usize>() as u64;
+        let shards = self.shards.into_iter().enumerate();
+        let quotient = |rows: Rows, keys, payload| quotient_table(rows, keys, payload, &renamed);
+        Ok(match form {
+            TableForm::Lines { load_factor } => {
+                let tables = in_parallel(shards, |(_, rows)| line_table(rows, load_factor, &renamed));
+                ShardedTable::Lines(tables.into_iter().collect::<Result<_>>()?)
+            }
+            TableForm::Quotient { payload_bits, bucket_keys } => {
+                let payload = CellPayload::Bits(payload_bits);
+                let tables = in_parallel(shards, |(_, rows)| quotient(rows, bucket_keys, payload));
+                ShardedTable::Quotient(tables.into_iter().collect::<Result<_>>()?)
+            }
+            TableForm::Positions { bucket_keys } => {
+                let payload = |shard| CellPayload::Position { first: first(shard) };
+                let tables = in_parallel(shards, |(shard, rows)| quotient(rows, bucket_keys, payload(shard)));
+                ShardedTable::Quotient(tables.into_iter().collect::<Result<_>>()?)
+            }
+        })
     }
+}
+
+fn line_table(rows: Rows, load_factor: f64, renamed: impl Fn(u64) -> u64) -> Result<LineTable> {
+    let mut writer = LineTableWriter::new(rows.len(), load_factor, rows.payload_bytes(), rows.shard_bits())?;
+    rows.into_entries().for_each(|(hash, payload)| writer.push(hash, renamed(payload)));
+    Ok(writer.finish())
+}
+
+fn quotient_table(
+    rows: Rows,
+    bucket_keys: usize,
+    payload: CellPayload,
+    renamed: impl Fn(u64) -> u64,
+) -> Result<QuotientTable> {
+    let shape = CellShape::new(rows.len(), bucket_keys, payload, rows.shard_bits());
+    let mut writer = QuotientTableWriter::new(rows.len(), shape)?;
+    for (hash, payload) in rows.into_entries() {
+        writer.push(hash, renamed(payload))?;
+    }
+    writer.finish()
+}
+
+/// How many shards a load without `SHARDS` makes: one a core.
+fn own_shards(rows: usize) -> usize {
+    if rows < PARALLEL_ROWS_MIN {
+        return 1;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.next_power_of_two().min(OWN_SHARDS_MAX)
 }
 
 impl ShardThread {
@@ -174,26 +253,35 @@ impl ShardThread {
         Ok(ShardThread { queue, thread })
     }
 
-    fn join(self) -> Result<Partitions> {
+    fn join(self) -> Result<Rows> {
         drop(self.queue);
-        self.thread.join().map_err(|_| Error::logical("a thread that loads a dictionary's shard panicked"))
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Err(Error::logical("a thread that loads a dictionary's shard panicked")))
     }
 }
 
-fn collect(queue: &Receiver<Rows>, shape: TableShape) -> Partitions {
-    let mut partitions = Partitions::new(shape.payload_bytes, shape.shards as u64);
-    for (hash, payload) in queue.iter().flatten() {
-        partitions.push(hash, payload);
+fn collect(queue: &Receiver<Dealt>, shape: TableShape) -> Result<Rows> {
+    let shard_bits = ShardBits::of(shape.shards.next_power_of_two());
+    let mut rows = Rows::new(shape.payload_bytes, shard_bits, PARTITIONS_A_SHARD);
+    let mut outcome = Ok(());
+    // After a failure the rows still to come are taken and dropped: the sender never waits in vain.
+    for (hashes, payloads) in queue {
+        outcome = outcome.and_then(|()| rows.push(&hashes, &payloads));
     }
-    partitions
+    outcome.map(|()| rows)
 }
 
 fn deal(threads: &[ShardThread], hashes: &[u64], payloads: &[u64]) -> Result<()> {
+    let shard_bits = ShardBits::of(threads.len());
     let expected = hashes.len() / threads.len();
-    let mut hands: Vec<Rows> =
-        threads.iter().map(|_| Vec::with_capacity(expected + expected / 8 + 8)).collect();
+    let expected = expected + expected / 8 + 8;
+    let hand = |_| (Vec::with_capacity(expected), Vec::with_capacity(expected));
+    let mut hands: Vec<Dealt> = threads.iter().map(hand).collect();
     for (&hash, &payload) in hashes.iter().zip(payloads) {
-        hands[split(hash, threads.len() as u64).0 as usize].push((hash, payload));
+        let (hashes, payloads) = &mut hands[shard_bits.split(hash).0];
+        hashes.push(hash);
+        payloads.push(payload);
     }
     for (shard, rows) in threads.iter().zip(hands) {
         shard

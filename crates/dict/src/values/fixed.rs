@@ -81,6 +81,43 @@ impl FixedColumn {
         self.bytes.len() / self.width
     }
 
+    pub(super) fn carrier(&self) -> &DataType {
+        &self.carrier
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn default_bytes(&self) -> &[u8] {
+        &self.default
+    }
+
+    pub(super) fn default_is_null(&self) -> bool {
+        self.default_is_null
+    }
+
+    pub(super) fn value(&self, row: usize) -> &[u8] {
+        &self.bytes[row * self.width..][..self.width]
+    }
+
+    pub(super) fn is_valid(&self, row: usize) -> bool {
+        self.valid.as_ref().is_none_or(|valid| valid.get(row))
+    }
+
+    /// Which of the rows `order` are no NULL, in that order; `None` if none is one.
+    pub(super) fn valid_in(&self, order: &[u32]) -> Option<Bitmap> {
+        self.valid.as_ref().map(|valid| select_bits(valid, order))
+    }
+
+    /// Keeps the rows `order`, in that order.
+    pub(super) fn select(&mut self, order: &[u32]) {
+        let mut selected = Vec::with_capacity(order.len() * self.width);
+        order.iter().for_each(|&row| selected.extend_from_slice(self.value(row as usize)));
+        self.valid = self.valid_in(order);
+        self.bytes = selected;
+    }
+
     pub(super) fn push(&mut self, array: &ArrayRef) {
         let before = self.len();
         self.bytes.extend_from_slice(&fixed_bytes_of(array, self.width));
@@ -148,6 +185,14 @@ pub(super) fn retain_bits(bits: &Bitmap, alive: &Bitmap) -> Bitmap {
     let mut kept = Bitmap::default();
     alive.ones().for_each(|row| kept.push(bits.get(row)));
     kept
+}
+
+/// The bits of `bits` at `order`.
+pub(super) fn select_bits(bits: &Bitmap, order: &[u32]) -> Bitmap {
+    let mut selected = Bitmap::default();
+    order.iter().for_each(|&row| selected.push(bits.get(row as usize)));
+    selected.shrink();
+    selected
 }
 
 fn gather<const WIDTH: usize>(bytes: &[u8], default: &[u8], hits: &Hits, out: &mut MutableBuffer) {

@@ -6,8 +6,10 @@ use arrow::datatypes::DataType;
 use basalt_base::{Error, Result};
 
 use super::fixed::{fixed_array, fixed_bytes_of, fixed_width};
+use super::packed::Span;
 use crate::dictionary::Attribute;
 use crate::table::Hits;
+use crate::table::bits::low_bits;
 
 const PAYLOAD_BYTES_MAX: usize = size_of::<u64>();
 
@@ -21,6 +23,14 @@ struct Field {
     shift_bits: u32,
     width: usize,
     default: u64,
+    /// Where its packed bits are; `None` while it has whole bytes.
+    packed: Option<PackedField>,
+}
+
+#[derive(Clone, Copy)]
+struct PackedField {
+    shift_bits: u32,
+    span: Span,
 }
 
 impl InlineValues {
@@ -35,7 +45,7 @@ impl InlineValues {
                 return None;
             }
             let default = word(&fixed_bytes_of(&attribute.default, width));
-            fields.push(Field { carrier, shift_bits: 8 * bytes as u32, width, default });
+            fields.push(Field { carrier, shift_bits: 8 * bytes as u32, width, default, packed: None });
             bytes += width;
         }
         Some(InlineValues { fields })
@@ -52,38 +62,100 @@ impl InlineValues {
                 return Err(Error::logical("columns of one block differ in length"));
             }
             let bytes = fixed_bytes_of(column, field.width);
-            for (payload, value) in payloads.iter_mut().zip(bytes.chunks_exact(field.width)) {
-                *payload |= word(value) << field.shift_bits;
+            match field.width {
+                1 => insert::<1>(field, &bytes, &mut payloads),
+                2 => insert::<2>(field, &bytes, &mut payloads),
+                4 => insert::<4>(field, &bytes, &mut payloads),
+                8 => insert::<8>(field, &bytes, &mut payloads),
+                _ => insert_odd(field, &bytes, &mut payloads),
             }
         }
         Ok(payloads)
     }
 
+    /// Decides on the bits of each attribute, so that they hold all of `payloads()`, and returns how many
+    /// they are together. From now on the payloads of hits are those that [`InlineValues::packed`] gives.
+    pub(crate) fn pack<I: Iterator<Item = u64>>(&mut self, payloads: impl Fn() -> I) -> u32 {
+        let mut shift_bits = 0;
+        for field in &mut self.fields {
+            let values = payloads().map(|payload| field.value(payload));
+            let span = Span::of(&field.carrier, field.width, values);
+            field.packed = Some(PackedField { shift_bits, span });
+            shift_bits += span.bits();
+        }
+        shift_bits
+    }
+
+    /// A payload of whole bytes in the bits that [`InlineValues::pack`] decided on.
+    pub(crate) fn packed(&self, payload: u64) -> u64 {
+        let parts = self.fields.iter().filter_map(|field| {
+            let packed = field.packed?;
+            // Without bits there is nothing to shift, maybe by 64.
+            Some(packed.span.pack(field.value(payload)).checked_shl(packed.shift_bits).unwrap_or(0))
+        });
+        parts.fold(0, |all, part| all | part)
+    }
+
     pub(super) fn get(&self, attribute: usize, hits: &Hits) -> Result<ArrayRef> {
         let field = &self.fields[attribute];
         let mut out = MutableBuffer::with_capacity(hits.payloads.len() * field.width);
+        if let Some(packed) = field.packed {
+            unpack(field, packed, hits, &mut out);
+            return fixed_array(&field.carrier, out, None);
+        }
         match field.width {
-            1 => unpack::<1>(field, hits, &mut out),
-            2 => unpack::<2>(field, hits, &mut out),
-            4 => unpack::<4>(field, hits, &mut out),
-            8 => unpack::<8>(field, hits, &mut out),
-            width => unpack_odd(field, width, hits, &mut out),
+            1 => extract::<1>(field, hits, &mut out),
+            2 => extract::<2>(field, hits, &mut out),
+            4 => extract::<4>(field, hits, &mut out),
+            8 => extract::<8>(field, hits, &mut out),
+            _ => extract_odd(field, hits, &mut out),
         }
         fixed_array(&field.carrier, out, None)
     }
 }
 
-fn unpack<const WIDTH: usize>(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
-    for (&payload, &found) in hits.payloads.iter().zip(&hits.found) {
-        let value = if found { payload >> field.shift_bits } else { field.default };
-        out.extend_from_slice(&value.to_le_bytes()[..WIDTH]);
+impl Field {
+    /// The attribute's bytes in a payload of whole bytes.
+    #[inline(always)]
+    fn value(&self, payload: u64) -> u64 {
+        payload >> self.shift_bits & low_bits(8 * self.width as u32)
     }
 }
 
-fn unpack_odd(field: &Field, width: usize, hits: &Hits, out: &mut MutableBuffer) {
+fn insert<const WIDTH: usize>(field: &Field, bytes: &[u8], payloads: &mut [u64]) {
+    for (payload, value) in payloads.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
+        *payload |= word(value) << field.shift_bits;
+    }
+}
+
+fn insert_odd(field: &Field, bytes: &[u8], payloads: &mut [u64]) {
+    for (payload, value) in payloads.iter_mut().zip(bytes.chunks_exact(field.width)) {
+        *payload |= word(value) << field.shift_bits;
+    }
+}
+
+fn extract<const WIDTH: usize>(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
+    out.resize(hits.payloads.len() * WIDTH, 0);
+    let (values, _) = out.as_slice_mut().as_chunks_mut::<WIDTH>();
+    for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
+        let number = if found { payload >> field.shift_bits } else { field.default };
+        value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+    }
+}
+
+fn extract_odd(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
     for (&payload, &found) in hits.payloads.iter().zip(&hits.found) {
         let value = if found { payload >> field.shift_bits } else { field.default };
-        out.extend_from_slice(&value.to_le_bytes()[..width]);
+        out.extend_from_slice(&value.to_le_bytes()[..field.width]);
+    }
+}
+
+fn unpack(field: &Field, packed: PackedField, hits: &Hits, out: &mut MutableBuffer) {
+    let mask = low_bits(packed.span.bits());
+    for (&payload, &found) in hits.payloads.iter().zip(&hits.found) {
+        let bits = payload.checked_shr(packed.shift_bits).unwrap_or(0) & mask;
+        let value = if found { packed.span.unpack(bits) } else { field.default };
+        out.extend_from_slice(&value.to_le_bytes()[..field.width]);
     }
 }
 

@@ -4,12 +4,14 @@
 //! - [`store`]: columns, and the payload is a row number; a column is one of
 //!   - [`fixed`]: values of one width, back to back;
 //!   - [`strings`]: all strings in one arena;
+//!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type.
 
 mod bitmap;
 mod fixed;
 mod inline;
 mod nested;
+mod packed;
 mod store;
 mod strings;
 

@@ -47,6 +47,15 @@ impl NestedColumn {
         Ok(())
     }
 
+    /// Keeps the rows `order`, in that order.
+    pub(super) fn select(&mut self, order: &[u32]) -> Result<()> {
+        self.join()?;
+        let rows: UInt32Array =
+            std::iter::once(0).chain(order.iter().map(|row| row + 1)).collect::<Vec<_>>().into();
+        self.blocks = vec![take(&self.blocks[0], &rows, None).map_err(broken)?];
+        Ok(())
+    }
+
     /// Must be called once after the last row.
     pub(super) fn shrink(&mut self) -> Result<()> {
         self.join()

@@ -5,6 +5,7 @@ use basalt_base::{Error, Result, bail};
 
 use super::fixed::FixedColumn;
 use super::nested::NestedColumn;
+use super::packed::PackedColumn;
 use super::strings::StringColumn;
 use super::{Bitmap, ROWS_MAX};
 use crate::dictionary::Attribute;
@@ -19,6 +20,7 @@ pub(crate) struct ColumnStore {
 #[derive(Debug)]
 enum AttributeColumn {
     Fixed(FixedColumn),
+    Packed(PackedColumn),
     Strings(StringColumn),
     Nested(NestedColumn),
 }
@@ -52,6 +54,7 @@ impl ColumnStore {
     pub(crate) fn get(&self, attribute: usize, hits: &Hits) -> Result<ArrayRef> {
         match &self.columns[attribute] {
             AttributeColumn::Fixed(column) => column.get(hits),
+            AttributeColumn::Packed(column) => column.get(hits),
             AttributeColumn::Strings(column) => Ok(column.get(hits)),
             AttributeColumn::Nested(column) => column.get(hits),
         }
@@ -63,8 +66,27 @@ impl ColumnStore {
         for column in &mut self.columns {
             match column {
                 AttributeColumn::Fixed(column) => column.retain(alive),
+                AttributeColumn::Packed(_) => return Err(Error::logical("packed rows are not changed")),
                 AttributeColumn::Strings(column) => column.retain(alive),
                 AttributeColumn::Nested(column) => column.retain(alive)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the rows `order`, in that order, in as few bits as their values need; repeated strings are
+    /// kept once. No rows can be added behind.
+    pub(crate) fn pack(&mut self, order: &[u32]) -> Result<()> {
+        self.rows = order.len();
+        for column in &mut self.columns {
+            match column {
+                AttributeColumn::Fixed(fixed) => match PackedColumn::of(fixed, order)? {
+                    Some(packed) => *column = AttributeColumn::Packed(packed),
+                    None => fixed.select(order),
+                },
+                AttributeColumn::Packed(_) => return Err(Error::logical("packed rows are not packed again")),
+                AttributeColumn::Strings(column) => column.pack(order)?,
+                AttributeColumn::Nested(column) => column.select(order)?,
             }
         }
         Ok(())
@@ -75,6 +97,7 @@ impl ColumnStore {
         for column in &mut self.columns {
             match column {
                 AttributeColumn::Fixed(column) => column.shrink(),
+                AttributeColumn::Packed(_) => {}
                 AttributeColumn::Strings(column) => column.shrink(),
                 AttributeColumn::Nested(column) => column.shrink()?,
             }
@@ -85,6 +108,7 @@ impl ColumnStore {
     pub(crate) fn heap_bytes(&self) -> usize {
         let bytes = self.columns.iter().map(|column| match column {
             AttributeColumn::Fixed(column) => column.heap_bytes(),
+            AttributeColumn::Packed(column) => column.heap_bytes(),
             AttributeColumn::Strings(column) => column.heap_bytes(),
             AttributeColumn::Nested(column) => column.heap_bytes(),
         });
@@ -106,6 +130,7 @@ impl AttributeColumn {
     fn push(&mut self, array: &ArrayRef) -> Result<()> {
         match self {
             AttributeColumn::Fixed(column) => column.push(array),
+            AttributeColumn::Packed(_) => return Err(Error::logical("packed rows are not changed")),
             AttributeColumn::Strings(column) => column.push(array),
             AttributeColumn::Nested(column) => column.push(array)?,
         }

@@ -68,6 +68,11 @@ impl Line {
         }
         self.state.loading_seconds
     }
+
+    /// The layout that the definition names, or what a loaded AUTO became.
+    fn layout(&self) -> &'static str {
+        self.state.current.as_ref().map_or_else(|| self.entry.layout(), |dictionary| dictionary.layout())
+    }
 }
 
 pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
@@ -96,7 +101,7 @@ fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
         .uuids(lines.iter().map(|line| line.entry.uuid()))
         .i8s(lines.iter().map(|line| line.state.status() as i8))
         .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
-        .strings(lines.iter().map(|line| type_name(line.entry.layout())))
+        .strings(lines.iter().map(|line| type_name(line.layout())))
         .string_lists(lines.iter().map(|line| names(&line.columns[..line.key_count])))
         .string_lists(lines.iter().map(|line| types(&line.columns[..line.key_count])))
         .string_lists(lines.iter().map(|line| names(&line.columns[line.key_count..])))

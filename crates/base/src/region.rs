@@ -1,0 +1,260 @@
+//! Large blocks of memory straight from the system: zeroed and on huge pages, or the pages of a file.
+//!
+//! A table of many megabytes that is probed at random spends as long on the translation of addresses as
+//! on its lines; on pages of 2 MB that goes away. A region asks for them (`madvise`), and the system
+//! gives them where it can. Memory that was never written takes nothing.
+//!
+//! # Concurrency
+//!
+//! A region is written by its one owner and then shared as [`Section`]s, which nobody writes.
+//!
+//! # Not here
+//!
+//! A mapped file must not be changed or cut while it is mapped. Basalt's files are written once and
+//! replaced by renames inside a directory that one process has locked, so nobody does.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut, Range};
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::{Error, ErrorCode, Result};
+
+/// Regions of at least one such page are aligned to it.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+const PAGE_BYTES: usize = 4096;
+/// Not reserved: writers ask for the most that they may need and cut what they did not.
+const PRIVATE: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+/// Memory of its own mapping.
+pub struct Region {
+    start: NonNull<u8>,
+    bytes: usize,
+    /// A file's pages are only read.
+    is_file: bool,
+}
+
+impl Region {
+    /// `bytes` of zeroes.
+    pub fn zeroed(bytes: usize) -> Result<Region> {
+        if bytes == 0 {
+            return Ok(Region { start: NonNull::dangling(), bytes, is_file: false });
+        }
+        let is_huge = bytes >= HUGE_PAGE_BYTES;
+        let Some(mapped) = bytes.checked_add(if is_huge { HUGE_PAGE_BYTES } else { 0 }) else {
+            return Err(no_memory(bytes, &io::Error::from(io::ErrorKind::OutOfMemory)));
+        };
+        let start = map(mapped, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
+            .map_err(|error| no_memory(bytes, &error))?;
+        let start = if is_huge { align_to_huge_pages(start, bytes) } else { start };
+        Ok(Region { start, bytes, is_file: false })
+    }
+
+    /// The bytes of `file`, read from the disk when they are first touched.
+    pub fn of_file(file: &File) -> io::Result<Region> {
+        let bytes = usize::try_from(file.metadata()?.len())
+            .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+        if bytes == 0 {
+            return Ok(Region { start: NonNull::dangling(), bytes, is_file: true });
+        }
+        let start = map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
+        Ok(Region { start, bytes, is_file: true })
+    }
+
+    /// Gives back all but the first `bytes`.
+    pub fn truncate(&mut self, bytes: usize) {
+        assert!(bytes <= self.bytes, "{bytes} of {} bytes", self.bytes);
+        let kept = bytes.next_multiple_of(PAGE_BYTES);
+        let end = self.bytes.next_multiple_of(PAGE_BYTES);
+        if kept < end {
+            // SAFETY: `kept` is below the end of the mapping.
+            unmap(unsafe { self.start.add(kept) }, end - kept);
+        }
+        self.bytes = bytes;
+    }
+
+    /// What the process holds for it once all of it was touched: whole pages.
+    pub fn resident_bytes(&self) -> usize {
+        self.bytes.next_multiple_of(PAGE_BYTES)
+    }
+}
+
+impl Deref for Region {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `bytes` bytes until `drop`; a mapping is filled with zeroes or
+        // with a file's bytes, which nobody changes (see the module), and no `&mut` exists meanwhile.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+impl DerefMut for Region {
+    /// Panics for a mapped file, which is only read.
+    fn deref_mut(&mut self) -> &mut [u8] {
+        assert!(!self.is_file, "a mapped file is not written through memory");
+        // SAFETY: as for `deref`, the mapping is writable, and `&mut self` makes this the only reference.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            unmap(self.start, self.bytes);
+        }
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Region").field("bytes", &self.bytes).field("is_file", &self.is_file).finish()
+    }
+}
+
+// SAFETY: a region owns its mapping alone, like a `Box<[u8]>`; the mapping belongs to the process, not
+// to a thread.
+unsafe impl Send for Region {}
+// SAFETY: through `&Region` its bytes are only read.
+unsafe impl Sync for Region {}
+
+/// Some bytes of a region that is shared and no longer written.
+#[derive(Clone, Debug)]
+pub struct Section {
+    region: Arc<Region>,
+    range: Range<usize>,
+}
+
+impl Section {
+    /// `range` of `region`; `None` if it is not inside.
+    pub fn new(region: &Arc<Region>, range: Range<usize>) -> Option<Section> {
+        region.get(range.clone())?;
+        Some(Section { region: Arc::clone(region), range })
+    }
+
+    /// What the process holds for it: whole pages of memory of its own, its bytes of a file's.
+    pub fn resident_bytes(&self) -> usize {
+        if self.region.is_file { self.range.len() } else { self.range.len().next_multiple_of(PAGE_BYTES) }
+    }
+}
+
+impl From<Region> for Section {
+    fn from(region: Region) -> Section {
+        let range = 0..region.bytes;
+        Section { region: Arc::new(region), range }
+    }
+}
+
+impl Deref for Section {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        &self.region[self.range.clone()]
+    }
+}
+
+fn no_memory(bytes: usize, error: &io::Error) -> Error {
+    Error::new(
+        ErrorCode::CannotAllocateMemory,
+        format!("the system gives no {bytes} bytes of memory: {error}"),
+    )
+}
+
+/// A new mapping at an address that the system chooses.
+fn map(bytes: usize, protection: i32, flags: i32, file: i32) -> io::Result<NonNull<u8>> {
+    // SAFETY: without MAP_FIXED the system chooses an address where nothing is.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))
+}
+
+fn unmap(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: callers own this range of a mapping and keep no reference into it. It fails only for a
+    // range that no mapping can have.
+    unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
+}
+
+/// Cuts a mapping of `bytes` and one huge page more to `bytes` that begin at a huge page, and asks for
+/// huge pages.
+fn align_to_huge_pages(start: NonNull<u8>, bytes: usize) -> NonNull<u8> {
+    let front = start.as_ptr().align_offset(HUGE_PAGE_BYTES);
+    let kept = bytes.next_multiple_of(PAGE_BYTES);
+    let back = HUGE_PAGE_BYTES - front;
+    // SAFETY: `front` is less than a huge page, which the mapping has beyond `bytes`.
+    let aligned = unsafe { start.add(front) };
+    if front > 0 {
+        unmap(start, front);
+    }
+    if back > 0 {
+        // SAFETY: `front + kept + back` bytes are the mapping.
+        unmap(unsafe { aligned.add(kept) }, back);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: the range is a whole mapping of ours; the advice changes no contents. A refusal costs
+        // speed alone.
+        unsafe { libc::madvise(aligned.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
+    aligned
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_region_is_zeroed_and_writable_at_every_byte() {
+        for bytes in [0, 1, 4096, 5000, HUGE_PAGE_BYTES - 1, HUGE_PAGE_BYTES, 3 * HUGE_PAGE_BYTES + 17] {
+            let mut region = Region::zeroed(bytes).unwrap();
+            assert_eq!(region.len(), bytes);
+            assert!(region.iter().all(|&byte| byte == 0), "{bytes}");
+            region.fill(7);
+            let section = Section::from(region);
+            assert!(section.iter().all(|&byte| byte == 7), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_cut_region_keeps_its_front() {
+        let mut region = Region::zeroed(5 * HUGE_PAGE_BYTES).unwrap();
+        region.fill(7);
+        for bytes in [3 * HUGE_PAGE_BYTES + 5, 4097, 4096, 1, 0] {
+            region.truncate(bytes);
+            assert_eq!((region.len(), region.iter().all(|&byte| byte == 7)), (bytes, true));
+        }
+    }
+
+    #[test]
+    fn sections_stay_inside_their_region() {
+        let region = Arc::new(Region::zeroed(100).unwrap());
+        assert_eq!(Section::new(&region, 90..100).map(|section| section.len()), Some(10));
+        assert!(Section::new(&region, 90..101).is_none());
+    }
+
+    #[test]
+    fn a_mapped_file_has_the_bytes_of_the_file_after_it_was_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        File::create(&path).unwrap().write_all(b"mapped").unwrap();
+        let region = Region::of_file(&File::open(&path).unwrap()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(&region[..], b"mapped");
+    }
+
+    #[test]
+    fn more_than_there_is_gives_an_error() {
+        let error = Region::zeroed(usize::MAX - 5).expect_err("no machine has that");
+        assert_eq!(error.code(), ErrorCode::CannotAllocateMemory);
+        let error = Region::zeroed(1 << 60).expect_err("no machine has that");
+        assert_eq!(error.code(), ErrorCode::CannotAllocateMemory);
+    }
+}

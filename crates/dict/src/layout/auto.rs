@@ -1,0 +1,90 @@
+//! AUTO: the layout is chosen when the keys are known.
+//!
+//! | keys | layout |
+//! |---|---|
+//! | at least half of all numbers from the least to the greatest | an array from the least key on ([`Dense`]) |
+//! | else up to [`HASHED_KEYS_MAX`] | HASHED: it fits the caches that it will be asked from |
+//! | more | COMPACT_HASHED |
+//!
+//! [`super::Layout::name`] tells which it became.
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+
+use super::dense::Dense;
+use super::hashed::{Hashed, hashes};
+use super::{Layout, LayoutBuilder};
+use crate::block::integer_keys;
+use crate::table::{TableBuilder, TableForm, TableShape};
+use crate::values::Values;
+
+/// More keys than this are kept in as few bits as they need.
+const HASHED_KEYS_MAX: usize = 2_000_000;
+/// An array has at most this many places for each key.
+const PLACES_A_KEY: u64 = 2;
+
+pub(crate) struct AutoBuilder {
+    table: TableBuilder,
+    hashed: TableForm,
+    least: u64,
+    greatest: u64,
+}
+
+impl AutoBuilder {
+    /// `hashed` is what HASHED would be.
+    pub(crate) fn new(shape: TableShape, hashed: TableForm) -> Result<AutoBuilder> {
+        Ok(AutoBuilder { table: TableBuilder::new(shape)?, hashed, least: u64::MAX, greatest: 0 })
+    }
+}
+
+impl LayoutBuilder for AutoBuilder {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+        for key in integer_keys(&keys[0])? {
+            self.least = self.least.min(key);
+            self.greatest = self.greatest.max(key);
+        }
+        self.table.push(hashes(&keys[0])?, payloads)
+    }
+
+    fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
+        let sorted = self.table.sort(|_, _| true)?;
+        let places = self.greatest.saturating_sub(self.least);
+        if !sorted.is_empty() && places / PLACES_A_KEY < sorted.len() as u64 {
+            let len = places as usize + 1;
+            return Ok(Box::new(Dense::new(sorted, self.least, len, values)?));
+        }
+        Ok(Box::new(match sorted.len() {
+            ..=HASHED_KEYS_MAX => Hashed::new(sorted, self.hashed, values)?.chosen("AUTO_HASHED"),
+            _ => Hashed::packed(sorted, values)?.chosen("AUTO_COMPACT_HASHED"),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layout::conformance;
+    use crate::{LayoutKind, LayoutSpec};
+
+    #[test]
+    fn conforms() {
+        conformance::check_simple(&LayoutSpec::new(LayoutKind::Auto));
+        conformance::check_dense(&LayoutSpec::new(LayoutKind::Auto));
+    }
+
+    #[test]
+    fn the_keys_decide() {
+        let chosen = |keys: &[u64]| {
+            let dictionary = conformance::load_keys(&LayoutSpec::new(LayoutKind::Auto), keys);
+            dictionary.expect("valid keys").layout()
+        };
+        let dense: Vec<u64> = (1_000_000..1_001_000).collect();
+        assert_eq!(chosen(&dense), "AUTO_FLAT");
+        let half: Vec<u64> = dense.iter().copied().filter(|key| key % 2 == 0).collect();
+        assert_eq!(chosen(&half), "AUTO_FLAT");
+        let third: Vec<u64> = dense.iter().copied().filter(|key| key % 3 == 0).collect();
+        assert_eq!(chosen(&third), "AUTO_HASHED");
+        assert_eq!(chosen(&[u64::MAX, u64::MAX - 1, u64::MAX - 2]), "AUTO_FLAT");
+        assert_eq!(chosen(&[0, u64::MAX]), "AUTO_HASHED");
+        assert_eq!(chosen(&[]), "AUTO_HASHED");
+    }
+}

@@ -1,0 +1,95 @@
+//! Keys of a narrow range as positions in an array: what AUTO makes of dense keys.
+//!
+//! Payloads lie in order of key from the least on, packed to the bits that they need, and a bitmap says
+//! which keys are there.
+
+use arrow::array::ArrayRef;
+use basalt_base::region::{Region, Section};
+use basalt_base::{Error, ErrorCode, Result};
+
+use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
+use crate::block::{integer_keys, key_column};
+use crate::hash::unscramble;
+use crate::table::bits::{get, low_bits, packed_bytes, put};
+use crate::table::{Hits, SortedShards};
+use crate::values::{Bitmap, Values};
+
+pub(crate) struct Dense {
+    least: u64,
+    present: Bitmap,
+    payloads: Section,
+    payload_bits: u32,
+    len: usize,
+}
+
+impl Dense {
+    /// The layout over sorted rows whose keys are among the `places` from `least` on.
+    pub(super) fn new(sorted: SortedShards, least: u64, places: usize, values: &mut Values) -> Result<Dense> {
+        let numbers = drop_dead_rows(&sorted, values)?.map(|(_, numbers)| numbers);
+        let payload_bits = match values {
+            Values::Inline(inline) => inline.pack(|| sorted.payloads()),
+            Values::Rows(_) => u64::BITS - (sorted.len() as u64).leading_zeros(),
+        };
+        let Some(bytes) = packed_bytes(places, payload_bits) else {
+            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many keys"));
+        };
+        let mut payloads = Region::zeroed(bytes)?;
+        let mut present = Bitmap::zeroes(places);
+        let len = sorted.len();
+        for (hash, payload) in sorted.into_entries() {
+            let at = unscramble(hash) - least;
+            let payload = match values {
+                Values::Inline(inline) => inline.packed(payload),
+                Values::Rows(_) => {
+                    numbers.as_ref().map_or(payload, |numbers| u64::from(numbers[payload as usize]))
+                }
+            };
+            present.set(at as usize);
+            put(&mut payloads, at * u64::from(payload_bits), payload);
+        }
+        Ok(Dense { least, present, payloads: payloads.into(), payload_bits, len })
+    }
+
+    fn payload(&self, at: usize) -> Option<u64> {
+        let bit = at as u64 * u64::from(self.payload_bits);
+        self.present.get(at).then(|| get(&self.payloads, bit, low_bits(self.payload_bits)))
+    }
+}
+
+impl Layout for Dense {
+    fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
+        let keys = integer_keys(&keys[0])?;
+        let mut hits = Hits::with_capacity(keys.len());
+        for key in keys {
+            let at = key.checked_sub(self.least).and_then(|at| usize::try_from(at).ok());
+            hits.push(at.filter(|&at| at < self.present.len()).and_then(|at| self.payload(at)));
+        }
+        Ok(hits)
+    }
+
+    fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {
+        let mut rows =
+            self.present.ones().filter_map(|at| Some((self.least + at as u64, self.payload(at)?))).peekable();
+        while rows.peek().is_some() {
+            let (keys, payloads) = rows.by_ref().take(SCAN_BLOCK_ROWS).unzip();
+            visit(vec![key_column(keys)], payloads)?;
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.present.heap_bytes() + self.payloads.resident_bytes()
+    }
+
+    fn load_factor(&self) -> f64 {
+        self.len as f64 / self.present.len().max(1) as f64
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        Some("AUTO_FLAT")
+    }
+}

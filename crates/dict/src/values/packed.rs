@@ -1,0 +1,194 @@
+//! Numbers packed to the bits that they need: each less the smallest of them.
+
+use arrow::array::ArrayRef;
+use arrow::buffer::MutableBuffer;
+use arrow::datatypes::DataType;
+use basalt_base::prefetch::prefetch_read;
+use basalt_base::region::{Region, Section};
+use basalt_base::{Error, ErrorCode, Result};
+
+use super::Bitmap;
+use super::fixed::{FixedColumn, fixed_array, null_buffer};
+use crate::table::Hits;
+use crate::table::bits::{get, low_bits, packed_bytes, put};
+
+/// How many rows ahead of its use a number is asked for.
+const AHEAD: usize = 24;
+const NUMBER_BYTES_MAX: usize = size_of::<u64>();
+
+/// The bits of numbers between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    least: u64,
+    bits: u32,
+    /// The sign of signed numbers, turned around so that they are ordered as they are unsigned.
+    sign: u64,
+}
+
+impl Span {
+    /// Of values of `carrier`, which has `width` bytes, as unsigned numbers of that width.
+    pub(crate) fn of(carrier: &DataType, width: usize, values: impl Iterator<Item = u64>) -> Span {
+        let sign = if is_signed(carrier) { 1 << (8 * width - 1) } else { 0 };
+        let (mut least, mut most) = (u64::MAX, 0);
+        for value in values {
+            least = least.min(value ^ sign);
+            most = most.max(value ^ sign);
+        }
+        let bits = u64::BITS - most.saturating_sub(least).leading_zeros();
+        Span { least: least.min(most), bits, sign }
+    }
+
+    pub(crate) fn bits(self) -> u32 {
+        self.bits
+    }
+
+    #[inline(always)]
+    pub(crate) fn pack(self, value: u64) -> u64 {
+        (value ^ self.sign).wrapping_sub(self.least)
+    }
+
+    #[inline(always)]
+    pub(crate) fn unpack(self, packed: u64) -> u64 {
+        packed.wrapping_add(self.least) ^ self.sign
+    }
+}
+
+/// Numbers of a [`Span`] by position.
+#[derive(Debug)]
+pub(crate) struct PackedNumbers {
+    bytes: Section,
+    span: Span,
+}
+
+impl PackedNumbers {
+    /// `len` numbers; `numbers` gives the same ones each time it is called.
+    pub(crate) fn new<I: Iterator<Item = u64>>(
+        carrier: &DataType,
+        width: usize,
+        len: usize,
+        numbers: impl Fn() -> I,
+    ) -> Result<PackedNumbers> {
+        let span = Span::of(carrier, width, numbers());
+        let Some(bytes) = packed_bytes(len, span.bits) else {
+            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many rows"));
+        };
+        let mut region = Region::zeroed(bytes)?;
+        for (row, number) in numbers().enumerate() {
+            put(&mut region, row as u64 * u64::from(span.bits), span.pack(number));
+        }
+        Ok(PackedNumbers { bytes: region.into(), span })
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, row: u64) -> u64 {
+        let at = row.wrapping_mul(u64::from(self.span.bits));
+        self.span.unpack(get(&self.bytes, at, low_bits(self.span.bits)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, row: u64) {
+        prefetch_read(&self.bytes, (row.wrapping_mul(u64::from(self.span.bits)) >> 3) as usize);
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.bytes.resident_bytes()
+    }
+}
+
+/// An attribute of at most eight bytes.
+#[derive(Debug)]
+pub(super) struct PackedColumn {
+    carrier: DataType,
+    width: usize,
+    numbers: PackedNumbers,
+    valid: Option<Bitmap>,
+    default: u64,
+    default_is_null: bool,
+}
+
+impl PackedColumn {
+    /// The rows `order` of a column, in that order; `None` if its values are too wide.
+    pub(super) fn of(column: &FixedColumn, order: &[u32]) -> Result<Option<PackedColumn>> {
+        let width = column.width();
+        if width > NUMBER_BYTES_MAX {
+            return Ok(None);
+        }
+        // What a NULL stands on says nothing: it takes no bits of its own.
+        let any = order.iter().copied().find(|&row| column.is_valid(row as usize));
+        let number = |&row: &u32| {
+            let row = if column.is_valid(row as usize) { row } else { any.unwrap_or(row) };
+            word(column.value(row as usize))
+        };
+        let numbers = PackedNumbers::new(column.carrier(), width, order.len(), || order.iter().map(number))?;
+        Ok(Some(PackedColumn {
+            carrier: column.carrier().clone(),
+            width,
+            numbers,
+            valid: column.valid_in(order),
+            default: word(column.default_bytes()),
+            default_is_null: column.default_is_null(),
+        }))
+    }
+
+    pub(super) fn get(&self, hits: &Hits) -> Result<ArrayRef> {
+        let mut out = MutableBuffer::with_capacity(hits.payloads.len() * self.width);
+        for (index, (&row, &found)) in hits.payloads.iter().zip(&hits.found).enumerate() {
+            if let Some(&ahead) = hits.payloads.get(index + AHEAD) {
+                self.numbers.prefetch(ahead);
+            }
+            let value = if found { self.numbers.get(row) } else { self.default };
+            out.extend_from_slice(&value.to_le_bytes()[..self.width]);
+        }
+        fixed_array(&self.carrier, out, null_buffer(self.valid.as_ref(), self.default_is_null, hits))
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.numbers.heap_bytes() + self.valid.as_ref().map_or(0, Bitmap::heap_bytes)
+    }
+}
+
+/// Whether the type's bytes are a signed number.
+fn is_signed(carrier: &DataType) -> bool {
+    use DataType::*;
+    matches!(
+        carrier,
+        Int8 | Int16 | Int32 | Int64 | Date32 | Date64 | Timestamp(..) | Decimal32(..) | Decimal64(..)
+    )
+}
+
+/// At most eight bytes as a number, zeroes above them.
+fn word(value: &[u8]) -> u64 {
+    let mut bytes = [0; NUMBER_BYTES_MAX];
+    bytes[..value.len()].copy_from_slice(value);
+    u64::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back_and_take_the_bits_that_they_need(
+            least in any::<i64>(), steps in prop::collection::vec(0..1000_i64, 0..200),
+        ) {
+            let numbers: Vec<u64> = steps.iter().map(|step| least.saturating_add(*step) as u64).collect();
+            let packed = PackedNumbers::new(&DataType::Int64, 8, numbers.len(), || numbers.iter().copied());
+            let packed = packed.expect("memory");
+            prop_assert!(packed.span.bits() <= 10);
+            for (row, &number) in numbers.iter().enumerate() {
+                prop_assert_eq!(packed.get(row as u64), number);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_the_whole_range_take_all_bits() {
+        let numbers = [i64::MIN as u64, 0, u64::MAX, i64::MAX as u64];
+        let packed = PackedNumbers::new(&DataType::Int64, 8, 4, || numbers.iter().copied()).expect("memory");
+        assert_eq!(packed.span.bits(), 64);
+        assert_eq!([0, 1, 2, 3].map(|row| packed.get(row)), numbers);
+    }
+}
