@@ -24,6 +24,9 @@ impl DictionarySettings {
             match name.as_str() {
                 "require_nonempty" => parsed.require_nonempty = flag(name, value)?,
                 "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
+                "persist" | "reload" => {
+                    return Err(Error::not_implemented(format!("setting `{name}` of a dictionary")));
+                }
                 _ => parsed.query.set(name, &literal_text(value))?,
             }
         }
