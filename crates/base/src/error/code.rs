@@ -74,6 +74,7 @@ error_codes! {
     UnknownDatabase                  "UNKNOWN_DATABASE"                       81  404 "3F000"
     DatabaseAlreadyExists            "DATABASE_ALREADY_EXISTS"                82  500 "42P06"
     DatabaseNotEmpty                 "DATABASE_NOT_EMPTY"                     84  500 "2BP01"
+    IndexNotUsed                     "INDEX_NOT_USED"                        277  400 "22023"
     CannotCompress                   "CANNOT_COMPRESS"                       270  500 "XX000"
     CannotDecompress                 "CANNOT_DECOMPRESS"                     271  500 "XX001"
     FileDoesntExist                  "FILE_DOESNT_EXIST"                     107  404 "58P01"

@@ -120,6 +120,11 @@ settings! {
     max_bytes_before_external_group_by: u64 = 0u64, "Bytes that a GROUP BY holds before it spills to disk; 0 is no limit of its own.";
     extremes: bool = false, "Also compute the minimum and maximum of every result column.";
     optimize_read_in_order: bool = true, "ORDER BY a prefix of the sorting key reads in that order, and does not sort.";
+    use_skip_indexes: bool = true, "Skip indexes leave out granules.";
+    ignore_data_skipping_indices: String = "", "Names of skip indexes that are not used, with commas.";
+    force_data_skipping_indices: String = "", "Names of skip indexes without which a query fails, with commas.";
+    force_primary_key: bool = false, "A query that does not use the primary key fails.";
+    force_index_by_date: bool = false, "A query of a partitioned table that does not use the partition key fails.";
     query_plan_optimize_lazy_materialization: bool = true, "ORDER BY with a small LIMIT reads other columns of the rows that are left, and of no other.";
     use_query_condition_cache: bool = true, "Granules that an earlier query found to have no row for a condition are not read again.";
     join_use_nulls: bool = false, "Rows that an outer join did not match get NULL, not default values.";

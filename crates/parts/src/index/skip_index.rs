@@ -103,7 +103,7 @@ impl SkipIndex {
     }
 
     /// Whether the type of index can leave out anything where `predicate` holds.
-    pub(crate) fn is_of_use(&self, predicate: &Predicate) -> bool {
+    pub fn is_of_use(&self, predicate: &Predicate) -> bool {
         predicate.speaks(&|operand, wanted| {
             self.kind.understands(wanted) && self.elements.iter().any(|own| own.operand() == *operand)
         })

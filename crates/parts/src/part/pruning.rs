@@ -10,6 +10,7 @@ use crate::index::skip_index::SkipIndex;
 use crate::key::element::KeyElement;
 use crate::key::prune::{self, KeySet, MarkRanges};
 use crate::key::ranges::{KeyCondition, KeyRanges, encode};
+use crate::spec::PartSpec;
 
 /// What one index left of a part.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ impl Part {
     ///
     /// If a condition's column is not in the table.
     pub fn prune_steps(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Result<Vec<PruneStep>> {
-        let computed = self.computed_ranges(predicate);
+        let computed = computed_ranges(&self.spec, predicate);
         if conditions.is_empty() && computed.is_empty() {
             return Ok(Vec::new());
         }
@@ -85,7 +86,7 @@ impl Part {
         let mut is_wanted = false;
         let mut set = |element: &KeyElement| {
             let mut set = KeySet::all(element.descending);
-            for ranges in self.ranges_of(element, conditions, computed) {
+            for ranges in ranges_of(&self.spec, element, conditions, computed) {
                 set.ranges = set.ranges.intersect(&ranges);
                 is_wanted = true;
             }
@@ -93,29 +94,6 @@ impl Part {
         };
         let sets = self.spec.primary_key().iter().map(&mut set).collect();
         (sets, is_wanted)
-    }
-
-    /// What the query says of `element`: all of it holds.
-    fn ranges_of<'a>(
-        &'a self,
-        element: &'a KeyElement,
-        conditions: &'a [KeyCondition],
-        computed: &'a Computed,
-    ) -> impl Iterator<Item = KeyRanges> + 'a {
-        let own = computed.iter().filter(|(text, _)| element.text() == Some(text));
-        let own = own.map(|(_, ranges)| ranges.clone());
-        own.chain(conditions.iter().filter_map(|one| element.ranges(one, &self.spec.columns)))
-    }
-
-    /// What `predicate` says of the expressions of the keys.
-    fn computed_ranges(&self, predicate: &Predicate) -> Computed {
-        let mut computed = Computed::new();
-        for text in self.spec.keys().filter_map(KeyElement::text) {
-            if let Some(ranges) = predicate.ranges_of(&Operand::Expression(text.to_owned())) {
-                computed.push((text.to_owned(), ranges));
-            }
-        }
-        computed
     }
 
     fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {
@@ -134,10 +112,15 @@ impl Part {
         Ok(kept)
     }
 
-    /// Those of `marks` that the table's skip indexes leave where `predicate` holds.
-    pub fn prune_by_indexes(&self, marks: MarkRanges, predicate: &Predicate) -> Result<MarkRanges> {
+    /// Those of `marks` that `indexes` of the table leave where `predicate` holds.
+    pub fn prune_by_indexes(
+        &self,
+        indexes: &[SkipIndex],
+        marks: MarkRanges,
+        predicate: &Predicate,
+    ) -> Result<MarkRanges> {
         let mut kept = marks;
-        for index in &self.spec.indexes {
+        for index in indexes {
             if let Some(left) = self.prune_by_index(index, &kept, predicate)? {
                 kept = left;
             }
@@ -177,7 +160,7 @@ impl Part {
         let partition = self.partition()?;
         for (element, (_, value)) in self.spec.partition_key.iter().zip(&partition.elements) {
             let value = encode(value)?;
-            let mut sets = self.ranges_of(element, conditions, computed);
+            let mut sets = ranges_of(&self.spec, element, conditions, computed);
             if !sets.all(|set| set.contains(value.row(0).data())) {
                 return Ok(false);
             }
@@ -203,4 +186,47 @@ impl Part {
         let high = if meta.null_count > 0 { Bound::Unbounded } else { Bound::Included(rows.row(1).data()) };
         Ok(condition.ranges.overlaps(Bound::Included(rows.row(0).data()), high))
     }
+}
+
+impl PartSpec {
+    /// Whether a query with these conditions uses the primary key.
+    pub fn uses_primary_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> bool {
+        self.uses(self.primary_key(), conditions, predicate)
+    }
+
+    /// Whether a query with these conditions uses the partition key, or there is none.
+    pub fn uses_partition_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> bool {
+        self.partition_key.is_empty() || self.uses(&self.partition_key, conditions, predicate)
+    }
+
+    fn uses(&self, key: &[KeyElement], conditions: &[KeyCondition], predicate: &Predicate) -> bool {
+        let computed = computed_ranges(self, predicate);
+        key.iter().any(|element| {
+            let reads = |condition: &KeyCondition| element.reads(condition.column, &self.columns);
+            ranges_of(self, element, conditions, &computed).next().is_some() || conditions.iter().any(reads)
+        })
+    }
+}
+
+/// What the query says of `element`: all of it holds.
+fn ranges_of<'a>(
+    spec: &'a PartSpec,
+    element: &'a KeyElement,
+    conditions: &'a [KeyCondition],
+    computed: &'a Computed,
+) -> impl Iterator<Item = KeyRanges> + 'a {
+    let own = computed.iter().filter(|(text, _)| element.text() == Some(text));
+    let own = own.map(|(_, ranges)| ranges.clone());
+    own.chain(conditions.iter().filter_map(|one| element.ranges(one, &spec.columns)))
+}
+
+/// What `predicate` says of the expressions of the keys.
+fn computed_ranges(spec: &PartSpec, predicate: &Predicate) -> Computed {
+    let mut computed = Computed::new();
+    for text in spec.keys().filter_map(KeyElement::text) {
+        if let Some(ranges) = predicate.ranges_of(&Operand::Expression(text.to_owned())) {
+            computed.push((text.to_owned(), ranges));
+        }
+    }
+    computed
 }

@@ -72,6 +72,17 @@ impl PartRewriter {
         Ok(PartRewriter { part: Arc::clone(part), indexes, spec, directory, columns: writers })
     }
 
+    /// The same, and `indexes` are made.
+    pub(crate) fn with(mut self, indexes: &[SkipIndex]) -> PartRewriter {
+        self.indexes = RecomputedIndexes::new(&self.part, &self.spec, indexes.iter());
+        self
+    }
+
+    /// Makes the indexes of the next rows, which are whole granules. No column is written.
+    pub(crate) fn write_indexes(&mut self, rows: usize) -> Result<()> {
+        self.indexes.write(rows, &[])
+    }
+
     /// Adds whole granules of rows: the values of each of the columns, in the order of
     /// [`PartRewriter::create`].
     pub(crate) fn write(&mut self, values: &[ArrayRef]) -> Result<()> {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use basalt_base::fs::publish_file;
+
 use super::active::TableParts;
 use super::partition::PartSelection;
 use crate::error::Result;
 use crate::history::NameChange;
+use crate::part::meta::{META_FILE, PartMeta, SkipIndexMeta};
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
@@ -39,13 +42,37 @@ impl TableParts {
         let commit = self.begin_commit()?;
         let old = self.snapshot();
         let spec = Arc::new(spec);
-        let view = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(Arc::new);
+        let view = |part: &Arc<Part>| {
+            // A skip index that is gone may come back for other values of its columns.
+            let stored = self.poison_unless_ok(without_dropped_indexes(&part.stored, &spec))?;
+            Part::new(stored, Arc::clone(&spec)).map(Arc::new)
+        };
         let parts = old.iter().map(view).collect::<Result<Vec<_>>>()?;
         for (old, new) in old.iter().zip(&parts) {
             old.mark_dropped_columns(&new.stored);
         }
         commit.respec(spec, parts);
         self.retry_mutations();
+        Ok(())
+    }
+
+    /// Removes the skip index called `name` from parts; the table keeps it, and parts to come have it.
+    pub fn clear_index(&self, name: &str, which: &PartSelection) -> Result<()> {
+        let commit = self.begin_commit()?;
+        let spec = self.spec();
+        let mut parts = Vec::new();
+        for part in self.snapshot().iter() {
+            let has_index = part.stored.meta.skip_indexes.iter().any(|index| index.name == name);
+            if !which.has_part(part.name()) || !has_index {
+                parts.push(Arc::clone(part));
+                continue;
+            }
+            let mut meta = part.stored.meta.clone();
+            meta.skip_indexes.retain(|index| index.name != name);
+            let stored = self.poison_unless_ok(with_meta(&part.stored, meta))?;
+            parts.push(Arc::new(Part::new(stored, Arc::clone(&spec))?));
+        }
+        commit.respec(spec, parts);
         Ok(())
     }
 }
@@ -63,9 +90,35 @@ impl Part {
     }
 }
 
-/// Removes the files of columns that `spec` dropped, which a crash kept; the part as `spec` names its columns.
-pub(super) fn without_dropped_files(stored: Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
-    let Some(renamed) = stored.renamed(&spec.history) else { return Ok(stored) };
+/// The same part without the skip indexes that `spec` has not: one of the same name that is added later is
+/// another one.
+fn without_dropped_indexes(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
+    let is_known = |meta: &SkipIndexMeta| spec.indexes.iter().any(|index| meta.is_of(index));
+    // By the names that its columns have today.
+    let renamed = stored.renamed(&spec.history);
+    let meta = renamed.as_ref().map_or(&stored.meta, |renamed| &renamed.meta);
+    if meta.skip_indexes.iter().all(is_known) {
+        return Ok(Arc::clone(stored));
+    }
+    let mut meta = meta.clone();
+    meta.skip_indexes.retain(is_known);
+    with_meta(stored, meta)
+}
+
+/// The same part, whose metadata is replaced by `meta`. Files that it does not name stay until the part goes:
+/// somebody may read them.
+fn with_meta(stored: &Arc<StoredPart>, meta: PartMeta) -> Result<Arc<StoredPart>> {
+    let path = stored.directory.path().join(META_FILE);
+    publish_file(&**stored.directory.storage(), &path, &meta.encode())?;
+    Ok(Arc::new(StoredPart::new(Arc::clone(&stored.directory), stored.name.clone(), meta)))
+}
+
+/// Removes what `spec` dropped and a crash kept, files of columns and skip indexes; the part as `spec` names its
+/// columns.
+pub(super) fn without_dropped(stored: Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
+    let Some(renamed) = stored.renamed(&spec.history) else {
+        return without_dropped_indexes(&stored, spec);
+    };
     let drops = spec.history.changes().iter().any(|change| matches!(change, NameChange::Dropped { .. }));
     // The columns of a compact part share a file with those that stay.
     if drops && stored.meta.data_file.is_none() {
@@ -77,5 +130,5 @@ pub(super) fn without_dropped_files(stored: Arc<StoredPart>, spec: &PartSpec) ->
             }
         }
     }
-    Ok(Arc::new(renamed))
+    without_dropped_indexes(&Arc::new(renamed), spec)
 }

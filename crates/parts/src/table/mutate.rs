@@ -17,6 +17,7 @@ use super::active::TableParts;
 use super::control::WorkControl;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::{Error, Result};
+use crate::index::skip_index::SkipIndex;
 use crate::key::prune::MarkRanges;
 use crate::name::PartName;
 use crate::part::deleted::{self, DELETED_FILE};
@@ -49,6 +50,12 @@ pub trait RowChange: Send + Sync {
     /// Whether what has expired goes, too.
     fn applies_ttl(&self) -> bool {
         false
+    }
+
+    /// The names of skip indexes to make if the part was written without them. Not with a
+    /// [light](RowChange::is_light) change.
+    fn indexes(&self) -> &[String] {
+        &[]
     }
 
     /// What becomes of `rows`, which have the columns of [`RowChange::reads`].
@@ -85,11 +92,18 @@ impl TableParts {
         let spec = self.spec();
         // The part in today's columns.
         let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(&spec))?);
+        let indexes = missing_indexes(&part, change);
         let pending = match self.changed(&part, change, control)? {
-            Changed::Nothing => self.link_part(&part, None)?,
+            Changed::Nothing if !indexes.is_empty() && part.stored.meta.data_file.is_none() => {
+                self.write_indexes(&part, &indexes, control)?
+            }
+            Changed::Nothing if indexes.is_empty() => self.link_part(&part, None)?,
             Changed::Deleted(mask) => self.link_part(&part, Some(&mask))?,
-            Changed::Rows if is_column_wise(&part, change) => self.write_columns(&part, change, control)?,
-            Changed::Rows => {
+            Changed::Rows if is_column_wise(&part, change) && indexes.is_empty() => {
+                self.write_columns(&part, change, control)?
+            }
+            // A compact part has its indexes in the file of its columns.
+            Changed::Nothing | Changed::Rows => {
                 let _space = self.reserve(part.bytes_on_disk())?;
                 self.write_rows(&part, change, control)?
             }
@@ -152,6 +166,25 @@ impl TableParts {
         }
     }
 
+    /// The part with more skip indexes; its files are links.
+    fn write_indexes(
+        &self,
+        part: &Arc<Part>,
+        indexes: &[SkipIndex],
+        control: &WorkControl,
+    ) -> Result<PendingPart> {
+        let path = self.temporary_path();
+        let mut writer = PartRewriter::create(Arc::clone(&self.storage), path, part, &[])?.with(indexes);
+        for start in (0..part.mark_count()).step_by(BLOCK_GRANULES_MAX) {
+            check_cancelled(control)?;
+            let rows = part.mark_rows(&(start..part.mark_count().min(start + BLOCK_GRANULES_MAX)));
+            writer.write_indexes((rows.end - rows.start) as usize)?;
+        }
+        let pending = writer.finish(self.clock.now_us())?;
+        pending.directory.sync()?;
+        Ok(pending)
+    }
+
     /// The part with the columns that the change writes; the files of the others are links.
     fn write_columns(
         &self,
@@ -207,6 +240,14 @@ enum Changed {
     /// Only the mask of deleted rows, which is this one now.
     Deleted(BooleanBuffer),
     Rows,
+}
+
+/// The skip indexes of the table that the change makes and `part` has not.
+fn missing_indexes(part: &Part, change: &dyn RowChange) -> Vec<SkipIndex> {
+    let names = change.indexes();
+    let has = |index: &SkipIndex| part.stored.meta.skip_indexes.iter().any(|meta| meta.is_of(index));
+    let wanted = part.spec.indexes.iter().filter(|index| names.contains(&index.name));
+    wanted.filter(|index| !has(index)).cloned().collect()
 }
 
 /// Whether only the columns that the change writes need to be written: they have files of their own.

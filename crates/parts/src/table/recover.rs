@@ -71,7 +71,7 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
     let stored = drop_obsolete(storage, dir, stored)?;
     let mut parts = Vec::with_capacity(stored.len());
     for part in stored {
-        let part = alter::without_dropped_files(Arc::new(part), spec)?;
+        let part = alter::without_dropped(Arc::new(part), spec)?;
         parts.push(Arc::new(Part::new(part, Arc::clone(spec))?));
     }
     parts.sort_by(|a, b| a.name().cmp(b.name()));

@@ -239,6 +239,32 @@ impl ColumnProperty {
     }
 }
 
+/// What ALTER TABLE does to a skip index.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexAction {
+    Add {
+        index: IndexDef,
+        if_not_exists: bool,
+        position: Option<ColumnPosition>,
+    },
+    Drop {
+        name: Ident,
+        if_exists: bool,
+    },
+    /// Removes it from parts, not from the table.
+    Clear {
+        name: Ident,
+        if_exists: bool,
+        partition: Option<PartitionRef>,
+    },
+    /// Makes it for parts that were written without it.
+    Materialize {
+        name: Ident,
+        if_exists: bool,
+        partition: Option<PartitionRef>,
+    },
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterAction {
     AddColumn {
@@ -290,6 +316,7 @@ pub enum AlterAction {
         filter: Expr,
     },
     Partition(PartitionAction),
+    Index(IndexAction),
     ModifySetting {
         settings: Vec<Setting>,
     },

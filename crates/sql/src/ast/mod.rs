@@ -14,8 +14,8 @@ mod walk;
 
 pub use ddl::{
     AlterAction, AlterTable, CodecCall, ColumnDef, ColumnPosition, ColumnProperty, CreateDatabase,
-    CreateTable, CreateView, DefaultKind, DropObject, EngineCall, IndexDef, ObjectKind, PartitionAction,
-    PartitionRef, RenamePair, TableElement, TableSource,
+    CreateTable, CreateView, DefaultKind, DropObject, EngineCall, IndexAction, IndexDef, ObjectKind,
+    PartitionAction, PartitionRef, RenamePair, TableElement, TableSource,
 };
 pub use dictionary::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 pub use expr::{

@@ -2,7 +2,8 @@
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
-    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, Expr, Ident, PartitionRef, Statement,
+    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, Expr, Ident, IndexAction,
+    PartitionRef, Statement,
 };
 use crate::lexer::Symbol;
 
@@ -67,6 +68,7 @@ impl Cursor<'_> {
                 self.expect("WHERE")?;
                 Ok(AlterAction::Delete { partition, filter: self.parse_expr()? })
             }
+            () if self.is_index_action() => self.parse_index_action().map(AlterAction::Index),
             () if self.is_partition_action() => self.parse_partition_action().map(AlterAction::Partition),
             () if self.eat("MODIFY SETTING") => {
                 Ok(AlterAction::ModifySetting { settings: self.parse_settings()? })
@@ -179,6 +181,38 @@ impl Cursor<'_> {
         let from = self.parse_column_name()?;
         self.expect("TO")?;
         Ok(AlterAction::RenameColumn { from, to: self.parse_column_name()?, if_exists })
+    }
+
+    fn is_index_action(&mut self) -> bool {
+        self.is_one_of(&["ADD", "DROP", "CLEAR", "MATERIALIZE"]) && self.is_word_at(1, "INDEX")
+    }
+
+    fn parse_index_action(&mut self) -> Parsed<IndexAction> {
+        if self.eat("ADD INDEX") {
+            let if_not_exists = self.eat_if_not_exists();
+            let index = self.parse_index()?;
+            let position = match () {
+                () if self.eat("FIRST") => Some(ColumnPosition::First),
+                () if self.eat("AFTER") => Some(ColumnPosition::After(self.parse_ident()?)),
+                () => None,
+            };
+            return Ok(IndexAction::Add { index, if_not_exists, position });
+        }
+        if self.eat("DROP INDEX") {
+            let if_exists = self.eat_if_exists();
+            return Ok(IndexAction::Drop { name: self.parse_ident()?, if_exists });
+        }
+        let clears = self.eat("CLEAR INDEX");
+        if !clears {
+            self.expect("MATERIALIZE INDEX")?;
+        }
+        let if_exists = self.eat_if_exists();
+        let name = self.parse_ident()?;
+        let partition = if self.eat("IN") { Some(self.parse_partition_ref()?) } else { None };
+        Ok(match clears {
+            true => IndexAction::Clear { name, if_exists, partition },
+            false => IndexAction::Materialize { name, if_exists, partition },
+        })
     }
 
     pub(super) fn parse_assignment(&mut self) -> Parsed<(Ident, Expr)> {

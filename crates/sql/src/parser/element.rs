@@ -65,7 +65,7 @@ impl Cursor<'_> {
     }
 
     /// `name expr TYPE kind [GRANULARITY n]`.
-    fn parse_index(&mut self) -> Parsed<IndexDef> {
+    pub(super) fn parse_index(&mut self) -> Parsed<IndexDef> {
         let name = self.parse_ident()?;
         let expr = self.parse_expr()?;
         self.expect("TYPE")?;

@@ -4,7 +4,9 @@ use std::fmt::{self, Display, Formatter};
 
 use super::table::SortingKey;
 use super::{Clause, Comma, Name, Text, flag, text_clause};
-use crate::ast::{AlterAction, AlterTable, ColumnPosition, CreateDatabase, CreateView};
+use crate::ast::{
+    AlterAction, AlterTable, ColumnPosition, CreateDatabase, CreateView, IndexAction, PartitionRef,
+};
 
 impl Display for CreateDatabase {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -105,6 +107,7 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
             write!(f, "DELETE{} WHERE {filter}", Clause("IN", partition))
         }
         AlterAction::Partition(action) => write!(f, "{action}"),
+        AlterAction::Index(action) => write!(f, "{action}"),
         AlterAction::ModifySetting { settings } => write!(f, "MODIFY SETTING {}", Comma(settings)),
         AlterAction::ModifyTtl { ttl } => write!(f, "MODIFY TTL {}", Comma(ttl)),
         AlterAction::RemoveTtl => f.write_str("REMOVE TTL"),
@@ -124,5 +127,39 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
         AlterAction::ModifyOrderBy { order_by } => write!(f, "MODIFY ORDER BY {}", SortingKey(order_by)),
         AlterAction::Other { words } => f.write_str(words),
         _ => Ok(()),
+    }
+}
+
+impl Display for IndexAction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let exists = |set: &bool| if *set { "IF EXISTS " } else { "" };
+        let place = |f: &mut Formatter<'_>, partition: &Option<PartitionRef>| match partition {
+            Some(partition) => write!(f, " IN {partition}"),
+            None => Ok(()),
+        };
+        match self {
+            IndexAction::Add { index, if_not_exists, position } => {
+                let exists = if *if_not_exists { "IF NOT EXISTS " } else { "" };
+                // The printed index begins with the word itself.
+                let text = index.to_string();
+                write!(f, "ADD INDEX {exists}{}", text.strip_prefix("INDEX ").unwrap_or(&text))?;
+                match position {
+                    None => Ok(()),
+                    Some(ColumnPosition::First) => f.write_str(" FIRST"),
+                    Some(ColumnPosition::After(name)) => write!(f, " AFTER {}", Name(name)),
+                }
+            }
+            IndexAction::Drop { name, if_exists } => {
+                write!(f, "DROP INDEX {}{}", exists(if_exists), Name(name))
+            }
+            IndexAction::Clear { name, if_exists, partition } => {
+                write!(f, "CLEAR INDEX {}{}", exists(if_exists), Name(name))?;
+                place(f, partition)
+            }
+            IndexAction::Materialize { name, if_exists, partition } => {
+                write!(f, "MATERIALIZE INDEX {}{}", exists(if_exists), Name(name))?;
+                place(f, partition)
+            }
+        }
     }
 }

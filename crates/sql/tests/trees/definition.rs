@@ -1,12 +1,12 @@
 //! Statements.
 
 use basalt_sql::ast::{
-    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
+    AlterAction, AlterTable, CodecCall, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
     CreateDictionary, CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute,
-    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, IndexDef, Insert, InsertSource,
-    InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction, PartitionRef,
-    RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement, TableSource,
-    TtlAction, TtlElement,
+    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, IndexAction, IndexDef, Insert,
+    InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction,
+    PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement,
+    TableSource, TtlAction, TtlElement,
 };
 use proptest::prelude::*;
 
@@ -301,7 +301,8 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         (ident(), any::<bool>())
             .prop_map(|(name, if_exists)| AlterAction::RemoveColumnTtl { name, if_exists }),
         prop::option::of(leaf()).prop_map(|partition| AlterAction::MaterializeTtl { partition }),
-        Just(AlterAction::Other { words: "MATERIALIZE INDEX a IN PARTITION ( 1 , 2 )".to_owned() }),
+        Just(AlterAction::Other { words: "MATERIALIZE PROJECTION a IN PARTITION ( 1 , 2 )".to_owned() }),
+        index_action().prop_map(AlterAction::Index),
         partition_action().prop_map(AlterAction::Partition),
         many(setting).prop_map(|settings| AlterAction::ModifySetting { settings }),
     ];
@@ -311,6 +312,39 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         actions: vec![action],
         settings: Vec::new(),
     })
+}
+
+fn index_action() -> impl Strategy<Value = IndexAction> {
+    let index = (ident(), leaf()).prop_map(|(name, expr)| IndexDef {
+        name,
+        expr,
+        kind: CodecCall { name: "minmax".to_owned(), args: Vec::new() },
+        granularity: Some(2),
+    });
+    let position = prop_oneof![
+        Just(Some(ColumnPosition::First)),
+        ident().prop_map(|name| Some(ColumnPosition::After(name))),
+        Just(None),
+    ];
+    let place = || prop::option::of(partition_ref());
+    prop_oneof![
+        (index, any::<bool>(), position).prop_map(|(index, if_not_exists, position)| IndexAction::Add {
+            index,
+            if_not_exists,
+            position
+        }),
+        (ident(), any::<bool>()).prop_map(|(name, if_exists)| IndexAction::Drop { name, if_exists }),
+        (ident(), any::<bool>(), place()).prop_map(|(name, if_exists, partition)| IndexAction::Clear {
+            name,
+            if_exists,
+            partition
+        }),
+        (ident(), any::<bool>(), place()).prop_map(|(name, if_exists, partition)| IndexAction::Materialize {
+            name,
+            if_exists,
+            partition
+        }),
+    ]
 }
 
 fn position() -> impl Strategy<Value = Option<ColumnPosition>> {

@@ -11,7 +11,7 @@ use basalt_sql::ast::{
     AlterAction, ColumnDef, ColumnPosition, ColumnProperty, CreateTable, DefaultKind, TableElement,
 };
 
-use super::{clauses, names, types};
+use super::{clauses, indexes, names, types};
 use crate::query::QueryContext;
 use crate::query::catalog_view::Surroundings;
 use crate::tables::{
@@ -82,6 +82,11 @@ impl<'a> Altered<'a> {
                 self.create.ttl.clear();
             }
             AlterAction::RemoveColumnTtl { name, .. } => self.remove_column_ttl(name)?,
+            AlterAction::Index(action) => {
+                if !indexes::change(&mut self.create, action)? {
+                    return Ok(());
+                }
+            }
             AlterAction::Other { words } => return Err(not_built(words)),
             _ => return Err(Error::logical("an action that is no change of a definition")),
         }

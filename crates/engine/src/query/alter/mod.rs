@@ -7,6 +7,7 @@
 
 mod altered;
 mod clauses;
+pub(super) mod indexes;
 mod names;
 mod types;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use basalt_base::{Result, bail};
 use basalt_parts::MutationStatus;
-use basalt_sql::ast::{AlterAction, AlterTable};
+use basalt_sql::ast::{AlterAction, AlterTable, IndexAction};
 
 use super::{QueryContext, ddl, mutation, partition};
 use crate::catalog::{CatalogObject, ObjectKey};
@@ -45,7 +46,8 @@ enum Kind {
     Rows,
     /// The values of a whole column, by a mutation.
     Values,
-    Partition,
+    /// Whole parts, or the files of an index.
+    Parts,
     Definition,
 }
 
@@ -54,9 +56,10 @@ fn kind(action: &AlterAction) -> Kind {
         AlterAction::Update { .. }
         | AlterAction::Delete { .. }
         | AlterAction::MaterializeColumn { .. }
-        | AlterAction::MaterializeTtl { .. } => Kind::Rows,
+        | AlterAction::MaterializeTtl { .. }
+        | AlterAction::Index(IndexAction::Materialize { .. }) => Kind::Rows,
         AlterAction::ClearColumn { .. } => Kind::Values,
-        AlterAction::Partition(_) => Kind::Partition,
+        AlterAction::Partition(_) | AlterAction::Index(IndexAction::Clear { .. }) => Kind::Parts,
         _ => Kind::Definition,
     }
 }
@@ -85,8 +88,11 @@ fn begin(query: &Arc<QueryContext>, key: &ObjectKey, actions: &[AlterAction]) ->
                     mutations.push((Kind::Values, mutation::begin(query, table.as_ref(), &group)?));
                 }
             }
-            Kind::Partition => group.iter().try_for_each(|action| match action {
+            Kind::Parts => group.iter().try_for_each(|action| match action {
                 AlterAction::Partition(action) => partition::run(query, table.as_ref(), action),
+                AlterAction::Index(IndexAction::Clear { name, if_exists, partition }) => {
+                    indexes::clear(query, table.as_ref(), name, (*if_exists, partition.as_ref()))
+                }
                 _ => Ok(()),
             })?,
             Kind::Definition => {

@@ -20,6 +20,8 @@ pub(super) struct PlannedChange {
     pub(super) steps: Vec<Step>,
     pub(super) is_light: bool,
     pub(super) applies_ttl: bool,
+    /// Names of skip indexes to make.
+    pub(super) indexes: Vec<String>,
 }
 
 /// One command.
@@ -50,6 +52,10 @@ impl RowChange for PlannedChange {
 
     fn applies_ttl(&self) -> bool {
         self.applies_ttl
+    }
+
+    fn indexes(&self) -> &[String] {
+        &self.indexes
     }
 
     fn deletes_rows(&self) -> bool {

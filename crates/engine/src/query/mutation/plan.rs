@@ -7,7 +7,7 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
 use basalt_parts::{Part, TableParts};
 use basalt_planner::{PlannerContext, cast, plan_expr, plan_filter};
-use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr, Literal};
+use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr, IndexAction, Literal};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
@@ -16,6 +16,7 @@ use super::change::{Action, PlannedChange, Step};
 use super::{ROW_EXISTS, commands_of};
 use crate::Engine;
 use crate::query::QueryContext;
+use crate::query::alter::indexes::has_index;
 use crate::query::catalog_view::Surroundings;
 use crate::query::fill::physical;
 use crate::query::partition::selection;
@@ -69,7 +70,8 @@ fn is_for(
         AlterAction::Update { partition, .. }
         | AlterAction::Delete { partition, .. }
         | AlterAction::ClearColumn { partition, .. }
-        | AlterAction::MaterializeColumn { partition, .. } => partition.as_ref(),
+        | AlterAction::MaterializeColumn { partition, .. }
+        | AlterAction::Index(IndexAction::Materialize { partition, .. }) => partition.as_ref(),
         _ => None,
     };
     let Some(partition) = partition else { return Ok(true) };
@@ -90,6 +92,17 @@ enum Kind {
     Update(Vec<Vec<(usize, Expr)>>),
     /// Nothing but what the TTL of the table does.
     Expire,
+    /// A skip index to make.
+    Index(String),
+}
+
+impl Command {
+    fn index(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Index(name) => Some(name.clone()),
+            _ => None,
+        }
+    }
 }
 
 struct Planner<'a> {
@@ -129,6 +142,19 @@ impl Planner<'_> {
                 }
                 let never = SqlExpr::Literal(Literal::UInt(0));
                 Command { filter: self.filter(&never)?, kind: Kind::Expire }
+            }
+            AlterAction::Index(IndexAction::Materialize { name, if_exists, .. }) => {
+                // It may have gone since.
+                if !has_index(
+                    &self.definition.create,
+                    name,
+                    *if_exists || self.part.is_some(),
+                    "materialize",
+                )? {
+                    return Ok(None);
+                }
+                let never = SqlExpr::Literal(Literal::UInt(0));
+                Command { filter: self.filter(&never)?, kind: Kind::Index(name.clone()) }
             }
             other => bail!(NotImplemented, "`{other}` as a mutation is not implemented"),
         };
@@ -271,6 +297,12 @@ impl Planner<'_> {
                 written.insert(*at);
             }
         }
+        let is_light = |one: &Command| matches!(one.kind, Kind::Delete { is_light: true });
+        let indexes: Vec<String> = commands.iter().filter_map(Command::index).collect();
+        if !indexes.is_empty() && commands.iter().any(is_light) {
+            // Each of them is tried alone.
+            bail!(NotImplemented, "MATERIALIZE INDEX together with a lightweight DELETE is not implemented");
+        }
         if used.is_empty() {
             // Rows are counted by a column.
             used.insert(0);
@@ -283,7 +315,8 @@ impl Planner<'_> {
             writes: written.iter().map(name).collect(),
             steps: commands.iter().map(|one| self.step(one, &reads)).collect::<Result<_>>()?,
             applies_ttl: commands.iter().any(|one| matches!(one.kind, Kind::Expire)),
-            is_light: commands.iter().all(|one| matches!(one.kind, Kind::Delete { is_light: true })),
+            indexes,
+            is_light: commands.iter().all(is_light),
         })
     }
 
@@ -292,7 +325,8 @@ impl Planner<'_> {
         let place = |at: usize| reads.position(&self.stored[at].name).unwrap_or_default();
         let action = match &command.kind {
             Kind::Delete { .. } => Action::Delete,
-            Kind::Expire => Action::Update(Vec::new()),
+            // No row meets their conditions.
+            Kind::Expire | Kind::Index(_) => Action::Update(Vec::new()),
             Kind::Update(rounds) => {
                 let assignment = |(at, value): &(usize, Expr)| Ok((place(*at), expr(value)?));
                 let round = |round: &Vec<_>| round.iter().map(assignment).collect::<Result<Vec<_>>>();

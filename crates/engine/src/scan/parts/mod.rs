@@ -1,6 +1,6 @@
 //! The parts of a MergeTree table as a source: pruned to granules, filtered stage by stage.
 //!
-//! - [`selection`]: what pruning leaves; [`tasks`]: dealt out to threads by bytes.
+//! - [`selection`]: what pruning leaves, by the indexes of [`index_choice`]; [`tasks`]: dealt out to threads by bytes.
 //! - [`plan`]: the conditions in the order in which they run, and the columns.
 //! - [`chunk`]: some granules on their way to a block: columns of the first condition, then of the next
 //!   for what is left, then all others.
@@ -14,6 +14,7 @@ mod chunk;
 mod coded;
 mod coding;
 mod final_source;
+mod index_choice;
 mod misses;
 mod moving;
 mod plan;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
-use basalt_parts::{KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, Predicate, TableParts};
+use basalt_parts::{KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, Predicate, SkipIndex, TableParts};
 
+use super::index_choice;
 use super::misses::QueryMisses;
 use super::plan::{ScanPlan, place};
 use super::tasks::Task;
@@ -22,6 +23,8 @@ pub(super) struct Selection {
     conditions: Arc<Vec<KeyCondition>>,
     /// What the skip indexes were asked for.
     predicate: Arc<Predicate>,
+    /// The skip indexes that say something of it.
+    indexes: Arc<Vec<SkipIndex>>,
     /// Every part, also those without a granule left.
     pub(super) parts: Vec<(Arc<Part>, MarkRanges)>,
 }
@@ -32,14 +35,15 @@ impl Selection {
         // Positions are those of the query's plan; an ALTER may have come between.
         let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
         let conditions = conditions_of(request, &spec)?;
+        let indexes = index_choice::choose(request, &spec, &conditions)?;
         let left = |part: &Arc<Part>| {
-            let marks =
-                part.prune_by_indexes(part.prune(&conditions, &request.predicate)?, &request.predicate)?;
+            let marks = part.prune(&conditions, &request.predicate)?;
+            let marks = part.prune_by_indexes(&indexes, marks, &request.predicate)?;
             Ok((Arc::clone(part), marks))
         };
         let parts = snapshot.iter().map(left).collect::<Result<_>>()?;
         let (conditions, predicate) = (Arc::new(conditions), Arc::new(request.predicate.clone()));
-        Ok(Selection { epoch, spec, conditions, predicate, parts })
+        Ok(Selection { epoch, spec, conditions, predicate, indexes: Arc::new(indexes), parts })
     }
 
     /// The selection without granules that earlier queries found to have no row for this one; and how
@@ -53,8 +57,8 @@ impl Selection {
         });
         let parts = parts.collect();
         let (spec, conditions) = (Arc::clone(&self.spec), Arc::clone(&self.conditions));
-        let predicate = Arc::clone(&self.predicate);
-        (Selection { epoch: self.epoch, spec, conditions, predicate, parts }, noted)
+        let (predicate, indexes) = (Arc::clone(&self.predicate), Arc::clone(&self.indexes));
+        (Selection { epoch: self.epoch, spec, conditions, predicate, indexes, parts }, noted)
     }
 
     /// The parts of which something is read.
@@ -96,7 +100,7 @@ impl Selection {
     }
 
     fn report_skip_indexes(&self, left: &mut [MarkRanges], report: &mut Vec<String>) -> Result<()> {
-        for index in &self.spec.indexes {
+        for index in self.indexes.iter() {
             let before = counts(&*left);
             let mut is_used = false;
             for ((part, _), left) in self.parts.iter().zip(&mut *left) {

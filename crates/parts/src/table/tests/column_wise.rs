@@ -18,6 +18,7 @@ use crate::key::prune::MarkRanges;
 use crate::part::scan::PartScan;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
+use crate::table::{PartSelection, RowChange, RowsAfter, TableParts};
 
 /// `n`, `v` with a skip index, and `w`, in a wide part of three granules; 7 in every second `v`.
 fn three_columns() -> TestTable {
@@ -176,8 +177,72 @@ fn index_of_several_columns_is_made_anew() {
         let wanted = Wanted::Points(Arc::new(UInt64Array::from(vec![value])));
         let predicate = Predicate::Value { operand: Operand::Column(column.to_owned()), wanted };
         let all = MarkRanges::all(part.mark_count());
-        part.prune_by_indexes(all, &predicate).unwrap().ranges.into_iter().flatten().collect()
+        part.prune_by_indexes(&part.spec().indexes, all, &predicate)
+            .unwrap()
+            .ranges
+            .into_iter()
+            .flatten()
+            .collect()
     };
     assert_eq!((kept("v", 8), kept("v", 7), kept("v", 5)), (vec![0, 1, 2], vec![], vec![1]));
     assert_eq!((kept("w", 100), kept("w", 91)), (vec![0], vec![2]));
+}
+
+/// Makes indexes, and changes no row.
+struct MakeIndexes([String; 1]);
+
+impl RowChange for MakeIndexes {
+    fn reads(&self) -> &[String] {
+        &[]
+    }
+
+    fn writes(&self) -> &[String] {
+        &[]
+    }
+
+    fn is_light(&self) -> bool {
+        false
+    }
+
+    fn deletes_rows(&self) -> bool {
+        false
+    }
+
+    fn indexes(&self) -> &[String] {
+        &self.0
+    }
+
+    fn apply(&self, _: &RecordBatch) -> basalt_base::Result<RowsAfter> {
+        Ok(RowsAfter { is_touched: false, keep: None, columns: Vec::new() })
+    }
+}
+
+#[test]
+fn index_is_made_for_parts_without_it_and_cleared_and_dropped() {
+    for wide_bytes_min in [0, u64::MAX] {
+        let full = three_columns().parts.spec().as_ref().clone();
+        let full = PartSpec { wide_bytes_min, ..full };
+        let without = PartSpec { indexes: full.indexes[1..].to_vec(), ..full.clone() };
+        let TestTable { storage, parts } = three_columns_of(without.clone());
+        parts.change_spec(full.clone()).unwrap();
+        let has = |parts: &TableParts| {
+            let part = Arc::clone(&parts.snapshot()[0]);
+            part.check().unwrap();
+            let indexes = part.spec().indexes.iter();
+            let has = |one| part.stored.skip_summaries(one, &part.spec().columns).unwrap().is_some();
+            indexes.map(has).collect::<Vec<bool>>()
+        };
+        assert_eq!(has(&parts), [false, true]);
+        parts.begin_mutation("MATERIALIZE INDEX of_v").unwrap();
+        run(&parts, &MakeIndexes(["of_v".to_owned()])).unwrap();
+        assert_eq!(has(&parts), [true, true]);
+        assert_eq!(read_column(&parts.snapshot()[0], 2).unwrap(), (91..=100).rev().collect::<Vec<_>>());
+        parts.clear_index("of_w", &PartSelection::All).unwrap();
+        assert_eq!(has(&parts), [true, false]);
+        drop(parts);
+        // What the table no longer has is no longer of the part either, also when it comes back.
+        drop(open(&storage, without).unwrap());
+        let parts = open(&storage, full).unwrap();
+        assert_eq!(has(&parts), [false, false]);
+    }
 }

@@ -61,7 +61,12 @@ fn token(text: &str) -> Predicate {
 fn kept(parts: &TableParts, predicate: &Predicate) -> Vec<usize> {
     let part = Arc::clone(&parts.snapshot()[0]);
     let all = MarkRanges::all(part.mark_count());
-    part.prune_by_indexes(all, predicate).unwrap().ranges.into_iter().flatten().collect()
+    part.prune_by_indexes(&part.spec().indexes, all, predicate)
+        .unwrap()
+        .ranges
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn tokens() -> IndexKind {
