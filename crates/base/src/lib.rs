@@ -12,7 +12,7 @@
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`region`]: memory in large blocks, and files as memory.
 //! - [`string_views`]: arrays of strings as Arrow's views.
-//! - CRC-32C, in [`checksum`]; SipHash-128, in [`siphash`].
+//! - CRC-32C, in [`checksum`]; SipHash, in [`siphash`].
 //!
 //! # Not here
 //!

@@ -1,10 +1,10 @@
 //! What the hash functions of several arguments have in common: a hash of bytes, and of two hashes.
 
+use basalt_base::siphash::sip_hash64;
 use md5::Digest;
 
 use super::city::{city_hash64, hash_pair};
 use super::integer::{int_hash32, int_hash64};
-use super::sip::sip_hash64;
 use super::xx::{xx_hash32, xx_hash64};
 
 /// An algorithm that hashes values and combines hashes.
