@@ -13,7 +13,7 @@
 //! - [`Zones`]: the smallest and largest values of each granule of a column.
 //! - [`SkipIndex`], [`Predicate`]: what else lets a query skip granules.
 //! - `column`: the column file, drawn in `column/writer.rs`, and how each type becomes bytes.
-//! - `part`: the other files of a part: `part.meta` in `part/meta.rs`, `primary.idx` in `key/primary.rs`.
+//! - `part`: the other files of a part: `part.meta` in `part/meta/mod.rs`, `primary.idx` in `key/primary.rs`.
 //!
 //! # On disk
 //!

@@ -1,61 +1,14 @@
-//! `part.meta`: what a part is made of. A part whose metadata cannot be read is set aside.
-//!
-//! # Layout
-//!
-//! Integers are little-endian; *bytes* are a length u32 and that many bytes.
-//!
-//! ```text
-//! magic "BSLTPRT1"
-//! format version u32
-//! rows u64, rows of a granule u32, made at u64 (microseconds since 1970)
-//! primary index: file bytes u64, key columns u32, the name of each as bytes
-//! columns u32, then of each:
-//!     name, type, file name as bytes      the type as SQL text
-//!     codec chain                         16 bytes, see `codec::chain`
-//!     file bytes, compressed bytes, decoded bytes, bytes of the marks: u64 each
-//!     checksum of the file's footer u32   the file is this one and no other
-//!     NULLs u64
-//!     bounds as bytes                     sections of an array of 2 values; empty for none
-//!     tagged fields of the column         since version 2:
-//!         OFFSET     where the column begins in the data file u64; only in a compact part
-//!         ZONES      where its zone map is, see `index::zone_file`
-//! tagged fields of the part               since version 2:
-//!     DATA_FILE      of a compact part: bytes of `data.bin`, where in it the zone maps begin and
-//!                    where the primary index does: u64 each
-//!     DELETED        rows that `deleted.rows` masks u64; none without it
-//!     NAMES          up to which change of the table's columns their names are, see `history` u64; 0 without
-//!     MADE_BY        version of the build as bytes
-//!     PARTITION      the value of the partition key: a count u32, each element as bytes: sections
-//!                    of an array of 1 value
-//!     VALUE_BYTES    bytes of the values in memory u64: what decides how many rows a granule gets
-//!     ZONES_FILE     bytes of `zones.idx` u64
-//!     TTL            when rows expire: a count u32, then of each rule as `ttl::bounds` has it
-//!     SKIP_INDEXES   a count u32, then of each: name, what it is of, signature as bytes, file bytes u64, and where it
-//!                    begins in the data file u64 (2^64 - 1: it has a file of its own)
-//! crc32c u32                              of all that is before it
-//! ```
-//!
-//! Tagged fields are drawn in [`fields`](crate::fields). What is added to the metadata is a tag here, with
-//! a default for parts that were written without it.
+//! The file `part.meta`, and what it says of the part as a whole.
 
 use std::path::Path;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::Field;
-use basalt_base::SqlType;
 use basalt_base::checksum::crc32c;
-use basalt_codec::CodecChain;
 
-use crate::column::decoder::decode_array;
-use crate::column::encoder::encode_array;
-use crate::column::writer::ColumnFileSize;
-use crate::error::{Damage, Error, Result};
+use super::column::{COLUMN_BYTES_MIN, ColumnMeta};
+use super::skip_index::SkipIndexMeta;
+use crate::error::{Damage, Error};
 use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
-use crate::index::skip_index::SkipIndex;
-use crate::index::zone_file::ZonesPlace;
-use crate::key::element::KeyElement;
-use crate::key::partition::PartitionValue;
-use crate::spec::{GRANULE_ROWS_MAX, PartSpec};
+use crate::spec::GRANULE_ROWS_MAX;
 use crate::ttl::bounds::TtlBounds;
 
 /// The name of the file.
@@ -67,10 +20,10 @@ pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
 const MAGIC: &[u8; 8] = b"BSLTPRT1";
 const FORMAT_VERSION: u32 = 2;
 /// Parts of version 1 have no tagged fields.
-const TAGGED_SINCE: u32 = 2;
+pub(super) const TAGGED_SINCE: u32 = 2;
 
 /// Tags of the part's fields.
-mod part_tag {
+mod tag {
     use super::OPTIONAL;
 
     pub(super) const DATA_FILE: u32 = 1;
@@ -84,19 +37,8 @@ mod part_tag {
     pub(super) const TTL: u32 = OPTIONAL | 9;
 }
 
-/// Tags of a column's fields.
-mod column_tag {
-    use super::OPTIONAL;
-
-    pub(super) const OFFSET: u32 = 1;
-    pub(super) const ZONES: u32 = OPTIONAL | 1;
-}
-
 /// More rows than any disk holds; below it no sum of rows can overflow.
 const ROW_COUNT_MAX: u64 = 1 << 48;
-
-/// Bytes that a column takes at least: bounds how many columns a count may claim.
-const COLUMN_BYTES_MIN: usize = 3 * 4 + 16 + 5 * 8 + 4 + 4;
 
 /// Why the bytes are not metadata that this build can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,68 +104,6 @@ pub(crate) struct DataFile {
     pub(crate) primary_offset: u64,
 }
 
-/// What the metadata says of one skip index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SkipIndexMeta {
-    pub(crate) name: String,
-    /// See [`SkipIndex::text`].
-    pub(crate) of: String,
-    /// See [`SkipIndex::signature`].
-    pub(crate) signature: String,
-    pub(crate) file_bytes: u64,
-    /// Where it begins in the data file of a compact part.
-    pub(crate) offset: Option<u64>,
-}
-
-/// Stands for a skip index that has a file of its own.
-const OWN_FILE: u64 = u64::MAX;
-
-impl SkipIndexMeta {
-    pub(crate) fn new(index: &SkipIndex, file_bytes: usize, offset: Option<u64>) -> SkipIndexMeta {
-        let file_bytes = file_bytes as u64;
-        let (name, of) = (index.name.clone(), index.text());
-        SkipIndexMeta { name, of, signature: index.signature(), file_bytes, offset }
-    }
-
-    /// Whether it is `index` of the table.
-    pub(crate) fn is_of(&self, index: &SkipIndex) -> bool {
-        self.name == index.name && self.of == index.text() && self.signature == index.signature()
-    }
-
-    fn encode(&self, out: &mut FieldWriter) {
-        out.bytes(self.name.as_bytes());
-        out.bytes(self.of.as_bytes());
-        out.bytes(self.signature.as_bytes());
-        out.u64(self.file_bytes);
-        out.u64(self.offset.unwrap_or(OWN_FILE));
-    }
-
-    fn decode(fields: &mut FieldReader<'_>) -> Result<SkipIndexMeta, Damage> {
-        let (name, of, signature) = (fields.text()?, fields.text()?, fields.text()?);
-        let file_bytes = fields.u64()?;
-        let offset = Some(fields.u64()?).filter(|&offset| offset != OWN_FILE);
-        Ok(SkipIndexMeta { name, of, signature, file_bytes, offset })
-    }
-}
-
-/// What the metadata says of one column.
-#[derive(Clone, Debug)]
-pub(crate) struct ColumnMeta {
-    pub(crate) name: String,
-    /// As SQL writes it.
-    pub(crate) ty: String,
-    pub(crate) file: String,
-    /// Where the column begins in the data file of a compact part.
-    pub(crate) offset: Option<u64>,
-    pub(crate) chain: CodecChain,
-    pub(crate) size: ColumnFileSize,
-    pub(crate) null_count: u64,
-    /// Sections of the smallest and the largest value; decoding needs the type.
-    pub(crate) bounds: Vec<u8>,
-    /// Where the zone map is; `None` in a part with one granule, and for a type without an order.
-    pub(crate) zones: Option<ZonesPlace>,
-}
-
 impl PartMeta {
     pub(crate) fn mark_count(&self) -> usize {
         self.row_count.div_ceil(u64::from(self.granule_rows)) as usize
@@ -253,39 +133,39 @@ impl PartMeta {
     fn tagged(&self) -> TaggedWriter {
         let mut list = TaggedWriter::default();
         if let Some(data) = &self.data_file {
-            list.put(part_tag::DATA_FILE, |out| {
+            list.put(tag::DATA_FILE, |out| {
                 out.u64(data.file_bytes);
                 out.u64(data.zones_offset);
                 out.u64(data.primary_offset);
             });
         }
         if !self.partition.is_empty() {
-            list.put(part_tag::PARTITION, |out| {
+            list.put(tag::PARTITION, |out| {
                 out.u32(self.partition.len() as u32);
                 self.partition.iter().for_each(|value| out.bytes(value));
             });
         }
         if self.deleted_count > 0 {
-            list.put(part_tag::DELETED, |out| out.u64(self.deleted_count));
+            list.put(tag::DELETED, |out| out.u64(self.deleted_count));
         }
         if self.names_version > 0 {
-            list.put(part_tag::NAMES, |out| out.u64(self.names_version));
+            list.put(tag::NAMES, |out| out.u64(self.names_version));
         }
-        list.put(part_tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
+        list.put(tag::MADE_BY, |out| out.raw(self.made_by.as_bytes()));
         if self.zones_file_bytes > 0 {
-            list.put(part_tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
+            list.put(tag::ZONES_FILE, |out| out.u64(self.zones_file_bytes));
         }
         if !self.skip_indexes.is_empty() {
-            list.put(part_tag::SKIP_INDEXES, |out| {
+            list.put(tag::SKIP_INDEXES, |out| {
                 out.u32(self.skip_indexes.len() as u32);
                 self.skip_indexes.iter().for_each(|index| index.encode(out));
             });
         }
         if self.value_bytes > 0 {
-            list.put(part_tag::VALUE_BYTES, |out| out.u64(self.value_bytes));
+            list.put(tag::VALUE_BYTES, |out| out.u64(self.value_bytes));
         }
         if !self.ttl.is_empty() {
-            list.put(part_tag::TTL, |out| {
+            list.put(tag::TTL, |out| {
                 out.u32(self.ttl.len() as u32);
                 self.ttl.iter().for_each(|bounds| bounds.encode(out));
             });
@@ -377,99 +257,35 @@ impl PartMeta {
     fn decode_tagged(&mut self, fields: &mut FieldReader<'_>) -> Result<(), Damage> {
         for (tag, mut field) in fields.tagged()? {
             match tag {
-                part_tag::DATA_FILE => {
+                tag::DATA_FILE => {
                     self.data_file = Some(DataFile {
                         file_bytes: field.u64()?,
                         zones_offset: field.u64()?,
                         primary_offset: field.u64()?,
                     });
                 }
-                part_tag::DELETED => {
+                tag::DELETED => {
                     self.deleted_count = field.u64()?;
                     if self.deleted_count > self.row_count {
                         let what = format!("{} rows of {} are deleted", self.deleted_count, self.row_count);
                         return Err(Damage::new(field.at(), what));
                     }
                 }
-                part_tag::NAMES => self.names_version = field.u64()?,
-                part_tag::MADE_BY => self.made_by = field.rest_as_text()?,
-                part_tag::PARTITION => self.partition = decode_list(&mut field)?,
-                part_tag::VALUE_BYTES => self.value_bytes = field.u64()?,
-                part_tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
-                part_tag::SKIP_INDEXES => {
+                tag::NAMES => self.names_version = field.u64()?,
+                tag::MADE_BY => self.made_by = field.rest_as_text()?,
+                tag::PARTITION => self.partition = decode_list(&mut field)?,
+                tag::VALUE_BYTES => self.value_bytes = field.u64()?,
+                tag::ZONES_FILE => self.zones_file_bytes = field.u64()?,
+                tag::SKIP_INDEXES => {
                     for _ in 0..field.u32()? {
                         self.skip_indexes.push(SkipIndexMeta::decode(&mut field)?);
                     }
                 }
-                part_tag::TTL => {
+                tag::TTL => {
                     for _ in 0..field.u32()? {
                         self.ttl.push(TtlBounds::decode(&mut field)?);
                     }
                 }
-                unknown => {
-                    field.skip(unknown)?;
-                    continue;
-                }
-            }
-            field.finish()?;
-        }
-        Ok(())
-    }
-}
-
-impl ColumnMeta {
-    fn encode(&self, out: &mut FieldWriter) {
-        out.bytes(self.name.as_bytes());
-        out.bytes(self.ty.as_bytes());
-        out.bytes(self.file.as_bytes());
-        out.raw(&self.chain.to_bytes());
-        out.u64(self.size.file_bytes);
-        out.u64(self.size.compressed_bytes);
-        out.u64(self.size.decoded_bytes);
-        out.u64(self.size.marks_bytes);
-        out.u32(self.size.footer_crc);
-        out.u64(self.null_count);
-        out.bytes(&self.bounds);
-        let mut list = TaggedWriter::default();
-        if let Some(offset) = self.offset {
-            list.put(column_tag::OFFSET, |out| out.u64(offset));
-        }
-        if let Some(zones) = self.zones {
-            list.put(column_tag::ZONES, |out| zones.encode(out));
-        }
-        out.tagged(&list);
-    }
-
-    fn decode(fields: &mut FieldReader<'_>, version: u32) -> Result<ColumnMeta, Damage> {
-        let (name, ty, file) = (fields.text()?, fields.text()?, fields.text()?);
-        let at = fields.at();
-        if file.contains('/') || file.is_empty() || file.starts_with('.') {
-            return Err(Damage::new(at, "a file outside the part"));
-        }
-        let chain =
-            CodecChain::from_bytes(&fields.array()?).map_err(|error| Damage::new(at, error.to_string()))?;
-        let size = ColumnFileSize {
-            file_bytes: fields.u64()?,
-            compressed_bytes: fields.u64()?,
-            decoded_bytes: fields.u64()?,
-            marks_bytes: fields.u64()?,
-            footer_crc: fields.u32()?,
-        };
-        let null_count = fields.u64()?;
-        let bounds = fields.bytes()?.to_vec();
-        let mut column =
-            ColumnMeta { name, ty, file, offset: None, chain, size, null_count, bounds, zones: None };
-        if version >= TAGGED_SINCE {
-            column.decode_tagged(fields)?;
-        }
-        Ok(column)
-    }
-
-    fn decode_tagged(&mut self, fields: &mut FieldReader<'_>) -> Result<(), Damage> {
-        for (tag, mut field) in fields.tagged()? {
-            match tag {
-                column_tag::OFFSET => self.offset = Some(field.u64()?),
-                column_tag::ZONES => self.zones = Some(ZonesPlace::decode(&mut field)?),
                 unknown => {
                     field.skip(unknown)?;
                     continue;
@@ -488,43 +304,6 @@ fn decode_list(fields: &mut FieldReader<'_>) -> Result<Vec<Vec<u8>>, Damage> {
         list.push(fields.bytes()?.to_vec());
     }
     Ok(list)
-}
-
-/// The value of the partition key, each element as sections.
-pub(crate) fn encode_partition(spec: &PartSpec, partition: &PartitionValue) -> Result<Vec<Vec<u8>>> {
-    let element = |(element, (_, value)): (&KeyElement, &(SqlType, ArrayRef))| {
-        let mut out = Vec::new();
-        encode_array(&element.field(&spec.columns), &CodecChain::default(), value, &mut out)?;
-        Ok(out)
-    };
-    spec.partition_key.iter().zip(&partition.elements).map(element).collect()
-}
-
-/// The value of the partition key; without elements where the part was written without it.
-pub(crate) fn decode_partition(spec: &PartSpec, bytes: &[Vec<u8>]) -> Result<PartitionValue, Damage> {
-    let mut elements = Vec::with_capacity(bytes.len());
-    for (element, bytes) in spec.partition_key.iter().zip(bytes) {
-        let value = decode_array(&element.field(&spec.columns), &CodecChain::default(), bytes, 1)?;
-        elements.push((element.ty(&spec.columns).clone(), value));
-    }
-    Ok(PartitionValue { elements })
-}
-
-/// The bounds of a column as sections; empty for none.
-pub(crate) fn encode_bounds(field: &Field, bounds: Option<&ArrayRef>) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    if let Some(bounds) = bounds {
-        encode_array(field, &CodecChain::default(), bounds, &mut out)?;
-    }
-    Ok(out)
-}
-
-/// The smallest and the largest value, as an array of two.
-pub(crate) fn decode_bounds(field: &Field, bytes: &[u8]) -> Result<Option<ArrayRef>, Damage> {
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    decode_array(field, &CodecChain::default(), bytes, 2).map(Some)
 }
 
 #[cfg(test)]
@@ -572,7 +351,7 @@ mod tests {
     #[test]
     fn unknown_field_is_refused_unless_it_is_optional() {
         let mut list = meta().tagged();
-        list.put(part_tag::MADE_BY + 99, |out| out.u32(5));
+        list.put(tag::MADE_BY + 99, |out| out.u32(5));
         let mut tail = FieldWriter::default();
         tail.tagged(&meta().tagged());
         let replaced = |list: &TaggedWriter| {
