@@ -25,6 +25,7 @@ mod tuple;
 
 pub use bound::BoundScalar;
 pub use conversion::{Cast, Converter};
+pub use dictionary::DICT_GET_FOUND;
 
 use std::sync::{Arc, LazyLock};
 

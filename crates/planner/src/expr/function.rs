@@ -3,7 +3,7 @@
 use basalt_base::types::IntervalUnit;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_functions::registry;
-use basalt_functions::scalar::{Argument, BoundScalar};
+use basalt_functions::scalar::{Argument, BoundScalar, ScalarFunction as ScalarCall};
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
@@ -43,6 +43,9 @@ impl Binder<'_> {
             }
             _ => self.bind_list(&call.args)?,
         };
+        if let Some(bound) = self.bind_lazy_default(&call.name, &args)? {
+            return Ok(bound);
+        }
         self.call(&call.name, args)
     }
 
@@ -136,7 +139,11 @@ impl Binder<'_> {
 
     /// Calls the scalar function `name`; a call over constants is computed at once.
     pub(crate) fn call(&self, name: &str, args: Vec<Bound>) -> Result<Bound> {
-        let function = registry::expect_scalar(name)?;
+        self.call_function(registry::expect_scalar(name)?, args)
+    }
+
+    /// As [`Binder::call`], for a function that need not be one of the registry.
+    pub(super) fn call_function(&self, function: &dyn ScalarCall, args: Vec<Bound>) -> Result<Bound> {
         let args: Vec<Bound> = args.into_iter().map(Bound::into_value).collect();
         let arguments = args
             .iter()
@@ -146,9 +153,11 @@ impl Binder<'_> {
                 Ok(Argument { ty: arg.ty.clone(), constant })
             })
             .collect::<Result<Vec<_>>>()?;
+        let function_name = function.name();
         let (function, ty) = BoundScalar::bind(function, &arguments, self.session.ctx.functions)?;
         let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
-        let foldable = name != "materialize" && !args.iter().any(|arg| is_aggregate(arg) || is_window(arg));
+        let foldable =
+            function_name != "materialize" && !args.iter().any(|arg| is_aggregate(arg) || is_window(arg));
         if foldable && let Some(value) = fold_call(&function, &args) {
             return Ok(Bound::literal(value, ty));
         }

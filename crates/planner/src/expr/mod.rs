@@ -10,6 +10,7 @@ mod function;
 mod identifier;
 mod in_set;
 mod lambda;
+mod lazy_default;
 mod literal;
 mod operator;
 mod window;

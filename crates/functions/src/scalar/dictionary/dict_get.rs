@@ -20,9 +20,11 @@ enum Missing {
     /// The fourth argument.
     Given,
     Null,
+    /// The attribute's default, and the word that it is missing: see [`DICT_GET_FOUND`].
+    Told,
 }
 
-pub(super) struct DictGet {
+pub struct DictGet {
     name: &'static str,
     missing: Missing,
     /// The type that the attribute must have.
@@ -72,6 +74,10 @@ dict_gets! {
     DICT_GET_STRING_OR_DEFAULT "dictGetStringOrDefault" Given Some(SqlType::String);
 }
 
+/// A tuple of the value and of whether the key was there: with it a default can wait until it is needed.
+/// Not registered: a planner makes it of the `OrDefault` functions. A NULL key counts as found.
+pub static DICT_GET_FOUND: DictGet = DictGet { name: "dictGetFound", missing: Missing::Told, ty: None };
+
 impl ScalarFunction for DictGet {
     fn name(&self) -> &'static str {
         self.name
@@ -96,7 +102,7 @@ impl ScalarFunction for DictGet {
         lookup.check_count(self.name, args.len(), default + usize::from(self.missing == Missing::Given))?;
         let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
         // Which of several attributes a text has a value for is not said.
-        let says_found = self.missing == Missing::Given && !is_tuple;
+        let says_found = matches!(self.missing, Missing::Given | Missing::Told) && !is_tuple;
         if lookup.dictionary.key_form() == KeyForm::Text
             && self.missing != Missing::AttributeDefault
             && !says_found
@@ -127,7 +133,18 @@ impl ScalarFunction for DictGet {
         let ty = if is_tuple { tuple_type(&lookup, &attributes, &types) } else { types[0].clone() };
         let kernel = GetKernel { lookup, attributes, tuple: is_tuple.then(|| ty.clone()), types, defaults };
         let missing = self.missing;
-        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| kernel.run(missing, operands, rows)))
+        if missing == Missing::Told {
+            let ty = SqlType::tuple_of([ty, SqlType::Bool]);
+            let fields = ty.struct_fields();
+            return Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+                let (value, found) = kernel.run(missing, operands, rows)?;
+                let told = StructArray::try_new(fields.clone(), vec![value, Arc::new(found)], None);
+                Ok(Arc::new(told.map_err(Error::logical)?) as ArrayRef)
+            }));
+        }
+        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+            Ok(kernel.run(missing, operands, rows)?.0)
+        }))
     }
 }
 
@@ -216,11 +233,12 @@ struct GetKernel {
 }
 
 impl GetKernel {
-    fn run(&self, missing: Missing, operands: &[Operand], rows: usize) -> Result<ArrayRef> {
+    /// The values, and which of the keys that are not NULL were there.
+    fn run(&self, missing: Missing, operands: &[Operand], rows: usize) -> Result<(ArrayRef, BooleanArray)> {
         let (keys, key_nulls) = self.lookup.keys(&operands[2..], rows)?;
         let (mut values, found) = self.lookup.dictionary.get(&self.attributes, &keys)?;
         match missing {
-            Missing::AttributeDefault => {}
+            Missing::AttributeDefault | Missing::Told => {}
             Missing::Null => {
                 let nulls = NullBuffer::new(found.values().clone());
                 for value in &mut values {
@@ -235,13 +253,18 @@ impl GetKernel {
                 *value = masked(value, key_nulls.as_ref())?;
             }
         }
-        match &self.tuple {
-            None => values.pop().ok_or_else(|| Error::logical("a lookup of no attribute")),
+        let value = match &self.tuple {
+            None => values.pop().ok_or_else(|| Error::logical("a lookup of no attribute"))?,
             Some(ty) => {
                 let tuple = StructArray::try_new(ty.struct_fields(), values, None).map_err(Error::logical)?;
-                Ok(Arc::new(tuple))
+                Arc::new(tuple)
             }
-        }
+        };
+        let found = match key_nulls {
+            Some(nulls) => found.values() | &!nulls.inner(),
+            None => found.values().clone(),
+        };
+        Ok((value, BooleanArray::new(found, None)))
     }
 
     /// Puts the given default where the key was missing.

@@ -10,6 +10,8 @@ mod lookup;
 #[cfg(test)]
 mod tests;
 
+pub use dict_get::DICT_GET_FOUND;
+
 use super::ScalarFunction;
 
 pub(super) static ALL: &[&dyn ScalarFunction] = &[

@@ -1,0 +1,28 @@
+//! `dictGetOrDefault(d, 'a', key, default)`: the default is computed for the keys that are not there alone.
+
+use basalt_base::Result;
+use basalt_functions::scalar::DICT_GET_FOUND;
+
+use super::{Binder, convert};
+use crate::bound::Bound;
+
+impl Binder<'_> {
+    /// The call as a choice between the value that was found and the default; `None` if `name` takes no
+    /// default, or one that is constant and costs nothing.
+    ///
+    /// The lookup stands in the plan twice, and is computed once: it is a common subexpression.
+    pub(super) fn bind_lazy_default(&self, name: &str, args: &[Bound]) -> Result<Option<Bound>> {
+        let takes_default = name.starts_with("dictGet") && name.ends_with("OrDefault");
+        let Some((default, key)) = args.split_last().filter(|_| takes_default) else { return Ok(None) };
+        if default.constant().is_some() || key.len() < 3 {
+            return Ok(None);
+        }
+        // Checks the arguments, and knows the type.
+        let ty = self.call(name, args.to_vec())?.ty;
+        let told = self.call_function(&DICT_GET_FOUND, key.to_vec())?;
+        let found = self.tuple_element_at(told.clone(), 2)?.into_condition()?;
+        let value = convert(self.tuple_element_at(told, 1)?, &ty, self.session.ctx)?;
+        let default = convert(default.clone(), &ty, self.session.ctx)?;
+        self.choose(vec![found], vec![value, default]).map(Some)
+    }
+}
