@@ -118,6 +118,10 @@ impl<'a> FieldReader<'a> {
         String::from_utf8(bytes).map_err(|_| Damage::new(at, "a name is not UTF-8"))
     }
 
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
     /// All that is left, as text.
     pub(crate) fn rest_as_text(&mut self) -> Result<String, Damage> {
         let (at, rest) = (self.at(), self.bytes.len() - self.at);
@@ -156,7 +160,7 @@ impl<'a> FieldReader<'a> {
 
     /// Fails unless every byte was read.
     pub(crate) fn finish(self) -> Result<(), Damage> {
-        if self.at == self.bytes.len() { Ok(()) } else { Err(Damage::new(self.at(), "bytes behind the end")) }
+        if self.is_at_end() { Ok(()) } else { Err(Damage::new(self.at(), "bytes behind the end")) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What lets a query skip granules.
 //!
-//! - [`zones`]: zone maps, of every column whose type has an order; [`zone_file`]: where a part keeps them.
+//! - [`zones`]: zone maps, of every column whose type has an order; [`zone_file`]: where a part keeps them;
+//!   [`zeros`]: the values that zones count.
 //! - [`predicate`]: what a query says of the values of an expression.
 //! - [`kind`]: the types of skip indexes, a module each: [`min_max`], [`set`], [`bloom_filter`],
 //!   [`ngram_filter`], [`token_filter`]; the last three over [`bits`] and [`text`].
@@ -19,5 +20,6 @@ pub(crate) mod skip_file;
 pub(crate) mod skip_index;
 pub(crate) mod text;
 pub(crate) mod token_filter;
+pub(crate) mod zeros;
 pub(crate) mod zone_file;
 pub(crate) mod zones;

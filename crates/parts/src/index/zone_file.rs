@@ -8,11 +8,12 @@
 //!     smallest values as bytes       an array of a value a granule, sections as in `column/encoder.rs`
 //!     largest values as bytes        the same
 //!     counts of NULLs as bytes       the same, of UInt32
+//!     counts of zeros as bytes       the same; not there for a type without a zero, nor in older parts
 //! ```
 //!
 //! A part with one granule has no such file: its bounds say the same.
 
-use arrow::array::AsArray;
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, UInt32Type};
 use basalt_base::checksum::crc32c;
 use basalt_codec::CodecChain;
@@ -82,34 +83,48 @@ impl ZonesPlace {
     pub(crate) fn read(self, bytes: &[u8], field: &Field, marks: usize) -> Result<Zones, Damage> {
         self.check(bytes)?;
         let mut fields = FieldReader::new(bytes);
-        let chain = CodecChain::default();
         let values = zone_field(field);
-        let mut next = |field: &Field| {
-            let at = fields.at() as u64;
-            decode_array(field, &chain, fields.bytes()?, marks).map_err(|damage| damage.shifted(at))
+        let (min, max) =
+            (decode_next(&mut fields, &values, marks)?, decode_next(&mut fields, &values, marks)?);
+        let null_counts =
+            decode_next(&mut fields, &counts_field(), marks)?.as_primitive::<UInt32Type>().clone();
+        let zero_counts = match fields.is_at_end() {
+            true => None,
+            false => {
+                Some(decode_next(&mut fields, &counts_field(), marks)?.as_primitive::<UInt32Type>().clone())
+            }
         };
-        let (min, max) = (next(&values)?, next(&values)?);
-        let null_counts = next(&null_counts_field())?.as_primitive::<UInt32Type>().clone();
         fields.finish()?;
-        Zones::new(min, max, null_counts).map_err(|error| Damage::new(0, error.to_string()))
+        let zones = Zones::new(min, max, null_counts).map_err(|error| Damage::new(0, error.to_string()))?;
+        Ok(zones.with_zero_counts(zero_counts))
     }
 }
 
 fn encode(field: &Field, zones: &Zones) -> Result<Vec<u8>> {
     let mut out = FieldWriter::default();
-    let chain = CodecChain::default();
     let values = zone_field(field);
-    for (field, array) in [(&*values, zones.min()), (&*values, zones.max())] {
-        let mut bytes = Vec::new();
-        encode_array(field, &chain, array, &mut bytes)?;
-        out.bytes(&bytes);
+    append(&mut out, &values, zones.min())?;
+    append(&mut out, &values, zones.max())?;
+    append(&mut out, &counts_field(), zones.null_counts())?;
+    if let Some(zero_counts) = zones.zero_counts() {
+        append(&mut out, &counts_field(), zero_counts)?;
     }
-    let mut bytes = Vec::new();
-    encode_array(&null_counts_field(), &chain, zones.null_counts(), &mut bytes)?;
-    out.bytes(&bytes);
     Ok(out.bytes)
 }
 
-fn null_counts_field() -> Field {
-    Field::new("nulls", DataType::UInt32, false)
+fn append(out: &mut FieldWriter, field: &Field, array: &dyn Array) -> Result<()> {
+    let mut bytes = Vec::new();
+    encode_array(field, &CodecChain::default(), array, &mut bytes)?;
+    out.bytes(&bytes);
+    Ok(())
+}
+
+/// The next array of a zone map, with a value a granule.
+fn decode_next(fields: &mut FieldReader<'_>, field: &Field, marks: usize) -> Result<ArrayRef, Damage> {
+    let at = fields.at() as u64;
+    decode_array(field, &CodecChain::default(), fields.bytes()?, marks).map_err(|damage| damage.shifted(at))
+}
+
+fn counts_field() -> Field {
+    Field::new("counts", DataType::UInt32, false)
 }

@@ -1,4 +1,5 @@
-//! A zone map: the smallest and the largest value of each granule of a column, and its count of NULLs.
+//! A zone map: the smallest and the largest value of each granule of a column, and its counts of NULLs
+//! and of zeros.
 //!
 //! # Invariants
 //!
@@ -6,6 +7,7 @@
 //!   string only the first bytes are kept, and a zero is -0 as the smallest and +0 as the largest value.
 //! - **Unknown**: the largest value is NULL where no short string is above all; both are NULL in a
 //!   granule without values.
+//! - **Counts are exact**: rows less NULLs less zeros are the values that are something.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use arrow::compute::{concat, take};
 use arrow::datatypes::{DataType, Field};
 use arrow::row::Rows;
 
+use super::zeros;
 use crate::error::Result;
 use crate::key::bounds;
 use crate::key::prune::MarkRanges;
@@ -29,6 +32,8 @@ pub struct Zones {
     min: ArrayRef,
     max: ArrayRef,
     null_counts: UInt32Array,
+    /// `None` for a type without a zero, and for parts that were written without it.
+    zero_counts: Option<UInt32Array>,
     /// The same in the row format, in which byte order is value order.
     low: Rows,
     high: Rows,
@@ -40,7 +45,15 @@ impl Zones {
     /// If the arrays differ in length.
     pub(crate) fn new(min: ArrayRef, max: ArrayRef, null_counts: UInt32Array) -> Result<Zones> {
         assert!(min.len() == max.len() && min.len() == null_counts.len(), "a value of each a granule");
-        Ok(Zones { low: encode(&min)?, high: encode(&max)?, min, max, null_counts })
+        Ok(Zones { low: encode(&min)?, high: encode(&max)?, min, max, null_counts, zero_counts: None })
+    }
+
+    /// # Panics
+    ///
+    /// If there is not a count a granule.
+    pub(crate) fn with_zero_counts(self, zero_counts: Option<UInt32Array>) -> Zones {
+        assert!(zero_counts.as_ref().is_none_or(|counts| counts.len() == self.min.len()), "one a granule");
+        Zones { zero_counts, ..self }
     }
 
     /// The smallest value of each granule.
@@ -56,6 +69,11 @@ impl Zones {
     /// The NULLs of each granule.
     pub fn null_counts(&self) -> &UInt32Array {
         &self.null_counts
+    }
+
+    /// The values of each granule that are 0 or empty, NULLs not counted; see [`zeros`].
+    pub fn zero_counts(&self) -> Option<&UInt32Array> {
+        self.zero_counts.as_ref()
     }
 
     /// Whether the granule at `mark` can have a value that is in `ranges`.
@@ -99,9 +117,12 @@ pub(crate) struct ZonesBuilder {
     /// A string of the current granule is above all that are short.
     is_unbounded: bool,
     granule_nulls: u32,
+    /// `None` for a type without a zero.
+    granule_zeros: Option<u32>,
     /// Smallest, largest, smallest, largest and so on.
     done: Vec<ArrayRef>,
     null_counts: Vec<u32>,
+    zero_counts: Vec<u32>,
 }
 
 impl ZonesBuilder {
@@ -113,14 +134,19 @@ impl ZonesBuilder {
             granule: None,
             is_unbounded: false,
             granule_nulls: 0,
+            granule_zeros: zeros::has_zero(field.data_type()).then_some(0),
             done: Vec::new(),
             null_counts: Vec::new(),
+            zero_counts: Vec::new(),
         })
     }
 
     /// Adds rows to the current granule.
     pub(crate) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
         self.granule_nulls += rows.null_count() as u32;
+        if let Some(granule_zeros) = &mut self.granule_zeros {
+            *granule_zeros += zeros::count(rows) as u32;
+        }
         let Some(found) = bounds::of_array(rows)? else { return Ok(()) };
         self.is_unbounded |= found.is_unbounded;
         self.granule = match self.granule.take() {
@@ -139,6 +165,7 @@ impl ZonesBuilder {
         };
         self.done.push(zone);
         self.null_counts.push(self.granule_nulls);
+        self.zero_counts.extend(self.granule_zeros.as_mut().map(std::mem::take));
         (self.is_unbounded, self.granule_nulls) = (false, 0);
         if self.done.len() >= ZONES_PENDING_MAX { self.compact() } else { Ok(()) }
     }
@@ -158,7 +185,8 @@ impl ZonesBuilder {
             |first: u32| UInt32Array::from_iter_values((0..count).map(|zone| 2 * zone + first));
         let min = take(zones, &every_second(0), None)?;
         let max = take(zones, &every_second(1), None)?;
-        Zones::new(min, max, UInt32Array::from(self.null_counts))
+        let zero_counts = self.granule_zeros.map(|_| UInt32Array::from(self.zero_counts));
+        Ok(Zones::new(min, max, UInt32Array::from(self.null_counts))?.with_zero_counts(zero_counts))
     }
 }
 
@@ -211,6 +239,13 @@ mod tests {
                 prop_assert_eq!(counted as usize, array.null_count());
             }
         }
+    }
+
+    #[test]
+    fn zeros_of_each_granule_are_counted() {
+        let array: ArrayRef = Arc::new(Int32Array::from(vec![Some(0), None, Some(1), Some(0), Some(0)]));
+        let zones = zones(&array, 2, 1).unwrap();
+        assert_eq!(zones.zero_counts().map(|counts| counts.values().to_vec()), Some(vec![1, 1, 1]));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! - [`chunk`]: some granules on their way to a block: columns of the first condition, then of the next
 //!   for what is left, then all others.
 //! - [`coded`]: a condition on strings that a part keeps in a dictionary; [`coding`]: such strings as numbers.
+//! - [`counted`]: rows that pass, counted without reading.
 //! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
 //!   [`ranges`]: what a condition says of one column.
 //! - [`final_source`]: what a merge of all parts would leave.
@@ -13,6 +14,7 @@
 mod chunk;
 mod coded;
 mod coding;
+mod counted;
 mod final_source;
 mod index_choice;
 mod misses;
@@ -26,7 +28,7 @@ mod tasks;
 mod worker;
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::UInt64Array;
 use arrow::compute::SortOptions;
@@ -67,6 +69,8 @@ pub(crate) struct PartsSource {
     caches: TableCaches,
     /// Parts of which earlier queries left notes for this one.
     noted: u64,
+    /// Rows that pass all conditions, if the zones told; set when first asked for.
+    counted: OnceLock<Option<u64>>,
 }
 
 /// What the queries of a table share.
@@ -113,7 +117,15 @@ impl PartsSource {
             Mode::InOrder => TaskQueues::in_order(tasks, threads),
             _ => TaskQueues::deal(tasks, threads),
         });
-        Ok(PartsSource { request, selection, plan: Arc::new(plan), tasks, caches: caches.clone(), noted })
+        Ok(PartsSource {
+            request,
+            selection,
+            plan: Arc::new(plan),
+            tasks,
+            caches: caches.clone(),
+            noted,
+            counted: OnceLock::new(),
+        })
     }
 
     fn count(&self, events: &ProfileEvents) {
@@ -152,7 +164,14 @@ impl BlockSource for PartsSource {
     }
 
     fn rows_exactly(&self) -> Option<u64> {
-        if self.plan.filters() { None } else { self.selection.live_row_count() }
+        if !self.plan.filters() {
+            return self.selection.live_row_count();
+        }
+        // Only of a count are the rows that pass worth looking for at every granule.
+        if !self.plan.output.is_empty() || !self.plan.dynamic.is_empty() || self.plan.limit.is_some() {
+            return None;
+        }
+        *self.counted.get_or_init(|| counted::rows(&self.selection, &self.plan.stages).ok().flatten())
     }
 
     fn bounds(&self, column: usize) -> Option<ColumnBounds> {

@@ -14,6 +14,7 @@ use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
 
 use super::TableCaches;
 use super::coded::CodedAnswers;
+use super::counted::Counted;
 use super::misses::QueryMisses;
 use super::ranges::{Meaning, ranges_of};
 use super::selection::Selection;
@@ -73,6 +74,8 @@ pub(super) struct Stage {
     /// A column of the parts, and the values for which the condition does not hold, if it is about a
     /// number alone.
     excluded: Option<(usize, KeyRanges)>,
+    /// A column of the parts, and which of its values the condition holds for, if zones count them.
+    pub(super) counted: Option<(usize, Counted)>,
 }
 
 impl ScanPlan {
@@ -147,17 +150,18 @@ impl ScanPlan {
 
 impl Stage {
     fn new(slots: Vec<usize>, conjunct: Conjunct) -> Stage {
-        Stage { conjunct, slots, coded: Some(CodedAnswers::default()), excluded: None }
+        Stage { conjunct, slots, coded: Some(CodedAnswers::default()), excluded: None, counted: None }
     }
 
     /// A condition that will soon be another one: answers are not worth keeping.
     pub(super) fn moving(slots: Vec<usize>, conjunct: Conjunct) -> Stage {
-        Stage { conjunct, slots, coded: None, excluded: None }
+        Stage { conjunct, slots, coded: None, excluded: None, counted: None }
     }
 
-    /// Finds out for which values the condition does not hold.
+    /// Finds out for which values the condition does not hold, and whether zones count those for which it does.
     fn bounded(mut self, slots: &[usize], stored: &Schema) -> Result<Stage> {
         let [column] = self.conjunct.columns[..] else { return Ok(self) };
+        self.counted = Counted::of(self.conjunct.expr())?.map(|counted| (slots[self.slots[0]], counted));
         let ty = stored.field(column).data_type();
         // NaN is in no range and breaks no zone.
         if ty.is_primitive() && !ty.is_floating() {
@@ -165,6 +169,11 @@ impl Stage {
             self.excluded = found.map(|(_, ranges)| (slots[self.slots[0]], ranges.complement()));
         }
         Ok(self)
+    }
+
+    /// Whether zones may tell of how many rows the condition holds.
+    pub(super) fn may_be_counted(&self) -> bool {
+        self.excluded.is_some() || self.counted.is_some()
     }
 
     /// Whether the zones of `marks` tell that the condition holds for every row.

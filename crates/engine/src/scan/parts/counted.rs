@@ -1,0 +1,106 @@
+//! How many rows of granules pass the conditions, as far as their zone maps tell.
+//!
+//! A condition whose outcome the zone's values decide costs nothing. What is left may be one about zeros or
+//! NULLs, such as `x != 0` or `isNull(x)`: zones count these.
+
+use std::sync::Arc;
+
+use basalt_base::Result;
+use basalt_exec::error::from_datafusion;
+use basalt_parts::{Part, Zones};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, IsNotNullExpr, IsNullExpr, Literal};
+
+use super::plan::Stage;
+use super::selection::Selection;
+
+/// The values for which a condition on one column holds, where zones count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    Zeros,
+    /// Neither zeros nor NULLs.
+    NonZeros,
+    Nulls,
+    NonNulls,
+}
+
+impl Counted {
+    /// What the condition `expr` holds for; `None` if no zone counts that.
+    pub(super) fn of(expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Counted>> {
+        let is_column = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Column>();
+        if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
+            return Ok(is_column(is_null.arg()).then_some(Counted::Nulls));
+        }
+        if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
+            return Ok(is_column(is_not_null.arg()).then_some(Counted::NonNulls));
+        }
+        let Some(binary) = expr.downcast_ref::<BinaryExpr>() else { return Ok(None) };
+        let Some(literal) = binary.right().downcast_ref::<Literal>() else { return Ok(None) };
+        if !is_column(binary.left()) || !is_zero(literal.value())? {
+            return Ok(None);
+        }
+        Ok(match binary.op() {
+            Operator::Eq => Some(Counted::Zeros),
+            Operator::NotEq => Some(Counted::NonZeros),
+            _ => None,
+        })
+    }
+
+    /// The values of the granule at `mark`, which has `rows`.
+    fn count(self, zones: &Zones, mark: usize, rows: u64) -> Option<u64> {
+        let nulls = u64::from(zones.null_counts().value(mark));
+        let zeros = zones.zero_counts().map(|counts| u64::from(counts.value(mark)));
+        match self {
+            Counted::Zeros => zeros,
+            Counted::NonZeros => rows.checked_sub(nulls)?.checked_sub(zeros?),
+            Counted::Nulls => Some(nulls),
+            Counted::NonNulls => rows.checked_sub(nulls),
+        }
+    }
+}
+
+fn is_zero(value: &ScalarValue) -> Result<bool> {
+    let bytes = match value {
+        ScalarValue::Binary(bytes) | ScalarValue::BinaryView(bytes) => bytes.as_ref(),
+        value if value.is_null() || !value.data_type().is_integer() => return Ok(false),
+        value => {
+            let zero = ScalarValue::new_zero(&value.data_type()).map_err(from_datafusion)?;
+            return Ok(*value == zero);
+        }
+    };
+    Ok(bytes.is_some_and(Vec::is_empty))
+}
+
+/// The rows of `selection` that pass all `stages`; `None` if that takes reading.
+pub(super) fn rows(selection: &Selection, stages: &[Stage]) -> Result<Option<u64>> {
+    if selection.has_deleted_rows() || !stages.iter().all(Stage::may_be_counted) {
+        return Ok(None);
+    }
+    let mut total = 0;
+    for (part, marks) in &selection.parts {
+        for mark in marks.ranges.iter().flat_map(Clone::clone) {
+            match rows_of_mark(part, mark, stages)? {
+                Some(rows) => total += rows,
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some(total))
+}
+
+fn rows_of_mark(part: &Part, mark: usize, stages: &[Stage]) -> Result<Option<u64>> {
+    let marks = mark..mark + 1;
+    let mut open = None;
+    for stage in stages {
+        if !stage.holds_for_all(part, &marks)? && open.replace(stage).is_some() {
+            return Ok(None);
+        }
+    }
+    let span = part.mark_rows(&marks);
+    let rows = span.end - span.start;
+    let Some(stage) = open else { return Ok(Some(rows)) };
+    let Some((column, counted)) = stage.counted else { return Ok(None) };
+    Ok(part.zones(column)?.and_then(|zones| counted.count(&zones, mark, rows)))
+}
