@@ -6,7 +6,15 @@ import tempfile
 
 from chdb.session import Session
 
-TYPES = {"u8": "UInt8", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64", "i64": "Int64", "f32": "Float32", "f64": "Float64"}
+TYPES = {
+    "u8": "UInt8",
+    "u16": "UInt16",
+    "u32": "UInt32",
+    "u64": "UInt64",
+    "i64": "Int64",
+    "f32": "Float32",
+    "f64": "Float64",
+}
 # Wide parts, so that a column has a file, all rows in one part, and no value left out for being 0.
 SETTINGS = "min_bytes_for_wide_part = 0, ratio_of_defaults_for_sparse_serialization = 1.0"
 INSERT = "max_insert_block_size = 10000000, min_insert_block_size_rows = 10000000, max_threads = 1"

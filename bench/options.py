@@ -13,7 +13,7 @@ def parse():
     add("--rows", type=int, default=3_000_000, help="rows of the tables")
     add("--keys", type=int, default=2_000_000, help="keys of key/value tables and dictionaries")
     add("--threads", type=int, default=2, help="threads that every engine may use")
-    add("--repeats", type=int, default=5, help="runs of a query; the fastest counts")
+    add("--repeats", type=int, default=5, help="runs of a query at least; the fastest counts")
     add("--queries", type=_numbers, help="of the workload hits: such as 0,3,19-26; all if not given")
     add("--cold", action="store_true", help="time the queries of hits with nothing in memory too; needs root")
     add("--answers", action="store_true", help="compare the answers of hits, without times")

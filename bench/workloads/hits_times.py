@@ -2,6 +2,7 @@
 
 import machine
 from engines.failure import Failed
+from repeated import best
 from report import Times, geometric_mean, progress, ratio, table
 from workloads.hits_answers import summary
 
@@ -14,7 +15,7 @@ def hot(bench, engines, queries, verdicts):
     for number, query in queries.items():
         for engine in engines:
             statement = _statement(engine, query)
-            _add(times, number, engine, lambda: _best(engine, statement, bench.options.repeats))
+            _add(times, number, engine, lambda: best(lambda: engine.timed(statement), bench.options.repeats))
     _report(bench.report, "hits: hot", times, verdicts)
 
 
@@ -38,10 +39,6 @@ def _add(times, number, engine, work):
         times.add(number, engine.name, work())
     except Failed as failure:
         progress(f"query {number}: {engine.name} fails: {str(failure)[:200]}")
-
-
-def _best(engine, statement, repeats):
-    return min(engine.timed(statement) for _ in range(repeats))
 
 
 def _cold_seconds(engine, statement):

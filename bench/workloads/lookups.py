@@ -4,6 +4,7 @@ import os
 import struct
 import time
 
+from repeated import best
 from report import Times
 
 ASKED = 10_000
@@ -29,7 +30,7 @@ def _sql(engine, times, keys, repeats):
     times.add("load", engine.name, engine.timed(fill))
     asked = f"SELECT toUInt64(rand64() % {keys}) FROM numbers({ASKED})"
     ask = f"SELECT count() FROM kv WHERE A IN ({asked})"
-    times.add("10,000 keys by IN", engine.name, min(engine.timed(ask) for _ in range(repeats)))
+    times.add("10,000 keys by IN", engine.name, best(lambda: engine.timed(ask), repeats))
 
 
 def _libraries(directory, times, keys, repeats):
@@ -46,7 +47,7 @@ def _libraries(directory, times, keys, repeats):
     times.add("load", "plyvel", _seconds(lambda: _fill_level(level, values)))
     work = {"rocksdict": lambda: rocks[asked], "plyvel": lambda: [level.get(key) for key in asked]}
     for name, lookup in work.items():
-        times.add("10,000 keys by IN", name, min(_seconds(lookup) for _ in range(repeats)))
+        times.add("10,000 keys by IN", name, best(lambda: _seconds(lookup), repeats))
     rocks.close()
     level.close()
 

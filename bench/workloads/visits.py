@@ -3,6 +3,7 @@
 import os
 
 from answers import SAME, compare
+from repeated import best
 from report import Times, progress
 from tables import text_file, visits
 
@@ -35,7 +36,7 @@ def run(bench):
 def _scan(engines, times, name, statement, repeats):
     answers = {engine.name: engine.rows(statement) for engine in engines}
     for engine in engines:
-        times.add(name, engine.name, min(engine.timed(statement) for _ in range(repeats)))
+        times.add(name, engine.name, best(lambda: engine.timed(statement), repeats))
         expected = answers["clickhouse"]
         verdict = compare(answers[engine.name], expected, [], lambda: expected)
         if verdict != SAME:
