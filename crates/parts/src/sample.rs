@@ -50,6 +50,8 @@ pub(crate) fn types() -> Vec<SqlType> {
         SqlType::Date,
         SqlType::DateTime(None),
         SqlType::Decimal { precision: 9, scale: 2 },
+        SqlType::Decimal { precision: 18, scale: 2 },
+        SqlType::Decimal { precision: 38, scale: 2 },
         SqlType::Decimal { precision: 60, scale: 2 },
     ];
     let mut types = scalars.clone();

@@ -15,8 +15,9 @@ use arrow::error::ArrowError;
 use basalt_base::string_views::StringViews;
 use basalt_codec::{CodecChain, Scratch};
 
+use super::decimals::{WIDE, extend_wide, short_width};
 use super::encoder::fixed_width;
-use super::section::{Kind, SectionReader};
+use super::section::{Kind, Section, SectionReader};
 use crate::error::Damage;
 
 /// An array that grows block by block.
@@ -31,10 +32,21 @@ pub(crate) struct ArrayDecoder {
 
 #[derive(Debug)]
 enum Values {
-    Fixed { bytes: MutableBuffer, width: usize },
+    Fixed {
+        bytes: MutableBuffer,
+        width: usize,
+    },
+    /// Decimals that may be stored in `short_width` bytes each.
+    Decimals {
+        bytes: MutableBuffer,
+        short_width: usize,
+    },
     Bits(BooleanBufferBuilder),
     Strings(StringViews),
-    List { offsets: Vec<i32>, elements: Box<ArrayDecoder> },
+    List {
+        offsets: Vec<i32>,
+        elements: Box<ArrayDecoder>,
+    },
     Struct(Vec<ArrayDecoder>),
     Nothing,
 }
@@ -57,7 +69,11 @@ impl ArrayDecoder {
             }
             fixed => {
                 let width = fixed_width(fixed);
-                Values::Fixed { bytes: MutableBuffer::with_capacity(rows * width), width }
+                let bytes = MutableBuffer::with_capacity(rows * width);
+                match short_width(fixed) {
+                    Some(short_width) => Values::Decimals { bytes, short_width },
+                    None => Values::Fixed { bytes, width },
+                }
             }
         };
         let has_mask = field.is_nullable() && data_type != DataType::Null;
@@ -79,6 +95,9 @@ impl ArrayDecoder {
         match &mut self.values {
             Values::Nothing => Ok(()),
             Values::Fixed { bytes, width } => append_fixed(sections, rows, take, *width, bytes),
+            Values::Decimals { bytes, short_width } => {
+                append_decimals(sections, rows, take, *short_width, bytes)
+            }
             Values::Bits(bits) => {
                 let section = sections.next(Kind::Bytes)?;
                 append_bits(sections.decode(&section)?, rows, take, bits)
@@ -97,7 +116,7 @@ impl ArrayDecoder {
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
         Ok(match self.values {
             Values::Nothing => Arc::new(NullArray::new(self.rows)),
-            Values::Fixed { bytes, .. } => {
+            Values::Fixed { bytes, .. } | Values::Decimals { bytes, .. } => {
                 let mask = nulls.map(NullBuffer::into_inner).map(|bits| bits.into_inner());
                 let buffers = vec![bytes.into()];
                 make_array(ArrayData::try_new(self.data_type, self.rows, mask, 0, buffers, vec![])?)
@@ -145,14 +164,49 @@ fn append_fixed(
     bytes: &mut MutableBuffer,
 ) -> Result<(), Damage> {
     let section = sections.expect(Kind::Values(width), rows * width)?;
-    if take.len() < rows {
+    append_values(sections, &section, rows, take, width, bytes)
+}
+
+/// Appends decimals, which are stored short unless one of them does not fit.
+fn append_decimals(
+    sections: &mut SectionReader<'_>,
+    rows: usize,
+    take: Range<usize>,
+    short_width: usize,
+    bytes: &mut MutableBuffer,
+) -> Result<(), Damage> {
+    let at = sections.at();
+    let section = sections.next(Kind::Values(short_width))?;
+    if section.decoded_bytes == rows * short_width {
         let block = sections.decode(&section)?;
+        let taken = &block[take.start * short_width..take.end * short_width];
+        extend_wide(taken, short_width, bytes);
+        return Ok(());
+    }
+    if section.decoded_bytes != rows * WIDE {
+        let what = format!("a section of {} decoded bytes for {rows} decimals", section.decoded_bytes);
+        return Err(Damage::new(at, what));
+    }
+    append_values(sections, &section.with_kind(Kind::Values(WIDE)), rows, take, WIDE, bytes)
+}
+
+/// Appends values of `width` bytes as they are stored.
+fn append_values(
+    sections: &mut SectionReader<'_>,
+    section: &Section<'_>,
+    rows: usize,
+    take: Range<usize>,
+    width: usize,
+    bytes: &mut MutableBuffer,
+) -> Result<(), Damage> {
+    if take.len() < rows {
+        let block = sections.decode(section)?;
         bytes.extend_from_slice(&block[take.start * width..take.end * width]);
         return Ok(());
     }
     let start = bytes.len();
     bytes.resize(start + rows * width, 0);
-    sections.decode_into(&section, &mut bytes.as_slice_mut()[start..])
+    sections.decode_into(section, &mut bytes.as_slice_mut()[start..])
 }
 
 /// Appends the null mask of a block; an empty section says that there is no NULL.

@@ -5,7 +5,8 @@
 //! | carrier | sections |
 //! |---|---|
 //! | any, if nullable | null mask: a bit a row, 1 is a value; empty if there is no NULL |
-//! | numbers, decimals, FixedSizeBinary | values, little-endian as in memory |
+//! | numbers, FixedSizeBinary | values, little-endian as in memory |
+//! | decimals | the same; of up to 9 and 18 digits in 4 and 8 bytes, see [`decimals`](super::decimals) |
 //! | Boolean | a bit a row |
 //! | BinaryView | lengths, then the bytes of all rows |
 //! | List | lengths, then the sections of the elements |
@@ -22,6 +23,7 @@ use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Field};
 use basalt_codec::{self as codec, CodecChain, Scratch};
 
+use super::decimals::{ShortDecimals, short_width};
 use super::section::{Kind, SectionWriter};
 use crate::error::Result;
 
@@ -36,6 +38,7 @@ pub(crate) struct BlockEncoder {
 #[derive(Debug)]
 enum Values {
     Fixed { bytes: Vec<u8>, width: usize, is_float: bool },
+    Decimals(ShortDecimals),
     Bits(BooleanBufferBuilder),
     Strings { lengths: Vec<u32>, bytes: Vec<u8> },
     List { lengths: Vec<u32>, elements: Box<BlockEncoder> },
@@ -60,9 +63,13 @@ impl BlockEncoder {
             DataType::Struct(fields) => {
                 Values::Struct(fields.iter().map(|field| BlockEncoder::new(field)).collect())
             }
-            fixed => {
-                Values::Fixed { bytes: Vec::new(), width: fixed_width(fixed), is_float: fixed.is_floating() }
-            }
+            fixed => match short_width(fixed) {
+                Some(short_width) => Values::Decimals(ShortDecimals::new(short_width)),
+                None => {
+                    let (width, is_float) = (fixed_width(fixed), fixed.is_floating());
+                    Values::Fixed { bytes: Vec::new(), width, is_float }
+                }
+            },
         };
         let has_mask = field.is_nullable() && *field.data_type() != DataType::Null;
         BlockEncoder { valid: has_mask.then(|| BooleanBufferBuilder::new(0)), values }
@@ -79,6 +86,7 @@ impl BlockEncoder {
         match &mut self.values {
             Values::Nothing => {}
             Values::Fixed { bytes, width, .. } => append_fixed(array, *width, bytes),
+            Values::Decimals(decimals) => decimals.append(array),
             Values::Bits(bits) => bits.append_buffer(array.as_boolean().values()),
             Values::Strings { lengths, bytes } => append_strings(array, lengths, bytes),
             Values::List { lengths, elements } => append_list(array, lengths, elements),
@@ -95,6 +103,7 @@ impl BlockEncoder {
         let values = match &self.values {
             Values::Nothing => 0,
             Values::Fixed { bytes, .. } => bytes.len(),
+            Values::Decimals(decimals) => decimals.bytes().len(),
             Values::Bits(bits) => bits.len().div_ceil(8),
             Values::Strings { lengths, bytes } => lengths.len() + bytes.len(),
             Values::List { lengths, elements } => lengths.len() + elements.raw_bytes(),
@@ -111,6 +120,9 @@ impl BlockEncoder {
                 codec::Values::Integers { bytes, width: *width }
             }
             Values::Fixed { bytes, width, is_float: true } => codec::Values::Floats { bytes, width: *width },
+            Values::Decimals(decimals) => {
+                codec::Values::Integers { bytes: decimals.bytes(), width: decimals.width() }
+            }
             Values::Bits(bits) => codec::Values::Bits(bits.as_slice()),
             Values::Strings { bytes, .. } => codec::Values::Text(bytes),
             Values::List { elements, .. } => return elements.choose_chain(),
@@ -133,6 +145,10 @@ impl BlockEncoder {
             Values::Fixed { bytes, width, .. } => {
                 sections.write(Kind::Values(*width), bytes)?;
                 bytes.clear();
+            }
+            Values::Decimals(decimals) => {
+                sections.write(Kind::Values(decimals.width()), decimals.bytes())?;
+                decimals.clear();
             }
             Values::Bits(bits) => {
                 let bits = bits.finish();

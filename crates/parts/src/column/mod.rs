@@ -5,6 +5,7 @@
 //! - [`section`]: one stream of bytes (values, lengths, null mask), encoded.
 //! - [`encoder`] and [`decoder`]: the arrays of a type as sections, and back. Adding a carrier type is
 //!   one arm in each.
+//! - [`decimals`]: decimals of few digits in fewer bytes than in memory.
 //! - [`footer`]: the last bytes of a column file.
 //! - [`writer`], [`file`](mod@file) and [`reader`]: the column file.
 //! - [`pieces`]: rows of a column file by way of [`cache`], which keeps decoded blocks.
@@ -12,6 +13,7 @@
 //! - [`plain`]: strings behind a dictionary as plain ones.
 
 pub(crate) mod cache;
+mod decimals;
 pub(crate) mod decoder;
 pub(crate) mod encoder;
 pub(crate) mod file;
