@@ -235,7 +235,7 @@ mod tests {
     use datafusion::physical_plan::collect;
 
     use super::*;
-    use crate::session::{OperatorRules, SessionLimits, session_state};
+    use crate::session::{Rules, SessionLimits, session_state};
 
     /// Runs `LIMIT offset, limit BY key` over the rows (key, value) with value = position.
     fn check(keys: Vec<u32>, offset: u64, limit: u64, expected: Vec<u32>) {
@@ -256,7 +256,7 @@ mod tests {
         let plan = LogicalPlan::Extension(Extension { node: Arc::new(node) });
         let plan = LogicalPlanBuilder::from(plan).project(vec![col("t.value")]).unwrap().build().unwrap();
         let limits = SessionLimits { target_partitions: 2, batch_rows: 8 };
-        let state = session_state(limits, Arc::new(RuntimeEnv::default()), OperatorRules::default());
+        let state = session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let batches = runtime.block_on(async {
             let physical = state.create_physical_plan(&plan).await.unwrap();

@@ -36,11 +36,16 @@ use crate::extension::OperatorPlanner;
 const EARLY_BEFORE_RULE: &str = "join_selection";
 const LATE_BEFORE_RULE: &str = "EnsureCooperative";
 
+/// A rule that rewrites a plan before its operators are chosen.
+pub type PlanRule = Arc<dyn OptimizerRule + Send + Sync>;
+
 type OperatorRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// Rules about operators that this crate does not know.
-#[derive(Debug, Default)]
-pub struct OperatorRules {
+/// Rules about operators and functions that this crate does not know.
+#[derive(Default)]
+pub struct Rules {
+    /// About plans, behind the one that hands filters down.
+    pub plan: Vec<PlanRule>,
     /// Before operators are spread over threads.
     pub early: Vec<OperatorRule>,
     /// When operators are in their places, before filters that change while a query runs are handed down.
@@ -58,7 +63,7 @@ pub struct SessionLimits {
 
 /// A session with our rules and those of the caller; memory pool and spill directory are those of
 /// `runtime`.
-pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: OperatorRules) -> SessionState {
+pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rules) -> SessionState {
     let config = SessionConfig::new()
         .with_target_partitions(limits.target_partitions.max(1))
         .with_batch_size(limits.batch_rows.max(1))
@@ -68,16 +73,16 @@ pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Ope
         .with_config(config)
         .with_runtime_env(runtime)
         .with_analyzer_rules(vec![])
-        .with_optimizer_rules(optimizer_rules())
-        .with_physical_optimizer_rules(operator_rules(rules))
+        .with_optimizer_rules(optimizer_rules(rules.plan))
+        .with_physical_optimizer_rules(operator_rules(rules.early, rules.late))
         .with_query_planner(Arc::new(OperatorPlanner))
         .build()
 }
 
 /// DataFusion's rules, with those of the caller at their places.
-fn operator_rules(added: OperatorRules) -> Vec<OperatorRule> {
+fn operator_rules(early: Vec<OperatorRule>, late: Vec<OperatorRule>) -> Vec<OperatorRule> {
     let mut rules = PhysicalOptimizer::new().rules;
-    for (added, before) in [(added.early, EARLY_BEFORE_RULE), (added.late, LATE_BEFORE_RULE)] {
+    for (added, before) in [(early, EARLY_BEFORE_RULE), (late, LATE_BEFORE_RULE)] {
         let place = rules.iter().position(|rule| rule.name() == before).unwrap_or(rules.len());
         rules.splice(place..place, added);
     }
@@ -85,8 +90,8 @@ fn operator_rules(added: OperatorRules) -> Vec<OperatorRule> {
 }
 
 /// The order is DataFusion's own: each rule relies on the ones before it.
-fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    vec![
+fn optimizer_rules(added: Vec<PlanRule>) -> Vec<PlanRule> {
+    let mut rules: Vec<PlanRule> = vec![
         Arc::new(OptimizeUnions::new()),
         Arc::new(SimplifyExpressions::new()),
         Arc::new(ReplaceDistinctWithAggregate::new()),
@@ -101,7 +106,9 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(EliminateOuterJoin::new()),
         Arc::new(PushDownLimit::new()),
         Arc::new(PushDownFilter::new()),
-        Arc::new(CommonSubexprEliminate::new()),
-        Arc::new(OptimizeProjections::new()),
-    ]
+    ];
+    rules.extend(added);
+    rules.push(Arc::new(CommonSubexprEliminate::new()));
+    rules.push(Arc::new(OptimizeProjections::new()));
+    rules
 }

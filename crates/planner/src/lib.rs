@@ -7,6 +7,7 @@
 //! - [`plan_filter`]: a condition over them.
 //! - [`plan_constant`]: an expression without columns, evaluated.
 //! - [`cast`]: converts an expression from one SQL type to another, as INSERT does.
+//! - [`InverseLookup`]: a rule about finished plans: conditions on what `dictGet` gives.
 //! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types.
 //!
 //! # How names are kept apart
@@ -18,6 +19,7 @@ mod answer;
 mod bound;
 mod catalog;
 mod expr;
+mod inverse_lookup;
 mod names;
 mod planned;
 mod scope;
@@ -27,6 +29,7 @@ mod session;
 pub use catalog::{
     Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
 };
+pub use inverse_lookup::InverseLookup;
 pub use names::canonical as column_name;
 pub use planned::Planned;
 

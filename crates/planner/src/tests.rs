@@ -14,7 +14,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::zone::Zone;
 use basalt_base::{Column, Error, ErrorCode, Result, SqlType};
 use basalt_dict::{Dictionaries, Dictionary};
-use basalt_exec::session::{OperatorRules, SessionLimits, session_state};
+use basalt_exec::session::{Rules, SessionLimits, session_state};
 use basalt_functions::FunctionContext;
 use basalt_sql::ast;
 use datafusion::datasource::{MemTable, provider_as_source};
@@ -107,7 +107,7 @@ impl SubqueryRunner for Runner {
 fn run_plan(plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let limits = SessionLimits { target_partitions: 2, batch_rows: 8192 };
-    let state = session_state(limits, Arc::new(RuntimeEnv::default()), OperatorRules::default());
+    let state = session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default());
     runtime
         .block_on(async {
             let physical = state.create_physical_plan(plan).await?;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_exec::error::from_datafusion;
-use basalt_exec::session::{OperatorRules, SessionLimits, session_state};
+use basalt_exec::session::{Rules, SessionLimits, session_state};
+use basalt_planner::InverseLookup;
 use datafusion::execution::SessionState;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
@@ -40,10 +41,14 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         target_partitions: query.threads(),
         batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
     };
-    let mut rules = OperatorRules {
+    let mut rules = Rules {
+        plan: Vec::new(),
         early: vec![Arc::new(CodedGroups)],
         late: vec![Arc::new(DirectSources), Arc::new(LateStrings)],
     };
+    if query.settings.optimize_inverse_dictionary_lookup {
+        rules.plan.push(Arc::new(InverseLookup));
+    }
     if query.settings.query_plan_optimize_lazy_materialization {
         rules.late.push(Arc::new(LateColumns));
     }

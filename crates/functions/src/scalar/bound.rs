@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
     Volatility as PlanVolatility,
 };
 
-use super::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
+use super::{Argument, Arity, AttributeOf, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
 use crate::FunctionContext;
 
 /// A function with its argument types, ready to run.
@@ -67,6 +67,16 @@ impl BoundScalar {
 
     pub fn arg_types(&self) -> &[SqlType] {
         &self.arg_types
+    }
+
+    /// The bound function behind a DataFusion function, if it is one.
+    pub fn of(function: &ScalarUDF) -> Option<&BoundScalar> {
+        function.inner().downcast_ref::<BoundScalar>()
+    }
+
+    /// What the call looks up, if it is an attribute's value by key, or the default.
+    pub fn attribute(&self) -> Option<AttributeOf<'_>> {
+        self.kernel.attribute()
     }
 
     /// Runs the kernel over operands and applies the NULL rule.

@@ -25,7 +25,7 @@ mod tuple;
 
 pub use bound::BoundScalar;
 pub use conversion::{Cast, Converter};
-pub use dictionary::DICT_GET_FOUND;
+pub use dictionary::{AttributeOf, DICT_GET_FOUND};
 
 use std::sync::{Arc, LazyLock};
 
@@ -153,6 +153,11 @@ pub trait Kernel: Send + Sync {
     /// One result for each of `rows` rows, of the carrier of the bound return type. An array of one
     /// row is also right if every operand is constant.
     fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef>;
+
+    /// What the call looks up, if it is an attribute's value by key, or the default: `dictGet`.
+    fn attribute(&self) -> Option<AttributeOf<'_>> {
+        None
+    }
 }
 
 impl<F: Fn(&[Operand], usize) -> Result<ArrayRef> + Send + Sync> Kernel for F {

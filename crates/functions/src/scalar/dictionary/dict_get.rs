@@ -9,9 +9,10 @@ use basalt_base::types::TupleElement;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::KeyForm;
 
+use super::attribute_of::AttributeOf;
 use super::lookup::{Lookup, masked};
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Converter, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::{Argument, Arity, Bound, Converter, Kernel, Nulls, Operand, ScalarFunction, Volatility};
 
 /// What a missing key gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,20 +132,18 @@ impl ScalarFunction for DictGet {
             })
             .collect();
         let ty = if is_tuple { tuple_type(&lookup, &attributes, &types) } else { types[0].clone() };
-        let kernel = GetKernel { lookup, attributes, tuple: is_tuple.then(|| ty.clone()), types, defaults };
-        let missing = self.missing;
-        if missing == Missing::Told {
+        let tuple = is_tuple.then(|| ty.clone());
+        let kernel = GetKernel { missing: self.missing, lookup, attributes, tuple, types, defaults };
+        if self.missing == Missing::Told {
             let ty = SqlType::tuple_of([ty, SqlType::Bool]);
             let fields = ty.struct_fields();
             return Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
-                let (value, found) = kernel.run(missing, operands, rows)?;
+                let (value, found) = kernel.run(operands, rows)?;
                 let told = StructArray::try_new(fields.clone(), vec![value, Arc::new(found)], None);
                 Ok(Arc::new(told.map_err(Error::logical)?) as ArrayRef)
             }));
         }
-        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
-            Ok(kernel.run(missing, operands, rows)?.0)
-        }))
+        Ok(Bound::new(ty, kernel))
     }
 }
 
@@ -223,6 +222,7 @@ fn tuple_type(lookup: &Lookup, attributes: &[usize], types: &[SqlType]) -> SqlTy
 }
 
 struct GetKernel {
+    missing: Missing,
     lookup: Lookup,
     attributes: Vec<usize>,
     /// The result type, where it is a tuple.
@@ -234,10 +234,10 @@ struct GetKernel {
 
 impl GetKernel {
     /// The values, and which of the keys that are not NULL were there.
-    fn run(&self, missing: Missing, operands: &[Operand], rows: usize) -> Result<(ArrayRef, BooleanArray)> {
+    fn run(&self, operands: &[Operand], rows: usize) -> Result<(ArrayRef, BooleanArray)> {
         let (keys, key_nulls) = self.lookup.keys(&operands[2..], rows)?;
         let (mut values, found) = self.lookup.dictionary.get(&self.attributes, &keys)?;
-        match missing {
+        match self.missing {
             Missing::AttributeDefault | Missing::Told => {}
             Missing::Null => {
                 let nulls = NullBuffer::new(found.values().clone());
@@ -291,5 +291,20 @@ impl GetKernel {
             *value = zip(found, value, &column).map_err(Error::logical)?;
         }
         Ok(())
+    }
+}
+
+impl Kernel for GetKernel {
+    fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef> {
+        Ok(self.run(operands, rows)?.0)
+    }
+
+    fn attribute(&self) -> Option<AttributeOf<'_>> {
+        match self.attributes.as_slice() {
+            [attribute] if self.tuple.is_none() && self.missing == Missing::AttributeDefault => {
+                Some(AttributeOf::new(&self.lookup.dictionary, *attribute))
+            }
+            _ => None,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Functions that ask a dictionary: `dictGet` and its family.
 
+mod attribute_of;
 mod descendants;
 mod dict_get;
 mod dict_get_all;
@@ -10,6 +11,7 @@ mod lookup;
 #[cfg(test)]
 mod tests;
 
+pub use attribute_of::AttributeOf;
 pub use dict_get::DICT_GET_FOUND;
 
 use super::ScalarFunction;

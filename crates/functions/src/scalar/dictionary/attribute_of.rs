@@ -1,0 +1,54 @@
+//! What a call of `dictGet` looks up, for a planner that knows a shorter way to what the query wants.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, new_empty_array};
+use arrow::compute::{concat, filter};
+use basalt_base::{Error, Result};
+use basalt_dict::{Attribute, Dictionary, KeyForm, LayoutKind};
+
+/// One attribute of a dictionary.
+pub struct AttributeOf<'a> {
+    dictionary: &'a Arc<dyn Dictionary>,
+    position: usize,
+}
+
+impl<'a> AttributeOf<'a> {
+    pub(super) fn new(dictionary: &'a Arc<dyn Dictionary>, position: usize) -> AttributeOf<'a> {
+        AttributeOf { dictionary, position }
+    }
+
+    pub fn dictionary(&self) -> &'a dyn Dictionary {
+        self.dictionary.as_ref()
+    }
+
+    pub fn attribute(&self) -> &'a Attribute {
+        &self.dictionary.attributes()[self.position]
+    }
+
+    /// Whether every key can be read, each has one row, and there are no more than `rows_max`.
+    pub fn can_list_keys(&self, rows_max: u64) -> bool {
+        let kind = LayoutKind::ALL.into_iter().find(|kind| kind.name() == self.dictionary.layout());
+        kind.is_some_and(|kind| !kind.asks_source() && !kind.is_range())
+            && self.dictionary.key_form() == KeyForm::Columns
+            && self.dictionary.stats().element_count <= rows_max
+    }
+
+    /// The key columns of the rows for whose value `holds` is true; NULL is not true.
+    pub fn keys_where(&self, holds: impl Fn(&ArrayRef) -> Result<BooleanArray>) -> Result<Vec<ArrayRef>> {
+        let types = self.dictionary.key_types();
+        let mut found: Vec<Vec<ArrayRef>> =
+            types.iter().map(|ty| vec![new_empty_array(&ty.carrier())]).collect();
+        for block in self.dictionary.scan()? {
+            let keep = holds(&block[types.len() + self.position])?;
+            for (found, key) in found.iter_mut().zip(&block) {
+                found.push(filter(key, &keep).map_err(Error::logical)?);
+            }
+        }
+        let joined = |arrays: &Vec<ArrayRef>| {
+            let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+            concat(&arrays).map_err(Error::logical)
+        };
+        found.iter().map(joined).collect()
+    }
+}
