@@ -27,6 +27,8 @@ pub(crate) struct RowError {
     pub(crate) error: Error,
     /// The column that was being read, if it was one.
     column: Option<Column>,
+    /// Whether the value is an expression of SQL, which says itself what it is.
+    is_of_expression: bool,
 }
 
 impl RowsBuilder {
@@ -64,7 +66,7 @@ impl RowsBuilder {
                 self.defaulted[column].push(self.rows as u32);
                 Ok(())
             }
-            Err(error) => Err(RowError { error, column: Some(self.columns[column].clone()) }),
+            Err(error) => Err(RowError { column: Some(self.columns[column].clone()), ..error.into() }),
         }
     }
 
@@ -96,6 +98,11 @@ impl RowsBuilder {
 }
 
 impl RowError {
+    /// The same of a value that is written as SQL writes it.
+    pub(crate) fn of_expression(self) -> RowError {
+        RowError { is_of_expression: true, ..self }
+    }
+
     /// The error with the column, the row (from 1) and where in the input the row begins.
     pub(crate) fn within(self, row: u64, offset: u64) -> Error {
         let error = match self.column {
@@ -105,7 +112,9 @@ impl RowError {
         let error = error.within(format!("row {row} at byte {offset}"));
         match error.code() {
             // What is a bad value in a cast is bad input in a file: ClickHouse tells the two apart.
-            ErrorCode::CannotParseText => Error::new(ErrorCode::CannotParseInput, error.message()),
+            ErrorCode::CannotParseText if !self.is_of_expression => {
+                Error::new(ErrorCode::CannotParseInput, error.message())
+            }
             _ => error,
         }
     }
@@ -113,7 +122,7 @@ impl RowError {
 
 impl From<Error> for RowError {
     fn from(error: Error) -> RowError {
-        RowError { error, column: None }
+        RowError { error, column: None, is_of_expression: false }
     }
 }
 

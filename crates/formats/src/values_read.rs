@@ -42,6 +42,10 @@ impl ValuesParser {
             Ok(parsed) => return Ok(parsed),
             Err(failed) => failed,
         };
+        // A number that is one, but does not fit, is no expression.
+        if failed.code() == ErrorCode::ArgumentOutOfBound {
+            return Err(failed);
+        }
         let Some(evaluator) = &self.evaluator else { return Err(failed) };
         let Ok(expression) = std::str::from_utf8(expression) else { return Err(failed) };
         let value = evaluator.evaluate(expression, column.ty())?;
@@ -80,7 +84,7 @@ impl RowParser for ValuesParser {
         scanner.expect(b'(')?;
         for column in 0..self.columns {
             if column > 0 {
-                scanner.expect(b',')?;
+                scanner.expect(b',').map_err(no_row)?;
             }
             scanner.skip_spaces();
             let Some(len) = value_len(scanner.rest(), b",)") else {
@@ -88,14 +92,20 @@ impl RowParser for ValuesParser {
                 return Err(Error::new(ErrorCode::UnexpectedEndOfFile, what).into());
             };
             let expression = scanner.rest()[..len].trim_ascii_end();
-            rows.append(column, |builder| self.parse_value(expression, builder))?;
+            let appended = rows.append(column, |builder| self.parse_value(expression, builder));
+            appended.map_err(RowError::of_expression)?;
             scanner.seek(scanner.position() + len);
         }
         scanner.eat(b',');
-        scanner.expect(b')')?;
+        scanner.expect(b')').map_err(no_row)?;
         rows.end_row();
         Ok(start + scanner.position())
     }
+}
+
+/// Too few values, or too many: the text is no row of SQL.
+fn no_row(error: Error) -> Error {
+    Error::new(ErrorCode::SyntaxError, error.message())
 }
 
 /// How many bytes of spaces, commas and semicolons come before the next row.

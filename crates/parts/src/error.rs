@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use basalt_base::ErrorCode;
 
+use crate::name::PartName;
+
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failed operation on the parts of a table.
@@ -70,6 +72,10 @@ impl From<Error> for basalt_base::Error {
             Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
             Error::IncorrectData { .. } => ErrorCode::IncorrectData,
             Error::NoSpace { .. } => ErrorCode::NotEnoughSpace,
+            // What is not there under `detached` has a bad name, says ClickHouse.
+            Error::NoSuchPart { name } if name.contains('/') || name.parse::<PartName>().is_err() => {
+                ErrorCode::BadDataPartName
+            }
             Error::NoSuchPart { .. } => ErrorCode::NoSuchDataPart,
             Error::TooManyPartitions { .. } => ErrorCode::TooManyParts,
             Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,

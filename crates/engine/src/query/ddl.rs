@@ -7,7 +7,7 @@ use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
 use uuid::Uuid;
 
-use super::{QueryContext, alter, insert, kill_mutation, mutation, optimize, rename, select};
+use super::{QueryContext, alter, defaults, insert, kill_mutation, mutation, optimize, rename, select};
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::dictionaries::DictionaryEntry;
 use crate::request::Request;
@@ -117,7 +117,7 @@ async fn create_table(query: &Arc<QueryContext>, mut create: ast::CreateTable) -
 }
 
 /// Opens the table and enters it; `false` if it was there already.
-fn enter_table(query: &QueryContext, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
+fn enter_table(query: &Arc<QueryContext>, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
     if !is_free(query, key, create.if_not_exists, create.or_replace)? {
@@ -131,6 +131,7 @@ fn enter_table(query: &QueryContext, key: &ObjectKey, mut create: ast::CreateTab
     if !query.settings.allow_suspicious_codecs {
         definition.check_codecs()?;
     }
+    defaults::check(query, &definition, |_| true)?;
     let table = query.engine.opener().open(Arc::new(definition))?;
     catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
     Ok(true)

@@ -9,6 +9,7 @@ mod async_insert;
 mod catalog_view;
 mod context;
 mod ddl;
+mod defaults;
 mod events;
 mod execute;
 mod explain;

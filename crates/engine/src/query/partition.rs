@@ -117,7 +117,13 @@ pub(super) fn selection(
 ) -> Result<PartSelection> {
     Ok(match what {
         PartitionRef::All => PartSelection::All,
-        PartitionRef::Id(id) => PartSelection::Partition(id.clone()),
+        PartitionRef::Id(id) => {
+            let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            if id.is_empty() || !id.bytes().all(is_known) {
+                bail!(InvalidPartitionValue, "`{id}` cannot be the identifier of a partition");
+            }
+            PartSelection::Partition(id.clone())
+        }
         PartitionRef::Part(name) => PartSelection::Part(name.clone()),
         PartitionRef::Value(value) => {
             let value = partition_value(query, &parts.spec().partition_types(), value)?;

@@ -42,6 +42,7 @@ pub(crate) fn definition_of(
         }
     }
     check_columns(&columns)?;
+    order_by_nothing_if_unsaid(&mut create);
     create.ttl.iter_mut().for_each(|element| ttl::name_intervals(&mut element.expr));
     create.name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
     create.or_replace = false;
@@ -51,6 +52,15 @@ pub(crate) fn definition_of(
     check_indexes(&definition)?;
     check_ttl(&definition)?;
     Ok(definition)
+}
+
+/// A table of parts without a key keeps the order of insertion.
+fn order_by_nothing_if_unsaid(create: &mut ast::CreateTable) {
+    let Some(engine) = &create.engine else { return };
+    let is_of_parts = engine.name.ends_with("MergeTree") && engine.args.is_empty();
+    if is_of_parts && create.order_by.is_none() && create.primary_key.is_none() {
+        create.order_by = Some(Vec::new());
+    }
 }
 
 fn check_ttl(definition: &TableDefinition) -> Result<()> {
@@ -125,12 +135,15 @@ fn refuse_unstorable(column: &str, ty: &SqlType) -> Result<()> {
 
 fn check_columns(columns: &[ColumnDefinition]) -> Result<()> {
     if !columns.iter().any(ColumnDefinition::is_stored) {
-        return Err(Error::new(ErrorCode::IncorrectQuery, "a table needs at least one stored column"));
+        return Err(Error::new(
+            ErrorCode::EmptyListOfColumnsPassed,
+            "a table needs at least one stored column",
+        ));
     }
     let mut names = HashSet::new();
     for column in columns {
         if !names.insert(column.name.as_str()) {
-            bail!(DuplicateColumn, "column `{}` is listed twice", column.name);
+            bail!(IllegalColumn, "column `{}` is listed twice", column.name);
         }
     }
     Ok(())

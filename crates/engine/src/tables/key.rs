@@ -45,6 +45,17 @@ pub(super) fn sort_key(
     Ok((key, primary_key_len))
 }
 
+/// The elements of PRIMARY KEY and SAMPLE BY that are columns must be columns of the table.
+pub(super) fn check_columns_known(definition: &TableDefinition) -> Result<()> {
+    let create = &definition.create;
+    let primary = create.primary_key.iter().flatten().map(|expr| ("PRIMARY KEY", expr));
+    let clauses = primary.chain(create.sample_by.iter().map(|expr| ("SAMPLE BY", expr)));
+    for (clause, expr) in clauses.filter(|(_, expr)| matches!(expr, Expr::Identifier(_))) {
+        definition.key_column(expr, clause)?;
+    }
+    Ok(())
+}
+
 /// Checks the sampling key: an unsigned number that is an element of the primary key.
 pub(super) fn check_sampling_key(
     definition: &TableDefinition,

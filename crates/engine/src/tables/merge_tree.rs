@@ -153,8 +153,13 @@ impl InsertSink for PartsSink<'_> {
 fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result<PartSpec> {
     let create = &definition.create;
     if create.order_by.is_none() && create.primary_key.is_none() {
-        bail!(BadArguments, "engine MergeTree needs ORDER BY; ORDER BY tuple() keeps the order of insertion");
+        bail!(
+            NumberOfArgumentsDoesntMatch,
+            "engine {} with arguments needs ORDER BY; ORDER BY tuple() keeps the order of insertion",
+            engine_name(create)
+        );
     }
+    key::check_columns_known(definition)?;
     let default = default_chain(settings)?;
     let codecs = definition.stored_definitions().map(|column| chain_of_column(column, &default)).collect();
     let (sort_key, primary_key_len) = key::sort_key(definition, settings)?;

@@ -142,7 +142,7 @@ pub fn parse_decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256> {
     let too_big = || {
         let shown = String::from_utf8_lossy(text);
         Error::new(
-            ErrorCode::DecimalOverflow,
+            ErrorCode::ArgumentOutOfBound,
             format!("`{shown}` does not fit Decimal({precision}, {scale})"),
         )
     };

@@ -44,6 +44,9 @@ impl Binder<'_> {
         if !distinct && let Some(compared) = self.compare_tuples(op, &left, &right)? {
             return Ok(compared);
         }
+        if !distinct && (holds_list(&left.ty) || holds_list(&right.ty)) {
+            return self.call(function_of(op)?, vec![left, right]);
+        }
         let nullable = !distinct && (left.accepts_null() || right.accepts_null());
         if left.ty.stripped() == right.ty.stripped() {
             return Ok(native_of(left.ty.stripped(), op, left.expr, right.expr, nullable));
@@ -98,11 +101,36 @@ impl Binder<'_> {
         if left_type.carrier() == right_type.carrier() && !left_type.is_string() {
             return Ok(native(op, left.expr, right.expr, nullable));
         }
-        Err(Error::new(
-            ErrorCode::NoCommonType,
-            format!("a value of type `{}` cannot be compared with one of type `{}`", left.ty, right.ty),
-        ))
+        let what =
+            format!("a value of type `{}` cannot be compared with one of type `{}`", left.ty, right.ty);
+        let is_text_and_more = [(left_type, right_type), (right_type, left_type)]
+            .iter()
+            .any(|(text, other)| text.is_string() && !matches!(other, SqlType::Decimal { .. }));
+        let code = if is_text_and_more { ErrorCode::NoCommonType } else { ErrorCode::IllegalTypeOfArgument };
+        Err(Error::new(code, what))
     }
+}
+
+/// Whether values of the type hold arrays or maps. Natively NULL comes first in these, in SQL last.
+fn holds_list(ty: &SqlType) -> bool {
+    match ty.stripped() {
+        SqlType::Array(_) | SqlType::Map(..) => true,
+        SqlType::Tuple(elements) => elements.iter().any(|element| holds_list(&element.ty)),
+        _ => false,
+    }
+}
+
+/// The function that compares as the operator does.
+fn function_of(op: Operator) -> Result<&'static str> {
+    Ok(match op {
+        Operator::Eq => "equals",
+        Operator::NotEq => "notEquals",
+        Operator::Lt => "less",
+        Operator::LtEq => "lessOrEquals",
+        Operator::Gt => "greater",
+        Operator::GtEq => "greaterOrEquals",
+        other => return Err(Error::logical(format!("`{other}` is no comparison"))),
+    })
 }
 
 /// A comparison of two values of type `ty`.

@@ -13,6 +13,9 @@ use super::fold::{evaluate, fold_call};
 use crate::PlannerContext;
 use crate::bound::{Bound, native_cast};
 
+/// Decimal digits of the largest integers of so many bytes.
+const INTEGER_DIGITS: [u8; 9] = [0, 3, 5, 5, 10, 10, 10, 10, 20];
+
 /// `bound` as a value of type `to`.
 pub(crate) fn convert(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
     let bound = bound.into_value();
@@ -80,7 +83,19 @@ fn widens(from: &SqlType, to: &SqlType) -> bool {
     let to_double = *to == SqlType::Float64 && !matches!(from, SqlType::Decimal { .. } | SqlType::Bool);
     numbers
         && *to != SqlType::Bool
+        && keeps_digits(from, to)
         && (from_bool || to_double || common_type([from, to]).as_ref() == Some(to))
+}
+
+/// Whether a decimal has room for all digits of a number: a common type need not.
+fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
+    let SqlType::Decimal { precision, scale } = to else { return true };
+    let whole = match from {
+        SqlType::Decimal { precision, scale } => precision - scale,
+        from if from.is_integer() => INTEGER_DIGITS[from.fixed_bytes().unwrap_or_default().min(8)],
+        _ => return false,
+    };
+    whole <= precision - scale
 }
 
 /// The function `CAST` with the type's name as its second argument.

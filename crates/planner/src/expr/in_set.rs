@@ -47,7 +47,10 @@ impl Binder<'_> {
             other => {
                 let value = self.bind(other)?.into_value();
                 match value.constant() {
-                    Some(ScalarValue::List(list)) if left.len() == 1 => {
+                    // An array that is compared with arrays is one member.
+                    Some(ScalarValue::List(list))
+                        if left.len() == 1 && common_type([&left[0].ty, &value.ty]).is_none() =>
+                    {
                         let SqlType::Array(element) = value.ty.stripped() else {
                             return Err(Error::logical("a list is carried by an array"));
                         };

@@ -56,6 +56,12 @@ impl<'a> Parameters<'a> {
             TypeArgument::Literal(Literal::UInt(number)) if (least..=most).contains(number) => {
                 Ok(Some(*number))
             }
+            // A number that is no digit count of a decimal is out of bounds; elsewhere it is a bad argument.
+            TypeArgument::Literal(Literal::UInt(number)) if self.name.starts_with("Dec") => bail!(
+                ArgumentOutOfBound,
+                "the {what} of data type {} must be between {least} and {most}, not {number}",
+                self.name
+            ),
             _ => bail!(
                 BadArguments,
                 "the {what} of data type {} must be a number between {least} and {most}",

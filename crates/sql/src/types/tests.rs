@@ -89,7 +89,7 @@ fn wrong_types_are_refused_by_name() {
     check_refused("Nullable(Array(UInt8))", ErrorCode::IllegalTypeOfArgument, "Array(UInt8)");
     check_refused("LowCardinality(Decimal(9, 2))", ErrorCode::IllegalTypeOfArgument, "Decimal");
     check_refused("FixedString(0)", ErrorCode::BadArguments, "length");
-    check_refused("Decimal(77, 2)", ErrorCode::BadArguments, "76");
+    check_refused("Decimal(77, 2)", ErrorCode::ArgumentOutOfBound, "76");
     check_refused("Enum8('a' = 1, 'a' = 2)", ErrorCode::BadArguments, "duplicate");
     check_refused("Enum8('a' = 200)", ErrorCode::BadArguments, "out of range");
     check_refused("UInt8(3)", ErrorCode::BadArguments, "arguments");

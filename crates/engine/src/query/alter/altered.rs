@@ -1,19 +1,16 @@
 //! A table's definition while the actions of one ALTER change it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
-use basalt_base::{Column, Columns, Error, Result, bail};
+use basalt_base::{Error, Result, bail};
 use basalt_parts::{ColumnHistory, NameChange};
-use basalt_planner::{cast, plan_expr};
 use basalt_sql::ast::{
     AlterAction, ColumnDef, ColumnPosition, ColumnProperty, CreateTable, DefaultKind, TableElement,
 };
 
 use super::{clauses, indexes, names, types};
-use crate::query::QueryContext;
-use crate::query::catalog_view::Surroundings;
+use crate::query::{QueryContext, defaults};
 use crate::tables::{
     ColumnChange, ColumnDefinition, TableDefinition, column_of, definition_of, is_same_stored, names_column,
 };
@@ -149,27 +146,13 @@ impl<'a> Altered<'a> {
         self.changes.iter().filter_map(retype).collect()
     }
 
-    /// Plans what the statement says of DEFAULTs: names and types must fit, and none may need itself.
+    /// Checks what the statement says of DEFAULTs.
     pub(super) fn check_defaults(
         &self,
         query: &Arc<QueryContext>,
         definition: &TableDefinition,
     ) -> Result<()> {
-        let all: Columns =
-            definition.columns.iter().map(|column| Column::new(&column.name, column.ty.clone())).collect();
-        let surroundings = Surroundings::of(query, HashMap::new());
-        let ctx = surroundings.context();
-        for name in &self.defaulted {
-            let Some(column) = definition.column(name) else { continue };
-            let Some(expr) = column.default.as_ref().and_then(|default| default.expr.as_ref()) else {
-                continue;
-            };
-            let planned =
-                plan_expr(expr, &all, &ctx).and_then(|(value, ty)| cast(value, &ty, &column.ty, &ctx));
-            planned.map_err(|error| error.within(format!("DEFAULT expression of column `{name}`")))?;
-            check_no_cycle(definition, column)?;
-        }
-        Ok(())
+        defaults::check(query, definition, |name| self.defaulted.iter().any(|own| own == name))
     }
 
     fn add(
@@ -433,24 +416,4 @@ fn describe(old: &mut ColumnDef, new: &ColumnDef) {
     if new.ttl.is_some() {
         old.ttl.clone_from(&new.ttl);
     }
-}
-
-/// Refuses a DEFAULT that needs the column's own value, by way of others or not.
-fn check_no_cycle(definition: &TableDefinition, column: &ColumnDefinition) -> Result<()> {
-    let expr_of = |column: &ColumnDefinition| column.default.as_ref()?.expr.clone();
-    let mut needed: Vec<&ColumnDefinition> = vec![column];
-    let mut at = 0;
-    while let Some(&next) = needed.get(at) {
-        at += 1;
-        let Some(expr) = expr_of(next) else { continue };
-        if names_column(&expr, &column.name) {
-            bail!(CyclicAliases, "the DEFAULT of column `{}` needs its own value", column.name);
-        }
-        for other in definition.columns.iter().filter(|other| names_column(&expr, &other.name)) {
-            if needed.iter().all(|known| known.name != other.name) {
-                needed.push(other);
-            }
-        }
-    }
-    Ok(())
 }

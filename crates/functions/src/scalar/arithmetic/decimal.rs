@@ -73,6 +73,13 @@ impl Plan {
             Arithmetic::IntDiv => 0,
             Arithmetic::Plus | Arithmetic::Minus | Arithmetic::Modulo => left_scale.max(right_scale),
         };
+        let divides = matches!(op, Arithmetic::Divide | Arithmetic::IntDiv | Arithmetic::Modulo);
+        if divides && left_precision > 0 && right_scale > left_scale {
+            bail!(
+                ArgumentOutOfBound,
+                "the scale of the result, {left_scale}, is less than that of the divisor, {right_scale}"
+            );
+        }
         if scale > precision {
             bail!(ArgumentOutOfBound, "scale {scale} of the result is more than its {precision} digits");
         }

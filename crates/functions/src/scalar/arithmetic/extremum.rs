@@ -62,7 +62,9 @@ fn bind(call: &Call<'_>, wanted: Ordering) -> Result<Bound> {
 
 /// Row by row that of `left` and `right` which is `wanted` against the other.
 fn choose(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRef> {
-    let compare = make_comparator(left, right, SortOptions::default()).map_err(Error::logical)?;
+    // NULL inside of an array is neither the largest nor the smallest; of NULL itself the rows below decide.
+    let options = SortOptions { descending: false, nulls_first: wanted == Ordering::Greater };
+    let compare = make_comparator(left, right, options).map_err(Error::logical)?;
     let (left_null, right_null) = (is_null(left), is_not_null(right));
     let (left_null, right_there) = (left_null.map_err(Error::logical)?, right_null.map_err(Error::logical)?);
     let takes_right: BooleanArray = (0..left.len())

@@ -40,6 +40,9 @@ pub(super) static GREATER: Definition =
 pub(super) static GREATER_OR_EQUALS: Definition =
     Definition::new("greaterOrEquals", Arity::Exactly(2), |call| bind(call, Relation::GreaterOrEqual));
 
+/// Inside of arrays and maps NULL is a value: it equals itself, and is above all others.
+const NULLS_LAST: SortOptions = SortOptions { descending: false, nulls_first: false };
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
     Equal,
@@ -151,7 +154,7 @@ impl Comparison {
             Domain::Text => compare_text(sides, rows, relation),
             Domain::Ordered => {
                 let (left, right) = (sides[0].full(rows)?, sides[1].full(rows)?);
-                let order = make_comparator(&left, &right, SortOptions::default()).map_err(Error::logical)?;
+                let order = make_comparator(&left, &right, NULLS_LAST).map_err(Error::logical)?;
                 Ok(collect((0..rows).map(|row| relation.holds(order(row, row)))))
             }
         }

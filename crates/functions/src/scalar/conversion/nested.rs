@@ -15,7 +15,12 @@ pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Op
     match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => {
             let inner = convert::step(from, to, scope)?;
-            Ok(inner.map(|inner| elements(to.element_field(), inner)))
+            if inner.is_none() && from.element_field() == to.element_field() {
+                return Ok(None);
+            }
+            // The same values, which may be NULL in one of the carriers alone.
+            let inner = inner.unwrap_or_else(|| Box::new(|values| Ok(Arc::clone(values))));
+            Ok(Some(elements(to.element_field(), inner)))
         }
         (SqlType::Tuple(from_elements), SqlType::Tuple(to_elements)) => {
             if from_elements.len() != to_elements.len() {
@@ -25,7 +30,8 @@ pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Op
             let steps: Vec<Option<Step>> =
                 pairs.map(|(from, to)| convert::step(&from.ty, &to.ty, scope)).collect::<Result<_>>()?;
             // Names of elements are not in the carrier.
-            Ok(if steps.iter().all(Option::is_none) { None } else { Some(fields(to, steps)) })
+            let is_same = steps.iter().all(Option::is_none) && from.carrier() == to.carrier();
+            Ok(if is_same { None } else { Some(fields(to, steps)) })
         }
         (SqlType::Map(..), SqlType::Map(..)) => entries(from, to, scope).map(Some),
         (SqlType::Array(element), SqlType::Map(..)) => match element.as_ref() {

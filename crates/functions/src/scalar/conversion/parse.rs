@@ -74,9 +74,6 @@ fn append(builder: &mut ColumnBuilder, text: &[u8], on_error: OnError) -> Result
 fn explain(error: Error, text: &[u8], ty: &SqlType) -> Error {
     let code = match ty.stripped() {
         SqlType::Decimal { .. } if text.is_empty() => ErrorCode::UnexpectedEndOfFile,
-        SqlType::Decimal { .. } if error.code() == ErrorCode::DecimalOverflow => {
-            ErrorCode::ArgumentOutOfBound
-        }
         float if float.is_float() && text.is_empty() => ErrorCode::CannotParseNumber,
         _ => error.code(),
     };
