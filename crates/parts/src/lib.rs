@@ -73,9 +73,9 @@ pub use spec::{
     Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
 };
 pub use table::{
-    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalScan, IndexStats,
-    InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats, PartType,
-    PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeKind, TtlMergeLimits,
-    TtlStats, WaitingMutations, WorkControl, WorkMemory,
+    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalScan,
+    IndexStats, InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats,
+    PartType, PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeKind,
+    TtlMergeLimits, TtlStats, WaitingMutations, WorkControl, WorkMemory,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

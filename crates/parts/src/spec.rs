@@ -4,7 +4,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use arrow::row::SortField;
-use basalt_base::{Columns, SqlType};
+use basalt_base::{Column, Columns, SqlType};
 use basalt_codec::CodecChain;
 use std::sync::Arc;
 
@@ -180,6 +180,14 @@ impl PartSpec {
             mode: self.mode.moved(place),
             ..self.clone()
         }
+    }
+
+    /// The same table with one more column, which is the last one.
+    pub(crate) fn with_column(mut self, column: Column) -> PartSpec {
+        self.columns = self.columns.iter().cloned().chain([column]).collect();
+        self.codecs.push(CodecChain::default());
+        self.fills.push(None);
+        self
     }
 
     /// As [`PartSpec::project`] of columns that contain those of the partition key, which is kept.

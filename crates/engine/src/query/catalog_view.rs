@@ -13,7 +13,7 @@ use basalt_sql::ast::{self, DefaultKind};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::LogicalPlan;
 
-use super::sample::sample_filter;
+use super::sample::Sample;
 use super::{QueryContext, runtime};
 use crate::catalog::{CatalogObject, SYSTEM};
 use crate::scan::TableScanProvider;
@@ -50,13 +50,14 @@ impl Surroundings {
     }
 
     fn resolve(&self, table: Arc<dyn Table>) -> ResolvedTable {
-        self.resolve_where(table, None)
+        self.resolve_sampled(table, Sample::default())
     }
 
-    fn resolve_where(&self, table: Arc<dyn Table>, filter: Option<ast::Expr>) -> ResolvedTable {
+    fn resolve_sampled(&self, table: Arc<dyn Table>, sample: Sample) -> ResolvedTable {
         let definition = table.definition();
         let columns =
             definition.columns.iter().filter(|column| column.kind() != Some(DefaultKind::Ephemeral));
+        let provider = TableScanProvider::new(Arc::clone(&table), Arc::clone(&self.query));
         let columns = columns
             .map(|column| TableColumn {
                 column: basalt_base::Column::new(&column.name, column.ty.clone()),
@@ -66,12 +67,17 @@ impl Surroundings {
                     _ => None,
                 },
             })
+            .chain(provider.virtual_columns().iter().map(|column| TableColumn {
+                column: column.clone(),
+                in_asterisk: false,
+                value: None,
+            }))
             .collect();
-        let provider = TableScanProvider::new(table, Arc::clone(&self.query));
+        let provider = provider.sampled(sample.factor);
         ResolvedTable::Source {
             columns,
             source: provider_as_source(Arc::new(provider)),
-            filter: filter.map(Box::new),
+            filter: sample.filter.map(Box::new),
         }
     }
 }
@@ -85,11 +91,11 @@ impl Catalog for Surroundings {
         match self.query.engine.catalog().get(database, &name.name)? {
             CatalogObject::Table(table) => {
                 let sampled = match &options.sample {
-                    Some((ratio, offset)) => sample_filter(table.as_ref(), ratio, offset.as_ref())?,
-                    None => None,
+                    Some((ratio, offset)) => Sample::of(table.as_ref(), ratio, offset.as_ref())?,
+                    None => Sample::default(),
                 };
                 let is_final = options.is_final || self.query.settings.r#final && table.has_final();
-                Ok(self.resolve_where(if is_final { table.as_final()? } else { table }, sampled))
+                Ok(self.resolve_sampled(if is_final { table.as_final()? } else { table }, sampled))
             }
             other if options.sample.is_some() => {
                 bail!(SamplingNotSupported, "SAMPLE of the {} `{name}`", other.kind())

@@ -19,22 +19,45 @@ struct Ratio {
     denominator: u128,
 }
 
-/// The condition on the sampling key that `SAMPLE ratio [OFFSET offset]` is; `None` for all rows.
-pub(super) fn sample_filter(table: &dyn Table, ratio: &Expr, offset: Option<&Expr>) -> Result<Option<Expr>> {
-    let definition = table.definition();
-    let Some(key) = &definition.create.sample_by else {
-        bail!(SamplingNotSupported, "table `{}` has no SAMPLE BY", definition.full_name());
-    };
-    let values = values_of(table, key)?;
-    let rows = u128::from(table.total_rows().unwrap_or(0));
-    let size = Ratio::parse(ratio)?.share_of(rows)?;
-    let offset = match offset {
-        Some(offset) => Ratio::parse(offset)?.share_of(rows)?,
-        None => Ratio { numerator: 0, denominator: 1 },
-    };
-    if size.numerator == 0 {
-        return Ok(None);
+/// What a query wants of a table.
+pub(super) struct Sample {
+    /// The condition on the sampling key; `None` for all rows.
+    pub(super) filter: Option<Expr>,
+    /// How many rows of the table one row stands for.
+    pub(super) factor: f64,
+}
+
+impl Default for Sample {
+    /// All rows.
+    fn default() -> Sample {
+        Sample { filter: None, factor: 1.0 }
     }
+}
+
+impl Sample {
+    /// `SAMPLE ratio [OFFSET offset]`.
+    pub(super) fn of(table: &dyn Table, ratio: &Expr, offset: Option<&Expr>) -> Result<Sample> {
+        let definition = table.definition();
+        let Some(key) = &definition.create.sample_by else {
+            bail!(SamplingNotSupported, "table `{}` has no SAMPLE BY", definition.full_name());
+        };
+        let values = values_of(table, key)?;
+        let rows = u128::from(table.total_rows().unwrap_or(0));
+        let size = Ratio::parse(ratio)?.share_of(rows)?;
+        let offset = match offset {
+            Some(offset) => Ratio::parse(offset)?.share_of(rows)?,
+            None => Ratio { numerator: 0, denominator: 1 },
+        };
+        if size.numerator == 0 {
+            return Ok(Sample::default());
+        }
+        let filter = sample_filter(key, values, size, offset)?;
+        Ok(Sample { filter, factor: size.denominator as f64 / size.numerator as f64 })
+    }
+}
+
+/// The condition that the key is among the `size` of all `values` behind the first `offset`.
+fn sample_filter(key: &Expr, values: u128, size: Ratio, offset: Ratio) -> Result<Option<Expr>> {
     let (low, high) = (offset.of(values)?, offset.plus(size)?.of(values)?);
     let mut conditions = Vec::new();
     if low > 0 {

@@ -4,12 +4,14 @@
 //! read side by side. [`provider`] shows a table to DataFusion; [`exec`] runs a source as an operator;
 //! [`condition`] finds in a WHERE clause what a key can use, [`predicate`] what a skip index can;
 //! on the [`operand`]s that a table keeps something of, also by way of [`monotonic`] functions;
-//! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT,
+//! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT, [`virtual_columns`] and
+//! [`constants`] are what a table has beside its columns,
 //! [`codes`] groups by numbers of strings.
 
 mod codes;
 mod condition;
 mod conjunct;
+mod constants;
 mod direct;
 mod estimate;
 mod exec;
@@ -19,6 +21,7 @@ mod operand;
 mod parts;
 mod predicate;
 mod provider;
+mod virtual_columns;
 
 pub(crate) use codes::{CodedGroups, LateStrings};
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
@@ -29,6 +32,7 @@ pub(crate) use monotonic::monotonic;
 pub(crate) use operand::{Operands, TableExpression};
 pub(crate) use parts::{FinalSource, PartsSource, TableCaches};
 pub(crate) use provider::TableScanProvider;
+pub(crate) use virtual_columns::{VirtualColumn, with_columns_of_parts, with_constants};
 
 use std::sync::Arc;
 
@@ -46,16 +50,18 @@ use codes::{CodedSource, CodedString, Numbering};
 /// What to read of a table.
 #[derive(Clone)]
 pub(crate) struct ScanRequest {
-    /// The table's stored columns as the query's plan has them.
+    /// The table's stored columns as the query's plan has them, and behind them its virtual ones.
     pub(crate) stored: Columns,
+    /// How many of these are stored.
+    pub(crate) virtual_from: usize,
     /// Positions among the stored columns; may be empty, where only the number of rows counts.
     pub(crate) columns: Vec<usize>,
     /// All must hold for a row that the query wants; see [`conditions`].
     pub(crate) conditions: Vec<ColumnCondition>,
     /// The same for skip indexes, which understand more.
     pub(crate) predicate: Predicate,
-    /// What the source must filter by, over the stored columns: its rows are not checked again. Empty
-    /// for a table that does not [filter](crate::tables::Table::filters_rows).
+    /// The same as expressions over the stored columns. A table that
+    /// [filters](crate::tables::Table::filters_rows) must: its rows are not checked again.
     pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,
     /// No more rows than this are needed.
     pub(crate) limit: Option<usize>,

@@ -5,34 +5,105 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
-use basalt_base::Columns;
 use basalt_base::zone::Zone;
+use basalt_base::{Column, Columns};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
 
+use super::constants::{self, WithConstants};
 use super::exec::SourceExec;
 use super::predicate::predicate;
-use super::{Operands, ScanRequest, conditions};
+use super::{BlockSource, Operands, ScanRequest, VirtualColumn, conditions};
 use crate::query::QueryContext;
 use crate::tables::Table;
 
 /// One table in one query.
 pub(crate) struct TableScanProvider {
     table: Arc<dyn Table>,
+    stored: Columns,
+    /// Those, and behind them the virtual ones.
     columns: Columns,
     schema: SchemaRef,
     query: Arc<QueryContext>,
+    /// How many rows of the table one row stands for.
+    sample_factor: f64,
 }
 
 impl TableScanProvider {
     pub(crate) fn new(table: Arc<dyn Table>, query: Arc<QueryContext>) -> TableScanProvider {
-        let columns = table.definition().stored();
+        let (stored, columns) = (table.definition().stored(), table.scanned());
         let schema = columns.to_arrow();
-        TableScanProvider { table, columns, schema, query }
+        TableScanProvider { table, stored, columns, schema, query, sample_factor: 1.0 }
+    }
+
+    /// The same table, of which the query wants a sample.
+    pub(crate) fn sampled(self, sample_factor: f64) -> TableScanProvider {
+        TableScanProvider { sample_factor, ..self }
+    }
+
+    /// The virtual columns of the table.
+    pub(crate) fn virtual_columns(&self) -> &[Column] {
+        &self.columns[self.stored.len()..]
+    }
+
+    /// The value of the column at `at`, if it is the same in all rows.
+    fn constant(&self, at: usize) -> Option<ScalarValue> {
+        let column = VirtualColumn::find(&self.columns.get(at)?.name)?;
+        let text = |text: &str| ScalarValue::BinaryView(Some(text.as_bytes().to_vec()));
+        let definition = self.table.definition();
+        match column {
+            _ if at < self.stored.len() || !column.is_constant() => None,
+            VirtualColumn::Table => Some(text(&definition.name)),
+            VirtualColumn::Database => Some(text(&definition.database)),
+            VirtualColumn::SampleFactor => Some(ScalarValue::Float64(Some(self.sample_factor))),
+            VirtualColumn::RowExists => Some(ScalarValue::UInt8(Some(1))),
+            // No part has one.
+            VirtualColumn::PartUuid => Some(ScalarValue::FixedSizeBinary(16, Some(vec![0; 16]))),
+            _ => None,
+        }
+    }
+
+    /// The filters with the values of columns that are the same in all rows.
+    fn settled(&self, filters: &[Expr]) -> Result<Vec<Expr>> {
+        let value = |expr: Expr| match &expr {
+            Expr::Column(column) => {
+                let position = self.columns.position(&column.name);
+                Ok(match position.and_then(|at| self.constant(at)) {
+                    Some(value) => Transformed::yes(Expr::Literal(value, None)),
+                    None => Transformed::no(expr),
+                })
+            }
+            _ => Ok(Transformed::no(expr)),
+        };
+        filters.iter().map(|filter| filter.clone().transform_up(value).data()).collect()
+    }
+
+    /// The source with the columns at `columns` of the table, of which `source` has those that are not
+    /// the same in all rows.
+    fn widened(
+        &self,
+        source: Arc<dyn BlockSource>,
+        columns: &[usize],
+        schema: &SchemaRef,
+    ) -> Result<Arc<dyn BlockSource>> {
+        let mut of_source = 0;
+        let places = columns.iter().map(|&at| match self.constant(at) {
+            Some(value) => value.to_array().map(constants::Column::Constant),
+            None => {
+                of_source += 1;
+                Ok(constants::Column::OfSource(of_source - 1))
+            }
+        });
+        let places = places.collect::<Result<Vec<_>>>()?;
+        if of_source == columns.len() {
+            return Ok(source);
+        }
+        Ok(Arc::new(WithConstants { source, columns: places, schema: Arc::clone(schema) }))
     }
 
     /// The filters in the form in which they run. Their types are final: nothing is coerced.
@@ -79,8 +150,9 @@ impl TableProvider for TableScanProvider {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let columns = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
-        let schema = Arc::new(self.schema.project(&columns)?);
+        let wanted = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
+        let schema = Arc::new(self.schema.project(&wanted)?);
+        let filters = self.settled(filters)?;
         let filters_rows = self.table.filters_rows();
         // Expressions of a table are about the machine's time zone.
         let expressions = if self.query.zone.name() == Zone::system().name() {
@@ -88,19 +160,21 @@ impl TableProvider for TableScanProvider {
         } else {
             Arc::default()
         };
-        let operands = Operands { columns: &self.columns, expressions: &expressions };
+        let operands = Operands { columns: &self.stored, expressions: &expressions };
         let request = ScanRequest {
             stored: self.columns.clone(),
-            columns,
-            conditions: conditions(filters, &self.columns),
-            predicate: predicate(filters, operands),
-            filters: if filters_rows { self.physical(filters, state)? } else { Vec::new() },
+            virtual_from: self.stored.len(),
+            columns: wanted.iter().copied().filter(|&at| self.constant(at).is_none()).collect(),
+            conditions: conditions(&filters, &self.stored),
+            predicate: predicate(&filters, operands),
+            filters: self.physical(&filters, state)?,
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
             numbers: Vec::new(),
             query: Arc::clone(&self.query),
         };
         // Choosing what to read may touch the disk: plans are made on threads that may block.
         let source = self.table.scan(&request).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let source = self.widened(source, &wanted, &schema)?;
         if let Some(rows) = source.rows_estimate() {
             self.query.expect_rows(rows)?;
         }

@@ -7,6 +7,7 @@ use basalt_sql::ast::{self, DefaultKind};
 use uuid::Uuid;
 
 use super::merge_mode::{merge_mode, version_in_key};
+use crate::scan::with_constants;
 
 /// A table's columns and clauses. Never changes: ALTER makes a new one.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct TableDefinition {
     pub(crate) columns: Vec<ColumnDefinition>,
     /// Of `columns` those that are stored.
     stored: Columns,
+    /// With what is virtual in every table.
+    scanned: Columns,
     /// The statement that would make this table, as `SHOW CREATE` prints it.
     pub(crate) create: ast::CreateTable,
     /// How its columns were called before.
@@ -53,12 +56,14 @@ impl TableDefinition {
     ) -> TableDefinition {
         let stored = columns.iter().filter(|column| column.is_stored());
         let stored = stored.map(|column| Column::new(&column.name, column.ty.clone())).collect();
+        let scanned = with_constants(&stored, |name| columns.iter().any(|column| column.name == name));
         TableDefinition {
             database: database.to_owned(),
             name: name.to_owned(),
             uuid,
             columns,
             stored,
+            scanned,
             create,
             history: ColumnHistory::default(),
         }
@@ -67,6 +72,11 @@ impl TableDefinition {
     /// The columns that are stored: all but ALIAS and EPHEMERAL ones.
     pub(crate) fn stored(&self) -> Columns {
         self.stored.clone()
+    }
+
+    /// The stored columns, and behind them what is virtual in every table.
+    pub(crate) fn scanned(&self) -> Columns {
+        self.scanned.clone()
     }
 
     pub(crate) fn stored_definitions(&self) -> impl Iterator<Item = &ColumnDefinition> {

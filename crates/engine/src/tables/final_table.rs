@@ -28,6 +28,10 @@ impl Table for FinalTable {
         self.table.definition()
     }
 
+    fn scanned(&self) -> Columns {
+        self.table.scanned()
+    }
+
     fn expressions(&self) -> Arc<[TableExpression]> {
         self.table.expressions()
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Result, bail};
+use basalt_base::{Columns, Result, bail};
 use basalt_parts::{
     Conversions, Deduplication, Fill, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats,
     PendingInsert, TableParts, TtlMergeLimits, WorkControl, WorkMemory,
@@ -20,7 +20,9 @@ use super::{
     ColumnChange, ColumnDefinition, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition,
     TableOpener, key, ttl,
 };
-use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression};
+use crate::scan::{
+    BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression, with_columns_of_parts,
+};
 use crate::settings::MergeTreeSettings;
 
 /// A table of parts.
@@ -29,6 +31,8 @@ pub(crate) struct MergeTreeTable {
     settings: RwLock<MergeTreeSettings>,
     parts: TableParts,
     caches: TableCaches,
+    /// The stored columns and the virtual ones.
+    scanned: RwLock<Columns>,
     /// Those of the keys and the indexes.
     expressions: RwLock<Arc<[TableExpression]>>,
     work_memory: WorkMemory,
@@ -51,6 +55,7 @@ impl MergeTreeTable {
         parts.set_insert_threads(opener.insert_threads);
         parts.share_space(&opener.space);
         Ok(MergeTreeTable {
+            scanned: RwLock::new(scanned(&definition, &parts)),
             expressions: RwLock::new(key::expressions(&definition)?),
             definition: RwLock::new(definition),
             settings: RwLock::new(settings),
@@ -189,6 +194,12 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
     })
 }
 
+/// The stored columns and the virtual ones.
+fn scanned(definition: &TableDefinition, parts: &TableParts) -> Columns {
+    let is_taken = |name: &str| definition.column(name).is_some();
+    with_columns_of_parts(&definition.stored(), &parts.spec().partition_types(), is_taken)
+}
+
 impl Table for MergeTreeTable {
     fn engine(&self) -> &'static str {
         engine_name(&self.definition().create)
@@ -200,8 +211,13 @@ impl Table for MergeTreeTable {
 
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {
         *self.expressions.write() = key::expressions(&definition)?;
+        *self.scanned.write() = scanned(&definition, &self.parts);
         *self.definition.write() = definition;
         Ok(())
+    }
+
+    fn scanned(&self) -> Columns {
+        self.scanned.read().clone()
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Columns, Error, Result, bail};
 
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
@@ -40,6 +40,11 @@ pub(crate) trait Table: Send + Sync {
 
     /// Columns and clauses as they are now.
     fn definition(&self) -> Arc<TableDefinition>;
+
+    /// What a scan can give: the stored columns, and behind them virtual ones.
+    fn scanned(&self) -> Columns {
+        self.definition().scanned()
+    }
 
     /// Blocks of the requested columns. Conditions may be used to read less: rows that do not meet
     /// them may still come.

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::reader::PartReader;
 use super::view::Part;
@@ -14,6 +14,9 @@ use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::Result;
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
+
+/// The name of the column of places, which no column of a table hides: it is always the last one.
+pub(crate) const PLACE_COLUMN: &str = "_place";
 
 /// Iterates over the rows of some granules of a part. Files are opened at the first batch.
 ///
@@ -33,6 +36,8 @@ pub struct PartScan {
     reader: Option<PartReader>,
     /// By place among `columns`: what was read beyond the last granules.
     held: Vec<Option<Held>>,
+    /// The place of the part's first row, if each row's place comes with it.
+    first_place: Option<u64>,
     /// Read, and not handed out yet.
     buffered: Option<RecordBatch>,
 }
@@ -65,7 +70,30 @@ impl PartScan {
         let held = std::iter::repeat_with(|| None).take(columns.len()).collect();
         let (reader, buffered) = (None, None);
         let granules = BLOCK_GRANULES_MAX;
-        PartScan { part, columns, schema, ranges, rows_max, granules, metrics, reader, held, buffered }
+        PartScan {
+            part,
+            columns,
+            schema,
+            ranges,
+            rows_max,
+            granules,
+            metrics,
+            reader,
+            held,
+            first_place: None,
+            buffered,
+        }
+    }
+
+    /// The same rows, each with its place as the last column: its position among all rows of the part, and
+    /// `first_place` more.
+    #[must_use]
+    pub(crate) fn with_places(mut self, first_place: u64) -> PartScan {
+        let place = Arc::new(Field::new(PLACE_COLUMN, DataType::UInt64, false));
+        let fields = self.schema.fields().iter().cloned().chain([place]);
+        self.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        self.first_place = Some(first_place);
+        self
     }
 
     /// The same scan, which holds about `bytes_max` bytes at most: of wide rows it reads fewer at a time,
@@ -110,8 +138,12 @@ impl PartScan {
         for place in 0..self.columns.len() {
             arrays.push(plain(&self.values(place, &marks)?));
         }
+        if let Some(first) = self.first_place {
+            arrays.push(Arc::new(UInt64Array::from_iter_values(rows.clone().map(|row| first + row))));
+        }
         self.metrics.count_rows(row_count, marks.len());
-        let batch = self.part.batch(&self.columns, arrays, row_count)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
         match self.part.deleted()? {
             Some(deleted) => {
                 let live = !&deleted.slice(rows.start as usize, row_count);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use basalt_base::{Column, SqlType};
 
 use super::merged_rows::{MergeInput, MergedRows};
 use crate::error::Result;
@@ -10,8 +11,19 @@ use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 use crate::mode::reduced::ReducedRows;
 use crate::mode::{Purpose, reducer};
+use crate::part::scan::PLACE_COLUMN;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
+
+/// Some granules of a part that take part.
+#[derive(Clone, Debug)]
+pub struct FinalInput {
+    pub part: Arc<Part>,
+    pub marks: MarkRanges,
+    /// The place of the part's first row, if every row's place is wanted as a last column: its position in
+    /// the part, and so much more. All inputs of a scan have one, or none has.
+    pub first_place: Option<u64>,
+}
 
 /// Iterates over the rows that are left, in key order.
 pub struct FinalScan {
@@ -23,20 +35,24 @@ pub struct FinalScan {
 impl FinalScan {
     /// A scan of `columns` (positions in the table) of parts of one snapshot. Granules may be left out
     /// that hold none of the keys that the query wants; all rows of the others take part.
-    pub fn new(
-        inputs: Vec<(Arc<Part>, MarkRanges)>,
-        columns: &[usize],
-        metrics: &Arc<ReadMetrics>,
-    ) -> Result<FinalScan> {
-        let Some((first, _)) = inputs.first() else {
+    pub fn new(inputs: Vec<FinalInput>, columns: &[usize], metrics: &Arc<ReadMetrics>) -> Result<FinalScan> {
+        let Some(first) = inputs.first() else {
             return Ok(FinalScan { rows: Box::new(std::iter::empty()), places: Vec::new() });
         };
-        let spec = Arc::clone(&first.spec);
+        let spec = Arc::clone(&first.part.spec);
+        let has_places = first.first_place.is_some();
         let read = columns_to_read(&spec, columns);
         let places = columns.iter().filter_map(|column| read.iter().position(|other| other == column));
-        let places = places.collect();
-        let projected = spec.project(&read);
-        let inputs = inputs.into_iter().map(|(part, marks)| MergeInput { part, marks });
+        let places = places.chain(has_places.then_some(read.len())).collect();
+        let mut projected = spec.project(&read);
+        if has_places {
+            projected = projected.with_column(Column::new(PLACE_COLUMN, SqlType::UInt64));
+        }
+        let inputs = inputs.into_iter().map(|FinalInput { part, marks, first_place }| MergeInput {
+            part,
+            marks,
+            first_place,
+        });
         let merged = MergedRows::open(inputs, &read, projected.clone(), metrics)?;
         let rows: Box<dyn Iterator<Item = _> + Send> = match reducer(&projected, Purpose::Final) {
             Some(reducer) => Box::new(ReducedRows::new(merged, projected, reducer)),

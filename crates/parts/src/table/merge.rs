@@ -169,7 +169,7 @@ fn merged_rows<'a>(
     let columns: Vec<usize> = (0..spec.columns.len()).collect();
     let inputs = parts.iter().map(|part| {
         let marks = MarkRanges::all(part.mark_count());
-        MergeInput { part: Arc::clone(part), marks }
+        MergeInput { part: Arc::clone(part), marks, first_place: None }
     });
     let rows = MergedRows::open(inputs, &columns, spec.as_ref().clone(), control.metrics())?;
     let held = control.hold(rows.held_bytes());

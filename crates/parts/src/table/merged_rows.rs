@@ -27,6 +27,8 @@ pub(super) const HELD_BATCHES: u64 = 4;
 pub(crate) struct MergeInput {
     pub(crate) part: Arc<Part>,
     pub(crate) marks: MarkRanges,
+    /// See [`PartScan::with_places`].
+    pub(crate) first_place: Option<u64>,
 }
 
 /// Iterates over the rows of several parts in key order.
@@ -81,8 +83,12 @@ impl MergedRows {
         let batch_rows = rows_within(limits.batch_rows, limits.batch_bytes, bytes, rows);
         let held_bytes = limits.batch_bytes * HELD_BATCHES / inputs.len().max(1) as u64;
         let mut cursors = Vec::new();
-        for (input, MergeInput { part, marks }) in inputs.into_iter().enumerate() {
+        for (input, MergeInput { part, marks, first_place }) in inputs.into_iter().enumerate() {
             let scan = PartScan::new(part, columns.to_vec(), marks, batch_rows, Arc::clone(metrics));
+            let scan = match first_place {
+                Some(first) => scan.with_places(first),
+                None => scan,
+            };
             cursors.extend(Cursor::open(input, scan.bounded(held_bytes), &spec)?);
         }
         Ok(MergedRows {

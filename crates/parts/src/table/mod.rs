@@ -43,7 +43,7 @@ mod tests;
 pub use active::{Snapshot, TableParts};
 pub use control::{WorkControl, WorkMemory};
 pub use deduplication::Deduplication;
-pub use final_scan::FinalScan;
+pub use final_scan::{FinalInput, FinalScan};
 pub use insert::{InsertOptions, PendingInsert};
 pub use merge::OptimizeOptions;
 pub use mutate::{RowChange, RowsAfter};

@@ -110,7 +110,7 @@ impl<'a> VerticalMerge<'a> {
         let stage = self.spec.project(&self.deciding);
         let inputs = self.parts.iter().map(|part| {
             let marks = MarkRanges::all(part.mark_count());
-            MergeInput { part: Arc::clone(part), marks }
+            MergeInput { part: Arc::clone(part), marks, first_place: None }
         });
         let rows = MergedRows::open(inputs, &self.deciding, stage.clone(), self.control.metrics())?;
         let held = self.control.hold(rows.held_bytes());

@@ -153,6 +153,7 @@ fn scan(
         .map(|(key, &column)| Ok(ColumnCondition { column, values: ValueSet::Points(sorted_points(key)?) }))
         .collect::<Result<Vec<_>>>()?;
     let request = ScanRequest {
+        virtual_from: table.definition().stored().len(),
         stored: table.definition().stored(),
         columns: positions.to_vec(),
         conditions,

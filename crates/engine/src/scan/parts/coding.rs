@@ -32,7 +32,8 @@ pub(super) fn coded(
     let mut request = request.clone();
     let mut numbered: Numbered = Vec::with_capacity(strings.len());
     for string in strings {
-        if !are_codes(plan.slots[plan.output[string.column]], selection)? {
+        let place = plan.slots[plan.output[string.column]].stored();
+        if !place.map_or(Ok(false), |at| are_codes(at, selection))? {
             return Ok(None);
         }
         let is_free = numbered.iter().all(|(column, _)| *column != string.column);
@@ -62,9 +63,9 @@ fn are_codes(at: usize, selection: &Selection) -> Result<bool> {
 
 fn numbering(string: &CodedString, selection: &Selection, plan: &ScanPlan) -> Result<Arc<Numbering>> {
     let field = plan.schema.field(string.column);
-    let at = plan.slots[plan.output[string.column]];
-    let is_alone = match selection.selected_parts().collect::<Vec<_>>()[..] {
-        [part] => part.dictionary_bytes_max(at)?.is_some_and(|bytes| bytes > 0),
+    let place = plan.slots[plan.output[string.column]].stored();
+    let is_alone = match (place, &selection.selected_parts().collect::<Vec<_>>()[..]) {
+        (Some(at), [part]) => part.dictionary_bytes_max(at)?.is_some_and(|bytes| bytes > 0),
         _ => false,
     };
     if is_alone && string.value.is_none() {

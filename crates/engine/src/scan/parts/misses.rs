@@ -136,7 +136,7 @@ fn bytes_of(key: &Key, words: usize) -> usize {
 fn texts(stages: &[Stage]) -> Vec<(Arc<str>, Arc<str>)> {
     let mut all = String::new();
     let mut texts = Vec::new();
-    for stage in stages.iter().take_while(|stage| stage.conjunct.is_told_by_text()) {
+    for stage in stages.iter().take_while(|stage| stage.conjunct.is_told_by_text() && !stage.is_of_snapshot) {
         let own = stage.conjunct.to_string();
         if !all.is_empty() {
             all.push_str(" AND ");

@@ -9,7 +9,8 @@
 //! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
 //!   [`ranges`]: what a condition says of one column.
 //! - [`final_source`]: what a merge of all parts would leave.
-//! - [`rows`]: single rows, for an operator that found out late which ones it needs.
+//! - [`rows`]: single rows, for an operator that found out late which ones it needs; [`part_columns`]: virtual
+//!   columns.
 
 mod chunk;
 mod coded;
@@ -19,6 +20,7 @@ mod final_source;
 mod index_choice;
 mod misses;
 mod moving;
+mod part_columns;
 mod plan;
 mod ranges;
 mod reader;
@@ -88,8 +90,9 @@ impl PartsSource {
         caches: &TableCaches,
         request: &ScanRequest,
     ) -> Result<PartsSource> {
-        let selection = Selection::new(parts, caches.misses.epoch(), request)?;
-        let source = PartsSource::planned(request.clone(), Arc::new(selection), caches, Mode::Anyhow)?;
+        let (selection, filters) = Selection::new(parts, caches.misses.epoch(), request)?;
+        let asked = ScanRequest { filters, ..request.clone() };
+        let source = PartsSource::planned(asked, Arc::new(selection), caches, Mode::Anyhow)?;
         source.count(&request.query.events);
         Ok(source)
     }
@@ -182,7 +185,7 @@ impl BlockSource for PartsSource {
         if self.plan.numbers[column].is_some() {
             return None;
         }
-        let at = self.plan.slots[self.plan.output[column]];
+        let at = self.plan.slots[self.plan.output[column]].stored()?;
         let (mut bounds, mut null_count): (Option<(ScalarValue, ScalarValue)>, u64) = (None, 0);
         for (part, _) in &self.selection.parts {
             let (array, nulls) = part.exact_bounds(at).ok()??;
@@ -251,7 +254,8 @@ impl BlockSource for PartsSource {
 
     fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
         let is_key = |at: usize, (column, options): &(usize, SortOptions)| {
-            let (spec, column) = (&self.selection.spec, self.plan.slots[self.plan.output[*column]]);
+            let spec = &self.selection.spec;
+            let Some(column) = self.plan.slots[self.plan.output[*column]].stored() else { return false };
             let key = spec.sort_key.get(at).filter(|key| !key.descending);
             // NULL is the last value of a key.
             let nulls_fit = !options.nulls_first || !spec.columns[column].ty.accepts_null();

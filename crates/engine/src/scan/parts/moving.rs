@@ -62,9 +62,9 @@ impl Moving {
             let stages = if is_cheap { &mut self.first } else { &mut self.last };
             stages.push(Stage::moving(slots, conjunct));
             if let Some((column, ranges)) = ranges_of(expr, Meaning::Implied)?
-                && let Some(slot) = plan.slot_of[column]
+                && let Some(place) = plan.slot_of[column].and_then(|slot| plan.slots[slot].stored())
             {
-                self.ranges.push((plan.slots[slot], ranges));
+                self.ranges.push((place, ranges));
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, ErrorCode, Result};
@@ -16,12 +17,13 @@ use super::TableCaches;
 use super::coded::CodedAnswers;
 use super::counted::Counted;
 use super::misses::QueryMisses;
+use super::part_columns::of_slots;
 use super::ranges::{Meaning, ranges_of};
 use super::selection::Selection;
 use crate::query::QueryContext;
-use crate::scan::ScanRequest;
 use crate::scan::codes::Numbering;
 use crate::scan::conjunct::{Conjunct, conjuncts};
+use crate::scan::{ScanRequest, VirtualColumn};
 
 /// Output columns behind a filter count for less: most granules end before they are read.
 const FILTERED_SHARE: u64 = 8;
@@ -29,8 +31,10 @@ const FILTERED_SHARE: u64 = 8;
 /// The plan of one scan; shared by its threads.
 pub(super) struct ScanPlan {
     pub(super) stored: SchemaRef,
-    /// Positions in the parts of the columns that are touched.
-    pub(super) slots: Vec<usize>,
+    /// The columns that are touched.
+    pub(super) slots: Vec<Slot>,
+    /// By slot: of a virtual column that is the same in all rows of a part, a row for each part.
+    pub(super) of_parts: Vec<Option<ArrayRef>>,
     /// By stored column.
     pub(super) slot_of: Vec<Option<usize>>,
     /// Slots of the columns that leave the scan.
@@ -76,6 +80,8 @@ pub(super) struct Stage {
     excluded: Option<(usize, KeyRanges)>,
     /// A column of the parts, and which of its values the condition holds for, if zones count them.
     pub(super) counted: Option<(usize, Counted)>,
+    /// Whether it says something else of the same part in the next query.
+    pub(super) is_of_snapshot: bool,
 }
 
 impl ScanPlan {
@@ -88,9 +94,8 @@ impl ScanPlan {
         let (stored, spec) = (request.stored.to_arrow(), &*selection.spec);
         let (dynamic, fixed): (Vec<_>, Vec<_>) = request.filters.iter().cloned().partition(is_dynamic);
         let conjuncts = conjuncts(&fixed, &stored, |column| {
-            spec.columns
-                .position(&request.stored[column].name)
-                .map_or(0.0, |column| selection.value_bytes(column))
+            let slot = slot_of(request, spec, column).ok();
+            slot.and_then(Slot::stored).map_or(0.0, |column| selection.value_bytes(column))
         })?;
         let mut slots = Slots { slots: Vec::new(), slot_of: vec![None; request.stored.len()], request, spec };
         let stages = conjuncts
@@ -113,6 +118,7 @@ impl ScanPlan {
         let misses = remembers.then(|| caches.misses.of_query(selection.epoch, &stages)).flatten();
         Ok(ScanPlan {
             stored,
+            of_parts: of_slots(&slots.slots, &selection.snapshot)?,
             slots: slots.slots,
             slot_of: slots.slot_of,
             output,
@@ -136,7 +142,8 @@ impl ScanPlan {
 
     /// Bytes that reading a granule of `part` costs, about.
     pub(super) fn mark_bytes(&self, part: &Part) -> u64 {
-        let column = |slot: &usize| part.column_bytes(self.slots[*slot]);
+        let bytes = |column: usize| part.column_bytes(column);
+        let column = |slot: &usize| self.slots[*slot].stored().map_or(0, bytes);
         let output: u64 = self.output.iter().map(column).sum();
         let bytes = if self.filters() {
             self.stages.iter().flat_map(|stage| &stage.slots).map(column).sum::<u64>()
@@ -150,23 +157,32 @@ impl ScanPlan {
 
 impl Stage {
     fn new(slots: Vec<usize>, conjunct: Conjunct) -> Stage {
-        Stage { conjunct, slots, coded: Some(CodedAnswers::default()), excluded: None, counted: None }
+        Stage {
+            conjunct,
+            slots,
+            coded: Some(CodedAnswers::default()),
+            excluded: None,
+            counted: None,
+            is_of_snapshot: false,
+        }
     }
 
     /// A condition that will soon be another one: answers are not worth keeping.
     pub(super) fn moving(slots: Vec<usize>, conjunct: Conjunct) -> Stage {
-        Stage { conjunct, slots, coded: None, excluded: None, counted: None }
+        Stage { coded: None, ..Stage::new(slots, conjunct) }
     }
 
     /// Finds out for which values the condition does not hold, and whether zones count those for which it does.
-    fn bounded(mut self, slots: &[usize], stored: &Schema) -> Result<Stage> {
+    fn bounded(mut self, slots: &[Slot], stored: &Schema) -> Result<Stage> {
+        self.is_of_snapshot = self.slots.iter().any(|slot| slots[*slot].is_of_snapshot());
         let [column] = self.conjunct.columns[..] else { return Ok(self) };
-        self.counted = Counted::of(self.conjunct.expr())?.map(|counted| (slots[self.slots[0]], counted));
+        let Some(place) = slots[self.slots[0]].stored() else { return Ok(self) };
+        self.counted = Counted::of(self.conjunct.expr())?.map(|counted| (place, counted));
         let ty = stored.field(column).data_type();
         // NaN is in no range and breaks no zone.
         if ty.is_primitive() && !ty.is_floating() {
             let found = ranges_of(self.conjunct.expr(), Meaning::Exact)?;
-            self.excluded = found.map(|(_, ranges)| (slots[self.slots[0]], ranges.complement()));
+            self.excluded = found.map(|(_, ranges)| (place, ranges.complement()));
         }
         Ok(self)
     }
@@ -191,7 +207,7 @@ impl fmt::Display for Stage {
     }
 }
 
-fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
+pub(super) fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }
 
@@ -208,7 +224,7 @@ fn output_schema(request: &ScanRequest, stored: &Schema, mode: Mode) -> SchemaRe
 
 /// Gives every touched column a slot.
 struct Slots<'a> {
-    slots: Vec<usize>,
+    slots: Vec<Slot>,
     slot_of: Vec<Option<usize>>,
     request: &'a ScanRequest,
     spec: &'a PartSpec,
@@ -223,10 +239,40 @@ impl Slots<'_> {
         if let Some(slot) = self.slot_of[column] {
             return Ok(slot);
         }
-        self.slots.push(place(self.request, self.spec, column)?);
+        self.slots.push(slot_of(self.request, self.spec, column)?);
         let slot = self.slots.len() - 1;
         self.slot_of[column] = Some(slot);
         Ok(slot)
+    }
+}
+
+/// A column that is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// At this position in the parts.
+    Stored(usize),
+    Virtual(VirtualColumn),
+}
+
+impl Slot {
+    pub(super) fn stored(self) -> Option<usize> {
+        match self {
+            Slot::Stored(position) => Some(position),
+            Slot::Virtual(_) => None,
+        }
+    }
+
+    fn is_of_snapshot(self) -> bool {
+        matches!(self, Slot::Virtual(column) if column.is_of_snapshot())
+    }
+}
+
+/// The column at `at` of the query's plan.
+pub(super) fn slot_of(request: &ScanRequest, spec: &PartSpec, at: usize) -> Result<Slot> {
+    let name = &request.stored[at].name;
+    match VirtualColumn::find(name).filter(|_| at >= request.virtual_from) {
+        Some(column) => Ok(Slot::Virtual(column)),
+        None => place(request, spec, at).map(Slot::Stored),
     }
 }
 

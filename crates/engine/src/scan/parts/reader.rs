@@ -3,20 +3,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, BooleanArray};
 use arrow::buffer::BooleanBuffer;
-use basalt_base::Result;
+use arrow::compute::filter;
+use basalt_base::{Error, Result};
 use basalt_parts::{Part, PartReader};
 
-use super::plan::ScanPlan;
+use super::part_columns;
+use super::plan::{ScanPlan, Slot};
 
 /// Reads single columns of a part.
 pub(super) struct ColumnReader {
     reader: PartReader,
     /// The part's position in the selection.
     pub(super) index: usize,
-    /// Positions in the part, by slot.
-    slots: Vec<usize>,
+    slots: Vec<Slot>,
+    /// By slot, with a row for each part.
+    of_parts: Vec<Option<ArrayRef>>,
     /// Decoded bytes of what was read, about.
     pub(super) bytes: u64,
 }
@@ -24,7 +27,7 @@ pub(super) struct ColumnReader {
 impl ColumnReader {
     pub(super) fn new(part: &Arc<Part>, index: usize, plan: &ScanPlan) -> ColumnReader {
         let reader = PartReader::open(part, Some(&plan.cache), &plan.query.events.reads);
-        ColumnReader { reader, index, slots: plan.slots.clone(), bytes: 0 }
+        ColumnReader { reader, index, slots: plan.slots.clone(), of_parts: plan.of_parts.clone(), bytes: 0 }
     }
 
     pub(super) fn part(&self) -> &Part {
@@ -38,7 +41,10 @@ impl ColumnReader {
 
     pub(super) fn read(&mut self, slot: usize, marks: Range<usize>) -> Result<ArrayRef> {
         self.count(slot, self.row_count(&marks));
-        Ok(self.reader.read(self.slots[slot], marks)?)
+        match self.slots[slot] {
+            Slot::Stored(column) => Ok(self.reader.read(column, marks)?),
+            Slot::Virtual(_) => self.virtual_values(slot, &marks),
+        }
     }
 
     /// The values of the rows of `marks` whose bit is set.
@@ -49,11 +55,22 @@ impl ColumnReader {
         wanted: &BooleanBuffer,
     ) -> Result<ArrayRef> {
         self.count(slot, wanted.count_set_bits());
-        Ok(self.reader.read_rows(self.slots[slot], marks, wanted)?)
+        match self.slots[slot] {
+            Slot::Stored(column) => Ok(self.reader.read_rows(column, marks, wanted)?),
+            Slot::Virtual(_) => {
+                let mask = BooleanArray::new(wanted.clone(), None);
+                filter(&self.virtual_values(slot, &marks)?, &mask).map_err(Error::logical)
+            }
+        }
+    }
+
+    fn virtual_values(&self, slot: usize, marks: &Range<usize>) -> Result<ArrayRef> {
+        part_columns::values(self.of_parts[slot].as_ref(), self.index, self.part().mark_rows(marks))
     }
 
     fn count(&mut self, slot: usize, rows: usize) {
-        let (bytes, all) = (self.part().column_bytes(self.slots[slot]), self.part().row_count().max(1));
+        let Some(column) = self.slots[slot].stored() else { return };
+        let (bytes, all) = (self.part().column_bytes(column), self.part().row_count().max(1));
         self.bytes += (u128::from(bytes) * rows as u128 / u128::from(all)) as u64;
     }
 }

@@ -24,9 +24,19 @@ pub(super) fn fits(selection: &Selection) -> bool {
     selection.parts.len() < 1 << (u64::BITS - ROW_BITS) && selection.parts.iter().all(|(part, _)| rows(part))
 }
 
+/// The place of the first row of the part at `index`.
+pub(super) fn first_place(index: usize) -> u64 {
+    (index as u64) << ROW_BITS
+}
+
+/// The position of the part, and the row in it.
+pub(super) fn part_and_row(place: u64) -> (usize, u64) {
+    ((place >> ROW_BITS) as usize, place & ((1 << ROW_BITS) - 1))
+}
+
 /// The places of some rows of the part at `index`.
 pub(super) fn places(index: usize, rows: Range<u64>) -> ArrayRef {
-    let first = (index as u64) << ROW_BITS;
+    let first = first_place(index);
     Arc::new(UInt64Array::from_iter_values(rows.map(|row| first | row)))
 }
 
@@ -38,10 +48,10 @@ pub(super) fn fetch(plan: &ScanPlan, selection: &Selection, places: &UInt64Array
     let mut rest = &order[..];
     while let Some(&first) = rest.first() {
         let place = places.value(first as usize);
-        let index = (place >> ROW_BITS) as usize;
+        let (index, row) = part_and_row(place);
         let (part, _) = selection.parts.get(index).ok_or_else(|| Error::logical("a row of no part"))?;
-        let (marks, rows) = granule(part, place & ((1 << ROW_BITS) - 1));
-        let base = (index as u64) << ROW_BITS;
+        let (marks, rows) = granule(part, row);
+        let base = first_place(index);
         let end = rest.partition_point(|&at| places.value(at as usize) < base | rows.end);
         let mut wanted = BooleanBufferBuilder::new((rows.end - rows.start) as usize);
         wanted.append_n((rows.end - rows.start) as usize, false);

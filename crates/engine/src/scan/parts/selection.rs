@@ -4,17 +4,23 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
+use arrow::buffer::BooleanBuffer;
 use basalt_base::Result;
-use basalt_parts::{KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, Predicate, SkipIndex, TableParts};
+use basalt_parts::{
+    KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, Predicate, SkipIndex, Snapshot, TableParts,
+};
+use datafusion::physical_expr::PhysicalExpr;
 
 use super::index_choice;
 use super::misses::QueryMisses;
+use super::part_columns;
 use super::plan::{ScanPlan, place};
 use super::tasks::Task;
 use super::{CHUNK_MARKS, TASK_BYTES};
 use crate::scan::{ColumnCondition, ScanRequest, ValueSet};
 
 /// What is to be read.
+#[derive(Clone)]
 pub(super) struct Selection {
     /// Of the notes on missed granules, before the parts were looked at.
     pub(super) epoch: u64,
@@ -25,25 +31,43 @@ pub(super) struct Selection {
     predicate: Arc<Predicate>,
     /// The skip indexes that say something of it.
     indexes: Arc<Vec<SkipIndex>>,
+    /// Every part of the table.
+    pub(super) snapshot: Snapshot,
+    /// Of these the ones that conditions on virtual columns leave; `None` for all of them.
+    kept: Option<BooleanBuffer>,
     /// Every part, also those without a granule left.
     pub(super) parts: Vec<(Arc<Part>, MarkRanges)>,
 }
 
 impl Selection {
-    pub(super) fn new(parts: &TableParts, epoch: u64, request: &ScanRequest) -> Result<Selection> {
+    /// The selection, and the filters of the request that it does not settle.
+    pub(super) fn new(
+        parts: &TableParts,
+        epoch: u64,
+        request: &ScanRequest,
+    ) -> Result<(Selection, Vec<Arc<dyn PhysicalExpr>>)> {
         let snapshot = parts.snapshot();
         // Positions are those of the query's plan; an ALTER may have come between.
         let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
         let conditions = conditions_of(request, &spec)?;
         let indexes = index_choice::choose(request, &spec, &conditions)?;
-        let left = |part: &Arc<Part>| {
+        let (kept, filters) = match part_columns::decided(request, &snapshot, |_| true)? {
+            Some(decided) => (Some(decided.kept), decided.others),
+            None => (None, request.filters.clone()),
+        };
+        let left = |(at, part): (usize, &Arc<Part>)| {
+            if kept.as_ref().is_some_and(|kept| !kept.value(at)) {
+                return Ok((Arc::clone(part), MarkRanges::none(part.mark_count())));
+            }
             let marks = part.prune(&conditions, &request.predicate)?;
             let marks = part.prune_by_indexes(&indexes, marks, &request.predicate)?;
             Ok((Arc::clone(part), marks))
         };
-        let parts = snapshot.iter().map(left).collect::<Result<_>>()?;
+        let parts = snapshot.iter().enumerate().map(left).collect::<Result<_>>()?;
         let (conditions, predicate) = (Arc::new(conditions), Arc::new(request.predicate.clone()));
-        Ok(Selection { epoch, spec, conditions, predicate, indexes: Arc::new(indexes), parts })
+        let indexes = Arc::new(indexes);
+        let selection = Selection { epoch, spec, conditions, predicate, indexes, snapshot, kept, parts };
+        Ok((selection, filters))
     }
 
     /// The selection without granules that earlier queries found to have no row for this one; and how
@@ -55,10 +79,7 @@ impl Selection {
             noted += u64::from(found);
             (Arc::clone(part), left)
         });
-        let parts = parts.collect();
-        let (spec, conditions) = (Arc::clone(&self.spec), Arc::clone(&self.conditions));
-        let (predicate, indexes) = (Arc::clone(&self.predicate), Arc::clone(&self.indexes));
-        (Selection { epoch: self.epoch, spec, conditions, predicate, indexes, parts }, noted)
+        (Selection { parts: parts.collect(), ..self.clone() }, noted)
     }
 
     /// The parts of which something is read.
@@ -69,8 +90,11 @@ impl Selection {
     /// What each index left, for EXPLAIN: an index a line, and behind it parts and granules.
     pub(super) fn index_report(&self) -> Result<Vec<String>> {
         let mut report = vec!["Indexes:".to_owned()];
-        let mut left: Vec<MarkRanges> =
-            self.parts.iter().map(|(part, _)| MarkRanges::all(part.mark_count())).collect();
+        let all = |(at, part): (usize, &Arc<Part>)| match &self.kept {
+            Some(kept) if !kept.value(at) => MarkRanges::none(part.mark_count()),
+            _ => MarkRanges::all(part.mark_count()),
+        };
+        let mut left: Vec<MarkRanges> = self.snapshot.iter().enumerate().map(all).collect();
         self.report_keys(&mut left, &mut report)?;
         self.report_skip_indexes(&mut left, &mut report)?;
         let (before, read) = (counts(&left), counts(self.parts.iter().map(|(_, marks)| marks)));
@@ -85,7 +109,8 @@ impl Selection {
         for index in ["PartBounds", "Partition", "PrimaryKey", "ZoneMap"] {
             let before = counts(&*left);
             let mut is_used = false;
-            for ((part, _), left) in self.parts.iter().zip(&mut *left) {
+            let wanted = self.parts.iter().zip(&mut *left).filter(|(_, left)| left.selected() > 0);
+            for ((part, _), left) in wanted {
                 let steps = part.prune_steps(&self.conditions, &self.predicate)?;
                 if let Some(step) = steps.into_iter().find(|step| step.index == index) {
                     is_used = true;

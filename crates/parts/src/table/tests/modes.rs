@@ -13,8 +13,9 @@ use proptest::prelude::*;
 use super::{TableParts, open};
 use crate::key::prune::MarkRanges;
 use crate::mode::MergeMode;
+use crate::part::view::Part;
 use crate::spec::PartSpec;
-use crate::table::{FinalScan, InsertOptions};
+use crate::table::{FinalInput, FinalScan, InsertOptions};
 
 /// Key, value, sign, deleted.
 type Row = (u64, i64, i8, u8);
@@ -64,7 +65,12 @@ fn stored(parts: &TableParts) -> Vec<Row> {
 
 fn seen_final(parts: &TableParts) -> Vec<Row> {
     let snapshot = parts.snapshot();
-    let inputs = snapshot.iter().map(|part| (Arc::clone(part), MarkRanges::all(part.mark_count()))).collect();
+    let all = |part: &Arc<Part>| FinalInput {
+        part: Arc::clone(part),
+        marks: MarkRanges::all(part.mark_count()),
+        first_place: None,
+    };
+    let inputs = snapshot.iter().map(all).collect();
     let scan = FinalScan::new(inputs, &[0, 1, 2, 3], &Arc::default()).unwrap();
     scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
 }
