@@ -9,6 +9,9 @@ from workloads.hits_answers import summary
 # Where the time goes into reading and filtering, not into aggregation.
 SCAN_BOUND = [*range(0, 4), 6, *range(19, 27), *range(36, 43)]
 
+# A disk that others use too is slow once in a while.
+COLD_RUNS = 3
+
 
 def hot(bench, engines, queries, verdicts):
     times = Times([engine.name for engine in engines])
@@ -26,7 +29,8 @@ def cold(bench, engines, queries, verdicts):
     times = Times([engine.name for engine in engines])
     for number, query in queries.items():
         for engine in engines:
-            _add(times, number, engine, lambda: _cold_seconds(engine, _statement(engine, query)))
+            statement = _statement(engine, query)
+            _add(times, number, engine, lambda: min(_cold_seconds(engine, statement) for _ in range(COLD_RUNS)))
     _report(bench.report, "hits: cold", times, verdicts)
 
 
