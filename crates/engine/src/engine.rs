@@ -98,6 +98,7 @@ impl Engine {
             block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
             space: DiskSpace::default(),
             work_memory: WorkMemory::default(),
+            part_log: Arc::default(),
         };
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
         let memory_max = server_memory(options.max_server_memory_usage);

@@ -17,3 +17,4 @@ pub mod scalar;
 pub mod set;
 
 pub use context::{FunctionContext, NoSettings, SettingValues};
+pub use scalar::host_name;

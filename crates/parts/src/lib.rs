@@ -74,8 +74,9 @@ pub use spec::{
 };
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalScan,
-    IndexStats, InsertOptions, MutationFailure, MutationStatus, OptimizeOptions, PartSelection, PartStats,
-    PartType, PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeKind,
-    TtlMergeLimits, TtlStats, WaitingMutations, WorkControl, WorkMemory,
+    IndexStats, InsertOptions, MergeReason, MutationFailure, MutationStatus, OptimizeOptions, PartEvent,
+    PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType, PendingInsert, RowChange,
+    RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats, WaitingMutations, WorkControl,
+    WorkMemory,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

@@ -49,6 +49,12 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Whether a file or a directory is there.
     fn exists(&self, path: &Path) -> Result<bool>;
 
+    /// When the file or the directory's own entries changed last, in seconds since 1970; 0 if that is not known.
+    fn modified_at_s(&self, path: &Path) -> Result<u64> {
+        let _ = path;
+        Ok(0)
+    }
+
     /// Gives the file or directory `from` the name `to`; a file at `to` is replaced.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
 use crate::{Error, Result};
@@ -40,6 +41,11 @@ impl Storage for RealStorage {
 
     fn exists(&self, path: &Path) -> Result<bool> {
         at(path, path.try_exists())
+    }
+
+    fn modified_at_s(&self, path: &Path) -> Result<u64> {
+        let modified = at(path, fs::metadata(path).and_then(|metadata| metadata.modified()))?;
+        Ok(modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {

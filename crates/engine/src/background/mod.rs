@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use basalt_base::Result;
-use basalt_parts::{Part, TableParts, WorkControl};
+use basalt_parts::{MergeReason, Part, TableParts, TtlMerge, WorkControl};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -184,10 +184,14 @@ fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, parts: &
     let background = engine.background();
     let bytes_max = parts.mergeable_bytes()?.unwrap_or(u64::MAX);
     let uuid = table.definition().uuid;
-    let control = Arc::new(background.control_of_merge(uuid).counted(&engine.opener().work_memory));
     let limits = table.ttl_limits(bytes_max).filter(|_| background.expiry.is_on(uuid));
-    let by_ttl = limits.and_then(|limits| parts.select_ttl_merge(&limits)).map(|merge| merge.parts);
-    let Some(selected) = by_ttl.or_else(|| parts.select_merge(bytes_max)) else { return Ok(false) };
+    let by_ttl = limits.and_then(|limits| parts.select_ttl_merge(&limits));
+    let regular =
+        || parts.select_merge(bytes_max).map(|parts| TtlMerge { parts, reason: MergeReason::Regular });
+    let Some(merge) = by_ttl.or_else(regular) else { return Ok(false) };
+    let (selected, reason) = (merge.parts, merge.reason);
+    let control = background.control_of_merge(uuid).counted(&engine.opener().work_memory);
+    let control = Arc::new(control.because_of(reason));
     let _entered = background.enter(key, &selected, None, &control);
     Ok(parts.merge(&selected, &control)?.is_some())
 }

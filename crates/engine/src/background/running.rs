@@ -19,6 +19,8 @@ pub(crate) struct RunningWork {
     pub(crate) mutation: Option<u64>,
     pub(crate) control: Arc<WorkControl>,
     pub(crate) started: Instant,
+    /// That the system knows the thread by.
+    pub(crate) thread: u64,
 }
 
 /// All that run.
@@ -63,10 +65,18 @@ impl RunningWorks {
             mutation,
             control: Arc::clone(control),
             started: Instant::now(),
+            thread: thread_number(),
         };
         self.works.lock().push(Arc::new(work));
         Entered { works: self, id }
     }
+}
+
+/// The number of this thread in the system; 0 where it does not tell.
+fn thread_number() -> u64 {
+    let own = std::fs::read_link("/proc/thread-self").ok();
+    let number = own.and_then(|path| path.file_name()?.to_str()?.parse().ok());
+    number.unwrap_or(0)
 }
 
 impl Drop for Entered<'_> {

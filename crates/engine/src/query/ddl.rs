@@ -7,6 +7,7 @@ use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
 use uuid::Uuid;
 
+use super::current::CurrentQuery;
 use super::{QueryContext, alter, defaults, insert, kill_mutation, mutation, optimize, rename, select};
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::dictionaries::DictionaryEntry;
@@ -32,6 +33,7 @@ pub(super) async fn run(query: &Arc<QueryContext>, statement: Statement) -> Resu
 }
 
 fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
+    let _current = CurrentQuery::enter(query);
     match statement {
         Statement::CreateDatabase(create) => create_database(query, &create),
         Statement::CreateDictionary(create) => create_dictionary(query, *create),

@@ -20,6 +20,7 @@ use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, InsertSource, InsertTarget};
 
 use super::catalog_view::Surroundings;
+use super::current::CurrentQuery;
 use super::fill::RowFiller;
 use super::format_settings::{copy_settings, format_settings};
 use super::runtime::run_to_blocks;
@@ -69,7 +70,11 @@ where
     F: FnOnce(&Arc<QueryContext>) -> Result<T> + Send + 'static,
 {
     let query = Arc::clone(query);
-    match tokio::task::spawn_blocking(move || work(&query)).await {
+    let work = move || {
+        let _current = CurrentQuery::enter(&query);
+        work(&query)
+    };
+    match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(panic) => Err(Error::logical(format!("an INSERT ended early: {panic}"))),
     }

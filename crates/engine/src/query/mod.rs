@@ -8,6 +8,7 @@ mod alter;
 mod async_insert;
 mod catalog_view;
 mod context;
+mod current;
 mod ddl;
 mod defaults;
 mod events;
@@ -36,6 +37,7 @@ mod typed;
 
 pub(crate) use async_insert::AsyncInserts;
 pub(crate) use context::QueryContext;
+pub(crate) use current::current_query_id;
 pub(crate) use events::ProfileEvents;
 pub(crate) use execute::execute;
 pub(crate) use format_settings::format_settings;

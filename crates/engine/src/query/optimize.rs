@@ -1,16 +1,20 @@
 //! OPTIMIZE TABLE: merges that a user asks for.
 
-use basalt_base::{Result, bail};
-use basalt_sql::ast::{Expr, ObjectName};
+use std::sync::Arc;
 
+use basalt_base::{Result, bail};
+use basalt_parts::PartSelection;
+use basalt_sql::ast::{Expr, ObjectName, PartitionRef};
+
+use super::partition::selection;
 use super::{QueryContext, ddl};
-use crate::tables::{OptimizeRequest, TableDefinition};
+use crate::tables::{OptimizeRequest, Table, TableDefinition};
 
 /// Runs one OPTIMIZE; `deduplicate` as the statement lists it.
 pub(super) fn optimize(
-    query: &QueryContext,
+    query: &Arc<QueryContext>,
     name: &ObjectName,
-    partition: Option<&Expr>,
+    partition: Option<&PartitionRef>,
     is_final: bool,
     deduplicate: Option<&[Expr]>,
 ) -> Result<()> {
@@ -19,7 +23,7 @@ pub(super) fn optimize(
     let definition = table.definition();
     let columns = |list: &[Expr]| deduplicate_columns(list, &definition);
     let request = OptimizeRequest {
-        partition: partition.map(partition_id).transpose()?,
+        partition: partition.map(|partition| partition_id(query, table.as_ref(), partition)).transpose()?,
         is_final,
         deduplicate: deduplicate.map(columns).transpose()?,
         keeps_expired: !query.engine.background().expiry().is_on(definition.uuid),
@@ -27,15 +31,18 @@ pub(super) fn optimize(
     table.optimize(&request)
 }
 
-/// The identifier of the partition that an expression names.
-fn partition_id(partition: &Expr) -> Result<String> {
-    match partition {
-        Expr::Tuple(items) if items.is_empty() => Ok(basalt_parts::WHOLE_TABLE.to_owned()),
-        Expr::Function(call) if call.name == "tuple" && call.args.is_empty() => {
-            Ok(basalt_parts::WHOLE_TABLE.to_owned())
-        }
-        other => {
-            bail!(InvalidPartitionValue, "the table is not partitioned: there is no partition `{other}`")
+/// The identifier of the one partition that is meant.
+fn partition_id(query: &Arc<QueryContext>, table: &dyn Table, partition: &PartitionRef) -> Result<String> {
+    let Some(parts) = table.parts_of() else {
+        return Err(table.refuses("OPTIMIZE of a partition"));
+    };
+    match selection(query, parts, partition)? {
+        PartSelection::Partition(id) => Ok(id),
+        PartSelection::All | PartSelection::Part(_) => {
+            bail!(
+                SupportIsDisabled,
+                "OPTIMIZE takes one partition, not `{partition}`; without one it takes all"
+            )
         }
     }
 }

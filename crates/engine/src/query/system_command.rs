@@ -33,7 +33,7 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
             dictionaries(engine).for_each(|entry| entry.unload());
             Ok(())
         }
-        // The query log is in memory and complete at any time.
+        // The logs are in memory and complete at any time.
         SystemCommand::FlushLogs => Ok(()),
         SystemCommand::StopMerges(None) => {
             engine.set_merges(false);

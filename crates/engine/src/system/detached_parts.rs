@@ -9,17 +9,20 @@ use crate::catalog::CatalogObject;
 use crate::query::QueryContext;
 
 pub(super) fn columns() -> Columns {
+    let maybe = |ty: SqlType| ty.into_nullable();
     block::columns([
         ("database", SqlType::String),
         ("table", SqlType::String),
-        ("partition_id", SqlType::String),
+        ("partition_id", maybe(SqlType::String)),
         ("name", SqlType::String),
         ("bytes_on_disk", SqlType::UInt64),
+        ("modification_time", SqlType::DateTime(None)),
+        ("disk", SqlType::String),
         ("path", SqlType::String),
-        ("reason", SqlType::String),
-        ("min_block_number", SqlType::Int64),
-        ("max_block_number", SqlType::Int64),
-        ("level", SqlType::UInt32),
+        ("reason", maybe(SqlType::String)),
+        ("min_block_number", maybe(SqlType::Int64)),
+        ("max_block_number", maybe(SqlType::Int64)),
+        ("level", maybe(SqlType::UInt32)),
     ])
 }
 
@@ -39,6 +42,8 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(parts().map(|part| &part.name.partition))
         .strings(parts().map(|part| &part.directory))
         .u64s(parts().map(|part| part.bytes_on_disk))
+        .u32s(parts().map(|part| u32::try_from(part.modified_at_s).unwrap_or(u32::MAX)))
+        .strings(parts().map(|_| "default"))
         .strings(parts().map(|part| part.path.display().to_string()))
         .strings(parts().map(|part| &part.reason))
         .i64s(parts().map(|part| part.name.min_block as i64))

@@ -2,8 +2,10 @@
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
+use basalt_parts::MergeReason;
 
 use super::block;
+use super::parts::partition_text;
 use crate::background::RunningWork;
 use crate::query::QueryContext;
 
@@ -18,17 +20,28 @@ pub(super) fn columns() -> Columns {
         ("source_part_names", names()),
         ("result_part_name", SqlType::String),
         ("source_part_paths", names()),
+        ("result_part_path", SqlType::String),
         ("partition_id", SqlType::String),
+        ("partition", SqlType::String),
         ("is_mutation", SqlType::UInt8),
         ("total_size_bytes_compressed", SqlType::UInt64),
         ("total_size_bytes_uncompressed", SqlType::UInt64),
         ("total_size_marks", SqlType::UInt64),
         ("bytes_read_uncompressed", SqlType::UInt64),
         ("rows_read", SqlType::UInt64),
+        ("bytes_written_uncompressed", SqlType::UInt64),
         ("rows_written", SqlType::UInt64),
+        ("columns_written", SqlType::UInt64),
         ("memory_usage", SqlType::UInt64),
+        ("thread_id", SqlType::UInt64),
         ("merge_type", SqlType::String),
         ("merge_algorithm", SqlType::String),
+        ("current_projection", SqlType::String),
+        ("current_projection_progress", SqlType::Float64),
+        ("current_projection_parts_merging", SqlType::UInt64),
+        ("current_projection_parts_remaining", SqlType::UInt64),
+        ("projections_completed", names()),
+        ("projections_remaining", names()),
     ])
 }
 
@@ -48,7 +61,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         None if work.control.is_vertical() => "Vertical",
         None => "Horizontal",
     };
-    let kind = |work: &RunningWork| if work.mutation.is_some() { "" } else { "Regular" };
+    let none = || works().map(|_| Vec::<String>::new());
     block::BlockBuilder::default()
         .strings(works().map(|work| &work.key.database))
         .strings(works().map(|work| &work.key.name))
@@ -58,16 +71,48 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .string_lists(works().map(|work| work.parts.iter().map(|part| part.name.to_string()).collect()))
         .strings(works().map(|work| work.result.to_string()))
         .string_lists(works().map(|work| work.parts.iter().map(|p| p.path.display().to_string()).collect()))
+        .strings(works().map(|work| result_path(work)))
         .strings(works().map(|work| &work.result.partition))
+        .strings(works().map(|work| partition(work)))
         .u8s(works().map(|work| u8::from(work.mutation.is_some())))
         .u64s(works().map(|work| sum(work, |part| part.bytes_on_disk)))
         .u64s(works().map(|work| sum(work, |part| part.data_uncompressed_bytes)))
         .u64s(works().map(|work| sum(work, |part| part.marks)))
         .u64s(works().map(|work| work.control.bytes_read()))
         .u64s(works().map(|work| work.control.rows_read()))
+        .u64s(works().map(|work| work.control.bytes_written()))
         .u64s(works().map(|work| work.control.rows_written()))
+        .u64s(works().map(|work| work.control.columns_written()))
         .u64s(works().map(|work| work.control.memory_bytes()))
-        .strings(works().map(|work| kind(work)))
+        .u64s(works().map(|work| work.thread))
+        .strings(works().map(|work| merge_type(work)))
         .strings(works().map(|work| algorithm(work)))
+        // There are no projections.
+        .strings(works().map(|_| ""))
+        .f64s(works().map(|_| 0.0))
+        .u64s(works().map(|_| 0))
+        .u64s(works().map(|_| 0))
+        .string_lists(none())
+        .string_lists(none())
         .finish(&columns())
+}
+
+/// Beside the parts that are read.
+fn result_path(work: &RunningWork) -> String {
+    let dir = work.parts.first().and_then(|part| part.path.parent());
+    dir.map(|dir| format!("{}/", dir.join(work.result.to_string()).display())).unwrap_or_default()
+}
+
+fn partition(work: &RunningWork) -> String {
+    work.parts.first().map(|part| partition_text(&part.partition)).unwrap_or_default()
+}
+
+fn merge_type(work: &RunningWork) -> &'static str {
+    match work.control.reason() {
+        _ if work.mutation.is_some() => "",
+        MergeReason::Regular => "Regular",
+        MergeReason::TtlDelete => "TTLDelete",
+        MergeReason::TtlRecompress => "TTLRecompress",
+        MergeReason::TtlDrop => "TTLDrop",
+    }
 }

@@ -14,6 +14,7 @@ mod merge_tree_settings;
 mod merges;
 mod mutations;
 mod one;
+mod part_log;
 mod parts;
 mod parts_columns;
 mod processes;
@@ -60,6 +61,7 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "merges", columns: merges::columns, block: merges::block },
     SystemTable { name: "mutations", columns: mutations::columns, block: mutations::block },
     SystemTable { name: "one", columns: one::columns, block: one::block },
+    SystemTable { name: "part_log", columns: part_log::columns, block: part_log::block },
     SystemTable { name: "parts", columns: parts::columns, block: parts::block },
     SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },
     SystemTable { name: "processes", columns: processes::columns, block: processes::block },
@@ -68,6 +70,12 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
     SystemTable { name: "tables", columns: tables::columns, block: tables::block },
 ];
+
+/// Name, type and expression of a column that is computed from others.
+type Alias = (&'static str, &'static str, &'static str);
+
+/// Such columns of system tables, by table.
+const ALIASES: &[(&str, &[Alias])] = &[("part_log", part_log::ALIASES)];
 
 /// The tables that are not made of one block.
 const ENDLESS: &[&str] = &["numbers", "numbers_mt", "zeros"];
@@ -94,6 +102,9 @@ pub(crate) fn table(name: &str, query: &Arc<QueryContext>) -> Result<Arc<dyn Tab
     };
     let (query, block) = (Arc::clone(query), found.block);
     let columns = (found.columns)();
-    let table = VirtualTable::of_block("System", SYSTEM, found.name, &columns, move || block(&query))?;
+    let mut table = VirtualTable::of_block("System", SYSTEM, found.name, &columns, move || block(&query))?;
+    if let Some((_, aliases)) = ALIASES.iter().find(|(table, _)| *table == name) {
+        table = table.with_aliases(aliases)?;
+    }
     Ok(Arc::new(table))
 }

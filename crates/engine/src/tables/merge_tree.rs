@@ -16,6 +16,7 @@ use super::conversion::TableConversions;
 use super::fill::fill_of;
 use super::final_table::FinalTable;
 use super::merge_mode::{engine_name, merge_mode};
+use super::part_log::LoggedTable;
 use super::{
     ColumnChange, ColumnDefinition, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition,
     TableOpener, key, ttl,
@@ -27,7 +28,7 @@ use crate::settings::MergeTreeSettings;
 
 /// A table of parts.
 pub(crate) struct MergeTreeTable {
-    definition: RwLock<Arc<TableDefinition>>,
+    definition: Arc<RwLock<Arc<TableDefinition>>>,
     settings: RwLock<MergeTreeSettings>,
     parts: TableParts,
     caches: TableCaches,
@@ -54,10 +55,15 @@ impl MergeTreeTable {
         )?;
         parts.set_insert_threads(opener.insert_threads);
         parts.share_space(&opener.space);
+        let expressions = RwLock::new(key::expressions(&definition)?);
+        let scanned = RwLock::new(scanned(&definition, &parts));
+        let definition = Arc::new(RwLock::new(definition));
+        let log = Arc::clone(&opener.part_log);
+        parts.observe(Arc::new(LoggedTable { log, definition: Arc::clone(&definition) }));
         Ok(MergeTreeTable {
-            scanned: RwLock::new(scanned(&definition, &parts)),
-            expressions: RwLock::new(key::expressions(&definition)?),
-            definition: RwLock::new(definition),
+            scanned,
+            expressions,
+            definition,
             settings: RwLock::new(settings),
             parts,
             caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },

@@ -12,6 +12,7 @@ mod memory;
 mod merge_mode;
 mod merge_tree;
 mod opener;
+mod part_log;
 mod planning;
 mod skip_index;
 mod ttl;
@@ -21,6 +22,7 @@ pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, names_column};
 pub(crate) use opener::{ENGINES, TableOpener};
+pub(crate) use part_log::{PartLog, PartLogEntry};
 #[cfg(test)]
 pub(crate) use planning::plan_alone;
 pub(crate) use virtual_table::VirtualTable;

@@ -14,7 +14,7 @@ use super::embedded_rocksdb::EmbeddedRocksDbTable;
 use super::memory::MemoryTable;
 use super::merge_mode;
 use super::merge_tree::MergeTreeTable;
-use super::{Table, TableDefinition};
+use super::{PartLog, Table, TableDefinition};
 
 /// The table engines, as SQL names them.
 pub(crate) const ENGINES: &[&str] = &[
@@ -64,6 +64,8 @@ pub(crate) struct TableOpener {
     pub(crate) space: DiskSpace,
     /// What merges and mutations hold in memory.
     pub(crate) work_memory: WorkMemory,
+    /// What happens to the parts of all MergeTree tables.
+    pub(crate) part_log: Arc<PartLog>,
 }
 
 impl TableOpener {

@@ -7,7 +7,7 @@ use basalt_base::{Columns, Error, Result};
 use basalt_sql::ast;
 use uuid::Uuid;
 
-use super::definition::ColumnDefinition;
+use super::definition::{ColumnDefault, ColumnDefinition};
 use super::{Table, TableDefinition};
 use crate::scan::{BlockSource, MemorySource, ScanRequest};
 
@@ -45,6 +45,27 @@ impl VirtualTable {
             let block = block()?.project(&request.columns).map_err(Error::logical)?;
             Ok(MemorySource::deal(vec![block], request, "made for the query"))
         })
+    }
+
+    /// The same table with ALIAS columns: name, type and expression of each.
+    pub(crate) fn with_aliases(mut self, aliases: &[(&str, &str, &str)]) -> Result<VirtualTable> {
+        let mut definition = TableDefinition::clone(&self.definition);
+        for (name, ty, expr) in aliases {
+            let default = ColumnDefault {
+                kind: ast::DefaultKind::Alias,
+                expr: Some(basalt_sql::parse_expr(expr.as_bytes())?),
+            };
+            definition.columns.push(ColumnDefinition {
+                name: (*name).to_owned(),
+                ty: basalt_sql::resolve_type(&basalt_sql::parse_type(ty.as_bytes())?)?,
+                default: Some(default),
+                codec: None,
+                ttl: None,
+                comment: String::new(),
+            });
+        }
+        self.definition = Arc::new(definition);
+        Ok(self)
     }
 }
 

@@ -26,6 +26,7 @@ mod tuple;
 pub use bound::BoundScalar;
 pub use conversion::{Cast, Converter};
 pub use dictionary::{AttributeOf, DICT_GET_FOUND};
+pub use other::host_name;
 
 use std::sync::{Arc, LazyLock};
 

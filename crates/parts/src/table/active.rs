@@ -16,6 +16,7 @@
 //! - **Poisoned**: after publishing failed half-way nothing is written any more: what the disk holds is
 //!   known again only after reopening.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,6 +27,7 @@ use basalt_base::fs::Storage;
 
 use super::claim::Claims;
 use super::deduplication::DeduplicationLog;
+use super::events::{PartEvent, PartEventKind, PartObserver};
 use super::mutation::Mutations;
 use super::recover::{self, DetachedPart};
 use super::space::{DiskSpace, Reservation, without_margin};
@@ -61,6 +63,7 @@ pub struct TableParts {
     /// Blocks that were inserted lately; changes under the commit lock.
     pub(super) inserted: Mutex<DeduplicationLog>,
     pub(super) ttl_times: Mutex<TtlTimes>,
+    pub(super) observer: OnceLock<Arc<dyn PartObserver>>,
 }
 
 struct ActiveSet {
@@ -74,6 +77,9 @@ struct ActiveSet {
 /// Held while the set changes.
 pub(super) struct Commit<'a> {
     pub(super) table: &'a TableParts,
+    pub(super) began_us: u64,
+    /// Parts that have left the set: what came in their place is told first.
+    removed: RefCell<Vec<PartEvent>>,
     _commits: MutexGuard<'a, ()>,
 }
 
@@ -120,6 +126,7 @@ impl TableParts {
             detached: recovered.detached,
             inserted: Mutex::new(inserted),
             ttl_times: Mutex::default(),
+            observer: OnceLock::new(),
         })
     }
 
@@ -210,7 +217,8 @@ impl TableParts {
     pub(super) fn begin_commit(&self) -> Result<Commit<'_>> {
         let commits = lock(&self.commits);
         self.check_writable()?;
-        Ok(Commit { table: self, _commits: commits })
+        let began_us = self.clock.now_us();
+        Ok(Commit { table: self, began_us, removed: RefCell::default(), _commits: commits })
     }
 
     fn active(&self) -> MutexGuard<'_, ActiveSet> {
@@ -274,7 +282,17 @@ impl Commit<'_> {
         active.parts = parts.into();
         active.obsolete.retain(|part| part.strong_count() > 0);
         active.obsolete.extend(covered.iter().map(Arc::downgrade));
+        drop(active);
+        self.note_removed(&covered);
         covered
+    }
+
+    fn note_removed(&self, parts: &[Arc<Part>]) {
+        if self.table.observer.get().is_some() {
+            let now_us = self.table.clock.now_us();
+            let removed = |part: &Arc<Part>| PartEvent::of(part, PartEventKind::Removed, now_us);
+            self.removed.borrow_mut().extend(parts.iter().map(removed));
+        }
     }
 
     /// As [`Commit::replace`]; the files of what was taken out go when nobody reads them any more.
@@ -307,6 +325,14 @@ impl Commit<'_> {
         let mut active = self.table.active();
         active.spec = spec;
         active.parts = parts.into();
+    }
+}
+
+impl Drop for Commit<'_> {
+    fn drop(&mut self) {
+        for event in self.removed.take() {
+            self.table.note(|| event);
+        }
     }
 }
 

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arrow::array::ArrayRef;
+
+use super::events::MergeReason;
 use crate::metrics::ReadMetrics;
+use crate::part::volume::value_bytes;
 
 /// Shared by who does the work and who looks on.
 #[derive(Debug, Default)]
@@ -12,8 +16,12 @@ pub struct WorkControl {
     keeps_expired: bool,
     metrics: Arc<ReadMetrics>,
     rows_written: AtomicU64,
+    bytes_written: AtomicU64,
+    columns_written: AtomicU64,
     is_vertical: AtomicBool,
+    reason: MergeReason,
     memory: AtomicU64,
+    peak_memory: AtomicU64,
     /// That of this work and of others.
     memory_of_all: Option<WorkMemory>,
 }
@@ -37,6 +45,32 @@ impl WorkControl {
         self
     }
 
+    /// The same, of merges that there are for this reason.
+    #[must_use]
+    pub fn because_of(mut self, reason: MergeReason) -> WorkControl {
+        self.reason = reason;
+        self
+    }
+
+    /// Why there is the merge.
+    pub fn reason(&self) -> MergeReason {
+        self.reason
+    }
+
+    /// A merge or mutation begins: one control may be for several, one after the other.
+    pub(super) fn begin(&self) {
+        self.is_vertical.store(false, Ordering::Relaxed);
+        for counter in [&self.rows_written, &self.bytes_written, &self.columns_written] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.peak_memory.store(self.memory_bytes(), Ordering::Relaxed);
+    }
+
+    /// The most that [`WorkControl::memory_bytes`] was since the work began.
+    pub(super) fn peak_memory_bytes(&self) -> u64 {
+        self.peak_memory.load(Ordering::Relaxed)
+    }
+
     /// Bytes that the work holds, about: what was read of its inputs, and the batch that is made of them.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.load(Ordering::Relaxed)
@@ -47,6 +81,7 @@ impl WorkControl {
         self.counters().for_each(|counter| {
             counter.fetch_add(bytes, Ordering::Relaxed);
         });
+        self.peak_memory.fetch_max(self.memory_bytes(), Ordering::Relaxed);
         HeldMemory { control: self, bytes }
     }
 
@@ -88,6 +123,16 @@ impl WorkControl {
         self.rows_written.load(Ordering::Relaxed)
     }
 
+    /// Bytes of the values of these rows, decoded.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written.load(Ordering::Relaxed)
+    }
+
+    /// Columns that are written whole, of a merge that writes most of them one after the other.
+    pub fn columns_written(&self) -> u64 {
+        self.columns_written.load(Ordering::Relaxed)
+    }
+
     /// Whether it is a merge that writes most columns one after the other.
     pub fn is_vertical(&self) -> bool {
         self.is_vertical.load(Ordering::Relaxed)
@@ -103,6 +148,14 @@ impl WorkControl {
 
     pub(super) fn count_written(&self, rows: usize) {
         self.rows_written.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_written_bytes(&self, values: &ArrayRef) {
+        self.bytes_written.fetch_add(value_bytes(values), Ordering::Relaxed);
+    }
+
+    pub(super) fn count_columns(&self, columns: usize) {
+        self.columns_written.fetch_add(columns as u64, Ordering::Relaxed);
     }
 }
 

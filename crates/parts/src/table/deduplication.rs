@@ -51,6 +51,15 @@ pub(super) struct BlockId {
     pub(super) hash: [u8; 16],
 }
 
+impl BlockId {
+    /// As users see it.
+    pub(super) fn text(&self) -> String {
+        let (low, high) = self.hash.split_at(8);
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+        format!("{}_{}_{}", self.partition, number(high), number(low))
+    }
+}
+
 /// The blocks that were inserted lately, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeduplicationLog {

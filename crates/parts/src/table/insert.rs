@@ -67,6 +67,8 @@ pub(super) struct PendingBlock {
     /// 1 if it has been through its first merge: its rows were reduced by the table's mode.
     pub(super) level: u32,
     pub(super) id: Option<BlockId>,
+    /// How long it took to sort and write it.
+    pub(super) took_us: u64,
 }
 
 impl TableParts {
@@ -140,6 +142,7 @@ impl PendingInsert<'_> {
 
     /// Writes rows of one partition.
     fn write_partition(&mut self, mut blocks: Vec<RecordBatch>) -> Result<()> {
+        let began_us = self.table.clock.now_us();
         let partition = self.spec.partition_of(&blocks[0])?.id()?;
         let threads = self.table.insert_threads();
         let reducer = if self.options.optimize { reducer(&self.spec, Purpose::Merge) } else { None };
@@ -162,7 +165,8 @@ impl PendingInsert<'_> {
             blocks = vec![rows];
         }
         let part = self.write_rows(blocks, threads)?;
-        self.parts.push(PendingBlock { partition, part, rank: 0, level, id });
+        let took_us = self.table.clock.now_us().saturating_sub(began_us);
+        self.parts.push(PendingBlock { partition, part, rank: 0, level, id, took_us });
         self.merge_many()
     }
 
@@ -211,11 +215,15 @@ impl PendingInsert<'_> {
             if self.parts.iter().filter(|pending| is_alike(pending)).count() < PENDING_PARTS_MAX {
                 return Ok(());
             }
-            let (alike, rest) = std::mem::take(&mut self.parts).into_iter().partition(is_alike);
+            let (alike, rest): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.parts).into_iter().partition(is_alike);
             self.parts = rest;
+            let began_us = self.table.clock.now_us();
             let part = self.merge(&alike)?;
+            let merged_us = self.table.clock.now_us().saturating_sub(began_us);
+            let took_us = merged_us + alike.iter().map(|block| block.took_us).sum::<u64>();
             let level = u32::from(reducer(&self.spec, Purpose::Merge).is_some());
-            self.parts.push(PendingBlock { partition, part, rank: rank + 1, level, id: None });
+            self.parts.push(PendingBlock { partition, part, rank: rank + 1, level, id: None, took_us });
         }
         Ok(())
     }

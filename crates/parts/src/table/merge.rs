@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::active::TableParts;
+use super::active::{Commit, TableParts};
 use super::claim::Claim;
 use super::control::WorkControl;
 use super::merged_rows::{MergeInput, MergedRows};
@@ -111,6 +111,22 @@ impl TableParts {
         if !self.begin_commit()?.are_active(parts) {
             return Ok(None);
         }
+        let name = PartName::merged(parts.iter().map(|part| part.name()));
+        let work = self.observe_work(control, name.clone(), parts, Vec::new());
+        let merged = self.merge_active(parts, name, options, control);
+        work.end(merged.as_ref().map(|merged| merged.as_ref().map(|(part, _)| &**part)));
+        Ok(merged?.map(|(part, _commit)| part.name().clone()))
+    }
+
+    /// Writes what a merge of `parts` leaves and publishes it as `name`; the end of the merge is to be told
+    /// before the commit ends.
+    fn merge_active(
+        &self,
+        parts: &[Arc<Part>],
+        name: PartName,
+        options: &OptimizeOptions,
+        control: &WorkControl,
+    ) -> Result<Option<(Arc<Part>, Commit<'_>)>> {
         let spec = self.spec();
         let now_s = self.expires_at(&spec, control);
         let left: Vec<Arc<Part>> =
@@ -123,10 +139,10 @@ impl TableParts {
             return Ok(None);
         }
         commit.check_spec(&spec)?;
-        let name = PartName::merged(parts.iter().map(|part| part.name()));
-        let stored = commit.publish(pending, name.clone())?;
-        commit.replace_all(Arc::new(Part::new(stored, spec)?));
-        Ok(Some(name))
+        let stored = commit.publish(pending, name)?;
+        let merged = Arc::new(Part::new(stored, spec)?);
+        commit.replace_all(Arc::clone(&merged));
+        Ok(Some((merged, commit)))
     }
 
     /// Writes what a merge of `parts` leaves, without what has expired at `now_s`, seconds since 1970; the
@@ -200,6 +216,7 @@ pub(super) fn reduced_rows<'a>(
     Box::new(rows.inspect(|batch| {
         if let Ok(batch) = batch {
             control.count_written(batch.num_rows());
+            batch.columns().iter().for_each(|values| control.count_written_bytes(values));
         }
     }))
 }

@@ -10,6 +10,7 @@
 //! - [`mutation`]: which changes of rows wait for which parts; [`mutate`]: one change of one part.
 //! - [`claim`]: no two merges or mutations work on one part; [`space`]: nor count on the same free bytes of the
 //!   disk; [`control`]: what they tell of themselves.
+//! - [`events`]: what happens to parts, told to an observer.
 //! - [`final_scan`]: what a merge of all would leave, for one query.
 
 mod active;
@@ -17,6 +18,7 @@ mod alter;
 mod claim;
 mod control;
 mod deduplication;
+mod events;
 mod final_scan;
 mod gather;
 mod insert;
@@ -43,6 +45,7 @@ mod tests;
 pub use active::{Snapshot, TableParts};
 pub use control::{WorkControl, WorkMemory};
 pub use deduplication::Deduplication;
+pub use events::{MergeReason, PartEvent, PartEventKind, PartFigures, PartObserver};
 pub use final_scan::{FinalInput, FinalScan};
 pub use insert::{InsertOptions, PendingInsert};
 pub use merge::OptimizeOptions;
@@ -52,4 +55,4 @@ pub use partition::{DetachedStats, PartSelection};
 pub use recover::DetachedPart;
 pub use space::DiskSpace;
 pub use stats::{ColumnBounds, ColumnStats, IndexStats, PartStats, PartType, TtlStats};
-pub use ttl::{TtlMerge, TtlMergeKind, TtlMergeLimits};
+pub use ttl::{TtlMerge, TtlMergeLimits};

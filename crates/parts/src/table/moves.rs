@@ -73,7 +73,9 @@ impl TableParts {
         let first = commit.next_block();
         let mut moves = Moves::default();
         let mut named = Vec::with_capacity(pending.len());
+        let mut told = Vec::with_capacity(pending.len());
         for (number, block) in (first..).zip(pending) {
+            told.push((block.took_us, block.id.as_ref().map(BlockId::text)));
             moves.blocks.extend(block.id);
             let name = PartName { level: block.level, ..PartName::inserted(block.partition, number) };
             named.push((name, block.part));
@@ -82,7 +84,11 @@ impl TableParts {
         let names = named.iter().map(|(name, _)| name.clone()).collect();
         let stored = commit.publish_all(named, moves, options.sync)?;
         let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(spec)).map(Arc::new));
-        commit.replace_many(parts.collect::<Result<_>>()?);
+        let parts: Vec<Arc<Part>> = parts.collect::<Result<_>>()?;
+        commit.replace_many(parts.clone());
+        for (part, (took_us, block_id)) in parts.iter().zip(told) {
+            self.note_new(part, took_us, block_id);
+        }
         Ok(names)
     }
 }

@@ -13,7 +13,7 @@ use arrow::compute::{filter_record_batch, take};
 use basalt_base::SqlType;
 use basalt_base::fs::PendingDirectory;
 
-use super::active::TableParts;
+use super::active::{Commit, TableParts};
 use super::control::WorkControl;
 use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::{Error, Result};
@@ -89,6 +89,26 @@ impl TableParts {
         if !self.begin_commit()?.are_active(inputs) {
             return Ok(None);
         }
+        let (name, waiting) = (part.name().mutated(version), self.mutations_of(part, version));
+        let work = self.observe_work(control, name.clone(), inputs, waiting);
+        let mutated = self.mutate_active(part, name, change, control);
+        work.end(mutated.as_ref().map(|mutated| mutated.as_ref().map(|(part, _)| &**part)));
+        if matches!(mutated, Ok(Some(_))) {
+            self.mutation_succeeded(version);
+        }
+        Ok(mutated?.map(|(part, _commit)| part.name().clone()))
+    }
+
+    /// Publishes as `name` what `change` leaves of `part`; the end of the mutation is to be told before the
+    /// commit ends.
+    fn mutate_active(
+        &self,
+        part: &Arc<Part>,
+        name: PartName,
+        change: &dyn RowChange,
+        control: &WorkControl,
+    ) -> Result<Option<(Arc<Part>, Commit<'_>)>> {
+        let inputs = std::slice::from_ref(part);
         let spec = self.spec();
         // The part in today's columns.
         let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(&spec))?);
@@ -113,11 +133,10 @@ impl TableParts {
             return Ok(None);
         }
         commit.check_spec(&spec)?;
-        let name = part.name().mutated(version);
-        let stored = commit.publish(pending, name.clone())?;
-        commit.replace_all(Arc::new(Part::new(stored, spec)?));
-        self.mutation_succeeded(version);
-        Ok(Some(name))
+        let stored = commit.publish(pending, name)?;
+        let mutated = Arc::new(Part::new(stored, spec)?);
+        commit.replace_all(Arc::clone(&mutated));
+        Ok(Some((mutated, commit)))
     }
 
     /// Looks at the rows, no further than needed.

@@ -171,6 +171,18 @@ impl TableParts {
         lock(&self.mutations).range(..=part.name().data_version()).count()
     }
 
+    /// Numbers of the mutations up to `version` that the part waits for.
+    pub(super) fn mutations_of(&self, part: &Part, version: u64) -> Vec<u64> {
+        let waiting = part.name().data_version() + 1..=version;
+        let known = lock(&self.mutations);
+        let mut numbers: Vec<u64> = known.keys().copied().filter(|number| waiting.contains(number)).collect();
+        if numbers.last() != Some(&version) {
+            // It was killed while it began.
+            numbers.push(version);
+        }
+        numbers
+    }
+
     fn forget_done(&self) -> Result<()> {
         let done: Vec<u64> =
             self.mutations().iter().filter(|status| status.is_done()).map(|status| status.version).collect();

@@ -33,6 +33,8 @@ pub struct DetachedStats {
     pub reason: String,
     pub bytes_on_disk: u64,
     pub path: PathBuf,
+    /// When its directory changed last, in seconds since 1970.
+    pub modified_at_s: u64,
 }
 
 /// Which parts a command is about.
@@ -115,7 +117,7 @@ impl TableParts {
             Part::new(Arc::new(stored), Arc::clone(&spec)).map(Arc::new)
         };
         let parts = opened.iter().map(open).collect();
-        commit.replace_many(self.poison_unless_ok(parts)?);
+        self.enter_new(&commit, self.poison_unless_ok(parts)?);
         Ok(opened)
     }
 
@@ -211,7 +213,8 @@ impl TableParts {
                     bytes_on_disk += self.storage.open(&file)?.size();
                 }
             }
-            stats.push(DetachedStats { directory, name, reason, bytes_on_disk, path });
+            let modified_at_s = self.storage.modified_at_s(&path)?;
+            stats.push(DetachedStats { directory, name, reason, bytes_on_disk, path, modified_at_s });
         }
         Ok(stats)
     }
@@ -308,13 +311,22 @@ impl TableParts {
         let empty: Vec<Arc<StoredPart>> =
             stored.iter().filter(|part| part.meta.row_count == 0).map(Arc::clone).collect();
         let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(spec)).map(Arc::new));
-        for part in commit.replace_many(parts.collect::<Result<_>>()?) {
+        for part in self.enter_new(commit, parts.collect::<Result<_>>()?) {
             if let Some(empty) = empty.iter().find(|empty| empty.name.covers(part.name())) {
                 part.stored.directory.mark_replaced(&empty.directory);
             }
         }
         empty.iter().for_each(|empty| empty.directory.mark_obsolete());
         Ok(())
+    }
+
+    /// Puts parts into the set that no merge or mutation made; returns those that were taken out.
+    fn enter_new(&self, commit: &Commit<'_>, parts: Vec<Arc<Part>>) -> Vec<Arc<Part>> {
+        let covered = commit.replace_many(parts.clone());
+        let took_us = self.clock.now_us().saturating_sub(commit.began_us);
+        let new = parts.iter().filter(|part| part.row_count() > 0);
+        new.for_each(|part| self.note_new(part, took_us, None));
+        covered
     }
 
     /// A pending part with hard links to the files of `part`; files that are gone are left out.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::active::{TableParts, lock};
 use super::control::WorkControl;
+use super::events::MergeReason;
 use super::select::MERGED_PARTS_MAX;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
@@ -34,18 +35,7 @@ pub struct TtlMergeLimits {
 #[derive(Clone, Debug)]
 pub struct TtlMerge {
     pub parts: Vec<Arc<Part>>,
-    pub kind: TtlMergeKind,
-}
-
-/// What such a merge is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TtlMergeKind {
-    /// All rows go.
-    Drop,
-    /// Some rows or values go.
-    Delete,
-    /// Columns get other codecs.
-    Recompress,
+    pub reason: MergeReason,
 }
 
 /// When the next such merge may begin, by partition, in seconds since 1970.
@@ -65,20 +55,20 @@ impl TableParts {
         }
         let now_s = self.now_s();
         if let Some(parts) = self.select_expired(&spec, now_s) {
-            return Some(TtlMerge { parts, kind: TtlMergeKind::Drop });
+            return Some(TtlMerge { parts, reason: MergeReason::TtlDrop });
         }
         let mut times = lock(&self.ttl_times);
         if !limits.only_drop_parts {
             let due = |part: &Part| part.due(&spec, |rule| !rule.is_recompression());
             if let Some(parts) = self.select_due(due, now_s, limits.bytes_max, &times.delete) {
                 put_off(&mut times.delete, &parts, now_s, limits.delete_timeout_s);
-                return Some(TtlMerge { parts, kind: TtlMergeKind::Delete });
+                return Some(TtlMerge { parts, reason: MergeReason::TtlDelete });
             }
         }
         let due = |part: &Part| part.due(&spec, TtlRule::is_recompression);
         let parts = self.select_due(due, now_s, limits.bytes_max, &times.recompress)?;
         put_off(&mut times.recompress, &parts, now_s, limits.recompress_timeout_s);
-        Some(TtlMerge { parts, kind: TtlMergeKind::Recompress })
+        Some(TtlMerge { parts, reason: MergeReason::TtlRecompress })
     }
 
     /// Neighbours all of whose rows have expired.

@@ -96,6 +96,7 @@ impl<'a> VerticalMerge<'a> {
         }
         let sources = log.finish()?;
         drop(log);
+        self.control.count_columns(self.deciding.len());
         let gathered = (0..self.spec.columns.len()).filter(|column| !self.deciding.contains(column));
         let gathered: Vec<usize> = gathered.collect();
         writer.write_columns(&gathered, |column| self.values(column, &sources))?;
@@ -151,10 +152,19 @@ impl<'a> VerticalMerge<'a> {
         let metrics = self.control.metrics();
         let values = GatheredColumn::open(self.parts, column, sources, rows_max, held, metrics)?;
         let held = self.control.hold(values.held_bytes());
-        Ok(values.map(move |values| {
+        let values = values.map(move |values| {
             let _ = &held;
             if self.control.is_cancelled() { Err(Error::Cancelled) } else { values }
-        }))
+        });
+        let counted = values.inspect(|values| {
+            if let Ok(values) = values {
+                self.control.count_written_bytes(values);
+            }
+        });
+        Ok(counted.chain(std::iter::from_fn(|| {
+            self.control.count_columns(1);
+            None
+        })))
     }
 }
 

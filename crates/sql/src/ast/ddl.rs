@@ -339,7 +339,7 @@ pub enum AlterAction {
         if_exists: bool,
     },
     MaterializeTtl {
-        partition: Option<Expr>,
+        partition: Option<PartitionRef>,
     },
     /// An action that the grammar knows by its first words only; the planner names it in its refusal.
     Other {

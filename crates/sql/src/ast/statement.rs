@@ -2,7 +2,7 @@
 
 use super::{
     AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateTable, CreateView, DropObject, Expr, Ident,
-    Insert, ObjectKind, ObjectName, Query, RenamePair, Setting, TableFactor,
+    Insert, ObjectKind, ObjectName, PartitionRef, Query, RenamePair, Setting, TableFactor,
 };
 
 /// One statement, as written.
@@ -44,7 +44,7 @@ pub enum Statement {
     },
     Optimize {
         table: ObjectName,
-        partition: Option<Expr>,
+        partition: Option<PartitionRef>,
         is_final: bool,
         /// `DEDUPLICATE [BY columns]`; no columns are all of them.
         deduplicate: Option<Vec<Expr>>,

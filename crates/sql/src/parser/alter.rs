@@ -84,8 +84,7 @@ impl Cursor<'_> {
             }
             () if self.eat("REMOVE TTL") => Ok(AlterAction::RemoveTtl),
             () if self.eat("MATERIALIZE TTL") => {
-                let partition = if self.eat("IN PARTITION") { Some(self.parse_partition()?) } else { None };
-                Ok(AlterAction::MaterializeTtl { partition })
+                Ok(AlterAction::MaterializeTtl { partition: self.parse_in_partition()? })
             }
             () if self.eat("MODIFY ORDER BY") => {
                 Ok(AlterAction::ModifyOrderBy { order_by: self.parse_sorting_key()? })
@@ -228,17 +227,5 @@ impl Cursor<'_> {
         }
         self.expect("IN")?;
         self.parse_partition_ref().map(Some)
-    }
-
-    /// The value behind the word PARTITION.
-    pub(super) fn parse_partition(&mut self) -> Parsed<Expr> {
-        use crate::lexer::TokenKind;
-        if self.is_word("ID") && self.peek_at(1).kind == TokenKind::String {
-            return Err(self.not_implemented("PARTITION ID"));
-        }
-        if self.is_word("ALL") {
-            return Err(self.not_implemented("PARTITION ALL"));
-        }
-        self.parse_expr()
     }
 }

@@ -86,7 +86,7 @@ impl Cursor<'_> {
     /// Behind OPTIMIZE TABLE.
     fn parse_optimize(&mut self) -> Parsed<Statement> {
         let table = self.parse_target()?;
-        let partition = if self.eat("PARTITION") { Some(self.parse_partition()?) } else { None };
+        let partition = if self.is_word("PARTITION") { Some(self.parse_partition_ref()?) } else { None };
         let is_final = self.eat("FINAL");
         let deduplicate = match self.eat("DEDUPLICATE") {
             true if self.eat("BY") => Some(self.parse_list(Cursor::parse_expr)?),

@@ -117,7 +117,11 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
             write!(f, " {} REMOVE TTL", Name(name))
         }
         AlterAction::MaterializeTtl { partition } => {
-            write!(f, "MATERIALIZE TTL{}", Clause("IN PARTITION", partition))
+            f.write_str("MATERIALIZE TTL")?;
+            match partition {
+                Some(partition) => write!(f, " IN {partition}"),
+                None => Ok(()),
+            }
         }
         AlterAction::ResetSetting { names } => {
             let names: Vec<String> = names.iter().map(|name| Name(name).to_string()).collect();

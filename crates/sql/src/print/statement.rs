@@ -57,7 +57,10 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
         }
         Statement::Delete { table, filter } => write!(f, "DELETE FROM {table} WHERE {filter}"),
         Statement::Optimize { table, partition, is_final, deduplicate } => {
-            write!(f, "OPTIMIZE TABLE {table}{}", Clause("PARTITION", partition))?;
+            write!(f, "OPTIMIZE TABLE {table}")?;
+            if let Some(partition) = partition {
+                write!(f, " {partition}")?;
+            }
             flag(f, *is_final, "FINAL")?;
             match deduplicate.as_deref() {
                 None => Ok(()),

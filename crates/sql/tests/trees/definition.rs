@@ -300,7 +300,7 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         Just(AlterAction::RemoveTtl),
         (ident(), any::<bool>())
             .prop_map(|(name, if_exists)| AlterAction::RemoveColumnTtl { name, if_exists }),
-        prop::option::of(leaf()).prop_map(|partition| AlterAction::MaterializeTtl { partition }),
+        prop::option::of(in_partition()).prop_map(|partition| AlterAction::MaterializeTtl { partition }),
         Just(AlterAction::Other { words: "MATERIALIZE PROJECTION a IN PARTITION ( 1 , 2 )".to_owned() }),
         index_action().prop_map(AlterAction::Index),
         partition_action().prop_map(AlterAction::Partition),
@@ -420,7 +420,7 @@ fn short_statement() -> BoxedStrategy<Statement> {
         )
     };
     let pair = || (object_name(), object_name()).prop_map(|(from, to)| RenamePair { from, to });
-    let partition = prop::option::of(leaf());
+    let partition = prop::option::of(in_partition());
     prop_oneof![
         (ident(), any::<bool>(), engine(), prop::option::of(text())).prop_map(
             |(name, if_not_exists, engine, comment)| Statement::CreateDatabase(CreateDatabase {

@@ -7,7 +7,7 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
 use basalt_parts::{Part, TableParts};
 use basalt_planner::{PlannerContext, cast, plan_expr, plan_filter};
-use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr, IndexAction, Literal};
+use basalt_sql::ast::{AlterAction, DefaultKind, Expr as SqlExpr, IndexAction, Literal, PartitionRef};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
@@ -71,6 +71,7 @@ fn is_for(
         | AlterAction::Delete { partition, .. }
         | AlterAction::ClearColumn { partition, .. }
         | AlterAction::MaterializeColumn { partition, .. }
+        | AlterAction::MaterializeTtl { partition }
         | AlterAction::Index(IndexAction::Materialize { partition, .. }) => partition.as_ref(),
         _ => None,
     };
@@ -132,7 +133,13 @@ impl Planner<'_> {
             AlterAction::ClearColumn { name, .. } => self.clear(name)?,
             AlterAction::MaterializeColumn { name, .. } => return self.materialize(name),
             AlterAction::ModifyColumn { column, .. } => return self.retype(&column.name),
-            AlterAction::MaterializeTtl { partition: None } => {
+            AlterAction::MaterializeTtl { partition } => {
+                if matches!(partition, Some(PartitionRef::All)) {
+                    bail!(
+                        SupportIsDisabled,
+                        "`{command}` is not supported; without a partition it is for all"
+                    );
+                }
                 if !self.definition.has_ttl() {
                     bail!(
                         IncorrectQuery,

@@ -6,6 +6,8 @@ mod readable;
 mod run_time;
 mod session;
 
+pub use session::host_name;
+
 use super::ScalarFunction;
 
 pub(super) static ALL: &[&dyn ScalarFunction] = &[

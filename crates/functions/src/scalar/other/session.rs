@@ -57,7 +57,7 @@ fn text(value: String) -> Bound {
 }
 
 /// The machine's name as its kernel has it.
-fn host_name() -> String {
+pub fn host_name() -> String {
     let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = from_kernel.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
     let name = name.trim();

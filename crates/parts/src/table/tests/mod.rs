@@ -7,6 +7,7 @@ mod compact;
 mod compat;
 mod crash;
 mod damage;
+mod events;
 mod granules;
 mod model;
 mod modes;

@@ -11,7 +11,7 @@ use super::{DIR, files};
 use crate::column::plain::plain;
 use crate::error::Result;
 use crate::spec::{MergeLimits, PartSpec};
-use crate::table::{TableParts, TtlMergeKind, TtlMergeLimits, WorkControl};
+use crate::table::{MergeReason, TableParts, TtlMergeLimits, WorkControl};
 use crate::ttl::rule::{TtlAction, TtlRule};
 use crate::ttl::tests::{Row, batch_of, expiring_spec, rows_of, rule};
 
@@ -56,11 +56,11 @@ impl Expiring {
     }
 
     /// All merges that the TTL asks for, and what each was for.
-    fn expire(&self, limits: &TtlMergeLimits) -> Vec<TtlMergeKind> {
+    fn expire(&self, limits: &TtlMergeLimits) -> Vec<MergeReason> {
         let mut kinds = Vec::new();
         while let Some(merge) = self.parts.select_ttl_merge(limits) {
             self.parts.merge(&merge.parts, &WorkControl::default()).unwrap();
-            kinds.push(merge.kind);
+            kinds.push(merge.reason);
             assert!(kinds.len() < 100, "merges without an end");
         }
         kinds
@@ -108,13 +108,13 @@ fn expired_rows_stay_until_a_merge_looks() {
     assert!(table.expire(&AT_ONCE).is_empty());
     table.clock.advance(SECOND);
     assert_eq!(table.rows().len(), 3);
-    assert_eq!(table.expire(&AT_ONCE), [TtlMergeKind::Delete]);
+    assert_eq!(table.expire(&AT_ONCE), [MergeReason::TtlDelete]);
     assert_eq!(table.rows(), [(2, 0, 2), (3, 20, 3)]);
     let part = &table.parts.stats()[0];
     assert_eq!((part.name.to_string(), part.ttl[0].range), ("all_1_1_1".to_owned(), Some((20, 20))));
     table.clock.advance(100 * SECOND);
     let table = table.reopen();
-    assert_eq!(table.expire(&AT_ONCE), [TtlMergeKind::Delete]);
+    assert_eq!(table.expire(&AT_ONCE), [MergeReason::TtlDelete]);
     assert_eq!(table.rows(), [(2, 0, 2)], "a row without a time never expires");
 }
 
@@ -127,7 +127,7 @@ fn part_that_has_wholly_expired_goes_unread() {
     table.clock.advance(2 * SECOND);
     let only_drop_parts = TtlMergeLimits { only_drop_parts: true, ..AT_ONCE };
     let merge = table.parts.select_ttl_merge(&only_drop_parts).unwrap();
-    assert_eq!((merge.kind, merge.parts.len()), (TtlMergeKind::Drop, 2));
+    assert_eq!((merge.reason, merge.parts.len()), (MergeReason::TtlDrop, 2));
     let control = WorkControl::default();
     table.parts.merge(&merge.parts, &control).unwrap();
     assert_eq!((control.rows_read(), table.rows()), (0, vec![(4, 99, 4)]));
@@ -171,7 +171,7 @@ fn column_whose_values_have_all_expired_has_no_file() {
     assert_eq!(table.rows(), [(1, 18, 0), (2, 40, 8)]);
     assert!(table.has_file("v.col"));
     table.clock.advance(10 * SECOND);
-    assert_eq!(table.expire(&AT_ONCE), [TtlMergeKind::Delete]);
+    assert_eq!(table.expire(&AT_ONCE), [MergeReason::TtlDelete]);
     assert_eq!(table.rows(), [(1, 18, 0), (2, 40, 0)]);
     assert!(!table.has_file("v.col"));
     let table = table.reopen();
@@ -201,7 +201,7 @@ fn columns_are_written_with_another_codec_when_all_has_expired() {
     table.insert(&[(1, 5, 1), (2, 12, 2)]);
     assert!(table.expire(&AT_ONCE).is_empty());
     table.clock.advance(2 * SECOND);
-    assert_eq!(table.expire(&AT_ONCE), [TtlMergeKind::Recompress]);
+    assert_eq!(table.expire(&AT_ONCE), [MergeReason::TtlRecompress]);
     let part = &table.parts.stats()[0];
     assert_eq!(part.columns[2].codec, chain.to_string());
     assert_eq!(table.rows().len(), 2);
