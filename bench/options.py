@@ -12,6 +12,7 @@ def parse():
     add("--only", choices=WORKLOADS, help="one workload; all of them if not given")
     add("--rows", type=int, default=3_000_000, help="rows of the tables")
     add("--keys", type=int, default=2_000_000, help="keys of key/value tables and dictionaries")
+    add("--values", type=_names, default=["UInt16"], help="of dictionaries: such as UInt16,UInt64,String")
     add("--threads", type=int, default=2, help="threads that every engine may use")
     add("--repeats", type=int, default=5, help="runs of a query at least; the fastest counts")
     add("--queries", type=_numbers, help="of the workload hits: such as 0,3,19-26; all if not given")
@@ -21,6 +22,10 @@ def parse():
     add("--directory", help="place of data directories; a temporary one if not given")
     add("--cache", default="target/bench-data", help="place of generated files, which stay")
     return parser.parse_args()
+
+
+def _names(text):
+    return text.split(",")
 
 
 def _numbers(text):

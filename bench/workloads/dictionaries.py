@@ -1,32 +1,91 @@
-"""dictGet of random keys over hashed layouts."""
+"""Hashed dictionaries: loading, bytes a key, dictGet of keys in several orders, of keys that are not there."""
 
 from repeated import best
-from report import Times
+from report import Times, ratio, shown_ratio, table
 
-LAYOUTS = ("HASHED()", "SPARSE_HASHED(MAX_LOAD_FACTOR 0.98)")
+# Ours, and the peer's layout that it stands beside: the peer has no quotiented one.
+LAYOUTS = {
+    "HASHED": "HASHED()",
+    "SPARSE_HASHED": "SPARSE_HASHED(MAX_LOAD_FACTOR 0.98)",
+    "COMPACT_HASHED": "COMPACT_HASHED()",
+}
+INSTEAD = {("clickhouse", "COMPACT_HASHED"): "HASHED()"}
+
+# Values of row `number`, and what of them a query adds up.
+VALUES = {"UInt16": "toUInt16(number)", "UInt64": "sipHash64(number)", "String": "toString(number)"}
+ADDED = {"UInt16": "{}", "UInt64": "{}", "String": "length({})"}
+
+# Keys of row `number`, and which of them is asked for by the lookup `number`.
+KEYS = {"sequential": "number", "hashed": "cityHash64(number)"}
+ORDERS = {
+    "sequential": ("sequential", "number % {keys}"),
+    "random": ("sequential", "intHash64(number) % {keys}"),
+    "hashed": ("hashed", "cityHash64(number % {keys})"),
+    "missing": ("hashed", "cityHash64(number % {keys} + {keys})"),
+}
 LOOKUPS = 10_000_000
 
 
 def run(bench):
-    keys, repeats = bench.options.keys, bench.options.repeats
-    with bench.opened("dictionaries", "basalt", "clickhouse") as engines:
-        times = Times([engine.name for engine in engines])
-        for engine in engines:
-            engine.timed("CREATE TABLE ranks (Key UInt64, Value UInt16) ENGINE = MergeTree ORDER BY Key")
-            filled = f"SELECT cityHash64(number), toUInt16(number) FROM numbers({keys})"
-            engine.timed(f"INSERT INTO ranks {filled}")
-            for layout in LAYOUTS:
-                _layout(engine, times, layout, keys, repeats)
-    bench.report.section("Dictionaries", times.table())
+    for value in bench.options.values:
+        with bench.opened(f"dictionaries-{value}", "basalt", "clickhouse") as engines:
+            found = Found([engine.name for engine in engines])
+            for engine in engines:
+                for kind in KEYS:
+                    _fill(engine, kind, value, bench.options.keys)
+                for layout in LAYOUTS:
+                    for kind in KEYS:
+                        _layout(engine, layout, kind, value, bench.options, found)
+        bench.report.section(
+            f"Dictionaries: UInt64 to {value}",
+            found.loads.table("loading, milliseconds"),
+            found.sizes_table(),
+            found.lookups.table(f"{LOOKUPS:,} lookups, milliseconds"),
+        )
 
 
-def _layout(engine, times, layout, keys, repeats):
-    name = layout.split("(")[0].lower()
+class Found:
+    """What was measured with values of one type."""
+
+    def __init__(self, engines):
+        self.engines = engines
+        self.loads, self.lookups = Times(engines), Times(engines)
+        # By what was loaded, and engine.
+        self.bytes_a_key = {}
+
+    def sizes_table(self):
+        rows = [
+            [name, *(f"{found[engine]:.1f}" for engine in self.engines), shown_ratio(ratio(found))]
+            for name, found in self.bytes_a_key.items()
+        ]
+        return table(["bytes a key", *self.engines, "ours / best peer"], rows)
+
+
+def _fill(engine, kind, value, keys):
+    engine.timed(f"CREATE TABLE {kind} (Key UInt64, Value {value}) ENGINE = MergeTree ORDER BY Key")
+    engine.timed(f"INSERT INTO {kind} SELECT {KEYS[kind]}, {VALUES[value]} FROM numbers({keys})")
+
+
+def _layout(engine, layout, kind, value, options, found):
+    clause = INSTEAD.get((engine.name, layout), LAYOUTS[layout])
     engine.timed(
-        f"CREATE DICTIONARY {name} (Key UInt64, Value UInt16) PRIMARY KEY Key "
-        f"SOURCE(CLICKHOUSE(TABLE 'ranks')) LIFETIME(0) LAYOUT({layout})"
+        f"CREATE DICTIONARY asked (Key UInt64, Value {value}) PRIMARY KEY Key "
+        f"SOURCE(CLICKHOUSE(TABLE '{kind}')) LIFETIME(0) LAYOUT({clause})"
     )
-    times.add(f"load {name}", engine.name, engine.timed(f"SYSTEM RELOAD DICTIONARY {name}"))
-    value = f"dictGet('{name}', 'Value', cityHash64(number % {keys}))"
-    ask = f"SELECT sum({value}) FROM numbers_mt({LOOKUPS})"
-    times.add(f"dictGet {name}", engine.name, best(lambda: engine.timed(ask), repeats))
+    name = f"{layout}, {kind} keys"
+    found.loads.add(name, engine.name, engine.timed("SYSTEM RELOAD DICTIONARY asked"))
+    size = "SELECT bytes_allocated / element_count FROM system.dictionaries WHERE name = 'asked'"
+    found.bytes_a_key.setdefault(name, {})[engine.name] = float(engine.rows(size)[0][0])
+    for order in [order for order, (of, _) in ORDERS.items() if of == kind]:
+        _lookups(engine, layout, order, value, options, found.lookups)
+    engine.timed("DROP DICTIONARY asked")
+
+
+def _lookups(engine, layout, order, value, options, lookups):
+    key = ORDERS[order][1].format(keys=options.keys)
+    added = ADDED[value].format(f"dictGet('asked', 'Value', {key})")
+    ask = f"SELECT sum({added}) FROM numbers_mt({LOOKUPS})"
+    for threads in sorted({1, options.threads}):
+        engine.set("max_threads", threads)
+        name = f"{layout}, {order} keys, {threads} thread{'s' if threads > 1 else ''}"
+        lookups.add(name, engine.name, best(lambda: engine.timed(ask), options.repeats))
