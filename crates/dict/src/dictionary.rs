@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray};
 use basalt_base::{Error, Result, SqlType};
 
+use crate::image::ImageWriter;
 use crate::layout_kind::KeyForm;
 
 /// One attribute: a named column that a key looks up.
@@ -77,6 +78,22 @@ pub trait Dictionary: Send + Sync {
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>>;
 
     fn stats(&self) -> DictionaryStats;
+
+    /// Writes what it holds; only a dictionary that was loaded whole can.
+    fn save(&self, _image: &mut ImageWriter<'_>) -> Result<()> {
+        Err(Error::not_implemented(format!("a file of a dictionary of layout {}", self.layout())))
+    }
+
+    /// Reads all of the file that it answers from and compares its checksums; until then, every lookup does
+    /// so for what it touches.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether the file that it answers from was found damaged.
+    fn is_damaged(&self) -> bool {
+        false
+    }
 
     /// The two dictionaries that this one is, if updates made it of one that was loaded and of what
     /// changed since.

@@ -147,6 +147,25 @@ impl LayoutKind {
             && !matches!(self, LayoutKind::IpTrie | LayoutKind::RegexpTree)
     }
 
+    /// Whether a loaded dictionary can be written to a file and answer from it.
+    pub fn is_storable(self) -> bool {
+        use LayoutKind::{
+            Auto, CompactHashed, ComplexKeyHashed, ComplexKeyHashedArray, ComplexKeySparseHashed, Flat,
+            Hashed, HashedArray, SparseHashed,
+        };
+        matches!(
+            self,
+            Auto | CompactHashed
+                | ComplexKeyHashed
+                | ComplexKeyHashedArray
+                | ComplexKeySparseHashed
+                | Flat
+                | Hashed
+                | HashedArray
+                | SparseHashed
+        )
+    }
+
     /// Whether a lookup has a point beside the key, and rows have a range.
     pub fn is_range(self) -> bool {
         matches!(self, LayoutKind::RangeHashed | LayoutKind::ComplexKeyRangeHashed)

@@ -15,6 +15,7 @@
 //! - [`layout`]: one file a layout; to add one, add its file and its line in [`LayoutKind`].
 //! - [`table`]: the hash table under all hashed layouts.
 //! - [`values`]: attribute columns.
+//! - [`image`]: a loaded dictionary as a file.
 //!
 //! # Not here
 //!
@@ -25,6 +26,7 @@ mod block;
 mod counters;
 mod dictionary;
 mod hash;
+mod image;
 mod key_bytes;
 mod key_numbers;
 mod layout;
@@ -37,6 +39,7 @@ mod table;
 mod values;
 
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource};
+pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use layout::{
     CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct,
     build_regexp_tree,

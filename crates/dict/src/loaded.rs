@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
+use basalt_base::region::Region;
 use basalt_base::{Error, Result, SqlType};
 
 use crate::block::{check_keys, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::image::{ImageReader, ImageWriter};
 use crate::layout::{
-    AutoBuilder, ComplexKeyHashedBuilder, FlatBuilder, HashedBuilder, Layout, LayoutBuilder, build_ip_trie,
-    build_polygon, build_range,
+    AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, Flat, FlatBuilder, Hashed, HashedBuilder, Layout,
+    LayoutBuilder, build_ip_trie, build_polygon, build_range, open_auto,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
@@ -33,6 +35,8 @@ struct LoadedDictionary {
     layout: Box<dyn Layout>,
     values: Values,
     counters: Counters,
+    /// The file that the layout and the values are in, if they are.
+    file: Option<Arc<Region>>,
 }
 
 /// Loads a dictionary from `blocks`: the key columns followed by all attributes. Blocks are taken one by
@@ -64,7 +68,34 @@ pub fn build(
     let layout = builder.finish(&mut values)?;
     values.shrink()?;
     let counters = Counters::default();
-    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes: spec.attributes, layout, values, counters }))
+    let attributes = spec.attributes;
+    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, file: None }))
+}
+
+/// A dictionary over the parts of `file`, in the order in which [`Dictionary::save`] wrote them.
+pub(crate) fn open(
+    spec: DictionarySpec,
+    image: &mut ImageReader<'_>,
+    file: Arc<Region>,
+) -> Result<Arc<dyn Dictionary>> {
+    let spec = spec.resolved()?;
+    let (kind, key_types) = (spec.layout.kind, spec.key_types());
+    let layout: Box<dyn Layout> = match kind {
+        LayoutKind::Flat => Box::new(Flat::open(image)?),
+        LayoutKind::Auto => open_auto(image)?,
+        LayoutKind::ComplexKeyHashed
+        | LayoutKind::ComplexKeySparseHashed
+        | LayoutKind::ComplexKeyHashedArray => Box::new(ComplexKeyHashed::open(&key_types, image)?),
+        _ if kind.is_storable() => Box::new(Hashed::open(image)?),
+        other => return Err(Error::not_implemented(format!("a file of dictionary layout {}", other.name()))),
+    };
+    let values = Values::new(&spec.attributes, kind.may_inline()).open(image)?;
+    if !image.is_at_end() {
+        return Err(ImageReader::unfit());
+    }
+    let (attributes, counters) = (spec.attributes, Counters::default());
+    let file = Some(file);
+    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, file }))
 }
 
 fn layout_builder(
@@ -116,9 +147,17 @@ fn table_form(layout: &LayoutSpec, payload_bytes: usize) -> TableForm {
 impl LoadedDictionary {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         check_keys(&self.key_types, keys, !self.kind.is_complex())?;
+        if self.is_unchecked() {
+            self.layout.check(keys)?;
+        }
         let hits = self.layout.find(keys)?;
         self.counters.add(&hits.found);
         Ok(hits)
+    }
+
+    /// Whether it answers from a file that was not read through yet.
+    fn is_unchecked(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !file.is_checked())
     }
 }
 
@@ -137,6 +176,9 @@ impl Dictionary for LoadedDictionary {
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
+        if self.is_unchecked() {
+            self.values.check(attributes, &hits)?;
+        }
         let columns = self.values.get(attributes, &hits)?;
         Ok((columns, BooleanArray::from(hits.found)))
     }
@@ -146,6 +188,7 @@ impl Dictionary for LoadedDictionary {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        self.check()?;
         let attributes: Vec<usize> = (0..self.attributes.len()).collect();
         let mut blocks = Vec::new();
         self.layout.visit(&mut |mut block, payloads| {
@@ -155,6 +198,20 @@ impl Dictionary for LoadedDictionary {
             Ok(())
         })?;
         Ok(blocks)
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        self.layout.save(image)?;
+        self.values.save(image)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| file.check_all())
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.is_damaged())
     }
 
     fn stats(&self) -> DictionaryStats {

@@ -160,6 +160,14 @@ impl Dictionary for Overlay {
         })
     }
 
+    fn check(&self) -> Result<()> {
+        self.base.check()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.base.is_damaged()
+    }
+
     fn changes(&self) -> Option<(Arc<dyn Dictionary>, Arc<dyn Dictionary>)> {
         Some((Arc::clone(&self.base), Arc::clone(&self.changes)))
     }

@@ -33,6 +33,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::region::Region;
 use crate::{Error, Result};
 
 /// A tree of directories and files.
@@ -42,6 +43,16 @@ pub trait Storage: Send + Sync + fmt::Debug {
 
     /// Opens the file for reading at any offset.
     fn open(&self, path: &Path) -> Result<Arc<dyn RandomAccess>>;
+
+    /// The bytes of the file as memory, read when they are touched where the storage can. The file must not
+    /// be written to any more; it may be removed.
+    fn map(&self, path: &Path) -> Result<Region> {
+        let file = self.open(path)?;
+        let size = usize::try_from(file.size()).map_err(Error::logical)?;
+        let mut region = Region::zeroed(size)?;
+        file.read_at(0, &mut region).map_err(|error| Error::io(path, &error))?;
+        Ok(region)
+    }
 
     /// What is in the directory, sorted by name.
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>>;

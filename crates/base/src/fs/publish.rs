@@ -30,19 +30,29 @@ pub struct PendingFile {
 impl PendingFile {
     /// Writes and syncs `bytes` beside `path`.
     pub fn write(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<PendingFile> {
+        PendingFile::write_with(storage, path, |file| {
+            file.write_all(bytes).map_err(|error| Error::io(path, &error))
+        })
+    }
+
+    /// Writes beside `path` what `write` hands over, and syncs it.
+    pub fn write_with(
+        storage: &dyn Storage,
+        path: &Path,
+        write: impl FnOnce(&mut dyn WritableFile) -> Result<()>,
+    ) -> Result<PendingFile> {
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(TEMPORARY_SUFFIX);
         let pending = PendingFile { temporary: PathBuf::from(temporary), path: path.to_owned() };
         let mut file = storage.create(&pending.temporary)?;
-        let written = file.write_all(bytes).and_then(|()| file.sync());
-        match written {
-            Ok(()) => Ok(pending),
-            Err(error) => {
-                // What is left of it is in the way of nobody; the next write empties it.
-                let _ = storage.remove_file(&pending.temporary);
-                Err(Error::io(&pending.temporary, &error))
-            }
+        let written = write(file.as_mut())
+            .and_then(|()| file.sync().map_err(|error| Error::io(&pending.temporary, &error)));
+        if let Err(error) = written {
+            // What is left of it is in the way of nobody; the next write empties it.
+            let _ = storage.remove_file(&pending.temporary);
+            return Err(error);
         }
+        Ok(pending)
     }
 
     /// Gives it its name, replacing what had it; durable when it returns.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
+use crate::region::Region;
 use crate::{Error, Result};
 
 /// Threads that sync the files of one directory.
@@ -26,6 +27,10 @@ impl Storage for RealStorage {
         let file = at(path, File::open(path))?;
         let size = at(path, file.metadata())?.len();
         Ok(Arc::new(RealFile { file, size }))
+    }
+
+    fn map(&self, path: &Path) -> Result<Region> {
+        at(path, File::open(path).and_then(|file| Region::of_file(&file)))
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>> {

@@ -15,6 +15,7 @@ use super::dense::Dense;
 use super::hashed::{Hashed, hashes};
 use super::{Layout, LayoutBuilder};
 use crate::block::integer_keys;
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::{TableBuilder, TableForm, TableShape};
 use crate::values::Values;
 
@@ -22,6 +23,12 @@ use crate::values::Values;
 const HASHED_KEYS_MAX: usize = 2_000_000;
 /// An array has at most this many places for each key.
 const PLACES_A_KEY: u64 = 2;
+
+/// What it may become. A file has the position.
+pub(super) const FLAT: &str = "AUTO_FLAT";
+const HASHED: &str = "AUTO_HASHED";
+const COMPACT_HASHED: &str = "AUTO_COMPACT_HASHED";
+const CHOICES: [&str; 3] = [FLAT, HASHED, COMPACT_HASHED];
 
 pub(crate) struct AutoBuilder {
     table: TableBuilder,
@@ -54,10 +61,24 @@ impl LayoutBuilder for AutoBuilder {
             return Ok(Box::new(Dense::new(sorted, self.least, len, values)?));
         }
         Ok(Box::new(match sorted.len() {
-            ..=HASHED_KEYS_MAX => Hashed::new(sorted, self.hashed, values)?.chosen("AUTO_HASHED"),
-            _ => Hashed::packed(sorted, values)?.chosen("AUTO_COMPACT_HASHED"),
+            ..=HASHED_KEYS_MAX => Hashed::new(sorted, self.hashed, values)?.chosen(HASHED),
+            _ => Hashed::packed(sorted, values)?.chosen(COMPACT_HASHED),
         }))
     }
+}
+
+/// Notes what the keys decided.
+pub(super) fn save_choice(name: &str, image: &mut ImageWriter<'_>) {
+    let choice = CHOICES.iter().position(|&choice| choice == name);
+    image.number(choice.expect("AUTO became one of its choices") as u64);
+}
+
+/// The layout that the keys decided on.
+pub(crate) fn open_auto(image: &mut ImageReader<'_>) -> Result<Box<dyn Layout>> {
+    Ok(match CHOICES[image.number_below(CHOICES.len() as u64)? as usize] {
+        FLAT => Box::new(Dense::open(image)?),
+        name => Box::new(Hashed::open(image)?.chosen(name)),
+    })
 }
 
 #[cfg(test)]

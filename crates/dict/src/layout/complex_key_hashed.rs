@@ -12,6 +12,7 @@ use basalt_base::{Result, SqlType};
 
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
 use crate::hash::hash_bytes;
+use crate::image::{ImageReader, ImageWriter};
 use crate::key_bytes::KeyShape;
 use crate::table::{Hits, ShardedTable, TableBuilder, TableForm, TableShape};
 use crate::values::{StringArena, Values};
@@ -28,6 +29,13 @@ pub(crate) struct ComplexKeyHashedBuilder {
     keys: StringArena,
     table: TableBuilder,
     form: TableForm,
+}
+
+impl ComplexKeyHashed {
+    pub(crate) fn open(key_types: &[SqlType], image: &mut ImageReader<'_>) -> Result<ComplexKeyHashed> {
+        let (shape, table) = (KeyShape::new(key_types)?, ShardedTable::open(image)?);
+        Ok(ComplexKeyHashed { shape, keys: StringArena::open(image)?, table })
+    }
 }
 
 impl ComplexKeyHashedBuilder {
@@ -72,8 +80,25 @@ impl LayoutBuilder for ComplexKeyHashedBuilder {
 impl Layout for ComplexKeyHashed {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let block = self.shape.encode(keys)?;
-        let is_key = |index: usize, row: u64| self.keys.get(row as usize) == block.get(index);
+        let (own, asked) = (self.keys.view(), block.view());
+        let is_key = |index: usize, row: u64| own.get(row as usize) == asked.get(index);
         Ok(self.table.find(&hashes(&block), is_key))
+    }
+
+    fn check(&self, keys: &[ArrayRef]) -> Result<()> {
+        let hashes = hashes(&self.shape.encode(keys)?);
+        self.table.check(&hashes)?;
+        let mut rows = Vec::new();
+        self.table.find(&hashes, |_, row| {
+            rows.push(row);
+            false
+        });
+        rows.into_iter().try_for_each(|row| self.keys.check(row as usize))
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.table.save(image)?;
+        self.keys.save(image)
     }
 
     fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {

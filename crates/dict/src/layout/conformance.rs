@@ -1,6 +1,7 @@
 //! What every layout promises, checked against a `BTreeMap`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt16Array, new_empty_array};
@@ -16,7 +17,7 @@ use crate::block::{integer_keys, key_column};
 use crate::spec::RangeSpec;
 use crate::{
     Attribute, CacheSurroundings, Dictionary, DictionarySpec, DirectSource, LayoutKind, LayoutSpec, build,
-    build_cache, build_direct,
+    build_cache, build_direct, open_image, save_image,
 };
 
 /// A row's attributes: `UInt16`, `Nullable(String)`, `Array(UInt16)`.
@@ -36,14 +37,15 @@ pub(super) fn check_dense(layout: &LayoutSpec) {
 
 /// Checks a layout of composite keys.
 pub(super) fn check_complex(layout: &LayoutSpec) {
-    let spec = spec(layout, &[SqlType::String, SqlType::UInt16]);
     let key = (prop::collection::vec(0..3_u8, 0..4), 0..3_u16);
-    check(&spec, key, |keys: &[(Vec<u8>, u16)]| {
-        vec![
-            Arc::new(BinaryViewArray::from_iter_values(keys.iter().map(|key| &key.0))),
-            Arc::new(UInt16Array::from_iter_values(keys.iter().map(|key| key.1))),
-        ]
-    });
+    check(&complex_spec(layout), key, complex_keys);
+}
+
+fn complex_keys(keys: &[(Vec<u8>, u16)]) -> Vec<ArrayRef> {
+    vec![
+        Arc::new(BinaryViewArray::from_iter_values(keys.iter().map(|key| &key.0))),
+        Arc::new(UInt16Array::from_iter_values(keys.iter().map(|key| key.1))),
+    ]
 }
 
 fn check_keys(layout: &LayoutSpec, key: impl Strategy<Value = u64> + 'static) {
@@ -53,8 +55,32 @@ fn check_keys(layout: &LayoutSpec, key: impl Strategy<Value = u64> + 'static) {
     inlines_narrow_attributes(layout);
 }
 
-pub(super) fn simple_spec(layout: &LayoutSpec) -> DictionarySpec {
+pub(crate) fn simple_spec(layout: &LayoutSpec) -> DictionarySpec {
     spec(layout, &[SqlType::UInt64])
+}
+
+pub(crate) fn complex_spec(layout: &LayoutSpec) -> DictionarySpec {
+    spec(layout, &[SqlType::String, SqlType::UInt16])
+}
+
+/// A block of so many rows of [`simple_spec`].
+pub(crate) fn simple_block(rows: u16) -> Vec<ArrayRef> {
+    let keys = key_column((0..u64::from(rows)).map(|row| row * 5).collect());
+    std::iter::once(keys).chain(sample_attributes(rows)).collect()
+}
+
+/// A block of so many rows of [`complex_spec`].
+pub(crate) fn complex_block(rows: u16) -> Vec<ArrayRef> {
+    let keys: Vec<(Vec<u8>, u16)> = (0..rows).map(|row| (vec![b'k'; row as usize % 5], row)).collect();
+    let mut block = complex_keys(&keys);
+    block.extend(sample_attributes(rows));
+    block
+}
+
+fn sample_attributes(rows: u16) -> Vec<ArrayRef> {
+    let text = |row: u16| (!row.is_multiple_of(3)).then(|| format!("text {}", row / 3).into_bytes());
+    let rows: Vec<Row> = (0..rows).map(|row| (row * 7, text(row), vec![row; row as usize % 4])).collect();
+    attribute_arrays(&rows.iter().collect::<Vec<_>>())
 }
 
 /// Loads `keys` with one empty row each.
@@ -203,17 +229,43 @@ fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
         build(spec.clone(), &mut arrays)
     };
     let dictionary = dictionary.expect("a valid source");
+    check_answers(dictionary.as_ref(), &model, asked, key_arrays);
+    if kind.is_storable() {
+        let reopened = save_and_open(spec, dictionary.as_ref());
+        check_answers(reopened.as_ref(), &model, asked, key_arrays);
+        assert_eq!(reopened.layout(), dictionary.layout());
+        // Written again from the file, it is the same.
+        check_answers(save_and_open(spec, reopened.as_ref()).as_ref(), &model, asked, key_arrays);
+    }
+}
+
+/// The dictionary that the file of `dictionary` makes.
+fn save_and_open(spec: &DictionarySpec, dictionary: &dyn Dictionary) -> Arc<dyn Dictionary> {
+    let (storage, path) = (FaultyStorage::new(), Path::new("/dictionary"));
+    save_image(dictionary, "definition", b"stamp", &storage, path).expect("space enough");
+    let (opened, stamp) = open_image(spec.clone(), &storage, path, "definition").expect("its own file");
+    assert_eq!(stamp, b"stamp");
+    opened
+}
+
+fn check_answers<K: Ord + Clone>(
+    dictionary: &dyn Dictionary,
+    model: &BTreeMap<K, Row>,
+    asked: &[K],
+    key_arrays: impl Fn(&[K]) -> Vec<ArrayRef> + Copy,
+) {
     let default = default_row();
     let expected: Vec<&Row> = asked.iter().map(|key| model.get(key).unwrap_or(&default)).collect();
-    let asked_keys = with_point(dictionary.as_ref(), key_arrays(asked));
+    let asked_keys = with_point(dictionary, key_arrays(asked));
     let (columns, found) = dictionary.get(&[2, 0, 1], &asked_keys).expect("valid keys");
     let arrays = attribute_arrays(&expected);
     assert_eq!(columns, [arrays[2].clone(), arrays[0].clone(), arrays[1].clone()]);
     assert!(asked.iter().zip(&found).all(|(key, found)| found == Some(model.contains_key(key))));
     assert_eq!(dictionary.has(&asked_keys).expect("valid keys"), found);
-    if !asks_source {
+    let layout = LayoutKind::ALL.into_iter().find(|kind| kind.name() == dictionary.layout());
+    if !layout.is_some_and(LayoutKind::asks_source) {
         assert_eq!(dictionary.stats().element_count, model.len() as u64);
-        check_scan(dictionary.as_ref(), &model, key_arrays);
+        check_scan(dictionary, model, key_arrays);
     }
 }
 
@@ -276,17 +328,23 @@ fn inlines_narrow_attributes(layout: &LayoutSpec) {
     }
     let mut spec = simple_spec(layout);
     spec.attributes.truncate(1);
-    let value = |key: u64| (key * 31) as u16;
+    let value: fn(u64) -> u16 = |key| (key * 31) as u16;
     let mut blocks = (0..20_u64).map(|block| {
         let keys: Vec<u64> = (block * 5_000..(block + 1) * 5_000).map(|key| key * 3).collect();
         let values = UInt16Array::from_iter_values(keys.iter().map(|&key| value(key)));
         Ok(with_range(layout.kind, 1, vec![key_column(keys), Arc::new(values) as ArrayRef]))
     });
-    let dictionary = build(spec, &mut blocks).expect("a valid source");
+    let dictionary = build(spec.clone(), &mut blocks).expect("a valid source");
+    check_narrow(dictionary.as_ref(), value);
+    if layout.kind.is_storable() {
+        check_narrow(save_and_open(&spec, dictionary.as_ref()).as_ref(), value);
+    }
+}
+
+fn check_narrow(dictionary: &dyn Dictionary, value: fn(u64) -> u16) {
     assert_eq!(dictionary.stats().element_count, 100_000);
     let keys = key_column((0..310_000).collect());
-    let (columns, _) =
-        dictionary.get(&[0], &with_point(dictionary.as_ref(), vec![keys.clone()])).expect("valid keys");
+    let (columns, _) = dictionary.get(&[0], &with_point(dictionary, vec![keys.clone()])).expect("valid keys");
     let expected = integer_keys(&keys).expect("integers").into_iter();
     let expected =
         expected.map(|key| if key % 3 == 0 && key < 300_000 { value(key) } else { default_row().0 });

@@ -7,10 +7,12 @@ use arrow::array::ArrayRef;
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
+use super::auto::{FLAT, save_choice};
 use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
 use crate::block::{integer_keys, key_column};
 use crate::hash::unscramble;
-use crate::table::bits::{get, low_bits, packed_bytes, put};
+use crate::image::{ImageReader, ImageWriter};
+use crate::table::bits::{PADDING_BYTES, get, low_bits, packed_bytes, put};
 use crate::table::{Hits, SortedShards};
 use crate::values::{Bitmap, Values};
 
@@ -50,6 +52,20 @@ impl Dense {
         Ok(Dense { least, present, payloads: payloads.into(), payload_bits, len })
     }
 
+    pub(super) fn open(image: &mut ImageReader<'_>) -> Result<Dense> {
+        let (least, len) = (image.number()?, image.count()?);
+        let payload_bits = image.number_below(u64::from(u64::BITS) + 1)? as u32;
+        let present = Bitmap::open(image)?;
+        let payloads = image.section_of(packed_bytes(present.len(), payload_bits))?;
+        Ok(Dense { least, present, payloads, payload_bits, len })
+    }
+
+    /// The place of a key, if it is in the array.
+    fn place(&self, key: u64) -> Option<usize> {
+        let at = key.checked_sub(self.least).and_then(|at| usize::try_from(at).ok());
+        at.filter(|&at| at < self.present.len())
+    }
+
     fn payload(&self, at: usize) -> Option<u64> {
         let bit = at as u64 * u64::from(self.payload_bits);
         self.present.get(at).then(|| get(&self.payloads, bit, low_bits(self.payload_bits)))
@@ -61,10 +77,26 @@ impl Layout for Dense {
         let keys = integer_keys(&keys[0])?;
         let mut hits = Hits::with_capacity(keys.len());
         for key in keys {
-            let at = key.checked_sub(self.least).and_then(|at| usize::try_from(at).ok());
-            hits.push(at.filter(|&at| at < self.present.len()).and_then(|at| self.payload(at)));
+            hits.push(self.place(key).and_then(|at| self.payload(at)));
         }
         Ok(hits)
+    }
+
+    fn check(&self, keys: &[ArrayRef]) -> Result<()> {
+        for at in integer_keys(&keys[0])?.into_iter().filter_map(|key| self.place(key)) {
+            self.present.check(at)?;
+            let byte = (at as u64 * u64::from(self.payload_bits) / 8) as usize;
+            self.payloads.check(byte..byte + PADDING_BYTES)?;
+        }
+        Ok(())
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        save_choice(FLAT, image);
+        let numbers = [self.least, self.len as u64, u64::from(self.payload_bits)];
+        numbers.into_iter().for_each(|number| image.number(number));
+        self.present.save(image)?;
+        image.section(&self.payloads)
     }
 
     fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {
@@ -90,6 +122,6 @@ impl Layout for Dense {
     }
 
     fn name(&self) -> Option<&'static str> {
-        Some("AUTO_FLAT")
+        Some(FLAT)
     }
 }

@@ -10,6 +10,7 @@ use basalt_base::{Error, Result, bail};
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock};
 use crate::block::{integer_keys, key_column};
 use crate::dictionary::Attribute;
+use crate::image::{ImageReader, ImageWriter};
 use crate::layout_spec::LayoutSpec;
 use crate::table::Hits;
 use crate::values::{Bitmap, ColumnStore, Values};
@@ -24,6 +25,12 @@ pub(crate) struct FlatBuilder {
     max_array_size: u64,
     /// The payload of each key, or `None` where it has not come yet.
     rows: Vec<Option<u32>>,
+}
+
+impl Flat {
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Flat> {
+        Ok(Flat { len: image.count()?, present: Bitmap::open(image)? })
+    }
 }
 
 impl FlatBuilder {
@@ -89,6 +96,16 @@ impl Layout for Flat {
             hits.push(is_there.then_some(key));
         }
         Ok(hits)
+    }
+
+    fn check(&self, keys: &[ArrayRef]) -> Result<()> {
+        let places = integer_keys(&keys[0])?.into_iter().filter_map(|key| usize::try_from(key).ok());
+        places.filter(|&at| at < self.present.len()).try_for_each(|at| self.present.check(at))
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.number(self.len as u64);
+        self.present.save(image)
     }
 
     fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {

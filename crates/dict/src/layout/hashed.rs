@@ -18,9 +18,11 @@
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
+use super::auto::save_choice;
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
 use crate::block::{integer_keys, key_column};
 use crate::hash::{scramble, unscramble};
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::{Hits, ShardedTable, SortedShards, TableBuilder, TableForm, TableShape};
 use crate::values::Values;
 
@@ -68,6 +70,10 @@ impl Hashed {
 }
 
 impl Hashed {
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Hashed> {
+        Ok(Hashed { table: ShardedTable::open(image)?, name: None })
+    }
+
     /// The same under the name of who chose it.
     pub(super) fn chosen(self, name: &'static str) -> Hashed {
         Hashed { name: Some(name), ..self }
@@ -103,6 +109,17 @@ impl LayoutBuilder for HashedBuilder {
 impl Layout for Hashed {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         Ok(self.table.find(&hashes(&keys[0])?, |_, _| true))
+    }
+
+    fn check(&self, keys: &[ArrayRef]) -> Result<()> {
+        self.table.check(&hashes(&keys[0])?)
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        if let Some(name) = self.name {
+            save_choice(name, image);
+        }
+        self.table.save(image)
     }
 
     fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {

@@ -31,14 +31,14 @@ mod range_hashed;
 mod regexp_tree;
 
 #[cfg(test)]
-mod conformance;
+pub(crate) mod conformance;
 
-pub(crate) use auto::AutoBuilder;
+pub(crate) use auto::{AutoBuilder, open_auto};
 pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
-pub(crate) use complex_key_hashed::ComplexKeyHashedBuilder;
+pub(crate) use complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
 pub use direct::build_direct;
-pub(crate) use flat::FlatBuilder;
-pub(crate) use hashed::HashedBuilder;
+pub(crate) use flat::{Flat, FlatBuilder};
+pub(crate) use hashed::{Hashed, HashedBuilder};
 pub use intervals::RangeLookup;
 pub(crate) use ip_trie::build_ip_trie;
 pub(crate) use polygon::build_polygon;
@@ -50,6 +50,7 @@ pub use regexp_tree::{ReadValues, build_regexp_tree};
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
+use crate::image::ImageWriter;
 use crate::table::{Hits, SortedShards};
 use crate::values::{Bitmap, Values};
 
@@ -63,6 +64,11 @@ pub(crate) type VisitBlock<'a> = dyn FnMut(Vec<ArrayRef>, Vec<u64>) -> Result<()
 pub(crate) trait Layout: Send + Sync {
     /// The payload of each key. The keys' number, types and lengths are right and none is NULL.
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits>;
+
+    /// Makes sure that what [`Layout::find`] reads is what was written.
+    fn check(&self, keys: &[ArrayRef]) -> Result<()>;
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()>;
 
     /// Shows every entry once, in blocks.
     fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()>;

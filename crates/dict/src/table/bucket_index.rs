@@ -19,6 +19,8 @@ use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, Result};
 
+use crate::image::{ImageReader, ImageWriter};
+
 const LINE_BYTES: usize = 64;
 const FIRST_BYTES: usize = size_of::<u64>();
 const NARROW_BUCKETS: usize = 28;
@@ -50,6 +52,22 @@ impl BucketIndex {
 
     pub(super) fn section(&self) -> &Section {
         &self.lines
+    }
+
+    /// Makes sure that where the cells of `bucket` are is what was written.
+    pub(super) fn check(&self, bucket: usize) -> Result<()> {
+        let line = if self.is_wide { bucket / WIDE_BUCKETS } else { bucket / NARROW_BUCKETS };
+        self.lines.check(line * LINE_BYTES..(line + 1) * LINE_BYTES)
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.flag(self.is_wide);
+        image.section(&self.lines)
+    }
+
+    pub(super) fn open(buckets: usize, image: &mut ImageReader<'_>) -> Result<BucketIndex> {
+        let is_wide = image.flag()?;
+        Ok(BucketIndex { lines: image.section_of(Some(BucketIndex::bytes(buckets, is_wide)))?, is_wide })
     }
 
     /// The bytes of an index of that many buckets.

@@ -26,6 +26,7 @@ use basalt_base::region::{Region, Section};
 use super::Hits;
 use super::probe::{self, Probe};
 use crate::hash::{FREE, ShardBits, split};
+use crate::image::{ImageReader, ImageWriter};
 
 const LINE_BYTES: usize = 64;
 const HASH_BYTES: usize = size_of::<u64>();
@@ -57,12 +58,51 @@ impl LineTable {
         self.len
     }
 
+    pub(super) fn payload_bytes(&self) -> usize {
+        self.payload_bytes
+    }
+
     pub(crate) fn slots(&self) -> u64 {
         self.homes * cells_a_line(self.payload_bytes) as u64
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.lines.resident_bytes()
+    }
+
+    /// Makes sure that the lines that a lookup of `hashes` walks are what was written.
+    pub(super) fn check(tables: &[LineTable], hashes: &[u64]) -> Result<()> {
+        for &hash in hashes {
+            let (shard, rest) = tables[0].shard_bits.split(hash);
+            let table = &tables[shard];
+            let last = cells_a_line(table.payload_bytes) - 1;
+            let lines = table.lines.as_chunks::<LINE_BYTES>().0.iter().enumerate();
+            for (at, line) in lines.skip(split(rest, table.homes).0 as usize) {
+                table.lines.check(at * LINE_BYTES..(at + 1) * LINE_BYTES)?;
+                if hash_at(line, last) > hash {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        let numbers = [self.homes, self.payload_bytes as u64, self.len as u64];
+        numbers.into_iter().for_each(|number| image.number(number));
+        image.flag(self.free_hash.is_some());
+        image.number(self.free_hash.unwrap_or_default());
+        image.section(&self.lines)
+    }
+
+    pub(super) fn open(shard_bits: ShardBits, image: &mut ImageReader<'_>) -> Result<LineTable> {
+        let homes = image.number()?;
+        let payload_bytes = image.number_below(size_of::<u64>() as u64 + 1)? as usize;
+        let len = image.count()?;
+        let free_hash = image.flag()?.then_some(image.number()?);
+        let bytes = usize::try_from(homes).ok().and_then(|homes| homes.checked_mul(LINE_BYTES));
+        let lines = image.section_of(bytes.filter(|&bytes| bytes > 0))?;
+        Ok(LineTable { lines, homes, payload_bytes, shard_bits, len, free_hash })
     }
 
     /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].

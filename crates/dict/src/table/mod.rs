@@ -34,6 +34,11 @@ impl Hits {
         Hits { payloads: Vec::with_capacity(keys), found: Vec::with_capacity(keys) }
     }
 
+    /// The payloads of the keys that were found.
+    pub(crate) fn found_payloads(&self) -> impl Iterator<Item = u64> + '_ {
+        self.payloads.iter().zip(&self.found).filter(|(_, found)| **found).map(|(&payload, _)| payload)
+    }
+
     #[inline(always)]
     pub(crate) fn push(&mut self, payload: Option<u64>) {
         self.payloads.push(payload.unwrap_or_default());

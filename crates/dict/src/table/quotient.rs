@@ -26,13 +26,19 @@ use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::Hits;
-use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits, packed_bytes, put};
+use super::bits::{PADDING_BYTES, SHORT_BITS_MAX, get, get_short, low_bits, packed_bytes, put};
 use super::bucket_index::{self, BucketIndex, BucketIndexWriter};
 use super::probe::{self, Probe};
 use crate::hash::{ShardBits, split};
+use crate::image::{ImageReader, ImageWriter};
 
 /// Cells that are compared at once, without asking which of them comes first.
 const WINDOW: u64 = 4;
+/// Tables have fewer bits of buckets: shards and buckets together leave something of a hash.
+const BUCKET_BITS_END: u64 = 48;
+/// How a file names the kinds of [`CellPayload`].
+const PAYLOAD_BITS: u64 = 0;
+const PAYLOAD_POSITION: u64 = 1;
 
 #[derive(Debug)]
 pub(crate) struct QuotientTable {
@@ -117,6 +123,47 @@ impl QuotientTable {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.cells.resident_bytes() + self.index.section().resident_bytes()
+    }
+
+    /// Makes sure that the buckets of `hashes` are what was written.
+    pub(super) fn check(tables: &[QuotientTable], hashes: &[u64]) -> Result<()> {
+        for &hash in hashes {
+            let table = &tables[tables[0].shape.shard_bits.split(hash).0];
+            let bucket = table.shape.split(hash).1;
+            table.index.check(bucket)?;
+            let cells = bucket_index::cells_of(table.index.lines(), table.index.is_wide(), bucket);
+            let byte = |cell: u64| (cell.saturating_mul(u64::from(table.shape.cell_bits())) >> 3) as usize;
+            table.cells.check(byte(cells.start)..byte(cells.end).saturating_add(PADDING_BYTES))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        let (kind, number) = match self.shape.payload {
+            CellPayload::Bits(bits) => (PAYLOAD_BITS, u64::from(bits)),
+            CellPayload::Position { first } => (PAYLOAD_POSITION, first),
+        };
+        let numbers = [self.len as u64, u64::from(self.shape.bucket_bits), kind, number];
+        numbers.into_iter().for_each(|number| image.number(number));
+        self.index.save(image)?;
+        image.section(&self.cells)
+    }
+
+    pub(super) fn open(shard_bits: ShardBits, image: &mut ImageReader<'_>) -> Result<QuotientTable> {
+        let len = image.count()?;
+        let bucket_bits = image.number_below(BUCKET_BITS_END)? as u32;
+        let payload = match (image.number()?, image.number()?) {
+            (PAYLOAD_BITS, bits @ 0..=64) => CellPayload::Bits(bits as u32),
+            (PAYLOAD_POSITION, first) => CellPayload::Position { first },
+            _ => return Err(ImageReader::unfit()),
+        };
+        if shard_bits.count() + bucket_bits < 64 - SHORT_BITS_MAX {
+            return Err(ImageReader::unfit());
+        }
+        let shape = CellShape { shard_bits, bucket_bits, payload };
+        let index = BucketIndex::open(shape.buckets(), image)?;
+        let cells = image.section_of(packed_bytes(len, shape.cell_bits()))?;
+        Ok(QuotientTable { cells, index, shape, len })
     }
 
     /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].

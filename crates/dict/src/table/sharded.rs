@@ -14,6 +14,7 @@ use super::lines::LineTableWriter;
 use super::quotient::{CellPayload, CellShape, QuotientTableWriter};
 use super::{Hits, LineTable, QuotientTable, Rows};
 use crate::hash::ShardBits;
+use crate::image::{ImageReader, ImageWriter};
 
 /// Partitions of a load in one thread, and of each thread of several.
 const PARTITIONS: usize = 256;
@@ -21,6 +22,8 @@ const PARTITIONS_A_SHARD: usize = 64;
 /// Fewer rows are built in the calling thread.
 const PARALLEL_ROWS_MIN: usize = 1 << 18;
 const OWN_SHARDS_MAX: usize = 16;
+/// More than all shards that there may be.
+const SHARDS_END: u64 = 1 << (ShardBits::MAX + 1);
 
 /// How the rows of a table are taken in.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +111,51 @@ impl ShardedTable {
                 Box::new(tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard)))
             }
         }
+    }
+
+    /// Makes sure that what a lookup of `hashes` reads is what was written.
+    pub(crate) fn check(&self, hashes: &[u64]) -> Result<()> {
+        match self {
+            ShardedTable::Lines(tables) => LineTable::check(tables, hashes),
+            ShardedTable::Quotient(tables) => QuotientTable::check(tables, hashes),
+        }
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        match self {
+            ShardedTable::Lines(tables) => {
+                image.flag(true);
+                image.number(tables.len() as u64);
+                tables.iter().try_for_each(|table| table.save(image))
+            }
+            ShardedTable::Quotient(tables) => {
+                image.flag(false);
+                image.number(tables.len() as u64);
+                tables.iter().try_for_each(|table| table.save(image))
+            }
+        }
+    }
+
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<ShardedTable> {
+        let is_lines = image.flag()?;
+        let shards = image.number_below(SHARDS_END)? as usize;
+        if !shards.is_power_of_two() {
+            return Err(ImageReader::unfit());
+        }
+        let bits = ShardBits::of(shards);
+        Ok(match is_lines {
+            true => {
+                let tables = (0..shards).map(|_| LineTable::open(bits, image)).collect::<Result<Vec<_>>>()?;
+                if tables.iter().any(|table| table.payload_bytes() != tables[0].payload_bytes()) {
+                    return Err(ImageReader::unfit());
+                }
+                ShardedTable::Lines(tables)
+            }
+            false => {
+                let tables = (0..shards).map(|_| QuotientTable::open(bits, image));
+                ShardedTable::Quotient(tables.collect::<Result<_>>()?)
+            }
+        })
     }
 
     /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`

@@ -1,36 +1,42 @@
 //! A growing list of bits: which values are not NULL, which rows are alive.
 
-#[derive(Clone, Debug, Default)]
+use basalt_base::Result;
+
+use super::Bytes;
+use crate::image::{ImageReader, ImageWriter};
+
+#[derive(Debug, Default)]
 pub(crate) struct Bitmap {
-    words: Vec<u64>,
+    bytes: Bytes,
     len: usize,
 }
 
 impl Bitmap {
     /// `len` bits that are all clear.
     pub(crate) fn zeroes(len: usize) -> Bitmap {
-        Bitmap { words: vec![0; len.div_ceil(64)], len }
+        Bitmap { bytes: Bytes::zeroes(len.div_ceil(8)), len }
     }
 
     pub(crate) fn push(&mut self, bit: bool) {
-        if self.len.is_multiple_of(64) {
-            self.words.push(0);
+        let bytes = self.bytes.to_mut();
+        if self.len.is_multiple_of(8) {
+            bytes.push(0);
+        }
+        if let Some(last) = bytes.last_mut() {
+            *last |= u8::from(bit) << (self.len % 8);
         }
         self.len += 1;
-        if bit {
-            self.set(self.len - 1);
-        }
     }
 
     pub(crate) fn set(&mut self, index: usize) {
         assert!(index < self.len, "bit {index} of {}", self.len);
-        self.words[index / 64] |= 1 << (index % 64);
+        self.bytes.to_mut()[index / 8] |= 1 << (index % 8);
     }
 
     /// Whether bit `index` is set; bits behind the end are clear.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> bool {
-        self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+        self.bytes.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -38,7 +44,7 @@ impl Bitmap {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.bytes.iter().map(|byte| byte.count_ones() as usize).sum()
     }
 
     /// The positions of the set bits.
@@ -47,11 +53,34 @@ impl Bitmap {
     }
 
     pub(crate) fn shrink(&mut self) {
-        self.words.shrink_to_fit();
+        self.bytes.shrink();
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.words.capacity() * size_of::<u64>()
+        self.bytes.heap_bytes()
+    }
+
+    pub(crate) fn check(&self, index: usize) -> Result<()> {
+        self.bytes.check(index / 8..index / 8 + 1)
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.number(self.len as u64);
+        image.section(&self.bytes)
+    }
+
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Bitmap> {
+        let len = image.count()?;
+        Ok(Bitmap { bytes: Bytes::Shared(image.section_of(Some(len.div_ceil(8)))?), len })
+    }
+
+    pub(crate) fn save_optional(bits: Option<&Bitmap>, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.flag(bits.is_some());
+        bits.map_or(Ok(()), |bits| bits.save(image))
+    }
+
+    pub(crate) fn open_optional(image: &mut ImageReader<'_>) -> Result<Option<Bitmap>> {
+        if image.flag()? { Bitmap::open(image).map(Some) } else { Ok(None) }
     }
 }
 

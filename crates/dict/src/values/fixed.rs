@@ -6,7 +6,8 @@ use arrow::datatypes::DataType;
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::{Error, Result};
 
-use super::Bitmap;
+use super::{Bitmap, Bytes};
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
 /// How many rows ahead of its use a value is asked for.
@@ -16,7 +17,7 @@ const AHEAD: usize = 24;
 pub(super) struct FixedColumn {
     carrier: DataType,
     width: usize,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     /// Set where a value is there; `None` while no NULL has been seen.
     valid: Option<Bitmap>,
     default: Vec<u8>,
@@ -70,7 +71,7 @@ impl FixedColumn {
         Some(FixedColumn {
             carrier: default.data_type().clone(),
             width,
-            bytes: Vec::new(),
+            bytes: Bytes::default(),
             valid: None,
             default: fixed_bytes_of(default, width),
             default_is_null: default.is_null(0),
@@ -112,15 +113,16 @@ impl FixedColumn {
 
     /// Keeps the rows `order`, in that order.
     pub(super) fn select(&mut self, order: &[u32]) {
-        let mut selected = Vec::with_capacity(order.len() * self.width);
-        order.iter().for_each(|&row| selected.extend_from_slice(self.value(row as usize)));
+        let mut selected = Bytes::with_capacity(order.len() * self.width);
+        let bytes = selected.to_mut();
+        order.iter().for_each(|&row| bytes.extend_from_slice(self.value(row as usize)));
         self.valid = self.valid_in(order);
         self.bytes = selected;
     }
 
     pub(super) fn push(&mut self, array: &ArrayRef) {
         let before = self.len();
-        self.bytes.extend_from_slice(&fixed_bytes_of(array, self.width));
+        self.bytes.to_mut().extend_from_slice(&fixed_bytes_of(array, self.width));
         if self.valid.is_none() && array.null_count() > 0 {
             let mut valid = Bitmap::default();
             (0..before).for_each(|_| valid.push(true));
@@ -149,21 +151,41 @@ impl FixedColumn {
     }
 
     pub(super) fn retain(&mut self, alive: &Bitmap) {
-        let mut kept = Vec::with_capacity(alive.count() * self.width);
+        let mut kept = Bytes::with_capacity(alive.count() * self.width);
+        let bytes = kept.to_mut();
         for row in alive.ones() {
-            kept.extend_from_slice(&self.bytes[row * self.width..][..self.width]);
+            bytes.extend_from_slice(&self.bytes[row * self.width..][..self.width]);
         }
         self.bytes = kept;
         self.valid = self.valid.take().map(|valid| retain_bits(&valid, alive));
     }
 
+    pub(super) fn check(&self, hits: &Hits) -> Result<()> {
+        for row in hits.found_payloads().map(|row| row as usize) {
+            self.bytes.check(row * self.width..(row + 1) * self.width)?;
+            self.valid.as_ref().map_or(Ok(()), |valid| valid.check(row))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.section(&self.bytes)?;
+        Bitmap::save_optional(self.valid.as_ref(), image)
+    }
+
+    /// The column of `rows` that [`FixedColumn::save`] wrote, in the place of one without.
+    pub(super) fn open(self, rows: usize, image: &mut ImageReader<'_>) -> Result<FixedColumn> {
+        let bytes = Bytes::Shared(image.section_of(rows.checked_mul(self.width))?);
+        Ok(FixedColumn { bytes, valid: Bitmap::open_optional(image)?, ..self })
+    }
+
     pub(super) fn shrink(&mut self) {
-        self.bytes.shrink_to_fit();
+        self.bytes.shrink();
         self.valid.iter_mut().for_each(Bitmap::shrink);
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bytes.capacity() + self.valid.as_ref().map_or(0, Bitmap::heap_bytes)
+        self.bytes.heap_bytes() + self.valid.as_ref().map_or(0, Bitmap::heap_bytes)
     }
 }
 

@@ -8,6 +8,7 @@ use basalt_base::{Error, Result};
 use super::fixed::{fixed_array, fixed_bytes_of, fixed_width};
 use super::packed::Span;
 use crate::dictionary::Attribute;
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 use crate::table::bits::low_bits;
 
@@ -94,6 +95,26 @@ impl InlineValues {
             Some(packed.span.pack(field.value(payload)).checked_shl(packed.shift_bits).unwrap_or(0))
         });
         parts.fold(0, |all, part| all | part)
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) {
+        for field in &self.fields {
+            image.flag(field.packed.is_some());
+            if let Some(packed) = field.packed {
+                image.number(u64::from(packed.shift_bits));
+                packed.span.save(image);
+            }
+        }
+    }
+
+    pub(super) fn open(mut self, image: &mut ImageReader<'_>) -> Result<InlineValues> {
+        for field in &mut self.fields {
+            if image.flag()? {
+                let shift_bits = image.number_below(u64::from(u64::BITS) + 1)? as u32;
+                field.packed = Some(PackedField { shift_bits, span: Span::open(image)? });
+            }
+        }
+        Ok(self)
     }
 
     pub(super) fn get(&self, attribute: usize, hits: &Hits) -> Result<ArrayRef> {

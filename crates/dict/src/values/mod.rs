@@ -3,28 +3,34 @@
 //! - [`inline`]: narrow attributes packed into the payload itself.
 //! - [`store`]: columns, and the payload is a row number; a column is one of
 //!   - [`fixed`]: values of one width, back to back;
-//!   - [`strings`]: all strings in one arena;
+//!   - [`strings`]: all strings in one [`arena`];
 //!   - [`packed`]: the same in as few bits as they need;
-//!   - [`nested`]: arrow arrays of any other type.
+//!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
+//! - [`bytes`]: what columns are made of, in memory or in a file.
 
+mod arena;
 mod bitmap;
+mod bytes;
 mod fixed;
 mod inline;
 mod nested;
 mod packed;
 mod store;
+mod stored_array;
 mod strings;
 
+pub(crate) use arena::StringArena;
 pub(crate) use bitmap::Bitmap;
+pub(crate) use bytes::Bytes;
 pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
 pub(crate) use store::ColumnStore;
-pub(crate) use strings::StringArena;
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
 use crate::dictionary::Attribute;
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
 /// The most rows that a dictionary with row numbers holds: they are `u32`.
@@ -66,6 +72,30 @@ impl Values {
             Values::Inline(inline) => attributes.iter().map(|&at| inline.get(at, hits)).collect(),
             Values::Rows(store) => attributes.iter().map(|&at| store.get(at, hits)).collect(),
         }
+    }
+
+    /// Makes sure that what [`Values::get`] reads is what was written.
+    pub(crate) fn check(&self, attributes: &[usize], hits: &Hits) -> Result<()> {
+        match self {
+            Values::Inline(_) => Ok(()),
+            Values::Rows(store) => attributes.iter().try_for_each(|&at| store.check(at, hits)),
+        }
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        match self {
+            Values::Inline(inline) => inline.save(image),
+            Values::Rows(store) => store.save(image)?,
+        }
+        Ok(())
+    }
+
+    /// What [`Values::save`] wrote, in the place of the same values without rows.
+    pub(crate) fn open(self, image: &mut ImageReader<'_>) -> Result<Values> {
+        Ok(match self {
+            Values::Inline(inline) => Values::Inline(inline.open(image)?),
+            Values::Rows(store) => Values::Rows(store.open(image)?),
+        })
     }
 
     /// Ends the rows: must be called before the first [`Values::get`].

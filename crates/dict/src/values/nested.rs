@@ -1,10 +1,14 @@
 //! Attributes of nested types (`Array`, `Tuple`, `Map`) as arrow arrays.
 
+use std::sync::OnceLock;
+
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{concat, filter, take};
 use basalt_base::{Error, Result};
 
 use super::Bitmap;
+use super::stored_array::StoredArray;
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
 /// Blocks are joined once there are this many, so that a load does not copy all rows at every block.
@@ -15,11 +19,20 @@ pub(super) struct NestedColumn {
     /// The default, as row 0 of what is looked up.
     default: ArrayRef,
     blocks: Vec<ArrayRef>,
+    /// The rows in a file, in the place of `blocks`.
+    stored: Option<Stored>,
+}
+
+/// Rows that are read when one of them is first asked for.
+#[derive(Debug)]
+struct Stored {
+    array: StoredArray,
+    read: OnceLock<ArrayRef>,
 }
 
 impl NestedColumn {
     pub(super) fn new(default: &ArrayRef) -> NestedColumn {
-        NestedColumn { default: default.clone(), blocks: vec![default.clone()] }
+        NestedColumn { default: default.clone(), blocks: vec![default.clone()], stored: None }
     }
 
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<()> {
@@ -33,10 +46,19 @@ impl NestedColumn {
         Ok(())
     }
 
+    fn rows(&self) -> Result<&ArrayRef> {
+        let Some(stored) = &self.stored else { return Ok(&self.blocks[0]) };
+        if let Some(read) = stored.read.get() {
+            return Ok(read);
+        }
+        let array = stored.array.read(self.default.data_type())?;
+        Ok(stored.read.get_or_init(|| array))
+    }
+
     pub(super) fn get(&self, hits: &Hits) -> Result<ArrayRef> {
         let row = |(&row, &found): (&u64, &bool)| if found { row as u32 + 1 } else { 0 };
         let rows: UInt32Array = hits.payloads.iter().zip(&hits.found).map(row).collect::<Vec<_>>().into();
-        take(&self.blocks[0], &rows, None).map_err(broken)
+        take(self.rows()?, &rows, None).map_err(broken)
     }
 
     pub(super) fn retain(&mut self, alive: &Bitmap) -> Result<()> {
@@ -61,9 +83,32 @@ impl NestedColumn {
         self.join()
     }
 
+    /// Makes sure that all rows are what was written.
+    pub(super) fn check(&self) -> Result<()> {
+        match &self.stored {
+            Some(stored) if stored.read.get().is_none() => stored.array.check(),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        StoredArray::save(&self.rows()?.to_data(), image)
+    }
+
+    /// The column that [`NestedColumn::save`] wrote, in the place of one without rows.
+    pub(super) fn open(self, image: &mut ImageReader<'_>) -> Result<NestedColumn> {
+        let array = StoredArray::open(self.default.data_type(), image)?;
+        let stored = Some(Stored { array, read: OnceLock::new() });
+        Ok(NestedColumn { blocks: Vec::new(), stored, ..self })
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
+        let stored = self.stored.as_ref().map_or(0, |stored| {
+            stored.array.bytes() + stored.read.get().map_or(0, |read| read.get_array_memory_size())
+        });
         self.default.get_array_memory_size()
             + self.blocks.iter().map(|block| block.get_array_memory_size()).sum::<usize>()
+            + stored
     }
 }
 

@@ -9,8 +9,9 @@ use basalt_base::{Error, ErrorCode, Result};
 
 use super::Bitmap;
 use super::fixed::{FixedColumn, fixed_array, null_buffer};
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
-use crate::table::bits::{get, low_bits, packed_bytes, put};
+use crate::table::bits::{PADDING_BYTES, get, low_bits, packed_bytes, put};
 
 /// How many rows ahead of its use a number is asked for.
 const AHEAD: usize = 24;
@@ -40,6 +41,16 @@ impl Span {
 
     pub(crate) fn bits(self) -> u32 {
         self.bits
+    }
+
+    pub(crate) fn save(self, image: &mut ImageWriter<'_>) {
+        [self.least, u64::from(self.bits), self.sign].into_iter().for_each(|number| image.number(number));
+    }
+
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Span> {
+        let least = image.number()?;
+        let bits = image.number_below(u64::from(u64::BITS) + 1)? as u32;
+        Ok(Span { least, bits, sign: image.number()? })
     }
 
     #[inline(always)]
@@ -93,6 +104,21 @@ impl PackedNumbers {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.bytes.resident_bytes()
     }
+
+    pub(crate) fn check(&self, row: u64) -> Result<()> {
+        let at = (row.wrapping_mul(u64::from(self.span.bits)) >> 3) as usize;
+        self.bytes.check(at..at.saturating_add(PADDING_BYTES))
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.span.save(image);
+        image.section(&self.bytes)
+    }
+
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<PackedNumbers> {
+        let span = Span::open(image)?;
+        Ok(PackedNumbers { bytes: image.section()?, span })
+    }
 }
 
 /// An attribute of at most eight bytes.
@@ -140,6 +166,34 @@ impl PackedColumn {
             out.extend_from_slice(&value.to_le_bytes()[..self.width]);
         }
         fixed_array(&self.carrier, out, null_buffer(self.valid.as_ref(), self.default_is_null, hits))
+    }
+
+    pub(super) fn check(&self, hits: &Hits) -> Result<()> {
+        for row in hits.found_payloads() {
+            self.numbers.check(row)?;
+            self.valid.as_ref().map_or(Ok(()), |valid| valid.check(row as usize))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.numbers.save(image)?;
+        Bitmap::save_optional(self.valid.as_ref(), image)
+    }
+
+    /// What [`PackedColumn::save`] wrote of the rows of `column`, which has none.
+    pub(super) fn open(column: &FixedColumn, image: &mut ImageReader<'_>) -> Result<PackedColumn> {
+        if column.width() > NUMBER_BYTES_MAX {
+            return Err(ImageReader::unfit());
+        }
+        Ok(PackedColumn {
+            carrier: column.carrier().clone(),
+            width: column.width(),
+            numbers: PackedNumbers::open(image)?,
+            valid: Bitmap::open_optional(image)?,
+            default: word(column.default_bytes()),
+            default_is_null: column.default_is_null(),
+        })
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

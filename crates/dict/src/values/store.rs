@@ -9,6 +9,7 @@ use super::packed::PackedColumn;
 use super::strings::StringColumn;
 use super::{Bitmap, ROWS_MAX};
 use crate::dictionary::Attribute;
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
 #[derive(Debug)]
@@ -58,6 +59,48 @@ impl ColumnStore {
             AttributeColumn::Strings(column) => Ok(column.get(hits)),
             AttributeColumn::Nested(column) => column.get(hits),
         }
+    }
+
+    pub(crate) fn check(&self, attribute: usize, hits: &Hits) -> Result<()> {
+        match &self.columns[attribute] {
+            AttributeColumn::Fixed(column) => column.check(hits),
+            AttributeColumn::Packed(column) => column.check(hits),
+            AttributeColumn::Strings(column) => column.check(hits),
+            AttributeColumn::Nested(column) => column.check(),
+        }
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.number(self.rows as u64);
+        self.columns.iter().try_for_each(|column| {
+            image.flag(matches!(column, AttributeColumn::Packed(_)));
+            match column {
+                AttributeColumn::Fixed(column) => column.save(image),
+                AttributeColumn::Packed(column) => column.save(image),
+                AttributeColumn::Strings(column) => column.save(image),
+                AttributeColumn::Nested(column) => column.save(image),
+            }
+        })
+    }
+
+    /// What [`ColumnStore::save`] wrote, in the place of the same columns without rows.
+    pub(crate) fn open(self, image: &mut ImageReader<'_>) -> Result<ColumnStore> {
+        let rows = image.count()?;
+        let mut open = |column| {
+            let is_packed = image.flag()?;
+            Ok(match column {
+                AttributeColumn::Fixed(column) if is_packed => {
+                    AttributeColumn::Packed(PackedColumn::open(&column, image)?)
+                }
+                _ if is_packed => return Err(ImageReader::unfit()),
+                AttributeColumn::Fixed(column) => AttributeColumn::Fixed(column.open(rows, image)?),
+                AttributeColumn::Packed(_) => return Err(ImageReader::unfit()),
+                AttributeColumn::Strings(column) => AttributeColumn::Strings(column.open(image)?),
+                AttributeColumn::Nested(column) => AttributeColumn::Nested(column.open(image)?),
+            })
+        };
+        let columns = self.columns.into_iter().map(&mut open).collect::<Result<_>>()?;
+        Ok(ColumnStore { columns, rows })
     }
 
     /// Keeps the rows whose bit is set, in their order.

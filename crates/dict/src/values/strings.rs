@@ -1,4 +1,4 @@
-//! Byte strings in one arena: all bytes back to back, and where each string ends.
+//! An attribute of type `String`: its strings in an arena, repeated ones once where it is packed.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use arrow::array::builder::BinaryViewBuilder;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use basalt_base::Result;
-use basalt_base::prefetch::prefetch_read;
 use hashbrown::HashTable;
 
-use super::Bitmap;
 use super::fixed::{null_buffer, retain_bits, select_bits};
 use super::packed::PackedNumbers;
+use super::{Bitmap, StringArena};
 use crate::hash::hash_bytes;
+use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
 /// How many rows ahead of its use a string's end, and then the string itself, is asked for.
@@ -22,109 +22,6 @@ const BYTES_AHEAD: usize = 16;
 const CODED_SHARE: usize = 2;
 /// Rows that say whether strings repeat; they are in order of hash, so any of them will do.
 const SAMPLE_ROWS: usize = 1 << 20;
-
-/// Strings by row number. Ends are `u32` until the arena outgrows them.
-#[derive(Debug, Default)]
-pub(crate) struct StringArena {
-    bytes: Vec<u8>,
-    ends: Ends,
-}
-
-#[derive(Debug)]
-enum Ends {
-    Narrow(Vec<u32>),
-    Wide(Vec<u64>),
-}
-
-impl StringArena {
-    pub(crate) fn push(&mut self, string: &[u8]) {
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    #[inline(always)]
-    pub(crate) fn get(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends.get(row - 1) };
-        &self.bytes[start..self.ends.get(row)]
-    }
-
-    #[inline(always)]
-    fn prefetch_end(&self, row: usize) {
-        match &self.ends {
-            Ends::Narrow(ends) => prefetch_read(ends, row),
-            Ends::Wide(ends) => prefetch_read(ends, row),
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_bytes(&self, row: usize) {
-        prefetch_read(&self.bytes, if row == 0 { 0 } else { self.ends.get(row - 1) });
-    }
-
-    /// Keeps the rows whose bit is set.
-    pub(crate) fn retain(&mut self, alive: &Bitmap) {
-        let mut kept = StringArena::default();
-        alive.ones().for_each(|row| kept.push(self.get(row)));
-        *self = kept;
-    }
-
-    pub(crate) fn shrink(&mut self) {
-        self.bytes.shrink_to_fit();
-        match &mut self.ends {
-            Ends::Narrow(ends) => ends.shrink_to_fit(),
-            Ends::Wide(ends) => ends.shrink_to_fit(),
-        }
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        let ends = match &self.ends {
-            Ends::Narrow(ends) => ends.capacity() * size_of::<u32>(),
-            Ends::Wide(ends) => ends.capacity() * size_of::<u64>(),
-        };
-        self.bytes.capacity() + ends
-    }
-}
-
-impl Default for Ends {
-    fn default() -> Ends {
-        Ends::Narrow(Vec::new())
-    }
-}
-
-impl Ends {
-    fn push(&mut self, end: usize) {
-        match self {
-            Ends::Narrow(ends) => match u32::try_from(end) {
-                Ok(end) => ends.push(end),
-                Err(_) => {
-                    let mut wide: Vec<u64> = ends.iter().map(|&end| u64::from(end)).collect();
-                    wide.push(end as u64);
-                    *self = Ends::Wide(wide);
-                }
-            },
-            Ends::Wide(ends) => ends.push(end as u64),
-        }
-    }
-
-    #[inline(always)]
-    fn get(&self, row: usize) -> usize {
-        match self {
-            Ends::Narrow(ends) => ends[row] as usize,
-            Ends::Wide(ends) => ends[row] as usize,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Ends::Narrow(ends) => ends.len(),
-            Ends::Wide(ends) => ends.len(),
-        }
-    }
-}
 
 /// An attribute of type `String`.
 #[derive(Debug)]
@@ -167,22 +64,23 @@ impl StringColumn {
     pub(super) fn get(&self, hits: &Hits) -> ArrayRef {
         let nulls = null_buffer(self.valid.as_ref(), self.default_is_null, hits);
         let mut strings = BinaryViewBuilder::with_capacity(hits.payloads.len());
+        let arena = self.arena.view();
         let rows = match &self.codes {
             Some(codes) => &decode(codes, hits),
             None => &hits.payloads,
         };
         for (index, (&row, &found)) in rows.iter().zip(&hits.found).enumerate() {
             if let Some(&ahead) = rows.get(index + ENDS_AHEAD) {
-                self.arena.prefetch_end(ahead as usize);
+                arena.prefetch_end(ahead as usize);
             }
             // An empty arena has no row 0 for the misses to point at.
             if let Some(&ahead) = rows.get(index + BYTES_AHEAD).filter(|&&row| row > 0) {
-                self.arena.prefetch_bytes(ahead as usize);
+                arena.prefetch_bytes(ahead as usize);
             }
             if nulls.as_ref().is_some_and(|nulls| nulls.is_null(index)) {
                 strings.append_null();
             } else {
-                strings.append_value(if found { self.arena.get(row as usize) } else { &self.default });
+                strings.append_value(if found { arena.get(row as usize) } else { &self.default });
             }
         }
         Arc::new(strings.finish())
@@ -215,6 +113,36 @@ impl StringColumn {
         self.arena = kept;
         self.arena.shrink();
         Ok(())
+    }
+
+    /// Makes sure that what `hits` select is what was written.
+    pub(super) fn check(&self, hits: &Hits) -> Result<()> {
+        for row in hits.found_payloads() {
+            self.valid.as_ref().map_or(Ok(()), |valid| valid.check(row as usize))?;
+            let string = match &self.codes {
+                Some(codes) => {
+                    codes.check(row)?;
+                    codes.get(row)
+                }
+                None => row,
+            };
+            self.arena.check(string as usize)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.arena.save(image)?;
+        image.flag(self.codes.is_some());
+        self.codes.as_ref().map_or(Ok(()), |codes| codes.save(image))?;
+        Bitmap::save_optional(self.valid.as_ref(), image)
+    }
+
+    /// The column that [`StringColumn::save`] wrote, in the place of one without rows.
+    pub(super) fn open(self, image: &mut ImageReader<'_>) -> Result<StringColumn> {
+        let arena = StringArena::open(image)?;
+        let codes = if image.flag()? { Some(PackedNumbers::open(image)?) } else { None };
+        Ok(StringColumn { arena, codes, valid: Bitmap::open_optional(image)?, ..self })
     }
 
     pub(super) fn shrink(&mut self) {
@@ -251,6 +179,7 @@ struct Distinct {
 
 impl Distinct {
     fn of(arena: &StringArena, order: &[u32]) -> Distinct {
+        let arena = arena.view();
         let mut table: HashTable<u32> = HashTable::new();
         let mut distinct = Distinct { codes: Vec::with_capacity(order.len()), firsts: Vec::new() };
         for &row in order {
@@ -267,30 +196,5 @@ impl Distinct {
             codes.push(code);
         }
         distinct
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strings_are_what_was_pushed() {
-        let mut arena = StringArena::default();
-        let strings: Vec<Vec<u8>> = (0..100_usize).map(|len| vec![len as u8; len % 7]).collect();
-        strings.iter().for_each(|string| arena.push(string));
-        assert!(strings.iter().enumerate().all(|(row, string)| arena.get(row) == string));
-        let mut alive = Bitmap::zeroes(100);
-        (0..100).step_by(2).for_each(|row| alive.set(row));
-        arena.retain(&alive);
-        assert_eq!((arena.len(), arena.get(3)), (50, strings[6].as_slice()));
-    }
-
-    #[test]
-    fn ends_widen_when_the_arena_outgrows_them() {
-        let mut ends = Ends::default();
-        [7, u32::MAX as usize, u32::MAX as usize + 9, 1 << 40].into_iter().for_each(|end| ends.push(end));
-        assert_eq!([0, 1, 2, 3].map(|row| ends.get(row)), [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]);
-        assert!(matches!(ends, Ends::Wide(_)));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use basalt_base::{Column, Columns, Result, bail};
+use basalt_base::{Column, Columns, Error, Result, bail};
 use basalt_dict::DictionarySpec;
 use basalt_sql::ast;
 
@@ -45,6 +45,15 @@ impl Definition {
         }
         if (settings.tombstone.is_some() || source.update_field().is_some()) && !kind.takes_changes() {
             bail!(NotImplemented, "UPDATE_FIELD and tombstone_column with layout {}", kind.name());
+        }
+        if settings.persist && kind.asks_source() {
+            bail!(BadArguments, "persist: layout {} holds nothing to be kept", kind.name());
+        }
+        if settings.persist && !kind.is_storable() {
+            let layout = kind.name();
+            return Err(Error::not_implemented(format!(
+                "setting `persist` of a dictionary of layout {layout}"
+            )));
         }
         Ok(Definition { spec, source, settings, lifetime })
     }

@@ -5,6 +5,9 @@
 //! A load builds a new version beside the old one; lookups keep the version they started with. One
 //! load runs at a time: who comes second waits and takes the first one's result. A failed load keeps
 //! the old version and says why in `system.dictionaries.last_exception`.
+//!
+//! With a file of its own (`persist`) a dictionary answers from that at once when it is first needed, and is
+//! loaded again in the background. Once the file is found damaged, nobody asks it any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +21,11 @@ use uuid::Uuid;
 
 use super::asking::Asking;
 use super::definition::Definition;
-use super::load;
+use super::load::{self, Load};
+use super::persisted::{PersistedFile, thrown_away};
 use super::schedule::{Lifetime, backoff_us};
 use super::source::Question;
-use super::state::DictionaryState;
+use super::state::{DictionaryState, Origin};
 use crate::Engine;
 
 /// A dictionary of the catalog.
@@ -31,6 +35,8 @@ pub(crate) struct DictionaryEntry {
     create: RwLock<ast::CreateDictionary>,
     definition: Arc<Definition>,
     state: RwLock<DictionaryState>,
+    /// Where it is kept between two runs, if it is.
+    file: Option<PersistedFile>,
     /// Held by the one load that runs.
     loading: Mutex<()>,
     rows_read: AtomicU64,
@@ -48,12 +54,14 @@ impl DictionaryEntry {
         create.name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
         create.or_replace = false;
         create.if_not_exists = false;
+        let file = definition.settings.persist.then(|| PersistedFile::new(uuid, &create));
         Ok(DictionaryEntry {
             uuid,
             name: RwLock::new((database.to_owned(), name.to_owned())),
             create: RwLock::new(create),
             definition,
             state: RwLock::new(DictionaryState::default()),
+            file,
             loading: Mutex::new(()),
             rows_read: AtomicU64::new(0),
         })
@@ -114,7 +122,7 @@ impl DictionaryEntry {
         asking.note(&database, &name);
         // A DIRECT dictionary and a cache ask their source at lookups, not only while they load.
         let asks_always = self.definition.spec.layout.kind.asks_source();
-        let found = |state: &DictionaryState| state.current.clone().filter(|_| !asks_always);
+        let found = |state: &DictionaryState| state.usable().filter(|_| !asks_always).cloned();
         if let Some(current) = found(&self.state.read()) {
             return Ok(current);
         }
@@ -124,13 +132,76 @@ impl DictionaryEntry {
         }
         let _loading = self.loading.lock();
         // Another load may have ended while this one waited.
-        if let Some(current) = &self.state.read().current {
+        if let Some(current) = self.state.read().usable() {
             return Ok(Arc::clone(current));
         }
+        self.forget_damaged(engine);
         if let Some(failure) = self.state.read().recent_failure(engine.clock().now_us()) {
             return Err(failure.clone());
         }
-        self.load(engine, asking)
+        match self.open_file(engine) {
+            Some(current) => Ok(current),
+            None => self.load(engine, asking),
+        }
+    }
+
+    /// The version of an earlier run, if it was kept. It is loaded again as soon as the background gets
+    /// to it.
+    fn open_file(&self, engine: &Engine) -> Option<Arc<dyn Dictionary>> {
+        let started = Instant::now();
+        let mut state = self.state.write();
+        // A load that failed did not find the file of use either.
+        let file = self.file.as_ref().filter(|_| state.failure.is_none() && state.file_failure.is_none())?;
+        match file.open(engine, &self.definition) {
+            Ok(opened) => {
+                let (load, loaded_us) = opened?;
+                state.loading_start_us = engine.clock().now_us();
+                state.loading_seconds = started.elapsed().as_secs_f64();
+                state.last_update_us = loaded_us;
+                state.next_load_us = Some(state.loading_start_us);
+                state.origin = load.origin;
+                state.current = Some(Arc::clone(&load.dictionary));
+                Some(load.dictionary)
+            }
+            Err(error) => {
+                state.file_failure = Some(error);
+                None
+            }
+        }
+    }
+
+    /// Lets go of a version whose file is damaged, and of the file.
+    fn forget_damaged(&self, engine: &Engine) {
+        let mut state = self.state.write();
+        let Some(damaged) = state.current.take_if(|current| current.is_damaged()) else { return };
+        // The error names the place again.
+        let error = damaged.check().err();
+        state.file_failure = error.as_ref().map(thrown_away);
+        state.origin = Origin::default();
+        if let Some(file) = &self.file {
+            file.remove(engine);
+        }
+    }
+
+    /// Writes what was loaded to the dictionary's file, if it has one, and takes it from there. What cannot
+    /// be written answers from memory.
+    fn keep(
+        &self,
+        engine: &Engine,
+        load: Load,
+        previous: Option<&Arc<dyn Dictionary>>,
+    ) -> (Load, Option<Error>) {
+        // Where nothing changed, the file is what it should be.
+        let is_new = previous.is_none_or(|previous| !Arc::ptr_eq(previous, &load.dictionary));
+        let file = self.file.as_ref().filter(|_| is_new);
+        match file.map(|file| file.save(engine, &self.definition, &load)) {
+            Some(Ok(Some(kept))) => (kept, None),
+            Some(Err(error)) => {
+                let error = error.within("the dictionary was loaded, and could not be kept in its file");
+                (load, Some(error))
+            }
+            Some(Ok(None)) | None => (load, None),
+        }
     }
 
     /// Loads a new version; the old one answers until it is there, and stays if the load fails.
@@ -162,6 +233,10 @@ impl DictionaryEntry {
     /// `last_exception`, and the old version goes on answering.
     pub(super) fn refresh(&self, engine: &Arc<Engine>) {
         let Some(_loading) = self.loading.try_lock() else { return };
+        let current = self.state.read().current.clone();
+        if current.is_some_and(|current| current.check().is_err()) {
+            self.forget_damaged(engine);
+        }
         if self.is_due(engine.clock().now_us()) && !self.is_unchanged(engine) {
             // Told in system.dictionaries.
             let _ = self.load(engine, &Asking::default());
@@ -188,17 +263,22 @@ impl DictionaryEntry {
             let mut state = self.state.write();
             state.is_loading = true;
             state.loading_start_us = engine.clock().now_us();
-            (state.current.clone(), state.origin.clone())
+            (state.usable().cloned(), state.origin.clone())
         };
         self.rows_read.store(0, Ordering::Relaxed);
         let started = Instant::now();
         let previous = current.as_ref().map(|current| (current, &origin));
         let loaded = load::load(&self.definition, self.question(engine, asking), previous, &self.rows_read);
+        let loaded = loaded.map(|load| self.keep(engine, load, current.as_ref()));
         let mut state = self.state.write();
         state.is_loading = false;
         state.loading_seconds = started.elapsed().as_secs_f64();
         match loaded {
-            Ok(load) => {
+            Ok((load, file_failure)) => {
+                // Why the file of an earlier run was of no use stays to be seen until the next load.
+                if file_failure.is_some() || current.is_some() {
+                    state.file_failure = file_failure;
+                }
                 state.error_count = 0;
                 state.failure = None;
                 state.last_update_us = engine.clock().now_us();

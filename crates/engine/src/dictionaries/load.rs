@@ -117,7 +117,12 @@ fn all(definition: &Definition, question: &Question, rows: &mut Rows<'_>) -> Res
     let dictionary = build(spec.clone(), &mut alive)?;
     // A key that a row before its deletion brought in is there, and has to go.
     let mut gone = deleted.as_changes(question, key_count)?.into_iter().map(Ok);
-    update(spec, &dictionary, &mut gone)
+    let dictionary = update(spec, &dictionary, &mut gone)?;
+    if definition.settings.persist && dictionary.changes().is_some() {
+        // A file holds one version, not one and its changes.
+        return build(spec.clone(), &mut dictionary.scan()?.into_iter().map(Ok));
+    }
+    Ok(dictionary)
 }
 
 /// Texts as values of a type.

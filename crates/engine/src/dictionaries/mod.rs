@@ -4,6 +4,7 @@
 //! - [`definition`], [`structure`], [`settings`]: from the CREATE DICTIONARY statement to keys, attributes and layout.
 //! - [`source`]: where the rows come from, one file a source.
 //! - [`load`]: one load, of all rows or of those that changed.
+//! - [`persisted`]: the file of a loaded dictionary, which answers after a restart.
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
 //! - [`asking`]: which query asks for which dictionary.
 
@@ -11,6 +12,7 @@ mod asking;
 mod definition;
 mod entry;
 mod load;
+mod persisted;
 mod refresh;
 mod schedule;
 mod settings;

@@ -13,6 +13,8 @@ pub(super) struct DictionarySettings {
     pub(super) require_nonempty: bool,
     /// A column of the source: a row in which it is not 0 takes its key out of the dictionary.
     pub(super) tombstone: Option<String>,
+    /// A loaded version is kept in a file, which answers after a restart.
+    pub(super) persist: bool,
     /// For the queries to the source, and for its format.
     pub(super) query: Settings,
 }
@@ -24,7 +26,8 @@ impl DictionarySettings {
             match name.as_str() {
                 "require_nonempty" => parsed.require_nonempty = flag(name, value)?,
                 "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
-                "persist" | "reload" => {
+                "persist" => parsed.persist = flag(name, value)?,
+                "reload" => {
                     return Err(Error::not_implemented(format!("setting `{name}` of a dictionary")));
                 }
                 _ => parsed.query.set(name, &literal_text(value))?,

@@ -14,6 +14,8 @@ pub(crate) struct DictionaryState {
     pub(crate) current: Option<Arc<dyn Dictionary>>,
     /// The failure of the last load, if it failed.
     pub(crate) failure: Option<Error>,
+    /// Why the dictionary's file could not be used or written.
+    pub(super) file_failure: Option<Error>,
     pub(crate) is_loading: bool,
     /// Microseconds since 1970; 0 is never.
     pub(crate) loading_start_us: u64,
@@ -51,6 +53,11 @@ pub(crate) enum LoadStatus {
 }
 
 impl DictionaryState {
+    /// The version that answers, unless its file was found damaged.
+    pub(super) fn usable(&self) -> Option<&Arc<dyn Dictionary>> {
+        self.current.as_ref().filter(|current| !current.is_damaged())
+    }
+
     pub(crate) fn status(&self) -> LoadStatus {
         match (&self.current, &self.failure, self.is_loading) {
             (Some(_), _, false) => LoadStatus::Loaded,
@@ -63,7 +70,8 @@ impl DictionaryState {
     }
 
     pub(crate) fn last_exception(&self) -> String {
-        self.failure.as_ref().map(ToString::to_string).unwrap_or_default()
+        let failure = self.failure.as_ref().or(self.file_failure.as_ref());
+        failure.map(ToString::to_string).unwrap_or_default()
     }
 
     /// The error of a load that failed a moment ago and would keep every query waiting.

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod corruption;
+mod dictionary_files;
 mod dictionary_sources;
 mod dropping;
 mod durability;

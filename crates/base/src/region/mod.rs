@@ -8,10 +8,16 @@
 //!
 //! A region is written by its one owner and then shared as [`Section`]s, which nobody writes.
 //!
+//! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
+//!
 //! # Not here
 //!
 //! A mapped file must not be changed or cut while it is mapped. Basalt's files are written once and
 //! replaced by renames inside a directory that one process has locked, so nobody does.
+
+mod checks;
+
+pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
 
 use std::fmt;
 use std::fs::File;
@@ -35,13 +41,15 @@ pub struct Region {
     bytes: usize,
     /// A file's pages are only read.
     is_file: bool,
+    /// What the bytes must sum up to, where that is still to be found out.
+    checks: Option<BlockChecks>,
 }
 
 impl Region {
     /// `bytes` of zeroes.
     pub fn zeroed(bytes: usize) -> Result<Region> {
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, is_file: false });
+            return Ok(Region { start: NonNull::dangling(), bytes, is_file: false, checks: None });
         }
         let is_huge = bytes >= HUGE_PAGE_BYTES;
         let Some(mapped) = bytes.checked_add(if is_huge { HUGE_PAGE_BYTES } else { 0 }) else {
@@ -50,7 +58,7 @@ impl Region {
         let start = map(mapped, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
         let start = if is_huge { align_to_huge_pages(start, bytes) } else { start };
-        Ok(Region { start, bytes, is_file: false })
+        Ok(Region { start, bytes, is_file: false, checks: None })
     }
 
     /// The bytes of `file`, read from the disk when they are first touched.
@@ -58,10 +66,32 @@ impl Region {
         let bytes = usize::try_from(file.metadata()?.len())
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, is_file: true });
+            return Ok(Region { start: NonNull::dangling(), bytes, is_file: true, checks: None });
         }
         let start = map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
-        Ok(Region { start, bytes, is_file: true })
+        Ok(Region { start, bytes, is_file: true, checks: None })
+    }
+
+    /// The same bytes, which are compared with `checks` when they are first touched.
+    #[must_use]
+    pub fn with_checks(mut self, checks: BlockChecks) -> Region {
+        self.checks = Some(checks);
+        self
+    }
+
+    /// Compares all bytes with their checksums, if they have any; an error is a damaged file.
+    pub fn check_all(&self) -> Result<()> {
+        self.checks.as_ref().map_or(Ok(()), |checks| checks.check_all(self))
+    }
+
+    /// Whether [`Section::check`] has nothing left to compare.
+    pub fn is_checked(&self) -> bool {
+        self.checks.as_ref().is_none_or(BlockChecks::is_done)
+    }
+
+    /// Whether a checksum did not match.
+    pub fn is_damaged(&self) -> bool {
+        self.checks.as_ref().is_some_and(BlockChecks::is_damaged)
     }
 
     /// Gives back all but the first `bytes`.
@@ -134,6 +164,15 @@ impl Section {
     pub fn new(region: &Arc<Region>, range: Range<usize>) -> Option<Section> {
         region.get(range.clone())?;
         Some(Section { region: Arc::clone(region), range })
+    }
+
+    /// Makes sure that the bytes of `range`, as far as they are there, are what was written: must be called
+    /// before they are used.
+    #[inline]
+    pub fn check(&self, range: Range<usize>) -> Result<()> {
+        let Some(checks) = &self.region.checks else { return Ok(()) };
+        let (start, end) = (range.start.min(self.range.len()), range.end.min(self.range.len()));
+        checks.check(&self.region, self.range.start + start..self.range.start + end)
     }
 
     /// What the process holds for it: whole pages of memory of its own, its bytes of a file's.

@@ -1,0 +1,112 @@
+//! Checksums of a mapped file, each compared when its block is first touched.
+//!
+//! A file of gigabytes can so be used at once: what a lookup is about to read is compared before, and
+//! the rest in the background. Each block is summed up once, or a few times if threads meet.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::checksum::crc32c;
+use crate::{Error, ErrorCode, Result};
+
+/// Bytes that share a checksum.
+pub const CHECK_BLOCK_BYTES: usize = 64 << 10;
+
+const WORD_BITS: usize = u64::BITS as usize;
+
+/// What the blocks of some bytes must sum up to, and which of them are known to.
+#[derive(Debug)]
+pub struct BlockChecks {
+    /// Names the bytes in errors.
+    name: String,
+    /// How many bytes the blocks are.
+    bytes: usize,
+    sums: Vec<u32>,
+    /// A bit a block.
+    good: Vec<AtomicU64>,
+    all_good: AtomicBool,
+    any_bad: AtomicBool,
+}
+
+impl BlockChecks {
+    /// Of the blocks of the first `bytes`: what lies behind them is not looked at.
+    pub fn new(name: String, bytes: usize, sums: Vec<u32>) -> BlockChecks {
+        let good = (0..sums.len().div_ceil(WORD_BITS)).map(|_| AtomicU64::new(0)).collect();
+        let (all_good, any_bad) = (AtomicBool::new(false), AtomicBool::new(false));
+        BlockChecks { name, bytes, sums, good, all_good, any_bad }
+    }
+
+    /// Whether there is nothing left to compare.
+    pub(super) fn is_done(&self) -> bool {
+        self.all_good.load(Ordering::Acquire)
+    }
+
+    /// Whether a block was found damaged.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.any_bad.load(Ordering::Acquire)
+    }
+
+    /// Compares the blocks of `bytes` that `range` touches and that were not compared yet.
+    pub(super) fn check(&self, bytes: &[u8], range: Range<usize>) -> Result<()> {
+        if range.is_empty() || self.is_done() {
+            return Ok(());
+        }
+        let last = (range.end - 1) / CHECK_BLOCK_BYTES;
+        (range.start / CHECK_BLOCK_BYTES..=last).try_for_each(|block| self.check_block(bytes, block))
+    }
+
+    /// Compares every block.
+    pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        (0..self.sums.len()).try_for_each(|block| self.check_block(bytes, block))?;
+        self.all_good.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn check_block(&self, bytes: &[u8], block: usize) -> Result<()> {
+        let bit = 1 << (block % WORD_BITS);
+        let Some(word) = self.good.get(block / WORD_BITS) else { return Ok(()) };
+        if word.load(Ordering::Acquire) & bit != 0 {
+            return Ok(());
+        }
+        let at = block * CHECK_BLOCK_BYTES;
+        let there = bytes.get(at..self.bytes.min(at + CHECK_BLOCK_BYTES)).unwrap_or_default();
+        match self.sums.get(block) {
+            Some(&sum) if crc32c(there) != sum => {
+                self.any_bad.store(true, Ordering::Release);
+                Err(Error::new(
+                    ErrorCode::ChecksumDoesntMatch,
+                    format!("{} is damaged between byte {at} and {}", self.name, at + there.len()),
+                ))
+            }
+            _ => {
+                word.fetch_or(bit, Ordering::Release);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_block_is_found_when_it_is_touched_and_others_are_not_read() {
+        let mut bytes: Vec<u8> = (0..5 * CHECK_BLOCK_BYTES + 100).map(|at| (at / 7) as u8).collect();
+        let sums = bytes.chunks(CHECK_BLOCK_BYTES).map(crc32c).collect();
+        let checks = BlockChecks::new("file".into(), bytes.len(), sums);
+        bytes[2 * CHECK_BLOCK_BYTES + 5] ^= 4;
+        let block = |block: usize| block * CHECK_BLOCK_BYTES..(block + 1) * CHECK_BLOCK_BYTES;
+        assert!(checks.check(&bytes, 0..block(1).end).is_ok());
+        assert!(!checks.is_damaged());
+        let error = checks.check(&bytes, block(1).start..block(2).start + 1).expect_err("a flipped bit");
+        assert_eq!(error.code(), ErrorCode::ChecksumDoesntMatch);
+        assert!(checks.is_damaged() && checks.check_all(&bytes).is_err() && !checks.is_done());
+        assert!(checks.check(&bytes, block(3).start..bytes.len()).is_ok());
+        bytes[2 * CHECK_BLOCK_BYTES + 5] ^= 4;
+        assert!(checks.check_all(&bytes).is_ok() && checks.is_done());
+    }
+}

@@ -1,0 +1,157 @@
+//! What a file of a dictionary survives: damage at any bit, a crash at any moment, another definition.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use basalt_base::checksum::crc32c;
+use basalt_base::fs::{Crash, FaultyStorage, Storage};
+use basalt_base::{ErrorCode, Result};
+
+use super::{MAGIC, TRAILER_BYTES, VERSION, open, save};
+use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
+use crate::{Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
+
+const PATH: &str = "/dictionary";
+const DEFINITION: &str = "CREATE DICTIONARY";
+
+/// A small dictionary and what it answers.
+struct Sample {
+    spec: DictionarySpec,
+    dictionary: Arc<dyn Dictionary>,
+    keys: Vec<ArrayRef>,
+    answer: Vec<ArrayRef>,
+}
+
+impl Sample {
+    fn new(kind: LayoutKind) -> Sample {
+        let layout = LayoutSpec::new(kind);
+        let (mut spec, block, keys) = match kind.is_complex() {
+            true => (complex_spec(&layout), complex_block(20), complex_block(30)),
+            false => (simple_spec(&layout), simple_block(20), simple_block(30)),
+        };
+        let key_count = spec.key_columns.len();
+        let mut block = block;
+        // Narrow values lie in the cells of the table.
+        if kind == LayoutKind::SparseHashed {
+            spec.attributes.truncate(1);
+            block.truncate(key_count + 1);
+        }
+        let dictionary = build(spec.clone(), &mut [Ok(block)].into_iter()).expect("a valid source");
+        let keys = keys[..key_count].to_vec();
+        let mut sample = Sample { spec, dictionary, keys, answer: Vec::new() };
+        sample.answer = sample.ask(sample.dictionary.as_ref()).expect("valid keys");
+        sample
+    }
+
+    fn ask(&self, dictionary: &dyn Dictionary) -> Result<Vec<ArrayRef>> {
+        let attributes: Vec<usize> = (0..self.spec.attributes.len()).collect();
+        let (mut columns, found) = dictionary.get(&attributes, &self.keys)?;
+        columns.push(Arc::new(found));
+        Ok(columns)
+    }
+
+    fn save(&self, storage: &FaultyStorage, stamp: &[u8]) -> Result<()> {
+        save(self.dictionary.as_ref(), DEFINITION, stamp, storage, Path::new(PATH))
+    }
+
+    fn open(&self, storage: &FaultyStorage) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
+        open(self.spec.clone(), storage, Path::new(PATH), DEFINITION)
+    }
+
+    /// A damaged file may be opened, but never answers wrongly.
+    fn check_damaged(&self, storage: &FaultyStorage, what: &str) {
+        let Ok((dictionary, _)) = self.open(storage) else { return };
+        if let Ok(answer) = self.ask(dictionary.as_ref()) {
+            assert_eq!(answer, self.answer, "{what}");
+        }
+        assert!(dictionary.check().is_err() && dictionary.is_damaged(), "{what}");
+        assert!(dictionary.scan().is_err(), "{what}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
+    let kinds = [
+        LayoutKind::Flat,
+        LayoutKind::Hashed,
+        LayoutKind::SparseHashed,
+        LayoutKind::CompactHashed,
+        LayoutKind::Auto,
+        LayoutKind::ComplexKeyHashed,
+    ];
+    for kind in kinds {
+        let sample = Sample::new(kind);
+        let storage = FaultyStorage::new();
+        sample.save(&storage, b"stamp").expect("space enough");
+        let whole = storage.read(Path::new(PATH), u64::MAX).expect("the file");
+        for bit in 0..whole.len() * 8 {
+            storage.damage(Path::new(PATH), |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
+            sample.check_damaged(&storage, &format!("{kind:?}, bit {bit}"));
+            storage.damage(Path::new(PATH), |bytes| bytes.clone_from(&whole));
+        }
+        for bytes in 0..whole.len() {
+            storage.damage(Path::new(PATH), |file| file.truncate(bytes));
+            assert!(sample.open(&storage).is_err(), "{kind:?} cut to {bytes} bytes");
+            storage.damage(Path::new(PATH), |file| file.clone_from(&whole));
+        }
+    }
+}
+
+/// At every sync and at every change, in both kinds of crash: the old file or the new one.
+#[test]
+fn a_crash_at_every_moment_leaves_the_old_file_or_the_new_one() {
+    let sample = Sample::new(LayoutKind::Hashed);
+    let changes = {
+        let storage = FaultyStorage::new();
+        sample.save(&storage, b"old").expect("space enough");
+        let before = storage.change_count();
+        sample.save(&storage, b"new").expect("space enough");
+        storage.change_count() - before
+    };
+    for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
+        for change in 0..=changes {
+            let storage = FaultyStorage::new();
+            sample.save(&storage, b"old").expect("space enough");
+            storage.stop_at_change(storage.change_count() + change);
+            let acknowledged = sample.save(&storage, b"new").is_ok();
+            storage.crash(crash);
+            let (dictionary, stamp) = sample.open(&storage).expect("a whole file");
+            assert_eq!(sample.ask(dictionary.as_ref()).expect("valid keys"), sample.answer);
+            let expected: &[&[u8]] = if acknowledged { &[b"new"] } else { &[b"old", b"new"] };
+            assert!(expected.contains(&stamp.as_slice()), "{crash:?} at {change}: {stamp:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file() {
+    let sample = Sample::new(LayoutKind::Hashed);
+    let storage = FaultyStorage::new();
+    sample.save(&storage, b"old").expect("space enough");
+    storage.set_space_left(Some(100));
+    let error = sample.save(&storage, b"new").expect_err("no space");
+    assert_eq!(error.code(), ErrorCode::NotEnoughSpace);
+    assert_eq!(sample.open(&storage).expect("the old file").1, b"old");
+}
+
+#[test]
+fn another_definition_and_a_newer_version_are_refused() {
+    let sample = Sample::new(LayoutKind::Hashed);
+    let storage = FaultyStorage::new();
+    sample.save(&storage, b"").expect("space enough");
+    let other = open(sample.spec.clone(), &storage, Path::new(PATH), "CREATE DICTIONARY other");
+    assert_eq!(
+        other.map(|_| ()).map_err(|error| error.code()),
+        Err(ErrorCode::IncorrectDictionaryDefinition)
+    );
+    storage.damage(Path::new(PATH), |bytes| {
+        let at = bytes.len() - TRAILER_BYTES;
+        bytes[at + 20..at + 24].copy_from_slice(&(VERSION + 1).to_le_bytes());
+        let sum = crc32c(&bytes[at..at + 24]);
+        bytes[at + 24..at + 28].copy_from_slice(&sum.to_le_bytes());
+        assert_eq!(bytes[at + 28..], MAGIC);
+    });
+    let newer = sample.open(&storage).map(|_| ()).map_err(|error| error.code());
+    assert_eq!(newer, Err(ErrorCode::NotImplemented));
+}

@@ -1,0 +1,200 @@
+//! Byte strings in one arena: all bytes back to back, and where each string ends.
+
+use std::ops::Range;
+
+use basalt_base::Result;
+use basalt_base::prefetch::prefetch_read;
+
+use super::{Bitmap, Bytes};
+use crate::image::{ImageReader, ImageWriter};
+
+/// Strings by row number.
+#[derive(Debug, Default)]
+pub(crate) struct StringArena {
+    bytes: Bytes,
+    ends: Ends,
+}
+
+/// Little-endian, `u32` until the arena outgrows them, then `u64`.
+#[derive(Debug, Default)]
+struct Ends {
+    bytes: Bytes,
+    is_wide: bool,
+}
+
+/// An arena whose strings are read one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct ArenaView<'a> {
+    bytes: &'a [u8],
+    ends: EndsView<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum EndsView<'a> {
+    Narrow(&'a [[u8; 4]]),
+    Wide(&'a [[u8; 8]]),
+}
+
+impl StringArena {
+    pub(crate) fn push(&mut self, string: &[u8]) {
+        let bytes = self.bytes.to_mut();
+        bytes.extend_from_slice(string);
+        self.ends.push(bytes.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.view().len()
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, row: usize) -> &[u8] {
+        self.view().get(row)
+    }
+
+    #[inline(always)]
+    pub(crate) fn view(&self) -> ArenaView<'_> {
+        ArenaView { bytes: &self.bytes, ends: self.ends.view() }
+    }
+
+    /// Keeps the rows whose bit is set.
+    pub(crate) fn retain(&mut self, alive: &Bitmap) {
+        let mut kept = StringArena::default();
+        let view = self.view();
+        alive.ones().for_each(|row| kept.push(view.get(row)));
+        *self = kept;
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.bytes.shrink();
+        self.ends.bytes.shrink();
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.bytes.heap_bytes() + self.ends.bytes.heap_bytes()
+    }
+
+    /// Makes sure that string `row` is what was written.
+    pub(crate) fn check(&self, row: usize) -> Result<()> {
+        let width = self.ends.width();
+        self.ends.bytes.check(row.saturating_sub(1) * width..(row + 1) * width)?;
+        self.bytes.check(self.view().range(row))
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.flag(self.ends.is_wide);
+        image.section(&self.ends.bytes)?;
+        image.section(&self.bytes)
+    }
+
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<StringArena> {
+        let is_wide = image.flag()?;
+        let ends = Ends { bytes: Bytes::Shared(image.section()?), is_wide };
+        Ok(StringArena { bytes: Bytes::Shared(image.section()?), ends })
+    }
+}
+
+impl<'a> ArenaView<'a> {
+    /// The string of a row; nothing where a file says what cannot be.
+    #[inline(always)]
+    pub(crate) fn get(self, row: usize) -> &'a [u8] {
+        self.bytes.get(self.range(row)).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch_end(self, row: usize) {
+        match self.ends {
+            EndsView::Narrow(ends) => prefetch_read(ends, row),
+            EndsView::Wide(ends) => prefetch_read(ends, row),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch_bytes(self, row: usize) {
+        prefetch_read(self.bytes, self.range(row).start);
+    }
+
+    #[inline(always)]
+    fn range(self, row: usize) -> Range<usize> {
+        let start = if row == 0 { 0 } else { self.ends.get(row - 1) };
+        start..self.ends.get(row)
+    }
+}
+
+impl EndsView<'_> {
+    fn len(self) -> usize {
+        match self {
+            EndsView::Narrow(ends) => ends.len(),
+            EndsView::Wide(ends) => ends.len(),
+        }
+    }
+
+    /// 0 for a row that is not there.
+    #[inline(always)]
+    fn get(self, row: usize) -> usize {
+        match self {
+            EndsView::Narrow(ends) => ends.get(row).map_or(0, |end| u32::from_le_bytes(*end) as usize),
+            EndsView::Wide(ends) => ends.get(row).map_or(0, |end| u64::from_le_bytes(*end) as usize),
+        }
+    }
+}
+
+impl Ends {
+    #[inline(always)]
+    fn view(&self) -> EndsView<'_> {
+        match self.is_wide {
+            false => EndsView::Narrow(self.bytes.as_chunks().0),
+            true => EndsView::Wide(self.bytes.as_chunks().0),
+        }
+    }
+
+    fn width(&self) -> usize {
+        if self.is_wide { size_of::<u64>() } else { size_of::<u32>() }
+    }
+
+    fn push(&mut self, end: usize) {
+        match u32::try_from(end) {
+            Ok(end) if !self.is_wide => self.bytes.to_mut().extend_from_slice(&end.to_le_bytes()),
+            _ => {
+                if !self.is_wide {
+                    self.widen();
+                }
+                self.bytes.to_mut().extend_from_slice(&(end as u64).to_le_bytes());
+            }
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        let narrow = self.view();
+        let mut wide = Bytes::with_capacity(narrow.len() * size_of::<u64>());
+        for row in 0..narrow.len() {
+            wide.to_mut().extend_from_slice(&(narrow.get(row) as u64).to_le_bytes());
+        }
+        *self = Ends { bytes: wide, is_wide: true };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_what_was_pushed() {
+        let mut arena = StringArena::default();
+        let strings: Vec<Vec<u8>> = (0..100_usize).map(|len| vec![len as u8; len % 7]).collect();
+        strings.iter().for_each(|string| arena.push(string));
+        assert!(strings.iter().enumerate().all(|(row, string)| arena.get(row) == string));
+        let mut alive = Bitmap::zeroes(100);
+        (0..100).step_by(2).for_each(|row| alive.set(row));
+        arena.retain(&alive);
+        assert_eq!((arena.len(), arena.get(3)), (50, strings[6].as_slice()));
+    }
+
+    #[test]
+    fn ends_widen_when_the_arena_outgrows_them() {
+        let mut ends = Ends::default();
+        [7, u32::MAX as usize, u32::MAX as usize + 9, 1 << 40].into_iter().for_each(|end| ends.push(end));
+        assert_eq!([0, 1, 2, 3].map(|row| ends.view().get(row)), [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]);
+        assert!(ends.is_wide);
+    }
+}

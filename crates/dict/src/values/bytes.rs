@@ -1,0 +1,75 @@
+//! Bytes that grow while a dictionary loads, and may then be those of its file.
+
+use std::ops::{Deref, Range};
+
+use basalt_base::Result;
+use basalt_base::region::Section;
+
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    Growing(Vec<u8>),
+    /// Nobody adds to them.
+    Shared(Section),
+}
+
+impl Bytes {
+    pub(crate) fn zeroes(bytes: usize) -> Bytes {
+        Bytes::Growing(vec![0; bytes])
+    }
+
+    pub(crate) fn with_capacity(bytes: usize) -> Bytes {
+        Bytes::Growing(Vec::with_capacity(bytes))
+    }
+
+    /// The bytes to change; those of a file are copied first.
+    #[inline]
+    pub(crate) fn to_mut(&mut self) -> &mut Vec<u8> {
+        if let Bytes::Shared(section) = self {
+            *self = Bytes::Growing(section.to_vec());
+        }
+        match self {
+            Bytes::Growing(bytes) => bytes,
+            Bytes::Shared(_) => unreachable!("shared bytes were copied"),
+        }
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        if let Bytes::Growing(bytes) = self {
+            bytes.shrink_to_fit();
+        }
+    }
+
+    /// See [`Section::check`].
+    #[inline]
+    pub(crate) fn check(&self, range: Range<usize>) -> Result<()> {
+        match self {
+            Bytes::Growing(_) => Ok(()),
+            Bytes::Shared(section) => section.check(range),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Bytes::Growing(bytes) => bytes.capacity(),
+            Bytes::Shared(section) => section.resident_bytes(),
+        }
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Bytes {
+        Bytes::Growing(Vec::new())
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Growing(bytes) => bytes,
+            Bytes::Shared(section) => section,
+        }
+    }
+}

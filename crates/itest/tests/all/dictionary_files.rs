@@ -1,0 +1,171 @@
+//! Dictionaries that are kept in a file: what they answer after a restart, and when the file is of no use.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use basalt_itest::server::Server;
+use tempfile::{TempDir, tempdir};
+
+/// Far more than the background takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LAYOUTS: [&str; 7] =
+    ["FLAT", "HASHED", "SPARSE_HASHED", "HASHED_ARRAY", "COMPACT_HASHED", "AUTO", "COMPLEX_KEY_HASHED"];
+const NAMES: &str = "SELECT groupArray(ifNull(dictGet('d', 'name', number), '-')) FROM numbers(4)";
+const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
+
+/// A data directory, and the file that its dictionaries load from.
+struct Place {
+    data: TempDir,
+    source: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { data: tempdir().expect("a directory"), source: tempdir().expect("a directory") };
+        place.write_source("1\tone\n2\t\\N\n3\tthree\n");
+        place
+    }
+
+    fn source(&self) -> PathBuf {
+        self.source.path().join("rows.tsv")
+    }
+
+    fn write_source(&self, rows: &str) {
+        std::fs::write(self.source(), rows).expect("a place to write to");
+    }
+
+    fn start(&self) -> Server {
+        let files = self.source.path().to_string_lossy().into_owned();
+        Server::start_with(self.data.path(), &["--user-files-path", &files])
+    }
+
+    fn create(&self, server: &Server, name: &str, layout: &str) {
+        server.ask(&format!(
+            "CREATE DICTIONARY {name} (id UInt64, name Nullable(String) DEFAULT 'nobody') PRIMARY KEY id \
+             SOURCE(FILE(PATH '{}' FORMAT 'TSV')) LAYOUT({layout}()) LIFETIME(0) SETTINGS(persist = 1)",
+            self.source().display()
+        ));
+    }
+
+    /// The files of all dictionaries.
+    fn files(&self) -> Vec<PathBuf> {
+        let directories = std::fs::read_dir(self.data.path().join("store")).expect("the store");
+        let files = directories.map(|entry| entry.expect("an entry").path().join("dictionary.bin"));
+        files.filter(|path| path.exists()).collect()
+    }
+}
+
+fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(path).expect("the dictionary's file");
+    change(&mut bytes);
+    std::fs::write(path, bytes).expect("a place to write to");
+}
+
+#[track_caller]
+fn wait_until(server: &Server, query: &str, is_wanted: impl Fn(&str) -> bool) {
+    let start = Instant::now();
+    loop {
+        let answer = server.ask(query);
+        if is_wanted(&answer) {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{query} still answers {answer}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
+    let place = Place::new();
+    let server = place.start();
+    for layout in LAYOUTS {
+        place.create(&server, &format!("d_{layout}"), layout);
+        let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
+        assert_eq!(server.ask(&names), "['nobody','one','-','three']\n", "{layout}");
+    }
+    assert_eq!(place.files().len(), LAYOUTS.len());
+    server.kill();
+
+    std::fs::remove_file(place.source()).expect("the source is there");
+    let server = place.start();
+    for layout in LAYOUTS {
+        let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
+        assert_eq!(server.ask(&names), "['nobody','one','-','three']\n", "{layout}");
+        assert_eq!(server.ask(&format!("SELECT count() FROM d_{layout}")), "3\n");
+    }
+    let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
+    wait_until(&server, failed, |answer| answer == format!("{}\n", LAYOUTS.len()));
+    server.kill();
+
+    place.write_source("1\tONE\n");
+    let server = place.start();
+    for layout in LAYOUTS {
+        let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
+        wait_until(&server, &names, |answer| answer == "['nobody','ONE','nobody','nobody']\n");
+    }
+    server.kill();
+}
+
+#[test]
+fn a_file_that_is_of_no_use_is_thrown_away_and_written_anew() {
+    let damages: [fn(&mut Vec<u8>); 3] = [
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| {
+            let last = bytes.len() - 1;
+            bytes[last] ^= 1;
+        },
+        |bytes| bytes[0] ^= 1,
+    ];
+    for (at, damage) in damages.into_iter().enumerate() {
+        let place = Place::new();
+        let server = place.start();
+        place.create(&server, "d", "COMPACT_HASHED");
+        assert_eq!(server.ask(NAMES), "['nobody','one','-','three']\n");
+        server.kill();
+        let [file] = &place.files()[..] else { panic!("one dictionary has one file") };
+        change(file, damage);
+
+        let server = place.start();
+        // Damage that the opening does not meet is met by the first lookup.
+        let first = server.post("", NAMES.as_bytes()).text();
+        assert!(
+            first == "['nobody','one','-','three']\n" || first.contains("CHECKSUM_DOESNT_MATCH"),
+            "{first}"
+        );
+        assert_eq!(server.ask(NAMES), "['nobody','one','-','three']\n", "damage {at}");
+        let told = server.ask(EXCEPTION);
+        assert!(told.contains("thrown away, and it is loaded anew"), "damage {at}: {told}");
+        server.kill();
+
+        std::fs::remove_file(place.source()).expect("the source is there");
+        let server = place.start();
+        assert_eq!(server.ask(NAMES), "['nobody','one','-','three']\n", "damage {at}");
+        server.kill();
+    }
+}
+
+#[test]
+fn the_file_of_another_definition_is_not_used() {
+    let place = Place::new();
+    let server = place.start();
+    place.create(&server, "d", "HASHED");
+    assert_eq!(server.ask(NAMES), "['nobody','one','-','three']\n");
+    let [of_d] = &place.files()[..] else { panic!("one dictionary has one file") };
+    let bytes = std::fs::read(of_d).expect("the file");
+    server.ask("DROP DICTIONARY d");
+    assert!(place.files().is_empty(), "DROP removes the file");
+    place.create(&server, "d", "SPARSE_HASHED");
+    assert_eq!(server.ask(NAMES), "['nobody','one','-','three']\n");
+    server.kill();
+    let [of_other] = &place.files()[..] else { panic!("one dictionary has one file") };
+    change(of_other, |old| *old = bytes);
+    place.write_source("3\tTHREE\n");
+
+    let server = place.start();
+    assert_eq!(server.ask(NAMES), "['nobody','nobody','nobody','THREE']\n");
+    let told = server.ask(EXCEPTION);
+    assert!(told.contains("was written for another definition"), "{told}");
+    server.ask("SYSTEM RELOAD DICTIONARY d");
+    assert_eq!(server.ask(EXCEPTION), "\n");
+    server.kill();
+}
