@@ -3,7 +3,7 @@
 //! - [`limit_by`]: `LIMIT n BY`.
 //! - [`extremes`]: the least and the greatest value of every result column.
 //! - [`in_step`]: arrays that are unfolded side by side.
-//! - [`running`]: aggregates over a window frame that grows.
+//! - [`windowed`]: aggregates of window frames, over accumulators for frames that grow and that slide.
 //! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
 //! - [`error`]: DataFusion's errors as ours.
 //!
@@ -17,6 +17,7 @@ pub mod extremes;
 pub mod in_step;
 pub mod lambda;
 pub mod limit_by;
-pub mod running;
+mod running;
 pub mod session;
-pub mod sliding;
+mod sliding;
+pub mod windowed;

@@ -1,4 +1,4 @@
-//! An aggregate function over a window frame whose start moves: rows leave at one end while others come
+//! An accumulator over a window frame whose start moves: rows leave at one end while others come
 //! in at the other.
 //!
 //! No function has to know how to take a value back out. The rows of the frame lie in two stacks: those
@@ -11,83 +11,13 @@
 //! Two updates and two merges a row, however wide the frame is; a state for each row of the first stack.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef};
-use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature};
-
-/// The function behind the window's form of it.
-#[derive(Debug)]
-pub struct Sliding {
-    inner: Arc<AggregateUDF>,
-}
-
-impl Sliding {
-    /// `inner`, fit for a frame whose start moves.
-    pub fn over(inner: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
-        Arc::new(AggregateUDF::new_from_impl(Sliding { inner }))
-    }
-}
-
-impl AggregateUDFImpl for Sliding {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(arg_types)
-    }
-
-    fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
-        self.inner.return_field(arg_fields)
-    }
-
-    fn is_nullable(&self) -> bool {
-        self.inner.is_nullable()
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(TwoStacks {
-            inner: self.inner.accumulator(args)?,
-            leaving: Vec::new(),
-            leaving_bytes: 0,
-            coming: VecDeque::new(),
-        }))
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
-    }
-
-    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.inner.default_value(data_type)
-    }
-}
-
-impl PartialEq for Sliding {
-    fn eq(&self, other: &Sliding) -> bool {
-        self.inner == other.inner
-    }
-}
-
-impl Eq for Sliding {}
-
-impl Hash for Sliding {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.inner.hash(state);
-    }
-}
+use datafusion::logical_expr::Accumulator;
 
 #[derive(Debug)]
-struct TwoStacks {
+pub(crate) struct TwoStacks {
     /// Holds the state of the rows of `coming`.
     inner: Box<dyn Accumulator>,
     /// The states of the suffixes of the rows that came first: the last one is that of all of them.
@@ -98,6 +28,10 @@ struct TwoStacks {
 }
 
 impl TwoStacks {
+    pub(crate) fn new(inner: Box<dyn Accumulator>) -> TwoStacks {
+        TwoStacks { inner, leaving: Vec::new(), leaving_bytes: 0, coming: VecDeque::new() }
+    }
+
     /// The state of `inner`, which is empty afterwards.
     fn take_state(&mut self) -> Result<Vec<ArrayRef>> {
         self.inner.state()?.iter().map(ScalarValue::to_array).collect()

@@ -1,8 +1,7 @@
 //! Window functions: `f(x) OVER (PARTITION BY ... ORDER BY ... frame)`.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
-use basalt_exec::running::Running;
-use basalt_exec::sliding::Sliding;
+use basalt_exec::windowed::{Frames, Windowed};
 use basalt_sql::ast::{self, WindowFrameUnit};
 use datafusion::common::ScalarValue;
 use datafusion::functions_window::{cume_dist, lead_lag, nth_value, ntile, rank, row_number};
@@ -69,7 +68,8 @@ impl Binder<'_> {
         let window_frame = self.window_frame(&spec, range_key)?;
         if let WindowFunctionDefinition::AggregateUDF(function) = definition {
             let starts_fixed = window_frame.start_bound.is_unbounded();
-            let function = if starts_fixed { Running::over(function) } else { Sliding::over(function) };
+            let frames = if starts_fixed { Frames::Grow } else { Frames::Slide };
+            let function = Windowed::over(function, frames);
             definition = WindowFunctionDefinition::AggregateUDF(function);
         }
         let params = WindowFunctionParams {
