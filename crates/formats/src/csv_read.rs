@@ -8,7 +8,7 @@ use memchr::{memchr, memchr2};
 
 use crate::block::BlockReader;
 use crate::chunks::{self, ChunkSource, RowParser};
-use crate::header::{Header, Target, by_name, by_position, is_header};
+use crate::header::{Header, Target, by_name, by_position, is_header, wrong_field_count};
 use crate::rows::{RowError, RowsBuilder};
 use crate::settings::FormatSettings;
 use crate::text::{ColumnBuilder, Parsed};
@@ -250,7 +250,13 @@ impl RowParser for CsvParser {
             // Spreadsheets like to leave a delimiter at the end of the line.
             let stray = last && matches!(chunk.get(end + 1), None | Some(b'\n' | b'\r')) && !ends_row;
             if ends_row != last && !stray {
-                return Err(self.wrong_count(index + 1, ends_row).into());
+                return Err(wrong_field_count(
+                    ErrorCode::IncorrectData,
+                    index + 1,
+                    ends_row,
+                    self.targets.len(),
+                )
+                .into());
             }
             at = (end + 1).min(chunk.len());
             if stray {
@@ -260,19 +266,6 @@ impl RowParser for CsvParser {
         rows.scratch = scratch;
         rows.end_row();
         Ok(at)
-    }
-}
-
-impl CsvParser {
-    #[cold]
-    fn wrong_count(&self, field: usize, too_few: bool) -> Error {
-        let expected = self.targets.len();
-        let what = if too_few {
-            format!("the row has {field} fields, expected {expected}")
-        } else {
-            format!("the row has more than {expected} fields")
-        };
-        Error::new(ErrorCode::IncorrectData, what)
     }
 }
 

@@ -66,6 +66,17 @@ pub(crate) fn by_name(names: &[String], columns: &Columns, skip_unknown: bool) -
     Ok(targets)
 }
 
+/// A row with another number of fields than `expected`: it ends behind `found`, or goes on there.
+#[cold]
+pub(crate) fn wrong_field_count(code: ErrorCode, found: usize, ends_row: bool, expected: usize) -> Error {
+    let what = if ends_row {
+        format!("the row has {found} fields, expected {expected}")
+    } else {
+        format!("the row has more than {expected} fields")
+    };
+    Error::new(code, what)
+}
+
 /// The column whose tuple elements the next names are, and how many they are.
 fn split_tuple(names: &[String], columns: &Columns) -> Option<(Target, usize)> {
     columns.iter().enumerate().find_map(|(at, column)| {

@@ -8,7 +8,7 @@ use memchr::{memchr, memchr2, memrchr};
 
 use crate::block::BlockReader;
 use crate::chunks::{self, ChunkSource, RowParser};
-use crate::header::{Header, Target, by_name, by_position, is_header};
+use crate::header::{Header, Target, by_name, by_position, is_header, wrong_field_count};
 use crate::rows::{RowError, RowsBuilder};
 use crate::settings::FormatSettings;
 use crate::text::{ColumnBuilder, Parsed, unescape};
@@ -150,7 +150,13 @@ impl RowParser for TsvParser {
             let last = field + 1 == self.targets.len();
             let ends_row = chunk.get(end) != Some(&self.delimiter);
             if ends_row != last {
-                return Err(self.wrong_count(field + 1, ends_row).into());
+                return Err(wrong_field_count(
+                    ErrorCode::CannotParseInput,
+                    field + 1,
+                    ends_row,
+                    self.targets.len(),
+                )
+                .into());
             }
             let mut text = &chunk[at..end];
             if last && !self.raw {
@@ -163,19 +169,6 @@ impl RowParser for TsvParser {
         }
         rows.end_row();
         Ok(at)
-    }
-}
-
-impl TsvParser {
-    #[cold]
-    fn wrong_count(&self, field: usize, too_few: bool) -> Error {
-        let expected = self.targets.len();
-        let what = if too_few {
-            format!("the row has {field} fields, expected {expected}")
-        } else {
-            format!("the row has more than {expected} fields")
-        };
-        Error::new(ErrorCode::CannotParseInput, what)
     }
 }
 
