@@ -73,10 +73,10 @@ pub use spec::{
     Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
 };
 pub use table::{
-    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalScan,
-    IndexStats, InsertOptions, MergeReason, MutationFailure, MutationStatus, OptimizeOptions, PartEvent,
-    PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType, PendingInsert, RowChange,
-    RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats, WaitingMutations, WorkControl,
-    WorkMemory,
+    ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalLayer,
+    FinalScan, IndexStats, InsertOptions, MergeReason, MutationFailure, MutationStatus, OptimizeOptions,
+    PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType, PendingInsert,
+    RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats, WaitingMutations,
+    WorkControl, WorkMemory, final_layers, with_same_keys,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

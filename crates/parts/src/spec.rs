@@ -246,6 +246,16 @@ impl PartSpec {
         }
     }
 
+    /// Whether rows with one sort key are always in one partition.
+    pub fn is_partitioned_by_key(&self) -> bool {
+        let in_key = |column: usize| self.sort_key.iter().any(|key| key.as_column() == Some(column));
+        let is_of_key = |element: &KeyElement| {
+            let mut read = (0..self.columns.len()).filter(|&column| element.reads(column, &self.columns));
+            read.all(in_key)
+        };
+        self.partition_key.iter().all(is_of_key)
+    }
+
     pub(crate) fn primary_key(&self) -> &[KeyElement] {
         &self.sort_key[..self.primary_key_len]
     }

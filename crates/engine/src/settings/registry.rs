@@ -137,6 +137,11 @@ settings! {
     default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";
     check_table_dependencies: bool = true, "Refuse to drop or rename a table that a dictionary loads from.";
     fsync_after_insert: bool = true, "An INSERT returns when its rows are on the disk, not only with the operating system.";
+    max_final_threads: u64 = 0u64, "Threads that merge parts for FINAL, at most; 0 is as many as the query has.";
+    use_skip_indexes_if_final: bool = true, "Skip indexes leave out granules with FINAL, too.";
+    use_skip_indexes_if_final_exact_mode: bool = true, "With FINAL, granules with a key of what skip indexes leave are read.";
+    do_not_merge_across_partitions_select_final: bool = false, "FINAL merges rows of one partition only.";
+    enable_automatic_decision_for_merging_across_partitions_for_final: bool = true, "FINAL merges partitions apart if the sorting key tells the partition.";
     r#final: bool = false, "Read every table whose engine knows FINAL as with FINAL.";
     optimize_on_insert: bool = true, "Apply the merge mode of a table to the rows of an inserted block.";
     alter_sync: u64 = 1u64, "0: ALTER does not wait until stored values have the types of their columns.";

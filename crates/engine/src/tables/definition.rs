@@ -204,11 +204,6 @@ pub(crate) struct KeyClause {
 }
 
 impl KeyClause {
-    /// Whether the element is just the column called `name`.
-    pub(crate) fn is_column(&self, name: &str) -> bool {
-        matches!(&self.expr, ast::Expr::Identifier(parts) if parts.join(".") == name)
-    }
-
     /// As `system.tables` shows it: without the direction.
     pub(crate) fn text(&self) -> String {
         self.expr.to_string()

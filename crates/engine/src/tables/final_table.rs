@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use basalt_base::{Column, Columns, Result};
+use basalt_base::{Columns, Result};
 
 use super::merge_tree::MergeTreeTable;
 use super::{Table, TableDefinition};
@@ -36,18 +36,9 @@ impl Table for FinalTable {
         self.table.expressions()
     }
 
-    /// Filters apply to what is left: only those on columns of the key may leave granules out, for all
-    /// rows of one key have the same values there.
+    /// Filters apply to what is left: they leave out granules, but no row of a key that may be wanted.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        let (key, _) = self.definition().sort_key()?;
-        let is_key = |columns: &Columns, at: usize| {
-            let named = |column: &Column| key.iter().any(|element| element.is_column(&column.name));
-            columns.get(at).is_some_and(named)
-        };
-        let mut request = request.clone();
-        let stored = request.stored.clone();
-        request.conditions.retain(|condition| is_key(&stored, condition.column));
-        Ok(Arc::new(FinalSource::new(self.table.parts(), &request)?))
+        Ok(Arc::new(FinalSource::new(self.table.parts(), request)?))
     }
 
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {

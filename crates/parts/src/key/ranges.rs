@@ -227,7 +227,7 @@ pub(crate) fn encode(values: &ArrayRef) -> Result<Rows> {
 }
 
 /// The values of rows that [`encode`] made of an array of type `carrier`.
-fn decode(rows: &[&[u8]], carrier: &DataType) -> Result<ArrayRef> {
+pub(crate) fn decode(rows: &[&[u8]], carrier: &DataType) -> Result<ArrayRef> {
     let converter = RowConverter::new(vec![sort_field(&Field::new("", carrier.clone(), true))])?;
     let parser = converter.parser();
     let mut arrays = converter.convert_rows(rows.iter().map(|row| parser.parse(row)))?;

@@ -147,7 +147,7 @@ impl Part {
     }
 
     /// Whether the part was written with the key that the table has.
-    fn has_primary_key(&self) -> bool {
+    pub(crate) fn has_primary_key(&self) -> bool {
         let names = self.spec.primary_key().iter().map(|element| element.name(&self.spec.columns));
         names.eq(self.stored.meta.primary_key.iter().cloned())
     }

@@ -176,7 +176,8 @@ impl Part {
         self.columns[column].as_ref().is_some_and(|stored| stored.is_converted())
     }
 
-    pub(super) fn primary(&self) -> Result<&PrimaryIndex> {
+    /// The index of the part's key, which [is](Part::has_primary_key) that of the table.
+    pub(crate) fn primary(&self) -> Result<&PrimaryIndex> {
         let columns = &self.spec.columns;
         let fields: Vec<_> = self.spec.primary_key().iter().map(|element| element.field(columns)).collect();
         self.stored.primary(&fields)

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use basalt_base::{Column, SqlType};
 
+use super::final_layers::FinalLayer;
 use super::merged_rows::{MergeInput, MergedRows};
 use crate::error::Result;
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 use crate::mode::reduced::ReducedRows;
-use crate::mode::{Purpose, reducer};
+use crate::mode::{MergeMode, Purpose, reducer};
 use crate::part::scan::PLACE_COLUMN;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
@@ -33,10 +34,10 @@ pub struct FinalScan {
 }
 
 impl FinalScan {
-    /// A scan of `columns` (positions in the table) of parts of one snapshot. Granules may be left out
+    /// A scan of `columns` (positions in the table) of a layer. Granules may be left out
     /// that hold none of the keys that the query wants; all rows of the others take part.
-    pub fn new(inputs: Vec<FinalInput>, columns: &[usize], metrics: &Arc<ReadMetrics>) -> Result<FinalScan> {
-        let Some(first) = inputs.first() else {
+    pub fn new(layer: &FinalLayer, columns: &[usize], metrics: &Arc<ReadMetrics>) -> Result<FinalScan> {
+        let Some(first) = layer.inputs.first() else {
             return Ok(FinalScan { rows: Box::new(std::iter::empty()), places: Vec::new() });
         };
         let spec = Arc::clone(&first.part.spec);
@@ -48,13 +49,15 @@ impl FinalScan {
         if has_places {
             projected = projected.with_column(Column::new(PLACE_COLUMN, SqlType::UInt64));
         }
-        let inputs = inputs.into_iter().map(|FinalInput { part, marks, first_place }| MergeInput {
-            part,
-            marks,
-            first_place,
+        let inputs = layer.inputs.iter().map(|FinalInput { part, marks, first_place }| MergeInput {
+            part: Arc::clone(part),
+            marks: marks.clone(),
+            first_place: *first_place,
         });
-        let merged = MergedRows::open(inputs, &read, projected.clone(), metrics)?;
-        let rows: Box<dyn Iterator<Item = _> + Send> = match reducer(&projected, Purpose::Final) {
+        let borders = layer.borders.clone();
+        let merged = MergedRows::open_between(inputs, &read, projected.clone(), borders, metrics)?;
+        let reducer = if is_reduced(layer) { None } else { reducer(&projected, Purpose::Final) };
+        let rows: Box<dyn Iterator<Item = _> + Send> = match reducer {
             Some(reducer) => Box::new(ReducedRows::new(merged, projected, reducer)),
             None => Box::new(merged),
         };
@@ -69,6 +72,17 @@ impl Iterator for FinalScan {
         let batch = self.rows.next()?;
         Some(batch.and_then(|batch| Ok(batch.project(&self.places)?)))
     }
+}
+
+/// Whether the rows are of a merge that left one of each key, and none that says that it is deleted.
+fn is_reduced(layer: &FinalLayer) -> bool {
+    let [input] = layer.inputs.as_slice() else { return false };
+    let is_left_alone = match input.part.spec.mode {
+        MergeMode::Replacing { is_deleted, .. } => is_deleted.is_none(),
+        MergeMode::Summing { .. } => true,
+        _ => false,
+    };
+    is_left_alone && input.part.name().level > 0
 }
 
 /// The asked columns, those of the key and those that the mode needs, each once.

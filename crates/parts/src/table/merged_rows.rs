@@ -10,6 +10,7 @@ use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::interleave;
 use arrow::row::Rows;
 
+use super::final_layers::Borders;
 use super::gather::RUN_ROWS_LONG;
 use super::row_sources::RowSourceLog;
 use super::sort::encode_key;
@@ -42,6 +43,8 @@ pub(crate) struct MergedRows {
     /// Long runs, ready to be handed out; the next one last.
     ready: Vec<RecordBatch>,
     batch_rows: usize,
+    /// What is between these, and no other row.
+    borders: Borders,
     /// Learns of which input each row is.
     log: Option<RowSourceLog>,
 }
@@ -75,6 +78,17 @@ impl MergedRows {
         spec: PartSpec,
         metrics: &Arc<ReadMetrics>,
     ) -> Result<MergedRows> {
+        MergedRows::open_between(inputs, columns, spec, Borders::default(), metrics)
+    }
+
+    /// As [`MergedRows::open`], but only rows whose key is between `borders`.
+    pub(super) fn open_between(
+        inputs: impl IntoIterator<Item = MergeInput>,
+        columns: &[usize],
+        spec: PartSpec,
+        borders: Borders,
+        metrics: &Arc<ReadMetrics>,
+    ) -> Result<MergedRows> {
         let inputs: Vec<MergeInput> = inputs.into_iter().collect();
         let limits = &spec.merges;
         let bytes = |part: &Part| -> u64 { columns.iter().map(|&column| part.carrier_bytes(column)).sum() };
@@ -89,7 +103,7 @@ impl MergedRows {
                 Some(first) => scan.with_places(first),
                 None => scan,
             };
-            cursors.extend(Cursor::open(input, scan.bounded(held_bytes), &spec)?);
+            cursors.extend(Cursor::open(input, scan.bounded(held_bytes), &spec, &borders)?);
         }
         Ok(MergedRows {
             spec: Arc::new(spec),
@@ -99,6 +113,7 @@ impl MergedRows {
             run_rows: 0,
             ready: Vec::new(),
             batch_rows,
+            borders,
             log: None,
         })
     }
@@ -132,7 +147,7 @@ impl MergedRows {
         self.runs.push(Run { input: cursor.input, source, start: cursor.row, rows: end - cursor.row });
         self.run_rows += end - cursor.row;
         cursor.row = end;
-        if cursor.row == cursor.batch.num_rows() && !cursor.advance(&self.spec)? {
+        if cursor.row == cursor.batch.num_rows() && !cursor.advance(&self.spec, &self.borders)? {
             self.cursors.remove(first);
         }
         Ok(true)
@@ -244,20 +259,26 @@ impl Iterator for MergedRows {
 
 impl Cursor {
     /// `None` for a part without rows.
-    fn open(input: usize, scan: PartScan, spec: &PartSpec) -> Result<Option<Cursor>> {
+    fn open(input: usize, scan: PartScan, spec: &PartSpec, borders: &Borders) -> Result<Option<Cursor>> {
         let batch = RecordBatch::new_empty(spec.schema());
         let mut cursor = Cursor { input, scan, batch, keys: None, row: 0, source: None };
-        Ok(cursor.advance(spec)?.then_some(cursor))
+        Ok(cursor.advance(spec, borders)?.then_some(cursor))
     }
 
     /// Goes to the next batch; `false` at the end.
-    fn advance(&mut self, spec: &PartSpec) -> Result<bool> {
-        let Some(batch) = self.scan.next().transpose()? else { return Ok(false) };
-        self.keys = if spec.sort_key.is_empty() { None } else { Some(encode_key(&batch, spec)?) };
-        self.batch = batch;
-        self.row = 0;
-        self.source = None;
-        Ok(true)
+    fn advance(&mut self, spec: &PartSpec, borders: &Borders) -> Result<bool> {
+        while let Some(batch) = self.scan.next().transpose()? {
+            self.keys = if spec.sort_key.is_empty() { None } else { Some(encode_key(&batch, spec)?) };
+            let rows = self.keys.as_ref().map_or(0..batch.num_rows(), |keys| borders.rows(keys));
+            if rows.is_empty() {
+                continue;
+            }
+            self.batch = batch.slice(0, rows.end);
+            self.row = rows.start;
+            self.source = None;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     fn key(&self) -> Option<arrow::row::Row<'_>> {

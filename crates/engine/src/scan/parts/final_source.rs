@@ -1,29 +1,42 @@
-//! The rows that a merge of all parts would leave, as a source of one partition.
+//! The rows that a merge of all parts would leave, as a source of layers that are merged side by side.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::{SchemaRef, UInt64Type};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
-use basalt_parts::{FinalInput, FinalScan, Predicate, ReadMetrics, TableParts};
+use basalt_parts::{FinalInput, FinalLayer, FinalScan, ReadMetrics, TableParts, final_layers};
 
+use super::final_selection::FinalSelection;
 use super::part_columns;
 use super::plan::{Slot, slot_of};
 use super::rows::{first_place, part_and_row};
-use super::selection::conditions_of;
-use crate::query::ProfileEvents;
 use crate::scan::{BlockIterator, BlockSource, ScanRequest};
+
+/// Layers for each thread, so that none waits long for another at the end.
+const LAYERS_A_THREAD: usize = 4;
+/// Fewer granules are not worth a layer: those at its borders are read twice.
+const LAYER_GRANULES_MIN: usize = 32;
 
 /// Granules of a snapshot, merged while they are read.
 pub(crate) struct FinalSource {
-    inputs: Vec<FinalInput>,
+    layers: Arc<Layers>,
+    threads: usize,
+    description: String,
+}
+
+/// What the threads share.
+struct Layers {
+    layers: Vec<FinalLayer>,
+    /// The first that no thread has taken.
+    next: AtomicUsize,
     /// What is read of the parts.
     stored: Vec<usize>,
-    output: Arc<FinalOutput>,
+    output: FinalOutput,
     metrics: Arc<ReadMetrics>,
-    description: String,
 }
 
 /// What becomes of the rows of a merge.
@@ -36,45 +49,75 @@ struct FinalOutput {
 }
 
 impl FinalSource {
-    /// The conditions of `request` must be such that all rows of a key meet them, or none.
     pub(crate) fn new(parts: &TableParts, request: &ScanRequest) -> Result<FinalSource> {
-        let snapshot = parts.snapshot();
-        let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
+        let selection = FinalSelection::new(parts, request)?;
+        let FinalSelection { spec, snapshot, .. } = &selection;
         let slots =
-            request.columns.iter().map(|&at| slot_of(request, &spec, at)).collect::<Result<Vec<_>>>()?;
-        let is_virtual = |slot: &Slot| slot.stored().is_none();
-        let has_places = slots.iter().any(is_virtual);
-        let conditions = conditions_of(request, &spec)?;
-        // As in ClickHouse, what takes part is chosen by what a part is, not by its place.
-        let kept = part_columns::decided(request, &snapshot, |column| !column.is_of_snapshot())?
-            .map(|decided| decided.kept);
-        let mut inputs = Vec::new();
-        let (mut marks_selected, mut marks_total) = (0, 0);
-        for (index, part) in snapshot.iter().enumerate() {
-            marks_total += part.mark_count();
-            if kept.as_ref().is_some_and(|kept| !kept.value(index)) {
-                continue;
-            }
-            let marks = part.prune(&conditions, &Predicate::Any)?;
-            marks_selected += marks.selected();
-            if marks.selected() > 0 {
-                let first_place = has_places.then(|| first_place(index));
-                inputs.push(FinalInput { part: Arc::clone(part), marks, first_place });
-            }
+            request.columns.iter().map(|&at| slot_of(request, spec, at)).collect::<Result<Vec<_>>>()?;
+        let has_places = slots.iter().any(|slot| slot.stored().is_none());
+        let threads = threads(request);
+        let layer_granules = match threads {
+            1 => usize::MAX,
+            threads => (selection.marks() / (threads * LAYERS_A_THREAD)).max(LAYER_GRANULES_MIN),
+        };
+        let mut layers = Vec::new();
+        for group in &selection.groups {
+            let input = |(index, marks): &(usize, _)| FinalInput {
+                part: Arc::clone(&snapshot[*index]),
+                marks: Clone::clone(marks),
+                first_place: has_places.then(|| first_place(*index)),
+            };
+            layers.extend(final_layers(group.iter().map(input).collect(), layer_granules)?);
         }
-        let events = &request.query.events;
-        ProfileEvents::add(&events.selected_marks, marks_selected as u64);
-        ProfileEvents::add(&events.selected_parts, inputs.len() as u64);
-        let description = format!(
-            "final, parts: {}/{}, granules: {marks_selected}/{marks_total}",
-            inputs.len(),
-            snapshot.len()
-        );
+        selection.count(&request.query.events);
+        let description = format!("final, {}, layers: {}", selection.describe(), layers.len());
         let schema = Arc::new(request.stored.to_arrow().project(&request.columns).map_err(Error::logical)?);
         let stored = slots.iter().filter_map(|slot| slot.stored()).collect();
-        let of_parts = part_columns::of_slots(&slots, &snapshot)?;
-        let output = Arc::new(FinalOutput { slots, of_parts, schema });
-        Ok(FinalSource { inputs, stored, output, metrics: Arc::clone(&events.reads), description })
+        let of_parts = part_columns::of_slots(&slots, snapshot)?;
+        let output = FinalOutput { slots, of_parts, schema };
+        let metrics = Arc::clone(&request.query.events.reads);
+        let threads = threads.min(layers.len()).max(1);
+        let layers = Layers { layers, next: AtomicUsize::new(0), stored, output, metrics };
+        Ok(FinalSource { layers: Arc::new(layers), threads, description })
+    }
+}
+
+/// Threads that the query may merge on.
+fn threads(request: &ScanRequest) -> usize {
+    match request.query.settings.max_final_threads {
+        0 => request.query.threads(),
+        most => request.query.threads().min(most as usize),
+    }
+}
+
+/// The blocks of the layers that one thread takes.
+struct LayerBlocks {
+    layers: Arc<Layers>,
+    /// The layer that is being merged.
+    scan: Option<FinalScan>,
+}
+
+impl LayerBlocks {
+    fn next_block(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(scan) = &mut self.scan {
+                if let Some(batch) = scan.next() {
+                    return self.layers.output.block(&batch?).map(Some);
+                }
+                self.scan = None;
+            }
+            let next = self.layers.next.fetch_add(1, Ordering::Relaxed);
+            let Some(layer) = self.layers.layers.get(next) else { return Ok(None) };
+            self.scan = Some(FinalScan::new(layer, &self.layers.stored, &self.layers.metrics)?);
+        }
+    }
+}
+
+impl Iterator for LayerBlocks {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.next_block().transpose()
     }
 }
 
@@ -114,13 +157,11 @@ fn at_places(of_parts: Option<&ArrayRef>, places: &UInt64Array) -> Result<ArrayR
 
 impl BlockSource for FinalSource {
     fn partition_count(&self) -> usize {
-        1
+        self.threads
     }
 
     fn open(&self, _partition: usize) -> Result<BlockIterator> {
-        let rows = FinalScan::new(self.inputs.clone(), &self.stored, &self.metrics)?;
-        let output = Arc::clone(&self.output);
-        Ok(Box::new(rows.map(move |batch| output.block(&batch?))))
+        Ok(Box::new(LayerBlocks { layers: Arc::clone(&self.layers), scan: None }))
     }
 
     fn describe(&self) -> String {

@@ -8,7 +8,7 @@
 //! - [`counted`]: rows that pass, counted without reading.
 //! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
 //!   [`ranges`]: what a condition says of one column.
-//! - [`final_source`]: what a merge of all parts would leave.
+//! - [`final_source`]: what a merge of all parts would leave, of the granules of [`final_selection`].
 //! - [`rows`]: single rows, for an operator that found out late which ones it needs; [`part_columns`]: virtual
 //!   columns.
 
@@ -16,6 +16,7 @@ mod chunk;
 mod coded;
 mod coding;
 mod counted;
+mod final_selection;
 mod final_source;
 mod index_choice;
 mod misses;

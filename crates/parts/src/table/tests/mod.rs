@@ -8,6 +8,7 @@ mod compat;
 mod crash;
 mod damage;
 mod events;
+mod final_layers;
 mod granules;
 mod model;
 mod modes;

@@ -15,7 +15,7 @@ use crate::key::prune::MarkRanges;
 use crate::mode::MergeMode;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
-use crate::table::{FinalInput, FinalScan, InsertOptions};
+use crate::table::{FinalInput, FinalLayer, FinalScan, InsertOptions};
 
 /// Key, value, sign, deleted.
 type Row = (u64, i64, i8, u8);
@@ -71,7 +71,8 @@ fn seen_final(parts: &TableParts) -> Vec<Row> {
         first_place: None,
     };
     let inputs = snapshot.iter().map(all).collect();
-    let scan = FinalScan::new(inputs, &[0, 1, 2, 3], &Arc::default()).unwrap();
+    let layer = FinalLayer::whole(inputs);
+    let scan = FinalScan::new(&layer, &[0, 1, 2, 3], &Arc::default()).unwrap();
     scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
 }
 

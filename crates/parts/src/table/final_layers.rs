@@ -1,0 +1,269 @@
+//! FINAL in pieces: stretches of the primary key that are merged one by one, side by side.
+//!
+//! The keys of the first rows of granules are the only borders. A granule that crosses one is read for both
+//! layers, each of which leaves out the rows of the other; so all rows of a key meet in one layer, wherever
+//! the borders are. Stretches of which only one part has rows become layers of their own: there is little
+//! to merge in them.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::row::{RowConverter, Rows};
+
+use super::final_scan::FinalInput;
+use crate::error::Result;
+use crate::key::primary::PrimaryIndex;
+use crate::key::prune::MarkRanges;
+use crate::key::ranges::decode;
+use crate::part::view::Part;
+use crate::spec::PartSpec;
+
+/// So many granules of one part are worth a layer of their own.
+const ALONE_GRANULES_MIN: usize = 8;
+
+/// Rows that can be merged without the others.
+#[derive(Clone, Debug)]
+pub struct FinalLayer {
+    pub(super) inputs: Vec<FinalInput>,
+    pub(super) borders: Borders,
+}
+
+/// The stretch of keys of a layer, in the row format of the sort key. `None` is no limit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Borders {
+    /// The first key that belongs to it, or what all such keys begin with.
+    pub(crate) low: Option<Arc<[u8]>>,
+    /// The first key that no longer does.
+    pub(crate) high: Option<Arc<[u8]>>,
+}
+
+impl Borders {
+    /// Those of `keys`, which ascend, that lie between the borders.
+    pub(crate) fn rows(&self, keys: &Rows) -> Range<usize> {
+        let below = |border: &[u8]| {
+            let (mut low, mut high) = (0, keys.num_rows());
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if keys.row(middle).data() < border { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let start = self.low.as_deref().map_or(0, below);
+        start..self.high.as_deref().map_or(keys.num_rows(), below).max(start)
+    }
+}
+
+impl FinalLayer {
+    /// All rows of `inputs`.
+    pub fn whole(inputs: Vec<FinalInput>) -> FinalLayer {
+        FinalLayer { inputs, borders: Borders::default() }
+    }
+
+    pub fn granule_count(&self) -> usize {
+        self.inputs.iter().map(|input| input.marks.selected()).sum()
+    }
+}
+
+/// `inputs`, which are of one snapshot, in layers of about `granules` granules.
+pub fn final_layers(inputs: Vec<FinalInput>, granules: usize) -> Result<Vec<FinalLayer>> {
+    let parts: Vec<&Arc<Part>> = inputs.iter().map(|input| &input.part).collect();
+    let Some(order) = KeyOrder::of(&parts)? else { return Ok(vec![FinalLayer::whole(inputs)]) };
+    let sorted = order.sorted(&inputs);
+    let cuts = order.cuts(&sorted, granules);
+    let borders = order.borders(&inputs[0].part.spec, &cuts)?;
+    let mut layers = Vec::with_capacity(cuts.len() + 1);
+    for at in 0..=cuts.len() {
+        let (low, high) = (at.checked_sub(1), (at < cuts.len()).then_some(at));
+        let key = |at: usize| cuts[at];
+        let between =
+            |input: usize, marks: &MarkRanges| order.between(input, marks, low.map(key), high.map(key));
+        let inputs = inputs
+            .iter()
+            .enumerate()
+            .map(|(input, all)| FinalInput { marks: between(input, &all.marks), ..all.clone() });
+        let inputs: Vec<FinalInput> = inputs.filter(|input| input.marks.selected() > 0).collect();
+        let border = |at: usize| Arc::clone(&borders[at]);
+        let borders = Borders { low: low.map(border), high: high.map(border) };
+        layers.push(FinalLayer { inputs, borders });
+    }
+    layers.retain(|layer| !layer.inputs.is_empty());
+    Ok(layers)
+}
+
+/// Of `all` granules of each part those that may hold a key that one of the `wanted` granules holds: a row
+/// that a query wants is in these, and the other rows of its key are, too.
+pub fn with_same_keys(
+    parts: &[Arc<Part>],
+    all: &[MarkRanges],
+    wanted: &[MarkRanges],
+) -> Result<Vec<MarkRanges>> {
+    let Some(order) = KeyOrder::of(&parts.iter().collect::<Vec<_>>())? else { return Ok(all.to_vec()) };
+    let mut stretches: Vec<(Key, Key)> = Vec::new();
+    for (input, marks) in wanted.iter().enumerate() {
+        let keys = marks
+            .ranges
+            .iter()
+            .map(|range| (Key { input, mark: range.start }, Key { input, mark: range.end }));
+        stretches.extend(keys);
+    }
+    stretches.sort_by(|a, b| order.compare(a.0, b.0));
+    let mut joined: Vec<(Key, Key)> = Vec::new();
+    for (start, end) in stretches {
+        match joined.last_mut() {
+            Some(last) if order.compare(start, last.1).is_le() => {
+                if order.compare(end, last.1).is_gt() {
+                    last.1 = end;
+                }
+            }
+            _ => joined.push((start, end)),
+        }
+    }
+    let kept = all.iter().enumerate().map(|(input, marks)| {
+        let mut kept = MarkRanges::none(marks.total);
+        for mark in marks.ranges.iter().flat_map(Clone::clone) {
+            let (start, end) = (Key { input, mark }, Key { input, mark: mark + 1 });
+            let first = joined.partition_point(|stretch| order.compare(stretch.1, start).is_lt());
+            if joined.get(first).is_some_and(|stretch| order.compare(stretch.0, end).is_le()) {
+                kept.push(mark);
+            }
+        }
+        kept
+    });
+    Ok(kept.collect())
+}
+
+/// The key at a mark of the part that is number `input`; behind the last granule it is that of the last row.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    input: usize,
+    mark: usize,
+}
+
+/// Compares keys at marks of parts.
+struct KeyOrder<'a> {
+    indexes: Vec<&'a PrimaryIndex>,
+    /// Of each element of the primary key.
+    descending: Vec<bool>,
+}
+
+impl<'a> KeyOrder<'a> {
+    /// `None` if a part has no index of the table's key, or there is no key.
+    fn of(parts: &[&'a Arc<Part>]) -> Result<Option<KeyOrder<'a>>> {
+        let Some(first) = parts.first() else { return Ok(None) };
+        let descending: Vec<bool> =
+            first.spec.primary_key().iter().map(|element| element.descending).collect();
+        let has_index = |part: &&Arc<Part>| part.has_primary_key() && part.mark_count() > 0;
+        if descending.is_empty() || !parts.iter().all(has_index) {
+            return Ok(None);
+        }
+        let indexes = parts.iter().map(|part| part.primary()).collect::<Result<_>>()?;
+        Ok(Some(KeyOrder { indexes, descending }))
+    }
+
+    fn value(&self, column: usize, key: Key) -> &[u8] {
+        self.indexes[key.input].value(column, key.mark)
+    }
+
+    fn compare(&self, a: Key, b: Key) -> Ordering {
+        let compared = self.descending.iter().enumerate().map(|(column, descending)| {
+            let order = self.value(column, a).cmp(self.value(column, b));
+            if *descending { order.reverse() } else { order }
+        });
+        compared.fold(Ordering::Equal, Ordering::then)
+    }
+
+    /// The granules by the keys of their first rows.
+    fn sorted(&self, inputs: &[FinalInput]) -> Vec<Key> {
+        let marks = inputs.iter().enumerate().flat_map(|(input, all)| {
+            all.marks.ranges.iter().flat_map(Clone::clone).map(move |mark| Key { input, mark })
+        });
+        let mut sorted: Vec<Key> = marks.collect();
+        sorted.sort_by(|a, b| self.compare(*a, *b));
+        sorted
+    }
+
+    /// The keys at which layers begin, but for the first; they ascend.
+    fn cuts(&self, sorted: &[Key], granules: usize) -> Vec<Key> {
+        let runs = runs(&self.alone(sorted), sorted);
+        let (mut cuts, mut since) = (Vec::new(), 0);
+        for (at, key) in sorted.iter().enumerate() {
+            let is_edge = at > 0 && runs[at] != runs[at - 1];
+            let last = cuts.last().unwrap_or(&sorted[0]);
+            if (is_edge || since >= granules) && self.compare(*key, *last).is_gt() {
+                cuts.push(*key);
+                since = 0;
+            }
+            since += 1;
+        }
+        cuts
+    }
+
+    /// Whether no other part has a granule with one of the keys of each granule.
+    fn alone(&self, sorted: &[Key]) -> Vec<bool> {
+        let mut ends: Vec<Option<Key>> = vec![None; self.indexes.len()];
+        let mut alone = Vec::with_capacity(sorted.len());
+        for (at, key) in sorted.iter().enumerate() {
+            let end = Key { mark: key.mark + 1, ..*key };
+            let is_over = |(input, other): (usize, &Option<Key>)| {
+                input == key.input || other.is_none_or(|other| self.compare(other, *key).is_lt())
+            };
+            let comes_later = |next: &Key| next.input == key.input || self.compare(*next, end).is_gt();
+            alone.push(ends.iter().enumerate().all(is_over) && sorted.get(at + 1).is_none_or(comes_later));
+            ends[key.input] = Some(end);
+        }
+        alone
+    }
+
+    /// The granules of a part with keys from `low` on, and below `high`.
+    fn between(&self, input: usize, marks: &MarkRanges, low: Option<Key>, high: Option<Key>) -> MarkRanges {
+        let mut between = MarkRanges::none(marks.total);
+        for range in &marks.ranges {
+            let key = |mark: usize| Key { input, mark };
+            let point = |mut from: usize, is_before: &dyn Fn(usize) -> bool| {
+                let mut to = range.end;
+                while from < to {
+                    let middle = from + (to - from) / 2;
+                    if is_before(middle) { from = middle + 1 } else { to = middle }
+                }
+                from
+            };
+            let ends_below = |mark: usize| low.is_some_and(|low| self.compare(key(mark + 1), low).is_lt());
+            let starts_below = |mark: usize| high.is_none_or(|high| self.compare(key(mark), high).is_lt());
+            let start = point(range.start, &ends_below);
+            let end = point(start, &starts_below);
+            if start < end {
+                between.ranges.push(start..end);
+            }
+        }
+        between
+    }
+
+    /// The keys in the row format of the sort key.
+    fn borders(&self, spec: &PartSpec, keys: &[Key]) -> Result<Vec<Arc<[u8]>>> {
+        let elements = spec.primary_key();
+        let array = |(column, element): (usize, &crate::key::element::KeyElement)| {
+            let values: Vec<&[u8]> = keys.iter().map(|key| self.value(column, *key)).collect();
+            decode(&values, element.field(&spec.columns).data_type())
+        };
+        let arrays = elements.iter().enumerate().map(array).collect::<Result<Vec<_>>>()?;
+        let fields = elements.iter().map(|element| element.sort_field(&spec.columns)).collect();
+        let rows = RowConverter::new(fields)?.convert_columns(&arrays)?;
+        Ok(rows.iter().map(|row| Arc::from(row.data())).collect())
+    }
+}
+
+/// For each granule the long run of lonely granules of one part that it is in, if it is in one.
+fn runs(alone: &[bool], sorted: &[Key]) -> Vec<Option<usize>> {
+    let mut runs = vec![None; sorted.len()];
+    let mut start = 0;
+    while start < sorted.len() {
+        let same = |at: &usize| alone[*at] && sorted[*at].input == sorted[start].input;
+        let length = (start..sorted.len()).take_while(same).count();
+        if length >= ALONE_GRANULES_MIN {
+            runs[start..start + length].fill(Some(start));
+        }
+        start += length.max(1);
+    }
+    runs
+}
