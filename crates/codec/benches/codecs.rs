@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use basalt_codec::{CodecChain, CodecSpec, Planes, Scratch};
+use basalt_codec::{AlpScheme, CodecChain, CodecSpec, Planes, Scratch};
 
 /// Values of a series, and bytes that a column's block would have.
 const VALUES: u64 = 1_000_000;
@@ -99,7 +99,7 @@ fn chains(series: &Series) -> Vec<CodecChain> {
     ];
     if series.is_float {
         let fpc = CodecSpec::Fpc { level: 12, width };
-        let alp = CodecSpec::Alp { width };
+        let alp = CodecSpec::Alp { scheme: AlpScheme::Shortest, width };
         chains.extend([vec![gorilla], vec![gorilla, CodecSpec::Lz4], vec![fpc], vec![alp]]);
         chains.push(vec![alp, CodecSpec::Zstd { level: 1 }]);
     } else {

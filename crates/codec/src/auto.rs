@@ -23,7 +23,7 @@
 //! The sample is [`SAMPLE_RUNS`] runs of values, [`SAMPLE_NUMBERS`] of them or [`SAMPLE_BYTES`] of text, so
 //! that a choice takes a fraction of a millisecond, whatever the size of the column.
 
-use crate::{CodecChain, CodecSpec, Planes, Scratch};
+use crate::{AlpScheme, CodecChain, CodecSpec, Planes, Scratch};
 
 /// What a nanosecond of decoding may cost in bytes: what reading from a fast disk gives up for it.
 const BYTES_A_NANOSECOND: f64 = 0.2;
@@ -95,7 +95,11 @@ fn transforms(values: Values<'_>, width: usize) -> Vec<Vec<CodecSpec>> {
             transforms.push(vec![CodecSpec::Gcd { width: 0 }]);
         }
         Values::Floats { .. } if matches!(width, 4 | 8) => {
-            transforms.extend([vec![CodecSpec::Alp { width: 0 }], vec![delta], vec![double_delta]]);
+            transforms.extend([
+                vec![CodecSpec::Alp { scheme: AlpScheme::Shortest, width: 0 }],
+                vec![delta],
+                vec![double_delta],
+            ]);
         }
         Values::Text(_) => transforms.push(vec![CodecSpec::Fsst]),
         _ => {}

@@ -301,7 +301,7 @@ mod tests {
         [
             CodecChain::new(vec![CodecSpec::Gcd { width: 4 }, CodecSpec::Delta { width: 4 }, t64]),
             CodecChain::new(vec![
-                CodecSpec::Alp { width: 8 },
+                CodecSpec::Alp { scheme: crate::AlpScheme::Shortest, width: 8 },
                 CodecSpec::ZstdWindow { level: 1, window_log: 12 },
             ]),
             CodecChain::new(vec![CodecSpec::Lz4, CodecSpec::Fpc { level: 5, width: 8 }]),

@@ -8,7 +8,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail, suggest};
 use crate::chain::LINKS_MAX;
 use crate::rules;
 use crate::zstandard::{WINDOW_LOG_MAX, WINDOW_LOG_MIN};
-use crate::{CodecChain, CodecSpec, Planes, fpc, zstandard};
+use crate::{AlpScheme, CodecChain, CodecSpec, Planes, fpc, zstandard};
 
 const NAMES: [&str; 14] = [
     "NONE",
@@ -27,15 +27,16 @@ const NAMES: [&str; 14] = [
     "Default",
 ];
 
-/// Codecs of ClickHouse that are not built.
-const NOT_BUILT: [&str; 7] =
-    ["AES_128_GCM_SIV", "AES_256_GCM_SIV", "ZSTD_QAT", "DEFLATE_QPL", "ZXC", "SZ3", "Quantized"];
+/// What the argument of `ALP` may be.
+const ALP_SCHEMES: &str = "AUTO, STD or RD";
 
 /// One argument of a codec in the clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodecArgument {
     Number(u64),
     Text(String),
+    /// A bare word.
+    Name(String),
     /// Anything else, as SQL text: no codec takes it.
     Other(String),
 }
@@ -90,16 +91,19 @@ impl Call<'_> {
                 Ok(CodecSpec::Gcd { width: 0 })
             }
             "FPC" => self.parse_fpc(),
-            "ALP" => {
-                self.check_type(ErrorCode::BadArguments, rules::is_float)?;
-                self.check_arguments(0)?;
-                Ok(CodecSpec::Alp { width: 0 })
-            }
+            "ALP" => self.parse_alp(),
             "FSST" => {
                 self.check_type(ErrorCode::BadArguments, |ty| *ty == SqlType::String)?;
                 self.without_arguments(ErrorCode::DataTypeCannotHaveArguments, CodecSpec::Fsst)
             }
-            name if NOT_BUILT.contains(&name) => Err(Error::not_implemented(format_args!("codec {name}"))),
+            name @ ("AES_128_GCM_SIV" | "AES_256_GCM_SIV") => {
+                self.check_arguments(0)?;
+                Err(Error::not_implemented(format_args!("codec {name}")))
+            }
+            name @ ("ZXC" | "Quantized") => Err(Error::not_implemented(format_args!("codec {name}"))),
+            "Multiple" => {
+                bail!(UnknownCodec, "codec Multiple is never named: it is what several codecs make")
+            }
             name => {
                 bail!(UnknownCodec, "codec `{name}` is unknown{}", suggest::did_you_mean(name, NAMES))
             }
@@ -181,6 +185,12 @@ impl Call<'_> {
             [CodecArgument::Text(text)] => {
                 bail!(IllegalCodecParameter, "the argument of codec T64 is 'byte' or 'bit', found '{text}'")
             }
+            [CodecArgument::Name(name)] => {
+                bail!(
+                    IllegalCodecParameter,
+                    "the argument of codec T64 is a string, 'byte' or 'bit', found {name}"
+                )
+            }
             _ => bail!(BadGet, "the argument of codec T64 is a string, 'byte' or 'bit'"),
         };
         self.check_type(ErrorCode::IllegalSyntaxForCodecType, rules::is_t64_type)?;
@@ -207,6 +217,28 @@ impl Call<'_> {
         }
     }
 
+    fn parse_alp(self) -> Result<CodecSpec> {
+        self.check_arguments(1)?;
+        self.check_type(ErrorCode::BadArguments, rules::is_float)?;
+        let shown = match self.arguments {
+            [] => return Ok(CodecSpec::Alp { scheme: AlpScheme::Shortest, width: 0 }),
+            [CodecArgument::Name(name)] => {
+                let scheme = match name.as_str() {
+                    "AUTO" => Some(AlpScheme::Shortest),
+                    "STD" => Some(AlpScheme::Decimal),
+                    "RD" => Some(AlpScheme::Real),
+                    _ => None,
+                };
+                match scheme {
+                    Some(scheme) => return Ok(CodecSpec::Alp { scheme, width: 0 }),
+                    None => name.clone(),
+                }
+            }
+            _ => "something else than a bare word".to_owned(),
+        };
+        bail!(IllegalSyntaxForCodecType, "the argument of codec ALP is {ALP_SCHEMES}, found {shown}")
+    }
+
     fn check_arguments(self, max: usize) -> Result<()> {
         let (name, found) = (self.name, self.arguments.len());
         if found > max {
@@ -225,9 +257,10 @@ impl Call<'_> {
             None => return Ok(None),
             Some(CodecArgument::Number(number)) => return Ok(Some(*number)),
             Some(CodecArgument::Text(text)) => format!("'{text}'"),
-            Some(CodecArgument::Other(text)) => text.clone(),
+            Some(CodecArgument::Name(text) | CodecArgument::Other(text)) => text.clone(),
         };
-        let code = if matches!(self.name, "ZSTD" | "LZ4HC") {
+        let is_name = matches!(self.arguments[position], CodecArgument::Name(_));
+        let code = if matches!(self.name, "ZSTD" | "LZ4HC") && !is_name {
             ErrorCode::BadGet
         } else {
             ErrorCode::IllegalCodecParameter
@@ -243,11 +276,19 @@ fn type_width(ty: &SqlType) -> u8 {
         SqlType::Nullable(inner) | SqlType::LowCardinality(inner) | SqlType::Array(inner) => {
             type_width(inner)
         }
+        SqlType::Tuple(elements) => common_width(elements.iter().map(|element| &element.ty)),
+        SqlType::Map(key, value) => common_width([&**key, &**value]),
         scalar => match rules::value_bytes(scalar) {
             Some(width @ (1 | 2 | 4 | 8)) => width as u8,
             _ => 0,
         },
     }
+}
+
+fn common_width<'a>(types: impl IntoIterator<Item = &'a SqlType>) -> u8 {
+    let mut widths = types.into_iter().map(type_width);
+    let first = widths.next().unwrap_or(0);
+    if widths.all(|width| width == first) { first } else { 0 }
 }
 
 #[cfg(test)]
@@ -285,6 +326,8 @@ mod tests {
         assert_eq!(check(&[("Delta", &[]), ("LZ4", &[])], array).unwrap(), "Delta(2), LZ4");
         let tuple = SqlType::tuple_of([SqlType::UInt8, SqlType::UInt64]);
         assert_eq!(check(&[("Delta", &[]), ("LZ4", &[])], tuple).unwrap(), "Delta, LZ4");
+        let pair = SqlType::tuple_of([SqlType::UInt32, SqlType::Decimal { precision: 9, scale: 2 }]);
+        assert_eq!(check(&[("Delta", &[]), ("LZ4", &[])], pair).unwrap(), "Delta(4), LZ4");
     }
 
     #[test]
@@ -305,6 +348,27 @@ mod tests {
     }
 
     #[test]
+    fn scheme_of_alp_is_a_bare_word() {
+        let parse = |argument| CodecChain::parse([("ALP", vec![argument])], &SqlType::Float64);
+        let name = |text: &str| CodecArgument::Name(text.to_owned());
+        for (scheme, printed) in [("STD", "ALP(STD)"), ("RD", "ALP(RD)"), ("AUTO", "ALP")] {
+            assert_eq!(parse(name(scheme)).unwrap().to_string(), printed);
+        }
+        for wrong in [name("std"), CodecArgument::Text("STD".to_owned()), CodecArgument::Number(1)] {
+            assert_eq!(parse(wrong).unwrap_err().code(), ErrorCode::IllegalSyntaxForCodecType);
+        }
+    }
+
+    #[test]
+    fn bare_words_are_no_numbers() {
+        for codec in ["ZSTD", "LZ4HC", "Delta", "DoubleDelta", "T64", "Gorilla"] {
+            let call = [(codec, vec![CodecArgument::Name("x".to_owned())])];
+            let error = CodecChain::parse(call, &SqlType::UInt32).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::IllegalCodecParameter, "{codec}");
+        }
+    }
+
+    #[test]
     fn wrong_arguments_and_types_are_refused() {
         let number = || SqlType::UInt32;
         assert_eq!(code(&[("Foo", &[])], number()), ErrorCode::UnknownCodec);
@@ -322,6 +386,11 @@ mod tests {
         assert_eq!(code(&[("Delta", &[]), ("LZ4", &[])], SqlType::Uuid), ErrorCode::BadArguments);
         assert_eq!(code(&[("DoubleDelta", &[3])], SqlType::String), ErrorCode::BadArguments);
         assert_eq!(code(&[("ZXC", &[])], number()), ErrorCode::NotImplemented);
+        assert_eq!(code(&[("AES_128_GCM_SIV", &[])], number()), ErrorCode::NotImplemented);
+        assert_eq!(code(&[("AES_128_GCM_SIV", &[1])], number()), ErrorCode::IllegalSyntaxForCodecType);
+        for unknown in ["ZSTD_QAT", "DEFLATE_QPL", "SZ3", "ENCRYPTED", "Multiple"] {
+            assert_eq!(code(&[(unknown, &[])], number()), ErrorCode::UnknownCodec, "{unknown}");
+        }
     }
 
     #[test]

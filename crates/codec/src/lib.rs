@@ -51,6 +51,7 @@ mod zstandard;
 #[cfg(test)]
 mod conformance;
 
+pub use alp::AlpScheme;
 pub use auto::Values;
 pub use chain::{CHAIN_BYTES, CodecChain, Scratch};
 pub use clause::CodecArgument;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::alp::Alp;
+use crate::alp::{Alp, AlpScheme};
 use crate::delta::Delta;
 use crate::double_delta::{DoubleDelta, DoubleDeltaStream};
 use crate::fpc::{self, Fpc};
@@ -58,6 +58,7 @@ pub enum CodecSpec {
         width: u8,
     },
     Alp {
+        scheme: AlpScheme,
         width: u8,
     },
     /// For text alone: values of a fixed width pass by it.
@@ -77,6 +78,10 @@ const ZSTD_WINDOW_LAST: u8 = ZSTD_WINDOW + WINDOW_LOG_MAX;
 const FPC_LEVEL: u8 = 0x1f;
 const FPC_WIDTH_4: u8 = 0x40;
 const FPC_WIDTH_8: u8 = 0x80;
+
+/// The parameter of `ALP`: the width, and one of these if the scheme is given.
+const ALP_DECIMAL: u8 = 0x10;
+const ALP_REAL: u8 = 0x20;
 
 impl CodecSpec {
     /// Whether it makes bytes of any kind fewer, and so ends a chain.
@@ -122,7 +127,9 @@ impl CodecSpec {
                 [0x98, level | width]
             }
             CodecSpec::Gcd { width } => [0x9a, width],
-            CodecSpec::Alp { width } => [0x9c, width],
+            CodecSpec::Alp { scheme: AlpScheme::Shortest, width } => [0x9c, width],
+            CodecSpec::Alp { scheme: AlpScheme::Decimal, width } => [0x9c, ALP_DECIMAL | width],
+            CodecSpec::Alp { scheme: AlpScheme::Real, width } => [0x9c, ALP_REAL | width],
             CodecSpec::Fsst => [0xa5, 0],
             CodecSpec::T64 { width, planes: Planes::Bits } => [0xa3, width],
             CodecSpec::DoubleDelta { width } => [0xa4, width],
@@ -148,7 +155,7 @@ impl CodecSpec {
             [0x95, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::Gorilla { width },
             [0x9a, width] if is_width(&[1, 2, 4, 8, 16, 32]) => CodecSpec::Gcd { width },
             [0xa5, 0] => CodecSpec::Fsst,
-            [0x9c, width] if is_width(&[4, 8]) => CodecSpec::Alp { width },
+            [0x9c, _] => return alp_from(parameter).ok_or(unknown),
             [0xa3, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::T64 { width, planes: Planes::Bits },
             [0xa4, width] if is_width(&[1, 2, 4, 8]) => CodecSpec::DoubleDelta { width },
             _ => return Err(unknown),
@@ -170,7 +177,7 @@ impl CodecSpec {
             CodecSpec::T64 { width: 0, planes } => CodecSpec::T64 { width: integer()?, planes },
             CodecSpec::Gcd { width: 0 } => CodecSpec::Gcd { width: fits(&[1, 2, 4, 8, 16, 32])? },
             CodecSpec::Fpc { level, width: 0 } => CodecSpec::Fpc { level, width: float()? },
-            CodecSpec::Alp { width: 0 } => CodecSpec::Alp { width: float()? },
+            CodecSpec::Alp { scheme, width: 0 } => CodecSpec::Alp { scheme, width: float()? },
             CodecSpec::Fsst => return Option::None,
             other => other,
         })
@@ -190,7 +197,7 @@ impl CodecSpec {
             CodecSpec::T64 { width, planes } => call(&T64 { width, planes }),
             CodecSpec::Gcd { width } => call(&Gcd { width }),
             CodecSpec::Fpc { level, width } => call(&Fpc { level, width }),
-            CodecSpec::Alp { width } => call(&Alp { width }),
+            CodecSpec::Alp { scheme, width } => call(&Alp { scheme, width }),
             CodecSpec::Fsst => call(&Fsst),
         }
     }
@@ -206,6 +213,16 @@ fn fpc_from(parameter: u8) -> Option<CodecSpec> {
         _ => return Option::None,
     };
     (fpc::LEVEL_MIN..=fpc::LEVEL_MAX).contains(&level).then_some(CodecSpec::Fpc { level, width })
+}
+
+/// `ALP` by its parameter in a file.
+fn alp_from(parameter: u8) -> Option<CodecSpec> {
+    let (scheme, width) = match parameter {
+        0..ALP_DECIMAL => (AlpScheme::Shortest, parameter),
+        ALP_DECIMAL..ALP_REAL => (AlpScheme::Decimal, parameter - ALP_DECIMAL),
+        _ => (AlpScheme::Real, parameter - ALP_REAL),
+    };
+    matches!(width, 0 | 4 | 8).then_some(CodecSpec::Alp { scheme, width })
 }
 
 impl Codec for CodecSpec {
@@ -244,7 +261,9 @@ impl fmt::Display for CodecSpec {
             CodecSpec::T64 { planes: Planes::Bits, .. } => f.write_str("T64('bit')"),
             CodecSpec::Gcd { .. } => f.write_str("GCD"),
             CodecSpec::Fpc { level, .. } => write!(f, "FPC({level})"),
-            CodecSpec::Alp { .. } => f.write_str("ALP"),
+            CodecSpec::Alp { scheme: AlpScheme::Shortest, .. } => f.write_str("ALP"),
+            CodecSpec::Alp { scheme: AlpScheme::Decimal, .. } => f.write_str("ALP(STD)"),
+            CodecSpec::Alp { scheme: AlpScheme::Real, .. } => f.write_str("ALP(RD)"),
             CodecSpec::Fsst => f.write_str("FSST"),
             CodecSpec::Default => f.write_str("Default"),
             CodecSpec::Auto => f.write_str("AUTO"),
@@ -270,6 +289,6 @@ mod tests {
         }
         let zstd = (usize::from(LEVEL_MAX) + 1) * (2 + usize::from(WINDOW_LOG_MAX - WINDOW_LOG_MIN + 1));
         let fpc = usize::from(fpc::LEVEL_MAX - fpc::LEVEL_MIN + 1) * 3;
-        assert_eq!(known, 3 + 256 + zstd + 6 * 5 + 7 + 3 + fpc);
+        assert_eq!(known, 3 + 256 + zstd + 6 * 5 + 7 + 3 * 3 + fpc);
     }
 }

@@ -30,8 +30,20 @@ const SCHEME_REAL: u8 = 1;
 const SAMPLE_VECTORS: usize = 8;
 const SAMPLE_VALUES: usize = 32;
 
+/// Which scheme the encoder takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AlpScheme {
+    /// The one that makes a sample shorter.
+    Shortest,
+    /// `ALP(STD)`.
+    Decimal,
+    /// `ALP(RD)`.
+    Real,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alp {
+    pub(crate) scheme: AlpScheme,
     /// Bytes of a value: 4 or 8.
     pub(crate) width: u8,
 }
@@ -39,8 +51,8 @@ pub(crate) struct Alp {
 impl Codec for Alp {
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         match self.width {
-            4 => encode::<f32, 4>(input, out),
-            _ => encode::<f64, 8>(input, out),
+            4 => encode::<f32, 4>(self.scheme, input, out),
+            _ => encode::<f64, 8>(self.scheme, input, out),
         }
         Ok(())
     }
@@ -97,7 +109,7 @@ impl Float<4> for f32 {
     }
 }
 
-fn encode<F: Float<WIDTH>, const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) {
+fn encode<F: Float<WIDTH>, const WIDTH: usize>(scheme: AlpScheme, input: &[u8], out: &mut Vec<u8>) {
     let (values, tail) = input.as_chunks::<WIDTH>();
     out.extend_from_slice(tail);
     if values.is_empty() {
@@ -106,7 +118,12 @@ fn encode<F: Float<WIDTH>, const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) 
     let sample = sample(values);
     let (scales, decimal_bits) = decimal::choose::<F, WIDTH>(&sample);
     let (split, real_bits) = real::choose::<WIDTH>(&sample);
-    if real_bits < decimal_bits {
+    let is_real = match scheme {
+        AlpScheme::Shortest => real_bits < decimal_bits,
+        AlpScheme::Decimal => false,
+        AlpScheme::Real => true,
+    };
+    if is_real {
         out.push(SCHEME_REAL);
         real::encode(&split, values, out);
     } else {
@@ -149,13 +166,15 @@ mod tests {
     #[test]
     fn conforms() {
         for width in [4, 8] {
-            crate::conformance::check(&Alp { width });
+            for scheme in [AlpScheme::Shortest, AlpScheme::Decimal, AlpScheme::Real] {
+                crate::conformance::check(&Alp { scheme, width });
+            }
         }
     }
 
     fn encoded_bytes(values: impl Iterator<Item = f64>) -> usize {
         let input: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();
-        let codec = Alp { width: 8 };
+        let codec = Alp { scheme: AlpScheme::Shortest, width: 8 };
         let mut encoded = Vec::new();
         codec.encode(&input, &mut encoded).unwrap();
         let mut decoded = vec![0; input.len()];

@@ -130,9 +130,7 @@ fn enter_table(query: &Arc<QueryContext>, key: &ObjectKey, mut create: ast::Crea
         create.engine = Some(ast::EngineCall { name, args: Vec::new() });
     }
     let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
-    if !query.settings.allow_suspicious_codecs {
-        definition.check_codecs()?;
-    }
+    definition.check_suspicious(None, &query.settings)?;
     defaults::check(query, &definition, |_| true)?;
     let table = query.engine.opener().open(Arc::new(definition))?;
     catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;

@@ -161,6 +161,8 @@ settings! {
     throw_on_max_partitions_per_insert_block: bool = true, "Refuse an INSERT into more partitions than max_partitions_per_insert_block.";
     max_query_size: u64 = 1_073_741_824u64, "Bytes of a statement's text, at most.";
     allow_suspicious_codecs: bool = false, "Columns may have codecs that make no sense together or for their type.";
+    allow_suspicious_low_cardinality_types: bool = false, "Columns may be LowCardinality of values of up to 8 bytes, which do not gain by it.";
+    allow_suspicious_fixed_string_types: bool = false, "Columns may be FixedString of more than 256 bytes.";
     enable_alp_codec: bool = true, "Accepted for compatibility: codec ALP is always there.";
     input_format_parallel_parsing: bool = true, "Parse text formats on several threads.";
 }

@@ -2,7 +2,7 @@
 
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_codec::{CodecArgument, CodecChain, CodecSpec};
-use basalt_sql::ast;
+use basalt_sql::ast::{self, CodecArg, Literal};
 
 use super::definition::ColumnDefinition;
 use crate::settings::MergeTreeSettings;
@@ -11,9 +11,12 @@ use crate::settings::MergeTreeSettings;
 pub(super) fn chain_of(calls: &[ast::CodecCall], ty: &SqlType) -> Result<CodecChain> {
     let calls = calls.iter().map(|link| {
         let args = link.args.iter().map(|arg| match arg {
-            ast::Literal::UInt(value) => CodecArgument::Number(*value),
-            ast::Literal::String(text) => CodecArgument::Text(String::from_utf8_lossy(text).into_owned()),
-            other => CodecArgument::Other(ast::Expr::Literal(other.clone()).to_string()),
+            CodecArg::Name(name) => CodecArgument::Name(name.clone()),
+            CodecArg::Literal(Literal::UInt(value)) => CodecArgument::Number(*value),
+            CodecArg::Literal(Literal::String(text)) => {
+                CodecArgument::Text(String::from_utf8_lossy(text).into_owned())
+            }
+            other => CodecArgument::Other(other.to_string()),
         });
         (link.name.as_str(), args.collect())
     });

@@ -125,11 +125,25 @@ fn codec_of(column: &ColumnDef, ty: &SqlType) -> Result<CodecChain> {
 }
 
 fn refuse_unstorable(column: &str, ty: &SqlType) -> Result<()> {
-    match ty.stripped() {
-        SqlType::Nothing | SqlType::Interval(_) => {
-            bail!(IllegalColumn, "column `{column}` has type {ty}, which cannot be stored")
+    if has_nothing(ty) {
+        bail!(DataTypeCannotBeUsedInTables, "column `{column}` has type {ty}, which cannot be stored");
+    }
+    if matches!(ty.stripped(), SqlType::Interval(_)) {
+        bail!(IllegalColumn, "column `{column}` has type {ty}, which cannot be stored");
+    }
+    Ok(())
+}
+
+/// Whether values of the type, or some in them, are of type Nothing.
+fn has_nothing(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Nothing => true,
+        SqlType::Nullable(inner) | SqlType::LowCardinality(inner) | SqlType::Array(inner) => {
+            has_nothing(inner)
         }
-        _ => Ok(()),
+        SqlType::Tuple(elements) => elements.iter().any(|element| has_nothing(&element.ty)),
+        SqlType::Map(key, value) => has_nothing(key) || has_nothing(value),
+        _ => false,
     }
 }
 

@@ -87,14 +87,6 @@ impl TableDefinition {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Fails if the codecs of a column make no sense together or for its type.
-    pub(crate) fn check_codecs(&self) -> Result<()> {
-        self.columns.iter().try_for_each(|column| {
-            let Some(codec) = &column.codec else { return Ok(()) };
-            codec.check(&column.ty).map_err(|error| error.within(format!("column `{}`", column.name)))
-        })
-    }
-
     /// Whether rows or values expire.
     pub(crate) fn has_ttl(&self) -> bool {
         !self.create.ttl.is_empty() || self.columns.iter().any(|column| column.ttl.is_some())

@@ -126,13 +126,23 @@ fn element(
             (KeyElement::expression(Arc::new(expression)), ty)
         }
     };
-    if ty.accepts_null() && !settings.allow_nullable_key {
+    if has_nullable(&ty) && !settings.allow_nullable_key {
         bail!(
             IllegalColumn,
             "the {what} has `{expr}`, which is Nullable, but the setting allow_nullable_key of the table is off"
         );
     }
     Ok(element)
+}
+
+/// Whether values of the type, or some in them, may be NULL.
+fn has_nullable(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Array(inner) => has_nullable(inner),
+        SqlType::Tuple(elements) => elements.iter().any(|element| has_nullable(&element.ty)),
+        SqlType::Map(key, value) => has_nullable(key) || has_nullable(value),
+        other => other.accepts_null(),
+    }
 }
 
 /// An expression over a table's columns, planned once.

@@ -15,6 +15,7 @@ mod opener;
 mod part_log;
 mod planning;
 mod skip_index;
+mod suspicious;
 mod ttl;
 mod virtual_table;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_parts::{FilterSize, INDEX_GRANULARITY_MAX, IndexKind, Indexed, KeyExpression, SkipIndex};
-use basalt_sql::ast::{CodecCall, DefaultKind, Expr, IndexDef, Literal, TableElement};
+use basalt_sql::ast::{DefaultKind, Expr, IndexCall, IndexDef, Literal, TableElement};
 
 use super::TableDefinition;
 use super::key::PlannedKey;
@@ -110,7 +110,7 @@ impl TableDefinition {
     }
 }
 
-fn kind_of(call: &CodecCall) -> Result<IndexKind> {
+fn kind_of(call: &IndexCall) -> Result<IndexKind> {
     match call.name.as_str() {
         "minmax" => Ok(IndexKind::MinMax),
         "set" => match call.args.as_slice() {
@@ -161,7 +161,7 @@ fn bloom_filter(args: &[Literal]) -> Result<IndexKind> {
 }
 
 /// The arguments of a filter of fixed size.
-fn numbers<const N: usize>(call: &CodecCall) -> Result<[u64; N]> {
+fn numbers<const N: usize>(call: &IndexCall) -> Result<[u64; N]> {
     let number = |literal: &Literal| match literal {
         Literal::UInt(number) => Some(*number),
         _ => None,

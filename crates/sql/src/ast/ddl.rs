@@ -85,6 +85,20 @@ pub enum DefaultKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodecCall {
     pub name: Ident,
+    pub args: Vec<CodecArg>,
+}
+
+/// What a codec gets: `4`, `'bit'` or `STD`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CodecArg {
+    Literal(Literal),
+    Name(Ident),
+}
+
+/// The type of a skip index and its arguments: `bloom_filter(0.01)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexCall {
+    pub name: Ident,
     pub args: Vec<Literal>,
 }
 
@@ -99,8 +113,7 @@ pub struct EngineCall {
 pub struct IndexDef {
     pub name: Ident,
     pub expr: Expr,
-    /// The type and its arguments: `bloom_filter(0.01)`.
-    pub kind: CodecCall,
+    pub kind: IndexCall,
     pub granularity: Option<u64>,
 }
 

@@ -13,9 +13,9 @@ mod ttl;
 mod walk;
 
 pub use ddl::{
-    AlterAction, AlterTable, CodecCall, ColumnDef, ColumnPosition, ColumnProperty, CreateDatabase,
-    CreateTable, CreateView, DefaultKind, DropObject, EngineCall, IndexAction, IndexDef, ObjectKind,
-    PartitionAction, PartitionRef, RenamePair, TableElement, TableSource,
+    AlterAction, AlterTable, CodecArg, CodecCall, ColumnDef, ColumnPosition, ColumnProperty, CreateDatabase,
+    CreateTable, CreateView, DefaultKind, DropObject, EngineCall, IndexAction, IndexCall, IndexDef,
+    ObjectKind, PartitionAction, PartitionRef, RenamePair, TableElement, TableSource,
 };
 pub use dictionary::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 pub use expr::{

@@ -69,7 +69,7 @@ impl Cursor<'_> {
         let name = self.parse_ident()?;
         let expr = self.parse_expr()?;
         self.expect("TYPE")?;
-        let kind = self.parse_codec_call()?;
+        let kind = self.parse_index_call()?;
         let granularity = if self.eat("GRANULARITY") { Some(self.parse_u64()?) } else { None };
         Ok(IndexDef { name, expr, kind, granularity })
     }

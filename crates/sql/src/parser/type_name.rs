@@ -1,7 +1,7 @@
 //! Types and codecs as written.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{CodecCall, Literal, TypeArgument, TypeName};
+use crate::ast::{CodecArg, CodecCall, IndexCall, Literal, TypeArgument, TypeName};
 use crate::lexer::{Symbol, TokenKind};
 
 /// Types whose names are several words, longest first.
@@ -113,7 +113,15 @@ impl Cursor<'_> {
     /// `CODEC(a, b(1))`.
     pub(super) fn parse_codec_clause(&mut self) -> Parsed<Vec<CodecCall>> {
         self.expect("CODEC")?;
-        self.parse_parenthesized(Cursor::parse_codec_call)
+        self.parse_codec_chain()
+    }
+
+    /// `(a, b(1))`, at least one.
+    fn parse_codec_chain(&mut self) -> Parsed<Vec<CodecCall>> {
+        self.expect_symbol(Symbol::OpenParen)?;
+        let calls = self.parse_list(Cursor::parse_codec_call)?;
+        self.expect_symbol(Symbol::CloseParen)?;
+        Ok(calls)
     }
 
     /// A codec as a text of its own: the clause, or only the chain in it.
@@ -122,16 +130,35 @@ impl Cursor<'_> {
             return self.parse_codec_clause();
         }
         if self.is_symbol(Symbol::OpenParen) {
-            return self.parse_parenthesized(Cursor::parse_codec_call);
+            return self.parse_codec_chain();
         }
         self.parse_list(Cursor::parse_codec_call)
     }
 
+    /// `name` or `name(arguments)`.
+    fn parse_codec_call(&mut self) -> Parsed<CodecCall> {
+        let name = self.parse_ident()?;
+        let has_args = self.is_symbol(Symbol::OpenParen);
+        let args = if has_args { self.parse_parenthesized(Cursor::parse_codec_arg)? } else { Vec::new() };
+        Ok(CodecCall { name, args })
+    }
+
+    /// A literal, or a bare word as in `ALP(STD)`.
+    fn parse_codec_arg(&mut self) -> Parsed<CodecArg> {
+        if let Some(literal) = self.try_unsigned_literal()? {
+            return Ok(CodecArg::Literal(literal));
+        }
+        match self.peek_kind() {
+            TokenKind::Word | TokenKind::QuotedName => self.parse_ident().map(CodecArg::Name),
+            _ => self.parse_literal().map(CodecArg::Literal),
+        }
+    }
+
     /// `name` or `name(literals)`.
-    pub(super) fn parse_codec_call(&mut self) -> Parsed<CodecCall> {
+    pub(super) fn parse_index_call(&mut self) -> Parsed<IndexCall> {
         let name = self.parse_ident()?;
         let has_args = self.is_symbol(Symbol::OpenParen);
         let args = if has_args { self.parse_parenthesized(Cursor::parse_literal)? } else { Vec::new() };
-        Ok(CodecCall { name, args })
+        Ok(IndexCall { name, args })
     }
 }

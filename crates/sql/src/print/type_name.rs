@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use basalt_base::types::quote_identifier;
 
 use super::{Comma, Name, Text};
-use crate::ast::{CodecCall, TypeArgument, TypeName};
+use crate::ast::{CodecArg, CodecCall, IndexCall, TypeArgument, TypeName};
 use crate::parser::is_compound_type;
 
 impl Display for TypeName {
@@ -27,6 +27,22 @@ impl Display for TypeArgument {
             TypeArgument::Literal(literal) => literal.fmt(f),
             TypeArgument::EnumValue(label, None) => Text(label.as_bytes()).fmt(f),
             TypeArgument::EnumValue(label, Some(value)) => write!(f, "{} = {value}", Text(label.as_bytes())),
+        }
+    }
+}
+
+impl Display for IndexCall {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&quote_identifier(&self.name))?;
+        if self.args.is_empty() { Ok(()) } else { write!(f, "({})", Comma(&self.args)) }
+    }
+}
+
+impl Display for CodecArg {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            CodecArg::Literal(literal) => literal.fmt(f),
+            CodecArg::Name(name) => Name(name).fmt(f),
         }
     }
 }

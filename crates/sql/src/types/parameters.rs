@@ -1,9 +1,11 @@
 //! What stands in the parentheses behind the name of a type.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use basalt_base::types::DECIMAL256_DIGITS;
-use basalt_base::{Result, SqlType, bail};
+use basalt_base::zone::Zone;
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use crate::ast::{Literal, TypeArgument, TypeName};
 
@@ -47,26 +49,30 @@ impl<'a> Parameters<'a> {
         Ok(())
     }
 
-    /// The whole number at `index`, which must be within the bounds; `None` if it is left out.
-    fn number(&self, index: usize, what: &str, least: u64, most: u64) -> Result<Option<u64>> {
+    /// The whole number at `index`, which must be within the bounds; `None` if it is left out. What is no such
+    /// number fails with `code`, and as out of bounds if it is a larger one.
+    fn number(
+        &self,
+        index: usize,
+        what: &str,
+        code: ErrorCode,
+        bounds: RangeInclusive<u64>,
+    ) -> Result<Option<u64>> {
         let Some(argument) = self.args.get(index) else {
             return Ok(None);
         };
         match argument {
-            TypeArgument::Literal(Literal::UInt(number)) if (least..=most).contains(number) => {
-                Ok(Some(*number))
+            TypeArgument::Literal(Literal::UInt(number)) if bounds.contains(number) => Ok(Some(*number)),
+            other => {
+                let (least, most) = bounds.into_inner();
+                let is_large =
+                    matches!(other, TypeArgument::Literal(Literal::UInt(number)) if *number > most);
+                let code = if is_large { ErrorCode::ArgumentOutOfBound } else { code };
+                let name = self.name;
+                let what =
+                    format!("the {what} of data type {name} must be a number between {least} and {most}");
+                Err(Error::new(code, what))
             }
-            // A number that is no digit count of a decimal is out of bounds; elsewhere it is a bad argument.
-            TypeArgument::Literal(Literal::UInt(number)) if self.name.starts_with("Dec") => bail!(
-                ArgumentOutOfBound,
-                "the {what} of data type {} must be between {least} and {most}, not {number}",
-                self.name
-            ),
-            _ => bail!(
-                BadArguments,
-                "the {what} of data type {} must be a number between {least} and {most}",
-                self.name
-            ),
         }
     }
 
@@ -76,7 +82,7 @@ impl<'a> Parameters<'a> {
             None => Ok(None),
             Some(TypeArgument::Literal(Literal::String(zone))) if !zone.is_empty() => {
                 match std::str::from_utf8(zone) {
-                    Ok(zone) => Ok(Some(zone.into())),
+                    Ok(zone) => Zone::parse(zone).map(|_| Some(zone.into())),
                     Err(_) => bail!(BadArguments, "the name of a time zone must be valid UTF-8"),
                 }
             }
@@ -88,7 +94,7 @@ impl<'a> Parameters<'a> {
 
     pub(super) fn fixed_string(&self) -> Result<SqlType> {
         self.at_most(1)?;
-        match self.number(0, "length", 1, FIXED_STRING_MAX)? {
+        match self.number(0, "length", ErrorCode::UnexpectedAstStructure, 1..=FIXED_STRING_MAX)? {
             Some(bytes) => Ok(SqlType::FixedString(narrow(bytes))),
             None => bail!(
                 NumberOfArgumentsDoesntMatch,
@@ -99,22 +105,28 @@ impl<'a> Parameters<'a> {
 
     pub(super) fn date_time64(&self) -> Result<SqlType> {
         self.at_most(2)?;
-        let precision = self.number(0, "precision", 0, TIME_DIGITS_MAX)?.map_or(DEFAULT_TIME_DIGITS, narrow);
+        let precision = self
+            .number(0, "precision", ErrorCode::IllegalTypeOfArgument, 0..=TIME_DIGITS_MAX)?
+            .map_or(DEFAULT_TIME_DIGITS, narrow);
         Ok(SqlType::DateTime64 { precision, zone: self.optional_zone(1)? })
     }
 
     pub(super) fn decimal(&self) -> Result<SqlType> {
         self.at_most(2)?;
         let most = u64::from(DECIMAL256_DIGITS);
-        let precision = self.number(0, "precision", 1, most)?.map_or(DEFAULT_DECIMAL_DIGITS, narrow);
-        let scale = self.number(1, "scale", 0, u64::from(precision))?.map_or(0, narrow);
+        let precision = self
+            .number(0, "precision", ErrorCode::ArgumentOutOfBound, 1..=most)?
+            .map_or(DEFAULT_DECIMAL_DIGITS, narrow);
+        let scale = self
+            .number(1, "scale", ErrorCode::ArgumentOutOfBound, 0..=u64::from(precision))?
+            .map_or(0, narrow);
         Ok(SqlType::Decimal { precision, scale })
     }
 
     /// `Decimal64(scale)`.
     pub(super) fn sized_decimal(&self, precision: u8) -> Result<SqlType> {
         self.at_most(1)?;
-        match self.number(0, "scale", 0, u64::from(precision))? {
+        match self.number(0, "scale", ErrorCode::ArgumentOutOfBound, 0..=u64::from(precision))? {
             Some(scale) => Ok(SqlType::Decimal { precision, scale: narrow(scale) }),
             None => bail!(
                 NumberOfArgumentsDoesntMatch,
@@ -152,7 +164,7 @@ impl<'a> Parameters<'a> {
         for (index, (label, value)) in values.iter().enumerate() {
             let repeated_value = index > 0 && values[index - 1].1 == *value;
             if repeated_value || !labels.insert(label) {
-                bail!(BadArguments, "duplicate name or value in enum: '{label}' = {value}");
+                bail!(SyntaxError, "duplicate name or value in enum: '{label}' = {value}");
             }
         }
         Ok(())
@@ -170,7 +182,7 @@ impl<'a> Parameters<'a> {
         {
             return Ok(SqlType::Enum16(values.into()));
         }
-        bail!(BadArguments, "a value of the enum is out of range of data type {}", self.name)
+        bail!(ArgumentOutOfBound, "a value of the enum is out of range of data type {}", self.name)
     }
 }
 

@@ -88,10 +88,10 @@ fn wrong_types_are_refused_by_name() {
     check_refused("uint8", ErrorCode::UnknownType, "did you mean `UInt8`?");
     check_refused("Nullable(Array(UInt8))", ErrorCode::IllegalTypeOfArgument, "Array(UInt8)");
     check_refused("LowCardinality(Decimal(9, 2))", ErrorCode::IllegalTypeOfArgument, "Decimal");
-    check_refused("FixedString(0)", ErrorCode::BadArguments, "length");
+    check_refused("FixedString(0)", ErrorCode::UnexpectedAstStructure, "length");
     check_refused("Decimal(77, 2)", ErrorCode::ArgumentOutOfBound, "76");
-    check_refused("Enum8('a' = 1, 'a' = 2)", ErrorCode::BadArguments, "duplicate");
-    check_refused("Enum8('a' = 200)", ErrorCode::BadArguments, "out of range");
+    check_refused("Enum8('a' = 1, 'a' = 2)", ErrorCode::SyntaxError, "duplicate");
+    check_refused("Enum8('a' = 200)", ErrorCode::ArgumentOutOfBound, "out of range");
     check_refused("UInt8(3)", ErrorCode::BadArguments, "arguments");
     check_refused("Int256", ErrorCode::NotImplemented, "Int256");
     check_refused("Map(Nullable(String), UInt8)", ErrorCode::BadArguments, "key");

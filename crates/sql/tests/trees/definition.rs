@@ -1,12 +1,12 @@
 //! Statements.
 
 use basalt_sql::ast::{
-    AlterAction, AlterTable, CodecCall, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
+    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
     CreateDictionary, CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute,
-    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, IndexAction, IndexDef, Insert,
-    InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction,
-    PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement,
-    TableSource, TtlAction, TtlElement,
+    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, IndexAction, IndexCall, IndexDef,
+    Insert, InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName,
+    PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+    TableElement, TableSource, TtlAction, TtlElement,
 };
 use proptest::prelude::*;
 
@@ -99,7 +99,8 @@ fn column() -> impl Strategy<Value = ColumnDef> {
 }
 
 fn element() -> impl Strategy<Value = TableElement> {
-    let index = (ident(), leaf(), codec_call(), prop::option::of(any::<u64>()))
+    let kind = (ident(), some(signed_literal())).prop_map(|(name, args)| IndexCall { name, args });
+    let index = (ident(), leaf(), kind, prop::option::of(any::<u64>()))
         .prop_map(|(name, expr, kind, granularity)| IndexDef { name, expr, kind, granularity });
     prop_oneof![
         5 => column().prop_map(TableElement::Column),
@@ -318,7 +319,7 @@ fn index_action() -> impl Strategy<Value = IndexAction> {
     let index = (ident(), leaf()).prop_map(|(name, expr)| IndexDef {
         name,
         expr,
-        kind: CodecCall { name: "minmax".to_owned(), args: Vec::new() },
+        kind: IndexCall { name: "minmax".to_owned(), args: Vec::new() },
         granularity: Some(2),
     });
     let position = prop_oneof![

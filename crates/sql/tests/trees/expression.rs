@@ -2,8 +2,8 @@
 
 use basalt_base::types::IntervalUnit;
 use basalt_sql::ast::{
-    BinaryOp, CodecCall, Expr, FunctionCall, Lambda, Literal, OrderBy, TypeArgument, TypeName, UnaryOp,
-    WindowBound, WindowFrame, WindowFrameUnit, WindowSpec, WithFill,
+    BinaryOp, CodecArg, CodecCall, Expr, FunctionCall, Lambda, Literal, OrderBy, TypeArgument, TypeName,
+    UnaryOp, WindowBound, WindowFrame, WindowFrameUnit, WindowSpec, WithFill,
 };
 use proptest::prelude::*;
 
@@ -205,5 +205,6 @@ fn argument_literal() -> impl Strategy<Value = Literal> {
 }
 
 pub(crate) fn codec_call() -> impl Strategy<Value = CodecCall> {
-    (ident(), some(signed_literal())).prop_map(|(name, args)| CodecCall { name, args })
+    let arg = prop_oneof![signed_literal().prop_map(CodecArg::Literal), ident().prop_map(CodecArg::Name)];
+    (ident(), some(arg)).prop_map(|(name, args)| CodecCall { name, args })
 }

@@ -169,9 +169,7 @@ fn check(
     definition: &TableDefinition,
     altered: &Altered<'_>,
 ) -> Result<()> {
-    if !query.settings.allow_suspicious_codecs {
-        definition.check_codecs()?;
-    }
+    definition.check_suspicious(Some(&table.definition()), &query.settings)?;
     altered.check_defaults(query, definition)?;
     table.check_definition(definition)
 }
