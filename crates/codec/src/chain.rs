@@ -21,6 +21,13 @@ pub const CHAIN_BYTES: usize = 16;
 /// The most links that a chain may have.
 pub(crate) const LINKS_MAX: usize = CHAIN_BYTES / 2;
 
+/// Of a transform's two forms the one that is shorter by itself, or the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    First,
+    Alternative,
+}
+
 /// What precedes the payload for each link but the last.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
@@ -143,17 +150,9 @@ impl CodecChain {
             return Ok(());
         }
         let start = out.len();
-        self.encode_as(Codec::encode, input, out, scratch)?;
+        self.encode_as(Form::First, input, out, scratch)?;
         let first_bytes = out.len() - start;
-        let has_alternative = |link: &CodecSpec| matches!(link, CodecSpec::DoubleDelta { .. });
-        if self.links[..self.links.len() - 1].iter().any(has_alternative) {
-            let either = |link: &CodecSpec, input: &[u8], out: &mut Vec<u8>| match link
-                .encode_alternative(input, out)?
-            {
-                true => Ok(()),
-                false => link.encode(input, out),
-            };
-            self.encode_as(either, input, out, scratch)?;
+        if self.encode_as(Form::Alternative, input, out, scratch)? {
             if out.len() - start < 2 * first_bytes {
                 out.drain(start..start + first_bytes);
             } else {
@@ -163,32 +162,41 @@ impl CodecChain {
         Ok(())
     }
 
+    /// Appends the transforms' forms, compressed; `false` and nothing if none of them has that form.
     fn encode_as(
         &self,
-        encode: impl Fn(&CodecSpec, &[u8], &mut Vec<u8>) -> Result<(), CodecError>,
+        form: Form,
         input: &[u8],
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
-    ) -> Result<(), CodecError> {
+    ) -> Result<bool, CodecError> {
         let [transforms @ .., last] = self.links.as_slice() else { unreachable!("a chain has a link") };
+        let start = out.len();
         let Scratch { front, back } = scratch;
+        let mut has_form = form == Form::First;
         for (position, link) in transforms.iter().enumerate() {
             back.clear();
-            encode(link, if position == 0 { input } else { front }, back)?;
+            let input = if position == 0 { input } else { &*front };
+            if form == Form::Alternative && link.encode_alternative(input, back)? {
+                has_form = true;
+            } else {
+                link.encode(input, back)?;
+            }
             let length = u32::try_from(back.len())
                 .map_err(|_| CodecError::InputTooLong { codec: "a chain", bytes: input.len() })?;
             out.extend_from_slice(&length.to_le_bytes());
             std::mem::swap(front, back);
         }
-        if transforms.is_empty() {
-            return last.encode(input, out);
+        if !has_form {
+            out.truncate(start);
+            return Ok(false);
         }
+        let input = if transforms.is_empty() { input } else { &*front };
         // A compressor may have a form for what transforms leave.
-        if last.is_compressor() && last.encode_alternative(front, out)? {
-            Ok(())
-        } else {
-            last.encode(front, out)
+        if transforms.is_empty() || !last.is_compressor() || !last.encode_alternative(input, out)? {
+            last.encode(input, out)?;
         }
+        Ok(true)
     }
 
     /// Bytes of what each link but the last made of something that is not empty.

@@ -17,6 +17,9 @@
 //! value `i`, and plane `p` has bit `p` of every value. `T64('bit')` has planes of bits alone. `T64`, which
 //! is `T64('byte')`, has planes of whole bytes first, 64 bytes each, and planes of bits for the rest.
 //!
+//! `bits` may be more than the difference has: whole bytes alone are longer, and a compressor may make them
+//! shorter.
+//!
 //! The count of values is not stored: it follows from the length of the output.
 
 use crate::packed::bits_of;
@@ -28,6 +31,9 @@ const LANES: usize = 64;
 
 /// Bytes of a plane of bits.
 const PLANE_BYTES: usize = LANES / 8;
+
+/// More bits than these are not filled up to a byte: what compresses them away hardly gains by it.
+const ROUNDING_BITS_MAX: usize = 2;
 
 /// One byte of each value of a matrix.
 type BytePlane = [u8; LANES];
@@ -49,13 +55,18 @@ pub enum Planes {
 
 impl Codec for T64 {
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
-        match self.width {
-            2 => encode::<2>(self.planes, input, out),
-            4 => encode::<4>(self.planes, input, out),
-            8 => encode::<8>(self.planes, input, out),
-            _ => encode::<1>(self.planes, input, out),
-        }
+        self.encode_rounded(1, input, out);
         Ok(())
+    }
+
+    /// Whole bytes: those that are the same in many values are runs, which a plane of bits cuts up.
+    fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
+        let start = out.len();
+        if self.planes == Planes::Bytes && self.encode_rounded(8, input, out) {
+            return Ok(true);
+        }
+        out.truncate(start);
+        Ok(false)
     }
 
     fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
@@ -74,14 +85,31 @@ impl Codec for T64 {
     }
 }
 
-fn encode<const WIDTH: usize>(planes: Planes, input: &[u8], out: &mut Vec<u8>) {
+impl T64 {
+    /// Appends the values in a multiple of `unit` bits each; `false` if that is none but the bits that they need, or
+    /// many more.
+    fn encode_rounded(&self, unit: usize, input: &[u8], out: &mut Vec<u8>) -> bool {
+        match self.width {
+            2 => encode::<2>(self.planes, unit, input, out),
+            4 => encode::<4>(self.planes, unit, input, out),
+            8 => encode::<8>(self.planes, unit, input, out),
+            _ => encode::<1>(self.planes, unit, input, out),
+        }
+    }
+}
+
+fn encode<const WIDTH: usize>(planes: Planes, unit: usize, input: &[u8], out: &mut Vec<u8>) -> bool {
     let (values, tail) = input.as_chunks::<WIDTH>();
     out.extend_from_slice(tail);
     if values.is_empty() {
-        return;
+        return false;
     }
     let (base, span) = base_and_span(values);
-    let bits = bits_of(span) as usize;
+    let needed = bits_of(span) as usize;
+    let bits = needed.next_multiple_of(unit);
+    if unit > 1 && !(1..=ROUNDING_BITS_MAX).contains(&(bits - needed)) {
+        return false;
+    }
     out.push(bits as u8);
     out.extend_from_slice(&store::<WIDTH>(base));
     for values in values.chunks(LANES) {
@@ -99,6 +127,7 @@ fn encode<const WIDTH: usize>(planes: Planes, input: &[u8], out: &mut Vec<u8>) {
             }
         }
     }
+    true
 }
 
 /// Bits of the byte at `position` that are stored.

@@ -9,7 +9,7 @@
 //! the bytes that do not fill a value, as they are
 //! first value                                 (if there is one)
 //! second value - first value                  (if there are two)
-//! form u8: 0 a string of bits, 1 blocks       (if there are more)
+//! form u8: 2 a string of bits, 1 blocks, 0 a string of bits as it was written before   (if there are more)
 //! the changes of the step of all further values, in that form: see `stream`, `blocks`
 //! ```
 //!
@@ -19,13 +19,16 @@
 mod blocks;
 mod stream;
 
+use stream::{Signed, Zigzag};
+
 use crate::value::{load, store, zigzag};
 use crate::{Codec, CodecError};
 
 const NAME: &str = "DoubleDelta";
 
-const FORM_STREAM: u8 = 0;
+const FORM_ZIGZAG_STREAM: u8 = 0;
 const FORM_BLOCKS: u8 = 1;
+const FORM_STREAM: u8 = 2;
 
 /// Blocks decode several times faster, so they may be longer by one part in this many.
 const BLOCKS_ADVANTAGE: usize = 32;
@@ -62,11 +65,11 @@ impl Codec for DoubleDelta {
         out.push(FORM_BLOCKS);
         blocks::encode(&changes, out);
         let blocks_bytes = out.len() - form_at - 1;
-        let stream_bytes = stream::encoded_bytes(&changes);
+        let stream_bytes = stream::encoded_bytes::<Signed>(&changes);
         if stream_bytes + stream_bytes / BLOCKS_ADVANTAGE < blocks_bytes {
             out.truncate(form_at);
             out.push(FORM_STREAM);
-            stream::encode(&changes, out);
+            stream::encode::<Signed>(&changes, out);
         }
         Ok(())
     }
@@ -75,7 +78,7 @@ impl Codec for DoubleDelta {
     fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
         if let Some(changes) = with_width!(self.width, split(input, out)) {
             out.push(FORM_STREAM);
-            stream::encode(&changes, out);
+            stream::encode::<Signed>(&changes, out);
         }
         Ok(true)
     }
@@ -93,7 +96,7 @@ impl Codec for DoubleDelta {
 impl Codec for DoubleDeltaStream {
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         if let Some(changes) = with_width!(self.width, split(input, out)) {
-            stream::encode(&changes, out);
+            stream::encode::<Zigzag>(&changes, out);
         }
         Ok(())
     }
@@ -168,7 +171,8 @@ fn decode<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
     }
     let (form, input) = input.split_first()?;
     match *form {
-        FORM_STREAM => stream::decode(input, series),
+        FORM_STREAM => stream::decode::<Signed, WIDTH>(input, series),
+        FORM_ZIGZAG_STREAM => stream::decode::<Zigzag, WIDTH>(input, series),
         FORM_BLOCKS => blocks::decode(input, series),
         _ => None,
     }
@@ -176,7 +180,7 @@ fn decode<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
 
 fn decode_formless<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
     let (input, series) = join::<WIDTH>(input, out)?;
-    stream::decode(input, series)
+    stream::decode::<Zigzag, WIDTH>(input, series)
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@
 //! | `1110` | 12 |
 //! | `11110` | 32 |
 //! | `11111` | 64 |
+//!
+//! A number is a change with its sign first and what it is more than 1 behind it, so that changes of the same size
+//! share their bytes, and a compressor behind it finds them. Before it was the zigzag-coded change.
 
 use super::Series;
 use crate::bits::{BitReader, BitWriter, PEEK_BITS};
@@ -26,9 +29,57 @@ const NUMBER_BITS: [u32; 6] = [0, 7, 9, 12, 32, 64];
 /// The longest prefix has no zero at its end.
 const PREFIX_ONES_MAX: u32 = 5;
 
-/// The ones of the prefix of `number`.
-fn prefix_ones(number: u64) -> u32 {
-    let number_bits = bits_of(number);
+/// How a change that is not 0, zigzag-coded, becomes a number.
+pub(super) trait Number {
+    /// Bits that it takes.
+    fn bits(change: u64) -> u32;
+    /// In that many bits, enough for it.
+    fn of(change: u64, bits: u32) -> u64;
+    /// The change itself, a difference modulo 2^64.
+    fn difference(number: u64, bits: u32) -> u64;
+}
+
+/// The zigzag-coded change.
+pub(super) struct Zigzag;
+
+/// The sign, then the size less 1.
+pub(super) struct Signed;
+
+impl Number for Zigzag {
+    fn bits(change: u64) -> u32 {
+        bits_of(change)
+    }
+
+    fn of(change: u64, _bits: u32) -> u64 {
+        change
+    }
+
+    #[inline]
+    fn difference(number: u64, _bits: u32) -> u64 {
+        unzigzag(number)
+    }
+}
+
+impl Number for Signed {
+    fn bits(change: u64) -> u32 {
+        bits_of((change - 1) >> 1) + 1
+    }
+
+    fn of(change: u64, bits: u32) -> u64 {
+        ((change & 1) << (bits - 1)) | ((change - 1) >> 1)
+    }
+
+    #[inline]
+    fn difference(number: u64, bits: u32) -> u64 {
+        let sign = (number >> (bits - 1)).wrapping_neg();
+        let size = (number & ((1 << (bits - 1)) - 1)) + 1;
+        (size ^ sign).wrapping_sub(sign)
+    }
+}
+
+/// The ones of the prefix of `change`.
+fn prefix_ones<N: Number>(change: u64) -> u32 {
+    let number_bits = if change == 0 { 0 } else { N::bits(change) };
     NUMBER_BITS.partition_point(|&bits| bits < number_bits) as u32
 }
 
@@ -37,9 +88,9 @@ fn prefix_bits(ones: u32) -> u32 {
 }
 
 /// Bytes that `encode` appends.
-pub(super) fn encoded_bytes(changes: &[u64]) -> usize {
+pub(super) fn encoded_bytes<N: Number>(changes: &[u64]) -> usize {
     let bits = changes.iter().map(|&change| {
-        let ones = prefix_ones(change);
+        let ones = prefix_ones::<N>(change);
         (prefix_bits(ones) + NUMBER_BITS[ones as usize]) as usize
     });
     bits.sum::<usize>().div_ceil(8)
@@ -49,19 +100,22 @@ pub(super) fn encoded_bytes_max(changes: usize) -> usize {
     (changes * (PREFIX_ONES_MAX + NUMBER_BITS[PREFIX_ONES_MAX as usize]) as usize).div_ceil(8)
 }
 
-pub(super) fn encode(changes: &[u64], out: &mut Vec<u8>) {
+pub(super) fn encode<N: Number>(changes: &[u64], out: &mut Vec<u8>) {
     let mut bits = BitWriter::new(out);
     for &change in changes {
-        let ones = prefix_ones(change);
+        let ones = prefix_ones::<N>(change);
         let zero_bits = prefix_bits(ones) - ones;
         bits.push(((1 << ones) - 1) << zero_bits, ones + zero_bits);
-        bits.push(change, NUMBER_BITS[ones as usize]);
+        if ones > 0 {
+            let number_bits = NUMBER_BITS[ones as usize];
+            bits.push(N::of(change, number_bits), number_bits);
+        }
     }
     bits.finish();
 }
 
 /// `None` if the input ends early or goes on behind the last value.
-pub(super) fn decode<const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>) -> Option<()> {
+pub(super) fn decode<N: Number, const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>) -> Option<()> {
     let Series { mut value, mut step, values } = series;
     let mut bits = BitReader::new(input);
     let mut done = 0;
@@ -77,7 +131,7 @@ pub(super) fn decode<const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>
             done += unchanged;
             continue;
         }
-        step = step.wrapping_add(unzigzag(read_number(&mut bits, word)));
+        step = step.wrapping_add(read_difference::<N>(&mut bits, word));
         value = value.wrapping_add(step);
         values[done] = store(value);
         done += 1;
@@ -85,16 +139,16 @@ pub(super) fn decode<const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>
     bits.is_at_end().then_some(())
 }
 
-/// The number whose prefix starts `word`, which was peeked here.
+/// The change whose prefix starts `word`, which was peeked here.
 #[inline]
-fn read_number(bits: &mut BitReader<'_>, word: u64) -> u64 {
+fn read_difference<N: Number>(bits: &mut BitReader<'_>, word: u64) -> u64 {
     let ones = word.leading_ones().min(PREFIX_ONES_MAX);
     let prefix_bits = prefix_bits(ones);
     let number_bits = NUMBER_BITS[ones as usize];
     if ones == PREFIX_ONES_MAX {
         bits.skip(prefix_bits);
-        return bits.read(number_bits);
+        return N::difference(bits.read(number_bits), number_bits);
     }
     bits.skip(prefix_bits + number_bits);
-    (word << prefix_bits) >> (u64::BITS - number_bits)
+    N::difference((word << prefix_bits) >> (u64::BITS - number_bits), number_bits)
 }
