@@ -277,6 +277,20 @@ mod tests {
     }
 
     #[test]
+    fn nearly_whole_bytes_may_be_filled_up() {
+        let bytes_of = |bits: u32| {
+            let input: Vec<u8> = (0..64_u32).flat_map(|i| (i << (bits - 6)).to_le_bytes()).collect();
+            let mut out = Vec::new();
+            let codec = T64 { width: 4, planes: Planes::Bytes };
+            codec.encode_alternative(&input, &mut out).unwrap().then(|| out.len() - 1 - 4)
+        };
+        assert_eq!(bytes_of(13), None);
+        assert_eq!(bytes_of(14), Some(2 * LANES));
+        assert_eq!(bytes_of(15), Some(2 * LANES));
+        assert_eq!(bytes_of(16), None);
+    }
+
+    #[test]
     fn negative_numbers_near_zero_need_few_bits() {
         let input: Vec<u8> = (-32_i64..32).flat_map(i64::to_le_bytes).collect();
         let mut out = Vec::new();

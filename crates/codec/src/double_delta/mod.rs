@@ -206,6 +206,17 @@ mod tests {
         assert_eq!(out.len(), 4 + 4 + 8192 / 8);
     }
 
+    #[test]
+    fn strings_of_bits_from_before_there_were_signs_are_read() {
+        let input: Vec<u8> = (0..3000_u32).flat_map(|i| (i * 7919 % 1000).to_le_bytes()).collect();
+        let mut encoded = Vec::new();
+        DoubleDeltaStream { width: 4 }.encode(&input, &mut encoded).unwrap();
+        encoded.insert(2 * 4, FORM_ZIGZAG_STREAM);
+        let mut decoded = vec![0; input.len()];
+        DoubleDelta { width: 4 }.decode(&encoded, &mut decoded).unwrap();
+        assert_eq!(decoded, input);
+    }
+
     /// Numbers of every length, at the edges of their ranges, for both signs, in both forms.
     #[test]
     fn numbers_of_every_size_come_back() {

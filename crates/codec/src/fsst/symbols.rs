@@ -4,10 +4,13 @@
 //!
 //! Symbols are bred as in the paper: the sample is encoded with the symbols so far, what occurs often alone
 //! or behind each other are the candidates, and those that cover the most bytes are the next symbols;
-//! after [`GENERATIONS`] they are good. Several symbols may begin with the same bytes, which the paper's hash
-//! table cannot hold; the longest that fits is taken.
+//! after [`GENERATIONS`] they are good. Several symbols may begin with the same three bytes, which the paper's hash
+//! table cannot hold: here they stand behind each other, and the longest that fits is taken.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
+
+use super::ESCAPE;
 
 /// Codes of a byte, less the escape.
 pub(super) const SYMBOLS_MAX: usize = 255;
@@ -72,17 +75,27 @@ impl Symbol {
 
 /// The symbols for texts like `text`, in the order of their lengths.
 pub(super) fn train(text: &[u8]) -> Vec<Symbol> {
-    let runs = sample(text);
+    COUNTS.with_borrow_mut(|counts| breed(&sample(text), counts))
+}
+
+thread_local! {
+    /// Half a megabyte, of which little is touched: kept, so that a block need not get it anew.
+    static COUNTS: RefCell<Counts> = RefCell::new(Counts::new());
+}
+
+/// `counts` are all 0, before and behind.
+fn breed(runs: &[&[u8]], counts: &mut Counts) -> Vec<Symbol> {
     let mut symbols = Vec::new();
-    let mut counts = Counts::new();
     for generation in 1..=GENERATIONS {
         let encoder = Encoder::new(&symbols);
-        // The first generations are rough whatever they see.
-        for run in &runs[..(runs.len() * generation).div_ceil(GENERATIONS)] {
-            counts.add(&encoder, run);
-        }
         // The last generation only drops what the one before did not need.
-        symbols = best(counts.candidates(&symbols, generation < GENERATIONS));
+        let with_pairs = generation < GENERATIONS;
+        // The first generations are rough whatever they see.
+        let seen = (runs.len() * generation * generation).div_ceil(GENERATIONS * GENERATIONS);
+        for run in &runs[..seen] {
+            if with_pairs { counts.add::<true>(&encoder, run) } else { counts.add::<false>(&encoder, run) }
+        }
+        symbols = best(counts.candidates(&symbols));
         counts.clear();
     }
     symbols
@@ -118,13 +131,15 @@ impl Counts {
         }
     }
 
-    fn add(&mut self, encoder: &Encoder, run: &[u8]) {
+    fn add<const WITH_PAIRS: bool>(&mut self, encoder: &Encoder, run: &[u8]) {
         let mut before = None;
         let mut at = 0;
         while let Some(&first) = run.get(at) {
-            let (code, len) = encoder.longest(&run[at..]).unwrap_or((LITERAL + usize::from(first), 1));
+            let rest = &run[at..];
+            let Match { code, len } = encoder.longest(first_word(rest), rest.len());
+            let code = if code == ESCAPE { LITERAL + usize::from(first) } else { usize::from(code) };
             self.singles[code] += 1;
-            if let Some(before) = before {
+            if let Some(before) = before.filter(|_| WITH_PAIRS) {
                 self.add_pair(before, code);
             }
             // Its first byte alone is a candidate too: another way to cut the text.
@@ -145,12 +160,12 @@ impl Counts {
         *pair = pair.saturating_add(1);
     }
 
-    /// What occurs often, of those symbols, bytes and perhaps pairs, with the bytes that each covers; the
-    /// same symbol may come several times.
-    fn candidates(&self, symbols: &[Symbol], with_pairs: bool) -> Vec<(Symbol, u32)> {
+    /// What occurs often, of those symbols, bytes and pairs, with the bytes that each covers; the same symbol may
+    /// come several times.
+    fn candidates(&self, symbols: &[Symbol]) -> Vec<(Symbol, u32)> {
         let symbol = |code: usize| symbols.get(code).copied().unwrap_or(Symbol::byte((code % LITERAL) as u8));
         let singles = self.singles.iter().enumerate().map(|(code, &count)| (symbol(code), count));
-        let pairs = self.pairs_seen.iter().filter(|_| with_pairs).map(|&at| {
+        let pairs = self.pairs_seen.iter().map(|&at| {
             let (before, code) = (at as usize / CODES, at as usize % CODES);
             (symbol(before).followed_by(symbol(code)), u32::from(self.pairs[at as usize]))
         });
@@ -182,14 +197,17 @@ fn best(mut candidates: Vec<(Symbol, u32)>) -> Vec<Symbol> {
 
 /// Finds the symbols at the front of a text.
 pub(super) struct Encoder {
-    /// For each slot the first candidate whose first two bytes have it, or none.
+    /// For each slot the first candidate whose first three bytes have it, or none.
     starts: [u16; SLOTS],
-    /// Symbols of two bytes and more: those of a slot are together, the longest first.
+    /// Symbols of three bytes and more: those of a slot are together, the longest first.
     candidates: Vec<Candidate>,
-    /// The code of each byte alone.
-    bytes: [Option<u8>; 256],
+    /// The code of each two bytes, or the escape.
+    pairs: Vec<u8>,
+    /// The code of each byte alone, or the escape.
+    bytes: [u8; 256],
 }
 
+#[derive(Clone, Copy)]
 struct Candidate {
     symbol: Symbol,
     mask: u64,
@@ -198,79 +216,97 @@ struct Candidate {
     is_last: bool,
 }
 
-/// Slots of the hash of two bytes, many more than there are symbols.
+/// Slots of the hash of three bytes, many more than there are symbols.
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 11;
 
 /// What `starts` has for bytes that no symbol begins with.
 const NO_CANDIDATE: u16 = u16::MAX;
 
+/// What a text begins with; the code may be the escape.
+struct Match {
+    code: u8,
+    len: usize,
+}
+
 impl Encoder {
     /// `symbols` have their positions as codes.
     pub(super) fn new(symbols: &[Symbol]) -> Encoder {
         assert!(symbols.len() <= SYMBOLS_MAX, "a code is a byte");
-        let mut bytes = [None; 256];
-        let mut candidates = Vec::with_capacity(symbols.len());
+        let mut encoder = Encoder {
+            starts: [NO_CANDIDATE; SLOTS],
+            candidates: Vec::with_capacity(symbols.len()),
+            pairs: vec![ESCAPE; 1 << 16],
+            bytes: [ESCAPE; 256],
+        };
         for (code, &symbol) in symbols.iter().enumerate() {
             let code = code as u8;
-            if symbol.len == 1 {
-                bytes[symbol.word as usize] = Some(code);
-            } else {
-                candidates.push(Candidate { symbol, mask: symbol.mask(), code, is_last: true });
+            match symbol.len {
+                1 => encoder.bytes[symbol.word as usize] = code,
+                2 => encoder.pairs[symbol.word as usize] = code,
+                _ => encoder.candidates.push(Candidate { symbol, mask: symbol.mask(), code, is_last: true }),
             }
         }
-        let slot = |candidate: &Candidate| slot(candidate.symbol.word);
-        candidates.sort_unstable_by_key(|one| (slot(one), Reverse(one.symbol)));
-        let mut starts = [NO_CANDIDATE; SLOTS];
-        for at in (0..candidates.len()).rev() {
-            starts[slot(&candidates[at])] = at as u16;
-            candidates[at].is_last =
-                candidates.get(at + 1).is_none_or(|next| slot(next) != slot(&candidates[at]));
-        }
-        Encoder { starts, candidates, bytes }
+        encoder.order();
+        encoder
     }
 
-    /// The code and the length of the longest symbol that `text`, which is not empty, begins with.
-    fn longest(&self, text: &[u8]) -> Option<(usize, usize)> {
-        let word = first_word(text);
-        let start = usize::from(self.starts[slot(word)]);
-        for candidate in self.candidates.get(start..).unwrap_or_default() {
-            let Candidate { symbol, mask, code, is_last } = candidate;
+    /// Puts the candidates of a slot together, and enters where they are.
+    fn order(&mut self) {
+        let slot = |candidate: &Candidate| slot_of_three(candidate.symbol.word);
+        self.candidates.sort_unstable_by_key(|one| (slot(one), Reverse(one.symbol)));
+        for at in (0..self.candidates.len()).rev() {
+            let next = self.candidates.get(at + 1).map(slot);
+            let candidate = &mut self.candidates[at];
+            candidate.is_last = next.is_none_or(|next| next != slot(candidate));
+            self.starts[slot(candidate)] = at as u16;
+        }
+    }
+
+    /// The longest symbol that begins the text whose first bytes `word` has, all of them or at least eight.
+    #[inline]
+    fn longest(&self, word: u64, text_bytes: usize) -> Match {
+        let mut start = usize::from(self.starts[slot_of_three(word)]);
+        while let Some(Candidate { symbol, mask, code, is_last }) = self.candidates.get(start) {
             // At the end of the text the zeroes behind it are none of its bytes.
-            if (word ^ symbol.word) & mask == 0 && symbol.len() <= text.len() {
-                return Some((usize::from(*code), symbol.len()));
+            if (word ^ symbol.word) & mask == 0 && symbol.len() <= text_bytes {
+                return Match { code: *code, len: symbol.len() };
             }
             if *is_last {
                 break;
             }
+            start += 1;
         }
-        self.bytes[usize::from(word as u8)].map(|code| (usize::from(code), 1))
+        let code = self.pairs[usize::from(word as u16)];
+        if code != ESCAPE && text_bytes > 1 {
+            return Match { code, len: 2 };
+        }
+        Match { code: self.bytes[usize::from(word as u8)], len: 1 }
     }
 
     /// Appends the codes of `text`.
     pub(super) fn encode(&self, text: &[u8], out: &mut Vec<u8>) {
-        out.reserve(text.len());
-        let mut at = 0;
-        while let Some(&first) = text.get(at) {
-            match self.longest(&text[at..]) {
-                Some((code, len)) => {
-                    out.push(code as u8);
-                    at += len;
-                }
-                None => {
-                    out.extend_from_slice(&[super::ESCAPE, first]);
-                    at += 1;
-                }
-            }
+        let start = out.len();
+        // Every step writes two bytes, of which the second one counts behind an escape.
+        out.resize(start + 2 * text.len(), 0);
+        let codes = &mut out[start..];
+        let (mut at, mut to) = (0, 0);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let word = first_word(rest);
+            let found = self.longest(word, rest.len());
+            codes[to..to + 2].copy_from_slice(&[found.code, word as u8]);
+            to += 1 + usize::from(found.code == ESCAPE);
+            at += found.len;
         }
+        out.truncate(start + to);
     }
 }
 
-/// The slot of the first two bytes.
+/// The slot of the first three bytes.
 #[inline]
-fn slot(word: u64) -> usize {
-    let hash = u32::from(word as u16).wrapping_mul(0x9e37_79b1);
-    (hash >> (u32::BITS - SLOT_BITS)) as usize
+fn slot_of_three(word: u64) -> usize {
+    let bytes = word as u32 & 0x00ff_ffff;
+    (bytes.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SLOT_BITS)) as usize
 }
 
 /// The first eight bytes, zeroes behind the end.
