@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use basalt_base::{Columns, Error, ErrorCode, Result};
+use basalt_base::{Columns, ErrorCode, Result};
 use memchr::{memchr, memchr2, memrchr};
 
 use crate::block::BlockReader;
