@@ -4,56 +4,6 @@ use arrow::array::{Array, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, i256};
 use basalt_base::{Error, Result, SqlType};
 
-/// Runs `$body` with `$T` standing for the Arrow type of a number's carrier, or `$other`.
-macro_rules! with_number {
-    ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
-        use arrow::datatypes as arrow_types;
-        match $carrier {
-            arrow_types::DataType::UInt8 => {
-                type $T = arrow_types::UInt8Type;
-                $body
-            }
-            arrow_types::DataType::UInt16 => {
-                type $T = arrow_types::UInt16Type;
-                $body
-            }
-            arrow_types::DataType::UInt32 => {
-                type $T = arrow_types::UInt32Type;
-                $body
-            }
-            arrow_types::DataType::UInt64 => {
-                type $T = arrow_types::UInt64Type;
-                $body
-            }
-            arrow_types::DataType::Int8 => {
-                type $T = arrow_types::Int8Type;
-                $body
-            }
-            arrow_types::DataType::Int16 => {
-                type $T = arrow_types::Int16Type;
-                $body
-            }
-            arrow_types::DataType::Int32 => {
-                type $T = arrow_types::Int32Type;
-                $body
-            }
-            arrow_types::DataType::Int64 => {
-                type $T = arrow_types::Int64Type;
-                $body
-            }
-            arrow_types::DataType::Float32 => {
-                type $T = arrow_types::Float32Type;
-                $body
-            }
-            arrow_types::DataType::Float64 => {
-                type $T = arrow_types::Float64Type;
-                $body
-            }
-            _ => $other,
-        }
-    }};
-}
-
 /// Runs `$body` with `$T` standing for the Arrow type of an integer's carrier, or `$other`.
 macro_rules! with_integer {
     ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
@@ -92,6 +42,24 @@ macro_rules! with_integer {
                 $body
             }
             _ => $other,
+        }
+    }};
+}
+
+/// Runs `$body` with `$T` standing for the Arrow type of a number's carrier, or `$other`.
+macro_rules! with_number {
+    ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
+        use arrow::datatypes as arrow_types;
+        match $carrier {
+            arrow_types::DataType::Float32 => {
+                type $T = arrow_types::Float32Type;
+                $body
+            }
+            arrow_types::DataType::Float64 => {
+                type $T = arrow_types::Float64Type;
+                $body
+            }
+            _ => $crate::scalar::number::with_integer!($carrier, $T => $body, $other),
         }
     }};
 }
