@@ -77,6 +77,6 @@ pub use table::{
     FinalScan, IndexStats, InsertOptions, MergeReason, MutationFailure, MutationStatus, OptimizeOptions,
     PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType, PendingInsert,
     RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats, WaitingMutations,
-    WorkControl, WorkMemory, final_layers, with_same_keys,
+    WorkControl, WorkMemory, final_layers, finish_moves, with_same_keys,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

@@ -40,7 +40,7 @@ pub struct FaultyStorage {
     disk: Arc<Mutex<Disk>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Disk {
     nodes: HashMap<NodeId, Node>,
     next_node: NodeId,
@@ -84,6 +84,12 @@ impl FaultyStorage {
             space_left: None,
         };
         FaultyStorage { disk: Arc::new(Mutex::new(disk)) }
+    }
+
+    /// Another disk with the same files and faults.
+    #[must_use]
+    pub fn copy(&self) -> FaultyStorage {
+        FaultyStorage { disk: Arc::new(Mutex::new(self.disk().clone())) }
     }
 
     /// Syncs of files and directories so far.

@@ -59,6 +59,11 @@ impl CatalogStore {
         store_dir(&self.data_dir, uuid)
     }
 
+    /// The directory above those of all tables.
+    pub(crate) fn store_root(&self) -> PathBuf {
+        store_root(&self.data_dir)
+    }
+
     pub(crate) fn databases(&self) -> Vec<String> {
         self.databases.read().keys().cloned().collect()
     }
@@ -235,7 +240,11 @@ pub(crate) struct ObjectKey {
 }
 
 fn store_dir(data_dir: &Path, uuid: Uuid) -> PathBuf {
-    data_dir.join("store").join(uuid.to_string())
+    store_root(data_dir).join(uuid.to_string())
+}
+
+fn store_root(data_dir: &Path) -> PathBuf {
+    data_dir.join("store")
 }
 
 fn unknown_database<'a>(database: &str, known: impl Iterator<Item = &'a str>) -> Error {

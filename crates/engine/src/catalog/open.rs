@@ -14,7 +14,9 @@ use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
 use super::metadata::{MetadataStore, StoredObject};
-use super::{BrokenObject, CatalogObject, CatalogStore, DEFAULT, SYSTEM, ViewDefinition, store_dir};
+use super::{
+    BrokenObject, CatalogObject, CatalogStore, DEFAULT, SYSTEM, ViewDefinition, store_dir, store_root,
+};
 use crate::dictionaries::DictionaryEntry;
 use crate::tables::{TableOpener, definition_of};
 
@@ -25,6 +27,9 @@ impl CatalogStore {
         data_dir: PathBuf,
         opener: &TableOpener,
     ) -> Result<CatalogStore> {
+        let store = store_root(&data_dir);
+        publish_empty_dir(storage.as_ref(), &store)?;
+        basalt_parts::finish_moves(storage.as_ref(), &store)?;
         let metadata = MetadataStore::open(Arc::clone(&storage), &data_dir)?;
         let mut names = metadata.databases()?;
         if !names.iter().any(|name| name == DEFAULT) {
@@ -59,9 +64,7 @@ impl CatalogStore {
 
     /// Deletes data that no metadata names: a CREATE or a DROP that a crash cut short.
     fn remove_orphans(&self, used: &HashSet<Uuid>) -> Result<()> {
-        let store = self.data_dir.join("store");
-        publish_empty_dir(self.storage.as_ref(), &store)?;
-        for entry in self.storage.list(&store)? {
+        for entry in self.storage.list(&self.store_root())? {
             match Uuid::parse_str(&entry.name) {
                 Ok(uuid) if !used.contains(&uuid) => {
                     self.storage.remove_dir_all(&store_dir(&self.data_dir, uuid))?;

@@ -1,10 +1,10 @@
 //! ALTER TABLE ... PARTITION and PART: whole parts come and go.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use basalt_base::fs::{RealStorage, Storage};
+use basalt_base::fs::Storage;
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_parts::{PartSelection, PartitionValue, TableParts};
 use basalt_planner::plan_constant;
@@ -53,7 +53,7 @@ pub(super) fn run(query: &Arc<QueryContext>, table: &dyn Table, action: &Partiti
             }
             check_alike(&table.definition(), &target.definition())?;
             for id in partitions(&select(what)?, parts)? {
-                parts.move_to(parts_of(target.as_ref())?, &id)?;
+                parts.move_to(parts_of(target.as_ref())?, &id, &query.engine.catalog().store_root())?;
             }
         }
         PartitionAction::Freeze { what, name } => freeze(query, table, &select(what)?, name.as_deref())?,
@@ -160,15 +160,14 @@ fn partition_value(query: &Arc<QueryContext>, types: &[SqlType], value: &Expr) -
 fn freeze(query: &QueryContext, table: &dyn Table, which: &PartSelection, name: Option<&str>) -> Result<()> {
     let name = match name {
         Some(name) => name.to_owned(),
-        None => next_name(&query.engine.data_dir().join(SHADOW))?,
+        None => next_name(&*query.engine.opener().storage, &query.engine.data_dir().join(SHADOW))?,
     };
     parts_of(table)?.freeze(which, &frozen_dir(query, table, &name)?)?;
     Ok(())
 }
 
 /// One more than the largest number that names a copy.
-fn next_name(shadow: &std::path::Path) -> Result<String> {
-    let storage = RealStorage;
+fn next_name(storage: &dyn Storage, shadow: &Path) -> Result<String> {
     if !storage.exists(shadow)? {
         return Ok("1".to_owned());
     }

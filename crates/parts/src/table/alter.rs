@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use basalt_base::fs::publish_file;
+use basalt_base::fs::{PendingFile, publish_file};
 
 use super::active::TableParts;
 use super::partition::PartSelection;
@@ -69,7 +69,12 @@ impl TableParts {
             }
             let mut meta = part.stored.meta.clone();
             meta.skip_indexes.retain(|index| index.name != name);
-            let stored = self.poison_unless_ok(with_meta(&part.stored, meta))?;
+            // Where one cannot be written, those before have lost the index: that costs time alone.
+            let path = part.stored.directory.path().join(META_FILE);
+            let pending = PendingFile::write(&*self.storage, &path, &meta.encode())?;
+            self.poison_unless_ok(pending.publish(&*self.storage))?;
+            let stored =
+                Arc::new(StoredPart::new(Arc::clone(&part.stored.directory), part.stored.name.clone(), meta));
             parts.push(Arc::new(Part::new(stored, Arc::clone(&spec))?));
         }
         commit.respec(spec, parts);

@@ -17,7 +17,7 @@ use std::path::Path;
 use arrow::array::RecordBatch;
 use arrow::row::{RowConverter, SortField};
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{Storage, publish_file};
+use basalt_base::fs::{PendingFile, Storage};
 use basalt_base::siphash::sip_hash128;
 
 use super::active::{TableParts, lock};
@@ -118,8 +118,9 @@ impl DeduplicationLog {
         self.entries.len() < before
     }
 
-    pub(super) fn write(&self, storage: &dyn Storage, dir: &Path) -> Result<()> {
-        Ok(publish_file(storage, &dir.join(DEDUPLICATION_FILE), &self.encode())?)
+    /// The log beside the one of before, whose place it takes when it is published.
+    pub(super) fn write(&self, storage: &dyn Storage, dir: &Path) -> Result<PendingFile> {
+        Ok(PendingFile::write(storage, &dir.join(DEDUPLICATION_FILE), &self.encode())?)
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -187,7 +188,12 @@ impl TableParts {
         for partition in partitions {
             forgot |= log.forget(partition);
         }
-        if forgot { self.poison_unless_ok(log.write(&*self.storage, &self.dir)) } else { Ok(()) }
+        if forgot {
+            // The rows are gone already: without room for the log, memory knows it and the disk does not.
+            let written = log.write(&*self.storage, &self.dir)?;
+            self.poison_unless_ok(written.publish(&*self.storage))?;
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`active`]: the set itself, its locks, publishing into it.
 //! - [`recover`]: opening: what a crash left behind, and what cannot be read.
-//! - [`partition`]: whole parts come and go.
+//! - [`partition`]: whole parts come and go; [`transfer`]: from one table to another.
 //! - [`moves`]: several renames at once; [`deduplication`]: blocks that were inserted before.
 //! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`],
 //!   and column by column: [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
@@ -37,6 +37,7 @@ pub(crate) mod sort;
 mod space;
 mod split;
 mod stats;
+mod transfer;
 mod ttl;
 mod vertical;
 
@@ -57,4 +58,5 @@ pub use partition::{DetachedStats, PartSelection};
 pub use recover::DetachedPart;
 pub use space::DiskSpace;
 pub use stats::{ColumnBounds, ColumnStats, IndexStats, PartStats, PartType, TtlStats};
+pub use transfer::finish_moves;
 pub use ttl::{TtlMerge, TtlMergeLimits};

@@ -3,7 +3,7 @@
 //! One rename is atomic by itself. Several are announced first: a record of them is published in the
 //! table's directory, then they are made, then the record goes. Opening the table finishes what a record
 //! announces; so after a crash before the record was durable nothing has moved, and after it everything
-//! has.
+//! has. The moves of a command on two tables stand in one record above both, see [`super::transfer`].
 //!
 //! # Layout of `moves.rec`
 //!
@@ -19,12 +19,12 @@
 //!
 //! - **Stale records do nothing**: the removal of a record is made durable by the next sync of the
 //!   directory only. Until then no name that it moves from is used again: temporary names are not while
-//!   the process lives, and every change that gives a part a name syncs the directory.
+//!   the process lives, and every change that gives a part a name syncs the directory, as opening it does.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use basalt_base::fs::{Storage, publish_file};
+use basalt_base::fs::{PendingFile, Storage, publish_file};
 
 use super::active::{Commit, TEMPORARY, TableParts, lock};
 use super::deduplication::{BlockId, DeduplicationLog, checked_body};
@@ -56,6 +56,15 @@ pub(super) struct Moves {
     /// What the log of inserted blocks gains, and how many it keeps.
     blocks: Vec<BlockId>,
     window: u32,
+}
+
+/// Why moves were not made.
+#[derive(Debug)]
+pub(super) enum Unmade {
+    /// Nothing has happened.
+    Untouched(Error),
+    /// What has happened is known again when the tables are opened.
+    Halfway(Error),
 }
 
 impl TableParts {
@@ -109,36 +118,31 @@ impl Commit<'_> {
                 .collect();
         }
         for (name, part) in &pending {
-            let from = part.directory.path().file_name().unwrap_or_default().to_string_lossy();
-            moves.renames.push((format!("{TEMPORARY}/{from}"), name.to_string()));
+            moves.renames.push((temporary_name(part), name.to_string()));
         }
         self.make(&moves)?;
-        Ok(pending
-            .into_iter()
-            .map(|(name, part)| {
-                let path = self.table.dir.join(name.to_string());
-                part.directory.was_published();
-                let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
-                Arc::new(StoredPart::new(directory, name, part.meta))
-            })
-            .collect())
+        Ok(self.stored(pending))
+    }
+
+    /// Pending parts that have got their names.
+    pub(super) fn stored(&self, pending: Vec<(PartName, PendingPart)>) -> Vec<Arc<StoredPart>> {
+        let stored = |(name, part): (PartName, PendingPart)| {
+            let path = self.table.dir.join(name.to_string());
+            part.directory.was_published();
+            let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
+            Arc::new(StoredPart::new(directory, name, part.meta))
+        };
+        pending.into_iter().map(stored).collect()
     }
 
     /// Makes the moves, durably.
     pub(super) fn make(&self, moves: &Moves) -> Result<()> {
         let (storage, dir) = (&*self.table.storage, &self.table.dir);
-        if moves.renames.is_empty() && moves.blocks.is_empty() {
-            return Ok(());
+        match moves.make(storage, dir, &[dir.join(TEMPORARY)]) {
+            Ok(()) => {}
+            Err(Unmade::Untouched(error)) => return Err(error),
+            Err(Unmade::Halfway(error)) => return self.table.poison_unless_ok(Err(error)),
         }
-        // What is moved must be there after a crash.
-        storage.sync_dir(&dir.join(TEMPORARY))?;
-        let record = dir.join(MOVES_FILE);
-        if let Err(error) = publish_file(storage, &record, &moves.encode()) {
-            // A full disk, say: as long as the record has not got its name nothing happened.
-            let is_announced = storage.exists(&record).unwrap_or(true);
-            return if is_announced { self.table.poison_unless_ok(Err(error)) } else { Err(error.into()) };
-        }
-        self.table.poison_unless_ok(moves.finish(storage, dir))?;
         if !moves.blocks.is_empty() {
             *lock(&self.table.inserted) =
                 self.table.poison_unless_ok(DeduplicationLog::open(storage, dir))?;
@@ -153,8 +157,46 @@ impl Moves {
         Moves { renames, ..Moves::default() }
     }
 
+    /// Announces the moves below `dir` and makes them, durably; `temporary` are directories that they begin in.
+    pub(super) fn make(
+        &self,
+        storage: &dyn Storage,
+        dir: &Path,
+        temporary: &[PathBuf],
+    ) -> Result<(), Unmade> {
+        if self.renames.is_empty() && self.blocks.is_empty() {
+            return Ok(());
+        }
+        // What is moved must be there after a crash, and where it is, too.
+        let above = temporary.iter().filter_map(|directory| directory.parent()).filter(|above| *above != dir);
+        for directory in temporary.iter().map(PathBuf::as_path).chain(above) {
+            storage.sync_dir(directory).map_err(|error| Unmade::Untouched(error.into()))?;
+        }
+        // On a full disk, say, it fails before anything has happened.
+        let log = self.log(storage, dir).map_err(Unmade::Untouched)?;
+        let record = dir.join(MOVES_FILE);
+        if let Err(error) = publish_file(storage, &record, &self.encode()) {
+            // As long as the record has not got its name nothing happened.
+            let is_announced = storage.exists(&record).unwrap_or(true);
+            let error = Error::from(error);
+            return Err(if is_announced { Unmade::Halfway(error) } else { Unmade::Untouched(error) });
+        }
+        self.finish(storage, dir, log).map_err(Unmade::Halfway)
+    }
+
+    /// The log of inserted blocks as it is after the moves, written beside the one of before; `None` if it
+    /// gains nothing.
+    fn log(&self, storage: &dyn Storage, dir: &Path) -> Result<Option<PendingFile>> {
+        if self.blocks.is_empty() {
+            return Ok(None);
+        }
+        let mut log = DeduplicationLog::open(storage, dir)?;
+        self.blocks.iter().for_each(|id| log.add(id.clone(), self.window as usize));
+        log.write(storage, dir).map(Some)
+    }
+
     /// Makes what is not made yet and removes the record.
-    fn finish(&self, storage: &dyn Storage, dir: &Path) -> Result<()> {
+    fn finish(&self, storage: &dyn Storage, dir: &Path, log: Option<PendingFile>) -> Result<()> {
         let mut directories = vec![dir.to_owned()];
         for (from, to) in &self.renames {
             let (from, to) = (dir.join(from), dir.join(to));
@@ -167,11 +209,14 @@ impl Moves {
                 }
             }
         }
-        directories.iter().try_for_each(|directory| storage.sync_dir(directory))?;
-        if !self.blocks.is_empty() {
-            let mut log = DeduplicationLog::open(storage, dir)?;
-            self.blocks.iter().for_each(|id| log.add(id.clone(), self.window as usize));
-            log.write(storage, dir)?;
+        for directory in &directories {
+            // Of a record that did its work long ago a table may be gone.
+            if storage.exists(directory)? {
+                storage.sync_dir(directory)?;
+            }
+        }
+        if let Some(log) = log {
+            log.publish(storage)?;
         }
         Ok(storage.remove_file(&dir.join(MOVES_FILE))?)
     }
@@ -217,21 +262,28 @@ impl Moves {
     }
 }
 
+/// Where the part lies below the table's directory.
+pub(super) fn temporary_name(pending: &PendingPart) -> String {
+    let name = pending.directory.path().file_name().unwrap_or_default().to_string_lossy();
+    format!("{TEMPORARY}/{name}")
+}
+
 /// Whether the path stays in the directory that it starts from.
 fn is_below(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Finishes what a crash interrupted; the error is damage of the record.
+/// Finishes what a crash interrupted; the error is damage of the record. There is no record afterwards that
+/// another crash could bring back.
 pub(super) fn finish_announced(storage: &dyn Storage, dir: &Path) -> Result<()> {
     let path = dir.join(MOVES_FILE);
-    if !storage.exists(&path)? {
-        return Ok(());
+    if storage.exists(&path)? {
+        let bytes = storage.read(&path, RECORD_BYTES_MAX)?;
+        let moves = Moves::decode(&bytes).map_err(|damage| damage.in_file(&path))?;
+        let log = moves.log(storage, dir)?;
+        moves.finish(storage, dir, log)?;
     }
-    let bytes = storage.read(&path, RECORD_BYTES_MAX)?;
-    let moves = Moves::decode(&bytes).map_err(|damage| damage.in_file(&path))?;
-    moves.finish(storage, dir)?;
-    // Before any name is used again.
+    // The process that removed one may have ended before that was durable, and names are used again from now on.
     storage.sync_dir(dir).map_err(Error::from)
 }
 

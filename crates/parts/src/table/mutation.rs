@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{Storage, publish_file};
+use basalt_base::fs::{PendingFile, Storage};
 
 use super::active::{TableParts, lock};
 use crate::error::{Damage, Error, Result};
@@ -89,7 +89,9 @@ impl TableParts {
         let version = commit.take_block();
         let entry = MutationEntry::new(commands, self.clock.now_us());
         let path = record_path(&self.dir, version);
-        self.poison_unless_ok(publish_file(&*self.storage, &path, entry.encode().as_bytes()))?;
+        // Until it has its name nothing has happened: on a full disk, say.
+        let pending = PendingFile::write(&*self.storage, &path, entry.encode().as_bytes())?;
+        self.poison_unless_ok(pending.publish(&*self.storage))?;
         lock(&self.mutations).insert(version, entry);
         drop(commit);
         // It may end what made others fail.

@@ -1,4 +1,5 @@
-//! Whole parts come and go: DROP, DETACH, ATTACH, REPLACE, MOVE and FREEZE of partitions and parts.
+//! Whole parts come and go: DROP, DETACH, ATTACH and FREEZE of partitions and parts; see [`super::transfer`] for
+//! what goes from one table to another.
 //!
 //! A part never leaves its directory while it may be read. What is detached, copied or frozen is a second
 //! directory with hard links to the same files; what is removed is covered by an empty part, as TRUNCATE
@@ -9,8 +10,8 @@ use std::sync::Arc;
 
 use basalt_base::fs::{PendingDirectory, publish_empty_dir, publish_file};
 
-use super::active::{Commit, TEMPORARY, TableParts};
-use super::moves::Moves;
+use super::active::{Commit, TableParts};
+use super::moves::{Moves, temporary_name};
 use super::recover::{DETACHED, REASON_FILE};
 use crate::error::{Error, Result};
 use crate::name::PartName;
@@ -18,7 +19,6 @@ use crate::part::meta::{META_FILE, PartMeta};
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::part::writer::{PendingPart, write_file};
-use crate::spec::PartSpec;
 
 /// A longer reason is not ours.
 const REASON_BYTES_MAX: u64 = 1 << 20;
@@ -139,26 +139,6 @@ impl TableParts {
         }
     }
 
-    /// Adds the rows of a partition of `source`, a table of the same columns and keys; with `replace`
-    /// they take the place of this table's rows in the partition.
-    pub fn attach_from(&self, source: &TableParts, partition: &str, replace: bool) -> Result<Vec<PartName>> {
-        let taken = source.selected(&PartSelection::Partition(partition.to_owned()))?;
-        let pending = taken.iter().map(|part| self.clone_part(part)).collect::<Result<Vec<_>>>()?;
-        let commit = self.begin_commit()?;
-        let replaced = match replace {
-            true => self.selected(&PartSelection::Partition(partition.to_owned()))?,
-            false => Vec::new(),
-        };
-        let first = commit.next_block();
-        let named: Vec<(PartName, PendingPart)> = (first..)
-            .zip(pending)
-            .map(|(block, part)| (PartName::inserted(partition.to_owned(), block), part))
-            .collect();
-        let names = named.iter().map(|(name, _)| name.clone()).collect();
-        self.remove(&commit, &replaced, named, Moves::default())?;
-        Ok(names)
-    }
-
     /// Puts hard links to the selected parts into `dir`, which must not have them yet.
     pub fn freeze(&self, which: &PartSelection, dir: &Path) -> Result<Vec<PartName>> {
         let parts = self.selected(which)?;
@@ -186,16 +166,6 @@ impl TableParts {
             }
         }
         Ok(removed)
-    }
-
-    /// Gives the rows of a partition to `target`, another table of the same columns and keys. They are
-    /// there before they are gone here: after a crash in between both tables have them.
-    pub fn move_to(&self, target: &TableParts, partition: &str) -> Result<Vec<PartName>> {
-        let commit = self.begin_commit()?;
-        let names = target.attach_from(self, partition, false)?;
-        let parts = self.selected(&PartSelection::Partition(partition.to_owned()))?;
-        self.remove(&commit, &parts, Vec::new(), Moves::default())?;
-        Ok(names)
     }
 
     /// What `system.detached_parts` shows.
@@ -247,7 +217,7 @@ impl TableParts {
         Ok(damaged.len())
     }
 
-    fn selected(&self, which: &PartSelection) -> Result<Vec<Arc<Part>>> {
+    pub(super) fn selected(&self, which: &PartSelection) -> Result<Vec<Arc<Part>>> {
         let snapshot = self.snapshot();
         let is_selected = |part: &&Arc<Part>| which.has(part.name(), &part.name().to_string());
         let parts: Vec<Arc<Part>> = snapshot.iter().filter(is_selected).cloned().collect();
@@ -291,26 +261,35 @@ impl TableParts {
         mut added: Vec<(PartName, PendingPart)>,
         moves: Moves,
     ) -> Result<()> {
-        let spec = self.spec();
-        let mut groups = Vec::new();
-        for group in neighbours(&self.snapshot(), parts) {
-            groups.push(group[0].name().partition.clone());
-            added.push((
-                PartName::merged(group.iter().map(|part| part.name())),
-                self.write_part(&spec, std::iter::empty(), 1)?,
-            ));
-        }
+        added.extend(self.covers(parts)?);
         let stored = commit.publish_all(added, moves, true)?;
-        self.enter(commit, &spec, stored)?;
-        groups.dedup();
-        self.forget_blocks(&groups)
+        self.enter(commit, stored)?;
+        self.forget_partitions(parts)
+    }
+
+    /// Parts without rows that cover all of `parts` and no other.
+    pub(super) fn covers(&self, parts: &[Arc<Part>]) -> Result<Vec<(PartName, PendingPart)>> {
+        let spec = self.spec();
+        let cover = |group: Vec<Arc<Part>>| {
+            let name = PartName::merged(group.iter().map(|part| part.name()));
+            Ok((name, self.write_part(&spec, std::iter::empty(), 1)?))
+        };
+        neighbours(&self.snapshot(), parts).into_iter().map(cover).collect()
+    }
+
+    /// What was inserted into the partitions of `parts` may be inserted again.
+    pub(super) fn forget_partitions(&self, parts: &[Arc<Part>]) -> Result<()> {
+        let mut ids: Vec<String> = parts.iter().map(|part| part.name().partition.clone()).collect();
+        ids.dedup();
+        self.forget_blocks(&ids)
     }
 
     /// Puts published parts into the set; empty ones hold the place of what they cover.
-    fn enter(&self, commit: &Commit<'_>, spec: &Arc<PartSpec>, stored: Vec<Arc<StoredPart>>) -> Result<()> {
+    pub(super) fn enter(&self, commit: &Commit<'_>, stored: Vec<Arc<StoredPart>>) -> Result<()> {
+        let spec = self.spec();
         let empty: Vec<Arc<StoredPart>> =
             stored.iter().filter(|part| part.meta.row_count == 0).map(Arc::clone).collect();
-        let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(spec)).map(Arc::new));
+        let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(&spec)).map(Arc::new));
         for part in self.enter_new(commit, parts.collect::<Result<_>>()?) {
             if let Some(empty) = empty.iter().find(|empty| empty.name.covers(part.name())) {
                 part.stored.directory.mark_replaced(&empty.directory);
@@ -330,7 +309,7 @@ impl TableParts {
     }
 
     /// A pending part with hard links to the files of `part`; files that are gone are left out.
-    fn clone_part(&self, part: &Part) -> Result<PendingPart> {
+    pub(super) fn clone_part(&self, part: &Part) -> Result<PendingPart> {
         let from = part.stored.directory.path().to_owned();
         let directory = PendingDirectory::create(Arc::clone(&self.storage), self.temporary_path())?;
         let is_linked = |name: &str| name != META_FILE;
@@ -346,12 +325,6 @@ impl TableParts {
         self.storage.sync_dir(directory.path())?;
         Ok(PendingPart { directory, meta })
     }
-}
-
-/// Below the table's directory.
-fn temporary_name(pending: &PendingPart) -> String {
-    let name = pending.directory.path().file_name().unwrap_or_default().to_string_lossy();
-    PathBuf::from(TEMPORARY).join(name.as_ref()).to_string_lossy().into_owned()
 }
 
 /// `chosen` in groups of which each can be covered by one empty part: of one partition, without any

@@ -45,6 +45,7 @@ pub(super) struct Recovered {
 
 pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpec>) -> Result<Recovered> {
     let mut detached = Vec::new();
+    publish_empty_dir(&**storage, dir)?;
     match moves::finish_announced(&**storage, dir) {
         Err(error @ Error::Corrupt { .. }) => {
             // Not the table's rows, only which of them were about to move.

@@ -39,6 +39,13 @@ pub(super) fn change(create: &mut CreateTable, action: &IndexAction) -> Result<b
     Ok(true)
 }
 
+/// The names of indexes that `old` has and `new` has not.
+pub(super) fn gone<'a>(old: &'a CreateTable, new: &'a CreateTable) -> impl Iterator<Item = &'a str> {
+    let is_kept = |name: &str| new.elements.iter().filter_map(index_in).any(|index| index.name == name);
+    let names = old.elements.iter().filter_map(index_in).map(|index| index.name.as_str());
+    names.filter(move |name| !is_kept(name))
+}
+
 /// `CLEAR INDEX name [IN PARTITION ..]`.
 pub(super) fn clear(
     query: &Arc<QueryContext>,

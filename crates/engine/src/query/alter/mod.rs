@@ -14,7 +14,7 @@ mod types;
 use std::sync::Arc;
 
 use basalt_base::{Result, bail};
-use basalt_parts::MutationStatus;
+use basalt_parts::{MutationStatus, PartSelection};
 use basalt_sql::ast::{AlterAction, AlterTable, IndexAction};
 
 use super::{QueryContext, ddl, mutation, partition};
@@ -147,7 +147,11 @@ fn change_definition(
     let definition = Arc::new(altered.definition()?);
     check(query, table.as_ref(), &definition, &altered)?;
     let catalog = query.engine.catalog();
-    if table.parts_of().is_some() {
+    if let Some(parts) = table.parts_of() {
+        // What is in the way of that, a full disk, say, is seen while nothing has happened.
+        for name in indexes::gone(&old.create, &definition.create) {
+            parts.clear_index(name, &PartSelection::All)?;
+        }
         // Parts are read by the definition: once that is written, the change has happened.
         catalog.write_definition(&definition)?;
         table.alter(altered.changes(), definition)?;

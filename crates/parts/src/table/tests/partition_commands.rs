@@ -9,7 +9,7 @@ use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use super::partitions::spec;
 use super::{DIR, numbers, open, read_numbers, sorted};
 use crate::error::{Error, Result};
-use crate::table::{PartSelection, TableParts};
+use crate::table::{PartSelection, TableParts, finish_moves};
 
 const OTHER_DIR: &str = "/store/other";
 
@@ -148,6 +148,9 @@ fn prepared() -> (FaultyStorage, TableParts, TableParts) {
     parts.insert(numbers(80..83)).unwrap();
     parts.detach_parts(&partition("9"), None).unwrap();
     parts.detach_parts(&partition("8"), None).unwrap();
+    // The record of the last command is gone, which the disk need not know yet, and names begin anew.
+    drop(parts);
+    let parts = open(&storage, spec()).unwrap();
     let source = other(&storage);
     source.insert(numbers(15..18)).unwrap();
     (storage, parts, source)
@@ -171,4 +174,86 @@ fn check_crash(number: usize, change: &Change, crash: Crash, sync: u64) {
         drop(parts);
         storage.crash(crash);
     }
+}
+
+/// Where both tables are.
+const ABOVE: &str = "/store";
+
+#[test]
+fn moved_partition_is_in_the_other_table() {
+    let (storage, parts) = table();
+    let target = other(&storage);
+    target.insert(numbers(14..16)).unwrap();
+    parts.move_to(&target, "1", Path::new(ABOVE)).unwrap();
+    parts.move_to(&target, "7", Path::new(ABOVE)).unwrap();
+    check(&parts, (0..10).chain(20..30));
+    check(&target, (10..20).chain(10..13).chain(14..16));
+    drop((parts, target));
+    finish_moves(&storage, Path::new(ABOVE)).unwrap();
+    check(&open(&storage, spec()).unwrap(), (0..10).chain(20..30));
+    check(&other(&storage), (10..20).chain(10..13).chain(14..16));
+    let above = parts_error(&storage);
+    assert!(above.contains("is not above"), "{above}");
+}
+
+fn parts_error(storage: &FaultyStorage) -> String {
+    let (parts, target) = (open(storage, spec()).unwrap(), other(storage));
+    parts.move_to(&target, "2", Path::new("/elsewhere")).unwrap_err().to_string()
+}
+
+/// At every change of the disk: all rows of the partition are in one of the tables, and in one only.
+#[test]
+fn moved_partition_is_in_one_table_after_a_crash_at_every_change() {
+    let (storage, parts) = table();
+    let target = other(&storage);
+    let before = storage.change_count();
+    parts.move_to(&target, "1", Path::new(ABOVE)).unwrap();
+    let changes = storage.change_count() - before;
+    for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
+        (0..=changes).for_each(|change| check_move(crash, change));
+    }
+}
+
+fn check_move(crash: Crash, change: u64) {
+    let (storage, parts) = table();
+    let target = other(&storage);
+    storage.stop_at_change(storage.change_count() + change);
+    let acknowledged = parts.move_to(&target, "1", Path::new(ABOVE)).is_ok();
+    drop((parts, target));
+    storage.crash(crash);
+    let mut first = None;
+    for round in 0..3 {
+        finish_moves(&storage, Path::new(ABOVE)).unwrap();
+        // Whichever is opened first.
+        let (parts, target) = match round {
+            1 => (open(&storage, spec()).unwrap(), other(&storage)),
+            _ => {
+                let target = other(&storage);
+                (open(&storage, spec()).unwrap(), target)
+            }
+        };
+        let rows = |parts: &TableParts| sorted(read_numbers(parts).unwrap());
+        let found = (rows(&parts), rows(&target));
+        let is_before = found.1.is_empty() && found.0.len() == 33;
+        let is_after = found.1.len() == 13 && found.0.len() == 20;
+        let context = format!("{crash:?} at {change}: {found:?}");
+        assert!(is_after || (is_before && !acknowledged), "{context}");
+        assert_eq!(first.get_or_insert(found.clone()), &found, "{context}");
+        drop((parts, target));
+        storage.crash(crash);
+    }
+    let left: Vec<String> =
+        storage.list(Path::new(ABOVE)).unwrap().into_iter().map(|entry| entry.name).collect();
+    assert!(left.iter().all(|name| !name.contains("moves")), "{left:?}");
+}
+
+#[test]
+fn damaged_record_of_moves_is_set_aside() {
+    let storage = FaultyStorage::new();
+    storage.create_dir_all(Path::new(ABOVE)).unwrap();
+    let record = Path::new(ABOVE).join("moves.rec");
+    basalt_base::fs::publish_file(&storage, &record, b"nothing that we know").unwrap();
+    finish_moves(&storage, Path::new(ABOVE)).unwrap();
+    assert!(!storage.exists(&record).unwrap());
+    assert!(storage.exists(&record.with_extension("rec.damaged")).unwrap());
 }

@@ -1,0 +1,146 @@
+//! Whole databases on a disk that fails: what was acknowledged is there, and the rest is there whole or not at
+//! all.
+
+mod alters;
+mod objects;
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use basalt_base::fs::{Crash, FaultyStorage, Storage};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::{CatalogObject, ObjectKey};
+use crate::query::mutation_step;
+use crate::{Engine, EngineOptions, Outcome, Request, Result, Session};
+
+/// Of so many crashes one is followed by another crash.
+const LOOKS_AGAIN: u64 = 5;
+
+/// A database on a disk that can fail, and the runtime that it needs.
+struct Database {
+    runtime: Runtime,
+    storage: FaultyStorage,
+    /// The lock and what sorts spill: files of the machine.
+    dir: Rc<TempDir>,
+    session: Option<(Arc<Engine>, Session)>,
+}
+
+impl Database {
+    fn new() -> Database {
+        Database::on(FaultyStorage::new(), Rc::new(tempfile::tempdir().unwrap()))
+    }
+
+    /// Opens what is on the disk, where it was before.
+    fn on(storage: FaultyStorage, dir: Rc<TempDir>) -> Database {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let mut database = Database { runtime: runtime.unwrap(), storage, dir, session: None };
+        database.open();
+        database
+    }
+
+    fn open(&mut self) {
+        let options = EngineOptions { path: Some(self.dir.path().to_owned()), ..EngineOptions::default() };
+        let engine = {
+            let _inside = self.runtime.enter();
+            Engine::open_on(Arc::new(self.storage.clone()), options).unwrap()
+        };
+        // A merge in the background would be a change at no certain moment.
+        engine.set_merges(false);
+        let session = engine.session();
+        self.session = Some((engine, session));
+        self.ask("SET check_table_dependencies = 0");
+    }
+
+    /// Power off and on again.
+    fn crash(&mut self, crash: Crash) {
+        self.close();
+        self.storage.crash(crash);
+        self.open();
+    }
+
+    fn close(&mut self) {
+        let (engine, session) = self.session.take().unwrap();
+        drop(session);
+        self.runtime.block_on(engine.shutdown());
+        // The last round of background work may have it for a moment.
+        while Arc::strong_count(&engine) > 1 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Ends the mutations that a crash cut short: nobody does it in the background.
+    fn settle(&self) {
+        let (engine, _) = self.session.as_ref().unwrap();
+        for (database, name, object) in engine.catalog().all_objects() {
+            let CatalogObject::Table(table) = object else { continue };
+            let Some(parts) = table.parts_of() else { continue };
+            let key = ObjectKey { database, name };
+            while mutation_step(engine, &key, table.as_ref(), parts) {}
+        }
+    }
+
+    fn run(&mut self, sql: &str) -> Result<String> {
+        let (_, session) = self.session.as_mut().unwrap();
+        self.runtime.block_on(async {
+            match session.execute(Request::new(sql)).await? {
+                Outcome::Done(_) => Ok(String::new()),
+                Outcome::Rows(rows) => {
+                    let mut bytes = rows.into_bytes()?;
+                    let mut text = Vec::new();
+                    while let Some(piece) = bytes.next().await? {
+                        text.extend_from_slice(&piece);
+                    }
+                    Ok(String::from_utf8(text).unwrap())
+                }
+            }
+        })
+    }
+
+    #[track_caller]
+    fn ask(&mut self, sql: &str) -> String {
+        self.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Every object's statement, and the rows of every table and view.
+    fn snapshot(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for database in self.ask("SHOW DATABASES").lines().filter(|name| *name != "system") {
+            lines.push(format!("database {database}"));
+            for name in self.ask(&format!("SHOW TABLES FROM {database}")).lines() {
+                lines.push(self.ask(&format!("SHOW CREATE TABLE {database}.{name}")));
+                if lines.last().is_some_and(|statement| !statement.starts_with("CREATE DICTIONARY")) {
+                    let rows = self.run(&format!("SELECT * FROM {database}.{name} ORDER BY ALL"));
+                    // A view over a table that has another name now answers with an error.
+                    lines.push(rows.unwrap_or_else(|error| error.code().name().to_owned()));
+                }
+            }
+        }
+        let detached = "SELECT database, table, partition_id, count() FROM system.detached_parts GROUP BY ALL ORDER BY ALL";
+        lines.push(self.ask(detached));
+        lines
+    }
+
+    /// What is on disk belongs to an object, and nothing is left over.
+    fn assert_tidy(&self, context: &str) {
+        let (engine, _) = self.session.as_ref().unwrap();
+        let used: Vec<String> =
+            engine.catalog().all_objects().iter().map(|(_, _, object)| object.uuid().to_string()).collect();
+        for name in self.names(&self.dir.path().join("store")) {
+            assert!(used.contains(&name), "{context}: store/{name} belongs to nothing");
+        }
+        let metadata = self.dir.path().join("metadata");
+        for database in self.names(&metadata) {
+            assert!(!database.contains('.') && database != "RENAME", "{context}: metadata/{database}");
+            for name in self.names(&metadata.join(&database)) {
+                assert!(name.ends_with(".sql"), "{context}: metadata/{database}/{name}");
+            }
+        }
+    }
+
+    fn names(&self, dir: &Path) -> Vec<String> {
+        self.storage.list(dir).unwrap().into_iter().map(|entry| entry.name).collect()
+    }
+}

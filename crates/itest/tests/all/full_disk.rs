@@ -1,0 +1,140 @@
+//! A disk that is full: what was there stays, the error names the path, the server lives, and once there is room the
+//! same statement works.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use basalt_itest::note;
+use basalt_itest::server::Server;
+use tempfile::{TempDir, tempdir};
+
+/// Bytes of the file system.
+const DISK: &str = "24m";
+
+/// Takes all the room that there is.
+const BALLAST: &str = "ballast";
+
+/// A small file system of its own, unmounted at the end.
+struct Disk {
+    dir: TempDir,
+}
+
+impl Disk {
+    /// `None`, and a note, where this user may not mount one.
+    fn mount() -> Option<Disk> {
+        let dir = tempdir().expect("a directory");
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &format!("size={DISK}"), "tmpfs"]).arg(dir.path());
+        let mounted = command.output().is_ok_and(|output| output.status.success());
+        if !mounted {
+            note("skipped: a full disk needs the right to mount a tmpfs");
+            return None;
+        }
+        Some(Disk { dir })
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Leaves no byte.
+    fn fill(&self) {
+        let block = vec![7_u8; 64 << 10];
+        let mut file = std::fs::File::create(self.dir.path().join(BALLAST)).expect("a file");
+        while std::io::Write::write_all(&mut file, &block).is_ok() {}
+        // What is left is less than a block: byte by page.
+        while std::io::Write::write_all(&mut file, &block[..512]).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        std::fs::remove_file(self.dir.path().join(BALLAST)).expect("it is there");
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.dir.path()).output();
+    }
+}
+
+/// The statement fails on a full disk, which changes nothing, and works when there is room.
+#[track_caller]
+fn check(disk: &Disk, server: &mut Server, statement: &str, count: &str, (before, after): (&str, &str)) {
+    assert_eq!(server.ask(count), before, "before {statement}");
+    disk.fill();
+    let refused = server.post("mutations_sync=1", statement.as_bytes());
+    assert_eq!(refused.header("x-clickhouse-exception-code"), Some("243"), "{statement}: {}", refused.text());
+    let store = disk.data();
+    assert!(names_a_path(&refused.text(), &store), "{statement}: no path in {}", refused.text());
+    assert_eq!(server.ask(count), before, "after {statement} failed");
+    assert!(server.is_alive());
+    disk.make_room();
+    let done = server.post("mutations_sync=1", statement.as_bytes());
+    assert_eq!(done.status, 200, "{statement}: {}", done.text());
+    assert_eq!(server.ask(count), after, "after {statement}");
+}
+
+fn names_a_path(text: &str, data: &Path) -> bool {
+    text.contains(data.to_str().expect("temporary paths are UTF-8"))
+}
+
+const COUNT: &str = "SELECT count(), sum(k), sum(v) FROM t";
+
+#[test]
+fn statements_fail_without_a_trace_and_work_when_there_is_room() {
+    let Some(disk) = Disk::mount() else { return };
+    let mut server = Server::start(&disk.data());
+    server.ask(
+        "CREATE TABLE t (k UInt64, v UInt64 DEFAULT 1, s String) ENGINE = MergeTree ORDER BY k \
+         SETTINGS min_bytes_for_wide_part = 0, non_replicated_deduplication_window = 10",
+    );
+    // Merges at their own time would change what there is to do.
+    server.ask("SYSTEM STOP MERGES t");
+    let empty = "0\t0\t0\n";
+    let (first, second) = ("1000\t499500\t1000\n", "2000\t1999000\t2000\n");
+    let insert = |from: u64| {
+        format!("INSERT INTO t (k, s) SELECT number + {from}, repeat('x', number % 100) FROM numbers(1000)")
+    };
+    check(&disk, &mut server, &insert(0), COUNT, (empty, first));
+    check(&disk, &mut server, &insert(1000), COUNT, (first, second));
+    server.ask("SYSTEM START MERGES t");
+    check(&disk, &mut server, "OPTIMIZE TABLE t FINAL", COUNT, (second, second));
+    let parts = "SELECT count() FROM system.parts WHERE table = 't' AND active";
+    assert_eq!(server.ask(parts), "1\n");
+    let updated = "2000\t1999000\t4000\n";
+    check(&disk, &mut server, "ALTER TABLE t UPDATE v = 2 WHERE 1", COUNT, (second, updated));
+    check(&disk, &mut server, "ALTER TABLE t ADD COLUMN c UInt8 DEFAULT 3", COUNT, (updated, updated));
+    check(&disk, &mut server, "DELETE FROM t WHERE k >= 1000", COUNT, (updated, "1000\t499500\t2000\n"));
+    let left = "1000\t499500\t2000\n";
+    check(&disk, &mut server, "CREATE TABLE u AS t", COUNT, (left, left));
+    server.ask("ALTER TABLE t MOVE PARTITION tuple() TO TABLE u");
+    let moved = "SELECT count(), sum(k), sum(v) FROM u";
+    check(&disk, &mut server, "ALTER TABLE u MOVE PARTITION tuple() TO TABLE t", moved, (left, empty));
+    assert_eq!(server.ask(COUNT), left);
+    // What the disk has is what the server said.
+    server.kill();
+    let server = Server::start(&disk.data());
+    assert_eq!(server.ask(COUNT), left);
+    assert_eq!(server.ask("SELECT count(), uniqExact(c), any(c) FROM t"), "1000\t1\t3\n");
+}
+
+#[test]
+fn key_value_table_on_a_full_disk_keeps_its_rows() {
+    let Some(disk) = Disk::mount() else { return };
+    let mut server = Server::start(&disk.data());
+    server.ask("CREATE TABLE kv (k UInt64, s String, PRIMARY KEY k) ENGINE = EmbeddedRocksDB");
+    server.ask("INSERT INTO kv SELECT number, 'x' FROM numbers(10)");
+    disk.fill();
+    let refused = server.post(
+        "",
+        b"INSERT INTO kv SELECT number + 100, repeat(toString(cityHash64(number)), 20) FROM numbers(20000)",
+    );
+    assert_ne!(refused.status, 200);
+    assert!(server.is_alive());
+    assert_eq!(server.ask("SELECT s FROM kv WHERE k = 3"), "x\n");
+    disk.make_room();
+    drop(server);
+    let server = Server::start(&disk.data());
+    server.ask("INSERT INTO kv SELECT number, 'y' FROM numbers(20)");
+    assert_eq!(server.ask("SELECT count() FROM kv WHERE k < 20"), "20\n");
+}

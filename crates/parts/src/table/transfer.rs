@@ -1,0 +1,109 @@
+//! Partitions go from one table to another: ATTACH and REPLACE PARTITION FROM, MOVE PARTITION TO TABLE.
+//!
+//! What is copied is hard links to the same files. A move changes two tables in one step: the copies get their
+//! names in one, and parts without rows take the place of the originals in the other. All of these renames stand
+//! in one record, in a directory above both tables, which must be read ([`finish_moves`]) before either is opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use basalt_base::fs::{Storage, is_unpublished};
+
+use super::active::{Commit, TEMPORARY, TableParts};
+use super::moves::{self, MOVES_FILE, Moves, Unmade, temporary_name};
+use super::partition::PartSelection;
+use crate::error::{Error, Result};
+use crate::name::PartName;
+use crate::part::view::Part;
+use crate::part::writer::PendingPart;
+
+/// What a record is called that cannot be read.
+const DAMAGED_FILE: &str = "moves.rec.damaged";
+
+impl TableParts {
+    /// Adds the rows of a partition of `source`, a table of the same columns and keys; with `replace`
+    /// they take the place of this table's rows in the partition.
+    pub fn attach_from(&self, source: &TableParts, partition: &str, replace: bool) -> Result<Vec<PartName>> {
+        let taken = source.selected(&PartSelection::Partition(partition.to_owned()))?;
+        let pending = self.copies(&taken)?;
+        let commit = self.begin_commit()?;
+        let replaced = match replace {
+            true => self.selected(&PartSelection::Partition(partition.to_owned()))?,
+            false => Vec::new(),
+        };
+        let named = named(&commit, pending, partition);
+        let names = named.iter().map(|(name, _)| name.clone()).collect();
+        self.remove(&commit, &replaced, named, Moves::default())?;
+        Ok(names)
+    }
+
+    /// Gives the rows of a partition to `target`, another table of the same columns and keys: after a crash
+    /// they are in one of the two. `above` is a directory above those of both tables.
+    pub fn move_to(&self, target: &TableParts, partition: &str, above: &Path) -> Result<Vec<PartName>> {
+        let commit = self.begin_commit()?;
+        let parts = self.selected(&PartSelection::Partition(partition.to_owned()))?;
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let pending = target.copies(&parts)?;
+        let covers = self.covers(&parts)?;
+        let into = target.begin_commit()?;
+        let named = named(&into, pending, partition);
+        let names: Vec<PartName> = named.iter().map(|(name, _)| name.clone()).collect();
+        let mut moves = Moves::default();
+        self.announce(&mut moves, &covers, above)?;
+        target.announce(&mut moves, &named, above)?;
+        let temporary = [self.dir.join(TEMPORARY), target.dir.join(TEMPORARY)];
+        match moves.make(&*self.storage, above, &temporary) {
+            Ok(()) => {}
+            Err(Unmade::Untouched(error)) => return Err(error),
+            Err(Unmade::Halfway(error)) => {
+                target.poison_unless_ok(Err::<(), _>(Error::Poisoned { first: error.to_string() })).ok();
+                return self.poison_unless_ok(Err(error));
+            }
+        }
+        target.enter(&into, into.stored(named))?;
+        self.enter(&commit, commit.stored(covers))?;
+        self.forget_partitions(&parts)?;
+        Ok(names)
+    }
+
+    fn copies(&self, parts: &[Arc<Part>]) -> Result<Vec<PendingPart>> {
+        parts.iter().map(|part| self.clone_part(part)).collect()
+    }
+
+    /// Adds what gives `pending` their names, as paths below `above`.
+    fn announce(&self, moves: &mut Moves, pending: &[(PartName, PendingPart)], above: &Path) -> Result<()> {
+        let dir = self.dir.strip_prefix(above).ok().and_then(Path::to_str).ok_or_else(|| {
+            Error::BlockMismatch { what: format!("{} is not above the table", above.display()) }
+        })?;
+        for (name, part) in pending {
+            moves.renames.push((format!("{dir}/{}", temporary_name(part)), format!("{dir}/{name}")));
+        }
+        Ok(())
+    }
+}
+
+/// The parts of `partition` with the next numbers of the table.
+fn named(commit: &Commit<'_>, pending: Vec<PendingPart>, partition: &str) -> Vec<(PartName, PendingPart)> {
+    let name = |(block, part)| (PartName::inserted(partition.to_owned(), block), part);
+    (commit.next_block()..).zip(pending).map(name).collect()
+}
+
+/// Ends the moves between tables below `dir` that a crash interrupted. Before any of these tables is opened:
+/// that empties the directories that the moves begin in.
+pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<()> {
+    for entry in storage.list(dir)? {
+        if !entry.is_dir && is_unpublished(&entry.name) {
+            storage.remove_file(&dir.join(entry.name))?;
+        }
+    }
+    match moves::finish_announced(storage, dir) {
+        // No rows are lost: only which of them were about to move is not known.
+        Err(Error::Corrupt { .. }) => {
+            storage.rename(&dir.join(MOVES_FILE), &dir.join(DAMAGED_FILE))?;
+            Ok(storage.sync_dir(dir)?)
+        }
+        finished => finished,
+    }
+}
