@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray};
 use basalt_base::{Error, Result, SqlType};
 
+use crate::by_shard::ShardByShard;
 use crate::image::ImageWriter;
 use crate::layout_kind::KeyForm;
 
@@ -93,6 +94,11 @@ pub trait Dictionary: Send + Sync {
     /// Whether the file that it answers from was found damaged.
     fn is_damaged(&self) -> bool {
         false
+    }
+
+    /// Itself, if it is one that is reloaded shard by shard.
+    fn shards(&self) -> Option<&ShardByShard> {
+        None
     }
 
     /// The two dictionaries that this one is, if updates made it of one that was loaded and of what

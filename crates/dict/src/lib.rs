@@ -8,7 +8,7 @@
 //!
 //! [`build`] takes a [`DictionarySpec`] and the source's blocks, as they come. [`build_direct`] makes a
 //! dictionary that holds nothing and asks its [`DirectSource`] at every lookup, [`build_cache`] one that
-//! keeps what it was asked for. [`update`] makes one of a loaded dictionary and of what changed since.
+//! keeps what it was asked for. [`build_by_shard`] reloads in little memory. [`update`] makes one of a loaded dictionary and of what changed since.
 //!
 //! # Where to look
 //!
@@ -23,6 +23,7 @@
 //! blocks to the builder, and implements [`DirectSource`] for dictionaries that hold nothing.
 
 mod block;
+mod by_shard;
 mod counters;
 mod dictionary;
 mod hash;
@@ -38,6 +39,7 @@ mod spec;
 mod table;
 mod values;
 
+pub use by_shard::{ShardByShard, build_by_shard};
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource};
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use layout::{

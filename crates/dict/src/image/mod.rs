@@ -27,8 +27,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use reader::ImageReader;
 pub use reader::open;
+pub(crate) use reader::{ImageReader, open_parts};
+pub(crate) use writer::write_parts;
 pub use writer::{ImageWriter, save};
 
 /// The version that is written, and the newest that is read.

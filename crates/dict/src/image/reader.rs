@@ -31,19 +31,41 @@ pub fn open(
     path: &Path,
     definition: &str,
 ) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
+    let mut stamp = Vec::new();
+    let dictionary = open_image(storage, path, definition, |reader, region, found| {
+        stamp = found;
+        loaded::open(spec, reader, region)
+    })?;
+    Ok((dictionary, stamp))
+}
+
+/// What `open` makes of the file at `path`, which [`super::write_parts`] wrote.
+pub(crate) fn open_parts<T>(
+    storage: &dyn Storage,
+    path: &Path,
+    open: impl FnOnce(&mut ImageReader<'_>) -> Result<T>,
+) -> Result<T> {
+    open_image(storage, path, "", |reader, _, _| open(reader))
+}
+
+/// Hands over the parts of the file, the file itself and the stamp.
+fn open_image<T>(
+    storage: &dyn Storage,
+    path: &Path,
+    definition: &str,
+    open: impl FnOnce(&mut ImageReader<'_>, Arc<Region>, Vec<u8>) -> Result<T>,
+) -> Result<T> {
     let (file, name) = (storage.map(path)?, &*path.to_string_lossy());
     let Contents { definition: found, stamp, shape, sections, sums, numbers } = contents(&file, name)?;
     if found != definition.as_bytes() {
         bail!(IncorrectDictionaryDefinition, "{name} was written for another definition");
     }
-    let shape = shape.to_vec();
-    let stamp = stamp.to_vec();
+    let (shape, stamp) = (shape.to_vec(), stamp.to_vec());
     let region = Arc::new(file.with_checks(BlockChecks::new(name.to_owned(), numbers, sums)));
     let sections = sections.into_iter().map(|range| Section::new(&region, range));
     let sections = sections.collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(name))?;
     let mut reader = ImageReader { shape: Front(&shape), sections, next: 0 };
-    let dictionary = loaded::open(spec, &mut reader, region).map_err(|error| error.within(name))?;
-    Ok((dictionary, stamp))
+    open(&mut reader, region, stamp).map_err(|error| error.within(name))
 }
 
 struct Contents<'a> {

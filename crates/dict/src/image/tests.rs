@@ -27,8 +27,8 @@ impl Sample {
     fn new(kind: LayoutKind) -> Sample {
         let layout = LayoutSpec::new(kind);
         let (mut spec, block, keys) = match kind.is_complex() {
-            true => (complex_spec(&layout), complex_block(20), complex_block(30)),
-            false => (simple_spec(&layout), simple_block(20), simple_block(30)),
+            true => (complex_spec(&layout), complex_block(8), complex_block(12)),
+            false => (simple_spec(&layout), simple_block(8), simple_block(12)),
         };
         let key_count = spec.key_columns.len();
         let mut block = block;

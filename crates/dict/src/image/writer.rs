@@ -36,14 +36,30 @@ pub fn save(
     storage: &dyn Storage,
     path: &Path,
 ) -> Result<()> {
-    let write = |out: &mut dyn WritableFile| {
-        let block = Vec::with_capacity(CHECK_BLOCK_BYTES);
-        let out = Summed { out, at: 0, block, sums: Vec::new() };
-        let mut image = ImageWriter { out, shape: Vec::new(), sections: Vec::new() };
-        dictionary.save(&mut image)?;
-        image.finish(definition, stamp)
-    };
+    let write =
+        |out: &mut dyn WritableFile| write_image(out, definition, stamp, |image| dictionary.save(image));
     PendingFile::write_with(storage, path, write)?.publish(storage)
+}
+
+/// Writes what `save` hands over, for [`super::open_parts`].
+pub(crate) fn write_parts(
+    out: &mut dyn WritableFile,
+    save: impl FnOnce(&mut ImageWriter<'_>) -> Result<()>,
+) -> Result<()> {
+    write_image(out, "", &[], save)
+}
+
+fn write_image(
+    out: &mut dyn WritableFile,
+    definition: &str,
+    stamp: &[u8],
+    save: impl FnOnce(&mut ImageWriter<'_>) -> Result<()>,
+) -> Result<()> {
+    let block = Vec::with_capacity(CHECK_BLOCK_BYTES);
+    let out = Summed { out, at: 0, block, sums: Vec::new() };
+    let mut image = ImageWriter { out, shape: Vec::new(), sections: Vec::new() };
+    save(&mut image)?;
+    image.finish(definition, stamp)
 }
 
 impl ImageWriter<'_> {

@@ -55,7 +55,27 @@ impl Definition {
                 "setting `persist` of a dictionary of layout {layout}"
             )));
         }
-        Ok(Definition { spec, source, settings, lifetime })
+        let definition = Definition { spec, source, settings, lifetime };
+        definition.check_reload()?;
+        Ok(definition)
+    }
+
+    /// Refuses `reload = 'by_shard'` where a reload is something else.
+    fn check_reload(&self) -> Result<()> {
+        if !self.settings.by_shard {
+            return Ok(());
+        }
+        let kind = self.spec.layout.kind;
+        if !kind.has_shards() {
+            bail!(BadArguments, "reload = 'by_shard': layout {} has no shards", kind.name());
+        }
+        let other = match () {
+            () if self.settings.persist => "persist",
+            () if self.settings.tombstone.is_some() => "tombstone_column",
+            () if self.source.update_field().is_some() => "UPDATE_FIELD",
+            () => return Ok(()),
+        };
+        Err(Error::not_implemented(format!("reload = 'by_shard' of a dictionary with {other}")))
     }
 
     /// What stands for a missing value of each column behind the keys: the attribute's DEFAULT, or that of

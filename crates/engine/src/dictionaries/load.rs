@@ -11,10 +11,12 @@ use arrow::row::{OwnedRow, RowConverter, SortField};
 use basalt_base::fs::RealStorage;
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_dict::{
-    CacheSurroundings, Dictionary, LayoutKind, build, build_cache, build_direct, build_regexp_tree, update,
+    CacheSurroundings, Dictionary, LayoutKind, build, build_by_shard, build_cache, build_direct,
+    build_regexp_tree, update,
 };
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
+use uuid::Uuid;
 
 use super::definition::Definition;
 use super::source::{Blocks, KeyedSource, Question, Wanted};
@@ -52,7 +54,7 @@ pub(super) fn load(
     };
     let dictionary = match since {
         Some((current, _)) => update(&definition.spec, current, &mut rows)?,
-        None => all(definition, &question, &mut rows)?,
+        None => all(definition, &question, previous.map(|(current, _)| current), &mut rows)?,
     };
     if definition.settings.require_nonempty && dictionary.stats().element_count == 0 {
         bail!(DictionaryIsEmpty, "the source has no rows, and require_nonempty is set");
@@ -102,8 +104,19 @@ fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
 }
 
 /// Every row, without the keys that a later row deletes.
-fn all(definition: &Definition, question: &Question, rows: &mut Rows<'_>) -> Result<Arc<dyn Dictionary>> {
+fn all(
+    definition: &Definition,
+    question: &Question,
+    previous: Option<&Arc<dyn Dictionary>>,
+    rows: &mut Rows<'_>,
+) -> Result<Arc<dyn Dictionary>> {
     let spec = &definition.spec;
+    if definition.settings.by_shard {
+        let (storage, tmp) = (&question.engine.opener().storage, question.engine.data_dir().join("tmp"));
+        let dir = tmp.join(format!("dictionary-{}", Uuid::new_v4()));
+        let mut rows = rows.map(|block| block.map(without_mark));
+        return build_by_shard(spec.clone(), &mut rows, previous, storage, &dir);
+    }
     if spec.layout.kind == LayoutKind::RegexpTree {
         let mut rows = rows.map(|block| block.map(without_mark));
         return build_regexp_tree(spec.clone(), &mut rows, Arc::new(read_values));

@@ -15,6 +15,8 @@ pub(super) struct DictionarySettings {
     pub(super) tombstone: Option<String>,
     /// A loaded version is kept in a file, which answers after a restart.
     pub(super) persist: bool,
+    /// A reload swaps shard after shard, so that there is never a second copy.
+    pub(super) by_shard: bool,
     /// For the queries to the source, and for its format.
     pub(super) query: Settings,
 }
@@ -27,13 +29,22 @@ impl DictionarySettings {
                 "require_nonempty" => parsed.require_nonempty = flag(name, value)?,
                 "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
                 "persist" => parsed.persist = flag(name, value)?,
-                "reload" => {
-                    return Err(Error::not_implemented(format!("setting `{name}` of a dictionary")));
-                }
+                "reload" => parsed.by_shard = is_by_shard(&literal_text(value))?,
                 _ => parsed.query.set(name, &literal_text(value))?,
             }
         }
         Ok(parsed)
+    }
+}
+
+fn is_by_shard(text: &str) -> Result<bool> {
+    match text {
+        "whole" => Ok(false),
+        "by_shard" => Ok(true),
+        other => Err(Error::new(
+            ErrorCode::BadArguments,
+            format!("setting `reload` of a dictionary is 'whole' or 'by_shard', got `{other}`"),
+        )),
     }
 }
 

@@ -1,0 +1,165 @@
+//! Measures reloads: the most memory of its own that the process has, over what the old version takes;
+//! and how soon a dictionary in a file answers.
+//!
+//! `cargo run --release -p basalt-dict --example reload -- 20000000 [directory]`; files are written to the
+//! directory and removed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use arrow::array::{Array, ArrayRef, UInt16Array, UInt64Array};
+use basalt_base::fs::{RealStorage, Storage};
+use basalt_base::{Column, Columns, Result, SqlType};
+use basalt_dict::{
+    Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build, build_by_shard, open_image,
+    save_image,
+};
+
+const BLOCK_ROWS: u64 = 65_536;
+const DEFINITION: &str = "measured";
+
+fn main() -> Result<()> {
+    let keys = std::env::args().nth(1).and_then(|keys| keys.parse().ok()).unwrap_or(2_000_000);
+    let dir = std::env::args().nth(2).map_or_else(std::env::temp_dir, PathBuf::from);
+    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed] {
+        measure(kind, keys, &dir)?;
+    }
+    Ok(())
+}
+
+fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
+    let storage: Arc<dyn Storage> = Arc::new(RealStorage);
+    let spec = || spec(kind);
+    let old = build(spec(), &mut blocks(keys))?;
+    let own = old.stats().bytes_allocated as f64;
+    let peak = Peak::start();
+    let new = build(spec(), &mut blocks(keys))?;
+    say(kind, "in memory", peak.end() as f64 / keys as f64, own / keys as f64);
+
+    let path = dir.join("measured.bin");
+    drop((old, new));
+    let saved = build(spec(), &mut blocks(keys))?;
+    save_image(saved.as_ref(), DEFINITION, &[], storage.as_ref(), &path)?;
+    drop(saved);
+    let start = Instant::now();
+    let (opened, _) = open_image(spec(), storage.as_ref(), &path, DEFINITION)?;
+    let asked: ArrayRef = Arc::new(UInt64Array::from(vec![spread(7)]));
+    opened.get(&[0], &[asked])?;
+    let first = start.elapsed();
+    opened.check()?;
+    let whole = start.elapsed();
+    let rate = look_up(opened.as_ref(), keys)?;
+    let line =
+        format!("{kind:?}: first answer after {first:?}, all checked after {whole:?}, then {rate:.1} M/s\n");
+    let _ = std::io::stdout().write_all(line.as_bytes());
+    let peak = Peak::start();
+    let new = build(spec(), &mut blocks(keys))?;
+    save_image(new.as_ref(), DEFINITION, &[], storage.as_ref(), &path)?;
+    say(kind, "in a file", peak.end() as f64 / keys as f64, own / keys as f64);
+    drop((opened, new));
+    storage.remove_file(&path)?;
+
+    let piles = dir.join("measured-piles");
+    let old = build_by_shard(spec(), &mut blocks(keys), None, &storage, &piles)?;
+    let peak = Peak::start();
+    build_by_shard(spec(), &mut blocks(keys), Some(&old), &storage, &piles)?;
+    say(kind, "by shard", peak.end() as f64 / keys as f64, own / keys as f64);
+    let line = format!("{kind:?}: by shard {:.1} M/s\n", look_up(old.as_ref(), keys)?);
+    let _ = std::io::stdout().write_all(line.as_bytes());
+    Ok(())
+}
+
+fn say(kind: LayoutKind, how: &str, peak: f64, own: f64) {
+    let line = format!("{kind:?} {how}: reload takes {peak:.1} bytes a key more, one version {own:.1}\n");
+    let _ = std::io::stdout().write_all(line.as_bytes());
+}
+
+/// Watches the process's own memory.
+struct Peak {
+    before: u64,
+    most: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Peak {
+    fn start() -> Peak {
+        let (most, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let watched = (Arc::clone(&most), Arc::clone(&is_over));
+        let thread = std::thread::spawn(move || {
+            while !watched.1.load(Ordering::Relaxed) {
+                watched.0.fetch_max(own_bytes(), Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        });
+        Peak { before: own_bytes(), most, is_over, thread }
+    }
+
+    /// How much more it was than in the beginning.
+    fn end(self) -> u64 {
+        self.is_over.store(true, Ordering::Relaxed);
+        let _ = self.thread.join();
+        self.most.load(Ordering::Relaxed).saturating_sub(self.before)
+    }
+}
+
+/// `RssAnon`, as Linux counts it.
+fn own_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+fn spec(kind: LayoutKind) -> DictionarySpec {
+    DictionarySpec {
+        key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
+        attributes: vec![Attribute {
+            name: "value".into(),
+            ty: SqlType::UInt16,
+            default: SqlType::UInt16.default_array(1),
+            hierarchical: false,
+            injective: false,
+        }],
+        layout: LayoutSpec::new(kind),
+        range: None,
+    }
+}
+
+fn blocks(keys: u64) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
+    (0..keys).step_by(BLOCK_ROWS as usize).map(move |first| {
+        let rows = first..keys.min(first + BLOCK_ROWS);
+        let values = UInt16Array::from_iter_values(rows.clone().map(|row| row as u16));
+        Ok(vec![Arc::new(UInt64Array::from_iter_values(rows.map(spread))) as ArrayRef, Arc::new(values)])
+    })
+}
+
+/// Million lookups a second of random keys.
+fn look_up(dictionary: &dyn Dictionary, keys: u64) -> Result<f64> {
+    let random = |row: u64| ((u128::from(spread(!row)) * u128::from(keys)) >> 64) as u64;
+    let block = |block: u64| {
+        let rows = block * BLOCK_ROWS..(block + 1) * BLOCK_ROWS;
+        Arc::new(UInt64Array::from_iter_values(rows.map(|row| spread(random(row))))) as ArrayRef
+    };
+    let asked: Vec<ArrayRef> = (0..64).map(block).collect();
+    let start = processor_seconds();
+    let mut looked_up = 0;
+    for keys in asked {
+        looked_up += dictionary.get(&[0], &[keys])?.0[0].len();
+    }
+    Ok(looked_up as f64 / (processor_seconds() - start) / 1e6)
+}
+
+/// What this thread has had of the processor, as Linux counts it.
+fn processor_seconds() -> f64 {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    statistics.split(' ').next().and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+}
+
+/// A bijection, so that keys stay distinct.
+fn spread(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53)
+}
