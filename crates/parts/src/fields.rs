@@ -1,5 +1,13 @@
 //! Little-endian fields in a row: how the small files of a part are written and read back.
 //!
+//! # Sealed files
+//!
+//! ```text
+//! magic      8 bytes: which file it is
+//! fields
+//! crc32c u32 of all that is before it
+//! ```
+//!
 //! # Tagged fields
 //!
 //! A list of tagged fields is where a file grows without a new format version:
@@ -10,6 +18,8 @@
 //!
 //! A field is left out where its default says the same. A tag that a build does not know is refused,
 //! unless it has [`OPTIONAL`] set: such a field only makes reading faster, and may be skipped.
+
+use basalt_base::checksum::crc32c;
 
 use crate::error::Damage;
 
@@ -25,7 +35,21 @@ pub(crate) struct FieldWriter {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// Which file it is.
+pub(crate) type Magic = [u8; 8];
+
 impl FieldWriter {
+    /// Begins a sealed file.
+    pub(crate) fn of_file(magic: &Magic) -> FieldWriter {
+        FieldWriter { bytes: magic.to_vec() }
+    }
+
+    /// The whole of a sealed file.
+    pub(crate) fn sealed(mut self) -> Vec<u8> {
+        self.u32(crc32c(&self.bytes));
+        self.bytes
+    }
+
     pub(crate) fn u32(&mut self, value: u32) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
@@ -81,6 +105,23 @@ pub(crate) struct FieldReader<'a> {
 impl<'a> FieldReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> FieldReader<'a> {
         FieldReader { bytes, at: 0, origin: 0 }
+    }
+
+    /// The fields of a sealed file, which is `what`, for example a primary index.
+    pub(crate) fn of_file(bytes: &'a [u8], magic: &Magic, what: &str) -> Result<FieldReader<'a>, Damage> {
+        let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
+            return Err(Damage::new(bytes.len(), "the file ends early"));
+        };
+        let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
+        if stored != computed {
+            let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
+            return Err(Damage::new(body.len(), what));
+        }
+        let mut fields = FieldReader::new(body);
+        if fields.array()? != *magic {
+            return Err(Damage::new(0, format!("this is not {what}")));
+        }
+        Ok(fields)
     }
 
     /// Where the next field begins.

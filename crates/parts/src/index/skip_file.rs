@@ -11,13 +11,12 @@
 //! ```
 
 use arrow::datatypes::FieldRef;
-use basalt_base::checksum::crc32c;
 
 use super::kind::{IndexKind, Summary};
 use crate::error::{Damage, Result};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::fields::{FieldReader, FieldWriter, Magic};
 
-const MAGIC: &[u8; 8] = b"BSLTSKP1";
+const MAGIC: &Magic = b"BSLTSKP1";
 
 /// Encodes summaries one by one.
 #[derive(Debug)]
@@ -39,13 +38,11 @@ impl SkipFileWriter {
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {
-        let mut out = FieldWriter::default();
-        out.raw(MAGIC);
+        let mut out = FieldWriter::of_file(MAGIC);
         out.u32(self.granularity);
         out.u32(self.count);
         out.raw(&self.summaries.bytes);
-        out.u32(crc32c(&out.bytes));
-        out.bytes
+        out.sealed()
     }
 }
 
@@ -57,18 +54,7 @@ pub(crate) fn decode(
     granularity: u32,
     marks: usize,
 ) -> Result<Vec<Box<dyn Summary>>, Damage> {
-    let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
-        return Err(Damage::new(bytes.len(), "the file ends early"));
-    };
-    let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
-    if stored != computed {
-        let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
-        return Err(Damage::new(body.len(), what));
-    }
-    let mut fields = FieldReader::new(body);
-    if fields.array()? != *MAGIC {
-        return Err(Damage::new(0, "this is not a skip index"));
-    }
+    let mut fields = FieldReader::of_file(bytes, MAGIC, "a skip index")?;
     let (found, count) = (fields.u32()?, fields.u32()? as usize);
     if found != granularity || count != marks.div_ceil(granularity.max(1) as usize) * fields_of.len() {
         return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));

@@ -14,7 +14,6 @@
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
 use arrow::row::Rows;
-use basalt_base::checksum::crc32c;
 use basalt_codec::CodecChain;
 
 use super::ranges::encode;
@@ -22,9 +21,9 @@ use crate::column::decoder::decode_array;
 use crate::column::encoder::BlockEncoder;
 use crate::column::section::SectionWriter;
 use crate::error::{Damage, Result};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::fields::{FieldReader, FieldWriter, Magic};
 
-const MAGIC: &[u8; 8] = b"BSLTIDX1";
+const MAGIC: &Magic = b"BSLTIDX1";
 
 /// Collects the index while a part is written.
 #[derive(Debug)]
@@ -47,8 +46,7 @@ impl PrimaryWriter {
     }
 
     pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
-        let mut fields = FieldWriter::default();
-        fields.raw(MAGIC);
+        let mut fields = FieldWriter::of_file(MAGIC);
         fields.u32(self.columns.len() as u32);
         fields.u32(self.rows);
         let chain = CodecChain::default();
@@ -60,8 +58,7 @@ impl PrimaryWriter {
             column.write(&mut sections)?;
             fields.bytes(&out);
         }
-        fields.u32(crc32c(&fields.bytes));
-        Ok(fields.bytes)
+        Ok(fields.sealed())
     }
 }
 
@@ -74,18 +71,7 @@ pub(crate) struct PrimaryIndex {
 impl PrimaryIndex {
     /// Reads the index of a key of `fields` over `rows` rows, both as the part's metadata has them.
     pub(crate) fn decode(bytes: &[u8], fields: &[FieldRef], rows: usize) -> Result<PrimaryIndex, Damage> {
-        let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
-            return Err(Damage::new(bytes.len(), "the file ends early"));
-        };
-        let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
-        if stored != computed {
-            let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
-            return Err(Damage::new(body.len(), what));
-        }
-        let mut reader = FieldReader::new(body);
-        if reader.array()? != *MAGIC {
-            return Err(Damage::new(0, "this is not a primary index"));
-        }
+        let mut reader = FieldReader::of_file(bytes, MAGIC, "a primary index")?;
         if reader.u32()? as usize != fields.len() || reader.u32()? as usize != rows {
             return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));
         }

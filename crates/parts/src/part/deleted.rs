@@ -13,15 +13,14 @@
 //! The file never changes: another DELETE makes another part, with links to the same columns.
 
 use arrow::buffer::BooleanBuffer;
-use basalt_base::checksum::crc32c;
 
 use crate::error::Damage;
-use crate::fields::{FieldReader, FieldWriter};
+use crate::fields::{FieldReader, FieldWriter, Magic};
 
 /// The name of the file.
 pub(crate) const DELETED_FILE: &str = "deleted.rows";
 
-const MAGIC: &[u8; 8] = b"BSLTDEL1";
+const MAGIC: &Magic = b"BSLTDEL1";
 
 /// Bytes of the file besides the mask.
 const FRAME_BYTES: u64 = 8 + 8 + 4;
@@ -32,32 +31,19 @@ pub(crate) fn file_bytes(rows: u64) -> u64 {
 }
 
 pub(crate) fn encode(mask: &BooleanBuffer) -> Vec<u8> {
-    let mut out = FieldWriter::default();
-    out.raw(MAGIC);
+    let mut out = FieldWriter::of_file(MAGIC);
     out.u64(mask.len() as u64);
     let mut bytes = vec![0_u8; mask.len().div_ceil(8)];
     for row in mask.set_indices() {
         bytes[row / 8] |= 1 << (row % 8);
     }
     out.raw(&bytes);
-    out.u32(crc32c(&out.bytes));
-    out.bytes
+    out.sealed()
 }
 
 /// The mask of a part of `rows` rows, `deleted` of them set.
 pub(crate) fn decode(bytes: &[u8], rows: u64, deleted: u64) -> Result<BooleanBuffer, Damage> {
-    let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
-        return Err(Damage::new(bytes.len(), "the file ends early"));
-    };
-    let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
-    if stored != computed {
-        let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
-        return Err(Damage::new(body.len(), what));
-    }
-    let mut fields = FieldReader::new(body);
-    if fields.array()? != *MAGIC {
-        return Err(Damage::new(0, "this is not a mask of deleted rows"));
-    }
+    let mut fields = FieldReader::of_file(bytes, MAGIC, "a mask of deleted rows")?;
     let found = fields.u64()?;
     if found != rows {
         return Err(Damage::new(MAGIC.len(), format!("a mask of {found} rows for a part of {rows}")));

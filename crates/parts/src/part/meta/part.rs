@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use basalt_base::checksum::crc32c;
-
 use super::column::{COLUMN_BYTES_MIN, ColumnMeta};
 use super::skip_index::SkipIndexMeta;
 use crate::error::{Damage, Error};
-use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
+use crate::fields::{FieldReader, FieldWriter, Magic, OPTIONAL, TaggedWriter};
 use crate::spec::GRANULE_ROWS_MAX;
 use crate::ttl::bounds::TtlBounds;
 
@@ -17,7 +15,7 @@ pub(crate) const META_FILE: &str = "part.meta";
 /// A file larger than this is not ours.
 pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
 
-const MAGIC: &[u8; 8] = b"BSLTPRT1";
+const MAGIC: &Magic = b"BSLTPRT1";
 const FORMAT_VERSION: u32 = 2;
 /// Parts of version 1 have no tagged fields.
 pub(super) const TAGGED_SINCE: u32 = 2;
@@ -110,8 +108,7 @@ impl PartMeta {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = FieldWriter::default();
-        out.raw(MAGIC);
+        let mut out = FieldWriter::of_file(MAGIC);
         out.u32(FORMAT_VERSION);
         out.u64(self.row_count);
         out.u32(self.granule_rows);
@@ -126,8 +123,7 @@ impl PartMeta {
             column.encode(&mut out);
         }
         out.tagged(&self.tagged());
-        out.u32(crc32c(&out.bytes));
-        out.bytes
+        out.sealed()
     }
 
     fn tagged(&self) -> TaggedWriter {
@@ -174,18 +170,7 @@ impl PartMeta {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<PartMeta, MetaError> {
-        let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
-            return Err(Damage::new(bytes.len(), "the file ends early").into());
-        };
-        let (stored, computed) = (u32::from_le_bytes(*crc), crc32c(body));
-        if stored != computed {
-            let what = format!("checksum is {stored:#010x}, computed {computed:#010x}");
-            return Err(Damage::new(body.len(), what).into());
-        }
-        let mut fields = FieldReader::new(body);
-        if fields.array()? != *MAGIC {
-            return Err(Damage::new(0, "this is not the metadata of a part").into());
-        }
+        let mut fields = FieldReader::of_file(bytes, MAGIC, "the metadata of a part")?;
         let version = fields.u32()?;
         if version > FORMAT_VERSION {
             return Err(MetaError::Newer { version });
@@ -193,7 +178,7 @@ impl PartMeta {
         if version == 0 {
             return Err(Damage::new(MAGIC.len(), "format version 0").into());
         }
-        let mut meta = PartMeta::decode_body(&mut fields, body.len(), version)?;
+        let mut meta = PartMeta::decode_body(&mut fields, bytes.len(), version)?;
         if version >= TAGGED_SINCE {
             meta.decode_tagged(&mut fields)?;
             meta.check_offsets()?;
@@ -308,6 +293,8 @@ fn decode_list(fields: &mut FieldReader<'_>) -> Result<Vec<Vec<u8>>, Damage> {
 
 #[cfg(test)]
 mod tests {
+    use basalt_base::checksum::crc32c;
+
     use super::*;
 
     fn meta() -> PartMeta {
