@@ -7,8 +7,7 @@ use basalt_base::{Result, bail};
 use basalt_parts::{GRANULE_BYTES_DEFAULT, MergeLimits, WIDE_BYTES_MIN_DEFAULT};
 use basalt_sql::ast::{Literal, Setting};
 
-use super::registry::SettingLine;
-use super::value::{SettingValue, parse_value};
+use super::table::settings_table;
 
 /// Rows of a granule at most.
 const INDEX_GRANULARITY_MAX: u64 = 1 << 20;
@@ -19,57 +18,9 @@ const CLICKHOUSE_NAMES: &str = include_str!("clickhouse_merge_tree.txt");
 /// An INSERT waits no longer than this, whatever the settings say.
 const DELAY_MAX_MS: u64 = 60_000;
 
-/// Declares [`MergeTreeSettings`] and its lookups from one table.
-macro_rules! merge_tree_settings {
-    ($($name:ident : $type:ty = $default:expr, $description:literal;)+) => {
-        /// The values of all settings of one table.
-        #[derive(Clone, Debug)]
-        pub(crate) struct MergeTreeSettings {
-            $(pub(crate) $name: $type,)+
-        }
-
-        impl Default for MergeTreeSettings {
-            fn default() -> MergeTreeSettings {
-                MergeTreeSettings { $($name: <$type>::from($default),)+ }
-            }
-        }
-
-        impl MergeTreeSettings {
-            fn set(&mut self, name: &str, text: &str) -> Result<()> {
-                match name {
-                    $(stringify!($name) => self.$name = parse_value(name, text)?,)+
-                    _ if CLICKHOUSE_NAMES.lines().any(|known| known == name) => {
-                        bail!(NotImplemented, "setting `{name}` of engine MergeTree is not implemented")
-                    }
-                    _ => {
-                        let hint = did_you_mean(name, NAMES.iter().copied());
-                        bail!(UnknownSetting, "setting `{name}` of engine MergeTree is not known{hint}")
-                    }
-                }
-                Ok(())
-            }
-
-            /// Every setting, in alphabetical order.
-            pub(crate) fn lines(&self) -> Vec<SettingLine> {
-                let default = MergeTreeSettings::default();
-                let mut lines = vec![$(SettingLine {
-                    name: stringify!($name),
-                    value: self.$name.print(),
-                    default: default.$name.print(),
-                    changed: self.$name != default.$name,
-                    type_name: <$type as SettingValue>::TYPE,
-                    description: $description,
-                }),+];
-                lines.sort_by_key(|line| line.name);
-                lines
-            }
-        }
-
-        const NAMES: &[&str] = &[$(stringify!($name)),+];
-    };
-}
-
-merge_tree_settings! {
+settings_table! {
+    /// The values of all settings of one table.
+    MergeTreeSettings;
     allow_floating_point_partition_key: bool = false, "PARTITION BY may have floating point values.";
     allow_nullable_key: bool = false, "Keys may have Nullable columns.";
     enable_vertical_merge_algorithm: bool = true, "Merges of many columns write those that decide nothing one after the other.";
@@ -107,9 +58,21 @@ impl MergeTreeSettings {
         Ok(settings)
     }
 
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        if self.set_known(name, text)? {
+            return Ok(());
+        }
+        if CLICKHOUSE_NAMES.lines().any(|known| known == name) {
+            bail!(NotImplemented, "setting `{name}` of engine MergeTree is not implemented");
+        }
+        let hint = did_you_mean(name, MergeTreeSettings::names());
+        bail!(UnknownSetting, "setting `{name}` of engine MergeTree is not known{hint}")
+    }
+
     /// Whether ClickHouse has a setting of that name.
     pub(crate) fn is_known(name: &str) -> bool {
-        NAMES.contains(&name) || CLICKHOUSE_NAMES.lines().any(|line| line.trim() == name)
+        MergeTreeSettings::names().any(|known| known == name)
+            || CLICKHOUSE_NAMES.lines().any(|line| line.trim() == name)
     }
 
     /// How long an INSERT waits when a partition has `parts` parts, which are too many: the longer the

@@ -1,10 +1,12 @@
 //! Settings: each a line in a table, typed, with a default and a description.
 //!
+//! - [`table`]: what tables of settings have in common.
 //! - [`registry`]: those of a session.
 //! - [`merge_tree`]: those of a MergeTree table.
 
 mod merge_tree;
 mod registry;
+mod table;
 mod typed;
 mod value;
 

@@ -6,64 +6,22 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_formats::FormatSettings;
 
-use super::value::{SettingValue, parse_value};
-
-/// Declares [`Settings`] and its lookups from one table.
-macro_rules! settings {
-    ($($name:ident : $type:ty = $default:expr, $description:literal;)+) => {
-        /// The values of all settings.
-        #[derive(Clone, Debug)]
-        pub(crate) struct Settings {
-            $(pub(crate) $name: $type,)+
-            /// Settings of input and output formats that were changed; `formats` knows their names.
-            formats: BTreeMap<String, String>,
-        }
-
-        impl Default for Settings {
-            fn default() -> Settings {
-                Settings { $($name: <$type>::from($default),)+ formats: BTreeMap::new() }
-            }
-        }
-
-        impl Settings {
-            /// Sets the setting called `name` from text.
-            pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<()> {
-                match raw(name) {
-                    $(stringify!($name) => self.$name = parse_value(name, text)?,)+
-                    _ => self.set_format(name, text)?,
-                }
-                Ok(())
-            }
-
-            /// The value of the setting called `name`, as text.
-            pub(crate) fn get(&self, name: &str) -> Result<String> {
-                match raw(name) {
-                    $(stringify!($name) => Ok(self.$name.print()),)+
-                    _ => self.formats.get(name).cloned().ok_or_else(|| unknown_setting(name)),
-                }
-            }
-
-            /// Every setting, in alphabetical order.
-            pub(crate) fn lines(&self) -> Vec<SettingLine> {
-                let default = Settings::default();
-                let mut lines = vec![$(SettingLine {
-                    name: plain(stringify!($name)),
-                    value: self.$name.print(),
-                    default: default.$name.print(),
-                    changed: self.$name != default.$name,
-                    type_name: <$type as SettingValue>::TYPE,
-                    description: $description,
-                }),+];
-                lines.sort_by_key(|line| line.name);
-                lines
-            }
-        }
-
-        const NAMES: &[&str] = &[$(stringify!($name)),+];
-    };
-}
+use super::table::settings_table;
 
 impl Settings {
+    /// Sets the setting called `name` from text.
+    pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        if self.set_known(name, text)? { Ok(()) } else { self.set_format(name, text) }
+    }
+
+    /// The value of the setting called `name`, as text.
+    pub(crate) fn get(&self, name: &str) -> Result<String> {
+        match self.lines().into_iter().find(|line| line.name == name) {
+            Some(line) => Ok(line.value),
+            None => self.formats.get(name).cloned().ok_or_else(|| unknown_setting(name)),
+        }
+    }
+
     fn set_format(&mut self, name: &str, text: &str) -> Result<()> {
         if !FormatSettings::default().set(name, text)? {
             return Err(unknown_setting(name));
@@ -78,33 +36,15 @@ impl Settings {
     }
 }
 
-/// One line of `system.settings`.
-#[derive(Clone, Debug)]
-pub(crate) struct SettingLine {
-    pub(crate) name: &'static str,
-    pub(crate) value: String,
-    pub(crate) default: String,
-    pub(crate) changed: bool,
-    pub(crate) type_name: &'static str,
-    pub(crate) description: &'static str,
-}
-
-/// The name as this file writes it: one that is a word of Rust has a prefix.
-fn raw(name: &str) -> &str {
-    if name == "final" { "r#final" } else { name }
-}
-
-/// The name as SQL writes it.
-fn plain(name: &'static str) -> &'static str {
-    name.strip_prefix("r#").unwrap_or(name)
-}
-
 fn unknown_setting(name: &str) -> Error {
-    let hint = did_you_mean(name, NAMES.iter().copied().map(plain));
+    let hint = did_you_mean(name, Settings::names());
     Error::new(ErrorCode::UnknownSetting, format!("setting `{name}` is not known{hint}"))
 }
 
-settings! {
+settings_table! {
+    /// The values of all settings; `formats` are those of input and output formats that were changed, whose names
+    /// `formats` knows.
+    Settings + formats: BTreeMap<String, String>;
     max_threads: u64 = 0u64, "Threads that a query runs on; 0 is the number of processors.";
     max_block_size: u64 = 65_409u64, "Rows in a block, at most.";
     max_insert_block_size: u64 = 1_048_449u64, "Rows that are gathered before a block is inserted.";
