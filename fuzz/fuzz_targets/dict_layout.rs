@@ -38,7 +38,8 @@ fn parse(bytes: &[u8]) {
 fn load(bytes: &[u8]) {
     let [kind, shards, rows @ ..] = bytes else { return };
     let kind = LayoutKind::ALL[usize::from(*kind) % LayoutKind::ALL.len()];
-    if kind.is_direct() {
+    // Of others keys are no numbers, or have several rows, or nothing is loaded.
+    if !kind.takes_changes() {
         return;
     }
     let word = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
@@ -78,5 +79,5 @@ fn spec(kind: LayoutKind, shards: u8) -> DictionarySpec {
         injective: false,
     };
     let key_columns = Columns::new(vec![Column::new("key", SqlType::UInt64)]);
-    DictionarySpec { key_columns, attributes: vec![attribute], layout }
+    DictionarySpec { key_columns, attributes: vec![attribute], layout, range: None }
 }

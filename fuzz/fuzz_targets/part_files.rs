@@ -14,20 +14,25 @@ use basalt_parts::{KeyElement, PartSpec, TableParts};
 use libfuzzer_sys::fuzz_target;
 
 const DIR: &str = "/store/table";
-const FILES: [&str; 4] = ["part.meta", "primary.idx", "n.col", "s.col"];
+/// The files of a compact part, then those of a wide one.
+const FILES: [&str; 7] =
+    ["part.meta", "data.bin", "part.meta", "primary.idx", "zones.idx", "n.col", "s.col"];
+const COMPACT_FILES: usize = 2;
 const ROWS: u64 = 10;
 
 fuzz_target!(|bytes: &[u8]| {
     let [file, lost, edits @ ..] = bytes else { return };
     let storage = FaultyStorage::new();
     storage.create_dir_all(Path::new("/store")).expect("a disk in memory");
-    let parts = open(&storage).expect("an empty table");
+    let file = usize::from(*file) % FILES.len();
+    let is_wide = file >= COMPACT_FILES;
+    let file = FILES[file];
+    let parts = open(&storage, is_wide).expect("an empty table");
     let written = batch(&parts.spec().columns);
     parts.insert(written.clone()).expect("a disk in memory");
     drop(parts);
-    let file = FILES[usize::from(*file) % FILES.len()];
     storage.damage(&Path::new(DIR).join("all_1_1_0").join(file), |bytes| damage(bytes, *lost, edits));
-    let Ok(parts) = open(&storage) else { return };
+    let Ok(parts) = open(&storage, is_wide) else { return };
     for part in parts.snapshot().iter() {
         let _ = part.check();
         if let Ok(read) = part.read(&[0, 1], 0..part.mark_count(), &Default::default()) {
@@ -36,12 +41,13 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn open(storage: &FaultyStorage) -> Result<TableParts, basalt_parts::Error> {
+fn open(storage: &FaultyStorage, is_wide: bool) -> Result<TableParts, basalt_parts::Error> {
     let columns = vec![Column::new("n", SqlType::UInt64), Column::new("s", SqlType::String.into_nullable())];
     let spec = PartSpec {
         sort_key: vec![KeyElement::column(0)],
         primary_key_len: 1,
         granule_rows: 4,
+        wide_bytes_min: if is_wide { 0 } else { u64::MAX },
         ..PartSpec::new(Columns::new(columns))
     };
     TableParts::open(Arc::new(storage.clone()), DIR, spec)

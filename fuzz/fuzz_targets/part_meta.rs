@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt64Array};
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
-use basalt_parts::{KeyElement, PartSpec, TableParts};
+use basalt_parts::{KeyElement, PartSpec, Predicate, TableParts};
 use libfuzzer_sys::fuzz_target;
 
 const DIR: &str = "/store/table";
@@ -26,7 +26,7 @@ fuzz_target!(|edits: &[u8]| {
     storage.damage(Path::new(META), |meta| edit(meta, edits));
     let Ok(parts) = open(&storage) else { return };
     for part in parts.snapshot().iter() {
-        let _ = part.prune(&[]);
+        let _ = part.prune(&[], &Predicate::Any);
         // A part may say that it has any number of granules: reading them all would take for ever.
         let marks = part.mark_count().min(ROWS as usize);
         let _ = part.read(&[0, 1], 0..marks, &Default::default());
