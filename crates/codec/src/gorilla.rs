@@ -72,8 +72,8 @@ fn leading_bits(width: usize) -> u32 {
 /// The counts of leading zeroes that values of 8 bytes may have; with others the window starts a little early. Floats
 /// that are close together have 12 and more, integers many more.
 const LEADING: [u8; 32] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 28, 30, 32, 36, 40,
-    44, 48, 56,
+    0, 1, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 26, 28, 30, 32, 34, 37, 40, 43,
+    46, 49, 53, 57,
 ];
 
 /// How a window's leading zeroes are told: the largest count that is there and not above.
