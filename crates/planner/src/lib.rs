@@ -7,6 +7,7 @@
 //! - [`plan_filter`]: a condition over them.
 //! - [`plan_constant`]: an expression without columns, evaluated.
 //! - [`cast`]: converts an expression from one SQL type to another, as INSERT does.
+//! - [`GroupValue`]: an expression over aggregates of rows that something else groups.
 //! - [`InverseLookup`]: a rule about finished plans: conditions on what `dictGet` gives.
 //! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types.
 //!
@@ -19,6 +20,7 @@ mod answer;
 mod bound;
 mod catalog;
 mod expr;
+mod group_value;
 mod inverse_lookup;
 mod names;
 mod planned;
@@ -29,6 +31,7 @@ mod session;
 pub use catalog::{
     Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
 };
+pub use group_value::GroupValue;
 pub use inverse_lookup::InverseLookup;
 pub use names::canonical as column_name;
 pub use planned::Planned;

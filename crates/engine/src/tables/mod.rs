@@ -17,6 +17,7 @@ mod planning;
 mod skip_index;
 mod suspicious;
 mod ttl;
+mod ttl_group;
 mod virtual_table;
 
 pub(crate) use conversion::is_same_stored;

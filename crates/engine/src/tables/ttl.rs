@@ -17,6 +17,7 @@ use super::codecs::{chain_of, chain_of_column};
 use super::definition::{ColumnDefinition, TableDefinition};
 use super::fill::fill_of;
 use super::key::PlannedKey;
+use super::ttl_group::group_action;
 
 /// The disk and the volume that every table is on.
 const ONLY_DISK: &str = "default";
@@ -72,7 +73,7 @@ fn rule_of_table(definition: &TableDefinition, element: &TtlElement) -> Result<O
         TtlAction::Delete { filter } => (Action::Delete { has_condition: filter.is_some() }, filter.as_ref()),
         TtlAction::ToDisk { name, if_exists } => return check_target("disk", name, *if_exists),
         TtlAction::ToVolume { name, if_exists } => return check_target("volume", name, *if_exists),
-        TtlAction::Group { .. } => bail!(NotImplemented, "TTL ... GROUP BY is not implemented"),
+        TtlAction::Group { keys, assignments } => (group_action(definition, keys, assignments)?, None),
         TtlAction::Recompress { codec } => {
             // A codec that suits strings suits every type.
             let chain = chain_of(codec, &SqlType::String)?;
