@@ -22,7 +22,7 @@ use crate::part::view::Part;
 use crate::spec::PartSpec;
 
 /// Batches that the inputs may hold together.
-pub(super) const HELD_BATCHES: u64 = 4;
+const HELD_BATCHES: u64 = 4;
 
 /// Some granules of a part.
 pub(crate) struct MergeInput {

@@ -22,7 +22,7 @@ use super::active::TableParts;
 use super::control::WorkControl;
 use super::gather::GatheredColumn;
 use super::merge::reduced_rows;
-use super::merged_rows::{HELD_BATCHES, MergeInput, MergedRows, rows_within};
+use super::merged_rows::{MergeInput, MergedRows, rows_within};
 use super::row_sources::{INPUTS_MAX, RowSourceLog, RowSources};
 use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
@@ -148,7 +148,8 @@ impl<'a> VerticalMerge<'a> {
         let rows: u64 = self.parts.iter().map(|part| part.row_count()).sum();
         let bytes: u64 = self.parts.iter().map(|part| part.carrier_bytes(column)).sum();
         let rows_max = rows_within(limits.batch_rows, limits.batch_bytes, bytes, rows);
-        let held = limits.batch_bytes * HELD_BATCHES / self.threads.max(1) as u64;
+        // Of one column a granule is enough: strings are long, and what was read lives on in what was merged.
+        let held = limits.batch_bytes / self.threads.max(1) as u64;
         let metrics = self.control.metrics();
         let values = GatheredColumn::open(self.parts, column, sources, rows_max, held, metrics)?;
         let held = self.control.hold(values.held_bytes());
