@@ -31,7 +31,13 @@ pub struct TableOptions {
 pub enum ResolvedTable {
     /// Rows to scan, those for which `filter` holds. The source's Arrow schema is that of `columns` with a
     /// `value` of `None`, in order.
-    Source { columns: Vec<TableColumn>, source: Arc<dyn TableSource>, filter: Option<Box<ast::Expr>> },
+    Source {
+        columns: Vec<TableColumn>,
+        source: Arc<dyn TableSource>,
+        filter: Option<Box<ast::Expr>>,
+        /// Whether PREWHERE means something: columns are read one after another.
+        has_prewhere: bool,
+    },
     /// A stored query, planned in place of the name.
     View { query: Box<ast::Query>, columns: Vec<Column> },
 }

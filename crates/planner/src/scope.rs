@@ -31,6 +31,8 @@ pub(crate) struct ScopeTable {
     pub(crate) name: String,
     /// The table's own name where an alias hides it.
     pub(crate) original: Option<String>,
+    /// Whether PREWHERE may be about its columns.
+    pub(crate) has_prewhere: bool,
 }
 
 /// One column that can be named.
@@ -131,7 +133,7 @@ impl ScopeTable {
         }
     }
 
-    fn display(&self) -> String {
+    pub(crate) fn display(&self) -> String {
         match &self.database {
             Some(database) => format!("{database}.{}", self.name),
             None => self.name.clone(),

@@ -84,7 +84,12 @@ impl Catalog for Tables {
             .into_iter()
             .map(|column| TableColumn { column, in_asterisk: true, value: None })
             .collect();
-        Ok(ResolvedTable::Source { columns, source: provider_as_source(Arc::new(table)), filter: None })
+        Ok(ResolvedTable::Source {
+            columns,
+            source: provider_as_source(Arc::new(table)),
+            filter: None,
+            has_prewhere: true,
+        })
     }
 
     fn table_function(

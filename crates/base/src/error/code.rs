@@ -83,6 +83,7 @@ error_codes! {
     FileDoesntExist                  "FILE_DOESNT_EXIST"                     107  404 "58P01"
     UnknownSetting                   "UNKNOWN_SETTING"                       115  404 "42704"
     IncorrectData                    "INCORRECT_DATA"                        117  400 "22000"
+    IllegalPrewhere                  "ILLEGAL_PREWHERE"                      182  400 "42601"
     IllegalFinal                     "ILLEGAL_FINAL"                         181  400 "42601"
     EngineRequired                   "ENGINE_REQUIRED"                       119  400 "42601"
     SetSizeLimitExceeded             "SET_SIZE_LIMIT_EXCEEDED"               191  400 "54000"

@@ -57,6 +57,7 @@ impl Surroundings {
         let definition = table.definition();
         let columns =
             definition.columns.iter().filter(|column| column.kind() != Some(DefaultKind::Ephemeral));
+        let has_prewhere = table.parts_of().is_some();
         let provider = TableScanProvider::new(Arc::clone(&table), Arc::clone(&self.query));
         let columns = columns
             .map(|column| TableColumn {
@@ -78,6 +79,7 @@ impl Surroundings {
             columns,
             source: provider_as_source(Arc::new(provider)),
             filter: sample.filter.map(Box::new),
+            has_prewhere,
         }
     }
 }

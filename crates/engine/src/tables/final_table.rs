@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use basalt_base::{Columns, Result};
+use basalt_parts::TableParts;
 
 use super::merge_tree::MergeTreeTable;
 use super::{Table, TableDefinition};
@@ -39,6 +40,10 @@ impl Table for FinalTable {
     /// Filters apply to what is left: they leave out granules, but no row of a key that may be wanted.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
         Ok(Arc::new(FinalSource::new(self.table.parts(), request)?))
+    }
+
+    fn parts_of(&self) -> Option<&TableParts> {
+        self.table.parts_of()
     }
 
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {

@@ -180,6 +180,14 @@ impl KeyRanges {
         self.ranges.is_empty()
     }
 
+    /// Whether there is one value.
+    pub fn is_point(&self) -> bool {
+        match self.ranges.as_slice() {
+            [KeyRange { low: Bound::Included(low), high: Bound::Included(high) }] => low == high,
+            _ => false,
+        }
+    }
+
     /// Whether `value` is in the set.
     pub(crate) fn contains(&self, value: &[u8]) -> bool {
         self.overlaps(Bound::Included(value), Bound::Included(value))

@@ -65,6 +65,7 @@ fn plan_factor(session: &Session<'_>, env: &Env, factor: &ast::TableFactor) -> R
                 database: name.database.clone(),
                 name: alias.clone().unwrap_or_else(|| name.name.clone()),
                 original: alias.is_some().then(|| name.name.clone()),
+                has_prewhere: false,
             };
             plan_resolved(session, resolved, table)
         }
@@ -105,14 +106,15 @@ fn rename(columns: &mut [Column], names: &[String], what: &str) -> Result<()> {
     Ok(())
 }
 
-fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, table: ScopeTable) -> Result<Relation> {
+fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: ScopeTable) -> Result<Relation> {
     match resolved {
         ResolvedTable::View { query, columns } => {
             let planned = plan_subquery(session, &Env::default(), &query)?;
             let planned = as_columns(session, planned, &columns)?;
             derived(session, planned, table)
         }
-        ResolvedTable::Source { columns, source, filter } => {
+        ResolvedTable::Source { columns, source, filter, has_prewhere } => {
+            table.has_prewhere = has_prewhere;
             let relation = session.unique(&table.name);
             let plan = LogicalPlanBuilder::scan(TableReference::bare(relation.as_str()), source, None)
                 .and_then(LogicalPlanBuilder::build)

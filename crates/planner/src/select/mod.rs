@@ -24,7 +24,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use crate::bound::all_of;
 use crate::expr::Binder;
 use crate::names::canonical;
-use crate::scope::{Aliases, Env};
+use crate::scope::{Aliases, Env, Scope, ScopeTable};
 use crate::session::Session;
 
 /// A planned query inside another one.
@@ -63,6 +63,9 @@ fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result
     refuse_missing(select)?;
     let env = &env.extended(&select.with);
     let relation = from::plan(session, env, select.from.as_ref())?;
+    if select.prewhere.is_some() {
+        check_prewhere(&relation.scope)?;
+    }
     let aliases = aliases_of(env, select)?;
     let binder = Binder::new(session, env, &relation.scope, &aliases, &select.windows);
     let items = items::bind(&binder, &select.items)?;
@@ -105,6 +108,19 @@ fn refuse_missing(select: &ast::Select) -> Result<()> {
         bail!(SyntaxError, "a SELECT needs at least one expression");
     }
     Ok(())
+}
+
+/// PREWHERE is about columns of a table that reads them one after another.
+fn check_prewhere(scope: &Scope) -> Result<()> {
+    if scope.tables.iter().any(|table| table.has_prewhere) {
+        return Ok(());
+    }
+    let names: Vec<String> = scope.tables.iter().map(ScopeTable::display).collect();
+    let what = match names.join(", ") {
+        names if names.is_empty() => "a SELECT without a table".to_owned(),
+        names => format!("`{names}`"),
+    };
+    bail!(IllegalPrewhere, "{what} does not support PREWHERE, which is for MergeTree tables: use WHERE")
 }
 
 /// Every name that this SELECT gives to an expression: WITH, the list, and `(x AS name)` anywhere.

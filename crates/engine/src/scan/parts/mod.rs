@@ -9,6 +9,7 @@
 //! - [`moving`]: filters that become narrower meanwhile; [`misses`]: what earlier queries found out;
 //!   [`ranges`]: what a condition says of one column.
 //! - [`final_source`]: what a merge of all parts would leave, of the granules of [`final_selection`].
+//! - [`key_order`]: whether an order is that of the key.
 //! - [`rows`]: single rows, for an operator that found out late which ones it needs; [`part_columns`]: virtual
 //!   columns.
 
@@ -19,6 +20,7 @@ mod counted;
 mod final_selection;
 mod final_source;
 mod index_choice;
+mod key_order;
 mod misses;
 mod moving;
 mod part_columns;
@@ -38,7 +40,7 @@ use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
-use basalt_parts::{BlockCache, KeyElement, TableParts};
+use basalt_parts::{BlockCache, TableParts};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
@@ -119,6 +121,7 @@ impl PartsSource {
         let threads = request.query.threads().clamp(1, most);
         let tasks = Arc::new(match mode {
             Mode::InOrder => TaskQueues::in_order(tasks, threads),
+            Mode::InReverse => TaskQueues::in_order(tasks, threads).reversed(),
             _ => TaskQueues::deal(tasks, threads),
         });
         Ok(PartsSource {
@@ -254,19 +257,15 @@ impl BlockSource for PartsSource {
     }
 
     fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
-        let is_key = |at: usize, (column, options): &(usize, SortOptions)| {
-            let spec = &self.selection.spec;
-            let Some(column) = self.plan.slots[self.plan.output[*column]].stored() else { return false };
-            let key = spec.sort_key.get(at).filter(|key| !key.descending);
-            // NULL is the last value of a key.
-            let nulls_fit = !options.nulls_first || !spec.columns[column].ty.accepts_null();
-            !options.descending && nulls_fit && key.and_then(KeyElement::as_column) == Some(column)
+        let stored = |(column, options): &(usize, SortOptions)| {
+            Some((self.plan.slots[self.plan.output[*column]].stored()?, *options))
         };
-        let fits = order.iter().enumerate().all(|(at, key)| is_key(at, key));
+        let Some(order) = order.iter().map(stored).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let mode = key_order::mode(&self.selection.spec, &order, |column| self.selection.is_fixed(column));
+        let Some(mode) = mode else { return Ok(None) };
         let parts = self.selection.part_count();
         let is_small = self.tasks.count() == 1 && parts > 1;
-        if !fits
-            || !self.request.numbers.is_empty()
+        if !self.request.numbers.is_empty()
             || !self.plan.query.settings.optimize_read_in_order
             || is_small
             || parts > STREAMS_MAX
@@ -274,7 +273,7 @@ impl BlockSource for PartsSource {
             return Ok(None);
         }
         let (request, selection) = (self.request.clone(), Arc::clone(&self.selection));
-        Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, Mode::InOrder)?)))
+        Ok(Some(Arc::new(PartsSource::planned(request, selection, &self.caches, mode)?)))
     }
 
     fn with_limit(&self, limit: usize) -> Result<Option<Arc<dyn BlockSource>>> {
@@ -306,8 +305,10 @@ impl BlockSource for PartsSource {
             // Writing to a string does not fail.
             let _ = write!(text, "{before}{stage}");
         }
-        if self.plan.mode == Mode::InOrder {
-            text.push_str(", in order of the key");
+        match self.plan.mode {
+            Mode::InOrder => text.push_str(", in order of the key"),
+            Mode::InReverse => text.push_str(", in reverse order of the key"),
+            Mode::Anyhow | Mode::WithPlaces => {}
         }
         if !self.plan.dynamic.is_empty() {
             let _ = write!(text, ", dynamic filters: {}", self.plan.dynamic.len());

@@ -67,6 +67,8 @@ pub(super) enum Mode {
     WithPlaces,
     /// Each thread in the order of the sorting key.
     InOrder,
+    /// Each thread in the reverse of it.
+    InReverse,
 }
 
 /// One condition, with the slots of its columns.

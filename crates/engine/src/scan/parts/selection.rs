@@ -82,6 +82,11 @@ impl Selection {
         (Selection { parts: parts.collect(), ..self.clone() }, noted)
     }
 
+    /// Whether the conditions leave one value of the column at `column` of the parts.
+    pub(super) fn is_fixed(&self, column: usize) -> bool {
+        self.conditions.iter().any(|condition| condition.column == column && condition.ranges.is_point())
+    }
+
     /// The parts of which something is read.
     pub(super) fn selected_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
         self.parts.iter().filter(|(_, marks)| marks.selected() > 0).map(|(part, _)| part)

@@ -52,6 +52,13 @@ impl TaskQueues {
         TaskQueues { queues, is_ordered: true }
     }
 
+    /// The same tasks, each queue from its end on.
+    pub(super) fn reversed(self) -> TaskQueues {
+        let reversed =
+            |queue: Mutex<VecDeque<Task>>| Mutex::new(queue.into_inner().into_iter().rev().collect());
+        TaskQueues { queues: self.queues.into_iter().map(reversed).collect(), ..self }
+    }
+
     pub(super) fn count(&self) -> usize {
         self.queues.len()
     }

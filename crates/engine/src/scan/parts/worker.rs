@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow::compute::concat_batches;
+use arrow::array::UInt32Array;
+use arrow::compute::{concat_batches, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
 
@@ -73,14 +74,17 @@ impl Worker {
     fn limit_left(&self) -> Option<u64> {
         let emitted = match self.plan.mode {
             // The first rows of each thread are needed, not those of the fastest.
-            Mode::InOrder => self.emitted,
-            _ => self.plan.emitted.load(Ordering::Relaxed),
+            Mode::InOrder | Mode::InReverse => self.emitted,
+            Mode::Anyhow | Mode::WithPlaces => self.plan.emitted.load(Ordering::Relaxed),
         };
         self.plan.limit.map(|limit| (limit as u64).saturating_sub(emitted))
     }
 
     /// The next granules to read together: up to where blocks end, or as few as the limit needs.
     fn next_marks(&mut self, reader: &ColumnReader) -> Range<usize> {
+        if self.plan.mode == Mode::InReverse {
+            return self.last_marks(reader);
+        }
         let start = self.marks.start;
         let mut end = (start / CHUNK_MARKS + 1) * CHUNK_MARKS;
         if !self.plan.filters()
@@ -91,6 +95,21 @@ impl Worker {
         }
         self.marks.start = end.min(self.marks.end);
         start..self.marks.start
+    }
+
+    /// The same from the end on.
+    fn last_marks(&mut self, reader: &ColumnReader) -> Range<usize> {
+        let end = self.marks.end;
+        let mut start = (end - 1) / CHUNK_MARKS * CHUNK_MARKS;
+        if !self.plan.filters()
+            && let Some(left) = self.limit_left()
+        {
+            // The last granule of a part may have fewer rows, none of the others has.
+            let rows = reader.row_count(&(end - 1..end)).max(1) as u64;
+            start = start.max(end.saturating_sub(left.div_ceil(rows).max(1) as usize));
+        }
+        self.marks.end = start.max(self.marks.start);
+        self.marks.end..end
     }
 
     fn read(&mut self) -> Result<Option<RecordBatch>> {
@@ -107,6 +126,9 @@ impl Worker {
 
     /// Takes in a block; gives one back when it is large enough.
     fn collect(&mut self, mut block: RecordBatch) -> Result<Option<RecordBatch>> {
+        if self.plan.mode == Mode::InReverse {
+            block = reversed(&block)?;
+        }
         if let Some(left) = self.limit_left() {
             block = block.slice(0, block.num_rows().min(left as usize));
         }
@@ -159,6 +181,12 @@ impl Worker {
         self.rest = Some(block.slice(rows_max, block.num_rows() - rows_max));
         block.slice(0, rows_max)
     }
+}
+
+/// The rows of `block` from the last one on.
+fn reversed(block: &RecordBatch) -> Result<RecordBatch> {
+    let rows = block.num_rows() as u32;
+    take_record_batch(block, &UInt32Array::from_iter_values((0..rows).rev())).map_err(Error::logical)
 }
 
 impl Iterator for Worker {
