@@ -131,6 +131,9 @@ impl TableParts {
                 dropped += 1;
             }
         }
+        if dropped > 0 {
+            self.storage.sync_dir(&self.dir.join(DETACHED))?;
+        }
         match which {
             PartSelection::Part(name) if dropped == 0 => {
                 Err(Error::NoSuchPart { name: format!("{DETACHED}/{name}") })
