@@ -115,11 +115,26 @@ pub trait Dictionaries: Send + Sync {
     fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>>;
 }
 
+/// Values of attributes, and which of them each key has.
+pub struct Located {
+    /// One array an attribute that was asked for.
+    pub values: Vec<ArrayRef>,
+    /// For each key, in the order asked: its row in `values`, or `None` if there is none.
+    pub row_of_key: Vec<Option<u32>>,
+}
+
 /// Where a DIRECT dictionary takes its rows from at every lookup.
 pub trait DirectSource: Send + Sync {
     /// The rows whose key is among `keys` (distinct rows, without NULLs), as the key columns followed
     /// by all attributes, in any order; keys that are not there are left out.
     fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>>;
+
+    /// As [`DirectSource::lookup`], of some attributes alone, by a source that finds the row of each key by
+    /// itself: a key may be asked for more than once. `None` from all others.
+    fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
+        let _ = (keys, attributes);
+        Ok(None)
+    }
 
     /// All rows, in blocks of the same form, for a scan of the dictionary.
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {

@@ -40,7 +40,7 @@ mod table;
 mod values;
 
 pub use by_shard::{ShardByShard, build_by_shard};
-pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource};
+pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located};
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use layout::{
     CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct,

@@ -92,10 +92,14 @@ struct SortedKey {
 }
 
 fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
-    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    order.sort_by(|&left, &right| keys.get(left as usize).cmp(keys.get(right as usize)));
+    // Most keys differ in their first bytes, which are compared as one number.
+    let mut order: Vec<(u64, u32)> =
+        (0..keys.len() as u32).map(|at| (beginning(keys.get(at as usize)), at)).collect();
+    order.sort_unstable_by(|left, right| {
+        left.0.cmp(&right.0).then_with(|| keys.get(left.1 as usize).cmp(keys.get(right.1 as usize)))
+    });
     let mut sorted: Vec<SortedKey> = Vec::with_capacity(order.len());
-    for asked in order {
+    for (_, asked) in order {
         let group = sorted.last().map_or(0, |last| {
             let is_same = keys.get(last.asked as usize) == keys.get(asked as usize);
             last.group + usize::from(!is_same)
@@ -103,6 +107,14 @@ fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
         sorted.push(SortedKey { asked, group });
     }
     sorted
+}
+
+/// The first eight bytes of a key as a number of the same order; a shorter key is filled with zeros.
+fn beginning(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = key.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(bytes)
 }
 
 impl RowAssembler {

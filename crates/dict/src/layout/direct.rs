@@ -1,7 +1,8 @@
 //! DIRECT and COMPLEX_KEY_DIRECT: nothing is loaded; every lookup asks the source.
 //!
 //! A block's keys are asked for once each, however often they occur, and the answer, which comes in any
-//! order, is brought back into the order of the question.
+//! order, is brought back into the order of the question. A source that finds the row of each key by itself
+//! is given the keys as they are, and gives the attributes that are wanted.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource, Located};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
 use crate::layout_kind::LayoutKind;
@@ -110,6 +111,38 @@ impl DirectDictionary {
         Ok(Answer { blocks, rows })
     }
 
+    /// The answer of a source that finds the row of each key.
+    fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
+        check_keys(&self.key_types, keys, !self.kind.is_complex())?;
+        let Some(located) = self.source.locate(&self.widened(keys)?, attributes)? else { return Ok(None) };
+        let rows = located.values.first().map_or(u32::MAX as usize, |values| values.len());
+        let is_whole = located.values.len() == attributes.len()
+            && located.row_of_key.len() == keys[0].len()
+            && located.row_of_key.iter().flatten().all(|&row| (row as usize) < rows);
+        if !is_whole {
+            return Err(Error::logical("a direct source located rows that it did not return"));
+        }
+        self.counters.add(&located.row_of_key.iter().map(Option::is_some).collect::<Vec<_>>());
+        Ok(Some(located))
+    }
+
+    /// The values of each key, and the default where there is none.
+    fn placed(&self, attributes: &[usize], located: &Located) -> Result<(Vec<ArrayRef>, BooleanArray)> {
+        let found = found(&located.row_of_key);
+        let place = |(values, &attribute): (&ArrayRef, &usize)| {
+            if found.true_count() == found.len() {
+                let rows = located.row_of_key.iter().flatten().copied();
+                return take(values, &UInt32Array::from_iter_values(rows), None).map_err(broken);
+            }
+            let default = &self.attributes[attribute].default;
+            let all = concat(&[default.as_ref(), values.as_ref()]).map_err(broken)?;
+            let rows = located.row_of_key.iter().map(|row| row.map_or(0, |row| row + 1));
+            take(&all, &UInt32Array::from_iter_values(rows), None).map_err(broken)
+        };
+        let columns = located.values.iter().zip(attributes).map(place).collect::<Result<_>>()?;
+        Ok((columns, found))
+    }
+
     /// Keys of a simple layout as the `UInt64` that the source is asked with.
     fn widened(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         if self.kind.is_complex() {
@@ -117,6 +150,11 @@ impl DirectDictionary {
         }
         Ok(vec![key_column(integer_keys(&keys[0])?)])
     }
+}
+
+/// Which keys were found.
+fn found(row_of_key: &[Option<u32>]) -> BooleanArray {
+    row_of_key.iter().map(|row| Some(row.is_some())).collect()
 }
 
 impl Answer {
@@ -146,6 +184,9 @@ impl Dictionary for DirectDictionary {
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
+        if let Some(located) = self.locate(keys, attributes)? {
+            return self.placed(attributes, &located);
+        }
         let answer = self.ask(keys)?;
         let columns = attributes
             .iter()
@@ -155,7 +196,10 @@ impl Dictionary for DirectDictionary {
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        Ok(self.ask(keys)?.found())
+        Ok(match self.locate(keys, &[])? {
+            Some(located) => found(&located.row_of_key),
+            None => self.ask(keys)?.found(),
+        })
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
@@ -197,5 +241,46 @@ mod tests {
         let dictionary = build_direct(spec, Arc::new(Distinct)).expect("a valid definition");
         let found = dictionary.has(&[key_column(vec![5, 3, 5, 5, 3])]).expect("valid keys");
         assert_eq!(found.true_count(), 0);
+    }
+
+    /// Knows 10 and 20, by themselves as a value.
+    struct Tens;
+
+    impl DirectSource for Tens {
+        fn lookup(&self, _keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+            Err(Error::logical("the keys are located"))
+        }
+
+        fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
+            let row = |key: u64| [10, 20].iter().position(|&known| known == key).map(|row| row as u32);
+            let row_of_key = integer_keys(&keys[0])?.into_iter().map(row).collect();
+            Ok(Some(Located { values: vec![key_column(vec![10, 20]); attributes.len()], row_of_key }))
+        }
+    }
+
+    #[test]
+    fn a_source_that_locates_keys_gets_them_as_they_are() {
+        let types = [("a", SqlType::UInt64), ("b", SqlType::UInt64)];
+        let attributes = types.map(|(name, ty)| Attribute {
+            name: name.to_owned(),
+            default: key_column(vec![7]),
+            ty,
+            hierarchical: false,
+            injective: false,
+        });
+        let spec = DictionarySpec {
+            attributes: attributes.to_vec(),
+            ..conformance::simple_spec(&LayoutSpec::new(LayoutKind::Direct))
+        };
+        let dictionary = build_direct(spec, Arc::new(Tens)).expect("a valid definition");
+        let check = |keys: Vec<u64>, expected: Vec<u64>| {
+            let (values, found) = dictionary.get(&[1], &[key_column(keys.clone())]).expect("valid keys");
+            assert_eq!(integer_keys(&values[0]).expect("integers"), expected);
+            assert_eq!(found, dictionary.has(&[key_column(keys)]).expect("valid keys"));
+        };
+        check(vec![20, 10, 20], vec![20, 10, 20]);
+        check(vec![20, 3, 10, 4], vec![20, 7, 10, 7]);
+        check(vec![], vec![]);
+        assert_eq!(dictionary.stats().query_count, 14);
     }
 }

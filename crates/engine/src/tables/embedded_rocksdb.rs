@@ -12,7 +12,7 @@ use arrow::compute::take;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Error, Result, bail};
-use basalt_kv::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
+use basalt_kv::{Found, KeyRange, KvOptions, KvSpec, SharedCache, Store};
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
@@ -211,8 +211,8 @@ impl Table for EmbeddedRocksDbTable {
         self.store.insert_bulk(std::iter::once(Ok(block))).map(|_| ())
     }
 
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<RecordBatch> {
-        Ok(self.store.get(keys, columns)?.rows)
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
+        self.store.get(keys, columns)
     }
 
     fn lookup_key(&self) -> Vec<usize> {

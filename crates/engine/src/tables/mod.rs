@@ -34,6 +34,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, bail};
+use basalt_kv::Found;
 
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
@@ -78,9 +79,9 @@ pub(crate) trait Table: Send + Sync {
         Ok(None)
     }
 
-    /// The rows whose key columns (all of [`Table::lookup_key`]) are among `keys`, in any order, as
-    /// the stored columns at `columns`.
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<RecordBatch> {
+    /// The rows whose key columns (all of [`Table::lookup_key`]) are among `keys`, as the stored columns at
+    /// `columns`. A key may be asked for more than once.
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
         let _ = (keys, columns);
         Err(self.refuses("a lookup by key"))
     }

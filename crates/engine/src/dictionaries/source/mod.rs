@@ -19,7 +19,7 @@ use std::sync::{Arc, Weak};
 
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
-use basalt_dict::DirectSource;
+use basalt_dict::{DirectSource, Located};
 use basalt_formats::text::write_date_time;
 use basalt_sources::Limits;
 use basalt_sql::ast::KeyValue;
@@ -84,6 +84,17 @@ pub(super) trait RowSource: Send + Sync {
     /// The rows of `keys`: as many arrays as the key has columns.
     fn rows_of(&self, _question: &Question, _keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         Err(Error::not_implemented(format!("asking this source ({}) for single keys", self.describe(""))))
+    }
+
+    /// As [`RowSource::rows_of`], but `attributes` alone and with the row of each key, from a source that
+    /// knows it; `None` from all others.
+    fn locate(
+        &self,
+        _question: &Question,
+        _keys: &[ArrayRef],
+        _attributes: &[usize],
+    ) -> Result<Option<Located>> {
+        Ok(None)
     }
 
     fn update_field(&self) -> Option<&UpdateField> {
@@ -200,6 +211,10 @@ impl KeyedSource {
 impl DirectSource for KeyedSource {
     fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         self.source.rows_of(&self.question()?, keys)
+    }
+
+    fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
+        self.source.locate(&self.question()?, keys, attributes)
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {

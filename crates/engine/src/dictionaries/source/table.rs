@@ -11,6 +11,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::row::{RowConverter, SortField};
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_dict::Located;
 use basalt_parts::Predicate;
 
 use super::select::{Dialect, From, Select};
@@ -107,10 +108,26 @@ impl RowSource for TableSource {
             return self.query(question, keys);
         };
         if table.lookup_key() == positions[..keys.len()] {
-            let block = table.lookup(keys, &positions)?;
-            return Ok(vec![block.columns().to_vec()]);
+            let found = table.lookup(keys, &positions)?;
+            return Ok(vec![found.rows.columns().to_vec()]);
         }
         scan(question, table.as_ref(), &positions, keys)
+    }
+
+    fn locate(
+        &self,
+        question: &Question,
+        keys: &[ArrayRef],
+        attributes: &[usize],
+    ) -> Result<Option<Located>> {
+        let Some((table, positions)) = self.plain_table(question)? else { return Ok(None) };
+        let (key, values) = positions.split_at(keys.len());
+        if table.lookup_key() != key {
+            return Ok(None);
+        }
+        let wanted: Vec<usize> = attributes.iter().map(|&attribute| values[attribute]).collect();
+        let found = table.lookup(keys, &wanted)?;
+        Ok(Some(Located { values: found.rows.columns().to_vec(), row_of_key: found.row_of_key }))
     }
 
     fn update_field(&self) -> Option<&UpdateField> {
