@@ -124,6 +124,16 @@ impl LayoutKind {
         matches!(self, LayoutKind::Direct | LayoutKind::ComplexKeyDirect)
     }
 
+    /// How a lookup names a key.
+    pub fn key_form(self) -> KeyForm {
+        match self {
+            LayoutKind::IpTrie => KeyForm::Address,
+            LayoutKind::RegexpTree => KeyForm::Text,
+            kind if kind.is_polygon() => KeyForm::Point,
+            _ => KeyForm::Columns,
+        }
+    }
+
     /// Whether some of the source is kept, and lookups of other keys go to the source.
     pub fn is_cache(self) -> bool {
         matches!(self, LayoutKind::Cache | LayoutKind::ComplexKeyCache) || self.is_ssd()
@@ -141,10 +151,7 @@ impl LayoutKind {
 
     /// Whether a loaded version and what changed since can answer together: each key has one row.
     pub fn takes_changes(self) -> bool {
-        !self.is_range()
-            && !self.asks_source()
-            && !self.is_polygon()
-            && !matches!(self, LayoutKind::IpTrie | LayoutKind::RegexpTree)
+        !self.is_range() && !self.asks_source() && self.key_form() == KeyForm::Columns
     }
 
     /// Whether a loaded dictionary can be written to a file and answer from it.

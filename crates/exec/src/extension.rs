@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::Result;
+use datafusion::common::{DFSchema, Result};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
-use crate::limit_by;
+use crate::{direct_join, limit_by};
 
 /// DataFusion's physical planner with our operators beside its own.
 #[derive(Debug, Default)]
@@ -43,14 +43,21 @@ impl ExtensionPlanner for OperatorPlanner {
         let ([logical], [physical]) = (logical_inputs, physical_inputs) else {
             return Ok(None);
         };
-        let Some(node) = node.as_any().downcast_ref::<limit_by::LimitBy>() else {
-            return Ok(None);
+        let over = |expr: &Expr, schema: &DFSchema| {
+            planner.create_physical_expr(expr, schema, session, planning_ctx)
         };
-        let keys = node
-            .keys
-            .iter()
-            .map(|key| planner.create_physical_expr(key, logical.schema(), session, planning_ctx))
-            .collect::<Result<Vec<_>>>()?;
-        Ok(Some(Arc::new(limit_by::LimitByExec::new(Arc::clone(physical), keys, node.offset, node.limit))))
+        let keys =
+            |keys: &[Expr]| keys.iter().map(|key| over(key, logical.schema())).collect::<Result<Vec<_>>>();
+        let input = Arc::clone(physical);
+        if let Some(node) = node.as_any().downcast_ref::<limit_by::LimitBy>() {
+            let operator = limit_by::LimitByExec::new(input, keys(&node.keys)?, node.offset, node.limit);
+            return Ok(Some(Arc::new(operator)));
+        }
+        if let Some(node) = node.as_any().downcast_ref::<direct_join::DirectJoin>() {
+            let filter = node.filter.as_ref().map(|filter| over(filter, &node.row_schema)).transpose()?;
+            let operator = direct_join::DirectJoinExec::new(input, node, keys(&node.keys)?, filter);
+            return Ok(Some(Arc::new(operator)));
+        }
+        Ok(None)
     }
 }

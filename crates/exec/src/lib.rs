@@ -1,5 +1,6 @@
 //! How does it run fast? The operators and rules that DataFusion lacks, and the session that runs them.
 //!
+//! - [`direct_join`]: a join that asks its right side for keys.
 //! - [`limit_by`]: `LIMIT n BY`.
 //! - [`extremes`]: the least and the greatest value of every result column.
 //! - [`in_step`]: arrays that are unfolded side by side.
@@ -11,6 +12,7 @@
 //!
 //! No SQL and no names: `planner` decides what a query means, this crate only runs it.
 
+pub mod direct_join;
 pub mod error;
 mod extension;
 pub mod extremes;

@@ -46,6 +46,8 @@ type OperatorRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub struct Rules {
     /// About plans, behind the one that hands filters down.
     pub plan: Vec<PlanRule>,
+    /// About plans, behind all others: columns that nobody wants are gone.
+    pub last: Vec<PlanRule>,
     /// Before operators are spread over threads.
     pub early: Vec<OperatorRule>,
     /// When operators are in their places, before filters that change while a query runs are handed down.
@@ -73,7 +75,7 @@ pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rul
         .with_config(config)
         .with_runtime_env(runtime)
         .with_analyzer_rules(vec![])
-        .with_optimizer_rules(optimizer_rules(rules.plan))
+        .with_optimizer_rules(optimizer_rules(rules.plan, rules.last))
         .with_physical_optimizer_rules(operator_rules(rules.early, rules.late))
         .with_query_planner(Arc::new(OperatorPlanner))
         .build()
@@ -90,7 +92,7 @@ fn operator_rules(early: Vec<OperatorRule>, late: Vec<OperatorRule>) -> Vec<Oper
 }
 
 /// The order is DataFusion's own: each rule relies on the ones before it.
-fn optimizer_rules(added: Vec<PlanRule>) -> Vec<PlanRule> {
+fn optimizer_rules(added: Vec<PlanRule>, last: Vec<PlanRule>) -> Vec<PlanRule> {
     let mut rules: Vec<PlanRule> = vec![
         Arc::new(OptimizeUnions::new()),
         Arc::new(SimplifyExpressions::new()),
@@ -110,5 +112,6 @@ fn optimizer_rules(added: Vec<PlanRule>) -> Vec<PlanRule> {
     rules.extend(added);
     rules.push(Arc::new(CommonSubexprEliminate::new()));
     rules.push(Arc::new(OptimizeProjections::new()));
+    rules.extend(last);
     rules
 }

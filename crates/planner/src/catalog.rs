@@ -65,6 +65,8 @@ pub struct PlanSettings {
     pub join_use_nulls: bool,
     /// `ALL`, `DISTINCT`, or empty: what `UNION` alone means.
     pub union_default_mode: String,
+    /// GROUP BY the key of a dictionary where it says the value of an INJECTIVE attribute.
+    pub optimize_injective_functions_in_group_by: bool,
     /// Rows that the right side of IN may have; 0 is no limit.
     pub max_rows_in_set: u64,
     /// Nested queries, joins and expressions at most.

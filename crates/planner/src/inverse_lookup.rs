@@ -154,7 +154,8 @@ fn only_call(condition: &Expr) -> Option<ScalarFunction> {
 fn attribute_call(expr: &Expr) -> Option<(&ScalarFunction, &BoundScalar, AttributeOf<'_>)> {
     let Expr::ScalarFunction(call) = expr else { return None };
     let bound = BoundScalar::of(&call.func)?;
-    Some((call, bound, bound.attribute()?))
+    let attribute = bound.attribute().filter(AttributeOf::has_default)?;
+    Some((call, bound, attribute))
 }
 
 /// All of `conditions` as one on the key of `call`; `None` if it stays as it is.

@@ -288,7 +288,7 @@ impl Dictionary for IpTrie {
     }
 
     fn key_form(&self) -> KeyForm {
-        KeyForm::Address
+        LayoutKind::IpTrie.key_form()
     }
 
     fn attributes(&self) -> &[Attribute] {

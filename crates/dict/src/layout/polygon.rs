@@ -209,7 +209,7 @@ impl Dictionary for PolygonDictionary {
     }
 
     fn key_form(&self) -> KeyForm {
-        KeyForm::Point
+        LayoutKind::Polygon.key_form()
     }
 
     fn attributes(&self) -> &[Attribute] {

@@ -328,7 +328,7 @@ impl Dictionary for RegexpTree {
     }
 
     fn key_form(&self) -> KeyForm {
-        KeyForm::Text
+        LayoutKind::RegexpTree.key_form()
     }
 
     fn attributes(&self) -> &[Attribute] {

@@ -1,18 +1,20 @@
-//! What depends on a table: dictionaries load from it, and would fail to when it is gone.
+//! What depends on a table or a dictionary: what loads from it would fail to when it is gone.
 
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::{CatalogObject, CatalogStore, ObjectKey};
 
 impl CatalogStore {
-    /// HAVE_DEPENDENT_OBJECTS if a dictionary loads from one of the objects that `goes` picks, unless it
+    /// HAVE_DEPENDENT_OBJECTS if something loads from one of the objects that `goes` picks, unless it
     /// goes itself. The caller holds [`CatalogStore::ddl`].
     pub(crate) fn check_no_dependents(&self, goes: impl Fn(&ObjectKey) -> bool) -> Result<()> {
         for (database, name, object) in self.all_objects() {
-            let CatalogObject::Dictionary(dictionary) = object else {
-                continue;
+            let (kind, source) = match object {
+                CatalogObject::Dictionary(dictionary) => ("dictionary", dictionary.source_table()),
+                CatalogObject::Table(table) => ("table", table.source()),
+                _ => continue,
             };
-            let (own, source) = (ObjectKey { database, name }, dictionary.source_table());
+            let own = ObjectKey { database, name };
             let Some(source) = source.map(|(database, name)| ObjectKey { database, name }) else {
                 continue;
             };
@@ -20,7 +22,7 @@ impl CatalogStore {
                 return Err(Error::new(
                     ErrorCode::HaveDependentObjects,
                     format!(
-                        "cannot drop or rename `{}.{}`: dictionary `{}.{}` loads from it; drop that first, or set check_table_dependencies = 0",
+                        "cannot drop or rename `{}.{}`: {kind} `{}.{}` loads from it; drop that first, or set check_table_dependencies = 0",
                         source.database, source.name, own.database, own.name
                     ),
                 ));

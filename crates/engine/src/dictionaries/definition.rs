@@ -9,7 +9,7 @@ use basalt_sql::ast;
 
 use super::schedule::Lifetime;
 use super::settings::DictionarySettings;
-use super::source::{self, RowSource};
+use super::source::{self, Expressions, RowSource};
 use super::structure::{layout_of, structure};
 
 /// Everything that a CREATE DICTIONARY states, checked.
@@ -18,6 +18,7 @@ pub(super) struct Definition {
     pub(super) source: Arc<dyn RowSource>,
     pub(super) settings: DictionarySettings,
     pub(super) lifetime: Lifetime,
+    pub(super) expressions: Arc<Expressions>,
 }
 
 impl Definition {
@@ -55,7 +56,8 @@ impl Definition {
                 "setting `persist` of a dictionary of layout {layout}"
             )));
         }
-        let definition = Definition { spec, source, settings, lifetime };
+        let expressions = expressions_of(create, source.as_ref())?;
+        let definition = Definition { spec, source, settings, lifetime, expressions };
         definition.check_reload()?;
         Ok(definition)
     }
@@ -106,4 +108,20 @@ impl Definition {
         };
         self.columns().iter().map(nullable).collect()
     }
+}
+
+fn expressions_of(create: &ast::CreateDictionary, source: &dyn RowSource) -> Result<Arc<Expressions>> {
+    let mut expressions = Expressions::new();
+    for attribute in &create.attributes {
+        let Some(expression) = &attribute.expression else { continue };
+        if !source.takes_expressions() {
+            bail!(
+                NotImplemented,
+                "EXPRESSION of attribute `{}` with a source that is no database is not implemented",
+                attribute.name
+            );
+        }
+        expressions.insert(attribute.name.clone(), expression.to_string());
+    }
+    Ok(Arc::new(expressions))
 }

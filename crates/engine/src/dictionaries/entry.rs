@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use basalt_base::{Columns, Error, Result};
-use basalt_dict::Dictionary;
+use basalt_dict::{Dictionary, KeyForm};
 use basalt_sql::ast::{self, ObjectName};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
@@ -87,6 +87,12 @@ impl DictionaryEntry {
 
     pub(crate) fn key_count(&self) -> usize {
         self.definition.spec.key_columns.len()
+    }
+
+    /// Whether a row is found by the columns of its key, each as it is.
+    pub(crate) fn finds_by_key(&self) -> bool {
+        let spec = &self.definition.spec;
+        spec.layout.kind.key_form() == KeyForm::Columns && spec.range.is_none()
     }
 
     pub(crate) fn layout(&self) -> &'static str {
@@ -304,6 +310,7 @@ impl DictionaryEntry {
             engine: Arc::clone(engine),
             database: self.name().0,
             columns: self.definition.source_columns(),
+            expressions: Arc::clone(&self.definition.expressions),
             settings: self.definition.settings.query.clone(),
             asking: asking.deeper(self.uuid),
             tombstone: self.definition.settings.tombstone.clone(),

@@ -73,11 +73,12 @@ pub(super) fn load(
 fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
     let (columns, settings) = (question.columns.clone(), question.settings.clone());
     let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
-    let defaults = Arc::clone(&question.defaults);
+    let (defaults, expressions) = (Arc::clone(&question.defaults), Arc::clone(&question.expressions));
     let keyed = KeyedSource::new(&question.engine, Arc::clone(&definition.source), move |engine| Question {
         engine: Arc::clone(engine),
         database: database.clone(),
         columns: columns.clone(),
+        expressions: Arc::clone(&expressions),
         settings: settings.clone(),
         asking: Arc::clone(&asking),
         tombstone: None,

@@ -67,9 +67,6 @@ fn check_hierarchy(attributes: &[Attribute], layout: &LayoutSpec) -> Result<()> 
 }
 
 fn attribute_of(attribute: &ast::DictionaryAttribute) -> Result<Attribute> {
-    if attribute.expression.is_some() {
-        bail!(NotImplemented, "EXPRESSION of attribute `{}` is not implemented", attribute.name);
-    }
     let ty = basalt_sql::resolve_type(&attribute.ty)?;
     let default = match &attribute.default {
         None => ty.default_array(1),

@@ -133,6 +133,7 @@ fn enter_table(query: &Arc<QueryContext>, key: &ObjectKey, mut create: ast::Crea
     definition.check_suspicious(None, &query.settings)?;
     defaults::check(query, &definition, |_| true)?;
     let table = query.engine.opener().open(Arc::new(definition))?;
+    table.check_source(catalog)?;
     catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
     Ok(true)
 }

@@ -17,6 +17,7 @@ mod explain;
 mod fill;
 mod format_settings;
 mod insert;
+mod join_algorithms;
 mod kill;
 mod kill_mutation;
 mod log;

@@ -19,7 +19,8 @@ use futures::executor::block_on;
 use tokio::sync::mpsc;
 
 use super::QueryContext;
-use crate::scan::{CodedGroups, DirectSources, LateColumns, LateStrings};
+use super::join_algorithms::JoinAlgorithms;
+use crate::scan::{CodedGroups, DirectJoins, DirectSources, LateColumns, LateStrings};
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
@@ -41,13 +42,18 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         target_partitions: query.threads(),
         batch_rows: query.settings.max_block_size.clamp(1, 1 << 20) as usize,
     };
+    let join_algorithms = JoinAlgorithms::parse(&query.settings.join_algorithm)?;
     let mut rules = Rules {
         plan: Vec::new(),
+        last: Vec::new(),
         early: vec![Arc::new(CodedGroups)],
         late: vec![Arc::new(DirectSources), Arc::new(LateStrings)],
     };
     if query.settings.optimize_inverse_dictionary_lookup {
         rules.plan.push(Arc::new(InverseLookup));
+    }
+    if join_algorithms.direct {
+        rules.last.push(Arc::new(DirectJoins { only: join_algorithms.only_direct }));
     }
     if query.settings.query_plan_optimize_lazy_materialization {
         rules.late.push(Arc::new(LateColumns));

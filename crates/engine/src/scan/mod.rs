@@ -6,13 +6,14 @@
 //! on the [`operand`]s that a table keeps something of, also by way of [`monotonic`] functions;
 //! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT, [`virtual_columns`] and
 //! [`constants`] are what a table has beside its columns,
-//! [`codes`] groups by numbers of strings.
+//! [`codes`] groups by numbers of strings; [`direct_join`] joins by key.
 
 mod codes;
 mod condition;
 mod conjunct;
 mod constants;
 mod direct;
+mod direct_join;
 mod estimate;
 mod exec;
 mod late;
@@ -26,6 +27,7 @@ mod virtual_columns;
 pub(crate) use codes::{CodedGroups, LateStrings};
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
 pub(crate) use direct::DirectSources;
+pub(crate) use direct_join::DirectJoins;
 pub(crate) use exec::explain_indexes;
 pub(crate) use late::LateColumns;
 pub(crate) use monotonic::monotonic;

@@ -106,6 +106,10 @@ impl TableScanProvider {
         Ok(Arc::new(WithConstants { source, columns: places, schema: Arc::clone(schema) }))
     }
 
+    pub(super) fn table(&self) -> &Arc<dyn Table> {
+        &self.table
+    }
+
     /// The filters in the form in which they run. Their types are final: nothing is coerced.
     fn physical(&self, filters: &[Expr], state: &dyn Session) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
         let schema = DFSchema::try_from(Arc::clone(&self.schema))?;

@@ -65,9 +65,11 @@ settings_table! {
     force_data_skipping_indices: String = "", "Names of skip indexes without which a query fails, with commas.";
     force_primary_key: bool = false, "A query that does not use the primary key fails.";
     force_index_by_date: bool = false, "A query of a partitioned table that does not use the partition key fails.";
+    optimize_injective_functions_in_group_by: bool = true, "GROUP BY an INJECTIVE attribute of a dictionary groups by its key.";
     optimize_inverse_dictionary_lookup: bool = true, "A condition on the value of dictGet becomes one on its key: the keys that have such a value.";
     query_plan_optimize_lazy_materialization: bool = true, "ORDER BY with a small LIMIT reads other columns of the rows that are left, and of no other.";
     use_query_condition_cache: bool = true, "Granules that an earlier query found to have no row for a condition are not read again.";
+    join_algorithm: String = "direct,parallel_hash,hash", "How joins may be executed: `direct` asks a dictionary or key/value table for keys; all others are by hash.";
     join_use_nulls: bool = false, "Rows that an outer join did not match get NULL, not default values.";
     union_default_mode: String = "", "What UNION alone means: ALL, DISTINCT, or nothing (an error).";
     log_queries: bool = true, "Write queries to system.query_log.";

@@ -1,16 +1,19 @@
-//! `dictionary('name')`, and a dictionary's own name in FROM: all its rows.
+//! `dictionary('name')`, and a dictionary's own name in FROM: all its rows, or those of some keys.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow::record_batch::RecordBatch;
+use arrow::array::ArrayRef;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
+use basalt_dict::Dictionary;
 
 use super::Arguments;
 use crate::catalog::CatalogObject;
 use crate::dictionaries::{DictionaryEntry, split_name};
 use crate::query::QueryContext;
 use crate::scan::MemorySource;
-use crate::tables::{Table, VirtualTable};
+use crate::tables::{FindsRows, Found, Table, VirtualTable};
 
 pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 1)?;
@@ -27,22 +30,71 @@ pub(crate) fn dictionary_table(
     entry: &Arc<DictionaryEntry>,
     query: &Arc<QueryContext>,
 ) -> Result<Arc<dyn Table>> {
-    let columns = entry.columns();
+    let (columns, key_count, is_keyed) = (entry.columns(), entry.key_count(), entry.finds_by_key());
     let (entry, query) = (Arc::clone(entry), Arc::clone(query));
     let schema = columns.to_arrow();
     let (database, name) = entry.name();
+    let rows = Arc::new(Rows { entry, query, schema, loaded: OnceLock::new() });
+    let of_scan = Arc::clone(&rows);
     let table = VirtualTable::new("Dictionary", &database, &name, &columns, move |request| {
-        let blocks = entry.get(&query.engine, &query.asking)?.scan()?;
+        let blocks = of_scan.dictionary()?.scan()?;
         let blocks = blocks
             .into_iter()
             .map(|mut arrays| {
                 // The prefix of an IP_TRIE may be an attribute as well.
-                arrays.truncate(schema.fields().len());
-                let block = RecordBatch::try_new(Arc::clone(&schema), arrays);
+                arrays.truncate(of_scan.schema.fields().len());
+                let block = RecordBatch::try_new(Arc::clone(&of_scan.schema), arrays);
                 block.and_then(|block| block.project(&request.columns)).map_err(Error::logical)
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(MemorySource::deal(blocks, request, "rows of a dictionary"))
     })?;
-    Ok(Arc::new(table))
+    Ok(Arc::new(if is_keyed { table.with_lookup((0..key_count).collect(), rows) } else { table }))
+}
+
+/// The dictionary of one query.
+struct Rows {
+    entry: Arc<DictionaryEntry>,
+    query: Arc<QueryContext>,
+    /// Of its columns: keys, then attributes.
+    schema: SchemaRef,
+    /// One version answers the whole query.
+    loaded: OnceLock<Arc<dyn Dictionary>>,
+}
+
+impl Rows {
+    fn dictionary(&self) -> Result<&Arc<dyn Dictionary>> {
+        if let Some(dictionary) = self.loaded.get() {
+            return Ok(dictionary);
+        }
+        let dictionary = self.entry.get(&self.query.engine, &self.query.asking)?;
+        Ok(self.loaded.get_or_init(|| dictionary))
+    }
+}
+
+impl FindsRows for Arc<Rows> {
+    fn prepare(&self) -> Result<()> {
+        self.dictionary().map(|_| ())
+    }
+
+    /// As many rows as there are keys, those of missing keys with default values.
+    fn find(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
+        let is_attribute = |column: &&usize| **column >= keys.len();
+        let attributes: Vec<usize> =
+            columns.iter().filter(is_attribute).map(|column| column - keys.len()).collect();
+        let (values, found) = self.dictionary()?.get(&attributes, keys)?;
+        let mut values = values.into_iter();
+        let arrays: Vec<ArrayRef> = columns
+            .iter()
+            .map(|&column| match keys.get(column) {
+                Some(key) => Ok(Arc::clone(key)),
+                None => values.next().ok_or_else(|| Error::logical("a lookup gave too few attributes")),
+            })
+            .collect::<Result<_>>()?;
+        let schema = Arc::new(self.schema.project(columns).map_err(Error::logical)?);
+        let options = RecordBatchOptions::new().with_row_count(Some(found.len()));
+        let rows = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(Error::logical)?;
+        let row_of_key = (0..found.len()).map(|row| found.value(row).then_some(row as u32)).collect();
+        Ok(Found { rows, row_of_key })
+    }
 }

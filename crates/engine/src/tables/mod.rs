@@ -4,6 +4,7 @@ mod codecs;
 mod conversion;
 mod create;
 mod definition;
+mod dictionary;
 mod embedded_rocksdb;
 mod fill;
 mod final_table;
@@ -20,6 +21,7 @@ mod ttl;
 mod ttl_group;
 mod virtual_table;
 
+pub(crate) use basalt_kv::Found;
 pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, names_column};
@@ -27,15 +29,15 @@ pub(crate) use opener::{ENGINES, TableOpener};
 pub(crate) use part_log::{PartLog, PartLogEntry};
 #[cfg(test)]
 pub(crate) use planning::plan_alone;
-pub(crate) use virtual_table::VirtualTable;
+pub(crate) use virtual_table::{FindsRows, VirtualTable};
 
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, bail};
-use basalt_kv::Found;
 
+use crate::catalog::CatalogStore;
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
 /// A table of any engine. Methods block; callers are on threads that may.
@@ -86,9 +88,25 @@ pub(crate) trait Table: Send + Sync {
         Err(self.refuses("a lookup by key"))
     }
 
+    /// Reads what [`Table::lookup`] needs, on a thread that may block; look-ups then need not.
+    fn prepare_lookup(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Positions of the columns that [`Table::lookup`] takes; empty if there is no such lookup.
     fn lookup_key(&self) -> Vec<usize> {
         Vec::new()
+    }
+
+    /// Database and name of what its rows come from, if they are not its own.
+    fn source(&self) -> Option<(String, String)> {
+        None
+    }
+
+    /// Whether [`Table::source`] is there and has the table's columns; asked when the table is made.
+    fn check_source(&self, catalog: &CatalogStore) -> Result<()> {
+        let _ = catalog;
+        Ok(())
     }
 
     /// Removes all rows.

@@ -10,6 +10,7 @@ use basalt_base::{Result, bail};
 use basalt_kv::SharedCache;
 use basalt_parts::{BlockCache, DiskSpace, WorkMemory};
 
+use super::dictionary::DictionaryTable;
 use super::embedded_rocksdb::EmbeddedRocksDbTable;
 use super::memory::MemoryTable;
 use super::merge_mode;
@@ -19,6 +20,7 @@ use super::{PartLog, Table, TableDefinition};
 /// The table engines, as SQL names them.
 pub(crate) const ENGINES: &[&str] = &[
     "CollapsingMergeTree",
+    "Dictionary",
     "EmbeddedRocksDB",
     "Memory",
     "MergeTree",
@@ -31,7 +33,6 @@ pub(crate) const ENGINES: &[&str] = &[
 const NOT_BUILT: &[&str] = &[
     "AggregatingMergeTree",
     "Buffer",
-    "Dictionary",
     "Distributed",
     "File",
     "Join",
@@ -77,6 +78,7 @@ impl TableOpener {
             bail!(EngineRequired, "table `{}` has no ENGINE", definition.full_name());
         };
         match engine.name.as_str() {
+            "Dictionary" => Ok(Arc::new(DictionaryTable::open(definition)?)),
             "Memory" => Ok(Arc::new(MemoryTable::open(definition)?)),
             name if merge_mode::ENGINES.contains(&name) => {
                 Ok(Arc::new(MergeTreeTable::open(self, dir, definition)?))

@@ -2,14 +2,24 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result};
 use basalt_sql::ast;
 use uuid::Uuid;
 
 use super::definition::{ColumnDefault, ColumnDefinition};
-use super::{Table, TableDefinition};
+use super::{Found, Table, TableDefinition};
 use crate::scan::{BlockSource, MemorySource, ScanRequest};
+
+/// Finds rows by the columns at some positions.
+pub(crate) trait FindsRows: Send + Sync {
+    /// See [`Table::prepare_lookup`].
+    fn prepare(&self) -> Result<()>;
+
+    /// See [`Table::lookup`].
+    fn find(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found>;
+}
 
 type ScanFn = Box<dyn Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync>;
 
@@ -18,6 +28,8 @@ pub(crate) struct VirtualTable {
     engine: &'static str,
     definition: Arc<TableDefinition>,
     scan: ScanFn,
+    /// How to find rows by the columns at these positions.
+    lookup: Option<(Vec<usize>, Box<dyn FindsRows>)>,
 }
 
 impl VirtualTable {
@@ -30,7 +42,13 @@ impl VirtualTable {
         scan: impl Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync + 'static,
     ) -> Result<VirtualTable> {
         let definition = virtual_definition(engine, database, name, columns)?;
-        Ok(VirtualTable { engine, definition: Arc::new(definition), scan: Box::new(scan) })
+        Ok(VirtualTable { engine, definition: Arc::new(definition), scan: Box::new(scan), lookup: None })
+    }
+
+    /// The table, with a way to its rows by key: see [`Table::lookup`].
+    pub(crate) fn with_lookup(mut self, key: Vec<usize>, lookup: impl FindsRows + 'static) -> VirtualTable {
+        self.lookup = Some((key, Box::new(lookup)));
+        self
     }
 
     /// A table whose rows fit one block, made anew at every scan.
@@ -120,5 +138,20 @@ impl Table for VirtualTable {
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
         (self.scan)(request)
+    }
+
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
+        match &self.lookup {
+            Some((_, lookup)) => lookup.find(keys, columns),
+            None => Err(self.refuses("a lookup by key")),
+        }
+    }
+
+    fn prepare_lookup(&self) -> Result<()> {
+        self.lookup.as_ref().map_or(Ok(()), |(_, lookup)| lookup.prepare())
+    }
+
+    fn lookup_key(&self) -> Vec<usize> {
+        self.lookup.as_ref().map(|(key, _)| key.clone()).unwrap_or_default()
     }
 }

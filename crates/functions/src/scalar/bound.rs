@@ -74,7 +74,7 @@ impl BoundScalar {
         function.inner().downcast_ref::<BoundScalar>()
     }
 
-    /// What the call looks up, if it is an attribute's value by key, or the default.
+    /// What the call looks up, if it is an attribute's value by key.
     pub fn attribute(&self) -> Option<AttributeOf<'_>> {
         self.kernel.attribute()
     }

@@ -155,7 +155,7 @@ pub trait Kernel: Send + Sync {
     /// row is also right if every operand is constant.
     fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef>;
 
-    /// What the call looks up, if it is an attribute's value by key, or the default: `dictGet`.
+    /// What the call looks up, if it is an attribute's value by key: `dictGet` and its kin.
     fn attribute(&self) -> Option<AttributeOf<'_>> {
         None
     }

@@ -7,6 +7,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::GroupingSet;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
 
+use super::injective;
 use super::order_by::position;
 use super::stage::Stage;
 use super::{filtered, plan_error};
@@ -132,6 +133,11 @@ pub(super) fn plan(
     }
     let mut grouped = Grouped { plan: input, aggregation: None };
     if aggregates {
+        let keys = match sets {
+            // The keys of totals and of smaller sets are default values: those of the call, not of its key.
+            Sets::Plain if !with_totals => injective::hoisted(session, keys),
+            _ => keys,
+        };
         grouped = aggregate(session, sets, keys, calls, stage, grouped.plan)?;
     }
     if let Some(having) = stage.having.take() {

@@ -4,6 +4,7 @@ mod array_join;
 mod assembly;
 mod from;
 mod group_by;
+mod injective;
 mod items;
 mod join;
 mod limit;

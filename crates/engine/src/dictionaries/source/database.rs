@@ -124,11 +124,15 @@ impl RowSource for DatabaseSource {
         for first in (0..count).step_by(KEYS_A_QUERY) {
             let count = KEYS_A_QUERY.min(count - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
-            let text = self.select.text_of_keys(self.dialect, &question.columns, &keys)?;
+            let text = self.select.text_of_keys(self.dialect, question, &keys)?;
             let blocks = TextBlocks::new(question, self.ask(question, &text)?, false, &self.describe(""))?;
             found.extend(blocks.collect::<Result<Vec<_>>>()?);
         }
         Ok(found)
+    }
+
+    fn takes_expressions(&self) -> bool {
+        true
     }
 
     fn update_field(&self) -> Option<&UpdateField> {

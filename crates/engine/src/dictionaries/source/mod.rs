@@ -15,6 +15,7 @@ mod select;
 mod table;
 mod text_rows;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use arrow::array::ArrayRef;
@@ -34,6 +35,9 @@ use crate::settings::Settings;
 /// Blocks of rows, as one array a column.
 pub(super) type Blocks = Box<dyn Iterator<Item = Result<Vec<ArrayRef>>> + Send>;
 
+/// EXPRESSION of each column that has one, by the column's name, as the source is told it.
+pub(super) type Expressions = BTreeMap<String, String>;
+
 /// What a dictionary asks of its source, and on whose behalf.
 pub(super) struct Question {
     pub(super) engine: Arc<Engine>,
@@ -41,6 +45,8 @@ pub(super) struct Question {
     pub(super) database: String,
     /// Keys, then attributes.
     pub(super) columns: Columns,
+    /// By the name of a column what the source computes it from: its EXPRESSION.
+    pub(super) expressions: Arc<Expressions>,
     /// The dictionary's settings, for queries and formats.
     pub(super) settings: Settings,
     /// Which dictionaries are being loaded.
@@ -95,6 +101,11 @@ pub(super) trait RowSource: Send + Sync {
         _attributes: &[usize],
     ) -> Result<Option<Located>> {
         Ok(None)
+    }
+
+    /// Whether the source computes columns from a [`Question`]'s expressions.
+    fn takes_expressions(&self) -> bool {
+        false
     }
 
     fn update_field(&self) -> Option<&UpdateField> {

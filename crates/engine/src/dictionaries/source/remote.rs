@@ -1,7 +1,7 @@
 //! The source CLICKHOUSE on another host: a table or a query of a server, over its HTTP interface.
 
 use arrow::array::ArrayRef;
-use basalt_base::{Columns, Result, bail};
+use basalt_base::{Result, bail};
 use basalt_sources::http::HttpRequest;
 
 use super::formatted::read_rows;
@@ -83,12 +83,15 @@ impl RowSource for RemoteSource {
         for first in (0..rows).step_by(KEYS_A_QUERY) {
             let count = KEYS_A_QUERY.min(rows - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
-            let columns: &Columns = &question.columns;
-            let text = self.select.text_of_keys(Dialect::ClickHouse, columns, &keys)?;
+            let text = self.select.text_of_keys(Dialect::ClickHouse, question, &keys)?;
             let blocks = read_rows(question, FORMAT, self.ask(question, &text)?, &self.address)?;
             found.extend(blocks.collect::<Result<Vec<_>>>()?);
         }
         Ok(found)
+    }
+
+    fn takes_expressions(&self) -> bool {
+        true
     }
 
     fn update_field(&self) -> Option<&UpdateField> {

@@ -70,7 +70,7 @@ impl Select {
     /// The statement for the rows that are wanted, in the form of [`super::RowSource::rows`].
     pub(super) fn text(&self, dialect: Dialect, question: &Question, wanted: Wanted) -> String {
         let mut list: Vec<String> =
-            question.columns.iter().map(|column| dialect.name(&column.name)).collect();
+            question.columns.iter().map(|column| dialect.column(question, &column.name)).collect();
         let update = self.update.as_ref().map(|update| dialect.name(&update.name));
         list.extend(update.iter().map(|field| dialect.seconds_of(field)));
         let tombstone = question.tombstone.as_ref().map(|name| dialect.name(name));
@@ -93,11 +93,12 @@ impl Select {
     pub(super) fn text_of_keys(
         &self,
         dialect: Dialect,
-        columns: &Columns,
+        question: &Question,
         keys: &[ArrayRef],
     ) -> Result<String> {
-        let list: Vec<String> = columns.iter().map(|column| dialect.name(&column.name)).collect();
-        Ok(self.select(dialect, &list, Some(key_list(dialect, columns, keys)?)))
+        let columns = question.columns.iter();
+        let list: Vec<String> = columns.map(|column| dialect.column(question, &column.name)).collect();
+        Ok(self.select(dialect, &list, Some(key_list(dialect, &question.columns, &list, keys)?)))
     }
 
     fn select(&self, dialect: Dialect, list: &[String], condition: Option<String>) -> String {
@@ -131,6 +132,15 @@ pub(super) fn update_field(parameters: &Parameters<'_>) -> Result<Option<UpdateF
 }
 
 impl Dialect {
+    /// A column of the question: its expression, or its name. Without an alias, which might hide a column that
+    /// another expression is about.
+    fn column(self, question: &Question, name: &str) -> String {
+        match question.expressions.get(name) {
+            Some(expression) => format!("({expression})"),
+            None => self.name(name),
+        }
+    }
+
     fn name(self, name: &str) -> String {
         match self {
             Dialect::ClickHouse => basalt_base::types::quote_identifier(name),
@@ -191,7 +201,7 @@ impl Dialect {
 }
 
 /// `(a, b) IN ((1, 'x'), (2, 'y'))`.
-fn key_list(dialect: Dialect, columns: &Columns, keys: &[ArrayRef]) -> Result<String> {
+fn key_list(dialect: Dialect, columns: &Columns, names: &[String], keys: &[ArrayRef]) -> Result<String> {
     let settings = TextSettings::default();
     let columns = &columns[..keys.len()];
     let writers = keys
@@ -199,7 +209,7 @@ fn key_list(dialect: Dialect, columns: &Columns, keys: &[ArrayRef]) -> Result<St
         .zip(columns)
         .map(|(key, column)| Ok((ValueWriter::new(&column.ty, key, &settings)?, &column.ty)))
         .collect::<Result<Vec<_>>>()?;
-    let names: Vec<String> = columns.iter().map(|column| dialect.name(&column.name)).collect();
+    let names = &names[..keys.len()];
     // SQLite takes a list of several columns as rows of VALUES alone, and one column as a list alone.
     let head = if dialect == Dialect::Sqlite && keys.len() > 1 { "VALUES " } else { "" };
     let mut list = format!("({}) IN ({head}", names.join(", ")).into_bytes();

@@ -43,6 +43,9 @@ impl TableSource {
 
     /// The source table, and where the dictionary's columns are in it; `None` if a query is needed.
     fn plain_table(&self, question: &Question) -> Result<Option<PlacedTable>> {
+        if !question.expressions.is_empty() {
+            return Ok(None);
+        }
         let (From::Table(database, table), None) = (&self.select.from, &self.select.filter) else {
             return Ok(None);
         };
@@ -67,7 +70,7 @@ impl TableSource {
         for first in (0..rows).step_by(KEYS_A_QUERY) {
             let count = KEYS_A_QUERY.min(rows - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
-            let text = self.select.text_of_keys(Dialect::ClickHouse, &question.columns, &keys)?;
+            let text = self.select.text_of_keys(Dialect::ClickHouse, question, &keys)?;
             // The caller is an operator on a runtime thread: it steps aside while the query runs.
             let blocks = tokio::task::block_in_place(|| {
                 run_typed(&question.query(&text), &text, &question.columns)?
@@ -128,6 +131,10 @@ impl RowSource for TableSource {
         let wanted: Vec<usize> = attributes.iter().map(|&attribute| values[attribute]).collect();
         let found = table.lookup(keys, &wanted)?;
         Ok(Some(Located { values: found.rows.columns().to_vec(), row_of_key: found.row_of_key }))
+    }
+
+    fn takes_expressions(&self) -> bool {
+        true
     }
 
     fn update_field(&self) -> Option<&UpdateField> {

@@ -11,11 +11,17 @@ use basalt_dict::{Attribute, Dictionary, KeyForm, LayoutKind};
 pub struct AttributeOf<'a> {
     dictionary: &'a Arc<dyn Dictionary>,
     position: usize,
+    /// A key that is not there has the attribute's default.
+    has_default: bool,
 }
 
 impl<'a> AttributeOf<'a> {
-    pub(super) fn new(dictionary: &'a Arc<dyn Dictionary>, position: usize) -> AttributeOf<'a> {
-        AttributeOf { dictionary, position }
+    pub(super) fn new(
+        dictionary: &'a Arc<dyn Dictionary>,
+        position: usize,
+        has_default: bool,
+    ) -> AttributeOf<'a> {
+        AttributeOf { dictionary, position, has_default }
     }
 
     pub fn dictionary(&self) -> &'a dyn Dictionary {
@@ -24,6 +30,11 @@ impl<'a> AttributeOf<'a> {
 
     pub fn attribute(&self) -> &'a Attribute {
         &self.dictionary.attributes()[self.position]
+    }
+
+    /// Whether a key that is not there has the attribute's default, and no other value.
+    pub fn has_default(&self) -> bool {
+        self.has_default
     }
 
     /// Whether every key can be read, each has one row, and there are no more than `rows_max`.

@@ -301,8 +301,9 @@ impl Kernel for GetKernel {
 
     fn attribute(&self) -> Option<AttributeOf<'_>> {
         match self.attributes.as_slice() {
-            [attribute] if self.tuple.is_none() && self.missing == Missing::AttributeDefault => {
-                Some(AttributeOf::new(&self.lookup.dictionary, *attribute))
+            [attribute] if self.tuple.is_none() => {
+                let has_default = self.missing == Missing::AttributeDefault;
+                Some(AttributeOf::new(&self.lookup.dictionary, *attribute, has_default))
             }
             _ => None,
         }

@@ -1,4 +1,5 @@
-//! `dictGetHierarchy(dictionary, key)`: the key and its parents; `dictIsIn(dictionary, child, ancestor)`.
+//! `dictGetHierarchy(dictionary, key)`: the key and its parents; `dictGetRoot(dictionary, key)`: the last of
+//! them; `dictIsIn(dictionary, child, ancestor)`.
 
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ impl Hierarchy {
         }
     }
 
-    /// The chain of each row's key: the key itself, if it is there, and its parents.
+    /// The chain of each row's key: the key itself, if it is there, and its parents, of which the last need
+    /// not be there.
     fn chains(&self, operands: &[Operand], rows: usize) -> Result<Vec<Vec<u64>>> {
         let (keys, nulls) = self.lookup.keys(operands, rows)?;
         let mut chains: Vec<Vec<u64>> = vec![Vec::new(); rows];
@@ -64,9 +66,12 @@ impl Hierarchy {
                 if !found.value(index) {
                     continue;
                 }
-                chains[row].push(key);
+                if chains[row].is_empty() {
+                    chains[row].push(key);
+                }
                 let parent = parents.value(index);
                 if parents.is_valid(index) && parent != 0 && !chains[row].contains(&parent) {
+                    chains[row].push(parent);
                     next.push((row, parent));
                 }
             }
@@ -104,6 +109,31 @@ impl ScalarFunction for DictGetHierarchy {
         Ok(Bound::new(SqlType::array_of(SqlType::UInt64), move |operands: &[Operand], rows: usize| {
             let chains = hierarchy.chains(&operands[1..], rows)?;
             key_lists(chains)
+        }))
+    }
+}
+
+pub(super) struct DictGetRoot;
+
+impl ScalarFunction for DictGetRoot {
+    fn name(&self) -> &'static str {
+        "dictGetRoot"
+    }
+
+    fn arity(&self) -> Arity {
+        Arity::Exactly(2)
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Stable
+    }
+
+    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
+        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1], context)?;
+        Ok(Bound::new(SqlType::UInt64, move |operands: &[Operand], rows: usize| {
+            let chains = hierarchy.chains(&operands[1..], rows)?;
+            let roots = chains.iter().map(|chain| chain.last().copied().unwrap_or_default());
+            Ok(Arc::new(UInt64Array::from_iter_values(roots)) as ArrayRef)
         }))
     }
 }

@@ -206,7 +206,16 @@ struct Key {
 impl Key {
     fn bind(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Key> {
         let is_null = *from == SqlType::Nothing;
-        let converter = Converter::new(if is_null { to } else { from }, to, context)?;
+        let converter = Converter::new(if is_null { to } else { from }, to, context).map_err(|error| {
+            let code = match error.code() {
+                ErrorCode::CannotConvertType => ErrorCode::IllegalTypeOfArgument,
+                other => other,
+            };
+            Error::new(
+                code,
+                format!("a key of type {from} for a dictionary with keys of type {to}: {}", error.message()),
+            )
+        })?;
         let widens = from.is_unsigned() && to.is_integer() && from.fixed_bytes() < to.fixed_bytes();
         let may_not_fit = from != to && from.is_number() && to.is_number() && !widens;
         Ok(Key { converter, to: to.clone(), may_not_fit, is_null })

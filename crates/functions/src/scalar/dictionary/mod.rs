@@ -56,5 +56,6 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &descendants::DictGetChildren,
     &descendants::DictGetDescendants,
     &hierarchy::DictGetHierarchy,
+    &hierarchy::DictGetRoot,
     &hierarchy::DictIsIn,
 ];

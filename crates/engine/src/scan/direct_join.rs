@@ -1,0 +1,190 @@
+//! Joins on the key of a dictionary or of a key/value table: a rule that lets them ask it for keys.
+//!
+//! `left JOIN right ON left.x = right.key` needs no scan of the right side, and no table built of it. The
+//! columns of the key must all be compared, as they are, with nothing else in ON but conditions on the
+//! right side.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::Field;
+use basalt_base::{Error, ErrorCode, Result};
+use basalt_exec::direct_join::{DirectJoin, FoundRows, KeyedRows};
+use basalt_exec::error::into_datafusion;
+use basalt_exec::limit_by::LimitBy;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, DFSchema, NullEquality, TableReference};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::{Expr, Extension, Join, JoinType, LogicalPlan, Projection};
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+use super::TableScanProvider;
+use crate::tables::{Found, Table};
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct DirectJoins {
+    /// No other join with such a right side: `join_algorithm = 'direct'`.
+    pub(crate) only: bool,
+}
+
+impl OptimizerRule for DirectJoins {
+    fn name(&self) -> &str {
+        "direct_joins"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> datafusion::common::Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Join(join) = &plan else { return Ok(Transformed::no(plan)) };
+        if let Some(direct) = direct_join(join)? {
+            return Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(direct) })));
+        }
+        if self.only && RightSide::of(&join.right).is_some() {
+            let message = format!(
+                "none of the algorithms that join_algorithm enables (direct) can execute this {} JOIN; the right \
+                 side of a direct join is a dictionary or a key/value table, joined on its whole key",
+                join.join_type
+            );
+            return Err(into_datafusion(Error::new(ErrorCode::NotImplemented, message)));
+        }
+        Ok(Transformed::no(plan))
+    }
+}
+
+/// The join as a direct one, if it can be.
+fn direct_join(join: &Join) -> datafusion::common::Result<Option<DirectJoin>> {
+    let Some((table, direct)) = understood(join) else { return Ok(None) };
+    // This thread may block, those of the operator may not.
+    table.prepare_lookup().map_err(into_datafusion)?;
+    Ok(Some(direct))
+}
+
+/// The right side's table, and the direct join.
+fn understood(join: &Join) -> Option<(Arc<dyn Table>, DirectJoin)> {
+    let is_kind = matches!(join.join_type, JoinType::Inner | JoinType::Left | JoinType::LeftAnti);
+    if !is_kind || join.filter.is_some() || join.null_equality != NullEquality::NullEqualsNothing {
+        return None;
+    }
+    let right = RightSide::of(&join.right)?;
+    let keys = right.keys(&join.on)?;
+    // The columns of the result, and behind them what else the filter looks at.
+    let mut columns: Vec<Column> = match join.join_type {
+        JoinType::LeftAnti => Vec::new(),
+        _ => join.right.schema().columns(),
+    };
+    let filter = right.filters.iter().cloned().reduce(Expr::and);
+    let wanted = filter.iter().flat_map(Expr::column_refs);
+    let missing: Vec<Column> = wanted.filter(|column| !columns.contains(column)).cloned().collect();
+    columns.extend(missing);
+    let stored = right.table.definition().stored();
+    let positions =
+        columns.iter().map(|column| stored.position(&column.name)).collect::<Option<Vec<usize>>>()?;
+    let fields: Vec<(Option<TableReference>, Arc<Field>)> = columns
+        .iter()
+        .zip(&positions)
+        .map(|(column, &at)| (column.relation.clone(), Arc::clone(&stored.to_arrow().fields()[at])))
+        .collect();
+    let row_schema = DFSchema::new_with_metadata(fields, std::collections::HashMap::new()).ok()?;
+    let table = Arc::clone(&right.table);
+    let direct = DirectJoin {
+        input: Arc::clone(&join.left),
+        keys,
+        rows: Arc::new(TableRows { table: right.table, columns: positions }),
+        filter,
+        row_schema: Arc::new(row_schema),
+        join_type: join.join_type,
+        schema: Arc::clone(&join.schema),
+    };
+    Some((table, direct))
+}
+
+/// A table that is asked for keys, and conditions on its rows.
+struct RightSide {
+    table: Arc<dyn Table>,
+    filters: Vec<Expr>,
+}
+
+impl RightSide {
+    fn of(plan: &LogicalPlan) -> Option<RightSide> {
+        match plan {
+            LogicalPlan::TableScan(scan) if scan.fetch.is_none() => {
+                let provider = source_as_provider(&scan.source).ok()?;
+                let table = provider.downcast_ref::<TableScanProvider>()?.table();
+                let stored = table.definition().stored();
+                let key = table.lookup_key();
+                let may_be_null = key.iter().any(|&at| stored[at].ty.accepts_null());
+                let usable = !key.is_empty() && !may_be_null;
+                usable.then(|| RightSide { table: Arc::clone(table), filters: scan.filters.clone() })
+            }
+            LogicalPlan::Filter(filter) => {
+                let mut right = RightSide::of(&filter.input)?;
+                // What was offered to the scan stands above it too.
+                right.filters = vec![filter.predicate.clone()];
+                Some(right)
+            }
+            LogicalPlan::Projection(Projection { expr, input, .. }) => {
+                let is_plain = expr.iter().all(|expr| matches!(expr, Expr::Column(_)));
+                if is_plain { RightSide::of(input) } else { None }
+            }
+            LogicalPlan::Extension(Extension { node }) => {
+                let limit = node.as_any().downcast_ref::<LimitBy>()?;
+                let right = RightSide::of(&limit.input)?;
+                let keys =
+                    limit.keys.iter().map(|key| right.key_column(key)).collect::<Option<Vec<usize>>>()?;
+                // One row a key is what the table has.
+                let is_key = right.table.lookup_key().iter().all(|at| keys.contains(at));
+                (is_key && limit.offset == 0 && limit.limit > 0).then_some(right)
+            }
+            _ => None,
+        }
+    }
+
+    /// The key column that an expression is.
+    fn key_column(&self, expr: &Expr) -> Option<usize> {
+        let Expr::Column(column) = expr else { return None };
+        let at = self.table.definition().stored().position(&column.name)?;
+        self.table.lookup_key().contains(&at).then_some(at)
+    }
+
+    /// What the left side gives for each key column; `None` if ON is about anything else.
+    fn keys(&self, on: &[(Expr, Expr)]) -> Option<Vec<Expr>> {
+        let key = self.table.lookup_key();
+        let mut given: Vec<Option<Expr>> = vec![None; key.len()];
+        for (left, right) in on {
+            let column = self.key_column(right)?;
+            let place = key.iter().position(|&at| at == column)?;
+            if given[place].replace(left.clone()).is_some() {
+                return None;
+            }
+        }
+        given.into_iter().collect()
+    }
+}
+
+/// Some columns of a table's rows.
+struct TableRows {
+    table: Arc<dyn Table>,
+    columns: Vec<usize>,
+}
+
+impl KeyedRows for TableRows {
+    fn name(&self) -> String {
+        self.table.definition().full_name()
+    }
+
+    fn lookup(&self, keys: &[ArrayRef]) -> Result<FoundRows> {
+        let Found { rows, row_of_key } = self.table.lookup(keys, &self.columns)?;
+        Ok(FoundRows { rows, row_of_key })
+    }
+}

@@ -1,0 +1,288 @@
+//! A join whose right side is asked for the keys of the left: no table is built, and nothing else is read.
+//!
+//! The right side has one row a key at most, so every row of the left side meets one row or none.
+//!
+//! # Cost
+//!
+//! One look-up a block of the left side, whatever the size of the right side.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array, make_array};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::compute::{filter_record_batch, take};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DFSchemaRef, DataFusionError, JoinType, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    PlanProperties, ReplaceChildrenOptions,
+};
+use futures::StreamExt;
+
+use crate::error::into_datafusion;
+
+/// Rows of the right side, found by key.
+#[derive(Clone)]
+pub struct FoundRows {
+    pub rows: RecordBatch,
+    /// For each key asked for, in the order asked: its row in `rows`, or `None` if there is none.
+    pub row_of_key: Vec<Option<u32>>,
+}
+
+/// The right side.
+pub trait KeyedRows: Send + Sync {
+    /// What it is, for EXPLAIN.
+    fn name(&self) -> String;
+
+    /// The rows of keys, which have no NULL: one array a key column. A key may be asked for more than once.
+    fn lookup(&self, keys: &[ArrayRef]) -> basalt_base::Result<FoundRows>;
+}
+
+/// The logical node.
+#[derive(Clone)]
+pub struct DirectJoin {
+    pub input: Arc<LogicalPlan>,
+    /// Of the left side, one a key column.
+    pub keys: Vec<Expr>,
+    pub rows: Arc<dyn KeyedRows>,
+    /// What the right side's rows must fulfil to be found: over [`DirectJoin::row_schema`].
+    pub filter: Option<Expr>,
+    pub row_schema: DFSchemaRef,
+    /// Inner, Left or LeftAnti.
+    pub join_type: JoinType,
+    /// Of the result: the left side's columns, and behind them, but for LeftAnti, those of the right.
+    pub schema: DFSchemaRef,
+}
+
+impl DirectJoin {
+    fn identity(&self) -> (&LogicalPlan, &[Expr], Option<&Expr>, &DFSchemaRef, JoinType) {
+        (&self.input, &self.keys, self.filter.as_ref(), &self.schema, self.join_type)
+    }
+}
+
+impl fmt::Debug for DirectJoin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_for_explain(f)
+    }
+}
+
+impl PartialEq for DirectJoin {
+    fn eq(&self, other: &DirectJoin) -> bool {
+        self.identity() == other.identity() && Arc::ptr_eq(&self.rows, &other.rows)
+    }
+}
+
+impl Eq for DirectJoin {}
+
+impl Hash for DirectJoin {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
+}
+
+impl PartialOrd for DirectJoin {
+    fn partial_cmp(&self, other: &DirectJoin) -> Option<Ordering> {
+        (self == other).then_some(Ordering::Equal)
+    }
+}
+
+impl UserDefinedLogicalNodeCore for DirectJoin {
+    fn name(&self) -> &str {
+        "DirectJoin"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.input]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        &self.schema
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        self.keys.clone()
+    }
+
+    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<String> = self.keys.iter().map(ToString::to_string).collect();
+        write!(f, "DirectJoin: {} {}, keys=[{}]", self.join_type, self.rows.name(), keys.join(", "))
+    }
+
+    fn with_exprs_and_inputs(&self, keys: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<DirectJoin> {
+        let Ok([input]) = <[LogicalPlan; 1]>::try_from(inputs) else {
+            return Err(DataFusionError::Internal("DirectJoin has one input".into()));
+        };
+        Ok(DirectJoin { input: Arc::new(input), keys, ..self.clone() })
+    }
+}
+
+/// The operator.
+pub struct DirectJoinExec {
+    input: Arc<dyn ExecutionPlan>,
+    join: Arc<Joining>,
+    properties: Arc<PlanProperties>,
+}
+
+impl DirectJoinExec {
+    /// `keys` and `filter` are those of `node`.
+    pub(crate) fn new(
+        input: Arc<dyn ExecutionPlan>,
+        node: &DirectJoin,
+        keys: Vec<Arc<dyn PhysicalExpr>>,
+        filter: Option<Arc<dyn PhysicalExpr>>,
+    ) -> DirectJoinExec {
+        let schema = Arc::clone(node.schema.inner());
+        let join = Joining { keys, filter, rows: Arc::clone(&node.rows), join_type: node.join_type, schema };
+        DirectJoinExec::of(input, Arc::new(join))
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, join: Arc<Joining>) -> DirectJoinExec {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&join.schema)),
+            Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
+            input.pipeline_behavior(),
+            input.boundedness(),
+        );
+        DirectJoinExec { input, join, properties: Arc::new(properties) }
+    }
+}
+
+impl fmt::Debug for DirectJoinExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for DirectJoinExec {
+    fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<String> = self.join.keys.iter().map(ToString::to_string).collect();
+        let (kind, name) = (self.join.join_type, self.join.rows.name());
+        write!(f, "DirectJoinExec: {kind}, table={name}, keys=[{}]", keys.join(", "))?;
+        match &self.join.filter {
+            Some(filter) => write!(f, ", filter={filter}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for DirectJoinExec {
+    fn name(&self) -> &str {
+        "DirectJoinExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for key in &self.join.keys {
+            if f(key)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(input) = children.pop() else {
+            return Err(DataFusionError::Internal("DirectJoinExec has one child".into()));
+        };
+        Ok(Arc::new(DirectJoinExec::of(input, Arc::clone(&self.join))))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let join = Arc::clone(&self.join);
+        let input = self.input.execute(partition, context)?;
+        let schema = Arc::clone(&join.schema);
+        let output = input.map(move |batch| join.joined(&batch?));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, output)))
+    }
+}
+
+/// All but the input.
+struct Joining {
+    keys: Vec<Arc<dyn PhysicalExpr>>,
+    filter: Option<Arc<dyn PhysicalExpr>>,
+    rows: Arc<dyn KeyedRows>,
+    join_type: JoinType,
+    schema: SchemaRef,
+}
+
+impl Joining {
+    fn joined(&self, left: &RecordBatch) -> Result<RecordBatch> {
+        let (found, rows) = self.find(left)?;
+        let is_found = |wanted: bool| -> BooleanArray {
+            (0..found.len()).map(|row| Some(found.is_valid(row) == wanted)).collect()
+        };
+        let (left, found) = match self.join_type {
+            JoinType::LeftAnti => return Ok(filter_record_batch(left, &is_found(false))?),
+            JoinType::Inner if found.null_count() > 0 => {
+                let left = filter_record_batch(left, &is_found(true))?;
+                (left, found.iter().flatten().collect())
+            }
+            _ => (left.clone(), found),
+        };
+        let mut columns = left.columns().to_vec();
+        // Behind the columns of the result are those that only the filter looks at.
+        for column in rows.columns().iter().take(self.schema.fields().len() - columns.len()) {
+            columns.push(take(column, &found, None)?);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(left.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    /// The row that each row of the left side meets, and the rows.
+    fn find(&self, left: &RecordBatch) -> Result<(UInt32Array, RecordBatch)> {
+        let mut nulls = None;
+        let mut keys = Vec::with_capacity(self.keys.len());
+        for key in &self.keys {
+            let key = key.evaluate(left)?.into_array(left.num_rows())?;
+            nulls = NullBuffer::union(nulls.as_ref(), key.logical_nulls().as_ref());
+            // What lies under NULL is looked up like any value, and counts as not found.
+            keys.push(make_array(key.to_data().into_builder().nulls(None).build()?));
+        }
+        let FoundRows { rows, row_of_key } = self.rows.lookup(&keys).map_err(into_datafusion)?;
+        let passes = match &self.filter {
+            Some(filter) => Some(filter.evaluate(&rows)?.into_array(rows.num_rows())?),
+            None => None,
+        };
+        let passes = passes.as_ref().and_then(|passes| passes.as_boolean_opt());
+        let meets = |(at, row): (usize, Option<u32>)| {
+            let row = row.filter(|_| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at)))?;
+            let passed = |passes: &BooleanArray| passes.is_valid(row as usize) && passes.value(row as usize);
+            passes.is_none_or(passed).then_some(row)
+        };
+        Ok((row_of_key.into_iter().enumerate().map(meets).collect(), rows))
+    }
+}

@@ -1,0 +1,45 @@
+//! GROUP BY the value of an INJECTIVE attribute: as GROUP BY the key, and the value is looked up once a group.
+//!
+//! That different keys have different values is what whoever made the dictionary promised. Where it is not
+//! so, and for keys that are not there, groups of equal values stay apart, as in ClickHouse.
+
+use basalt_base::SqlType;
+use basalt_functions::scalar::BoundScalar;
+use datafusion::logical_expr::Expr;
+
+use crate::bound::Bound;
+use crate::session::Session;
+
+/// The keys, with those of dictionaries in the place of their values.
+pub(super) fn hoisted(session: &Session<'_>, keys: Vec<Bound>) -> Vec<Bound> {
+    if !session.ctx.settings.optimize_injective_functions_in_group_by {
+        return keys;
+    }
+    let mut hoisted: Vec<Bound> = Vec::with_capacity(keys.len());
+    for key in keys {
+        for part in key_of(&key).unwrap_or_else(|| vec![key]) {
+            if !hoisted.iter().any(|known| known.expr == part.expr) {
+                hoisted.push(part);
+            }
+        }
+    }
+    hoisted
+}
+
+/// The key that the call looks up, as one expression a key column.
+fn key_of(bound: &Bound) -> Option<Vec<Bound>> {
+    let Expr::ScalarFunction(call) = &bound.expr else { return None };
+    let function = BoundScalar::of(&call.func)?;
+    let attribute = function.attribute()?;
+    let (key, ty) = (call.args.get(2)?, function.arg_types().get(2)?);
+    if !attribute.attribute().injective || attribute.dictionary().range_type().is_some() {
+        return None;
+    }
+    match (key, ty.stripped()) {
+        (Expr::ScalarFunction(tuple), SqlType::Tuple(elements)) if tuple.name() == "tuple" => {
+            let parts = tuple.args.iter().zip(elements.iter());
+            Some(parts.map(|(part, element)| Bound::new(part.clone(), element.ty.clone())).collect())
+        }
+        _ => Some(vec![Bound::new(key.clone(), ty.clone())]),
+    }
+}
