@@ -3,7 +3,7 @@
 //! 1. Finish the moves that a record announces.
 //! 2. Empty `tmp`: nothing that is left in it was acknowledged.
 //! 3. Read every part's metadata; a part of which that is damaged, or of which a file is missing, moves to
-//!    `detached`.
+//!    `detached`, unless a readable part covers it: then it was about to be removed.
 //! 4. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
 //! 5. Drop parts without rows: they only held the place of removed ones.
 //! 6. Remove files of columns that the table's definition dropped.
@@ -54,19 +54,26 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
         finished => finished?,
     }
     create_directories(storage, dir)?;
-    let mut stored = Vec::new();
+    let (mut stored, mut unreadable) = (Vec::new(), Vec::new());
     let mut next_block = 1;
     for entry in storage.list(dir)? {
         let Ok(name) = entry.name.parse::<PartName>() else { continue };
         next_block = next_block.max(name.max_block.max(name.mutation) + 1);
-        let opened = StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name);
+        let opened = StoredPart::open(Arc::clone(storage), dir.join(&entry.name), name.clone());
         let checked = |part: StoredPart| {
             part.renamed(&spec.history).as_ref().unwrap_or(&part).check_files().map(|()| part)
         };
         match opened.and_then(checked) {
             Ok(part) => stored.push(part),
-            Err(error) if is_unreadable(&error) => detached.push(detach(storage, dir, entry.name, &error)?),
+            Err(error) if is_unreadable(&error) => unreadable.push((name, entry.name, error)),
             Err(error) => return Err(error),
+        }
+    }
+    for (name, file_name, error) in unreadable {
+        if stored.iter().any(|part| part.name.covers(&name)) {
+            storage.remove_dir_all(&dir.join(file_name))?;
+        } else {
+            detached.push(detach(storage, dir, file_name, &error)?);
         }
     }
     let stored = drop_obsolete(storage, dir, stored)?;
