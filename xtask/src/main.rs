@@ -33,7 +33,9 @@ fn run(arguments: &[String]) -> Result<()> {
 
 /// The checkout.
 fn root() -> PathBuf {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // cargo says where the checkout is now; one that shares its target directory may be elsewhere.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().expect("the package lies in the workspace").to_owned()
 }
 
