@@ -62,6 +62,8 @@ pub(crate) struct PartDirectory {
     /// The empty part that stands for removed rows: it must outlive this one, or they would be back
     /// after a crash.
     replaced_by: OnceLock<Arc<PartDirectory>>,
+    /// Where a directory that nothing covers goes before its files do: half of it would look damaged.
+    way_out: OnceLock<PathBuf>,
 }
 
 /// The file of a dropped column; removes it when nobody reads it any more.
@@ -340,6 +342,7 @@ impl PartDirectory {
             path,
             obsolete: AtomicBool::new(false),
             replaced_by: OnceLock::new(),
+            way_out: OnceLock::new(),
         })
     }
 
@@ -356,6 +359,12 @@ impl PartDirectory {
         self.obsolete.store(true, Ordering::Release);
     }
 
+    /// Nobody needs the part, and no other covers it: it is removed by way of `way_out`.
+    pub(crate) fn mark_uncovered(&self, way_out: PathBuf) {
+        let _ = self.way_out.set(way_out);
+        self.mark_obsolete();
+    }
+
     /// `empty` holds this part's place until its files are gone.
     pub(crate) fn mark_replaced(&self, empty: &Arc<PartDirectory>) {
         // Only a part of the active set is replaced, and that once.
@@ -369,9 +378,17 @@ impl Drop for PartDirectory {
         if !*self.obsolete.get_mut() {
             return;
         }
-        // What cannot be removed now is found covered at the next open and removed then.
-        let removed = self.storage.remove_dir_all(&self.path);
-        if let (Some(empty), Some(parent)) = (self.replaced_by.get(), self.path.parent()) {
+        let Some(parent) = self.path.parent() else { return };
+        // What cannot be removed now is found at the next open and removed then.
+        let removed = match self.way_out.get() {
+            None => self.storage.remove_dir_all(&self.path),
+            Some(way_out) => self
+                .storage
+                .rename(&self.path, way_out)
+                .and_then(|()| self.storage.sync_dir(parent))
+                .and_then(|()| self.storage.remove_dir_all(way_out)),
+        };
+        if let Some(empty) = self.replaced_by.get() {
             let durable = removed.and_then(|()| self.storage.sync_dir(parent));
             if durable.is_err() {
                 empty.obsolete.store(false, Ordering::Release);

@@ -308,7 +308,7 @@ impl Commit<'_> {
             }
         }
         if is_empty {
-            directory.mark_obsolete();
+            directory.mark_uncovered(self.table.temporary_path());
         }
     }
 

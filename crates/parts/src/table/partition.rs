@@ -298,7 +298,7 @@ impl TableParts {
                 part.stored.directory.mark_replaced(&empty.directory);
             }
         }
-        empty.iter().for_each(|empty| empty.directory.mark_obsolete());
+        empty.iter().for_each(|empty| empty.directory.mark_uncovered(self.temporary_path()));
         Ok(())
     }
 

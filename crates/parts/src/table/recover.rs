@@ -138,8 +138,8 @@ fn drop_obsolete(storage: &Arc<dyn Storage>, dir: &Path, parts: Vec<StoredPart>)
         // Removed parts come back if what covers them goes first.
         storage.sync_dir(dir)?;
     }
-    for part in &empty {
-        storage.remove_dir_all(part.directory.path())?;
+    for (number, part) in empty.iter().enumerate() {
+        part.directory.mark_uncovered(dir.join(TEMPORARY).join(format!("empty_{number}")));
     }
     Ok(parts)
 }
