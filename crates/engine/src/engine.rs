@@ -40,6 +40,8 @@ pub struct EngineOptions {
     pub load_dictionaries_eagerly: bool,
     /// Directory of the programs that dictionary sources may run; `None`: they may run none.
     pub user_scripts_path: Option<PathBuf>,
+    /// Gets lines about what goes wrong where no statement waits for it; `None`: nobody does.
+    pub log: Option<fn(&str)>,
 }
 
 /// An open data directory: tables, dictionaries, background work. One process at a time has it.
@@ -59,6 +61,7 @@ pub struct Engine {
     processors: usize,
     user_files_path: Option<PathBuf>,
     user_scripts_path: Option<PathBuf>,
+    log: Option<fn(&str)>,
     merges_on: AtomicBool,
     background: Background,
     dictionary_waits: Waits,
@@ -119,6 +122,7 @@ impl Engine {
             processors,
             user_files_path: options.user_files_path,
             user_scripts_path: options.user_scripts_path,
+            log: options.log,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
             dictionary_waits: Waits::default(),
@@ -179,6 +183,13 @@ impl Engine {
     /// For a merge or mutation, whose memory counts for the server.
     pub(crate) fn work_control(&self) -> Arc<WorkControl> {
         Arc::new(WorkControl::default().counted(&self.opener.work_memory))
+    }
+
+    /// Says it to whoever reads the log of the process.
+    pub(crate) fn say(&self, line: &str) {
+        if let Some(log) = self.log {
+            log(line);
+        }
     }
 
     pub(crate) fn memory(&self) -> &Arc<ServerMemory> {

@@ -74,9 +74,9 @@ pub use spec::{
 };
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalLayer,
-    FinalScan, IndexStats, InsertOptions, MergeReason, MutationFailure, MutationStatus, OptimizeOptions,
-    PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType, PendingInsert,
-    RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats, WaitingMutations,
-    WorkControl, WorkMemory, final_layers, finish_moves, with_same_keys,
+    FinalScan, IndexStats, InsertOptions, MergeReason, MergeWatch, MutationFailure, MutationStatus,
+    OptimizeOptions, PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType,
+    PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats,
+    WaitingMutations, WorkControl, WorkMemory, final_layers, finish_moves, with_same_keys,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

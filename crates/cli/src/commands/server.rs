@@ -108,6 +108,7 @@ fn merge(
         user_files_path: user_files.or_else(|| (!is_loopback(&listen_host)).then(|| path.join("user_files"))),
         path: Some(path),
         user_scripts_path: options.user_scripts_path.or(file.user_scripts_path),
+        log: Some(say),
         load_dictionaries_eagerly: options.dictionaries_lazy_load.or(file.dictionaries_lazy_load)
             == Some(false),
         max_server_memory_usage: options

@@ -4,17 +4,18 @@
 //! with much to do does not keep the others waiting. Merges and mutations share the threads.
 
 mod expiry;
+mod postponed;
 mod running;
 
 pub(crate) use expiry::ExpirySwitch;
-pub(crate) use running::{RunningWork, RunningWorks};
+pub(crate) use running::{Entered, RunningWork, RunningWorks};
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use basalt_base::Result;
+use basalt_base::{Error, Result};
 use basalt_parts::{MergeReason, Part, TableParts, TtlMerge, WorkControl};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -26,6 +27,7 @@ use crate::catalog::{CatalogObject, ObjectKey};
 use crate::dictionaries::refresh_forever;
 use crate::query::mutation_step;
 use crate::tables::Table;
+use postponed::PostponedMerges;
 
 /// How long a worker sleeps if nobody wakes it.
 const IDLE: Duration = Duration::from_secs(1);
@@ -42,6 +44,8 @@ pub(crate) struct Background {
     running: RunningWorks,
     /// Tables whose merges are stopped, besides all of them.
     stopped: Mutex<HashSet<Uuid>>,
+    /// Tables whose merges fail.
+    postponed: PostponedMerges,
     expiry: ExpirySwitch,
 }
 
@@ -96,7 +100,7 @@ impl Background {
         parts: &[Arc<Part>],
         mutation: Option<u64>,
         control: &Arc<WorkControl>,
-    ) -> running::Entered<'_> {
+    ) -> Entered<'_> {
         self.running.enter(key, parts, mutation, control)
     }
 
@@ -112,6 +116,7 @@ impl Background {
 
     pub(crate) fn start_table(&self, table: Uuid) {
         self.stopped.lock().remove(&table);
+        self.postponed.forget(table);
         self.wake();
     }
 
@@ -166,7 +171,6 @@ fn work_on_next(engine: &Arc<Engine>) -> bool {
 
 /// A mutation, a merge, or whatever else the table has to do.
 fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
-    // A failed merge leaves the old parts; the table's next write or read says why.
     match table.parts_of() {
         Some(parts) => {
             // Of what was set aside nothing is merged any more.
@@ -182,8 +186,12 @@ fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
 /// One merge that the disk has room for.
 fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, parts: &TableParts) -> Result<bool> {
     let background = engine.background();
+    let definition = table.definition();
+    let uuid = definition.uuid;
+    if background.postponed.is_postponed(uuid, engine.clock().now_us()) {
+        return Ok(false);
+    }
     let bytes_max = parts.mergeable_bytes()?.unwrap_or(u64::MAX);
-    let uuid = table.definition().uuid;
     let limits = table.ttl_limits(bytes_max).filter(|_| background.expiry.is_on(uuid));
     let by_ttl = limits.and_then(|limits| parts.select_ttl_merge(&limits));
     let regular =
@@ -193,5 +201,20 @@ fn merge_step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table, parts: &
     let control = background.control_of_merge(uuid).counted(&engine.opener().work_memory);
     let control = Arc::new(control.because_of(reason));
     let _entered = background.enter(key, &selected, None, &control);
-    Ok(parts.merge(&selected, &control)?.is_some())
+    let merged = parts.merge(&selected, &control).map_err(Error::from);
+    match &merged {
+        Ok(Some(_)) => background.postponed.forget(uuid),
+        // A failed merge leaves the old parts, and its end is in system.part_log.
+        Err(error) if !control.is_cancelled() && Arc::ptr_eq(&definition, &table.definition()) => {
+            if let Some(pause_s) = background.postponed.note_failure(uuid, engine.clock().now_us()) {
+                engine.say(&format!(
+                    "A merge of {} failed and is tried again after longer and longer pauses, at first \
+                     {pause_s} s: {error}",
+                    definition.full_name()
+                ));
+            }
+        }
+        _ => {}
+    }
+    Ok(merged?.is_some())
 }

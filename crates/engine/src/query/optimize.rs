@@ -1,13 +1,17 @@
 //! OPTIMIZE TABLE: merges that a user asks for.
 
+use std::fmt;
 use std::sync::Arc;
 
 use basalt_base::{Result, bail};
-use basalt_parts::PartSelection;
+use basalt_parts::{MergeWatch, Part, PartSelection, WorkControl};
 use basalt_sql::ast::{Expr, ObjectName, PartitionRef};
+use parking_lot::Mutex;
 
 use super::partition::selection;
 use super::{QueryContext, ddl};
+use crate::background::{Background, Entered};
+use crate::catalog::ObjectKey;
 use crate::tables::{OptimizeRequest, Table, TableDefinition};
 
 /// Runs one OPTIMIZE; `deduplicate` as the statement lists it.
@@ -22,13 +26,42 @@ pub(super) fn optimize(
     let table = query.engine.catalog().table(&key.database, &key.name, "OPTIMIZE")?;
     let definition = table.definition();
     let columns = |list: &[Expr]| deduplicate_columns(list, &definition);
+    let background = query.engine.background();
+    let control = background.control_of_merge(definition.uuid).counted(&query.engine.opener().work_memory);
+    let control = Arc::new(control);
+    let watch = RunningMerge { background, key: &key, control: &control, entered: Mutex::new(None) };
     let request = OptimizeRequest {
         partition: partition.map(|partition| partition_id(query, table.as_ref(), partition)).transpose()?,
         is_final,
         deduplicate: deduplicate.map(columns).transpose()?,
-        keeps_expired: !query.engine.background().expiry().is_on(definition.uuid),
+        control: &control,
+        watch: &watch,
     };
     table.optimize(&request)
+}
+
+/// The merge that the statement is at, for `system.merges`.
+struct RunningMerge<'a> {
+    background: &'a Background,
+    key: &'a ObjectKey,
+    control: &'a Arc<WorkControl>,
+    entered: Mutex<Option<Entered<'a>>>,
+}
+
+impl MergeWatch for RunningMerge<'_> {
+    fn merge_begins(&self, parts: &[Arc<Part>]) {
+        *self.entered.lock() = Some(self.background.enter(self.key, parts, None, self.control));
+    }
+
+    fn merge_ends(&self) {
+        self.entered.lock().take();
+    }
+}
+
+impl fmt::Debug for RunningMerge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningMerge").field("key", self.key).finish_non_exhaustive()
+    }
 }
 
 /// The identifier of the one partition that is meant.

@@ -223,7 +223,7 @@ impl Table for EmbeddedRocksDbTable {
         self.store.truncate()
     }
 
-    fn optimize(&self, request: &OptimizeRequest) -> Result<()> {
+    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
         if request.is_final {
             return Err(self.refuses("OPTIMIZE ... FINAL"));
         }

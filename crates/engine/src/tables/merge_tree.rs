@@ -7,7 +7,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, bail};
 use basalt_parts::{
     Conversions, Deduplication, Fill, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats,
-    PendingInsert, TableParts, TtlMergeLimits, WorkControl, WorkMemory,
+    PendingInsert, TableParts, TtlMergeLimits,
 };
 use parking_lot::RwLock;
 
@@ -36,7 +36,6 @@ pub(crate) struct MergeTreeTable {
     scanned: RwLock<Columns>,
     /// Those of the keys and the indexes.
     expressions: RwLock<Arc<[TableExpression]>>,
-    work_memory: WorkMemory,
 }
 
 impl MergeTreeTable {
@@ -67,7 +66,6 @@ impl MergeTreeTable {
             settings: RwLock::new(settings),
             parts,
             caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },
-            work_memory: opener.work_memory.clone(),
         })
     }
 
@@ -272,17 +270,17 @@ impl Table for MergeTreeTable {
         Ok(Arc::new(FinalTable::new(self)))
     }
 
-    fn optimize(&self, request: &OptimizeRequest) -> Result<()> {
+    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
         let deduplicate = request.deduplicate.as_ref().map(|names| self.deduplicate_columns(names));
-        let options =
-            OptimizeOptions { partition: request.partition.clone(), deduplicate: deduplicate.transpose()? };
-        let control =
-            if request.keeps_expired { WorkControl::keeping_expired() } else { WorkControl::default() };
-        let control = control.counted(&self.work_memory);
+        let options = OptimizeOptions {
+            partition: request.partition.clone(),
+            deduplicate: deduplicate.transpose()?,
+            watch: Some(request.watch),
+        };
         if request.is_final {
-            return Ok(self.parts.optimize_final(&options, &control)?);
+            return Ok(self.parts.optimize_final(&options, request.control)?);
         }
-        self.parts.optimize(&options, &control)?;
+        self.parts.optimize(&options, request.control)?;
         Ok(())
     }
 

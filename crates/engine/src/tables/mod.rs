@@ -36,6 +36,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, bail};
+use basalt_parts::{MergeWatch, WorkControl};
 
 use crate::catalog::CatalogStore;
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
@@ -125,7 +126,7 @@ pub(crate) trait Table: Send + Sync {
     }
 
     /// Joins what can be joined.
-    fn optimize(&self, request: &OptimizeRequest) -> Result<()> {
+    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
         let _ = request;
         Err(self.refuses("OPTIMIZE"))
     }
@@ -188,16 +189,17 @@ pub(crate) trait Table: Send + Sync {
 }
 
 /// `OPTIMIZE TABLE`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OptimizeRequest {
+#[derive(Debug)]
+pub(crate) struct OptimizeRequest<'a> {
     /// The identifier of the one partition to work on.
     pub(crate) partition: Option<String>,
     /// Down to one part a partition.
     pub(crate) is_final: bool,
     /// Of rows that agree in these columns one stays.
     pub(crate) deduplicate: Option<Vec<String>>,
-    /// Expired rows stay.
-    pub(crate) keeps_expired: bool,
+    /// Says whether expired rows stay, and ends the work.
+    pub(crate) control: &'a WorkControl,
+    pub(crate) watch: &'a dyn MergeWatch,
 }
 
 /// The blocks of one INSERT; dropping it without a commit removes them.

@@ -171,6 +171,11 @@ impl Part {
         self.columns[column].is_some()
     }
 
+    /// Whether the part has values of all columns.
+    pub(crate) fn has_all_columns(&self) -> bool {
+        self.columns.iter().all(Option::is_some)
+    }
+
     /// Whether the part has the column at `column` of the table in an older type.
     pub fn is_converted(&self, column: usize) -> bool {
         self.columns[column].as_ref().is_some_and(|stored| stored.is_converted())

@@ -1,5 +1,6 @@
 //! Merging: one part made of several, in key order, in the table's mode.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::active::{Commit, TableParts};
@@ -22,11 +23,20 @@ use crate::ttl::recorder::TtlRecorder;
 
 /// What `OPTIMIZE` asks for beyond a merge.
 #[derive(Clone, Debug, Default)]
-pub struct OptimizeOptions {
+pub struct OptimizeOptions<'a> {
     /// Only this partition.
     pub partition: Option<String>,
     /// Positions of columns: of rows that agree in them one stays. They contain the key.
     pub deduplicate: Option<Vec<usize>>,
+    /// Is told of each merge.
+    pub watch: Option<&'a dyn MergeWatch>,
+}
+
+/// Learns which merges an OPTIMIZE makes, one after the other.
+pub trait MergeWatch: fmt::Debug {
+    fn merge_begins(&self, parts: &[Arc<Part>]);
+
+    fn merge_ends(&self);
 }
 
 impl TableParts {
@@ -44,7 +54,7 @@ impl TableParts {
     }
 
     /// One merge, whether it is worth it or not; `false` if there are no neighbours to merge.
-    pub fn optimize(&self, options: &OptimizeOptions, control: &WorkControl) -> Result<bool> {
+    pub fn optimize(&self, options: &OptimizeOptions<'_>, control: &WorkControl) -> Result<bool> {
         let Some(parts) = self.select_any(options.partition.as_deref()) else { return Ok(false) };
         let Some(claim) = self.claims.claim(&parts) else { return Ok(false) };
         Ok(self.merge_claimed(&claim, options, control)?.is_some())
@@ -52,7 +62,7 @@ impl TableParts {
 
     /// Merges until one part is left in each partition, and every part has been through a merge that
     /// could change it.
-    pub fn optimize_final(&self, options: &OptimizeOptions, control: &WorkControl) -> Result<()> {
+    pub fn optimize_final(&self, options: &OptimizeOptions<'_>, control: &WorkControl) -> Result<()> {
         let mut partitions: Vec<String> =
             self.snapshot().iter().map(|part| part.name().partition.clone()).collect();
         partitions.dedup();
@@ -63,15 +73,16 @@ impl TableParts {
     fn optimize_partition(
         &self,
         partition: &str,
-        options: &OptimizeOptions,
+        options: &OptimizeOptions<'_>,
         control: &WorkControl,
     ) -> Result<()> {
-        let mut deduplicated = Vec::new();
+        let mut merged = Vec::new();
         // What expires meanwhile is for the next merge.
         let now_s = self.expires_at(&self.spec(), control);
         loop {
             let has_work = |group: &[Arc<Part>]| {
-                let waits = options.deduplicate.is_some() && !deduplicated.contains(group[0].name());
+                let is_asked_for = options.deduplicate.is_some() || !group[0].has_all_columns();
+                let waits = is_asked_for && !merged.contains(group[0].name());
                 group.len() > 1 || waits || self.can_change(&group[0], now_s)
             };
             let claim = self.claims.claim_all(|| {
@@ -86,10 +97,11 @@ impl TableParts {
             }
             // Rows that agree are all in one merge only when it is the last one.
             if claim.parts().len() <= MERGED_PARTS_MAX {
-                deduplicated.extend(self.merge_claimed(&claim, options, control)?);
+                merged.extend(self.merge_claimed(&claim, options, control)?);
             } else {
                 let first = claim.first(MERGED_PARTS_MAX);
-                self.merge_claimed(&first, &OptimizeOptions::default(), control)?;
+                let plain = OptimizeOptions { watch: options.watch, ..OptimizeOptions::default() };
+                self.merge_claimed(&first, &plain, control)?;
             }
         }
     }
@@ -103,7 +115,7 @@ impl TableParts {
     fn merge_claimed(
         &self,
         claim: &Claim<'_>,
-        options: &OptimizeOptions,
+        options: &OptimizeOptions<'_>,
         control: &WorkControl,
     ) -> Result<Option<PartName>> {
         let parts = claim.parts();
@@ -113,7 +125,13 @@ impl TableParts {
         }
         let name = PartName::merged(parts.iter().map(|part| part.name()));
         let work = self.observe_work(control, name.clone(), parts, Vec::new());
+        if let Some(watch) = options.watch {
+            watch.merge_begins(parts);
+        }
         let merged = self.merge_active(parts, name, options, control);
+        if let Some(watch) = options.watch {
+            watch.merge_ends();
+        }
         work.end(merged.as_ref().map(|merged| merged.as_ref().map(|(part, _)| &**part)));
         Ok(merged?.map(|(part, _commit)| part.name().clone()))
     }
@@ -124,7 +142,7 @@ impl TableParts {
         &self,
         parts: &[Arc<Part>],
         name: PartName,
-        options: &OptimizeOptions,
+        options: &OptimizeOptions<'_>,
         control: &WorkControl,
     ) -> Result<Option<(Arc<Part>, Commit<'_>)>> {
         let spec = self.spec();

@@ -51,7 +51,7 @@ pub use events::{MergeReason, PartEvent, PartEventKind, PartFigures, PartObserve
 pub use final_layers::{FinalLayer, final_layers, with_same_keys};
 pub use final_scan::{FinalInput, FinalScan};
 pub use insert::{InsertOptions, PendingInsert};
-pub use merge::OptimizeOptions;
+pub use merge::{MergeWatch, OptimizeOptions};
 pub use mutate::{RowChange, RowsAfter};
 pub use mutation::{MutationFailure, MutationStatus, WaitingMutations};
 pub use partition::{DetachedStats, PartSelection};

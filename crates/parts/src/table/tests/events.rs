@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use super::mutations::DeleteThirds;
 use super::partitions::spec;
 use super::{TestTable, numbers};
+use crate::part::view::Part;
 use crate::table::{
-    Deduplication, InsertOptions, MergeReason, PartEvent, PartEventKind, PartObserver, PartSelection,
-    WorkControl,
+    Deduplication, InsertOptions, MergeReason, MergeWatch, OptimizeOptions, PartEvent, PartEventKind,
+    PartObserver, PartSelection, WorkControl,
 };
 
 #[derive(Default)]
@@ -137,4 +138,34 @@ fn whole_parts_that_come_and_go_are_told() {
     check(&events, &[(PartEventKind::Removed, "0_1_1_0", Some(3), &[])]);
     table.parts.attach_parts(&partition).unwrap();
     check(&events, &[(PartEventKind::New, "0_2_2_0", Some(3), &[])]);
+}
+
+/// How many parts each merge was of, and 0 for an end.
+#[derive(Debug, Default)]
+struct Watch(Mutex<Vec<usize>>);
+
+impl MergeWatch for Watch {
+    fn merge_begins(&self, parts: &[Arc<Part>]) {
+        self.0.lock().unwrap().push(parts.len());
+    }
+
+    fn merge_ends(&self) {
+        self.0.lock().unwrap().push(0);
+    }
+}
+
+#[test]
+fn optimize_tells_of_each_of_its_merges() {
+    let (table, watch) = (TestTable::with_spec(spec()), Watch::default());
+    (0..3).for_each(|n| {
+        table.parts.insert(numbers(n..n + 5)).unwrap();
+    });
+    let options = OptimizeOptions { watch: Some(&watch), ..OptimizeOptions::default() };
+    table.parts.optimize_final(&options, &WorkControl::default()).unwrap();
+    assert_eq!(*watch.0.lock().unwrap(), [3, 0]);
+    table.parts.insert(numbers(5..15)).unwrap();
+    let cancelled = WorkControl::default();
+    cancelled.cancel();
+    assert!(table.parts.optimize_final(&options, &cancelled).is_err());
+    assert_eq!(*watch.0.lock().unwrap(), [3, 0, 2, 0]);
 }

@@ -112,7 +112,7 @@ fn merged(
             }
         }
     }
-    let options = OptimizeOptions { partition: None, deduplicate: by.map(<[_]>::to_vec) };
+    let options = OptimizeOptions { deduplicate: by.map(<[_]>::to_vec), ..OptimizeOptions::default() };
     let control = WorkControl::default();
     let has_work =
         parts.snapshot().chunk_by(|a, b| a.name().partition == b.name().partition).any(|g| g.len() > 1);
