@@ -15,36 +15,52 @@ pub enum NameChange {
     Renamed {
         from: String,
         to: String,
+        /// Skip indexes of expressions over the column: their [text](crate::SkipIndex::text) before, and since.
+        texts: Vec<(String, String)>,
     },
     /// What is called so from now on is another column.
-    Dropped {
-        name: String,
-    },
+    Dropped { name: String },
 }
 
-/// All changes of the names of a table's columns in their order; the first has number 1.
+/// The changes of the names of a table's columns in their order; the first there ever was has number 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ColumnHistory(Arc<[NameChange]>);
+pub struct ColumnHistory {
+    /// How many changes came before the others: no part needs them any more.
+    forgotten: u64,
+    changes: Arc<[NameChange]>,
+}
 
 impl ColumnHistory {
-    pub fn new(changes: Vec<NameChange>) -> ColumnHistory {
-        ColumnHistory(changes.into())
+    /// `changes`, before which there were `forgotten` others.
+    pub fn new(forgotten: u64, changes: Vec<NameChange>) -> ColumnHistory {
+        ColumnHistory { forgotten, changes: changes.into() }
+    }
+
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     pub fn changes(&self) -> &[NameChange] {
-        &self.0
+        &self.changes
+    }
+
+    /// The same with `more` changes, and without those up to number `unneeded`.
+    pub fn followed_by(&self, more: &[NameChange], unneeded: u64) -> ColumnHistory {
+        let gone = unneeded.clamp(self.forgotten, self.version()) - self.forgotten;
+        let kept = self.changes[gone as usize..].iter().chain(more);
+        ColumnHistory::new(self.forgotten + gone, kept.cloned().collect())
     }
 
     /// The number of the last change.
     pub(crate) fn version(&self) -> u64 {
-        self.0.len() as u64
+        self.forgotten + self.changes.len() as u64
     }
 
     /// Makes the changes that the metadata has not seen; `false` if it has seen all of them.
     pub(crate) fn apply(&self, meta: &mut PartMeta) -> bool {
-        // What a part saw that the definition does not know is a part from elsewhere.
-        let seen = meta.names_version.min(self.version());
-        for change in &self.0[seen as usize..] {
+        // What a part saw that the definition does not know, or knows no more, is a part from elsewhere.
+        let seen = meta.names_version.clamp(self.forgotten, self.version());
+        for change in &self.changes[(seen - self.forgotten) as usize..] {
             change.apply(meta);
         }
         let is_changed = meta.names_version != self.version();
@@ -56,11 +72,19 @@ impl ColumnHistory {
 impl NameChange {
     fn apply(&self, meta: &mut PartMeta) {
         match self {
-            NameChange::Renamed { from, to } => {
+            NameChange::Renamed { from, to, texts } => {
                 let names = meta.columns.iter_mut().map(|column| &mut column.name);
                 names.filter(|name| *name == from).for_each(|name| name.clone_from(to));
-                meta.skip_indexes.iter_mut().for_each(|index| index.of = renamed(&index.of, from, to));
-                meta.skip_indexes.retain(|index| !mentions(&index.of, from));
+                meta.skip_indexes.retain_mut(|index| match texts.iter().find(|(old, _)| *old == index.of) {
+                    Some((_, new)) => {
+                        index.of.clone_from(new);
+                        true
+                    }
+                    None => {
+                        index.of = renamed(&index.of, from, to);
+                        !mentions(&index.of, from)
+                    }
+                });
                 meta.ttl.retain(|bounds| !mentions(&bounds.name, from));
             }
             NameChange::Dropped { name } => {
@@ -73,8 +97,8 @@ impl NameChange {
     }
 }
 
-/// What an index is of, if that is a list of columns. An expression keeps its text, and an index of it is of
-/// no more use to the part.
+/// What an index is of, if that is a list of columns. An expression of which the change says nothing keeps its
+/// text: the table has no such index any more.
 fn renamed(of: &str, from: &str, to: &str) -> String {
     let columns: Vec<&str> = of.split(", ").map(|name| if name == from { to } else { name }).collect();
     columns.join(", ")

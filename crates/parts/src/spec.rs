@@ -271,7 +271,7 @@ impl PartSpec {
     }
 
     /// Whether a key, the mode or a TTL needs the column at `position`.
-    pub(crate) fn is_needed(&self, position: usize) -> bool {
+    pub fn is_needed(&self, position: usize) -> bool {
         self.is_in_key(position)
             || self.mode.columns().contains(&position)
             || self.ttl.iter().any(|rule| rule.needs(&self.columns[position].name))

@@ -42,6 +42,8 @@ const SUFFIX: &str = ".sql";
 const DROPPED_SUFFIX: &str = ".dropped";
 /// A statement longer than this is no statement.
 const BYTES_MAX: u64 = 64 << 20;
+/// Nobody changes the columns of a table more often.
+const CHANGES_MAX: u64 = u64::MAX / 2;
 /// A RENAME of more than this is no RENAME.
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
@@ -200,7 +202,11 @@ fn file_path(database: &str, name: &str) -> String {
 }
 
 fn encode(object: &StoredObject) -> Vec<u8> {
-    let changes: String = object.history.changes().iter().map(encode_change).collect();
+    let mut changes = match object.history.forgotten() {
+        0 => String::new(),
+        forgotten => format!("{COLUMN_LINE}forgotten {forgotten}\n"),
+    };
+    changes.extend(object.history.changes().iter().map(encode_change));
     let body = format!("{changes}{}\n", object.statement);
     let crc = crc32c(body.as_bytes());
     format!("{FIRST_LINE}\n-- uuid {}\n-- crc32c {crc:08x}\n{body}", object.uuid).into_bytes()
@@ -224,19 +230,31 @@ fn decode(name: String, bytes: &[u8]) -> Result<StoredObject> {
         return Err(corrupt(&format!("its checksum is {stored:08x}, computed {computed:08x}")));
     }
     let mut statement = body.trim_end();
-    let mut changes = Vec::new();
+    let (mut forgotten, mut changes) = (0, Vec::new());
     while let Some((line, rest)) = statement.strip_prefix(COLUMN_LINE).and_then(|line| line.split_once('\n'))
     {
-        changes.push(decode_change(line)?);
+        match line.strip_prefix("forgotten ") {
+            Some(count) if changes.is_empty() && forgotten == 0 => {
+                let count = count.parse().ok().filter(|&count: &u64| count <= CHANGES_MAX);
+                forgotten =
+                    count.ok_or_else(|| corrupt(&format!("`{line}` is no count of changes of columns")))?;
+            }
+            _ => changes.push(decode_change(line)?),
+        }
         statement = rest;
     }
-    Ok(StoredObject { name, uuid, statement: statement.to_owned(), history: ColumnHistory::new(changes) })
+    let history = ColumnHistory::new(forgotten, changes);
+    Ok(StoredObject { name, uuid, statement: statement.to_owned(), history })
 }
 
 fn encode_change(change: &NameChange) -> String {
     match change {
-        NameChange::Renamed { from, to } => {
-            format!("{COLUMN_LINE}renamed {} {}\n", encode_name(from), encode_name(to))
+        NameChange::Renamed { from, to, texts } => {
+            let texts: String = texts
+                .iter()
+                .map(|(old, new)| format!(" {} {}", encode_name(old), encode_name(new)))
+                .collect();
+            format!("{COLUMN_LINE}renamed {} {}{texts}\n", encode_name(from), encode_name(to))
         }
         NameChange::Dropped { name } => format!("{COLUMN_LINE}dropped {}\n", encode_name(name)),
     }
@@ -245,7 +263,11 @@ fn encode_change(change: &NameChange) -> String {
 fn decode_change(line: &str) -> Result<NameChange> {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
-        ["renamed", from, to] => Ok(NameChange::Renamed { from: decode_name(from)?, to: decode_name(to)? }),
+        ["renamed", from, to, ref texts @ ..] if texts.len() % 2 == 0 => {
+            let pair = |pair: &[&str]| Ok((decode_name(pair[0])?, decode_name(pair[1])?));
+            let texts = texts.chunks_exact(2).map(pair).collect::<Result<_>>()?;
+            Ok(NameChange::Renamed { from: decode_name(from)?, to: decode_name(to)?, texts })
+        }
         ["dropped", name] => Ok(NameChange::Dropped { name: decode_name(name)? }),
         _ => Err(corrupt(&format!("`{line}` is no change of a column"))),
     }
@@ -297,10 +319,17 @@ mod tests {
             name: "orders".to_owned(),
             uuid: Uuid::from_u128(7),
             statement: "CREATE TABLE orders (id UInt64) ENGINE = Memory".to_owned(),
-            history: ColumnHistory::new(vec![
-                NameChange::Renamed { from: "a b".to_owned(), to: "-- column".to_owned() },
-                NameChange::Dropped { name: "c\nd".to_owned() },
-            ]),
+            history: ColumnHistory::new(
+                3,
+                vec![
+                    NameChange::Renamed {
+                        from: "a b".to_owned(),
+                        to: "-- column".to_owned(),
+                        texts: vec![("lower(`a b`)".to_owned(), "lower(`-- column`)".to_owned())],
+                    },
+                    NameChange::Dropped { name: "c\nd".to_owned() },
+                ],
+            ),
         }
     }
 

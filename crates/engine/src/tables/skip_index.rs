@@ -87,6 +87,16 @@ impl TableDefinition {
         elements.into_iter().map(resolved).collect()
     }
 
+    /// As [`SkipIndex::text`].
+    pub(crate) fn indexed_text(&self, clause: &IndexDef) -> String {
+        let text = |expr: &Expr| match expr {
+            Expr::Identifier(parts) => parts.join("."),
+            other => other.to_string(),
+        };
+        let texts: Vec<String> = self.indexed(clause).iter().map(text).collect();
+        texts.join(", ")
+    }
+
     fn index_element(&self, expr: &Expr) -> Result<(Indexed, SqlType)> {
         match expr {
             Expr::Literal(_) => bail!(IncorrectQuery, "an index cannot be of the constant `{expr}`"),

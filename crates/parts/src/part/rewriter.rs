@@ -31,13 +31,15 @@ pub(crate) struct PartRewriter {
     directory: PendingDirectory,
     /// With their positions in the table.
     columns: Vec<(usize, ColumnWriter)>,
+    /// Names of those that the copy has not.
+    cleared: Vec<String>,
     /// Of several columns or computed, where one of the columns is written.
     indexes: RecomputedIndexes,
 }
 
 impl PartRewriter {
     /// Starts a copy of `part` in the temporary directory `path` in which `columns` (positions in the
-    /// table, each once) will have other values.
+    /// table, each once) will have other values, and which has not those called `cleared`.
     ///
     /// # Panics
     ///
@@ -47,6 +49,7 @@ impl PartRewriter {
         path: PathBuf,
         part: &Arc<Part>,
         columns: &[usize],
+        cleared: &[String],
     ) -> Result<PartRewriter> {
         let meta = &part.stored.meta;
         assert!(meta.data_file.is_none(), "a compact part is written whole");
@@ -65,11 +68,12 @@ impl PartRewriter {
         }
         let is_recomputed = |index: &&SkipIndex| {
             let is_of_written = columns.iter().any(|&at| index.reads(&spec.columns[at].name));
-            index.as_column().is_none() && is_of_written
+            index.as_column().is_none() && is_of_written && !is_of_any(index, cleared)
         };
         let recomputed = spec.indexes.iter().filter(is_recomputed);
         let indexes = RecomputedIndexes::new(part, &spec, recomputed);
-        Ok(PartRewriter { part: Arc::clone(part), indexes, spec, directory, columns: writers })
+        let (part, cleared) = (Arc::clone(part), cleared.to_vec());
+        Ok(PartRewriter { part, indexes, spec, directory, columns: writers, cleared })
     }
 
     /// The same, and `indexes` are made.
@@ -109,7 +113,7 @@ impl PartRewriter {
             write_file(&self.directory, &file_name::of_skip_index(&index.name), &bytes)?;
             skip_indexes.push(SkipIndexMeta::new(&index, bytes.len(), None));
         }
-        let kept = Kept::of(&self.part, &columns, &skip_indexes, &mut zones)?;
+        let kept = Kept::of(&self.part, (&columns, &self.cleared), &skip_indexes, &mut zones)?;
         kept.link(&self.part, &self.directory)?;
         columns.extend(kept.columns);
         skip_indexes.extend(kept.skip_indexes);
@@ -136,17 +140,18 @@ struct Kept {
 }
 
 impl Kept {
-    /// What is not `written`; its zone maps are appended to the file that `zones` becomes.
+    /// What is neither written nor cleared; its zone maps are appended to the file that `zones` becomes.
     fn of(
         part: &Part,
-        written: &[ColumnMeta],
+        (written, cleared): (&[ColumnMeta], &[String]),
         indexes: &[SkipIndexMeta],
         zones: &mut Vec<u8>,
     ) -> Result<Kept> {
         let old = &part.stored.meta;
-        let is_written = |name: &str| written.iter().any(|column| column.name == name);
+        let is_written = |name: &String| written.iter().any(|column| column.name == *name);
+        let is_gone = |name: &String| is_written(name) || cleared.contains(name);
         let mut columns = Vec::with_capacity(old.columns.len());
-        for column in old.columns.iter().filter(|column| !is_written(&column.name)) {
+        for column in old.columns.iter().filter(|column| !is_gone(&column.name)) {
             let mut column = column.clone();
             if let Some(place) = &mut column.zones {
                 *place = ZonesPlace::append_encoded(zones, &part.stored.zone_bytes(*place)?);
@@ -154,7 +159,9 @@ impl Kept {
             columns.push(column);
         }
         // One that the table no longer has may be of the columns that are written.
-        let is_known = |meta: &SkipIndexMeta| part.spec.indexes.iter().any(|index| meta.is_of(index));
+        let is_known = |meta: &SkipIndexMeta| {
+            part.spec.indexes.iter().any(|index| meta.is_of(index) && !is_of_any(index, cleared))
+        };
         let is_kept =
             |index: &&SkipIndexMeta| is_known(index) && indexes.iter().all(|other| other.name != index.name);
         Ok(Kept { columns, skip_indexes: old.skip_indexes.iter().filter(is_kept).cloned().collect() })
@@ -176,4 +183,8 @@ impl Kept {
         }
         Ok(())
     }
+}
+
+fn is_of_any(index: &SkipIndex, names: &[String]) -> bool {
+    names.iter().any(|name| index.reads(name))
 }

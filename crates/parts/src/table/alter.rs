@@ -6,6 +6,7 @@ use basalt_base::fs::{PendingFile, publish_file};
 
 use super::active::TableParts;
 use super::partition::PartSelection;
+use super::recover::DETACHED;
 use crate::error::Result;
 use crate::history::NameChange;
 use crate::part::meta::{META_FILE, PartMeta, SkipIndexMeta};
@@ -54,6 +55,25 @@ impl TableParts {
         commit.respec(spec, parts);
         self.retry_mutations();
         Ok(())
+    }
+
+    /// The number of the last change of the columns' names that all parts have seen, detached ones too, as their
+    /// files say. Parts that are being written have seen all there are, or fail.
+    pub fn names_seen_by_all(&self) -> Result<u64> {
+        let mut seen = self.spec().history.version();
+        for part in self.snapshot().iter() {
+            let (directory, name) = (part.stored.directory.path().to_owned(), part.name().clone());
+            let on_disk = StoredPart::open(Arc::clone(&self.storage), directory, name)?;
+            seen = seen.min(on_disk.meta.names_version);
+        }
+        for (directory, name) in self.detached_directories()? {
+            let path = self.dir.join(DETACHED).join(directory);
+            // What cannot be read cannot be attached.
+            if let Ok(part) = StoredPart::open(Arc::clone(&self.storage), path, name) {
+                seen = seen.min(part.meta.names_version);
+            }
+        }
+        Ok(seen)
     }
 
     /// Removes the skip index called `name` from parts; the table keeps it, and parts to come have it.

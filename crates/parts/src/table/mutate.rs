@@ -58,6 +58,12 @@ pub trait RowChange: Send + Sync {
         &[]
     }
 
+    /// The names of columns whose values the part loses: it is read from then on like one that was written
+    /// before they were added. The change writes none of them, and no key, mode or TTL needs them.
+    fn clears(&self) -> &[String] {
+        &[]
+    }
+
     /// What becomes of `rows`, which have the columns of [`RowChange::reads`].
     fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter>;
 }
@@ -147,6 +153,9 @@ impl TableParts {
         if change.applies_ttl() && part.may_expire(&part.spec, self.expires_at(&part.spec, control)) {
             return Ok(Changed::Rows);
         }
+        if change.clears().iter().any(|name| part.stored.column_meta(name).is_some()) {
+            return Ok(Changed::Rows);
+        }
         for batch in rows_to_see(part, change, control)? {
             if change.apply(&live(batch?)?)?.is_touched {
                 return Ok(Changed::Rows);
@@ -166,13 +175,15 @@ impl TableParts {
         let writes = positions(part, change.writes())?;
         let now_s = self.expires_at(&part.spec, control).filter(|_| change.applies_ttl());
         // What expires is told by the rules from all columns.
+        let cleared = positions(part, change.clears())?;
         let is_kept = |at: &usize| {
-            now_s.is_some() || part.has_column(*at) || writes.contains(at) || part.spec.is_needed(*at)
+            let is_there = now_s.is_some() || part.has_column(*at) || writes.contains(at);
+            (is_there && !cleared.contains(at)) || part.spec.is_needed(*at)
         };
         let mut kept: Vec<usize> = (0..part.spec.columns.len()).filter(is_kept).collect();
         if kept.is_empty() {
             // Rows are counted by a column.
-            kept.push(0);
+            kept.push((0..part.spec.columns.len()).find(|at| !cleared.contains(at)).unwrap_or(0));
         }
         let spec = Arc::new(part.spec.only(&kept)).sized(part.value_bytes(), part.row_count());
         let rows = ChangedRows::new(part, &kept, change, control)?;
@@ -193,7 +204,7 @@ impl TableParts {
         control: &WorkControl,
     ) -> Result<PendingPart> {
         let path = self.temporary_path();
-        let mut writer = PartRewriter::create(Arc::clone(&self.storage), path, part, &[])?.with(indexes);
+        let mut writer = PartRewriter::create(Arc::clone(&self.storage), path, part, &[], &[])?.with(indexes);
         for start in (0..part.mark_count()).step_by(BLOCK_GRANULES_MAX) {
             check_cancelled(control)?;
             let rows = part.mark_rows(&(start..part.mark_count().min(start + BLOCK_GRANULES_MAX)));
@@ -214,8 +225,11 @@ impl TableParts {
         let columns = positions(part, change.writes())?;
         let _space = self.reserve(columns.iter().map(|&column| part.column_file_bytes(column)).sum())?;
         let path = self.temporary_path();
-        let mut writer = PartRewriter::create(Arc::clone(&self.storage), path, part, &columns)?;
-        for seen in rows_to_see(part, change, control)? {
+        let mut writer =
+            PartRewriter::create(Arc::clone(&self.storage), path, part, &columns, change.clears())?;
+        // What is only cleared needs no look at the rows.
+        let seen = if columns.is_empty() { None } else { Some(rows_to_see(part, change, control)?) };
+        for seen in seen.into_iter().flatten() {
             let seen = seen?;
             let (rows, deleted) = (seen.rows.num_rows(), seen.deleted.clone());
             let mut values = change.apply(&live(seen)?)?.columns;
@@ -271,10 +285,13 @@ fn missing_indexes(part: &Part, change: &dyn RowChange) -> Vec<SkipIndex> {
 
 /// Whether only the columns that the change writes need to be written: they have files of their own.
 fn is_column_wise(part: &Part, change: &dyn RowChange) -> bool {
-    let writes = change.writes();
+    let (writes, clears) = (change.writes(), change.clears());
     let is_in_ttl = part.spec.ttl.iter().any(|rule| writes.iter().any(|name| rule.depends_on(name)));
     let deletes_rows = change.deletes_rows() || change.applies_ttl();
-    part.stored.meta.data_file.is_none() && !deletes_rows && !writes.is_empty() && !is_in_ttl
+    let changes_columns = !writes.is_empty() || !clears.is_empty();
+    let is_kept = |name: &String| !clears.contains(name);
+    let keeps_one = !writes.is_empty() || part.stored.meta.columns.iter().any(|column| is_kept(&column.name));
+    part.stored.meta.data_file.is_none() && !deletes_rows && changes_columns && keeps_one && !is_in_ttl
 }
 
 /// The values of rows that are not deleted, and for each of the others that of a neighbour: nobody reads

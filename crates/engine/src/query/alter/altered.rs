@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, Result, bail};
-use basalt_parts::{ColumnHistory, NameChange};
+use basalt_parts::NameChange;
 use basalt_sql::ast::{
     AlterAction, ColumnDef, ColumnPosition, ColumnProperty, CreateTable, DefaultKind, TableElement,
 };
@@ -111,12 +111,11 @@ impl<'a> Altered<'a> {
         &self.changes
     }
 
-    /// The new definition, checked by itself.
-    pub(super) fn definition(&self) -> Result<TableDefinition> {
+    /// The new definition, checked by itself; no part needs the changes of names up to number `unneeded`.
+    pub(super) fn definition(&self, unneeded: u64) -> Result<TableDefinition> {
         let mut definition =
             definition_of(&self.old.database, &self.old.name, self.old.uuid, self.create.clone())?;
-        let names = self.old.history.changes().iter().chain(&self.names);
-        definition.history = ColumnHistory::new(names.cloned().collect());
+        definition.history = self.old.history.followed_by(&self.names, unneeded);
         Ok(definition)
     }
 
@@ -205,7 +204,7 @@ impl<'a> Altered<'a> {
 
     fn rename(&mut self, from: &str, to: &str, if_exists: bool) -> Result<()> {
         let others = self.names.iter().filter_map(|change| match change {
-            NameChange::Renamed { from, to } => Some([from.as_str(), to.as_str()]),
+            NameChange::Renamed { from, to, .. } => Some([from.as_str(), to.as_str()]),
             NameChange::Dropped { .. } => None,
         });
         if others.flatten().any(|other| other == from || other == to) {
@@ -224,11 +223,20 @@ impl<'a> Altered<'a> {
         if from.contains('.') != to.contains('.') {
             bail!(BadArguments, "cannot rename column from nested struct to normal column and vice versa");
         }
+        let before = self.index_texts()?;
         names::rename(&mut self.create, from, to);
+        let texts = before.into_iter().zip(self.index_texts()?).filter(|(old, new)| old != new).collect();
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.names.push(NameChange::Renamed { from: from.clone(), to: to.clone() });
+        self.names.push(NameChange::Renamed { from: from.clone(), to: to.clone(), texts });
         self.changes.push(ColumnChange::Rename { from, to });
         Ok(())
+    }
+
+    /// What the skip indexes are of.
+    fn index_texts(&self) -> Result<Vec<String>> {
+        let definition =
+            definition_of(&self.old.database, &self.old.name, self.old.uuid, self.create.clone())?;
+        Ok(definition.index_clauses().map(|clause| definition.indexed_text(clause)).collect())
     }
 
     fn modify(&mut self, new: &ColumnDef, if_exists: bool, position: Option<&ColumnPosition>) -> Result<()> {

@@ -112,6 +112,14 @@ fn begin(query: &Arc<QueryContext>, key: &ObjectKey, actions: &[AlterAction]) ->
 fn columns_to_clear(table: &dyn Table, actions: &[AlterAction]) -> Result<Vec<AlterAction>> {
     let definition = table.definition();
     let mut kept = Vec::new();
+    let is_cleared = |name: &str| {
+        actions
+            .iter()
+            .any(|action| matches!(action, AlterAction::ClearColumn { name: own, .. } if own == name))
+    };
+    if definition.columns.iter().all(|column| is_cleared(&column.name)) {
+        bail!(BadArguments, "cannot DROP or CLEAR all columns");
+    }
     for action in actions {
         let AlterAction::ClearColumn { name, if_exists, .. } = action else { continue };
         if !altered::has_column(&definition, name, *if_exists, "drop")? {
@@ -144,7 +152,7 @@ fn change_definition(
     for name in altered.gone_names() {
         check_no_mutation_uses(table.as_ref(), name, altered.verb_of(name))?;
     }
-    let definition = Arc::new(altered.definition()?);
+    let definition = Arc::new(altered.definition(unneeded_names(table.as_ref(), &old)?)?);
     check(query, table.as_ref(), &definition, &altered)?;
     let catalog = query.engine.catalog();
     if let Some(parts) = table.parts_of() {
@@ -164,6 +172,15 @@ fn change_definition(
         return Ok(None);
     }
     mutation::begin(query, table.as_ref(), &retypes).map(Some)
+}
+
+/// The number of the last change of names that no part needs any more.
+fn unneeded_names(table: &dyn Table, definition: &TableDefinition) -> Result<u64> {
+    match table.parts_of() {
+        // Seldom there, and every part is asked.
+        Some(parts) if !definition.history.changes().is_empty() => Ok(parts.names_seen_by_all()?),
+        _ => Ok(0),
+    }
 }
 
 /// What the query's settings and the table have against the new definition.

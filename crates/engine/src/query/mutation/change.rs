@@ -17,6 +17,8 @@ pub(super) struct PlannedChange {
     pub(super) reads: Vec<String>,
     pub(super) schema: SchemaRef,
     pub(super) writes: Vec<String>,
+    /// Names of columns that lose their values.
+    pub(super) clears: Vec<String>,
     pub(super) steps: Vec<Step>,
     pub(super) is_light: bool,
     pub(super) applies_ttl: bool,
@@ -44,6 +46,10 @@ impl RowChange for PlannedChange {
 
     fn writes(&self) -> &[String] {
         &self.writes
+    }
+
+    fn clears(&self) -> &[String] {
+        &self.clears
     }
 
     fn is_light(&self) -> bool {

@@ -91,6 +91,9 @@ enum Kind {
         is_light: bool,
     },
     Update(Vec<Vec<(usize, Expr)>>),
+    /// The values of the column go; commands behind this one see what it is read as then, and so do the
+    /// MATERIALIZED columns that are computed from it.
+    Clear(usize, Expr, Vec<(usize, Expr)>),
     /// Nothing but what the TTL of the table does.
     Expire,
     /// A skip index to make.
@@ -98,6 +101,18 @@ enum Kind {
 }
 
 impl Command {
+    /// The columns that get values, and these.
+    fn sets(&self) -> Vec<(usize, &Expr)> {
+        match &self.kind {
+            Kind::Update(rounds) => rounds.iter().flatten().map(|(at, value)| (*at, value)).collect(),
+            Kind::Clear(at, value, computed) => {
+                let computed = computed.iter().map(|(at, value)| (*at, value));
+                std::iter::once((*at, value)).chain(computed).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn index(&self) -> Option<String> {
         match &self.kind {
             Kind::Index(name) => Some(name.clone()),
@@ -130,7 +145,7 @@ impl Planner<'_> {
                     kind: Kind::Update(self.assignments(assignments)?),
                 },
             },
-            AlterAction::ClearColumn { name, .. } => self.clear(name)?,
+            AlterAction::ClearColumn { name, .. } => return self.clear(name),
             AlterAction::MaterializeColumn { name, .. } => return self.materialize(name),
             AlterAction::ModifyColumn { column, .. } => return self.retype(&column.name),
             AlterAction::MaterializeTtl { partition } => {
@@ -216,15 +231,18 @@ impl Planner<'_> {
         plan_filter(filter, self.stored, &self.ctx)
     }
 
-    /// All values become the default of the column.
-    fn clear(&self, name: &str) -> Result<Command> {
-        if self.stored.position(name).is_none() {
+    /// The part loses the column's values, and is read with the DEFAULT of the day. What a TTL needs has
+    /// to be in every part: there all values become the default of today.
+    fn clear(&self, name: &str) -> Result<Option<Command>> {
+        let Some(at) = self.stored.position(name) else {
             bail!(NotFoundColumnInBlock, "there is no column `{name}` to clear");
-        }
+        };
         if self.definition.is_in_key(name)? {
             bail!(AlterOfColumnIsForbidden, "trying to ALTER CLEAR key column `{name}`");
         }
-        let at = self.position(name)?;
+        if self.part.is_some_and(|part| !part.has_column(at)) {
+            return Ok(None);
+        }
         let column = self.definition.column(name);
         let value = match column.and_then(|column| column.default.as_ref()?.expr.as_ref()) {
             Some(default) => self.value(default, &self.stored[at].ty)?,
@@ -233,7 +251,12 @@ impl Planner<'_> {
                 Expr::Literal(ScalarValue::try_from_array(&value, 0).map_err(Error::logical)?, None)
             }
         };
-        self.rewritten(at, value)
+        if self.part.is_some_and(|part| part.spec().is_needed(at)) {
+            return self.rewritten(at, value).map(Some);
+        }
+        let computed = self.computed_of(&BTreeSet::from([name]))?;
+        let always = SqlExpr::Literal(Literal::UInt(1));
+        Ok(Some(Command { filter: self.filter(&always)?, kind: Kind::Clear(at, value, computed) }))
     }
 
     /// What the statement assigns, then what MATERIALIZED columns make of it.
@@ -250,16 +273,29 @@ impl Planner<'_> {
             first.push((at, self.value(value, &self.stored[at].ty)?));
         }
         let is_set: BTreeSet<&str> = first.iter().map(|(at, _)| self.stored[*at].name.as_str()).collect();
+        let computed = self.computed_of(&is_set)?;
+        Ok([first, computed].into_iter().filter(|round| !round.is_empty()).collect())
+    }
+
+    /// The MATERIALIZED columns that are computed from one of the columns called `is_set`.
+    fn computed_of(&self, is_set: &BTreeSet<&str>) -> Result<Vec<(usize, Expr)>> {
         let mut computed = Vec::new();
         for column in self.definition.stored_definitions() {
             let Some(expr) = materialized(column) else { continue };
             let value = self.value(expr, &column.ty)?;
             let uses_set = value.column_refs().iter().any(|used| is_set.contains(used.name.as_str()));
-            if let Some(at) = self.stored.position(&column.name).filter(|_| uses_set) {
-                computed.push((at, value));
+            let Some(at) = self.stored.position(&column.name).filter(|_| uses_set) else { continue };
+            if self.definition.is_in_key(&column.name)? {
+                bail!(
+                    CannotUpdateColumn,
+                    "a column that is updated affects MATERIALIZED column `{}`, which is a key column; it cannot be \
+                     updated",
+                    column.name
+                );
             }
+            computed.push((at, value));
         }
-        Ok([first, computed].into_iter().filter(|round| !round.is_empty()).collect())
+        Ok(computed)
     }
 
     fn value(&self, value: &SqlExpr, to: &SqlType) -> Result<Expr> {
@@ -294,14 +330,16 @@ impl Planner<'_> {
     /// The commands over blocks of just the columns that they need.
     fn change(&self, commands: &[Command]) -> Result<PlannedChange> {
         let mut used: BTreeSet<usize> = BTreeSet::new();
-        let mut written: BTreeSet<usize> = BTreeSet::new();
-        for command in commands {
-            self.note_columns(&command.filter, &mut used);
-            let Kind::Update(rounds) = &command.kind else { continue };
-            for (at, value) in rounds.iter().flatten() {
+        let (written, cleared) = targets(commands);
+        // Nobody sees what a column is read as that is cleared alone.
+        let is_alone =
+            |one: &Command| matches!(&one.kind, Kind::Clear(_, _, computed) if computed.is_empty());
+        let steps = if commands.iter().all(is_alone) { &[] } else { commands };
+        for step in steps {
+            self.note_columns(&step.filter, &mut used);
+            for (at, value) in step.sets() {
                 self.note_columns(value, &mut used);
-                used.insert(*at);
-                written.insert(*at);
+                used.insert(at);
             }
         }
         let is_light = |one: &Command| matches!(one.kind, Kind::Delete { is_light: true });
@@ -320,7 +358,8 @@ impl Planner<'_> {
             reads: used.iter().map(name).collect(),
             schema: reads.to_arrow(),
             writes: written.iter().map(name).collect(),
-            steps: commands.iter().map(|one| self.step(one, &reads)).collect::<Result<_>>()?,
+            clears: cleared.iter().map(name).collect(),
+            steps: steps.iter().map(|one| self.step(one, &reads)).collect::<Result<_>>()?,
             applies_ttl: commands.iter().any(|one| matches!(one.kind, Kind::Expire)),
             indexes,
             is_light: commands.iter().all(is_light),
@@ -339,6 +378,11 @@ impl Planner<'_> {
                 let round = |round: &Vec<_>| round.iter().map(assignment).collect::<Result<Vec<_>>>();
                 Action::Update(rounds.iter().map(round).collect::<Result<_>>()?)
             }
+            Kind::Clear(at, value, computed) => {
+                let assignment = |(at, value): &(usize, Expr)| Ok((place(*at), expr(value)?));
+                let computed = computed.iter().map(assignment).collect::<Result<_>>()?;
+                Action::Update(vec![vec![(place(*at), expr(value)?)], computed])
+            }
         };
         Ok(Step { filter: expr(&command.filter)?, action })
     }
@@ -346,6 +390,21 @@ impl Planner<'_> {
     fn note_columns(&self, expr: &Expr, used: &mut BTreeSet<usize>) {
         used.extend(expr.column_refs().iter().filter_map(|column| self.stored.position(&column.name)));
     }
+}
+
+/// The columns whose values change in the end, and those that lose them.
+fn targets(commands: &[Command]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    let (mut written, mut cleared) = (BTreeSet::new(), BTreeSet::new());
+    for command in commands {
+        for (at, _) in command.sets() {
+            let is_clear = matches!(&command.kind, Kind::Clear(own, ..) if *own == at);
+            let (into, from) =
+                if is_clear { (&mut cleared, &mut written) } else { (&mut written, &mut cleared) };
+            from.remove(&at);
+            into.insert(at);
+        }
+    }
+    (written, cleared)
 }
 
 fn name_of(column: &Column) -> datafusion::common::Column {

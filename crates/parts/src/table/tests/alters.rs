@@ -17,6 +17,7 @@ use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyCondition, KeyRanges};
 use crate::part::scan::PartScan;
 use crate::spec::{Fill, PartSpec};
+use crate::table::{PartSelection, RowChange, RowsAfter};
 
 fn spec(wide_bytes_min: u64, names: &[&str], history: &[NameChange]) -> PartSpec {
     let columns = names.iter().map(|name| Column::new(*name, SqlType::UInt64)).collect::<Vec<_>>();
@@ -25,13 +26,13 @@ fn spec(wide_bytes_min: u64, names: &[&str], history: &[NameChange]) -> PartSpec
         sort_key: number_spec().sort_key,
         primary_key_len: 1,
         granule_rows: 4,
-        history: ColumnHistory::new(history.to_vec()),
+        history: ColumnHistory::new(0, history.to_vec()),
         ..PartSpec::new(Columns::new(columns))
     }
 }
 
 fn renamed(from: &str, to: &str) -> NameChange {
-    NameChange::Renamed { from: from.to_owned(), to: to.to_owned() }
+    NameChange::Renamed { from: from.to_owned(), to: to.to_owned(), texts: Vec::new() }
 }
 
 fn dropped(name: &str) -> NameChange {
@@ -298,4 +299,76 @@ fn columns_that_are_computed_from_each_other_are_an_error() {
     let part = Arc::clone(&table.parts.snapshot()[0]);
     let error = part.read(&[1], 0..1, &Arc::default()).unwrap_err();
     assert!(error.to_string().contains("needs its own value"), "{error}");
+}
+
+/// `CLEAR COLUMN` of columns.
+struct Clear(Vec<String>);
+
+impl RowChange for Clear {
+    fn reads(&self) -> &[String] {
+        static READS: std::sync::LazyLock<Vec<String>> = std::sync::LazyLock::new(|| vec!["n".to_owned()]);
+        &READS
+    }
+
+    fn writes(&self) -> &[String] {
+        &[]
+    }
+
+    fn clears(&self) -> &[String] {
+        &self.0
+    }
+
+    fn is_light(&self) -> bool {
+        false
+    }
+
+    fn deletes_rows(&self) -> bool {
+        false
+    }
+
+    fn apply(&self, _: &RecordBatch) -> basalt_base::Result<RowsAfter> {
+        Ok(RowsAfter { is_touched: false, keep: None, columns: Vec::new() })
+    }
+}
+
+#[test]
+fn cleared_column_has_the_fill_of_the_day() {
+    for wide in [0, u64::MAX] {
+        let table = TestTable::with_spec(spec(wide, &["n", "a", "b"], &[]));
+        insert(&table, 0);
+        table.parts.begin_mutation("CLEAR COLUMN a").unwrap();
+        run(&table.parts, &Clear(vec!["a".to_owned()])).unwrap();
+        assert_eq!(values(&table, "a"), [0; 10], "{wide}");
+        let mut filled = spec(wide, &["n", "a", "b"], &[]);
+        filled.fills[1] = Some(Fill::Value(Arc::new(UInt64Array::from(vec![7]))));
+        table.parts.change_spec(filled).unwrap();
+        let table = reopen(table);
+        assert_eq!(values(&table, "a"), [7; 10], "{wide}");
+        assert_eq!(values(&table, "b"), (200..210).collect::<Vec<_>>(), "{wide}");
+        assert!(files(&table.storage, Path::new(DIR)).iter().all(|path| !path.ends_with("a.col")));
+        table.parts.snapshot().iter().for_each(|part| part.check().unwrap());
+    }
+}
+
+#[test]
+fn history_forgets_what_all_parts_have_seen() {
+    let table = TestTable::with_spec(spec(0, &["n", "a"], &[]));
+    insert(&table, 0);
+    let first = renamed("a", "b");
+    table.parts.change_spec(spec(0, &["n", "b"], std::slice::from_ref(&first))).unwrap();
+    insert(&table, 10);
+    assert_eq!(table.parts.names_seen_by_all().unwrap(), 0);
+    let detached = table.parts.snapshot()[0].name().to_string();
+    table.parts.detach_parts(&PartSelection::Part(detached), None).unwrap();
+    insert(&table, 20);
+    merge_all(&table);
+    assert_eq!(table.parts.names_seen_by_all().unwrap(), 1, "a detached part is called as it is today");
+    let history = ColumnHistory::new(0, vec![first]).followed_by(&[renamed("b", "c")], 1);
+    assert_eq!((history.forgotten(), history.changes().len(), history.version()), (1, 1, 2));
+    table.parts.change_spec(PartSpec { history, ..spec(0, &["n", "c"], &[]) }).unwrap();
+    let table = reopen(table);
+    assert_eq!(values(&table, "c"), (110..130).collect::<Vec<_>>());
+    table.parts.attach_parts(&PartSelection::All).unwrap();
+    assert_eq!(values(&table, "c").len(), 30);
+    assert!(values(&table, "c").contains(&105));
 }

@@ -148,7 +148,7 @@ pub(super) fn without_column(parts: &TableParts, name: &str) {
 fn dropped(spec: &PartSpec, name: &str) -> ColumnHistory {
     let mut changes = spec.history.changes().to_vec();
     changes.push(NameChange::Dropped { name: name.to_owned() });
-    ColumnHistory::new(changes)
+    ColumnHistory::new(0, changes)
 }
 
 /// The directories and files below `dir`, as paths.
