@@ -9,6 +9,8 @@ use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 use crate::{direct_join, limit_by};
@@ -25,7 +27,35 @@ impl QueryPlanner for OperatorPlanner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OperatorPlanner)]);
-        planner.create_physical_plan(logical_plan, session).await
+        match one_row(&planner, logical_plan, session)? {
+            Some(operators) => Ok(operators),
+            None => planner.create_physical_plan(logical_plan, session).await,
+        }
+    }
+}
+
+/// The operators of a plan that computes its one row from nothing: no rule about operators has anything to
+/// do there, and their turns would take longer than the row.
+fn one_row(
+    planner: &dyn PhysicalPlanner,
+    plan: &LogicalPlan,
+    session: &dyn Session,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    match plan {
+        LogicalPlan::EmptyRelation(relation) if relation.produce_one_row => {
+            Ok(Some(Arc::new(PlaceholderRowExec::new(Arc::clone(relation.schema.inner())))))
+        }
+        LogicalPlan::Projection(projection) => {
+            let Some(input) = one_row(planner, &projection.input, session)? else { return Ok(None) };
+            let (from, context) = (projection.input.schema(), PhysicalPlanningContext::default());
+            let exprs = projection.expr.iter().zip(projection.schema.fields()).map(|(expr, field)| {
+                let expr = planner.create_physical_expr(expr, from, session, &context)?;
+                Ok(ProjectionExpr { expr, alias: field.name().clone() })
+            });
+            let exprs = exprs.collect::<Result<Vec<_>>>()?;
+            Ok(Some(Arc::new(ProjectionExec::try_new(exprs, input)?)))
+        }
+        _ => Ok(None),
     }
 }
 

@@ -44,6 +44,8 @@ type OperatorRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// Rules about operators and functions that this crate does not know.
 #[derive(Default)]
 pub struct Rules {
+    /// About plans, before all others.
+    pub first: Vec<PlanRule>,
     /// About plans, behind the one that hands filters down.
     pub plan: Vec<PlanRule>,
     /// About plans, behind all others: columns that nobody wants are gone.
@@ -75,7 +77,7 @@ pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rul
         .with_config(config)
         .with_runtime_env(runtime)
         .with_analyzer_rules(vec![])
-        .with_optimizer_rules(optimizer_rules(rules.plan, rules.last))
+        .with_optimizer_rules(optimizer_rules(rules.first, rules.plan, rules.last))
         .with_physical_optimizer_rules(operator_rules(rules.early, rules.late))
         .with_query_planner(Arc::new(OperatorPlanner))
         .build()
@@ -92,8 +94,9 @@ fn operator_rules(early: Vec<OperatorRule>, late: Vec<OperatorRule>) -> Vec<Oper
 }
 
 /// The order is DataFusion's own: each rule relies on the ones before it.
-fn optimizer_rules(added: Vec<PlanRule>, last: Vec<PlanRule>) -> Vec<PlanRule> {
-    let mut rules: Vec<PlanRule> = vec![
+fn optimizer_rules(first: Vec<PlanRule>, added: Vec<PlanRule>, last: Vec<PlanRule>) -> Vec<PlanRule> {
+    let mut rules = first;
+    let known: [PlanRule; 14] = [
         Arc::new(OptimizeUnions::new()),
         Arc::new(SimplifyExpressions::new()),
         Arc::new(ReplaceDistinctWithAggregate::new()),
@@ -109,6 +112,7 @@ fn optimizer_rules(added: Vec<PlanRule>, last: Vec<PlanRule>) -> Vec<PlanRule> {
         Arc::new(PushDownLimit::new()),
         Arc::new(PushDownFilter::new()),
     ];
+    rules.extend(known);
     rules.extend(added);
     rules.push(Arc::new(CommonSubexprEliminate::new()));
     rules.push(Arc::new(OptimizeProjections::new()));

@@ -142,8 +142,8 @@ impl ScopeTable {
 }
 
 /// The expression that reads column `name` of the relation that the plan calls `relation`.
-pub(crate) fn plan_column(relation: &str, name: &str) -> Expr {
-    Expr::Column(PlanColumn::new(Some(TableReference::bare(relation)), name))
+pub(crate) fn plan_column(relation: &TableReference, name: &str) -> Expr {
+    Expr::Column(PlanColumn::new(Some(relation.clone()), name))
 }
 
 pub(crate) fn bare_column(name: &str) -> Expr {

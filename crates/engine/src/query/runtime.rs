@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use super::QueryContext;
 use super::join_algorithms::JoinAlgorithms;
-use crate::scan::{CodedGroups, DirectJoins, DirectSources, LateColumns, LateStrings};
+use crate::scan::{CodedGroups, DirectJoins, DirectSources, KnownAggregates, LateColumns, LateStrings};
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
@@ -44,6 +44,7 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
     };
     let join_algorithms = JoinAlgorithms::parse(&query.settings.join_algorithm)?;
     let mut rules = Rules {
+        first: vec![Arc::new(KnownAggregates)],
         plan: Vec::new(),
         last: Vec::new(),
         early: vec![Arc::new(CodedGroups)],

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use basalt_base::Error;
 use datafusion::common::config::ConfigOptions;
@@ -87,20 +87,6 @@ impl SourceExec {
         );
         SourceExec { properties: Arc::new(properties), ..self }
     }
-
-    /// What an aggregate can answer from; not for wide blocks, where nobody asks.
-    fn add_bounds(&self, statistics: &mut Statistics) {
-        if self.schema.fields().len() > BOUNDED_COLUMNS_MAX || self.source.rows_exactly().is_none() {
-            return;
-        }
-        for (column, statistics) in statistics.column_statistics.iter_mut().enumerate() {
-            if let Some(bounds) = self.source.bounds(column) {
-                statistics.min_value = Precision::Exact(bounds.least);
-                statistics.max_value = Precision::Exact(bounds.greatest);
-                statistics.null_count = Precision::Exact(bounds.null_count as usize);
-            }
-        }
-    }
 }
 
 impl fmt::Debug for SourceExec {
@@ -172,15 +158,10 @@ impl ExecutionPlan for SourceExec {
         _input_stats: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        let mut statistics = Statistics::new_unknown(&self.schema);
-        if args.partition().is_none() {
-            statistics.num_rows = match (self.source.rows_exactly(), self.source.rows_estimate()) {
-                (Some(rows), _) => Precision::Exact(rows as usize),
-                (None, Some(rows)) => Precision::Inexact(rows as usize),
-                (None, None) => Precision::Absent,
-            };
-            self.add_bounds(&mut statistics);
-        }
+        let statistics = match args.partition() {
+            None => statistics(self.source.as_ref(), &self.schema),
+            Some(_) => Statistics::new_unknown(&self.schema),
+        };
         Ok(Arc::new(statistics))
     }
 
@@ -226,6 +207,28 @@ impl ExecutionPlan for SourceExec {
             FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::Yes; filters.len()]);
         Ok(propagation.with_updated_node(Arc::new(self.resourced(source))))
     }
+}
+
+/// What an aggregate can answer from; the bounds not for wide blocks, where nobody asks.
+pub(super) fn statistics(source: &dyn BlockSource, schema: &Schema) -> Statistics {
+    let mut statistics = Statistics::new_unknown(schema);
+    statistics.num_rows = match (source.rows_exactly(), source.rows_estimate()) {
+        (Some(rows), _) => Precision::Exact(rows as usize),
+        (None, Some(rows)) => Precision::Inexact(rows as usize),
+        (None, None) => Precision::Absent,
+    };
+    let is_exact = matches!(statistics.num_rows, Precision::Exact(_));
+    if !is_exact || schema.fields().len() > BOUNDED_COLUMNS_MAX {
+        return statistics;
+    }
+    for (column, statistics) in statistics.column_statistics.iter_mut().enumerate() {
+        if let Some(bounds) = source.bounds(column) {
+            statistics.min_value = Precision::Exact(bounds.least);
+            statistics.max_value = Precision::Exact(bounds.greatest);
+            statistics.null_count = Precision::Exact(bounds.null_count as usize);
+        }
+    }
+    statistics
 }
 
 /// `text`, which is `plan` printed, with what each index of a table left below the table's line.

@@ -7,16 +7,18 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use basalt_base::zone::Zone;
 use basalt_base::{Column, Columns};
+use basalt_exec::error::into_datafusion;
+use basalt_parts::Predicate;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue, Statistics};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::constants::{self, WithConstants};
-use super::exec::SourceExec;
+use super::exec::{SourceExec, statistics};
 use super::predicate::predicate;
 use super::{BlockSource, Operands, ScanRequest, VirtualColumn, conditions};
 use crate::query::QueryContext;
@@ -110,6 +112,34 @@ impl TableScanProvider {
         &self.table
     }
 
+    /// What is known without reading about all rows and about columns by name; `None` if that takes more
+    /// than a look at metadata, or if a column is not stored.
+    pub(super) fn metadata(&self, columns: &[&str]) -> Result<Option<Statistics>> {
+        if !self.table.has_metadata() {
+            return Ok(None);
+        }
+        let places = columns.iter().map(|name| self.stored.position(name));
+        let Some(columns) = places.collect::<Option<Vec<usize>>>() else { return Ok(None) };
+        let schema = self.schema.project(&columns)?;
+        let source = self.table.scan(&self.request(columns)).map_err(into_datafusion)?;
+        Ok(Some(statistics(source.as_ref(), &schema)))
+    }
+
+    /// The wish for columns of all rows.
+    fn request(&self, columns: Vec<usize>) -> ScanRequest {
+        ScanRequest {
+            stored: self.columns.clone(),
+            virtual_from: self.stored.len(),
+            columns,
+            conditions: Vec::new(),
+            predicate: Predicate::Any,
+            filters: Vec::new(),
+            limit: None,
+            numbers: Vec::new(),
+            query: Arc::clone(&self.query),
+        }
+    }
+
     /// The filters in the form in which they run. Their types are final: nothing is coerced.
     fn physical(&self, filters: &[Expr], state: &dyn Session) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
         let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
@@ -165,19 +195,16 @@ impl TableProvider for TableScanProvider {
             Arc::default()
         };
         let operands = Operands { columns: &self.stored, expressions: &expressions };
+        let columns = wanted.iter().copied().filter(|&at| self.constant(at).is_none()).collect();
         let request = ScanRequest {
-            stored: self.columns.clone(),
-            virtual_from: self.stored.len(),
-            columns: wanted.iter().copied().filter(|&at| self.constant(at).is_none()).collect(),
             conditions: conditions(&filters, &self.stored),
             predicate: predicate(&filters, operands),
             filters: self.physical(&filters, state)?,
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
-            numbers: Vec::new(),
-            query: Arc::clone(&self.query),
+            ..self.request(columns)
         };
         // Choosing what to read may touch the disk: plans are made on threads that may block.
-        let source = self.table.scan(&request).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let source = self.table.scan(&request).map_err(into_datafusion)?;
         let source = self.widened(source, &wanted, &schema)?;
         if let Some(rows) = source.rows_estimate() {
             self.query.expect_rows(rows)?;

@@ -80,6 +80,10 @@ impl Table for MemoryTable {
         Ok(())
     }
 
+    fn has_metadata(&self) -> bool {
+        true
+    }
+
     fn total_rows(&self) -> Option<u64> {
         Some(self.state.read().blocks.iter().map(|block| block.num_rows() as u64).sum())
     }

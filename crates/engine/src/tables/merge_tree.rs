@@ -327,6 +327,10 @@ impl Table for MergeTreeTable {
         })
     }
 
+    fn has_metadata(&self) -> bool {
+        true
+    }
+
     fn total_rows(&self) -> Option<u64> {
         Some(self.parts.row_count())
     }

@@ -68,6 +68,12 @@ pub(crate) trait Table: Send + Sync {
         false
     }
 
+    /// Whether a [`scan`](Table::scan) of all rows costs next to nothing before it is read, and its source
+    /// knows of many questions the answer.
+    fn has_metadata(&self) -> bool {
+        false
+    }
+
     /// Adds the rows of `block`: all stored columns in the order of the definition. When it returns
     /// the rows are durable, if the engine stores at all, and every later scan sees them.
     fn insert(&self, block: RecordBatch) -> Result<()> {

@@ -88,6 +88,11 @@ impl BoundAggregate {
         (self.parameters.is_empty() && ty == self.return_type).then_some(function)
     }
 
+    /// Whether statistics of a table may tell the result.
+    pub fn answers_from_metadata(&self) -> bool {
+        self.finds.is_some() && self.parameters.is_empty()
+    }
+
     fn states(&self) -> Box<dyn States> {
         let inner = (self.states)();
         match self.skips_nulls {
@@ -141,7 +146,7 @@ impl AggregateUDFImpl for BoundAggregate {
 
     /// Answers from metadata; the type's default for no rows is the accumulator's business.
     fn value_from_stats(&self, args: &StatisticsArgs<'_>) -> Option<ScalarValue> {
-        let finds = self.finds.filter(|_| !args.is_distinct && self.parameters.is_empty())?;
+        let finds = self.finds.filter(|_| !args.is_distinct && self.answers_from_metadata())?;
         let Precision::Exact(rows) = args.statistics.num_rows else { return None };
         let [arg] = args.exprs else { return None };
         if finds == Statistic::Count

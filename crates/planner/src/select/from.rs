@@ -115,8 +115,8 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: Scop
         }
         ResolvedTable::Source { columns, source, filter, has_prewhere } => {
             table.has_prewhere = has_prewhere;
-            let relation = session.unique(&table.name);
-            let plan = LogicalPlanBuilder::scan(TableReference::bare(relation.as_str()), source, None)
+            let relation = TableReference::bare(session.unique(&table.name));
+            let plan = LogicalPlanBuilder::scan(relation.clone(), source, None)
                 .and_then(LogicalPlanBuilder::build)
                 .map_err(plan_error)?;
             let columns = columns
@@ -169,6 +169,7 @@ pub(super) fn derived(session: &Session<'_>, planned: Subplan, table: ScopeTable
     let stem = if table.name.is_empty() { "subquery" } else { &table.name };
     let relation = session.unique(stem);
     let plan = aliased(planned.plan, &relation)?;
+    let relation = TableReference::bare(relation);
     let columns = planned
         .columns
         .into_iter()

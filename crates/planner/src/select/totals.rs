@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use basalt_base::{Error, Result};
-use datafusion::common::JoinType;
+use datafusion::common::{JoinType, TableReference};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::group_by::{Aggregation, Grouped};
@@ -52,7 +52,8 @@ fn rows_of_groups(
     aggregation: &Aggregation,
     grouped: &Grouped,
 ) -> Result<LogicalPlan> {
-    let relation = session.unique("__groups");
+    let alias = session.unique("__groups");
+    let relation = TableReference::bare(alias.as_str());
     let mut keys = Vec::with_capacity(aggregation.keys.len());
     let mut conditions = Vec::with_capacity(aggregation.keys.len());
     for (at, key) in aggregation.keys.iter().filter(|key| key.bound.constant().is_none()).enumerate() {
@@ -65,7 +66,7 @@ fn rows_of_groups(
             left.eq(right)
         });
     }
-    let groups = aliased(projected(grouped.plan.clone(), keys)?, &relation)?;
+    let groups = aliased(projected(grouped.plan.clone(), keys)?, &alias)?;
     LogicalPlanBuilder::from(aggregation.input.clone())
         .join_on(groups, JoinType::LeftSemi, conditions)
         .and_then(LogicalPlanBuilder::build)
