@@ -15,6 +15,8 @@ use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
 
 const BLOCK_ROWS: u64 = 65_536;
+/// Lookups are repeated, and the best time counts: other programs disturb it least.
+const ROUNDS: usize = 7;
 
 fn main() -> Result<()> {
     let keys = std::env::args().nth(1).and_then(|keys| keys.parse().ok()).unwrap_or(2_000_000);
@@ -101,12 +103,16 @@ fn look_up(dictionary: &dyn Dictionary, keys: u64, first: u64) -> Result<f64> {
                 as ArrayRef
         })
         .collect();
-    let start = processor_seconds();
-    let mut looked_up = 0;
-    for keys in blocks {
-        looked_up += dictionary.get(&[0], &[keys])?.0[0].len();
+    let mut best = 0.0_f64;
+    for _ in 0..ROUNDS {
+        let start = processor_seconds();
+        let mut looked_up = 0;
+        for keys in &blocks {
+            looked_up += dictionary.get(&[0], std::slice::from_ref(keys))?.0[0].len();
+        }
+        best = best.max(looked_up as f64 / (processor_seconds() - start) / 1e6);
     }
-    Ok(looked_up as f64 / (processor_seconds() - start) / 1e6)
+    Ok(best)
 }
 
 /// What this thread has had of the processor, as Linux counts it.

@@ -24,7 +24,7 @@ use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
 
 use super::Hits;
-use super::probe::{self, Probe};
+use super::probe::{self, Probe, Sight};
 use crate::hash::{FREE, ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
 
@@ -157,6 +157,24 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> LineProbe<'a, CELLS, PAYLOAD>
         let tables = tables.iter().map(|table| (table.lines.as_chunks().0, table)).collect();
         LineProbe { tables, shard_bits }
     }
+
+    #[inline(always)]
+    fn place(&self, hash: u64) -> Place {
+        let (shard, rest) = self.shard_bits.split(hash);
+        (shard as u32, split(rest, self.tables[shard].1.homes).0 as usize)
+    }
+
+    /// A bit for each cell that has `hash`.
+    #[inline(always)]
+    fn equal_cells(line: &Line, hash: u64) -> u32 {
+        (0..CELLS).fold(0, |equal, cell| equal | u32::from(hash_at(line, cell) == hash) << cell)
+    }
+
+    #[inline(always)]
+    fn payload_at(line: &Line, cell: usize) -> u64 {
+        let at = CELLS * HASH_BYTES + cell * PAYLOAD;
+        word(&line[at..at + PAYLOAD])
+    }
 }
 
 impl<const CELLS: usize, const PAYLOAD: usize> Probe for LineProbe<'_, CELLS, PAYLOAD> {
@@ -167,28 +185,35 @@ impl<const CELLS: usize, const PAYLOAD: usize> Probe for LineProbe<'_, CELLS, PA
 
     #[inline(always)]
     fn aim(&self, hash: u64) -> Place {
-        let (shard, rest) = self.shard_bits.split(hash);
-        let (lines, table) = self.tables[shard];
-        let home = split(rest, table.homes).0 as usize;
-        prefetch_read(lines, home);
-        (shard as u32, home)
+        let (shard, home) = self.place(hash);
+        prefetch_read(self.tables[shard as usize].0, home);
+        (shard, home)
     }
 
     #[inline(always)]
-    fn seek(&self, hash: u64, (shard, home): Place, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+    fn seek(&self, hash: u64, (shard, home): Place) -> Sight {
+        let lines = self.tables[shard as usize].0;
+        let line = &lines[home];
+        let equal = Self::equal_cells(line, hash);
+        let cell = (equal.trailing_zeros() as usize).min(CELLS - 1);
+        // Never of the hash `FREE`.
+        let is_all = hash_at(line, CELLS - 1) > hash;
+        if !is_all {
+            prefetch_read(lines, home + 1);
+        }
+        Sight { payload: Self::payload_at(line, cell), is_found: equal != 0 && hash != FREE, is_all }
+    }
+
+    fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        let (shard, home) = self.place(hash);
         let (lines, table) = self.tables[shard as usize];
         if hash == FREE {
             return table.free_hash.filter(|&payload| accept(payload));
         }
         for line in &lines[home..] {
-            let mut equal = 0_u32;
-            for cell in 0..CELLS {
-                equal |= u32::from(hash_at(line, cell) == hash) << cell;
-            }
+            let mut equal = Self::equal_cells(line, hash);
             while equal != 0 {
-                let cell = equal.trailing_zeros() as usize;
-                let at = CELLS * HASH_BYTES + cell * PAYLOAD;
-                let payload = word(&line[at..at + PAYLOAD]);
+                let payload = Self::payload_at(line, equal.trailing_zeros() as usize);
                 if accept(payload) {
                     return Some(payload);
                 }

@@ -1,12 +1,19 @@
 //! Looks up many keys so that their waits for memory overlap.
 //!
-//! A lookup is three steps that each wait for what the step before asked for. They run as a pipeline:
-//! while one key is sought, the cells of a later key and the index of a still later one are on their way.
+//! A lookup is steps that each wait for what the step before asked for. Each step is done for a whole
+//! batch of keys before the next: loops of few instructions, so that a core holds as many keys at once as it can
+//! wait for lines. A pipeline of all steps for one key after the other reaches two thirds of that, because
+//! the core's window is full of the other steps of few keys.
+//!
+//! All keys of a batch take the same instructions, found or not, because a branch that is guessed wrong costs as
+//! much as a line. The few keys that are not where they most probably are wait until there are many of them.
 
 use super::Hits;
 
-/// Keys between two steps of the pipeline: about as many lines as a core can wait for at once.
-const AHEAD: usize = 32;
+/// Keys that take a step together. Their lines fit into the first cache several times.
+const BATCH: usize = 128;
+/// Keys that were not where they were first looked for wait until there are so many.
+const LATER: usize = 128;
 
 /// A table, or several that answer as one.
 pub(super) trait Probe {
@@ -16,11 +23,24 @@ pub(super) trait Probe {
     /// Asks for what [`Probe::aim`] reads.
     fn approach(&self, hash: u64);
 
-    /// Finds out where the walk for `hash` begins, and asks for it.
+    /// Finds out where an entry of `hash` most probably is, and asks for it.
     fn aim(&self, hash: u64) -> Self::Aim;
 
-    /// The payload of the first entry of `hash` that `accept` takes.
-    fn seek(&self, hash: u64, aim: Self::Aim, accept: impl FnMut(u64) -> bool) -> Option<u64>;
+    /// Looks there and nowhere else. What is left open is asked for.
+    fn seek(&self, hash: u64, aim: Self::Aim) -> Sight;
+
+    /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
+    fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
+}
+
+/// What one look told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    /// Of the entry that was seen, if one was.
+    pub(super) payload: u64,
+    pub(super) is_found: bool,
+    /// The key has no entry if none was seen.
+    pub(super) is_all: bool,
 }
 
 /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
@@ -28,22 +48,42 @@ pub(super) trait Probe {
 #[inline(always)]
 pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], mut accept: impl FnMut(usize, u64) -> bool) -> Hits {
     let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
-    let mut aims = [T::Aim::default(); 2 * AHEAD];
-    hashes.iter().take(2 * AHEAD).for_each(|&hash| table.approach(hash));
-    for (index, &hash) in hashes.iter().take(AHEAD).enumerate() {
-        aims[index] = table.aim(hash);
+    let mut aims = [T::Aim::default(); BATCH];
+    let mut later = Vec::with_capacity(LATER + BATCH);
+    for (first, batch) in (0..).step_by(BATCH).zip(hashes.chunks(BATCH)) {
+        batch.iter().for_each(|&hash| table.approach(hash));
+        for (aim, &hash) in aims.iter_mut().zip(batch) {
+            *aim = table.aim(hash);
+        }
+        let out = hits.payloads[first..].iter_mut().zip(&mut hits.found[first..]);
+        for (at, ((&hash, &aim), (payload, found))) in batch.iter().zip(&aims).zip(out).enumerate() {
+            let sight = table.seek(hash, aim);
+            *found = sight.is_found && accept(first + at, sight.payload);
+            *payload = if *found { sight.payload } else { 0 };
+            if !*found && (sight.is_found || !sight.is_all) {
+                later.push(first + at);
+            }
+        }
+        if later.len() >= LATER {
+            settle(table, hashes, &mut later, &mut accept, &mut hits);
+        }
     }
-    for (index, &hash) in hashes.iter().enumerate() {
-        if let Some(&later) = hashes.get(index + 2 * AHEAD) {
-            table.approach(later);
-        }
-        if let Some(&later) = hashes.get(index + AHEAD) {
-            aims[(index + AHEAD) % (2 * AHEAD)] = table.aim(later);
-        }
-        if let Some(payload) = table.seek(hash, aims[index % (2 * AHEAD)], |payload| accept(index, payload)) {
+    settle(table, hashes, &mut later, &mut accept, &mut hits);
+    hits
+}
+
+/// Looks up the keys `later` of `hashes`, whose first look left them open.
+fn settle<T: Probe>(
+    table: &T,
+    hashes: &[u64],
+    later: &mut Vec<usize>,
+    accept: &mut impl FnMut(usize, u64) -> bool,
+    hits: &mut Hits,
+) {
+    for index in later.drain(..) {
+        if let Some(payload) = table.search(hashes[index], |payload| accept(index, payload)) {
             hits.payloads[index] = payload;
             hits.found[index] = true;
         }
     }
-    hits
 }

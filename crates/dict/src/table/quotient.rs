@@ -26,9 +26,11 @@ use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::Hits;
-use super::bits::{PADDING_BYTES, SHORT_BITS_MAX, get, get_short, low_bits, packed_bytes, put};
+use super::bits::{
+    PADDING_BYTES, SHORT_BITS_MAX, get, get_short, get_short_last, low_bits, packed_bytes, put,
+};
 use super::bucket_index::{self, BucketIndex, BucketIndexWriter};
-use super::probe::{self, Probe};
+use super::probe::{self, Probe, Sight};
 use crate::hash::{ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
 
@@ -218,6 +220,16 @@ impl<'a> QuotientProbe<'a> {
             shard_bits: tables[0].shape.shard_bits,
         }
     }
+
+    /// Where the cells of the bucket of `hash` are.
+    #[inline(always)]
+    fn bucket(&self, hash: u64) -> Bucket {
+        let at = self.shard_bits.split(hash).0;
+        let shard = &self.tables[at];
+        let cells = bucket_index::cells_of(shard.index, shard.is_wide, shard.shape.split(hash).1);
+        let count = cells.end.saturating_sub(cells.start) as u32;
+        Bucket { shard: at as u32, count, first: cells.start }
+    }
 }
 
 impl<'a> Shard<'a> {
@@ -243,7 +255,7 @@ impl<'a> Shard<'a> {
             CellPayload::Bits(bits) => {
                 let at = cell.wrapping_mul(self.cell_bits).wrapping_add(u64::from(self.remainder_bits));
                 if bits <= SHORT_BITS_MAX {
-                    get_short(self.cells, at, low_bits(bits))
+                    get_short_last(self.cells, at, bits)
                 } else {
                     get(self.cells, at, low_bits(bits))
                 }
@@ -257,7 +269,7 @@ impl<'a> Shard<'a> {
     fn window(&self, bucket: Bucket, fraction: u64) -> u64 {
         let count = u64::from(bucket.count);
         let guess = split(fraction, count).0;
-        bucket.first + guess.saturating_sub(1).min(count.saturating_sub(WINDOW))
+        bucket.first.wrapping_add(guess.saturating_sub(1).min(count.saturating_sub(WINDOW)))
     }
 
     /// The first cell of the bucket whose remainder is not less.
@@ -275,10 +287,9 @@ impl<'a> Shard<'a> {
         first
     }
 
-    /// The search in a bucket of more cells than were compared at once.
-    #[cold]
+    /// The first entry of the bucket with this remainder that `accept` takes.
     fn search(&self, bucket: Bucket, remainder: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let end = bucket.first + u64::from(bucket.count);
+        let end = bucket.first.wrapping_add(u64::from(bucket.count));
         let cells = self.lower_bound(bucket, remainder)..end;
         let equal = cells.take_while(|&cell| self.remainder(cell) == remainder);
         equal.map(|cell| self.payload(cell)).find(|&payload| accept(payload))
@@ -296,46 +307,41 @@ impl Probe for QuotientProbe<'_> {
 
     #[inline(always)]
     fn aim(&self, hash: u64) -> Bucket {
-        let at = self.shard_bits.split(hash).0;
-        let shard = &self.tables[at];
-        let (_, bucket, fraction) = shard.shape.split(hash);
-        let cells = bucket_index::cells_of(shard.index, shard.is_wide, bucket);
-        let count = cells.end.saturating_sub(cells.start) as u32;
-        let bucket = Bucket { shard: at as u32, count, first: cells.start };
-        let bit = shard.window(bucket, fraction).wrapping_mul(shard.cell_bits);
+        let bucket = self.bucket(hash);
+        let shard = &self.tables[bucket.shard as usize];
+        let bit = shard.window(bucket, shard.shape.split(hash).2).wrapping_mul(shard.cell_bits);
         prefetch_read(shard.cells, (bit >> 3) as usize);
         prefetch_read(shard.cells, (bit.wrapping_add(WINDOW * shard.cell_bits) >> 3) as usize);
         bucket
     }
 
     #[inline(always)]
-    fn seek(&self, hash: u64, bucket: Bucket, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+    fn seek(&self, hash: u64, bucket: Bucket) -> Sight {
         let shard = &self.tables[bucket.shard as usize];
-        let (_, _, fraction) = shard.shape.split(hash);
+        let window = shard.window(bucket, shard.shape.split(hash).2);
         let remainder = hash & low_bits(shard.remainder_bits);
-        let window = shard.window(bucket, fraction);
-        let mut equal = 0_u32;
-        for at in 0..WINDOW {
-            let is_in_bucket = window + at - bucket.first < u64::from(bucket.count);
-            equal |= u32::from((shard.remainder(window + at) == remainder) & is_in_bucket) << at;
+        let there = u64::from(bucket.count).min(WINDOW) as u32;
+        let cells: [u64; WINDOW as usize] =
+            std::array::from_fn(|at| shard.remainder(window.wrapping_add(at as u64)));
+        let equal =
+            cells.iter().enumerate().fold(0, |equal, (at, &cell)| equal | u32::from(cell == remainder) << at);
+        let equal = equal & ((1 << there) - 1);
+        let last = window.wrapping_add(WINDOW - 1);
+        let is_first = (window == bucket.first) | (cells[0] < remainder);
+        let is_last = (last + 1 == bucket.first.wrapping_add(u64::from(bucket.count)))
+            | (cells[WINDOW as usize - 1] > remainder);
+        let seen = window.wrapping_add(u64::from(equal.trailing_zeros() % WINDOW as u32));
+        Sight {
+            payload: shard.payload(seen),
+            is_found: equal != 0,
+            is_all: (u64::from(bucket.count) <= WINDOW) | is_first & is_last,
         }
-        while equal != 0 {
-            let payload = shard.payload(window + u64::from(equal.trailing_zeros()));
-            if accept(payload) {
-                return Some(payload);
-            }
-            equal &= equal - 1;
-        }
-        let is_whole = u64::from(bucket.count) <= WINDOW;
-        let is_inside = |cell: u64| shard.remainder(cell) < remainder;
-        let (last, end) = (window + WINDOW - 1, bucket.first + u64::from(bucket.count));
-        if is_whole
-            || ((window == bucket.first || is_inside(window))
-                & (last + 1 == end || shard.remainder(last) > remainder))
-        {
-            return None;
-        }
-        shard.search(bucket, remainder, accept)
+    }
+
+    fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        let bucket = self.bucket(hash);
+        let shard = &self.tables[bucket.shard as usize];
+        shard.search(bucket, hash & low_bits(shard.remainder_bits), accept)
     }
 }
 
