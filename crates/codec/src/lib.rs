@@ -24,6 +24,8 @@
 //! | `FSST` | `fsst` | text; rows can be decoded alone |
 //! | `AUTO` | `auto` | a chain of the others, chosen for the values |
 //!
+//! `onpair` is no link of a chain: it holds strings that are read one at a time, as dictionaries do.
+//!
 //! To add a codec: its file, a variant of [`CodecSpec`], and a line in the conformance test.
 
 mod alp;
@@ -41,6 +43,7 @@ mod gorilla;
 mod lz4;
 mod lz4hc;
 mod none;
+mod onpair;
 mod packed;
 mod rules;
 mod spec;
@@ -56,6 +59,7 @@ pub use auto::Values;
 pub use chain::{CHAIN_BYTES, CodecChain, Scratch};
 pub use clause::CodecArgument;
 pub use error::CodecError;
+pub use onpair::{TOKEN_BYTES_MAX, TokenMatcher, Tokens};
 pub use spec::CodecSpec;
 pub use t64::Planes;
 

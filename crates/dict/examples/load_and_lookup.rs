@@ -21,32 +21,49 @@ const ROUNDS: usize = 7;
 fn main() -> Result<()> {
     let keys = std::env::args().nth(1).and_then(|keys| keys.parse().ok()).unwrap_or(2_000_000);
     let only = std::env::args().nth(2);
-    let measure = |name: &str, layout: &LayoutSpec, keys: u64, ty: &SqlType| match &only {
+    let measure = |name: &str, layout: &LayoutSpec, keys: u64, values: Values| match &only {
         Some(only) if name != only => Ok(()),
-        _ => measure(name, layout, keys, ty),
+        _ => measure(name, layout, keys, values),
     };
     let hashed = LayoutSpec::new(LayoutKind::Hashed);
     let sparse = LayoutSpec::new(LayoutKind::SparseHashed);
     let dense = LayoutSpec { max_load_factor: Some(0.98), ..sparse.clone() };
     let sharded = LayoutSpec { shards: 2, ..dense.clone() };
     let array = LayoutSpec::new(LayoutKind::HashedArray);
-    measure("HASHED", &hashed, keys, &SqlType::UInt16)?;
+    measure("HASHED", &hashed, keys, Values::Ranks)?;
     measure(
         "SPARSE_HASHED(MAX_LOAD_FACTOR 0.75)",
         &LayoutSpec { max_load_factor: Some(0.75), ..sparse },
         keys,
-        &SqlType::UInt16,
+        Values::Ranks,
     )?;
-    measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98)", &dense, keys, &SqlType::UInt16)?;
-    measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98 SHARDS 2)", &sharded, keys, &SqlType::UInt16)?;
+    measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98)", &dense, keys, Values::Ranks)?;
+    measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98 SHARDS 2)", &sharded, keys, Values::Ranks)?;
     let compact = LayoutSpec::new(LayoutKind::CompactHashed);
-    measure("COMPACT_HASHED", &compact, keys, &SqlType::UInt16)?;
-    measure("COMPACT_HASHED, String", &compact, keys, &SqlType::String)?;
-    measure("HASHED_ARRAY", &array, keys, &SqlType::UInt16)?;
-    measure("HASHED, String", &hashed, keys, &SqlType::String)
+    measure("COMPACT_HASHED", &compact, keys, Values::Ranks)?;
+    measure("COMPACT_HASHED, digits", &compact, keys, Values::Digits)?;
+    measure("COMPACT_HASHED, addresses", &compact, keys, Values::Addresses)?;
+    measure("HASHED_ARRAY", &array, keys, Values::Ranks)?;
+    measure("HASHED, digits", &hashed, keys, Values::Digits)?;
+    measure("HASHED, addresses", &hashed, keys, Values::Addresses)
 }
 
-fn measure(name: &str, layout: &LayoutSpec, keys: u64, ty: &SqlType) -> Result<()> {
+/// What a key stands for.
+#[derive(Clone, Copy)]
+enum Values {
+    /// Numbers of two bytes.
+    Ranks,
+    /// Strings of 20 digits at random.
+    Digits,
+    /// Strings of about 60 characters that have much in common.
+    Addresses,
+}
+
+fn measure(name: &str, layout: &LayoutSpec, keys: u64, values: Values) -> Result<()> {
+    let ty = match values {
+        Values::Ranks => SqlType::UInt16,
+        Values::Digits | Values::Addresses => SqlType::String,
+    };
     let spec = DictionarySpec {
         key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
         attributes: vec![Attribute {
@@ -62,7 +79,7 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, ty: &SqlType) -> Result<(
     let mut reading = 0.0;
     let mut blocks = (0..keys).step_by(BLOCK_ROWS as usize).map(|first| {
         let start = Instant::now();
-        let block = block(first..keys.min(first + BLOCK_ROWS), ty);
+        let block = block(first..keys.min(first + BLOCK_ROWS), values);
         reading += start.elapsed().as_secs_f64();
         Ok(block)
     });
@@ -81,15 +98,22 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, ty: &SqlType) -> Result<(
 }
 
 /// Keys spread over 64 bits, and values.
-fn block(rows: std::ops::Range<u64>, ty: &SqlType) -> Vec<ArrayRef> {
+fn block(rows: std::ops::Range<u64>, values: Values) -> Vec<ArrayRef> {
     let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(spread)));
-    let values: ArrayRef = match ty {
-        SqlType::String => {
+    let values: ArrayRef = match values {
+        Values::Ranks => Arc::new(UInt16Array::from_iter_values(rows.map(|row| row as u16))),
+        Values::Digits => {
             Arc::new(BinaryViewArray::from_iter_values(rows.map(|row| spread(row).to_string())))
         }
-        _ => Arc::new(UInt16Array::from_iter_values(rows.map(|row| row as u16))),
+        Values::Addresses => Arc::new(BinaryViewArray::from_iter_values(rows.map(address))),
     };
     vec![keys, values]
+}
+
+fn address(row: u64) -> String {
+    let (shop, random) = (row % 97, spread(row));
+    let path = ["catalog/item", "search/results", "account/orders"][(random >> 60) as usize % 3];
+    format!("https://www.shop{shop}.example.com/{path}?id={}&page={}", random >> 40, random % 20)
 }
 
 /// Million lookups a second of random keys from `first` on.

@@ -19,7 +19,7 @@
 //!
 //! - **Summed**: every byte is under a checksum. Those of the numbers and the trailer are compared by
 //!   [`open`], those of a section's block before the block is first used.
-//! - **Of one definition**: a file of another one, or of a newer version, is no file at all.
+//! - **Of one definition**: a file of another one, or of another version, is no file at all.
 
 mod reader;
 mod writer;
@@ -32,8 +32,8 @@ pub(crate) use reader::{ImageReader, open_parts};
 pub(crate) use writer::write_parts;
 pub use writer::{ImageWriter, save};
 
-/// The version that is written, and the newest that is read.
-const VERSION: u32 = 1;
+/// The version that is written, and the only one that is read: a dictionary can be loaded again.
+const VERSION: u32 = 2;
 const MAGIC: [u8; 4] = *b"BDIC";
 const TRAILER_BYTES: usize = 32;
 /// A line of a table is a line of the processor's cache.

@@ -23,7 +23,7 @@ pub(crate) struct ImageReader<'a> {
 
 /// A dictionary over the file at `path`, which [`super::save`] wrote under the same `definition`, and the
 /// stamp. Little more than the sections' places is read. Damaged contents are `CORRUPTED_DATA`, here, or
-/// `CHECKSUM_DOESNT_MATCH`, later; a newer version and another definition are `NOT_IMPLEMENTED` and
+/// `CHECKSUM_DOESNT_MATCH`, later; another version and another definition are `NOT_IMPLEMENTED` and
 /// `INCORRECT_DICTIONARY_DEFINITION`.
 pub fn open(
     spec: DictionarySpec,
@@ -115,7 +115,7 @@ fn numbers<'a>(file: &'a Region, name: &str) -> Result<(usize, &'a [u8])> {
     let mut front = Front(summed);
     let mut read = || Some((front.u64()?, front.u64()?, front.u32()?, front.u32()?));
     let (at, bytes, sum, version) = read().ok_or_else(|| corrupt(name))?;
-    if version > VERSION {
+    if version != VERSION {
         return Err(Error::not_implemented(format!(
             "version {version} of a dictionary's file ({name}; this build reads {VERSION})"
         )));

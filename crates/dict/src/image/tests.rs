@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, BinaryViewArray, UInt64Array};
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{Crash, FaultyStorage, Storage};
-use basalt_base::{ErrorCode, Result};
+use basalt_base::{ErrorCode, Result, SqlType};
 
 use super::{MAGIC, TRAILER_BYTES, VERSION, open, save};
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
-use crate::{Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
+use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
 
 const PATH: &str = "/dictionary";
 const DEFINITION: &str = "CREATE DICTIONARY";
@@ -37,8 +37,27 @@ impl Sample {
             spec.attributes.truncate(1);
             block.truncate(key_count + 1);
         }
+        Sample::of(spec, block, keys[..key_count].to_vec())
+    }
+
+    /// Strings that are compressed.
+    fn of_texts() -> Sample {
+        let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::CompactHashed));
+        spec.attributes = vec![Attribute {
+            name: "text".into(),
+            ty: SqlType::String,
+            default: SqlType::String.default_array(1),
+            hierarchical: false,
+            injective: false,
+        }];
+        let text = |row: u64| format!("{row}: {}", "what all of them say at great length, ".repeat(30));
+        let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..12));
+        let texts: ArrayRef = Arc::new(BinaryViewArray::from_iter_values((0..12).map(text)));
+        Sample::of(spec, vec![Arc::clone(&keys), texts], vec![keys])
+    }
+
+    fn of(spec: DictionarySpec, block: Vec<ArrayRef>, keys: Vec<ArrayRef>) -> Sample {
         let dictionary = build(spec.clone(), &mut [Ok(block)].into_iter()).expect("a valid source");
-        let keys = keys[..key_count].to_vec();
         let mut sample = Sample { spec, dictionary, keys, answer: Vec::new() };
         sample.answer = sample.ask(sample.dictionary.as_ref()).expect("valid keys");
         sample
@@ -80,19 +99,19 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
         LayoutKind::Auto,
         LayoutKind::ComplexKeyHashed,
     ];
-    for kind in kinds {
-        let sample = Sample::new(kind);
+    let samples = kinds.map(|kind| (format!("{kind:?}"), Sample::new(kind)));
+    for (kind, sample) in samples.into_iter().chain([("texts".to_owned(), Sample::of_texts())]) {
         let storage = FaultyStorage::new();
         sample.save(&storage, b"stamp").expect("space enough");
         let whole = storage.read(Path::new(PATH), u64::MAX).expect("the file");
         for bit in 0..whole.len() * 8 {
             storage.damage(Path::new(PATH), |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
-            sample.check_damaged(&storage, &format!("{kind:?}, bit {bit}"));
+            sample.check_damaged(&storage, &format!("{kind}, bit {bit}"));
             storage.damage(Path::new(PATH), |bytes| bytes.clone_from(&whole));
         }
         for bytes in 0..whole.len() {
             storage.damage(Path::new(PATH), |file| file.truncate(bytes));
-            assert!(sample.open(&storage).is_err(), "{kind:?} cut to {bytes} bytes");
+            assert!(sample.open(&storage).is_err(), "{kind} cut to {bytes} bytes");
             storage.damage(Path::new(PATH), |file| file.clone_from(&whole));
         }
     }
@@ -136,7 +155,7 @@ fn a_full_disk_leaves_the_old_file() {
 }
 
 #[test]
-fn another_definition_and_a_newer_version_are_refused() {
+fn another_definition_and_other_versions_are_refused() {
     let sample = Sample::new(LayoutKind::Hashed);
     let storage = FaultyStorage::new();
     sample.save(&storage, b"").expect("space enough");
@@ -145,13 +164,15 @@ fn another_definition_and_a_newer_version_are_refused() {
         other.map(|_| ()).map_err(|error| error.code()),
         Err(ErrorCode::IncorrectDictionaryDefinition)
     );
-    storage.damage(Path::new(PATH), |bytes| {
-        let at = bytes.len() - TRAILER_BYTES;
-        bytes[at + 20..at + 24].copy_from_slice(&(VERSION + 1).to_le_bytes());
-        let sum = crc32c(&bytes[at..at + 24]);
-        bytes[at + 24..at + 28].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(bytes[at + 28..], MAGIC);
-    });
-    let newer = sample.open(&storage).map(|_| ()).map_err(|error| error.code());
-    assert_eq!(newer, Err(ErrorCode::NotImplemented));
+    for version in [VERSION - 1, VERSION + 1] {
+        storage.damage(Path::new(PATH), |bytes| {
+            let at = bytes.len() - TRAILER_BYTES;
+            bytes[at + 20..at + 24].copy_from_slice(&version.to_le_bytes());
+            let sum = crc32c(&bytes[at..at + 24]);
+            bytes[at + 24..at + 28].copy_from_slice(&sum.to_le_bytes());
+            assert_eq!(bytes[at + 28..], MAGIC);
+        });
+        let other = sample.open(&storage).map(|_| ()).map_err(|error| error.code());
+        assert_eq!(other, Err(ErrorCode::NotImplemented));
+    }
 }

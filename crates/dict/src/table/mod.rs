@@ -19,7 +19,7 @@ mod sharded;
 pub(crate) use lines::LineTable;
 pub(crate) use quotient::QuotientTable;
 pub(crate) use rows::Rows;
-pub(crate) use sharded::{ShardedTable, SortedShards, TableBuilder, TableForm, TableShape};
+pub(crate) use sharded::{ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, in_parallel};
 
 /// What a lookup of a block of keys found: one entry a key.
 #[derive(Debug, Default)]

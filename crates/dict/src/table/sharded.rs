@@ -341,7 +341,7 @@ fn deal(threads: &[ShardThread], hashes: &[u64], payloads: &[u64]) -> Result<()>
 }
 
 /// Applies `work` to every item, a thread each if there are several.
-fn in_parallel<T: Send, R: Send>(
+pub(crate) fn in_parallel<T: Send, R: Send>(
     items: impl ExactSizeIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
@@ -351,6 +351,6 @@ fn in_parallel<T: Send, R: Send>(
     let work = &work;
     std::thread::scope(|scope| {
         let threads: Vec<_> = items.map(|item| scope.spawn(move || work(item))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("shards are built without panics")).collect()
+        threads.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
     })
 }

@@ -8,6 +8,10 @@ use basalt_base::prefetch::prefetch_read;
 use super::{Bitmap, Bytes};
 use crate::image::{ImageReader, ImageWriter};
 
+/// How many rows ahead of its use a string's end, and then the string itself, is asked for.
+pub(super) const ENDS_AHEAD: usize = 32;
+pub(super) const BYTES_AHEAD: usize = 16;
+
 /// Strings by row number.
 #[derive(Debug, Default)]
 pub(crate) struct StringArena {

@@ -3,7 +3,7 @@
 //! - [`inline`]: narrow attributes packed into the payload itself.
 //! - [`store`]: columns, and the payload is a row number; a column is one of
 //!   - [`fixed`]: values of one width, back to back;
-//!   - [`strings`]: all strings in one [`arena`];
+//!   - [`strings`]: all strings in one [`arena`], or compressed ([`packed_strings`], [`packed_ends`]);
 //!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
 //! - [`bytes`]: what columns are made of, in memory or in a file.
@@ -15,6 +15,8 @@ mod fixed;
 mod inline;
 mod nested;
 mod packed;
+mod packed_ends;
+mod packed_strings;
 mod store;
 mod stored_array;
 mod strings;

@@ -110,7 +110,7 @@ impl ColumnStore {
             match column {
                 AttributeColumn::Fixed(column) => column.retain(alive),
                 AttributeColumn::Packed(_) => return Err(Error::logical("packed rows are not changed")),
-                AttributeColumn::Strings(column) => column.retain(alive),
+                AttributeColumn::Strings(column) => column.retain(alive)?,
                 AttributeColumn::Nested(column) => column.retain(alive)?,
             }
         }
@@ -174,7 +174,7 @@ impl AttributeColumn {
         match self {
             AttributeColumn::Fixed(column) => column.push(array),
             AttributeColumn::Packed(_) => return Err(Error::logical("packed rows are not changed")),
-            AttributeColumn::Strings(column) => column.push(array),
+            AttributeColumn::Strings(column) => column.push(array)?,
             AttributeColumn::Nested(column) => column.push(array)?,
         }
         Ok(())

@@ -5,40 +5,46 @@ use std::sync::Arc;
 use arrow::array::builder::BinaryViewBuilder;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
-use basalt_base::Result;
+use basalt_base::{Error, Result};
 use hashbrown::HashTable;
 
+use super::arena::{BYTES_AHEAD, ENDS_AHEAD};
 use super::fixed::{null_buffer, retain_bits, select_bits};
 use super::packed::PackedNumbers;
+use super::packed_strings::PackedStrings;
 use super::{Bitmap, StringArena};
 use crate::hash::hash_bytes;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
-/// How many rows ahead of its use a string's end, and then the string itself, is asked for.
-const ENDS_AHEAD: usize = 32;
-const BYTES_AHEAD: usize = 16;
 /// Packed strings are stored once each if there are at most this part as many as rows.
 const CODED_SHARE: usize = 2;
 /// Rows that say whether strings repeat; they are in order of hash, so any of them will do.
-const SAMPLE_ROWS: usize = 1 << 20;
+const SAMPLE_ROWS: usize = 1 << 16;
 
 /// An attribute of type `String`.
 #[derive(Debug)]
 pub(super) struct StringColumn {
-    arena: StringArena,
-    /// Which string of the arena a row has; `None` where it is the row's number.
+    strings: Strings,
+    /// Which string a row has; `None` where it is the row's number.
     codes: Option<PackedNumbers>,
     valid: Option<Bitmap>,
     default: Vec<u8>,
     default_is_null: bool,
 }
 
+#[derive(Debug)]
+enum Strings {
+    Growing(StringArena),
+    /// No rows can be added.
+    Packed(PackedStrings),
+}
+
 impl StringColumn {
     /// A column of `default`'s type, or `None` if that is not the carrier of strings.
     pub(super) fn new(default: &ArrayRef) -> Option<StringColumn> {
         (*default.data_type() == DataType::BinaryView).then(|| StringColumn {
-            arena: StringArena::default(),
+            strings: Strings::Growing(StringArena::default()),
             codes: None,
             valid: None,
             default: default.as_binary_view().value(0).to_vec(),
@@ -46,72 +52,64 @@ impl StringColumn {
         })
     }
 
-    pub(super) fn push(&mut self, array: &ArrayRef) {
-        let before = self.arena.len();
+    pub(super) fn push(&mut self, array: &ArrayRef) -> Result<()> {
+        let arena = self.strings.growing()?;
         if self.valid.is_none() && array.null_count() > 0 {
             let mut valid = Bitmap::default();
-            (0..before).for_each(|_| valid.push(true));
+            (0..arena.len()).for_each(|_| valid.push(true));
             self.valid = Some(valid);
         }
         for string in array.as_binary_view() {
-            self.arena.push(string.unwrap_or_default());
+            arena.push(string.unwrap_or_default());
             if let Some(valid) = &mut self.valid {
                 valid.push(string.is_some());
             }
         }
+        Ok(())
     }
 
     pub(super) fn get(&self, hits: &Hits) -> ArrayRef {
         let nulls = null_buffer(self.valid.as_ref(), self.default_is_null, hits);
-        let mut strings = BinaryViewBuilder::with_capacity(hits.payloads.len());
-        let arena = self.arena.view();
         let rows = match &self.codes {
             Some(codes) => &decode(codes, hits),
             None => &hits.payloads,
         };
+        let mut out = BinaryViewBuilder::with_capacity(hits.payloads.len());
+        let mut scratch = Vec::new();
         for (index, (&row, &found)) in rows.iter().zip(&hits.found).enumerate() {
-            if let Some(&ahead) = rows.get(index + ENDS_AHEAD) {
-                arena.prefetch_end(ahead as usize);
-            }
-            // An empty arena has no row 0 for the misses to point at.
-            if let Some(&ahead) = rows.get(index + BYTES_AHEAD).filter(|&&row| row > 0) {
-                arena.prefetch_bytes(ahead as usize);
-            }
+            self.strings.prefetch(rows, index);
             if nulls.as_ref().is_some_and(|nulls| nulls.is_null(index)) {
-                strings.append_null();
+                out.append_null();
+            } else if found {
+                out.append_value(self.strings.get(row as usize, &mut scratch));
             } else {
-                strings.append_value(if found { arena.get(row as usize) } else { &self.default });
+                out.append_value(&self.default);
             }
         }
-        Arc::new(strings.finish())
+        Arc::new(out.finish())
     }
 
-    pub(super) fn retain(&mut self, alive: &Bitmap) {
-        self.arena.retain(alive);
+    pub(super) fn retain(&mut self, alive: &Bitmap) -> Result<()> {
+        self.strings.growing()?.retain(alive);
         self.valid = self.valid.take().map(|valid| retain_bits(&valid, alive));
+        Ok(())
     }
 
     /// Keeps the rows `order`, in that order, and of equal strings one where that takes less. No rows
     /// can be added behind.
     pub(super) fn pack(&mut self, order: &[u32]) -> Result<()> {
         self.valid = self.valid.take().map(|valid| select_bits(&valid, order));
-        let mut kept = StringArena::default();
-        // A table of all strings is not made where those of some rows hardly repeat.
-        let sample = &order[..order.len().min(SAMPLE_ROWS)];
-        let seldom = Distinct::of(&self.arena, sample).firsts.len() > sample.len() / 10 * 9;
-        let distinct = (!seldom).then(|| Distinct::of(&self.arena, order));
-        let distinct = distinct.filter(|distinct| distinct.firsts.len() <= order.len() / CODED_SHARE);
-        let Some(distinct) = distinct else {
-            order.iter().for_each(|&row| kept.push(self.arena.get(row as usize)));
-            self.arena = kept;
-            self.arena.shrink();
-            return Ok(());
+        let arena = self.strings.growing()?;
+        let packed = match Distinct::of_many(arena, order) {
+            None => PackedStrings::new(arena, order)?,
+            Some(Distinct { codes, firsts }) => {
+                let codes = || codes.iter().map(|&code| u64::from(code));
+                self.codes =
+                    Some(PackedNumbers::new(&DataType::UInt32, size_of::<u32>(), order.len(), codes)?);
+                PackedStrings::new(arena, &firsts)?
+            }
         };
-        distinct.firsts.iter().for_each(|&row| kept.push(self.arena.get(row as usize)));
-        let codes = || distinct.codes.iter().map(|&code| u64::from(code));
-        self.codes = Some(PackedNumbers::new(&DataType::UInt32, size_of::<u32>(), order.len(), codes)?);
-        self.arena = kept;
-        self.arena.shrink();
+        self.strings = Strings::Packed(packed);
         Ok(())
     }
 
@@ -126,13 +124,13 @@ impl StringColumn {
                 }
                 None => row,
             };
-            self.arena.check(string as usize)?;
+            self.strings.check(string as usize)?;
         }
         Ok(())
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        self.arena.save(image)?;
+        self.strings.save(image)?;
         image.flag(self.codes.is_some());
         self.codes.as_ref().map_or(Ok(()), |codes| codes.save(image))?;
         Bitmap::save_optional(self.valid.as_ref(), image)
@@ -140,24 +138,91 @@ impl StringColumn {
 
     /// The column that [`StringColumn::save`] wrote, in the place of one without rows.
     pub(super) fn open(self, image: &mut ImageReader<'_>) -> Result<StringColumn> {
-        let arena = StringArena::open(image)?;
+        let strings = Strings::open(image)?;
         let codes = if image.flag()? { Some(PackedNumbers::open(image)?) } else { None };
-        Ok(StringColumn { arena, codes, valid: Bitmap::open_optional(image)?, ..self })
+        Ok(StringColumn { strings, codes, valid: Bitmap::open_optional(image)?, ..self })
     }
 
     pub(super) fn shrink(&mut self) {
-        self.arena.shrink();
+        if let Strings::Growing(arena) = &mut self.strings {
+            arena.shrink();
+        }
         self.valid.iter_mut().for_each(Bitmap::shrink);
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.arena.heap_bytes()
+        self.strings.heap_bytes()
             + self.codes.as_ref().map_or(0, PackedNumbers::heap_bytes)
             + self.valid.as_ref().map_or(0, Bitmap::heap_bytes)
     }
 }
 
-/// The string of the arena that each hit has; 0 for a miss.
+impl Strings {
+    fn growing(&mut self) -> Result<&mut StringArena> {
+        match self {
+            Strings::Growing(arena) => Ok(arena),
+            Strings::Packed(_) => Err(Error::logical("packed rows are not changed")),
+        }
+    }
+
+    #[inline(always)]
+    fn get<'a>(&'a self, row: usize, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        match self {
+            Strings::Growing(arena) => arena.get(row),
+            Strings::Packed(packed) => packed.get(row, scratch),
+        }
+    }
+
+    /// Asks for what the rows behind `rows[index]` will need.
+    #[inline(always)]
+    fn prefetch(&self, rows: &[u64], index: usize) {
+        // An empty column has no row 0 for the misses to point at.
+        let ahead = |by| rows.get(index + by).filter(|&&row| row > 0).map(|&row| row as usize);
+        let (end, bytes) = (ahead(ENDS_AHEAD), ahead(BYTES_AHEAD));
+        match self {
+            Strings::Growing(arena) => {
+                let view = arena.view();
+                end.into_iter().for_each(|row| view.prefetch_end(row));
+                bytes.into_iter().for_each(|row| view.prefetch_bytes(row));
+            }
+            Strings::Packed(packed) => {
+                end.into_iter().for_each(|row| packed.prefetch_end(row));
+                bytes.into_iter().for_each(|row| packed.prefetch_bytes(row));
+            }
+        }
+    }
+
+    fn check(&self, row: usize) -> Result<()> {
+        match self {
+            Strings::Growing(arena) => arena.check(row),
+            Strings::Packed(packed) => packed.check(row),
+        }
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.flag(matches!(self, Strings::Packed(_)));
+        match self {
+            Strings::Growing(arena) => arena.save(image),
+            Strings::Packed(packed) => packed.save(image),
+        }
+    }
+
+    fn open(image: &mut ImageReader<'_>) -> Result<Strings> {
+        Ok(match image.flag()? {
+            false => Strings::Growing(StringArena::open(image)?),
+            true => Strings::Packed(PackedStrings::open(image)?),
+        })
+    }
+
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Strings::Growing(arena) => arena.heap_bytes(),
+            Strings::Packed(packed) => packed.heap_bytes(),
+        }
+    }
+}
+
+/// Which string each hit has; 0 for a miss.
 fn decode(codes: &PackedNumbers, hits: &Hits) -> Vec<u64> {
     let mut rows = Vec::with_capacity(hits.payloads.len());
     for (index, (&row, &found)) in hits.payloads.iter().zip(&hits.found).enumerate() {
@@ -178,11 +243,32 @@ struct Distinct {
 }
 
 impl Distinct {
-    fn of(arena: &StringArena, order: &[u32]) -> Distinct {
+    /// The strings of the rows `order`, if they repeat often.
+    fn of_many(arena: &StringArena, order: &[u32]) -> Option<Distinct> {
+        let sample = &order[..order.len().min(SAMPLE_ROWS)];
+        let repeated = sample.len() - Distinct::of(arena, sample, sample.len())?.firsts.len();
+        // Of n strings drawn from d, n * n / 2d are repeated.
+        let drawn = sample.len() as f64;
+        let expected = drawn * drawn / (2.0 * repeated as f64);
+        let firsts_max = order.len() / CODED_SHARE;
+        if expected > 2.0 * firsts_max as f64 {
+            return None;
+        }
+        Distinct::of(arena, order, firsts_max)
+    }
+
+    /// `None` if there are more than `firsts_max`.
+    fn of(arena: &StringArena, order: &[u32], firsts_max: usize) -> Option<Distinct> {
         let arena = arena.view();
         let mut table: HashTable<u32> = HashTable::new();
         let mut distinct = Distinct { codes: Vec::with_capacity(order.len()), firsts: Vec::new() };
-        for &row in order {
+        for (index, &row) in order.iter().enumerate() {
+            if let Some(&ahead) = order.get(index + ENDS_AHEAD) {
+                arena.prefetch_end(ahead as usize);
+            }
+            if let Some(&ahead) = order.get(index + BYTES_AHEAD) {
+                arena.prefetch_bytes(ahead as usize);
+            }
             let string = arena.get(row as usize);
             let Distinct { codes, firsts } = &mut distinct;
             let text = |code: u32| arena.get(firsts[code as usize] as usize);
@@ -191,10 +277,13 @@ impl Distinct {
             let next = firsts.len() as u32;
             let code = *entry.or_insert(next).get();
             if code == next {
+                if firsts.len() == firsts_max {
+                    return None;
+                }
                 firsts.push(row);
             }
             codes.push(code);
         }
-        distinct
+        Some(distinct)
     }
 }
