@@ -24,15 +24,6 @@ pub(crate) fn get_short(bytes: &[u8], at: u64, mask: u64) -> u64 {
     word(bytes, (at >> 3) as usize) >> (at & 7) & mask
 }
 
-/// As [`get_short`], out of the word that ends with the number: nothing behind it is read, unless the
-/// number is in the first eight bytes.
-#[inline(always)]
-pub(crate) fn get_short_last(bytes: &[u8], at: u64, bits: u32) -> u64 {
-    let from = at.wrapping_add(u64::from(bits) + 7).wrapping_shr(3).saturating_sub(WORD_BYTES as u64);
-    let shift = at.wrapping_sub(from << 3) as u32;
-    word(bytes, from as usize).checked_shr(shift).unwrap_or(0) & low_bits(bits)
-}
-
 /// The number of at most 64 bits at bit `at`.
 #[inline(always)]
 pub(crate) fn get(bytes: &[u8], at: u64, mask: u64) -> u64 {
@@ -71,7 +62,6 @@ mod tests {
                 assert_eq!(get(&bytes, bit, low_bits(bits)), number(at), "{bits} bits");
                 if bits <= SHORT_BITS_MAX {
                     assert_eq!(get_short(&bytes, bit, low_bits(bits)), number(at), "{bits} bits");
-                    assert_eq!(get_short_last(&bytes, bit, bits), number(at), "{bits} bits");
                 }
             }
         }

@@ -4,12 +4,14 @@
 //! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
 //! - [`bits`]: numbers of any width in bits.
 //! - [`bucket_index`]: where each bucket of that table begins.
+//! - [`cell_probe`]: finds hashes among its cells.
 //! - [`probe`]: looks up many keys so that their waits for memory overlap.
 //! - [`rows`]: the rows of a table while it loads.
 //! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
 pub(crate) mod bits;
 mod bucket_index;
+mod cell_probe;
 mod lines;
 mod probe;
 mod quotient;

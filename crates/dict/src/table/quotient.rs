@@ -21,21 +21,17 @@
 //! `UInt16` payload that is 7.4 bytes a key at 100 million keys
 //! and four to eight keys a bucket. A lookup reads a line of the index and 1.4 lines of cells.
 
-use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::Hits;
-use super::bits::{
-    PADDING_BYTES, SHORT_BITS_MAX, get, get_short, get_short_last, low_bits, packed_bytes, put,
-};
+use super::bits::{PADDING_BYTES, SHORT_BITS_MAX, low_bits, packed_bytes, put};
 use super::bucket_index::{self, BucketIndex, BucketIndexWriter};
-use super::probe::{self, Probe, Sight};
-use crate::hash::{ShardBits, split};
+use super::cell_probe::{Cells, QuotientProbe};
+use super::probe;
+use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
-/// Cells that are compared at once, without asking which of them comes first.
-const WINDOW: u64 = 4;
 /// Tables have fewer bits of buckets: shards and buckets together leave something of a hash.
 const BUCKET_BITS_END: u64 = 48;
 /// How a file names the kinds of [`CellPayload`].
@@ -91,15 +87,26 @@ impl CellShape {
         CellShape { shard_bits, bucket_bits, payload }
     }
 
-    fn remainder_bits(self) -> u32 {
+    /// Whether tables of both can be shards of one: they differ in nothing but their positions.
+    pub(super) fn is_like(self, other: CellShape) -> bool {
+        let kind =
+            |shape: CellShape| (shape.shard_bits, shape.bucket_bits, std::mem::discriminant(&shape.payload));
+        kind(self) == kind(other) && self.payload_bits() == other.payload_bits()
+    }
+
+    pub(super) fn payload(self) -> CellPayload {
+        self.payload
+    }
+
+    pub(super) fn remainder_bits(self) -> u32 {
         64 - self.shard_bits.count() - self.bucket_bits
     }
 
-    fn cell_bits(self) -> u32 {
+    pub(super) fn cell_bits(self) -> u32 {
         self.remainder_bits() + self.payload_bits()
     }
 
-    fn payload_bits(self) -> u32 {
+    pub(super) fn payload_bits(self) -> u32 {
         match self.payload {
             CellPayload::Bits(bits) => bits,
             CellPayload::Position { .. } => 0,
@@ -112,13 +119,25 @@ impl CellShape {
 
     /// Shard, bucket, and the remainder as a fraction of 2^64.
     #[inline(always)]
-    fn split(self, hash: u64) -> (usize, usize, u64) {
+    pub(super) fn split(self, hash: u64) -> (usize, usize, u64) {
         let (shard, rest) = self.shard_bits.split(hash);
         (shard, (rest >> (64 - self.bucket_bits)) as usize, rest << self.bucket_bits)
     }
 }
 
 impl QuotientTable {
+    pub(super) fn shape(&self) -> CellShape {
+        self.shape
+    }
+
+    pub(super) fn cells(&self) -> &[u8] {
+        &self.cells
+    }
+
+    pub(super) fn index(&self) -> &BucketIndex {
+        &self.index
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -179,169 +198,14 @@ impl QuotientTable {
 
     /// All entries of shard `shard` as (hash, payload), in order of hash.
     pub(crate) fn entries(&self, shard: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let (bucket_bits, remainder_bits) = (self.shape.bucket_bits, self.shape.remainder_bits());
-        let reader = Shard::of(self);
-        (0..self.shape.buckets()).flat_map(move |bucket| {
-            let high = ((shard as u64) << bucket_bits | bucket as u64) << remainder_bits;
-            bucket_index::cells_of(self.index.lines(), self.index.is_wide(), bucket)
-                .map(move |cell| (high | reader.remainder(cell), reader.payload(cell)))
+        let shape = self.shape;
+        let cells = Cells::of(self);
+        (0..shape.buckets()).flat_map(move |bucket| {
+            let high = ((shard as u64) << shape.bucket_bits | bucket as u64) << shape.remainder_bits();
+            cells
+                .bucket(bucket)
+                .map(move |cell| (high | cells.remainder(shape, cell), cells.payload(shape, cell)))
         })
-    }
-}
-
-/// All shards of a table.
-struct QuotientProbe<'a> {
-    tables: Vec<Shard<'a>>,
-    shard_bits: ShardBits,
-}
-
-#[derive(Clone, Copy)]
-struct Shard<'a> {
-    cells: &'a [u8],
-    index: &'a [[u8; 64]],
-    is_wide: bool,
-    shape: CellShape,
-    remainder_bits: u32,
-    cell_bits: u64,
-}
-
-/// The cells of a key's bucket.
-#[derive(Clone, Copy, Default)]
-struct Bucket {
-    shard: u32,
-    count: u32,
-    first: u64,
-}
-
-impl<'a> QuotientProbe<'a> {
-    fn new(tables: &'a [QuotientTable]) -> QuotientProbe<'a> {
-        QuotientProbe {
-            tables: tables.iter().map(Shard::of).collect(),
-            shard_bits: tables[0].shape.shard_bits,
-        }
-    }
-
-    /// Where the cells of the bucket of `hash` are.
-    #[inline(always)]
-    fn bucket(&self, hash: u64) -> Bucket {
-        let at = self.shard_bits.split(hash).0;
-        let shard = &self.tables[at];
-        let cells = bucket_index::cells_of(shard.index, shard.is_wide, shard.shape.split(hash).1);
-        let count = cells.end.saturating_sub(cells.start) as u32;
-        Bucket { shard: at as u32, count, first: cells.start }
-    }
-}
-
-impl<'a> Shard<'a> {
-    fn of(table: &'a QuotientTable) -> Shard<'a> {
-        Shard {
-            cells: &table.cells,
-            index: table.index.lines(),
-            is_wide: table.index.is_wide(),
-            shape: table.shape,
-            remainder_bits: table.shape.remainder_bits(),
-            cell_bits: u64::from(table.shape.cell_bits()),
-        }
-    }
-
-    #[inline(always)]
-    fn remainder(&self, cell: u64) -> u64 {
-        get_short(self.cells, cell.wrapping_mul(self.cell_bits), low_bits(self.remainder_bits))
-    }
-
-    #[inline(always)]
-    fn payload(&self, cell: u64) -> u64 {
-        match self.shape.payload {
-            CellPayload::Bits(bits) => {
-                let at = cell.wrapping_mul(self.cell_bits).wrapping_add(u64::from(self.remainder_bits));
-                if bits <= SHORT_BITS_MAX {
-                    get_short_last(self.cells, at, bits)
-                } else {
-                    get(self.cells, at, low_bits(bits))
-                }
-            }
-            CellPayload::Position { first } => first + cell,
-        }
-    }
-
-    /// Where the cells begin among which the remainder `fraction` probably is.
-    #[inline(always)]
-    fn window(&self, bucket: Bucket, fraction: u64) -> u64 {
-        let count = u64::from(bucket.count);
-        let guess = split(fraction, count).0;
-        bucket.first.wrapping_add(guess.saturating_sub(1).min(count.saturating_sub(WINDOW)))
-    }
-
-    /// The first cell of the bucket whose remainder is not less.
-    #[cold]
-    fn lower_bound(&self, bucket: Bucket, remainder: u64) -> u64 {
-        let (mut first, mut end) = (bucket.first, bucket.first + u64::from(bucket.count));
-        while first < end {
-            let middle = first.midpoint(end);
-            if self.remainder(middle) < remainder {
-                first = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        first
-    }
-
-    /// The first entry of the bucket with this remainder that `accept` takes.
-    fn search(&self, bucket: Bucket, remainder: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let end = bucket.first.wrapping_add(u64::from(bucket.count));
-        let cells = self.lower_bound(bucket, remainder)..end;
-        let equal = cells.take_while(|&cell| self.remainder(cell) == remainder);
-        equal.map(|cell| self.payload(cell)).find(|&payload| accept(payload))
-    }
-}
-
-impl Probe for QuotientProbe<'_> {
-    type Aim = Bucket;
-
-    #[inline(always)]
-    fn approach(&self, hash: u64) {
-        let shard = &self.tables[self.shard_bits.split(hash).0];
-        bucket_index::approach(shard.index, shard.is_wide, shard.shape.split(hash).1);
-    }
-
-    #[inline(always)]
-    fn aim(&self, hash: u64) -> Bucket {
-        let bucket = self.bucket(hash);
-        let shard = &self.tables[bucket.shard as usize];
-        let bit = shard.window(bucket, shard.shape.split(hash).2).wrapping_mul(shard.cell_bits);
-        prefetch_read(shard.cells, (bit >> 3) as usize);
-        prefetch_read(shard.cells, (bit.wrapping_add(WINDOW * shard.cell_bits) >> 3) as usize);
-        bucket
-    }
-
-    #[inline(always)]
-    fn seek(&self, hash: u64, bucket: Bucket) -> Sight {
-        let shard = &self.tables[bucket.shard as usize];
-        let window = shard.window(bucket, shard.shape.split(hash).2);
-        let remainder = hash & low_bits(shard.remainder_bits);
-        let there = u64::from(bucket.count).min(WINDOW) as u32;
-        let cells: [u64; WINDOW as usize] =
-            std::array::from_fn(|at| shard.remainder(window.wrapping_add(at as u64)));
-        let equal =
-            cells.iter().enumerate().fold(0, |equal, (at, &cell)| equal | u32::from(cell == remainder) << at);
-        let equal = equal & ((1 << there) - 1);
-        let last = window.wrapping_add(WINDOW - 1);
-        let is_first = (window == bucket.first) | (cells[0] < remainder);
-        let is_last = (last + 1 == bucket.first.wrapping_add(u64::from(bucket.count)))
-            | (cells[WINDOW as usize - 1] > remainder);
-        let seen = window.wrapping_add(u64::from(equal.trailing_zeros() % WINDOW as u32));
-        Sight {
-            payload: shard.payload(seen),
-            is_found: equal != 0,
-            is_all: (u64::from(bucket.count) <= WINDOW) | is_first & is_last,
-        }
-    }
-
-    fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let bucket = self.bucket(hash);
-        let shard = &self.tables[bucket.shard as usize];
-        shard.search(bucket, hash & low_bits(shard.remainder_bits), accept)
     }
 }
 

@@ -152,8 +152,12 @@ impl ShardedTable {
                 ShardedTable::Lines(tables)
             }
             false => {
-                let tables = (0..shards).map(|_| QuotientTable::open(bits, image));
-                ShardedTable::Quotient(tables.collect::<Result<_>>()?)
+                let tables =
+                    (0..shards).map(|_| QuotientTable::open(bits, image)).collect::<Result<Vec<_>>>()?;
+                if tables.iter().any(|table| !table.shape().is_like(tables[0].shape())) {
+                    return Err(ImageReader::unfit());
+                }
+                ShardedTable::Quotient(tables)
             }
         })
     }
@@ -237,7 +241,12 @@ impl SortedShards {
         let lens: Vec<usize> = self.shards.iter().map(Rows::len).collect();
         let first = |shard: usize| lens[..shard].iter().sum::<usize>() as u64;
         let shards = self.shards.into_iter().enumerate();
-        let quotient = |rows: Rows, keys, payload| quotient_table(rows, keys, payload, &renamed);
+        // All shards have buckets of as many bits, so that a lookup asks no shard for them.
+        let longest = lens.iter().copied().max().unwrap_or(0);
+        let quotient = |rows: Rows, bucket_keys, payload| {
+            let shape = CellShape::new(longest, bucket_keys, payload, rows.shard_bits());
+            quotient_table(rows, shape, &renamed)
+        };
         Ok(match form {
             TableForm::Lines { load_factor } => {
                 let tables = in_parallel(shards, |(_, rows)| line_table(rows, load_factor, &renamed));
@@ -263,13 +272,7 @@ fn line_table(rows: Rows, load_factor: f64, renamed: impl Fn(u64) -> u64) -> Res
     Ok(writer.finish())
 }
 
-fn quotient_table(
-    rows: Rows,
-    bucket_keys: usize,
-    payload: CellPayload,
-    renamed: impl Fn(u64) -> u64,
-) -> Result<QuotientTable> {
-    let shape = CellShape::new(rows.len(), bucket_keys, payload, rows.shard_bits());
+fn quotient_table(rows: Rows, shape: CellShape, renamed: impl Fn(u64) -> u64) -> Result<QuotientTable> {
     let mut writer = QuotientTableWriter::new(rows.len(), shape)?;
     for (hash, payload) in rows.into_entries() {
         writer.push(hash, renamed(payload))?;

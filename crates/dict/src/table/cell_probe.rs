@@ -1,0 +1,176 @@
+//! Finds hashes among the cells of quotient tables.
+//!
+//! A step of a lookup is as few instructions as can be, so what all shards share is kept once, and what one step finds out
+//! is kept for the next.
+
+use basalt_base::prefetch::prefetch_read;
+
+use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
+use super::bucket_index;
+use super::probe::{Probe, Sight};
+use super::quotient::{CellPayload, CellShape, QuotientTable};
+use crate::hash::split;
+
+/// Cells that are compared at once, without asking which of them comes first.
+const WINDOW: usize = 4;
+/// As many of the widest cells, and a word behind any bit of them.
+const WINDOW_BYTES: usize = 80;
+const _: () = assert!(WINDOW * (SHORT_BITS_MAX + u64::BITS) as usize / 8 + 17 <= WINDOW_BYTES);
+
+/// All shards of a table.
+pub(super) struct QuotientProbe<'a> {
+    shards: Vec<Cells<'a>>,
+    shape: CellShape,
+    remainder_bits: u32,
+    payload_bits: u32,
+    cell_bits: u64,
+}
+
+/// The cells of a shard, and where those of each bucket are.
+#[derive(Clone, Copy)]
+pub(super) struct Cells<'a> {
+    bytes: &'a [u8],
+    index: &'a [[u8; 64]],
+    is_wide: bool,
+    payload: CellPayload,
+}
+
+/// The cells among which a hash is expected.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Window {
+    first: u64,
+    shard: u32,
+    /// How many of the cells are the bucket's.
+    count: u8,
+    /// Whether the window begins, and ends, with the bucket.
+    is_first: bool,
+    is_last: bool,
+}
+
+impl<'a> QuotientProbe<'a> {
+    pub(super) fn new(tables: &'a [QuotientTable]) -> QuotientProbe<'a> {
+        let shape = tables[0].shape();
+        QuotientProbe {
+            shards: tables.iter().map(Cells::of).collect(),
+            shape,
+            remainder_bits: shape.remainder_bits(),
+            payload_bits: shape.payload_bits(),
+            cell_bits: u64::from(shape.cell_bits()),
+        }
+    }
+
+    /// The first cell of a bucket whose remainder is not less.
+    fn lower_bound(&self, cells: &Cells<'_>, bucket: std::ops::Range<u64>, remainder: u64) -> u64 {
+        let (mut first, mut end) = (bucket.start, bucket.end);
+        while first < end {
+            let middle = first.midpoint(end);
+            if cells.remainder(self.shape, middle) < remainder {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        first
+    }
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn of(table: &'a QuotientTable) -> Cells<'a> {
+        let index = table.index();
+        let (lines, is_wide) = (index.lines(), index.is_wide());
+        Cells { bytes: table.cells(), index: lines, is_wide, payload: table.shape().payload() }
+    }
+
+    #[inline(always)]
+    pub(super) fn bucket(&self, bucket: usize) -> std::ops::Range<u64> {
+        bucket_index::cells_of(self.index, self.is_wide, bucket)
+    }
+
+    #[inline(always)]
+    pub(super) fn remainder(&self, shape: CellShape, cell: u64) -> u64 {
+        let at = cell.wrapping_mul(u64::from(shape.cell_bits()));
+        get_short(self.bytes, at, low_bits(shape.remainder_bits()))
+    }
+
+    #[inline(always)]
+    pub(super) fn payload(&self, shape: CellShape, cell: u64) -> u64 {
+        match self.payload {
+            CellPayload::Bits(bits) => {
+                let at = cell.wrapping_mul(u64::from(shape.cell_bits()));
+                get(self.bytes, at.wrapping_add(u64::from(shape.remainder_bits())), low_bits(bits))
+            }
+            CellPayload::Position { first } => first.wrapping_add(cell),
+        }
+    }
+}
+
+impl Probe for QuotientProbe<'_> {
+    type Aim = Window;
+
+    #[inline(always)]
+    fn approach(&self, hash: u64) {
+        let (shard, bucket, _) = self.shape.split(hash);
+        let cells = &self.shards[shard];
+        bucket_index::approach(cells.index, cells.is_wide, bucket);
+    }
+
+    #[inline(always)]
+    fn aim(&self, hash: u64) -> Window {
+        let (shard, bucket, fraction) = self.shape.split(hash);
+        let cells = &self.shards[shard];
+        let bucket = cells.bucket(bucket);
+        let count = bucket.end.saturating_sub(bucket.start);
+        let before = split(fraction, count).0.saturating_sub(1).min(count.saturating_sub(WINDOW as u64));
+        let first = bucket.start.wrapping_add(before);
+        let byte = (first.wrapping_mul(self.cell_bits) >> 3) as usize;
+        prefetch_read(cells.bytes, byte);
+        prefetch_read(cells.bytes, byte.wrapping_add((WINDOW as u64 * self.cell_bits / 8) as usize));
+        Window {
+            first,
+            shard: shard as u32,
+            count: count.min(WINDOW as u64) as u8,
+            is_first: before == 0,
+            is_last: before + WINDOW as u64 >= count,
+        }
+    }
+
+    #[inline(always)]
+    fn seek(&self, hash: u64, window: Window) -> Sight {
+        let cells = &self.shards[window.shard as usize];
+        let mask = low_bits(self.remainder_bits);
+        let remainder = hash & mask;
+        let at = window.first.wrapping_mul(self.cell_bits);
+        let Some(bytes) =
+            cells.bytes.get((at >> 3) as usize..).and_then(|rest| rest.first_chunk::<WINDOW_BYTES>())
+        else {
+            return Sight { payload: 0, is_found: false, is_all: window.count == 0 };
+        };
+        let cell_at = |cell: u64| (at & 7) + cell * self.cell_bits;
+        let seen: [u64; WINDOW] = std::array::from_fn(|cell| get_short(bytes, cell_at(cell as u64), mask));
+        let equal = (0..WINDOW).fold(0, |equal, cell| equal | u32::from(seen[cell] == remainder) << cell);
+        let equal = equal & ((1 << window.count) - 1);
+        let found = u64::from(equal.trailing_zeros() % WINDOW as u32);
+        let payload = match cells.payload {
+            CellPayload::Position { first } => first.wrapping_add(window.first + found),
+            CellPayload::Bits(_) if self.payload_bits <= SHORT_BITS_MAX => {
+                get_short(bytes, cell_at(found) + u64::from(self.remainder_bits), low_bits(self.payload_bits))
+            }
+            CellPayload::Bits(_) => {
+                get(bytes, cell_at(found) + u64::from(self.remainder_bits), low_bits(self.payload_bits))
+            }
+        };
+        let is_all =
+            (window.is_first | (seen[0] < remainder)) & (window.is_last | (seen[WINDOW - 1] > remainder));
+        Sight { payload, is_found: equal != 0, is_all }
+    }
+
+    fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        let (shard, bucket, _) = self.shape.split(hash);
+        let cells = &self.shards[shard];
+        let bucket = cells.bucket(bucket);
+        let remainder = hash & low_bits(self.remainder_bits);
+        let cells_left = self.lower_bound(cells, bucket.clone(), remainder)..bucket.end;
+        let equal = cells_left.take_while(|&cell| cells.remainder(self.shape, cell) == remainder);
+        equal.map(|cell| cells.payload(self.shape, cell)).find(|&payload| accept(payload))
+    }
+}
