@@ -156,6 +156,8 @@ error_codes! {
     ParameterOutOfBound              "PARAMETER_OUT_OF_BOUND"                 12  400 "22003"
     AggregateFunctionDoesntAllowParameters "AGGREGATE_FUNCTION_DOESNT_ALLOW_PARAMETERS" 133 400 "42601"
     SizesOfArraysDontMatch           "SIZES_OF_ARRAYS_DONT_MATCH"            190  400 "22000"
+    CannotParseYaml                  "CANNOT_PARSE_YAML"                     585  400 "22P02"
+    InvalidConfigParameter           "INVALID_CONFIG_PARAMETER"              318  400 "22023"
     CannotParseBool                  "CANNOT_PARSE_BOOL"                     467  400 "22P02"
     FormatIsNotSuitableForInput      "FORMAT_IS_NOT_SUITABLE_FOR_INPUT"       85  400 "0A000"
     CannotExtractTableStructure      "CANNOT_EXTRACT_TABLE_STRUCTURE"        636  400 "22000"

@@ -39,7 +39,7 @@ impl Definition {
         let Some(source) = &create.source else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a SOURCE");
         };
-        let source = source::open(source)?;
+        let source = source::open(source, &spec)?;
         let kind = spec.layout.kind;
         if settings.tombstone.is_some() && kind.asks_source() {
             bail!(BadArguments, "tombstone_column: layout {} holds no keys that could go", kind.name());

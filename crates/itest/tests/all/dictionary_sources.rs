@@ -342,6 +342,46 @@ fn files_are_sources() {
     );
 }
 
+#[test]
+fn a_yaml_file_is_a_source_of_regular_expressions() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&data.path().join("basalt"));
+    let path = data.path().join("agents.yaml");
+    let write = |text: &str| std::fs::write(&path, text).expect("writable");
+    let define = |layout: &str| {
+        format!(
+            "CREATE OR REPLACE DICTIONARY agents (regexp String, name String, version String DEFAULT 'none') \
+             PRIMARY KEY regexp SOURCE(YAMLRegExpTree(PATH '{}')) LAYOUT({layout}) LIFETIME(0)",
+            path.display()
+        )
+    };
+    write(
+        "- regexp: 'Linux/(\\d+[\\.\\d]*).+tlinux'\n  name: TencentOS\n  version: '\\1'\n\
+         - regexp: '\\d+/tclwebkit'\n  name: Android\n  versions:\n\
+         \x20   - regexp: '33/tclwebkit'\n      version: '13'\n    - regexp: '3[12]/tclwebkit'\n      version: '12'\n",
+    );
+    ask(&server, &define("REGEXP_TREE"));
+    let get = |text: &str| ask(&server, &format!("SELECT dictGet('agents', ('name', 'version'), '{text}')"));
+    assert_eq!(get("Linux/101.tlinux"), "('TencentOS','101')\n");
+    assert_eq!(get("31/tclwebkit1024"), "('Android','12')\n");
+    assert_eq!(get("30/tclwebkit1024"), "('Android','none')\n");
+    assert_eq!(
+        ask(&server, "SELECT id, parent_id, keys FROM dictionary('agents') ORDER BY id"),
+        "1\t0\t['name','version']\n2\t0\t['name']\n3\t2\t['version']\n4\t2\t['version']\n"
+    );
+    for (text, error) in [
+        ("- name: x", "INVALID_CONFIG_PARAMETER"),
+        ("- regexp: 'x", "CANNOT_PARSE_YAML"),
+        ("- regexp: '('", "INCORRECT_DICTIONARY_DEFINITION"),
+    ] {
+        write(text);
+        assert!(ask_error(&server, "SYSTEM RELOAD DICTIONARY agents").contains(error), "{text}");
+        assert_eq!(get("31/tclwebkit1024"), "('Android','12')\n");
+    }
+    let refused = ask_error(&server, &define("COMPLEX_KEY_HASHED()"));
+    assert!(refused.contains("REGEXP_TREE"), "{refused}");
+}
+
 /// An HTTP server that answers every request with what `answer` says, and keeps the requests.
 fn serve(answer: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

@@ -1,6 +1,7 @@
 //! The source FILE: a file of any input format, under the rules of the function `file`.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use basalt_base::{Error, Result};
@@ -34,11 +35,14 @@ impl RowSource for FileSource {
         read_rows(question, &self.format, Box::new(file), &path.display().to_string())
     }
 
-    /// A file that is as long and as old as it was is the same file.
     fn revision(&self, question: &Question) -> Result<Option<String>> {
-        let path = question.engine.user_file(&self.path)?;
-        let found = path.metadata().map_err(|error| Error::io(&path, &error))?;
-        let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        Ok(changed.map(|changed| format!("{} {}", found.len(), changed.as_nanos())))
+        revision_of(&question.engine.user_file(&self.path)?)
     }
+}
+
+/// A file that is as long and as old as it was is the same file.
+pub(super) fn revision_of(path: &Path) -> Result<Option<String>> {
+    let found = path.metadata().map_err(|error| Error::io(path, &error))?;
+    let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    Ok(changed.map(|changed| format!("{} {}", found.len(), changed.as_nanos())))
 }

@@ -14,13 +14,15 @@ mod remote;
 mod select;
 mod table;
 mod text_rows;
+mod yaml;
+mod yaml_regexp_tree;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
-use basalt_dict::{DirectSource, Located};
+use basalt_dict::{DictionarySpec, DirectSource, Located};
 use basalt_formats::text::write_date_time;
 use basalt_sources::Limits;
 use basalt_sql::ast::KeyValue;
@@ -122,8 +124,8 @@ pub(super) trait RowSource: Send + Sync {
     }
 }
 
-/// The source that a SOURCE clause describes.
-pub(super) fn open(source: &KeyValue) -> Result<Arc<dyn RowSource>> {
+/// The source that a SOURCE clause describes, for a dictionary of `spec`.
+pub(super) fn open(source: &KeyValue, spec: &DictionarySpec) -> Result<Arc<dyn RowSource>> {
     let parameters = Parameters::of(source);
     Ok(match parameters.source() {
         "CLICKHOUSE" => return clickhouse(&parameters),
@@ -135,6 +137,7 @@ pub(super) fn open(source: &KeyValue) -> Result<Arc<dyn RowSource>> {
         "POSTGRESQL" => Arc::new(database::DatabaseSource::postgresql(&parameters)?),
         "REDIS" => Arc::new(redis::RedisSource::parse(&parameters)?),
         "SQLITE" => Arc::new(database::DatabaseSource::sqlite(&parameters)?),
+        "YAMLREGEXPTREE" => Arc::new(yaml_regexp_tree::YamlRegexpTreeSource::parse(&parameters, spec)?),
         name if NOT_BUILT.contains(&name) => {
             bail!(NotImplemented, "dictionary source {name} is not implemented")
         }
