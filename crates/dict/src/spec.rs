@@ -4,7 +4,7 @@ use arrow::array::Array;
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 
 use crate::dictionary::Attribute;
-use crate::layout::{is_range_type, regexp_tree_columns};
+use crate::layout::{check_polygon_key, is_range_type, regexp_tree_columns};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 
@@ -76,6 +76,9 @@ impl DictionarySpec {
                 );
             };
             self.layout.kind = complex;
+        }
+        if self.layout.kind.is_polygon() {
+            check_polygon_key(&self.key_types())?;
         }
         self.check_range()?;
         self.check_attributes()?;

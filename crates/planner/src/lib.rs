@@ -110,6 +110,11 @@ pub fn cast(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) 
     Ok(expr::convert(Bound::new(expr, from.clone()), to, ctx)?.expr)
 }
 
+/// As [`cast`]; a number that `to` does not have is an error where the expression is evaluated.
+pub fn cast_exactly(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Expr> {
+    Ok(expr::convert_exactly(Bound::new(expr, from.clone()), to, ctx)?.expr)
+}
+
 fn bind_over(
     scope: &Scope,
     ctx: &PlannerContext<'_>,

@@ -41,7 +41,7 @@ pub(crate) use flat::{Flat, FlatBuilder};
 pub(crate) use hashed::{Hashed, HashedBuilder};
 pub use intervals::RangeLookup;
 pub(crate) use ip_trie::build_ip_trie;
-pub(crate) use polygon::build_polygon;
+pub(crate) use polygon::{build_polygon, check_polygon_key};
 pub(crate) use range_bounds::is_range_type;
 pub(crate) use range_hashed::build_range;
 pub(crate) use regexp_tree::regexp_tree_columns;

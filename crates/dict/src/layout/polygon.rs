@@ -48,10 +48,7 @@ pub(crate) fn build_polygon(
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Arc<dyn Dictionary>> {
     let key_types = spec.key_types();
-    let depth = match key_types.as_slice() {
-        [ty] => ring_depth(ty)?,
-        _ => bail!(BadArguments, "the key of a polygon dictionary is one column"),
-    };
+    let depth = check_polygon_key(&key_types)?;
     let mut values = Values::new(&spec.attributes, false);
     let (mut shapes, mut polygons) = (Vec::new(), Vec::new());
     for block in blocks {
@@ -82,6 +79,14 @@ pub(crate) fn build_polygon(
         values,
         counters: Counters::default(),
     }))
+}
+
+/// Refuses what is no key of a polygon dictionary; how many arrays are around the points of one that is.
+pub(crate) fn check_polygon_key(key_types: &[SqlType]) -> Result<usize> {
+    match key_types {
+        [ty] => ring_depth(ty),
+        _ => bail!(BadArguments, "the key of a polygon dictionary is one column"),
+    }
 }
 
 /// How many arrays are around the rings of a key of this type: 3, or 1 for a polygon without holes.

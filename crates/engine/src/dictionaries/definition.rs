@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use basalt_base::{Column, Columns, Error, Result, bail};
-use basalt_dict::DictionarySpec;
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_dict::{DictionarySpec, LayoutKind};
 use basalt_sql::ast;
 
 use super::schedule::Lifetime;
@@ -31,7 +31,11 @@ impl Definition {
         let Some(layout) = &create.layout else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a LAYOUT");
         };
-        let spec = structure(create, layout_of(layout)?)?.resolved()?;
+        let spec = structure(create, layout_of(layout)?)?;
+        if spec.layout.kind == LayoutKind::Direct && create.lifetime.is_some() {
+            bail!(BadArguments, "layout DIRECT keeps nothing that could have a LIFETIME");
+        }
+        let spec = spec.resolved()?;
         let lifetime = create.lifetime.map_or_else(Lifetime::default, |lifetime| Lifetime {
             min_seconds: lifetime.min_seconds,
             max_seconds: lifetime.max_seconds,
@@ -89,6 +93,16 @@ impl Definition {
             found.map_or_else(|| column.ty.default_array(1), |known| Arc::clone(&known.default))
         };
         self.source_columns().iter().skip(self.spec.key_columns.len()).map(default).collect()
+    }
+
+    /// Key columns whose values have to be numbers of the column's type. A signed key of a simple layout is
+    /// kept as a `UInt64`: a negative one as what a cast makes of it.
+    pub(super) fn exact_keys(&self) -> usize {
+        let keys = &self.spec.key_columns;
+        let is_signed = |ty: &SqlType| ty.is_integer() && !ty.is_unsigned();
+        let is_widened =
+            !self.spec.layout.kind.is_complex() && keys.iter().any(|key| is_signed(key.ty.full()));
+        if is_widened { 0 } else { keys.len() }
     }
 
     /// The columns of a scan.

@@ -310,6 +310,7 @@ impl DictionaryEntry {
             engine: Arc::clone(engine),
             database: self.name().0,
             columns: self.definition.source_columns(),
+            exact_keys: self.definition.exact_keys(),
             expressions: Arc::clone(&self.definition.expressions),
             settings: self.definition.settings.query.clone(),
             asking: asking.deeper(self.uuid),

@@ -72,12 +72,14 @@ pub(super) fn load(
 /// A dictionary that asks the source for the keys that it does not have.
 fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
     let (columns, settings) = (question.columns.clone(), question.settings.clone());
+    let exact_keys = question.exact_keys;
     let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
     let (defaults, expressions) = (Arc::clone(&question.defaults), Arc::clone(&question.expressions));
     let keyed = KeyedSource::new(&question.engine, Arc::clone(&definition.source), move |engine| Question {
         engine: Arc::clone(engine),
         database: database.clone(),
         columns: columns.clone(),
+        exact_keys,
         expressions: Arc::clone(&expressions),
         settings: settings.clone(),
         asking: Arc::clone(&asking),

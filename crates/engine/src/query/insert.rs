@@ -200,7 +200,7 @@ impl<'a> Job<'a> {
 
     /// The rows of a SELECT, converted to the types of the given columns by position.
     fn query_blocks(&self, ast: &ast::Query) -> Result<Blocks<'_>> {
-        let plan = plan_typed(ast, &self.given, &self.surroundings.context())
+        let plan = plan_typed(ast, &self.given, 0, &self.surroundings.context())
             .map_err(|error| error.within(format!("INSERT INTO `{}`", self.definition.full_name())))?;
         let blocks = run_to_blocks(self.query, plan);
         Ok(Box::new(blocks.map(|block| block.map(whole_block))))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use basalt_base::{Columns, Result, bail};
 use basalt_exec::error::from_datafusion;
-use basalt_planner::{PlannerContext, cast, plan_query};
+use basalt_planner::{PlannerContext, cast, cast_exactly, plan_query};
 use basalt_sql::ast::{self, Statement};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
@@ -14,21 +14,28 @@ use super::QueryContext;
 use super::catalog_view::Surroundings;
 use super::runtime::{BlockingBlocks, run_to_blocks};
 
-/// Plans `text` and starts it; the blocks have the carriers of `columns`. Called from a thread that
-/// may block.
-pub(crate) fn run_typed(query: &Arc<QueryContext>, text: &str, columns: &Columns) -> Result<BlockingBlocks> {
+/// Plans `text` and starts it; the blocks have the carriers of `columns`. A number of the first
+/// `exact_columns` that is none of its column's type is an error. Called from a thread that may block.
+pub(crate) fn run_typed(
+    query: &Arc<QueryContext>,
+    text: &str,
+    columns: &Columns,
+    exact_columns: usize,
+) -> Result<BlockingBlocks> {
     let Statement::Query(ast) = basalt_sql::parse_statement(text.as_bytes())? else {
         bail!(IncorrectQuery, "`{text}` is no SELECT");
     };
     let surroundings = Surroundings::of(query, HashMap::new());
-    let plan = plan_typed(&ast, columns, &surroundings.context())?;
+    let plan = plan_typed(&ast, columns, exact_columns, &surroundings.context())?;
     Ok(run_to_blocks(query, plan))
 }
 
-/// Plans a query with its columns converted to those of `columns`, by position.
+/// Plans a query with its columns converted to those of `columns`, by position, the first `exact_columns`
+/// without a change of any number.
 pub(super) fn plan_typed(
     ast: &ast::Query,
     columns: &Columns,
+    exact_columns: usize,
     ctx: &PlannerContext<'_>,
 ) -> Result<LogicalPlan> {
     let planned = plan_query(ast, ctx)?;
@@ -49,7 +56,8 @@ pub(super) fn plan_typed(
         .zip(planned.columns.iter().zip(columns.iter()))
         .enumerate()
         .map(|(index, (column, (from, to)))| {
-            let expr = cast(Expr::Column(column), &from.ty, &to.ty, ctx)
+            let convert = if index < exact_columns { cast_exactly } else { cast };
+            let expr = convert(Expr::Column(column), &from.ty, &to.ty, ctx)
                 .map_err(|error| error.within(format!("column `{}`", to.name)))?;
             // Positions as names: a query may have a name twice.
             Ok(expr.alias(index.to_string()))

@@ -32,7 +32,16 @@ pub(crate) fn convert(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> R
         let expr = if is_constant { Expr::Literal(evaluate(&expr)?, None) } else { expr };
         return Ok(Bound::new(expr, to.clone()));
     }
-    call_cast(bound, to, ctx)
+    call_cast("CAST", bound, to, ctx)
+}
+
+/// As [`convert`], and a number that the type does not have is an error.
+pub(crate) fn convert_exactly(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
+    let bound = bound.into_value();
+    if means_the_same(&bound.ty, to) || widens(&bound.ty, to) {
+        return convert(bound, to, ctx);
+    }
+    call_cast("accurateCast", bound, to, ctx)
 }
 
 /// The values as values of their common type; `what` names the construct in the error.
@@ -99,16 +108,17 @@ fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
 }
 
 /// The function `CAST` with the type's name as its second argument.
-fn call_cast(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
-    let name = ScalarValue::BinaryView(Some(to.to_string().into_bytes()));
+/// `name`, which is `CAST` or one of its kin, of the value and the type.
+fn call_cast(name: &str, bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
+    let type_name = ScalarValue::BinaryView(Some(to.to_string().into_bytes()));
     let constant = bound.constant().map(ScalarValue::to_array).transpose().map_err(Error::logical)?;
     let is_constant = constant.is_some();
     let args = [
         Argument { ty: bound.ty.clone(), constant },
-        Argument { ty: SqlType::String, constant: Some(name.to_array().map_err(Error::logical)?) },
+        Argument { ty: SqlType::String, constant: Some(type_name.to_array().map_err(Error::logical)?) },
     ];
-    let (function, ty) = BoundScalar::bind(registry::expect_scalar("CAST")?, &args, ctx.functions)?;
-    let args = vec![bound.expr, Expr::Literal(name, None)];
+    let (function, ty) = BoundScalar::bind(registry::expect_scalar(name)?, &args, ctx.functions)?;
+    let args = vec![bound.expr, Expr::Literal(type_name, None)];
     let expr = match fold_call(&function, &args) {
         Some(value) => Expr::Literal(value, None),
         None => Expr::ScalarFunction(ScalarFunction::new_udf(function, args)),

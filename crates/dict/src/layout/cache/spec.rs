@@ -93,10 +93,7 @@ impl CacheSpec {
             bail!(TooSmallBufferSize, "{layout}: MAX_UPDATE_QUEUE_SIZE must be greater than 0");
         }
         if !(1..=UPDATE_THREADS_MAX).contains(&self.max_threads_for_updates) {
-            bail!(
-                TooSmallBufferSize,
-                "{layout}: MAX_THREADS_FOR_UPDATES must be within [1, {UPDATE_THREADS_MAX}]"
-            );
+            bail!(BadArguments, "{layout}: MAX_THREADS_FOR_UPDATES must be within [1, {UPDATE_THREADS_MAX}]");
         }
         if self.update_queue_push_timeout_ms < 10 {
             bail!(BadArguments, "{layout}: UPDATE_QUEUE_PUSH_TIMEOUT_MILLISECONDS must be at least 10");

@@ -47,6 +47,8 @@ pub(super) struct Question {
     pub(super) database: String,
     /// Keys, then attributes.
     pub(super) columns: Columns,
+    /// Key columns in which a number that their type does not have is an error.
+    pub(super) exact_keys: usize,
     /// By the name of a column what the source computes it from: its EXPRESSION.
     pub(super) expressions: Arc<Expressions>,
     /// The dictionary's settings, for queries and formats.

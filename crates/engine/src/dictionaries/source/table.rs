@@ -73,7 +73,7 @@ impl TableSource {
             let text = self.select.text_of_keys(Dialect::ClickHouse, question, &keys)?;
             // The caller is an operator on a runtime thread: it steps aside while the query runs.
             let blocks = tokio::task::block_in_place(|| {
-                run_typed(&question.query(&text), &text, &question.columns)?
+                run_typed(&question.query(&text), &text, &question.columns, question.exact_keys)?
                     .collect::<Result<Vec<RecordBatch>>>()
             })?;
             found.extend(blocks.into_iter().map(|block| block.columns().to_vec()));
@@ -102,7 +102,7 @@ impl RowSource for TableSource {
     fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
         let text = self.select.text(Dialect::ClickHouse, question, wanted);
         let columns = question.columns_of_rows(self.tells_update_time());
-        let blocks = run_typed(&question.query(&text), &text, &columns)?;
+        let blocks = run_typed(&question.query(&text), &text, &columns, question.exact_keys)?;
         Ok(Box::new(blocks.map(|block| block.map(|block| block.columns().to_vec()))))
     }
 
@@ -147,7 +147,7 @@ impl RowSource for TableSource {
         // One text, however many columns and rows the query has.
         let text = format!("SELECT toString(groupArray(tuple(*))) FROM ({text})");
         let mut revision = String::new();
-        for block in run_typed(&question.query(&text), &text, &columns)? {
+        for block in run_typed(&question.query(&text), &text, &columns, 0)? {
             let block = block?;
             let texts = arrow::array::AsArray::as_binary_view(block.column(0).as_ref());
             for text in texts.iter().flatten() {
