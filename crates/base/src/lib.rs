@@ -10,6 +10,7 @@
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
+//! - [`processor`]: runs a loop in the form for the processor at hand.
 //! - [`region`]: memory in large blocks, and files as memory.
 //! - [`string_views`]: arrays of strings as Arrow's views.
 //! - CRC-32C, in [`checksum`]; SipHash, in [`siphash`].
@@ -24,6 +25,7 @@ pub mod clock;
 pub mod error;
 pub mod fs;
 pub mod prefetch;
+pub mod processor;
 pub mod region;
 pub mod schema;
 pub mod siphash;

@@ -3,6 +3,8 @@
 //! A step of a lookup is as few instructions as can be, so what all shards share is kept once, and what one step finds out
 //! is kept for the next.
 
+use std::ops::Range;
+
 use basalt_base::prefetch::prefetch_read;
 
 use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
@@ -24,6 +26,7 @@ pub(super) struct QuotientProbe<'a> {
     remainder_bits: u32,
     payload_bits: u32,
     cell_bits: u64,
+    window_bytes: usize,
 }
 
 /// The cells of a shard, and where those of each bucket are.
@@ -56,21 +59,8 @@ impl<'a> QuotientProbe<'a> {
             remainder_bits: shape.remainder_bits(),
             payload_bits: shape.payload_bits(),
             cell_bits: u64::from(shape.cell_bits()),
+            window_bytes: WINDOW * shape.cell_bits() as usize / 8,
         }
-    }
-
-    /// The first cell of a bucket whose remainder is not less.
-    fn lower_bound(&self, cells: &Cells<'_>, bucket: std::ops::Range<u64>, remainder: u64) -> u64 {
-        let (mut first, mut end) = (bucket.start, bucket.end);
-        while first < end {
-            let middle = first.midpoint(end);
-            if cells.remainder(self.shape, middle) < remainder {
-                first = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        first
     }
 }
 
@@ -81,8 +71,14 @@ impl<'a> Cells<'a> {
         Cells { bytes: table.cells(), index: lines, is_wide, payload: table.shape().payload() }
     }
 
+    /// Asks for where the cells of `bucket` are.
     #[inline(always)]
-    pub(super) fn bucket(&self, bucket: usize) -> std::ops::Range<u64> {
+    pub(super) fn approach(&self, bucket: usize) {
+        bucket_index::approach(self.index, self.is_wide, bucket);
+    }
+
+    #[inline(always)]
+    pub(super) fn bucket(&self, bucket: usize) -> Range<u64> {
         bucket_index::cells_of(self.index, self.is_wide, bucket)
     }
 
@@ -102,6 +98,29 @@ impl<'a> Cells<'a> {
             CellPayload::Position { first } => first.wrapping_add(cell),
         }
     }
+
+    /// The payload of the first entry of `hash` that `accept` takes, wherever in its bucket it is.
+    pub(super) fn search(
+        &self,
+        shape: CellShape,
+        bucket: usize,
+        hash: u64,
+        mut accept: impl FnMut(u64) -> bool,
+    ) -> Option<u64> {
+        let remainder = hash & low_bits(shape.remainder_bits());
+        let bucket = self.bucket(bucket);
+        let (mut first, mut end) = (bucket.start, bucket.end);
+        while first < end {
+            let middle = first.midpoint(end);
+            if self.remainder(shape, middle) < remainder {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        let equal = (first..bucket.end).take_while(|&cell| self.remainder(shape, cell) == remainder);
+        equal.map(|cell| self.payload(shape, cell)).find(|&payload| accept(payload))
+    }
 }
 
 impl Probe for QuotientProbe<'_> {
@@ -110,8 +129,7 @@ impl Probe for QuotientProbe<'_> {
     #[inline(always)]
     fn approach(&self, hash: u64) {
         let (shard, bucket, _) = self.shape.split(hash);
-        let cells = &self.shards[shard];
-        bucket_index::approach(cells.index, cells.is_wide, bucket);
+        self.shards[shard].approach(bucket);
     }
 
     #[inline(always)]
@@ -122,9 +140,6 @@ impl Probe for QuotientProbe<'_> {
         let count = bucket.end.saturating_sub(bucket.start);
         let before = split(fraction, count).0.saturating_sub(1).min(count.saturating_sub(WINDOW as u64));
         let first = bucket.start.wrapping_add(before);
-        let byte = (first.wrapping_mul(self.cell_bits) >> 3) as usize;
-        prefetch_read(cells.bytes, byte);
-        prefetch_read(cells.bytes, byte.wrapping_add((WINDOW as u64 * self.cell_bits / 8) as usize));
         Window {
             first,
             shard: shard as u32,
@@ -132,6 +147,14 @@ impl Probe for QuotientProbe<'_> {
             is_first: before == 0,
             is_last: before + WINDOW as u64 >= count,
         }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, window: Window) {
+        let bytes = self.shards[window.shard as usize].bytes;
+        let byte = (window.first.wrapping_mul(self.cell_bits) >> 3) as usize;
+        prefetch_read(bytes, byte);
+        prefetch_read(bytes, byte.wrapping_add(self.window_bytes));
     }
 
     #[inline(always)]
@@ -164,13 +187,8 @@ impl Probe for QuotientProbe<'_> {
         Sight { payload, is_found: equal != 0, is_all }
     }
 
-    fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+    fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
         let (shard, bucket, _) = self.shape.split(hash);
-        let cells = &self.shards[shard];
-        let bucket = cells.bucket(bucket);
-        let remainder = hash & low_bits(self.remainder_bits);
-        let cells_left = self.lower_bound(cells, bucket.clone(), remainder)..bucket.end;
-        let equal = cells_left.take_while(|&cell| cells.remainder(self.shape, cell) == remainder);
-        equal.map(|cell| cells.payload(self.shape, cell)).find(|&payload| accept(payload))
+        self.shards[shard].search(self.shape, bucket, hash, accept)
     }
 }

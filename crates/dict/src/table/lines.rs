@@ -186,9 +186,13 @@ impl<const CELLS: usize, const PAYLOAD: usize> Probe for LineProbe<'_, CELLS, PA
     #[inline(always)]
     fn aim(&self, hash: u64) -> Place {
         let (shard, home) = self.place(hash);
+        // So little was done for it that it need not wait for a loop of its own.
         prefetch_read(self.tables[shard as usize].0, home);
         (shard, home)
     }
+
+    #[inline(always)]
+    fn fetch(&self, _: Place) {}
 
     #[inline(always)]
     fn seek(&self, hash: u64, (shard, home): Place) -> Sight {

@@ -8,6 +8,8 @@
 //! All keys of a batch take the same instructions, found or not, because a branch that is guessed wrong costs as
 //! much as a line. The few keys that are not where they most probably are wait until there are many of them.
 
+use basalt_base::processor::{self, Loop};
+
 use super::Hits;
 
 /// Keys that take a step together. Their lines fit into the first cache several times.
@@ -23,10 +25,13 @@ pub(super) trait Probe {
     /// Asks for what [`Probe::aim`] reads.
     fn approach(&self, hash: u64);
 
-    /// Finds out where an entry of `hash` most probably is, and asks for it.
+    /// Finds out where an entry of `hash` most probably is.
     fn aim(&self, hash: u64) -> Self::Aim;
 
-    /// Looks there and nowhere else. What is left open is asked for.
+    /// Asks for what is there.
+    fn fetch(&self, aim: Self::Aim);
+
+    /// Looks there and nowhere else.
     fn seek(&self, hash: u64, aim: Self::Aim) -> Sight;
 
     /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
@@ -45,31 +50,47 @@ pub(super) struct Sight {
 
 /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
 /// really has its key.
-#[inline(always)]
-pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], mut accept: impl FnMut(usize, u64) -> bool) -> Hits {
-    let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
-    let mut aims = [T::Aim::default(); BATCH];
-    let mut later = Vec::with_capacity(LATER + BATCH);
-    for (first, batch) in (0..).step_by(BATCH).zip(hashes.chunks(BATCH)) {
-        batch.iter().for_each(|&hash| table.approach(hash));
-        for (aim, &hash) in aims.iter_mut().zip(batch) {
-            *aim = table.aim(hash);
-        }
-        let out = hits.payloads[first..].iter_mut().zip(&mut hits.found[first..]);
-        for (at, ((&hash, &aim), (payload, found))) in batch.iter().zip(&aims).zip(out).enumerate() {
-            let sight = table.seek(hash, aim);
-            *found = sight.is_found && accept(first + at, sight.payload);
-            *payload = if *found { sight.payload } else { 0 };
-            if !*found && (sight.is_found || !sight.is_all) {
-                later.push(first + at);
+pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
+    processor::run(Find { table, hashes, accept })
+}
+
+struct Find<'a, T, A> {
+    table: &'a T,
+    hashes: &'a [u64],
+    accept: A,
+}
+
+impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
+    type Output = Hits;
+
+    #[inline(always)]
+    fn run(self) -> Hits {
+        let Find { table, hashes, mut accept } = self;
+        let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
+        let mut aims = [T::Aim::default(); BATCH];
+        let mut later = Vec::with_capacity(LATER + BATCH);
+        for (first, batch) in (0..).step_by(BATCH).zip(hashes.chunks(BATCH)) {
+            batch.iter().for_each(|&hash| table.approach(hash));
+            for (aim, &hash) in aims.iter_mut().zip(batch) {
+                *aim = table.aim(hash);
+            }
+            aims[..batch.len()].iter().for_each(|&aim| table.fetch(aim));
+            let out = hits.payloads[first..].iter_mut().zip(&mut hits.found[first..]);
+            for (at, ((&hash, &aim), (payload, found))) in batch.iter().zip(&aims).zip(out).enumerate() {
+                let sight = table.seek(hash, aim);
+                *found = sight.is_found && accept(first + at, sight.payload);
+                *payload = if *found { sight.payload } else { 0 };
+                if !*found && (sight.is_found || !sight.is_all) {
+                    later.push(first + at);
+                }
+            }
+            if later.len() >= LATER {
+                settle(table, hashes, &mut later, &mut accept, &mut hits);
             }
         }
-        if later.len() >= LATER {
-            settle(table, hashes, &mut later, &mut accept, &mut hits);
-        }
+        settle(table, hashes, &mut later, &mut accept, &mut hits);
+        hits
     }
-    settle(table, hashes, &mut later, &mut accept, &mut hits);
-    hits
 }
 
 /// Looks up the keys `later` of `hashes`, whose first look left them open.
