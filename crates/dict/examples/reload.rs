@@ -14,8 +14,8 @@ use arrow::array::{Array, ArrayRef, UInt16Array, UInt64Array};
 use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{
-    Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build, build_by_shard, open_image,
-    save_image,
+    Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
+    build, build_by_shard, load_image, open_image, save_image,
 };
 
 const BLOCK_ROWS: u64 = 65_536;
@@ -35,9 +35,11 @@ fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
     let spec = || spec(kind);
     let old = build(spec(), &mut blocks(keys))?;
     let own = old.stats().bytes_allocated as f64;
-    let peak = Peak::start();
+    let (peak, start) = (Peak::start(), Instant::now());
     let new = build(spec(), &mut blocks(keys))?;
+    let took = start.elapsed();
     say(kind, "in memory", peak.end() as f64 / keys as f64, own / keys as f64);
+    let _ = std::io::stdout().write_all(format!("{kind:?}: in memory in {took:?}\n").as_bytes());
 
     let path = dir.join("measured.bin");
     drop((old, new));
@@ -55,10 +57,22 @@ fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
     let line =
         format!("{kind:?}: first answer after {first:?}, all checked after {whole:?}, then {rate:.1} M/s\n");
     let _ = std::io::stdout().write_all(line.as_bytes());
-    let peak = Peak::start();
-    let new = build(spec(), &mut blocks(keys))?;
-    save_image(new.as_ref(), DEFINITION, &[], storage.as_ref(), &path)?;
-    say(kind, "in a file", peak.end() as f64 / keys as f64, own / keys as f64);
+    let place = ImagePlace {
+        storage: &storage,
+        path: &path,
+        definition: DEFINITION,
+        piles: &dir.join("measured-piles"),
+    };
+    let (peak, start) = (Peak::start(), Instant::now());
+    let new = match load_image(spec(), &mut blocks(keys), &place, LoadBounds::default())? {
+        LoadedImage::InMemory(dictionary) => dictionary,
+        LoadedImage::InFile(pending) => pending.publish(&[])?,
+    };
+    say(kind, "into a file", peak.end() as f64 / keys as f64, own / keys as f64);
+    new.check()?;
+    let took = start.elapsed();
+    let line = format!("{kind:?}: into a file in {took:?}, then {:.1} M/s\n", look_up(new.as_ref(), keys)?);
+    let _ = std::io::stdout().write_all(line.as_bytes());
     drop((opened, new));
     storage.remove_file(&path)?;
 

@@ -8,7 +8,8 @@
 //!
 //! [`build`] takes a [`DictionarySpec`] and the source's blocks, as they come. [`build_direct`] makes a
 //! dictionary that holds nothing and asks its [`DirectSource`] at every lookup, [`build_cache`] one that
-//! keeps what it was asked for. [`build_by_shard`] reloads in little memory. [`update`] makes one of a loaded dictionary and of what changed since.
+//! keeps what it was asked for. [`load_image`] loads into a file, in memory that does not grow with the rows, and
+//! [`build_by_shard`] reloads a sixteenth after the other. [`update`] makes one of a loaded dictionary and of what changed since.
 //!
 //! # Where to look
 //!
@@ -28,6 +29,7 @@ mod counters;
 mod dictionary;
 mod hash;
 mod image;
+mod image_load;
 mod key_bytes;
 mod key_numbers;
 mod layout;
@@ -35,6 +37,7 @@ mod layout_kind;
 mod layout_spec;
 mod loaded;
 mod overlay;
+mod piles;
 mod spec;
 mod table;
 mod values;
@@ -42,6 +45,7 @@ mod values;
 pub use by_shard::{ShardByShard, build_by_shard};
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located};
 pub use image::{ImageWriter, open as open_image, save as save_image};
+pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
 pub use layout::{
     CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct,
     build_regexp_tree,

@@ -89,7 +89,7 @@ pub(crate) fn open(
         _ if kind.is_storable() => Box::new(Hashed::open(image)?),
         other => return Err(Error::not_implemented(format!("a file of dictionary layout {}", other.name()))),
     };
-    let values = Values::new(&spec.attributes, kind.may_inline()).open(image)?;
+    let values = Values::open(&spec.attributes, kind.may_inline(), image)?;
     if !image.is_at_end() {
         return Err(ImageReader::unfit());
     }
@@ -123,7 +123,7 @@ fn layout_builder(
     })
 }
 
-fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableShape {
+pub(crate) fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableShape {
     TableShape {
         shards: layout.shards as usize,
         queue_backlog: layout.shard_load_queue_backlog as usize,
@@ -132,7 +132,7 @@ fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableShape {
 }
 
 /// Lines with free cells up to a load factor that still makes short walks, else the table without.
-fn table_form(layout: &LayoutSpec, payload_bytes: usize) -> TableForm {
+pub(crate) fn table_form(layout: &LayoutSpec, payload_bytes: usize) -> TableForm {
     let load_factor = layout.max_load_factor.unwrap_or(match layout.kind {
         LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => QUOTIENT_LOAD_FACTOR_MIN,
         _ => LINE_LOAD_FACTOR,

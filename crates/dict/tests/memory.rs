@@ -1,10 +1,17 @@
 //! What a dictionary says that it takes is what the process takes.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::array::{ArrayRef, BinaryViewArray, Int32Array, UInt16Array, UInt64Array};
-use basalt_base::{Column, Columns, SqlType};
-use basalt_dict::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
+use basalt_base::fs::{RealStorage, Storage};
+use basalt_base::{Column, Columns, Result, SqlType};
+use basalt_dict::{
+    Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
+    build, load_image,
+};
 
 const KEYS: u64 = 1_000_000;
 const BLOCK_ROWS: u64 = 65_536;
@@ -22,8 +29,40 @@ fn bytes_allocated_is_what_the_process_takes() {
         measure_all();
         return;
     }
+    run_alone("bytes_allocated_is_what_the_process_takes");
+}
+
+/// The most memory of its own that a reload takes beside the version that answers from its file.
+#[test]
+fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        return;
+    }
+    if std::env::var_os(CHILD).is_none() {
+        return run_alone("a_load_into_a_file_takes_a_bounded_part_of_memory");
+    }
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let wide = [SqlType::UInt64, SqlType::Int32.into_nullable(), SqlType::String];
+    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed] {
+        let old = load_into(&dir, kind, &wide);
+        let bytes = old.stats().bytes_allocated;
+        let before = own_bytes();
+        let peak = AtomicU64::new(0);
+        let new = load_watched(&peak, || load_into(&dir, kind, &wide));
+        let taken = peak.into_inner().saturating_sub(before);
+        assert!(taken < bytes / 3, "{kind:?}: a reload took {taken} bytes, the version is {bytes}");
+        let after = own_bytes().saturating_sub(before);
+        assert!(after < bytes / 20, "{kind:?}: {after} bytes are left of a load, the version is {bytes}");
+        drop((old, new));
+    }
+    std::fs::remove_dir_all(dir).expect("a disk");
+}
+
+/// Starts a test of this file in a process of its own.
+fn run_alone(test: &str) {
     let child = std::process::Command::new(std::env::current_exe().expect("a running test"))
-        .args(["--exact", "bytes_allocated_is_what_the_process_takes", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env(CHILD, "1")
         .env("MALLOC_MMAP_THRESHOLD_", "32768")
         .output()
@@ -45,11 +84,11 @@ fn measure_all() {
     outcomes.push(check(LayoutKind::HashedArray, &wide, spread));
     outcomes.push(check(LayoutKind::Auto, &wide, spread));
     outcomes.push(check(LayoutKind::Auto, &wide, |row| row + 77));
-    let wrong: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
+    let wrong: Vec<String> = outcomes.into_iter().filter_map(std::result::Result::err).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-fn check(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Result<(), String> {
+fn check(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> std::result::Result<(), String> {
     let before = resident_bytes();
     let dictionary = load(kind, types, key);
     let taken = resident_bytes() - before;
@@ -61,7 +100,48 @@ fn check(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Result<(),
     Err(format!("{kind:?} of {types:?}: stated {stated}, taken {taken}"))
 }
 
+/// Loads into a file, with bounds far below what the rows take.
+fn load_into(dir: &Path, kind: LayoutKind, types: &[SqlType]) -> Arc<dyn Dictionary> {
+    let storage: Arc<dyn Storage> = Arc::new(RealStorage);
+    let (path, piles) = (dir.join("dictionary"), dir.join("piles"));
+    let place = ImagePlace { storage: &storage, path: &path, definition: "", piles: &piles };
+    let bounds = LoadBounds { memory_bytes: 4 << 20, shard_bytes: 1 << 20 };
+    let (spec, mut blocks) = (spec(kind, types), blocks(types, spread));
+    match load_image(spec, &mut blocks, &place, bounds).expect("a valid source") {
+        LoadedImage::InFile(pending) => pending.publish(&[]).expect("a disk"),
+        LoadedImage::InMemory(_) => panic!("{kind:?} was loaded in memory"),
+    }
+}
+
+/// What `load` makes; `peak` becomes the most memory of its own that the process had meanwhile.
+fn load_watched<T>(peak: &AtomicU64, load: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                peak.fetch_max(own_bytes(), Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let loaded = load();
+        is_over.store(true, Ordering::Relaxed);
+        loaded
+    })
+}
+
+/// `RssAnon`, as Linux counts it.
+fn own_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("it has the line");
+    let kilobytes = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
+    kilobytes.expect("a number") * 1024
+}
+
 fn load(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Arc<dyn Dictionary> {
+    build(spec(kind, types), &mut blocks(types, key)).expect("a valid source")
+}
+
+fn spec(kind: LayoutKind, types: &[SqlType]) -> DictionarySpec {
     let attributes = types.iter().map(|ty| Attribute {
         name: ty.to_string(),
         ty: ty.clone(),
@@ -69,18 +149,20 @@ fn load(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Arc<dyn Dic
         hierarchical: false,
         injective: false,
     });
-    let spec = DictionarySpec {
+    DictionarySpec {
         key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
         attributes: attributes.collect(),
         layout: LayoutSpec::new(kind),
         range: None,
-    };
-    let mut blocks = (0..KEYS).step_by(BLOCK_ROWS as usize).map(|first| {
+    }
+}
+
+fn blocks(types: &[SqlType], key: fn(u64) -> u64) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
+    (0..KEYS).step_by(BLOCK_ROWS as usize).map(move |first| {
         let rows = first..KEYS.min(first + BLOCK_ROWS);
         let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(key)));
         Ok(std::iter::once(keys).chain(types.iter().map(|ty| values(ty, rows.clone()))).collect())
-    });
-    build(spec, &mut blocks).expect("a valid source")
+    })
 }
 
 fn values(ty: &SqlType, rows: std::ops::Range<u64>) -> ArrayRef {

@@ -25,7 +25,9 @@ mod conformance;
 
 pub use faulty::{Crash, FaultyStorage};
 pub use lock::DirectoryLock;
-pub use publish::{PendingDirectory, PendingFile, is_unpublished, publish_empty_dir, publish_file};
+pub use publish::{
+    PendingDirectory, PendingFile, StartedFile, is_unpublished, publish_empty_dir, publish_file,
+};
 pub use real::RealStorage;
 
 use std::fmt;

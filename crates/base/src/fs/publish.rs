@@ -41,24 +41,58 @@ impl PendingFile {
         path: &Path,
         write: impl FnOnce(&mut dyn WritableFile) -> Result<()>,
     ) -> Result<PendingFile> {
+        let mut started = PendingFile::start(storage, path)?;
+        match write(started.file()) {
+            Ok(()) => started.finish(storage),
+            Err(error) => {
+                started.discard(storage);
+                Err(error)
+            }
+        }
+    }
+
+    /// Creates the file beside `path`, for a caller who writes it in several steps.
+    pub fn start(storage: &dyn Storage, path: &Path) -> Result<StartedFile> {
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(TEMPORARY_SUFFIX);
         let pending = PendingFile { temporary: PathBuf::from(temporary), path: path.to_owned() };
-        let mut file = storage.create(&pending.temporary)?;
-        let written = write(file.as_mut())
-            .and_then(|()| file.sync().map_err(|error| Error::io(&pending.temporary, &error)));
-        if let Err(error) = written {
-            // What is left of it is in the way of nobody; the next write empties it.
-            let _ = storage.remove_file(&pending.temporary);
-            return Err(error);
-        }
-        Ok(pending)
+        Ok(StartedFile { file: storage.create(&pending.temporary)?, pending })
     }
 
     /// Gives it its name, replacing what had it; durable when it returns.
     pub fn publish(self, storage: &dyn Storage) -> Result<()> {
         storage.rename(&self.temporary, &self.path)?;
         storage.sync_dir(parent(&self.path))
+    }
+}
+
+/// A file that is being written under a temporary name.
+#[must_use = "it is finished or discarded"]
+pub struct StartedFile {
+    file: Box<dyn WritableFile>,
+    pending: PendingFile,
+}
+
+impl StartedFile {
+    pub fn file(&mut self) -> &mut dyn WritableFile {
+        self.file.as_mut()
+    }
+
+    /// Syncs what was written.
+    pub fn finish(mut self, storage: &dyn Storage) -> Result<PendingFile> {
+        if let Err(error) = self.file.sync() {
+            let error = Error::io(&self.pending.temporary, &error);
+            self.discard(storage);
+            return Err(error);
+        }
+        Ok(self.pending)
+    }
+
+    /// Removes what was written.
+    pub fn discard(self, storage: &dyn Storage) {
+        drop(self.file);
+        // What is left of it is in the way of nobody; the next write empties it.
+        let _ = storage.remove_file(&self.pending.temporary);
     }
 }
 

@@ -29,11 +29,11 @@ mod tests;
 
 pub use reader::open;
 pub(crate) use reader::{ImageReader, open_parts};
-pub(crate) use writer::write_parts;
 pub use writer::{ImageWriter, save};
+pub(crate) use writer::{Piece, Written, write_parts};
 
 /// The version that is written, and the only one that is read: a dictionary can be loaded again.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const MAGIC: [u8; 4] = *b"BDIC";
 const TRAILER_BYTES: usize = 32;
 /// A line of a table is a line of the processor's cache.

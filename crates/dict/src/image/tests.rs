@@ -9,6 +9,7 @@ use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use basalt_base::{ErrorCode, Result, SqlType};
 
 use super::{MAGIC, TRAILER_BYTES, VERSION, open, save};
+use crate::image_load::tests::load_in_shards;
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
 use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
 
@@ -23,8 +24,21 @@ struct Sample {
     answer: Vec<ArrayRef>,
 }
 
+/// Makes a dictionary of blocks.
+type Load =
+    fn(&DictionarySpec, &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<Arc<dyn Dictionary>>;
+
 impl Sample {
     fn new(kind: LayoutKind) -> Sample {
+        Sample::of_kind(kind, |spec, blocks| build(spec.clone(), blocks))
+    }
+
+    /// Of a dictionary that was loaded into its file.
+    fn in_shards(kind: LayoutKind) -> Sample {
+        Sample::of_kind(kind, |spec, blocks| load_in_shards(spec, 400, blocks))
+    }
+
+    fn of_kind(kind: LayoutKind, load: Load) -> Sample {
         let layout = LayoutSpec::new(kind);
         let (mut spec, block, keys) = match kind.is_complex() {
             true => (complex_spec(&layout), complex_block(8), complex_block(12)),
@@ -37,7 +51,7 @@ impl Sample {
             spec.attributes.truncate(1);
             block.truncate(key_count + 1);
         }
-        Sample::of(spec, block, keys[..key_count].to_vec())
+        Sample::of(spec, block, keys[..key_count].to_vec(), load)
     }
 
     /// Strings that are compressed.
@@ -53,11 +67,12 @@ impl Sample {
         let text = |row: u64| format!("{row}: {}", "what all of them say at great length, ".repeat(30));
         let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..12));
         let texts: ArrayRef = Arc::new(BinaryViewArray::from_iter_values((0..12).map(text)));
-        Sample::of(spec, vec![Arc::clone(&keys), texts], vec![keys])
+        let load: Load = |spec, blocks| build(spec.clone(), blocks);
+        Sample::of(spec, vec![Arc::clone(&keys), texts], vec![keys], load)
     }
 
-    fn of(spec: DictionarySpec, block: Vec<ArrayRef>, keys: Vec<ArrayRef>) -> Sample {
-        let dictionary = build(spec.clone(), &mut [Ok(block)].into_iter()).expect("a valid source");
+    fn of(spec: DictionarySpec, block: Vec<ArrayRef>, keys: Vec<ArrayRef>, load: Load) -> Sample {
+        let dictionary = load(&spec, &mut [Ok(block)].into_iter()).expect("a valid source");
         let mut sample = Sample { spec, dictionary, keys, answer: Vec::new() };
         sample.answer = sample.ask(sample.dictionary.as_ref()).expect("valid keys");
         sample
@@ -100,7 +115,11 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
         LayoutKind::ComplexKeyHashed,
     ];
     let samples = kinds.map(|kind| (format!("{kind:?}"), Sample::new(kind)));
-    for (kind, sample) in samples.into_iter().chain([("texts".to_owned(), Sample::of_texts())]) {
+    let others = [
+        ("texts".to_owned(), Sample::of_texts()),
+        ("in shards".to_owned(), Sample::in_shards(LayoutKind::ComplexKeyHashed)),
+    ];
+    for (kind, sample) in samples.into_iter().chain(others) {
         let storage = FaultyStorage::new();
         sample.save(&storage, b"stamp").expect("space enough");
         let whole = storage.read(Path::new(PATH), u64::MAX).expect("the file");

@@ -12,18 +12,26 @@ use crate::Dictionary;
 
 /// Takes what a layout and its columns hold, in an order of their own.
 pub struct ImageWriter<'a> {
-    out: Summed<'a>,
-    shape: Vec<u8>,
-    sections: Vec<(u64, u64)>,
+    out: &'a mut dyn WritableFile,
+    written: Written,
 }
 
-/// Sums up blocks while they are written.
-struct Summed<'a> {
-    out: &'a mut dyn WritableFile,
+/// What an [`ImageWriter`] has to know of the bytes that it wrote, to go on or to end.
+#[derive(Default)]
+pub(crate) struct Written {
     at: u64,
-    /// What was written of the block that is not full.
+    /// What was taken of the block that is not full.
     block: Vec<u8>,
     sums: Vec<u32>,
+    piece: Piece,
+}
+
+/// Some numbers of the shape, and where the sections are that belong to them. Pieces can stand in another
+/// order than that in which they were written.
+#[derive(Default)]
+pub(crate) struct Piece {
+    shape: Vec<u8>,
+    sections: Vec<(u64, u64)>,
 }
 
 /// Puts `dictionary` at `path`, to be opened under the same `definition`; `stamp` comes back then. It is
@@ -55,17 +63,25 @@ fn write_image(
     stamp: &[u8],
     save: impl FnOnce(&mut ImageWriter<'_>) -> Result<()>,
 ) -> Result<()> {
-    let block = Vec::with_capacity(CHECK_BLOCK_BYTES);
-    let out = Summed { out, at: 0, block, sums: Vec::new() };
-    let mut image = ImageWriter { out, shape: Vec::new(), sections: Vec::new() };
+    let mut image = ImageWriter::resume(out, Written::default());
     save(&mut image)?;
     image.finish(definition, stamp)
 }
 
-impl ImageWriter<'_> {
+impl<'a> ImageWriter<'a> {
+    /// Goes on behind what was `written` to `out`.
+    pub(crate) fn resume(out: &'a mut dyn WritableFile, written: Written) -> ImageWriter<'a> {
+        ImageWriter { out, written }
+    }
+
+    /// Stops for now.
+    pub(crate) fn pause(self) -> Written {
+        self.written
+    }
+
     /// A number of the shape.
     pub(crate) fn number(&mut self, number: u64) {
-        self.shape.extend_from_slice(&number.to_le_bytes());
+        self.written.piece.shape.extend_from_slice(&number.to_le_bytes());
     }
 
     pub(crate) fn flag(&mut self, flag: bool) {
@@ -74,15 +90,27 @@ impl ImageWriter<'_> {
 
     /// The bytes of a table or a column.
     pub(crate) fn section(&mut self, bytes: &[u8]) -> Result<()> {
-        let gap = self.out.at.next_multiple_of(SECTION_ALIGNMENT) - self.out.at;
-        self.out.write(&[0; SECTION_ALIGNMENT as usize][..gap as usize])?;
-        self.sections.push((self.out.at, bytes.len() as u64));
-        self.out.write(bytes)
+        let gap = self.written.at.next_multiple_of(SECTION_ALIGNMENT) - self.written.at;
+        self.write(&[0; SECTION_ALIGNMENT as usize][..gap as usize])?;
+        self.written.piece.sections.push((self.written.at, bytes.len() as u64));
+        self.write(bytes)
     }
 
-    fn finish(self, definition: &str, stamp: &[u8]) -> Result<()> {
-        let ImageWriter { mut out, shape, sections } = self;
-        out.end_block()?;
+    /// Writes what `save` hands over, which will stand where the piece is [put](ImageWriter::put).
+    pub(crate) fn piece(&mut self, save: impl FnOnce(&mut Self) -> Result<()>) -> Result<Piece> {
+        let before = std::mem::take(&mut self.written.piece);
+        save(self)?;
+        Ok(std::mem::replace(&mut self.written.piece, before))
+    }
+
+    pub(crate) fn put(&mut self, piece: Piece) {
+        self.written.piece.shape.extend(piece.shape);
+        self.written.piece.sections.extend(piece.sections);
+    }
+
+    pub(crate) fn finish(mut self, definition: &str, stamp: &[u8]) -> Result<()> {
+        self.end_block()?;
+        let Written { at, sums, piece: Piece { shape, sections }, .. } = self.written;
         let mut numbers = Vec::new();
         for text in [definition.as_bytes(), stamp, &shape] {
             numbers.extend_from_slice(&count(text.len())?);
@@ -93,40 +121,40 @@ impl ImageWriter<'_> {
             numbers.extend_from_slice(&offset.to_le_bytes());
             numbers.extend_from_slice(&bytes.to_le_bytes());
         }
-        numbers.extend_from_slice(&count(out.sums.len())?);
-        out.sums.iter().for_each(|sum| numbers.extend_from_slice(&sum.to_le_bytes()));
+        numbers.extend_from_slice(&count(sums.len())?);
+        sums.iter().for_each(|sum| numbers.extend_from_slice(&sum.to_le_bytes()));
         let mut trailer = Vec::with_capacity(TRAILER_BYTES);
-        trailer.extend_from_slice(&out.at.to_le_bytes());
+        trailer.extend_from_slice(&at.to_le_bytes());
         trailer.extend_from_slice(&(numbers.len() as u64).to_le_bytes());
         trailer.extend_from_slice(&crc32c(&numbers).to_le_bytes());
         trailer.extend_from_slice(&VERSION.to_le_bytes());
         trailer.extend_from_slice(&crc32c(&trailer).to_le_bytes());
         trailer.extend_from_slice(&MAGIC);
-        out.out.write_all(&numbers).and_then(|()| out.out.write_all(&trailer)).map_err(|error| broken(&error))
+        self.out
+            .write_all(&numbers)
+            .and_then(|()| self.out.write_all(&trailer))
+            .map_err(|error| broken(&error))
     }
-}
 
-impl Summed<'_> {
     fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let (front, rest) = bytes.split_at(bytes.len().min(CHECK_BLOCK_BYTES - self.block.len()));
-            self.block.extend_from_slice(front);
-            self.at += front.len() as u64;
+            let (front, rest) = bytes.split_at(bytes.len().min(CHECK_BLOCK_BYTES - self.written.block.len()));
+            self.written.block.extend_from_slice(front);
+            self.written.at += front.len() as u64;
             bytes = rest;
-            if self.block.len() == CHECK_BLOCK_BYTES {
-                self.out.write_all(&self.block).map_err(|error| broken(&error))?;
-                self.sums.push(crc32c(&self.block));
-                self.block.clear();
+            if self.written.block.len() == CHECK_BLOCK_BYTES {
+                self.end_block()?;
             }
         }
         Ok(())
     }
 
     fn end_block(&mut self) -> Result<()> {
-        if !self.block.is_empty() {
-            self.out.write_all(&self.block).map_err(|error| broken(&error))?;
-            self.sums.push(crc32c(&self.block));
-            self.block.clear();
+        let Written { block, sums, .. } = &mut self.written;
+        if !block.is_empty() {
+            self.out.write_all(block).map_err(|error| broken(&error))?;
+            sums.push(crc32c(block));
+            block.clear();
         }
         Ok(())
     }

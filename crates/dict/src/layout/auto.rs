@@ -33,42 +33,81 @@ const CHOICES: [&str; 3] = [FLAT, HASHED, COMPACT_HASHED];
 pub(crate) struct AutoBuilder {
     table: TableBuilder,
     hashed: TableForm,
+    keys: AutoKeys,
+}
+
+/// What decides.
+pub(crate) struct AutoKeys {
     least: u64,
     greatest: u64,
+    /// Rows, until it is known which of them have the same key.
+    count: usize,
+}
+
+impl Default for AutoKeys {
+    fn default() -> AutoKeys {
+        AutoKeys { least: u64::MAX, greatest: 0, count: 0 }
+    }
+}
+
+impl AutoKeys {
+    pub(crate) fn push(&mut self, keys: &[ArrayRef]) -> Result<()> {
+        let keys = integer_keys(&keys[0])?;
+        self.count += keys.len();
+        for key in keys {
+            self.least = self.least.min(key);
+            self.greatest = self.greatest.max(key);
+        }
+        Ok(())
+    }
+
+    /// Whether they become an array.
+    pub(crate) fn are_dense(&self) -> bool {
+        let places = self.greatest.saturating_sub(self.least);
+        self.count > 0 && places / PLACES_A_KEY < self.count as u64
+    }
+
+    /// Whether they are kept in as few bits as they need, if they become no array.
+    pub(crate) fn are_many(&self) -> bool {
+        self.count > HASHED_KEYS_MAX
+    }
+
+    /// What they become, if no array.
+    pub(crate) fn hashed_name(&self) -> &'static str {
+        if self.are_many() { COMPACT_HASHED } else { HASHED }
+    }
 }
 
 impl AutoBuilder {
     /// `hashed` is what HASHED would be.
     pub(crate) fn new(shape: TableShape, hashed: TableForm) -> Result<AutoBuilder> {
-        Ok(AutoBuilder { table: TableBuilder::new(shape)?, hashed, least: u64::MAX, greatest: 0 })
+        Ok(AutoBuilder { table: TableBuilder::new(shape)?, hashed, keys: AutoKeys::default() })
     }
 }
 
 impl LayoutBuilder for AutoBuilder {
     fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
-        for key in integer_keys(&keys[0])? {
-            self.least = self.least.min(key);
-            self.greatest = self.greatest.max(key);
-        }
+        self.keys.push(keys)?;
         self.table.push(hashes(&keys[0])?, payloads)
     }
 
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
         let sorted = self.table.sort(|_, _| true)?;
-        let places = self.greatest.saturating_sub(self.least);
-        if !sorted.is_empty() && places / PLACES_A_KEY < sorted.len() as u64 {
-            let len = places as usize + 1;
-            return Ok(Box::new(Dense::new(sorted, self.least, len, values)?));
+        let keys = AutoKeys { count: sorted.len(), ..self.keys };
+        if keys.are_dense() {
+            let len = (keys.greatest - keys.least) as usize + 1;
+            return Ok(Box::new(Dense::new(sorted, keys.least, len, values)?));
         }
-        Ok(Box::new(match sorted.len() {
-            ..=HASHED_KEYS_MAX => Hashed::new(sorted, self.hashed, values)?.chosen(HASHED),
-            _ => Hashed::packed(sorted, values)?.chosen(COMPACT_HASHED),
-        }))
+        let hashed = match keys.are_many() {
+            true => Hashed::packed(sorted, 0, values)?,
+            false => Hashed::new(sorted, self.hashed, 0, values)?,
+        };
+        Ok(Box::new(hashed.chosen(keys.hashed_name())))
     }
 }
 
 /// Notes what the keys decided.
-pub(super) fn save_choice(name: &str, image: &mut ImageWriter<'_>) {
+pub(crate) fn save_choice(name: &str, image: &mut ImageWriter<'_>) {
     let choice = CHOICES.iter().position(|&choice| choice == name);
     image.number(choice.expect("AUTO became one of its choices") as u64);
 }

@@ -15,12 +15,12 @@ use crate::hash::hash_bytes;
 use crate::image::{ImageReader, ImageWriter};
 use crate::key_bytes::KeyShape;
 use crate::table::{Hits, ShardedTable, TableBuilder, TableForm, TableShape};
-use crate::values::{StringArena, Values};
+use crate::values::{SEGMENT_BITS, SEGMENTS_MAX, StringArena, Values, split_row};
 
 pub(crate) struct ComplexKeyHashed {
     shape: KeyShape,
-    /// By row number.
-    keys: StringArena,
+    /// By row number: one, or those of the segments of a file (see `values::segments`).
+    keys: Vec<StringArena>,
     table: ShardedTable,
 }
 
@@ -29,12 +29,28 @@ pub(crate) struct ComplexKeyHashedBuilder {
     keys: StringArena,
     table: TableBuilder,
     form: TableForm,
+    /// The number of the first row.
+    first: u64,
 }
 
 impl ComplexKeyHashed {
     pub(crate) fn open(key_types: &[SqlType], image: &mut ImageReader<'_>) -> Result<ComplexKeyHashed> {
         let (shape, table) = (KeyShape::new(key_types)?, ShardedTable::open(image)?);
-        Ok(ComplexKeyHashed { shape, keys: StringArena::open(image)?, table })
+        let segments = image.number_below(SEGMENTS_MAX as u64 + 1)?;
+        let keys = (0..segments).map(|_| StringArena::open(image)).collect::<Result<Vec<_>>>()?;
+        if keys.is_empty() {
+            return Err(ImageReader::unfit());
+        }
+        Ok(ComplexKeyHashed { shape, keys, table })
+    }
+
+    pub(crate) fn table(&self) -> &ShardedTable {
+        &self.table
+    }
+
+    /// Writes the keys, without how many segments they are.
+    pub(crate) fn save_keys(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.keys.iter().try_for_each(|keys| keys.save(image))
     }
 }
 
@@ -49,7 +65,33 @@ impl ComplexKeyHashedBuilder {
             keys: StringArena::default(),
             table: TableBuilder::new(shape)?,
             form,
+            first: 0,
         })
+    }
+
+    /// Of one shard, whose rows have numbers from `first` on.
+    pub(crate) fn of_shard(
+        key_types: &[SqlType],
+        table: TableBuilder,
+        form: TableForm,
+        first: u64,
+    ) -> Result<ComplexKeyHashedBuilder> {
+        let shape = KeyShape::new(key_types)?;
+        Ok(ComplexKeyHashedBuilder { shape, keys: StringArena::default(), table, form, first })
+    }
+
+    pub(crate) fn into_layout(self, values: &mut Values) -> Result<ComplexKeyHashed> {
+        let ComplexKeyHashedBuilder { shape, mut keys, table, form, first } = self;
+        let sorted = table.sort(|left, right| keys.get(left as usize) == keys.get(right as usize))?;
+        let table = match drop_dead_rows(&sorted, values)? {
+            Some((alive, numbers)) => {
+                keys.retain(&alive);
+                sorted.into_table(form, |row| first + u64::from(numbers[row as usize]))?
+            }
+            None => sorted.into_table(form, |row| first + row)?,
+        };
+        keys.shrink();
+        Ok(ComplexKeyHashed { shape, keys: vec![keys], table })
     }
 }
 
@@ -63,25 +105,19 @@ impl LayoutBuilder for ComplexKeyHashedBuilder {
     }
 
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
-        let ComplexKeyHashedBuilder { shape, mut keys, table, form } = *self;
-        let sorted = table.sort(|left, right| keys.get(left as usize) == keys.get(right as usize))?;
-        let table = match drop_dead_rows(&sorted, values)? {
-            Some((alive, numbers)) => {
-                keys.retain(&alive);
-                sorted.into_table(form, |row| u64::from(numbers[row as usize]))?
-            }
-            None => sorted.into_table(form, |row| row)?,
-        };
-        keys.shrink();
-        Ok(Box::new(ComplexKeyHashed { shape, keys, table }))
+        Ok(Box::new(self.into_layout(values)?))
     }
 }
 
 impl Layout for ComplexKeyHashed {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let block = self.shape.encode(keys)?;
-        let (own, asked) = (self.keys.view(), block.view());
-        let is_key = |index: usize, row: u64| own.get(row as usize) == asked.get(index);
+        let asked = block.view();
+        let own: Vec<_> = self.keys.iter().map(StringArena::view).collect();
+        let is_key = |index: usize, row: u64| {
+            let (segment, row) = split_row(own.len(), row);
+            own[segment].get(row) == asked.get(index)
+        };
         Ok(self.table.find(&hashes(&block), is_key))
     }
 
@@ -93,19 +129,26 @@ impl Layout for ComplexKeyHashed {
             rows.push(row);
             false
         });
-        rows.into_iter().try_for_each(|row| self.keys.check(row as usize))
+        rows.into_iter().try_for_each(|row| {
+            let (segment, row) = split_row(self.keys.len(), row);
+            self.keys[segment].check(row)
+        })
     }
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         self.table.save(image)?;
-        self.keys.save(image)
+        image.number(self.keys.len() as u64);
+        self.save_keys(image)
     }
 
     fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {
-        for first in (0..self.keys.len()).step_by(SCAN_BLOCK_ROWS) {
-            let rows = first..self.keys.len().min(first + SCAN_BLOCK_ROWS);
-            let keys = self.shape.decode(rows.clone().map(|row| self.keys.get(row)))?;
-            visit(keys, rows.map(|row| row as u64).collect())?;
+        for (segment, keys) in self.keys.iter().enumerate() {
+            let number = |row: usize| (segment as u64) << SEGMENT_BITS | row as u64;
+            for first in (0..keys.len()).step_by(SCAN_BLOCK_ROWS) {
+                let rows = first..keys.len().min(first + SCAN_BLOCK_ROWS);
+                let block = self.shape.decode(rows.clone().map(|row| keys.get(row)))?;
+                visit(block, rows.map(number).collect())?;
+            }
         }
         Ok(())
     }
@@ -115,7 +158,7 @@ impl Layout for ComplexKeyHashed {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.table.heap_bytes() + self.keys.heap_bytes()
+        self.table.heap_bytes() + self.keys.iter().map(StringArena::heap_bytes).sum::<usize>()
     }
 
     fn load_factor(&self) -> f64 {

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::block::{integer_keys, key_column};
+use crate::image_load::tests::load_in_shards;
 use crate::spec::RangeSpec;
 use crate::{
     Attribute, CacheSurroundings, Dictionary, DictionarySpec, DirectSource, LayoutKind, LayoutSpec, build,
@@ -243,6 +244,13 @@ fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
             let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
             let sharded = build_by_shard(spec.clone(), &mut arrays, None, &storage, Path::new("/piles"));
             check_answers(sharded.expect("a valid source").as_ref(), &model, asked, key_arrays);
+            let mut arrays = blocks.iter().map(|block| {
+                let rows: Vec<_> = block.iter().map(|(key, row)| (key, row)).collect();
+                Ok(block_arrays(&rows, key_arrays))
+            });
+            let in_shards = load_in_shards(spec, 1 << 10, &mut arrays).expect("a valid source");
+            check_answers(in_shards.as_ref(), &model, asked, key_arrays);
+            check_answers(save_and_open(spec, in_shards.as_ref()).as_ref(), &model, asked, key_arrays);
         }
         // Written again from the file, it is the same.
         check_answers(save_and_open(spec, reopened.as_ref()).as_ref(), &model, asked, key_arrays);
@@ -339,15 +347,17 @@ fn inlines_narrow_attributes(layout: &LayoutSpec) {
     let mut spec = simple_spec(layout);
     spec.attributes.truncate(1);
     let value: fn(u64) -> u16 = |key| (key * 31) as u16;
-    let mut blocks = (0..20_u64).map(|block| {
+    let block = |block: u64| {
         let keys: Vec<u64> = (block * 5_000..(block + 1) * 5_000).map(|key| key * 3).collect();
         let values = UInt16Array::from_iter_values(keys.iter().map(|&key| value(key)));
         Ok(with_range(layout.kind, 1, vec![key_column(keys), Arc::new(values) as ArrayRef]))
-    });
-    let dictionary = build(spec.clone(), &mut blocks).expect("a valid source");
+    };
+    let dictionary = build(spec.clone(), &mut (0..20).map(block)).expect("a valid source");
     check_narrow(dictionary.as_ref(), value);
     if layout.kind.is_storable() {
         check_narrow(save_and_open(&spec, dictionary.as_ref()).as_ref(), value);
+        let in_shards = load_in_shards(&spec, 64 << 10, &mut (0..20).map(block)).expect("a valid source");
+        check_narrow(in_shards.as_ref(), value);
     }
 }
 

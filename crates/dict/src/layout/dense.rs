@@ -30,7 +30,7 @@ impl Dense {
         let numbers = drop_dead_rows(&sorted, values)?.map(|(_, numbers)| numbers);
         let payload_bits = match values {
             Values::Inline(inline) => inline.pack(|| sorted.payloads()),
-            Values::Rows(_) => u64::BITS - (sorted.len() as u64).leading_zeros(),
+            Values::Rows(_) | Values::Segments(_) => u64::BITS - (sorted.len() as u64).leading_zeros(),
         };
         let Some(bytes) = packed_bytes(places, payload_bits) else {
             return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many keys"));
@@ -42,7 +42,7 @@ impl Dense {
             let at = unscramble(hash) - least;
             let payload = match values {
                 Values::Inline(inline) => inline.packed(payload),
-                Values::Rows(_) => {
+                Values::Rows(_) | Values::Segments(_) => {
                     numbers.as_ref().map_or(payload, |numbers| u64::from(numbers[payload as usize]))
                 }
             };

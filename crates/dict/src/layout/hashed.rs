@@ -16,7 +16,7 @@
 //! COMPACT_HASHED 7.7 and 7.4. See `table::lines` and `table::quotient`.
 
 use arrow::array::ArrayRef;
-use basalt_base::Result;
+use basalt_base::{Error, Result};
 
 use super::auto::save_choice;
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
@@ -38,32 +38,47 @@ pub(crate) struct HashedBuilder {
     table: TableBuilder,
     /// `None`: packed.
     form: Option<TableForm>,
+    /// The number of the first row.
+    first: u64,
 }
 
 impl Hashed {
-    /// The layout over sorted rows.
-    pub(super) fn new(sorted: SortedShards, form: TableForm, values: &mut Values) -> Result<Hashed> {
-        let table = match drop_dead_rows(&sorted, values)? {
-            Some((_, numbers)) => sorted.into_table(form, |row| u64::from(numbers[row as usize]))?,
-            None => sorted.into_table(form, |payload| payload)?,
+    /// The layout over sorted rows; the first of them has the number `first`.
+    pub(super) fn new(
+        sorted: SortedShards,
+        form: TableForm,
+        first: u64,
+        values: &mut Values,
+    ) -> Result<Hashed> {
+        let table = match (drop_dead_rows(&sorted, values)?, values) {
+            (Some((_, numbers)), _) => {
+                sorted.into_table(form, |row| first + u64::from(numbers[row as usize]))?
+            }
+            (None, Values::Inline(_)) => sorted.into_table(form, |payload| payload)?,
+            (None, _) => sorted.into_table(form, |row| first + row)?,
         };
         Ok(Hashed { table, name: None })
     }
 
-    /// The layout over sorted rows in as few bits as keys and values need.
-    pub(super) fn packed(sorted: SortedShards, values: &mut Values) -> Result<Hashed> {
+    /// The layout over sorted rows in as few bits as keys and values need, or as was decided before; the
+    /// first row has the number `first`.
+    pub(super) fn packed(sorted: SortedShards, first: u64, values: &mut Values) -> Result<Hashed> {
         let bucket_keys = COMPACT_BUCKET_KEYS;
         let table = match values {
             Values::Inline(inline) => {
-                let payload_bits = inline.pack(|| sorted.payloads());
+                let payload_bits = match inline.packed_bits() {
+                    Some(bits) => bits,
+                    None => inline.pack(|| sorted.payloads()),
+                };
                 sorted
                     .into_table(TableForm::Quotient { payload_bits, bucket_keys }, |row| inline.packed(row))?
             }
             Values::Rows(store) => {
                 let order: Vec<u32> = sorted.payloads().map(|row| row as u32).collect();
                 store.pack(&order)?;
-                sorted.into_table(TableForm::Positions { bucket_keys }, |row| row)?
+                sorted.into_table(TableForm::Positions { bucket_keys, first }, |row| row)?
             }
+            Values::Segments(_) => return Err(Error::logical("the segments of a file are not packed again")),
         };
         Ok(Hashed { table, name: None })
     }
@@ -74,6 +89,10 @@ impl Hashed {
         Ok(Hashed { table: ShardedTable::open(image)?, name: None })
     }
 
+    pub(crate) fn table(&self) -> &ShardedTable {
+        &self.table
+    }
+
     /// The same under the name of who chose it.
     pub(super) fn chosen(self, name: &'static str) -> Hashed {
         Hashed { name: Some(name), ..self }
@@ -82,12 +101,26 @@ impl Hashed {
 
 impl HashedBuilder {
     pub(crate) fn new(shape: TableShape, form: TableForm) -> Result<HashedBuilder> {
-        Ok(HashedBuilder { table: TableBuilder::new(shape)?, form: Some(form) })
+        Ok(HashedBuilder { table: TableBuilder::new(shape)?, form: Some(form), first: 0 })
     }
 
     /// Of COMPACT_HASHED.
     pub(crate) fn packed(shape: TableShape) -> Result<HashedBuilder> {
-        Ok(HashedBuilder { table: TableBuilder::new(shape)?, form: None })
+        Ok(HashedBuilder { table: TableBuilder::new(shape)?, form: None, first: 0 })
+    }
+
+    /// Of one shard, whose rows have numbers from `first` on; packed without a `form`.
+    pub(crate) fn of_shard(table: TableBuilder, form: Option<TableForm>, first: u64) -> HashedBuilder {
+        HashedBuilder { table, form, first }
+    }
+
+    pub(crate) fn into_layout(self, values: &mut Values) -> Result<Hashed> {
+        // A scrambled key is the key: one hash never has two.
+        let sorted = self.table.sort(|_, _| true)?;
+        match self.form {
+            Some(form) => Hashed::new(sorted, form, self.first, values),
+            None => Hashed::packed(sorted, self.first, values),
+        }
     }
 }
 
@@ -97,12 +130,7 @@ impl LayoutBuilder for HashedBuilder {
     }
 
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
-        // A scrambled key is the key: one hash never has two.
-        let sorted = self.table.sort(|_, _| true)?;
-        Ok(Box::new(match self.form {
-            Some(form) => Hashed::new(sorted, form, values)?,
-            None => Hashed::packed(sorted, values)?,
-        }))
+        Ok(Box::new(self.into_layout(values)?))
     }
 }
 

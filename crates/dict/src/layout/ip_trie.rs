@@ -113,7 +113,7 @@ fn keep_first(prefixes: &mut Vec<Prefix>, values: &mut Values) -> Result<()> {
     prefixes.retain(|_| row.next().is_some_and(|row| alive.get(row)));
     match values {
         Values::Rows(store) => store.retain(&alive),
-        Values::Inline(_) => Ok(()),
+        Values::Inline(_) | Values::Segments(_) => Ok(()),
     }
 }
 

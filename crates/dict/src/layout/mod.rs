@@ -33,7 +33,7 @@ mod regexp_tree;
 #[cfg(test)]
 pub(crate) mod conformance;
 
-pub(crate) use auto::{AutoBuilder, open_auto};
+pub(crate) use auto::{AutoBuilder, AutoKeys, open_auto, save_choice};
 pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
 pub use direct::build_direct;

@@ -48,6 +48,8 @@ pub(crate) enum TableForm {
     /// As [`TableForm::Quotient`], with the number of its cell as the payload of a key.
     Positions {
         bucket_keys: usize,
+        /// The number of the first cell.
+        first: u64,
     },
 }
 
@@ -64,6 +66,8 @@ pub(crate) struct TableBuilder {
 
 enum Collectors {
     Here(Rows),
+    /// Rows of one shard, which stay one.
+    Shard(Rows),
     Threads(Vec<ShardThread>),
 }
 
@@ -122,17 +126,24 @@ impl ShardedTable {
     }
 
     pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        let shards = match self {
+            ShardedTable::Lines(tables) => tables.len(),
+            ShardedTable::Quotient(tables) => tables.len(),
+        };
+        self.save_kind(shards, image);
+        self.save_shards(image)
+    }
+
+    /// What stands before the shards, of which there are so many.
+    pub(crate) fn save_kind(&self, shards: usize, image: &mut ImageWriter<'_>) {
+        image.flag(matches!(self, ShardedTable::Lines(_)));
+        image.number(shards as u64);
+    }
+
+    pub(crate) fn save_shards(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         match self {
-            ShardedTable::Lines(tables) => {
-                image.flag(true);
-                image.number(tables.len() as u64);
-                tables.iter().try_for_each(|table| table.save(image))
-            }
-            ShardedTable::Quotient(tables) => {
-                image.flag(false);
-                image.number(tables.len() as u64);
-                tables.iter().try_for_each(|table| table.save(image))
-            }
+            ShardedTable::Lines(tables) => tables.iter().try_for_each(|table| table.save(image)),
+            ShardedTable::Quotient(tables) => tables.iter().try_for_each(|table| table.save(image)),
         }
     }
 
@@ -183,10 +194,17 @@ impl TableBuilder {
         Ok(TableBuilder { collectors })
     }
 
+    /// Of the one shard, of several that `shard_bits` tell apart, whose rows are pushed.
+    pub(crate) fn of_shard(payload_bytes: usize, shard_bits: ShardBits) -> TableBuilder {
+        TableBuilder {
+            collectors: Collectors::Shard(Rows::new(payload_bytes, shard_bits, PARTITIONS_A_SHARD)),
+        }
+    }
+
     /// Adds a block of rows.
     pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Vec<u64>) -> Result<()> {
         match &mut self.collectors {
-            Collectors::Here(rows) => rows.push(&hashes, &payloads),
+            Collectors::Here(rows) | Collectors::Shard(rows) => rows.push(&hashes, &payloads),
             Collectors::Threads(threads) => deal(threads, &hashes, &payloads),
         }
     }
@@ -199,6 +217,7 @@ impl TableBuilder {
                 let shards = own_shards(rows.len());
                 rows.split(shards)
             }
+            Collectors::Shard(rows) => vec![rows],
             Collectors::Threads(threads) => {
                 threads.into_iter().map(ShardThread::join).collect::<Result<Vec<_>>>()?
             }
@@ -217,10 +236,6 @@ pub(crate) struct SortedShards {
 impl SortedShards {
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(Rows::len).sum()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// All rows as (hash, payload), in order of hash.
@@ -257,8 +272,8 @@ impl SortedShards {
                 let tables = in_parallel(shards, |(_, rows)| quotient(rows, bucket_keys, payload));
                 ShardedTable::Quotient(tables.into_iter().collect::<Result<_>>()?)
             }
-            TableForm::Positions { bucket_keys } => {
-                let payload = |shard| CellPayload::Position { first: first(shard) };
+            TableForm::Positions { bucket_keys, first: start } => {
+                let payload = |shard| CellPayload::Position { first: start + first(shard) };
                 let tables = in_parallel(shards, |(shard, rows)| quotient(rows, bucket_keys, payload(shard)));
                 ShardedTable::Quotient(tables.into_iter().collect::<Result<_>>()?)
             }

@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use basalt_base::{Error, Result};
 
 use super::fixed::{fixed_array, fixed_bytes_of, fixed_width};
-use super::packed::Span;
+use super::packed::{Extent, Span};
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
@@ -14,11 +14,13 @@ use crate::table::bits::low_bits;
 
 const PAYLOAD_BYTES_MAX: usize = size_of::<u64>();
 
+#[derive(Clone)]
 pub(crate) struct InlineValues {
     fields: Vec<Field>,
 }
 
 /// One attribute's place in the payload.
+#[derive(Clone)]
 struct Field {
     carrier: DataType,
     shift_bits: u32,
@@ -56,7 +58,7 @@ impl InlineValues {
         self.fields.iter().map(|field| field.width).sum()
     }
 
-    pub(super) fn payloads(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
+    pub(crate) fn payloads(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
         let mut payloads = vec![0; rows];
         for (field, column) in self.fields.iter().zip(columns) {
             if column.len() != rows {
@@ -87,6 +89,30 @@ impl InlineValues {
         shift_bits
     }
 
+    /// [`InlineValues::pack`] for payloads that [`InlineValues::widen`] has seen.
+    pub(crate) fn pack_within(&mut self, extents: &[Extent]) {
+        let mut shift_bits = 0;
+        for (field, &extent) in self.fields.iter_mut().zip(extents) {
+            let span = Span::within(&field.carrier, field.width, extent);
+            field.packed = Some(PackedField { shift_bits, span });
+            shift_bits += span.bits();
+        }
+    }
+
+    /// Makes `extents`, one an attribute, wide enough for these payloads of whole bytes.
+    pub(crate) fn widen(&self, extents: &mut Vec<Extent>, payloads: &[u64]) {
+        extents.resize(self.fields.len(), Extent::default());
+        for (field, extent) in self.fields.iter().zip(extents) {
+            let values = payloads.iter().map(|&payload| field.value(payload));
+            extent.widen(&field.carrier, field.width, values);
+        }
+    }
+
+    /// How many bits a packed payload has; `None` while that is open.
+    pub(crate) fn packed_bits(&self) -> Option<u32> {
+        self.fields.iter().map(|field| field.packed.map(|packed| packed.span.bits())).sum()
+    }
+
     /// A payload of whole bytes in the bits that [`InlineValues::pack`] decided on.
     pub(crate) fn packed(&self, payload: u64) -> u64 {
         let parts = self.fields.iter().filter_map(|field| {
@@ -97,7 +123,7 @@ impl InlineValues {
         parts.fold(0, |all, part| all | part)
     }
 
-    pub(super) fn save(&self, image: &mut ImageWriter<'_>) {
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) {
         for field in &self.fields {
             image.flag(field.packed.is_some());
             if let Some(packed) = field.packed {

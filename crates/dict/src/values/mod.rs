@@ -6,6 +6,7 @@
 //!   - [`strings`]: all strings in one [`arena`], or compressed ([`packed_strings`], [`packed_ends`]);
 //!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
+//! - [`segments`]: several stores, of a dictionary that was loaded shard by shard.
 //! - [`bytes`]: what columns are made of, in memory or in a file.
 
 mod arena;
@@ -17,6 +18,7 @@ mod nested;
 mod packed;
 mod packed_ends;
 mod packed_strings;
+mod segments;
 mod store;
 mod stored_array;
 mod strings;
@@ -26,10 +28,12 @@ pub(crate) use bitmap::Bitmap;
 pub(crate) use bytes::Bytes;
 pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
+pub(crate) use packed::Extent;
+pub(crate) use segments::{SEGMENT_BITS, SEGMENTS_MAX, Segments, split_row};
 pub(crate) use store::ColumnStore;
 
 use arrow::array::ArrayRef;
-use basalt_base::Result;
+use basalt_base::{Error, Result};
 
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
@@ -42,6 +46,8 @@ pub(crate) const ROWS_MAX: usize = u32::MAX as usize;
 pub(crate) enum Values {
     Inline(InlineValues),
     Rows(ColumnStore),
+    /// Of a file; nothing is added to them.
+    Segments(Segments),
 }
 
 impl Values {
@@ -56,7 +62,15 @@ impl Values {
     pub(crate) fn payload_bytes(&self) -> usize {
         match self {
             Values::Inline(inline) => inline.payload_bytes(),
-            Values::Rows(_) => size_of::<u32>(),
+            Values::Rows(_) | Values::Segments(_) => size_of::<u32>(),
+        }
+    }
+
+    /// Rows that are numbered; none where the payload holds the values.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Values::Rows(store) => store.rows(),
+            Values::Inline(_) | Values::Segments(_) => 0,
         }
     }
 
@@ -65,6 +79,7 @@ impl Values {
         match self {
             Values::Inline(inline) => inline.payloads(columns, rows),
             Values::Rows(store) => store.push(columns, rows),
+            Values::Segments(_) => Err(Error::logical("the segments of a file are not added to")),
         }
     }
 
@@ -73,6 +88,7 @@ impl Values {
         match self {
             Values::Inline(inline) => attributes.iter().map(|&at| inline.get(at, hits)).collect(),
             Values::Rows(store) => attributes.iter().map(|&at| store.get(at, hits)).collect(),
+            Values::Segments(segments) => segments.get(attributes, hits),
         }
     }
 
@@ -81,29 +97,42 @@ impl Values {
         match self {
             Values::Inline(_) => Ok(()),
             Values::Rows(store) => attributes.iter().try_for_each(|&at| store.check(at, hits)),
+            Values::Segments(segments) => segments.check(attributes, hits),
         }
     }
 
     pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         match self {
             Values::Inline(inline) => inline.save(image),
-            Values::Rows(store) => store.save(image)?,
+            Values::Rows(store) => {
+                image.number(1);
+                store.save(image)?;
+            }
+            Values::Segments(segments) => segments.save(image)?,
         }
         Ok(())
     }
 
-    /// What [`Values::save`] wrote, in the place of the same values without rows.
-    pub(crate) fn open(self, image: &mut ImageReader<'_>) -> Result<Values> {
-        Ok(match self {
+    /// What [`Values::save`] wrote of values that were made by [`Values::new`] with the same arguments.
+    pub(crate) fn open(
+        attributes: &[Attribute],
+        may_inline: bool,
+        image: &mut ImageReader<'_>,
+    ) -> Result<Values> {
+        Ok(match Values::new(attributes, may_inline) {
             Values::Inline(inline) => Values::Inline(inline.open(image)?),
-            Values::Rows(store) => Values::Rows(store.open(image)?),
+            _ => match image.number_below(SEGMENTS_MAX as u64 + 1)? as usize {
+                0 => return Err(ImageReader::unfit()),
+                1 => Values::Rows(ColumnStore::new(attributes).open(image)?),
+                count => Values::Segments(Segments::open(count, attributes, image)?),
+            },
         })
     }
 
     /// Ends the rows: must be called before the first [`Values::get`].
     pub(crate) fn shrink(&mut self) -> Result<()> {
         match self {
-            Values::Inline(_) => Ok(()),
+            Values::Inline(_) | Values::Segments(_) => Ok(()),
             Values::Rows(store) => store.shrink(),
         }
     }
@@ -112,6 +141,7 @@ impl Values {
         match self {
             Values::Inline(_) => 0,
             Values::Rows(store) => store.heap_bytes(),
+            Values::Segments(segments) => segments.heap_bytes(),
         }
     }
 }

@@ -29,14 +29,15 @@ pub(crate) struct Span {
 impl Span {
     /// Of values of `carrier`, which has `width` bytes, as unsigned numbers of that width.
     pub(crate) fn of(carrier: &DataType, width: usize, values: impl Iterator<Item = u64>) -> Span {
-        let sign = if is_signed(carrier) { 1 << (8 * width - 1) } else { 0 };
-        let (mut least, mut most) = (u64::MAX, 0);
-        for value in values {
-            least = least.min(value ^ sign);
-            most = most.max(value ^ sign);
-        }
+        let mut extent = Extent::default();
+        extent.widen(carrier, width, values);
+        Span::within(carrier, width, extent)
+    }
+
+    /// Of all values of an extent.
+    pub(crate) fn within(carrier: &DataType, width: usize, Extent { least, most }: Extent) -> Span {
         let bits = u64::BITS - most.saturating_sub(least).leading_zeros();
-        Span { least: least.min(most), bits, sign }
+        Span { least: least.min(most), bits, sign: sign(carrier, width) }
     }
 
     pub(crate) fn bits(self) -> u32 {
@@ -62,6 +63,35 @@ impl Span {
     pub(crate) fn unpack(self, packed: u64) -> u64 {
         packed.wrapping_add(self.least) ^ self.sign
     }
+}
+
+/// The least and the greatest of some numbers, ordered as a [`Span`] orders them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    least: u64,
+    most: u64,
+}
+
+impl Extent {
+    pub(crate) fn widen(&mut self, carrier: &DataType, width: usize, values: impl Iterator<Item = u64>) {
+        let sign = sign(carrier, width);
+        for value in values {
+            self.least = self.least.min(value ^ sign);
+            self.most = self.most.max(value ^ sign);
+        }
+    }
+}
+
+impl Default for Extent {
+    /// Of no numbers.
+    fn default() -> Extent {
+        Extent { least: u64::MAX, most: 0 }
+    }
+}
+
+/// The bit that orders numbers of `carrier` as unsigned ones.
+fn sign(carrier: &DataType, width: usize) -> u64 {
+    if is_signed(carrier) { 1 << (8 * width - 1) } else { 0 }
 }
 
 /// Numbers of a [`Span`] by position.

@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use basalt_base::{Columns, Error, Result};
-use basalt_dict::{Dictionary, KeyForm};
+use basalt_dict::{Dictionary, KeyForm, LoadedImage};
 use basalt_sql::ast::{self, ObjectName};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
 use super::asking::Asking;
 use super::definition::Definition;
-use super::load::{self, Load};
+use super::load::{self, Load, Loaded};
 use super::persisted::{PersistedFile, thrown_away};
 use super::schedule::{Lifetime, backoff_us};
 use super::source::Question;
@@ -165,6 +165,7 @@ impl DictionaryEntry {
                 state.loading_seconds = started.elapsed().as_secs_f64();
                 state.last_update_us = loaded_us;
                 state.next_load_us = Some(state.loading_start_us);
+                state.is_of_earlier_run = true;
                 state.origin = load.origin;
                 state.current = Some(Arc::clone(&load.dictionary));
                 Some(load.dictionary)
@@ -189,24 +190,20 @@ impl DictionaryEntry {
         }
     }
 
-    /// Writes what was loaded to the dictionary's file, if it has one, and takes it from there. What cannot
-    /// be written answers from memory.
+    /// Keeps what was loaded in the dictionary's file, if it has one, and takes it from there. What is in memory
+    /// and cannot be written answers from memory; the second result says why.
     fn keep(
         &self,
         engine: &Engine,
-        load: Load,
+        loaded: Loaded,
         previous: Option<&Arc<dyn Dictionary>>,
-    ) -> (Load, Option<Error>) {
-        // Where nothing changed, the file is what it should be.
-        let is_new = previous.is_none_or(|previous| !Arc::ptr_eq(previous, &load.dictionary));
-        let file = self.file.as_ref().filter(|_| is_new);
-        match file.map(|file| file.save(engine, &self.definition, &load)) {
-            Some(Ok(Some(kept))) => (kept, None),
-            Some(Err(error)) => {
-                let error = error.within("the dictionary was loaded, and could not be kept in its file");
-                (load, Some(error))
+    ) -> Result<(Load, Option<Error>)> {
+        match (&self.file, loaded) {
+            (Some(file), loaded) => file.save(engine, &self.definition, loaded, previous),
+            (None, Loaded { image: LoadedImage::InMemory(dictionary), origin }) => {
+                Ok((Load { dictionary, origin }, None))
             }
-            Some(Ok(None)) | None => (load, None),
+            (None, _) => Err(Error::logical("a dictionary without a file was loaded into one")),
         }
     }
 
@@ -259,7 +256,9 @@ impl DictionaryEntry {
         // A source that cannot answer cannot be loaded from either: the load says so.
         let is_same = self.definition.source.revision(&question).is_ok_and(|now| now.as_ref() == Some(known));
         if is_same {
-            self.state.write().next_load_us = self.next_load_us(engine, 0);
+            let mut state = self.state.write();
+            state.next_load_us = self.next_load_us(engine);
+            state.is_of_earlier_run = false;
         }
         is_same
     }
@@ -274,8 +273,9 @@ impl DictionaryEntry {
         self.rows_read.store(0, Ordering::Relaxed);
         let started = Instant::now();
         let previous = current.as_ref().map(|current| (current, &origin));
-        let loaded = load::load(&self.definition, self.question(engine, asking), previous, &self.rows_read);
-        let loaded = loaded.map(|load| self.keep(engine, load, current.as_ref()));
+        let (question, file) = (self.question(engine, asking), self.file.as_ref());
+        let loaded = load::load(&self.definition, question, previous, file, &self.rows_read);
+        let loaded = loaded.and_then(|loaded| self.keep(engine, loaded, current.as_ref()));
         let mut state = self.state.write();
         state.is_loading = false;
         state.loading_seconds = started.elapsed().as_secs_f64();
@@ -288,7 +288,8 @@ impl DictionaryEntry {
                 state.error_count = 0;
                 state.failure = None;
                 state.last_update_us = engine.clock().now_us();
-                state.next_load_us = self.next_load_us(engine, 0);
+                state.next_load_us = self.next_load_us(engine);
+                state.is_of_earlier_run = false;
                 state.origin = load.origin;
                 state.current = Some(Arc::clone(&load.dictionary));
                 Ok(load.dictionary)
@@ -298,7 +299,7 @@ impl DictionaryEntry {
                 let error: Error =
                     error.within(format!("dictionary `{database}.{name}` could not be loaded"));
                 state.error_count += 1;
-                state.next_load_us = self.next_load_us(engine, state.error_count);
+                state.next_load_us = self.next_attempt_us(engine, &state);
                 state.failure = Some(error.clone());
                 Err(error)
             }
@@ -319,14 +320,23 @@ impl DictionaryEntry {
         }
     }
 
-    fn next_load_us(&self, engine: &Engine, failures: u64) -> Option<u64> {
-        let random = Uuid::new_v4().as_u64_pair().0;
+    /// When the version that was just loaded is old.
+    fn next_load_us(&self, engine: &Engine) -> Option<u64> {
         if self.definition.spec.layout.kind.is_cache() {
             // Each of its rows has a lifetime of its own.
             return None;
         }
-        let until = self.definition.lifetime.until_next_us(random)?;
-        let until = if failures > 0 { backoff_us(failures, random) } else { until };
+        let until = self.definition.lifetime.until_next_us(Uuid::new_v4().as_u64_pair().0)?;
         Some(engine.clock().now_us().saturating_add(until))
+    }
+
+    /// When a load that failed is tried again: never where a version of this run is not to be reloaded either.
+    fn next_attempt_us(&self, engine: &Engine, state: &DictionaryState) -> Option<u64> {
+        let random = Uuid::new_v4().as_u64_pair().0;
+        let is_wanted = state.current.is_none() || state.is_of_earlier_run;
+        if !is_wanted {
+            self.definition.lifetime.until_next_us(random)?;
+        }
+        Some(engine.clock().now_us().saturating_add(backoff_us(state.error_count, random)))
     }
 }

@@ -1,6 +1,7 @@
 //! One load: from the rows of a source to a dictionary, all of them or those that changed.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ use arrow::row::{OwnedRow, RowConverter, SortField};
 use basalt_base::fs::RealStorage;
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_dict::{
-    CacheSurroundings, Dictionary, LayoutKind, build, build_by_shard, build_cache, build_direct,
+    CacheSurroundings, Dictionary, LayoutKind, LoadedImage, build, build_by_shard, build_cache, build_direct,
     build_regexp_tree, update,
 };
 use basalt_formats::TextSettings;
@@ -19,8 +20,10 @@ use basalt_formats::text::ColumnBuilder;
 use uuid::Uuid;
 
 use super::definition::Definition;
+use super::persisted::PersistedFile;
 use super::source::{Blocks, KeyedSource, Question, Wanted};
 use super::state::Origin;
+use crate::Engine;
 
 /// What a load made, and what the next one must know of it.
 pub(super) struct Load {
@@ -28,14 +31,22 @@ pub(super) struct Load {
     pub(super) origin: Origin,
 }
 
+/// The same, before a file that it was loaded into has its name.
+pub(super) struct Loaded {
+    pub(super) image: LoadedImage,
+    pub(super) origin: Origin,
+}
+
 /// Loads what `definition` says. With a `previous` version whose source tells what changed since, only
-/// that is read. `rows_read` counts on the way.
+/// that is read. All rows are loaded into the `file`, if there is one and they are many. `rows_read` counts on
+/// the way.
 pub(super) fn load(
     definition: &Arc<Definition>,
     question: Question,
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
+    file: Option<&PersistedFile>,
     rows_read: &AtomicU64,
-) -> Result<Load> {
+) -> Result<Loaded> {
     if definition.spec.layout.kind.asks_source() {
         return asking(definition, &question);
     }
@@ -52,11 +63,11 @@ pub(super) fn load(
         newest: None,
         rows_read,
     };
-    let dictionary = match since {
-        Some((current, _)) => update(&definition.spec, current, &mut rows)?,
-        None => all(definition, &question, previous.map(|(current, _)| current), &mut rows)?,
+    let image = match since {
+        Some((current, _)) => LoadedImage::InMemory(update(&definition.spec, current, &mut rows)?),
+        None => all(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
     };
-    if definition.settings.require_nonempty && dictionary.stats().element_count == 0 {
+    if definition.settings.require_nonempty && image.element_count() == 0 {
         bail!(DictionaryIsEmpty, "the source has no rows, and require_nonempty is set");
     }
     let watermark = definition.source.update_field().and_then(|field| {
@@ -66,11 +77,11 @@ pub(super) fn load(
         let newest = newest.map(|newest| newest.min(started_seconds).saturating_sub(lag));
         newest.into_iter().chain(since.map(|(_, watermark)| watermark)).max()
     });
-    Ok(Load { dictionary, origin: Origin { revision, watermark } })
+    Ok(Loaded { image, origin: Origin { revision, watermark } })
 }
 
 /// A dictionary that asks the source for the keys that it does not have.
-fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
+fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Loaded> {
     let (columns, settings) = (question.columns.clone(), question.settings.clone());
     let exact_keys = question.exact_keys;
     let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
@@ -103,7 +114,7 @@ fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Load> {
         };
         build_cache(spec, surroundings)?
     };
-    Ok(Load { dictionary, origin: Origin::default() })
+    Ok(Loaded { image: LoadedImage::InMemory(dictionary), origin: Origin::default() })
 }
 
 /// Every row, without the keys that a later row deletes.
@@ -111,22 +122,41 @@ fn all(
     definition: &Definition,
     question: &Question,
     previous: Option<&Arc<dyn Dictionary>>,
+    file: Option<&PersistedFile>,
+    rows: &mut Rows<'_>,
+) -> Result<LoadedImage> {
+    let spec = &definition.spec;
+    if question.tombstone.is_some() {
+        return without_deleted(definition, question, rows).map(LoadedImage::InMemory);
+    }
+    let mut rows = rows.map(|block| block.map(without_mark));
+    if definition.settings.by_shard {
+        let (storage, dir) = (&question.engine.opener().storage, piles_dir(&question.engine));
+        let loaded = build_by_shard(spec.clone(), &mut rows, previous, storage, &dir);
+        return loaded.map(LoadedImage::InMemory);
+    }
+    if let Some(file) = file {
+        return file.load(&question.engine, spec, &mut rows);
+    }
+    let dictionary = match spec.layout.kind {
+        LayoutKind::RegexpTree => build_regexp_tree(spec.clone(), &mut rows, Arc::new(read_values)),
+        _ => build(spec.clone(), &mut rows),
+    };
+    dictionary.map(LoadedImage::InMemory)
+}
+
+/// A directory of its own for rows on their way into a dictionary.
+pub(super) fn piles_dir(engine: &Engine) -> PathBuf {
+    engine.data_dir().join("tmp").join(format!("dictionary-{}", Uuid::new_v4()))
+}
+
+/// Rows of which some delete keys.
+fn without_deleted(
+    definition: &Definition,
+    question: &Question,
     rows: &mut Rows<'_>,
 ) -> Result<Arc<dyn Dictionary>> {
     let spec = &definition.spec;
-    if definition.settings.by_shard {
-        let (storage, tmp) = (&question.engine.opener().storage, question.engine.data_dir().join("tmp"));
-        let dir = tmp.join(format!("dictionary-{}", Uuid::new_v4()));
-        let mut rows = rows.map(|block| block.map(without_mark));
-        return build_by_shard(spec.clone(), &mut rows, previous, storage, &dir);
-    }
-    if spec.layout.kind == LayoutKind::RegexpTree {
-        let mut rows = rows.map(|block| block.map(without_mark));
-        return build_regexp_tree(spec.clone(), &mut rows, Arc::new(read_values));
-    }
-    if question.tombstone.is_none() {
-        return build(spec.clone(), &mut rows.map(|block| block.map(without_mark)));
-    }
     let mut deleted = DeletedKeys::default();
     let key_count = rows.key_count;
     let mut alive = rows.map(|block| deleted.take_from(&block?, key_count));

@@ -12,15 +12,20 @@
 //! All integers are little-endian.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use basalt_base::fs::publish_empty_dir;
 use basalt_base::{Error, ErrorCode, Result};
-use basalt_dict::{open_image, save_image};
+use basalt_dict::{
+    Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, build, load_image, open_image,
+    save_image,
+};
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
 use super::definition::Definition;
-use super::load::Load;
+use super::load::{Load, Loaded, piles_dir};
 use super::state::Origin;
 use crate::Engine;
 
@@ -64,21 +69,76 @@ impl PersistedFile {
         })
     }
 
-    /// Writes what was loaded, and gives the same back from the file: its pages can leave memory. Of a
-    /// dictionary that joins a loaded version and later changes, the file keeps the loaded version.
-    pub(super) fn save(&self, engine: &Engine, definition: &Definition, load: &Load) -> Result<Option<Load>> {
-        // A dictionary that was dropped meanwhile leaves nothing behind.
-        let is_there = engine.catalog().all_objects().iter().any(|(_, _, object)| object.uuid() == self.uuid);
-        if load.dictionary.changes().is_some() || !is_there {
-            return Ok(None);
+    /// Loads the rows of `blocks`: into the file, which has no name yet, if they are many.
+    pub(super) fn load(
+        &self,
+        engine: &Engine,
+        spec: &DictionarySpec,
+        blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    ) -> Result<LoadedImage> {
+        let (storage, path, piles) = (&engine.opener().storage, self.path(engine), piles_dir(engine));
+        if !self.is_needed(engine) {
+            return build(spec.clone(), blocks).map(LoadedImage::InMemory);
         }
+        publish_empty_dir(storage.as_ref(), &engine.catalog().store_dir(self.uuid))?;
+        let place = ImagePlace { storage, path: &path, definition: &self.statement, piles: &piles };
+        load_image(spec.clone(), blocks, &place, LoadBounds::default())
+    }
+
+    /// Writes what was loaded, unless it is written already, and gives the same back from the file: its pages
+    /// can leave memory. Of a dictionary that joins a loaded version and later changes, the file keeps the
+    /// loaded version.
+    pub(super) fn save(
+        &self,
+        engine: &Engine,
+        definition: &Definition,
+        loaded: Loaded,
+        previous: Option<&Arc<dyn Dictionary>>,
+    ) -> Result<(Load, Option<Error>)> {
+        let Loaded { image, origin } = loaded;
+        let stamp = stamp(engine.clock().now_us(), &origin);
+        match image {
+            LoadedImage::InFile(pending) => {
+                let dictionary = pending.publish(&stamp)?;
+                dictionary.check()?;
+                Ok((Load { dictionary, origin }, None))
+            }
+            LoadedImage::InMemory(dictionary) => {
+                // Where nothing changed, the file is what it should be.
+                let is_old = previous.is_some_and(|previous| Arc::ptr_eq(previous, &dictionary));
+                if is_old || dictionary.changes().is_some() || !self.is_needed(engine) {
+                    return Ok((Load { dictionary, origin }, None));
+                }
+                let (dictionary, failure) = match self.write(engine, definition, &dictionary, &stamp) {
+                    Ok(kept) => (kept, None),
+                    Err(error) => (dictionary, Some(error)),
+                };
+                let failure = failure.map(|error| {
+                    error.within("the dictionary was loaded, and could not be kept in its file")
+                });
+                Ok((Load { dictionary, origin }, failure))
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        engine: &Engine,
+        definition: &Definition,
+        dictionary: &Arc<dyn Dictionary>,
+        stamp: &[u8],
+    ) -> Result<Arc<dyn Dictionary>> {
         let (storage, path) = (engine.opener().storage.as_ref(), self.path(engine));
         publish_empty_dir(storage, &engine.catalog().store_dir(self.uuid))?;
-        let stamp = stamp(engine.clock().now_us(), &load.origin);
-        save_image(load.dictionary.as_ref(), &self.statement, &stamp, storage, &path)?;
-        let (dictionary, _) = open_image(definition.spec.clone(), storage, &path, &self.statement)?;
-        dictionary.check()?;
-        Ok(Some(Load { dictionary, origin: load.origin.clone() }))
+        save_image(dictionary.as_ref(), &self.statement, stamp, storage, &path)?;
+        let (kept, _) = open_image(definition.spec.clone(), storage, &path, &self.statement)?;
+        kept.check()?;
+        Ok(kept)
+    }
+
+    /// A dictionary that was dropped meanwhile leaves nothing behind.
+    fn is_needed(&self, engine: &Engine) -> bool {
+        engine.catalog().all_objects().iter().any(|(_, _, object)| object.uuid() == self.uuid)
     }
 
     /// Removes the file, if there is one.

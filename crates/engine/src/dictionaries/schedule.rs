@@ -1,6 +1,6 @@
 //! When a dictionary is loaded again: at a random moment of its LIFETIME, later and later after failures.
 
-/// Seconds until the first new attempt after a failure.
+/// Seconds until the first new attempt after a failure, at least.
 const BACKOFF_SECONDS: u64 = 5;
 /// Seconds between attempts at most, however many have failed.
 const BACKOFF_SECONDS_MAX: u64 = 600;

@@ -27,6 +27,8 @@ pub(crate) struct DictionaryState {
     pub(crate) rows_read: u64,
     /// When it is loaded again, in microseconds since 1970.
     pub(super) next_load_us: Option<u64>,
+    /// Whether the version that answers is that of a file, which nobody has compared with the source yet.
+    pub(super) is_of_earlier_run: bool,
     pub(super) origin: Origin,
 }
 

@@ -95,6 +95,14 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     }
     let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
     wait_until(&server, failed, |answer| answer == format!("{}\n", LAYOUTS.len()));
+
+    // Whatever LIFETIME says, what the file is compared with is asked for again.
+    place.write_source("1\tuno\n");
+    for layout in LAYOUTS {
+        let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
+        wait_until(&server, &names, |answer| answer == "['nobody','uno','nobody','nobody']\n");
+    }
+    assert_eq!(server.ask("SELECT countIf(last_exception != '') FROM system.dictionaries"), "0\n");
     server.kill();
 
     place.write_source("1\tONE\n");
@@ -167,5 +175,46 @@ fn the_file_of_another_definition_is_not_used() {
     assert!(told.contains("was written for another definition"), "{told}");
     server.ask("SYSTEM RELOAD DICTIONARY d");
     assert_eq!(server.ask(EXCEPTION), "\n");
+    server.kill();
+}
+
+/// More rows than are loaded in memory: every shard of every column is in its place, and a load that fails
+/// changes nothing.
+#[test]
+fn many_rows_are_loaded_into_the_file_and_a_failed_reload_keeps_it() {
+    let place = Place::new();
+    let server = place.start();
+    server.ask("CREATE TABLE bounds (n UInt64, fails UInt8) ENGINE = MergeTree ORDER BY n");
+    server.ask("INSERT INTO bounds VALUES (700000, 0)");
+    server.ask(
+        "CREATE DICTIONARY d (id UInt64, name String, at Nullable(UInt32)) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+         'SELECT cityHash64(number) AS id, concat(''the name of row '', toString(number)) AS name, \
+          if(number % 3 = 0, NULL, number) AS at FROM numbers((SELECT max(n) FROM bounds)) \
+          WHERE throwIf(number = 650000 AND (SELECT max(fails) FROM bounds) = 1, ''the source fails'') = 0')) \
+         LAYOUT(SPARSE_HASHED()) LIFETIME(0) SETTINGS(persist = 1)",
+    );
+    let check = "SELECT countIf(dictGet('d', 'name', cityHash64(number)) = \
+                 concat('the name of row ', toString(number))), \
+                 countIf(dictGet('d', 'at', cityHash64(number)) = number), countIf(dictHas('d', number)) \
+                 FROM numbers(720000)";
+    assert_eq!(server.ask(check), "700000\t466666\t0\n");
+    assert_eq!(server.ask("SELECT count(), uniqExact(id) FROM d"), "700000\t700000\n");
+
+    server.ask("INSERT INTO bounds VALUES (710000, 1)");
+    let failed = server.post("", b"SYSTEM RELOAD DICTIONARY d").text();
+    assert!(failed.contains("the source fails"), "{failed}");
+    assert!(server.ask(EXCEPTION).contains("the source fails"));
+    assert_eq!(server.ask(check), "700000\t466666\t0\n");
+    let left = std::fs::read_dir(place.data.path().join("tmp")).expect("a directory");
+    let left = left.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    assert_eq!(left.filter(|name| name.starts_with("dictionary-")).count(), 0);
+    server.kill();
+
+    let server = place.start();
+    assert_eq!(server.ask(check), "700000\t466666\t0\n");
+    server.ask("TRUNCATE TABLE bounds");
+    server.ask("INSERT INTO bounds VALUES (710000, 0)");
+    server.ask("SYSTEM RELOAD DICTIONARY d");
+    assert_eq!(server.ask(check), "710000\t473333\t0\n");
     server.kill();
 }

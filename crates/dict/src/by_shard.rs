@@ -1,7 +1,7 @@
 //! `SETTINGS(reload = 'by_shard')`: a dictionary of parts that are reloaded one after the other.
 //!
 //! A reload of the usual kind needs the memory of two versions: the old one answers until the new one is
-//! whole. Here the rows of the source are first dealt to files, one pile a shard ([`piles`]); then each
+//! whole. Here the rows of the source are first dealt to files, one pile a shard ([`crate::piles`]); then each
 //! shard is built from its pile, takes the place of the old one, and that is freed. What is in memory is the
 //! old version and one shard. Who asks meanwhile gets some keys of the new version and some of the old.
 //!
@@ -11,24 +11,20 @@
 //!   tables inside go by the high ones.
 //! - **A source that fails changes nothing**: no shard is swapped before the last row was dealt.
 
-mod piles;
-
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
-use arrow::compute::{interleave, take};
+use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::compute::interleave;
 use basalt_base::fs::Storage;
 use basalt_base::{Error, Result, SqlType};
 
-use self::piles::Piles;
-use crate::block::{check_keys, integer_keys};
+use crate::block::check_keys;
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
-use crate::hash::{hash_bytes, scramble};
-use crate::key_bytes::KeyShape;
 use crate::layout_kind::LayoutKind;
 use crate::loaded::build;
+use crate::piles::{COLLECTED_BYTES, KeyHasher, Piles, rows_of, select};
 use crate::spec::DictionarySpec;
 
 /// A reload takes this part of the dictionary's memory beside the old version.
@@ -38,15 +34,9 @@ const SHARDS: usize = 16;
 pub struct ShardByShard {
     spec: DictionarySpec,
     key_types: Vec<SqlType>,
-    deal: Deal,
+    hasher: KeyHasher,
     shards: Vec<RwLock<Arc<dyn Dictionary>>>,
     counters: Counters,
-}
-
-/// Says in which shard a key is.
-enum Deal {
-    Integers,
-    Columns(KeyShape),
 }
 
 /// Loads the rows of `blocks` into `previous`, shard by shard, if that was loaded like this; into a new
@@ -59,13 +49,13 @@ pub fn build_by_shard(
     dir: &Path,
 ) -> Result<Arc<dyn Dictionary>> {
     let spec = spec.resolved()?;
-    let deal = Deal::of(&spec)?;
-    let mut piles = Piles::create(&spec, SHARDS, Arc::clone(storage), dir)?;
+    let hasher = KeyHasher::of(&spec)?;
+    let mut piles = Piles::create(&spec, SHARDS, COLLECTED_BYTES, storage, dir)?;
     for block in blocks {
         let block = block?;
         let key_count = spec.key_columns.len();
         check_keys(&spec.key_types(), &block[..key_count], !spec.layout.kind.is_complex())?;
-        piles.push(&block, &deal.shards(&block[..key_count])?)?;
+        piles.push(&block, &shards_of(&hasher, &block[..key_count])?)?;
     }
     let piles = piles.finish()?;
     if let Some((current, dictionary)) = previous.and_then(|previous| Some((previous, previous.shards()?))) {
@@ -79,7 +69,7 @@ pub fn build_by_shard(
     let shard = |shard| Ok(RwLock::new(build(spec.clone(), &mut piles.blocks(shard))?));
     let shards = (0..SHARDS).map(shard).collect::<Result<_>>()?;
     let (key_types, counters) = (spec.key_types(), Counters::default());
-    Ok(Arc::new(ShardByShard { spec, key_types, deal, shards, counters }))
+    Ok(Arc::new(ShardByShard { spec, key_types, hasher, shards, counters }))
 }
 
 impl LayoutKind {
@@ -89,37 +79,9 @@ impl LayoutKind {
     }
 }
 
-impl Deal {
-    fn of(spec: &DictionarySpec) -> Result<Deal> {
-        Ok(match spec.layout.kind.is_complex() {
-            true => Deal::Columns(KeyShape::new(&spec.key_types())?),
-            false => Deal::Integers,
-        })
-    }
-
-    /// The shard of each key.
-    fn shards(&self, keys: &[ArrayRef]) -> Result<Vec<usize>> {
-        let shard = |hash: u64| hash as usize % SHARDS;
-        Ok(match self {
-            Deal::Integers => integer_keys(&keys[0])?.into_iter().map(|key| shard(scramble(key))).collect(),
-            Deal::Columns(shape) => {
-                let keys = shape.encode(keys)?;
-                (0..keys.len()).map(|row| shard(hash_bytes(keys.get(row)))).collect()
-            }
-        })
-    }
-}
-
-/// The positions of the rows of each shard.
-fn rows_of(shards: &[usize]) -> Vec<Vec<u32>> {
-    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); SHARDS];
-    shards.iter().enumerate().for_each(|(row, &shard)| rows[shard].push(row as u32));
-    rows
-}
-
-fn select(columns: &[ArrayRef], rows: Vec<u32>) -> Result<Vec<ArrayRef>> {
-    let rows = UInt32Array::from(rows);
-    columns.iter().map(|column| take(column, &rows, None).map_err(Error::logical)).collect()
+/// The shard of each key.
+fn shards_of(hasher: &KeyHasher, keys: &[ArrayRef]) -> Result<Vec<usize>> {
+    Ok(hasher.hashes(keys)?.into_iter().map(|hash| hash as usize % SHARDS).collect())
 }
 
 impl ShardByShard {
@@ -134,9 +96,9 @@ impl ShardByShard {
         ask: impl Fn(&dyn Dictionary, &[ArrayRef]) -> Result<Vec<ArrayRef>>,
     ) -> Result<Vec<ArrayRef>> {
         check_keys(&self.key_types, keys, !self.spec.layout.kind.is_complex())?;
-        let shards = self.deal.shards(keys)?;
+        let shards = shards_of(&self.hasher, keys)?;
         let mut answers = Vec::with_capacity(SHARDS);
-        for (shard, rows) in rows_of(&shards).into_iter().enumerate() {
+        for (shard, rows) in rows_of(SHARDS, &shards).into_iter().enumerate() {
             answers.push(ask(self.shard(shard).as_ref(), &select(keys, rows)?)?);
         }
         let mut next = [0; SHARDS];

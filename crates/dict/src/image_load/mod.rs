@@ -1,0 +1,242 @@
+//! A dictionary that is loaded into its file: the memory of a load is bounded, whatever its rows are.
+//!
+//! Rows up to [`LoadBounds::memory_bytes`] are loaded in memory. More of them are dealt to files, a pile for
+//! each stretch of hashes ([`Piles`]). Then one shard after the other is built from its piles ([`shard`]),
+//! written, and freed. Once all are there and synced, the file gets its name: what opens it has the dictionary
+//! that a load in memory would have made, cut into shards.
+//!
+//! # Cost
+//!
+//! On disk, the rows once while the load runs, and the version. In memory, some of the rows ([`LoadBounds::memory_bytes`]); then
+//! the rows and the table of as many shards as are built at once.
+
+mod shard;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use basalt_base::fs::{PendingFile, StartedFile, Storage};
+use basalt_base::{Error, Result};
+
+use self::shard::{BuiltShard, ShardForm};
+use crate::block::split_block;
+use crate::dictionary::Dictionary;
+use crate::image::{ImageWriter, Written, open};
+use crate::layout::AutoKeys;
+use crate::layout_kind::LayoutKind;
+use crate::loaded::build;
+use crate::piles::{COLLECTED_BYTES, FullPiles, KeyHasher, Piles};
+use crate::spec::DictionarySpec;
+use crate::table::in_parallel;
+use crate::values::{Extent, SEGMENTS_MAX, Values};
+
+/// As many shards as there may be at most.
+const PILES: usize = SEGMENTS_MAX;
+/// Shards that are built at once, at most.
+const THREADS_MAX: usize = 4;
+
+/// Where the file goes.
+pub struct ImagePlace<'a> {
+    pub storage: &'a Arc<dyn Storage>,
+    pub path: &'a Path,
+    /// What the dictionary was made by, as for [`crate::save_image`].
+    pub definition: &'a str,
+    /// A directory that does not exist yet, for rows on their way.
+    pub piles: &'a Path,
+}
+
+/// What a load may take.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadBounds {
+    /// Rows of so many bytes are loaded without files; more of them have so many bytes in memory while they are
+    /// dealt.
+    pub memory_bytes: usize,
+    /// Rows of a shard have about so many bytes, or more where there would be too many shards.
+    pub shard_bytes: usize,
+}
+
+impl Default for LoadBounds {
+    fn default() -> LoadBounds {
+        LoadBounds { memory_bytes: COLLECTED_BYTES, shard_bytes: 16 << 20 }
+    }
+}
+
+/// A loaded dictionary.
+pub enum LoadedImage {
+    /// In memory, because it is small or of a layout without shards.
+    InMemory(Arc<dyn Dictionary>),
+    InFile(Box<PendingImage>),
+}
+
+/// A dictionary in a file that has no name yet. Dropped, it is gone.
+pub struct PendingImage {
+    spec: DictionarySpec,
+    element_count: u64,
+    definition: String,
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    /// Taken when it is published.
+    started: Option<(StartedFile, Written)>,
+}
+
+/// Loads the rows of `blocks`; see [`crate::build`]. The source's first error, and the disk's, end the load
+/// and leave nothing.
+pub fn load_image(
+    spec: DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    place: &ImagePlace<'_>,
+    bounds: LoadBounds,
+) -> Result<LoadedImage> {
+    let spec = spec.resolved()?;
+    if !spec.layout.kind.is_storable() || spec.layout.kind == LayoutKind::Flat {
+        return build(spec, blocks).map(LoadedImage::InMemory);
+    }
+    let (mut first, mut bytes) = (Vec::new(), 0);
+    while bytes <= bounds.memory_bytes {
+        let Some(block) = blocks.next().transpose()? else {
+            return build(spec, &mut first.into_iter().map(Ok)).map(LoadedImage::InMemory);
+        };
+        bytes += block.iter().map(|column| column.get_array_memory_size()).sum::<usize>();
+        first.push(block);
+    }
+    let mut dealt = Dealt::new(&spec, place, bounds.memory_bytes)?;
+    for block in first.into_iter().map(Ok).chain(blocks) {
+        dealt.push(&spec, &block?)?;
+    }
+    dealt.into_image(spec, place, bounds)
+}
+
+/// Rows in piles, and what was learned of them on the way.
+struct Dealt {
+    hasher: KeyHasher,
+    /// As a load in memory would have them; without rows.
+    values: Values,
+    extents: Vec<Extent>,
+    keys: AutoKeys,
+    piles: Piles,
+}
+
+impl Dealt {
+    fn new(spec: &DictionarySpec, place: &ImagePlace<'_>, collected_bytes: usize) -> Result<Dealt> {
+        Ok(Dealt {
+            hasher: KeyHasher::of(spec)?,
+            values: Values::new(&spec.attributes, spec.layout.kind.may_inline()),
+            extents: Vec::new(),
+            keys: AutoKeys::default(),
+            piles: Piles::create(spec, PILES, collected_bytes, place.storage, place.piles)?,
+        })
+    }
+
+    fn push(&mut self, spec: &DictionarySpec, block: &[ArrayRef]) -> Result<()> {
+        let is_complex = spec.layout.kind.is_complex();
+        let (rows, keys, columns) = split_block(&spec.key_types(), &spec.attributes, block, !is_complex)?;
+        if let Values::Inline(inline) = &self.values {
+            inline.widen(&mut self.extents, &inline.payloads(&columns, rows)?);
+        }
+        if spec.layout.kind == LayoutKind::Auto {
+            self.keys.push(&keys)?;
+        }
+        let piles = self.hasher.hashes(&keys)?;
+        let piles: Vec<usize> = piles.into_iter().map(pile_of).collect();
+        self.piles.push(&[keys, columns].concat(), &piles)
+    }
+
+    fn into_image(
+        self,
+        spec: DictionarySpec,
+        place: &ImagePlace<'_>,
+        bounds: LoadBounds,
+    ) -> Result<LoadedImage> {
+        let piles = self.piles.finish()?;
+        if spec.layout.kind == LayoutKind::Auto && self.keys.are_dense() {
+            let mut blocks = (0..PILES).flat_map(|pile| piles.blocks(pile));
+            return build(spec, &mut blocks).map(LoadedImage::InMemory);
+        }
+        let count = (piles.bytes() / bounds.shard_bytes.max(1)).next_power_of_two().clamp(1, PILES);
+        let form = ShardForm::of(&spec, count, self.values, &self.extents, &self.keys);
+        let mut started = PendingFile::start(place.storage.as_ref(), place.path)?;
+        let mut image = ImageWriter::resume(started.file(), Written::default());
+        let written = write_shards(&spec, &form, &piles, &mut image).map(|len| (len, image.pause()));
+        match written {
+            Ok((element_count, written)) => Ok(LoadedImage::InFile(Box::new(PendingImage {
+                spec,
+                element_count,
+                definition: place.definition.to_owned(),
+                storage: Arc::clone(place.storage),
+                path: place.path.to_owned(),
+                started: Some((started, written)),
+            }))),
+            Err(error) => {
+                started.discard(place.storage.as_ref());
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The pile of a hash: its high bits, so that some piles together are a shard.
+fn pile_of(hash: u64) -> usize {
+    (hash >> (u64::BITS - PILES.trailing_zeros())) as usize
+}
+
+/// Builds and writes all shards; says how many keys they have.
+fn write_shards(
+    spec: &DictionarySpec,
+    form: &ShardForm,
+    piles: &FullPiles,
+    image: &mut ImageWriter<'_>,
+) -> Result<u64> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let mut pieces = form.pieces();
+    let shards: Vec<usize> = (0..form.count()).collect();
+    let piles_a_shard = PILES / form.count();
+    for shards in shards.chunks(threads) {
+        let piles_of = |shard: usize| shard * piles_a_shard..(shard + 1) * piles_a_shard;
+        let build = |&shard: &usize| {
+            form.build(spec, shard, &mut piles_of(shard).flat_map(|pile| piles.blocks(pile)))
+        };
+        for built in in_parallel(shards.iter(), build) {
+            let built: BuiltShard = built?;
+            pieces.write(&built, image)?;
+        }
+        shards.iter().flat_map(|&shard| piles_of(shard)).try_for_each(|pile| piles.remove(pile))?;
+    }
+    pieces.put(image)
+}
+
+impl LoadedImage {
+    pub fn element_count(&self) -> u64 {
+        match self {
+            LoadedImage::InMemory(dictionary) => dictionary.stats().element_count,
+            LoadedImage::InFile(pending) => pending.element_count,
+        }
+    }
+}
+
+impl PendingImage {
+    /// Ends the file with `stamp`, gives it its name and opens it: it is there whole and durable, or what was
+    /// there before is.
+    pub fn publish(mut self, stamp: &[u8]) -> Result<Arc<dyn Dictionary>> {
+        let (mut started, written) =
+            self.started.take().ok_or_else(|| Error::logical("a dictionary's file is published once"))?;
+        let storage = self.storage.as_ref();
+        if let Err(error) = ImageWriter::resume(started.file(), written).finish(&self.definition, stamp) {
+            started.discard(storage);
+            return Err(error);
+        }
+        started.finish(storage)?.publish(storage)?;
+        Ok(open(self.spec.clone(), storage, &self.path, &self.definition)?.0)
+    }
+}
+
+impl Drop for PendingImage {
+    fn drop(&mut self) {
+        if let Some((started, _)) = self.started.take() {
+            started.discard(self.storage.as_ref());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a load into a file leaves, whatever happens to it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef};
+use basalt_base::fs::{Crash, FaultyStorage, Storage};
+use basalt_base::{Error, ErrorCode, Result};
+
+use super::{ImagePlace, LoadBounds, LoadedImage, load_image};
+use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
+use crate::{Dictionary, DictionarySpec, LayoutKind, LayoutSpec, open_image};
+
+const DIR: &str = "/store";
+const PATH: &str = "/store/dictionary";
+const PILES: &str = "/tmp";
+const DEFINITION: &str = "definition";
+
+/// Everything goes to piles, and the piles become some shards.
+const SMALL: LoadBounds = LoadBounds { memory_bytes: 0, shard_bytes: 16 << 10 };
+
+/// The dictionary of `blocks`, loaded into a file in shards of about so many bytes of rows; AUTO may stay in
+/// memory.
+pub(crate) fn load_in_shards(
+    spec: &DictionarySpec,
+    shard_bytes: usize,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+) -> Result<Arc<dyn Dictionary>> {
+    let storage = Arc::new(FaultyStorage::new());
+    storage.create_dir_all(Path::new(DIR))?;
+    let bounds = LoadBounds { memory_bytes: 0, shard_bytes };
+    load_within(bounds, &storage, spec, blocks, b"stamp")
+}
+
+fn load(
+    storage: &Arc<FaultyStorage>,
+    spec: &DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    stamp: &[u8],
+) -> Result<Arc<dyn Dictionary>> {
+    load_within(SMALL, storage, spec, blocks, stamp)
+}
+
+fn load_within(
+    bounds: LoadBounds,
+    storage: &Arc<FaultyStorage>,
+    spec: &DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    stamp: &[u8],
+) -> Result<Arc<dyn Dictionary>> {
+    let shared: Arc<dyn Storage> = Arc::<FaultyStorage>::clone(storage);
+    let place = ImagePlace {
+        storage: &shared,
+        path: Path::new(PATH),
+        definition: DEFINITION,
+        piles: Path::new(PILES),
+    };
+    match load_image(spec.clone(), blocks, &place, bounds)? {
+        LoadedImage::InMemory(dictionary) => Ok(dictionary),
+        LoadedImage::InFile(pending) => pending.publish(stamp),
+    }
+}
+
+fn old_and_new() -> (DictionarySpec, Vec<ArrayRef>, Vec<ArrayRef>) {
+    (complex_spec(&LayoutSpec::new(LayoutKind::ComplexKeyHashed)), complex_block(300), complex_block(900))
+}
+
+/// A storage in which the rows of `block` are a loaded dictionary.
+fn loaded(spec: &DictionarySpec, block: &[ArrayRef]) -> Arc<FaultyStorage> {
+    let storage = Arc::new(FaultyStorage::new());
+    storage.create_dir_all(Path::new(DIR)).expect("a disk");
+    storage.sync_dir(Path::new("/")).expect("a disk");
+    load(&storage, spec, &mut [Ok(block.to_vec())].into_iter(), b"old").expect("a valid source");
+    storage
+}
+
+#[track_caller]
+fn check(storage: &FaultyStorage, spec: &DictionarySpec, block: &[ArrayRef], stamp: &[u8]) {
+    let (dictionary, found) = open_image(spec.clone(), storage, Path::new(PATH), DEFINITION).expect("a file");
+    assert_eq!(found, stamp);
+    let (keys, values) = block.split_at(spec.key_columns.len());
+    let (columns, found) = dictionary.get(&[0, 1, 2], keys).expect("valid keys");
+    assert_eq!(found.true_count(), keys[0].len());
+    assert_eq!(columns, values);
+    assert_eq!(dictionary.stats().element_count, keys[0].len() as u64);
+}
+
+#[test]
+fn a_crash_at_every_moment_of_a_load_leaves_the_old_file_or_the_new_one() {
+    let (spec, old, new) = old_and_new();
+    let changes = {
+        let storage = loaded(&spec, &old);
+        let before = storage.change_count();
+        load(&storage, &spec, &mut [Ok(new.clone())].into_iter(), b"new").expect("a valid source");
+        storage.change_count() - before
+    };
+    for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {
+        for change in 0..=changes {
+            let storage = loaded(&spec, &old);
+            storage.stop_at_change(storage.change_count() + change);
+            let outcome = load(&storage, &spec, &mut [Ok(new.clone())].into_iter(), b"new");
+            storage.crash(crash);
+            let found = open_image(spec.clone(), storage.as_ref(), Path::new(PATH), DEFINITION);
+            match found.expect("a whole file").1.as_slice() {
+                b"new" => check(&storage, &spec, &new, b"new"),
+                _ if outcome.is_ok() => panic!("{crash:?} at {change}: what was acknowledged is gone"),
+                _ => check(&storage, &spec, &old, b"old"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_load_that_fails_leaves_the_old_file_and_nothing_else() {
+    let (spec, old, new) = old_and_new();
+    let hangs = || Err(Error::new(ErrorCode::TimeoutExceeded, "the source hangs"));
+    for bytes in [None, Some(100), Some(8000), Some(60_000)] {
+        let storage = loaded(&spec, &old);
+        storage.set_space_left(bytes);
+        let mut blocks = vec![Ok(new.clone())];
+        blocks.extend(bytes.is_none().then(hangs));
+        let error = load(&storage, &spec, &mut blocks.into_iter(), b"new").err();
+        let expected = bytes.map_or(ErrorCode::TimeoutExceeded, |_| ErrorCode::NotEnoughSpace);
+        assert_eq!(error.map(|error| error.code()), Some(expected), "{bytes:?}");
+        check(&storage, &spec, &old, b"old");
+        assert_eq!(storage.list(Path::new(DIR)).expect("a directory").len(), 1, "{bytes:?}");
+        assert!(!storage.exists(Path::new(PILES)).expect("a disk"), "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_published_is_removed() {
+    let (spec, old, new) = old_and_new();
+    let storage = loaded(&spec, &old);
+    let shared: Arc<dyn Storage> = Arc::<FaultyStorage>::clone(&storage);
+    let (path, piles) = (Path::new(PATH), Path::new(PILES));
+    let place = ImagePlace { storage: &shared, path, definition: DEFINITION, piles };
+    let pending = load_image(spec.clone(), &mut [Ok(new)].into_iter(), &place, SMALL).expect("a source");
+    assert_eq!(pending.element_count(), 900);
+    assert!(matches!(pending, LoadedImage::InFile(_)));
+    drop(pending);
+    check(&storage, &spec, &old, b"old");
+    assert_eq!(storage.list(Path::new(DIR)).expect("a directory").len(), 1);
+}
+
+#[test]
+fn few_rows_are_loaded_in_memory() {
+    let spec = simple_spec(&LayoutSpec::new(LayoutKind::Hashed));
+    let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
+    let (path, piles) = (Path::new(PATH), Path::new(PILES));
+    let place = ImagePlace { storage: &storage, path, definition: DEFINITION, piles };
+    let mut blocks = [Ok(simple_block(100))].into_iter();
+    let loaded = load_image(spec, &mut blocks, &place, LoadBounds::default()).expect("a valid source");
+    assert!(matches!(loaded, LoadedImage::InMemory(_)));
+}
