@@ -30,7 +30,7 @@ impl Storage for RealStorage {
     }
 
     fn map(&self, path: &Path) -> Result<Region> {
-        at(path, File::open(path).and_then(|file| Region::of_file(&file)))
+        at(path, File::open(path).and_then(Region::of_file))
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>> {

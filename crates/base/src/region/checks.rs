@@ -2,8 +2,15 @@
 //!
 //! A file of gigabytes can so be used at once: what a lookup is about to read is compared before, and
 //! the rest in the background. Each block is summed up once, or a few times if threads meet.
+//!
+//! The block is read from the file, not through memory: what the disk cannot give is then an error, and not the
+//! end of the process. Its pages are those that the mapping shows.
 
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::checksum::crc32c;
@@ -46,44 +53,69 @@ impl BlockChecks {
         self.any_bad.load(Ordering::Acquire)
     }
 
-    /// Compares the blocks of `bytes` that `range` touches and that were not compared yet.
-    pub(super) fn check(&self, bytes: &[u8], range: Range<usize>) -> Result<()> {
+    /// Compares the blocks of the `source` that `range` touches and that were not compared yet.
+    pub(super) fn check(&self, source: &Source<'_>, range: Range<usize>) -> Result<()> {
         if range.is_empty() || self.is_done() {
             return Ok(());
         }
         let last = (range.end - 1) / CHECK_BLOCK_BYTES;
-        (range.start / CHECK_BLOCK_BYTES..=last).try_for_each(|block| self.check_block(bytes, block))
+        (range.start / CHECK_BLOCK_BYTES..=last).try_for_each(|block| self.check_block(source, block))
     }
 
     /// Compares every block.
-    pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
+    pub(super) fn check_all(&self, source: &Source<'_>) -> Result<()> {
         if self.is_done() {
             return Ok(());
         }
-        (0..self.sums.len()).try_for_each(|block| self.check_block(bytes, block))?;
+        (0..self.sums.len()).try_for_each(|block| self.check_block(source, block))?;
         self.all_good.store(true, Ordering::Release);
         Ok(())
     }
 
-    fn check_block(&self, bytes: &[u8], block: usize) -> Result<()> {
+    fn check_block(&self, source: &Source<'_>, block: usize) -> Result<()> {
         let bit = 1 << (block % WORD_BITS);
         let Some(word) = self.good.get(block / WORD_BITS) else { return Ok(()) };
         if word.load(Ordering::Acquire) & bit != 0 {
             return Ok(());
         }
-        let at = block * CHECK_BLOCK_BYTES;
-        let there = bytes.get(at..self.bytes.min(at + CHECK_BLOCK_BYTES)).unwrap_or_default();
+        let (at, end) = (block * CHECK_BLOCK_BYTES, self.bytes.min((block + 1) * CHECK_BLOCK_BYTES));
+        let bad = |code, what: String| {
+            self.any_bad.store(true, Ordering::Release);
+            Err(Error::new(code, format!("{} {what} between byte {at} and {end}", self.name)))
+        };
+        let there = match source.read(at..end) {
+            Ok(there) => there,
+            Err(error) => {
+                return bad(ErrorCode::CannotReadFromFile, format!("cannot be read ({error})"));
+            }
+        };
         match self.sums.get(block) {
-            Some(&sum) if crc32c(there) != sum => {
-                self.any_bad.store(true, Ordering::Release);
-                Err(Error::new(
-                    ErrorCode::ChecksumDoesntMatch,
-                    format!("{} is damaged between byte {at} and {}", self.name, at + there.len()),
-                ))
+            Some(&sum) if crc32c(&there) != sum => {
+                bad(ErrorCode::ChecksumDoesntMatch, "is damaged".to_owned())
             }
             _ => {
                 word.fetch_or(bit, Ordering::Release);
                 Ok(())
+            }
+        }
+    }
+}
+
+/// Where blocks are read from.
+pub(super) enum Source<'a> {
+    Memory(&'a [u8]),
+    File(&'a File),
+}
+
+impl Source<'_> {
+    /// These bytes; of memory, those that are there.
+    fn read(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
+        match self {
+            Source::Memory(bytes) => Ok(bytes.get(range).unwrap_or_default().into()),
+            Source::File(file) => {
+                let mut bytes = vec![0; range.len()];
+                file.read_exact_at(&mut bytes, range.start as u64)?;
+                Ok(bytes.into())
             }
         }
     }
@@ -100,13 +132,17 @@ mod tests {
         let checks = BlockChecks::new("file".into(), bytes.len(), sums);
         bytes[2 * CHECK_BLOCK_BYTES + 5] ^= 4;
         let block = |block: usize| block * CHECK_BLOCK_BYTES..(block + 1) * CHECK_BLOCK_BYTES;
-        assert!(checks.check(&bytes, 0..block(1).end).is_ok());
+        assert!(checks.check(&Source::Memory(&bytes), 0..block(1).end).is_ok());
         assert!(!checks.is_damaged());
-        let error = checks.check(&bytes, block(1).start..block(2).start + 1).expect_err("a flipped bit");
+        let error = checks
+            .check(&Source::Memory(&bytes), block(1).start..block(2).start + 1)
+            .expect_err("a flipped bit");
         assert_eq!(error.code(), ErrorCode::ChecksumDoesntMatch);
-        assert!(checks.is_damaged() && checks.check_all(&bytes).is_err() && !checks.is_done());
-        assert!(checks.check(&bytes, block(3).start..bytes.len()).is_ok());
+        assert!(
+            checks.is_damaged() && checks.check_all(&Source::Memory(&bytes)).is_err() && !checks.is_done()
+        );
+        assert!(checks.check(&Source::Memory(&bytes), block(3).start..bytes.len()).is_ok());
         bytes[2 * CHECK_BLOCK_BYTES + 5] ^= 4;
-        assert!(checks.check_all(&bytes).is_ok() && checks.is_done());
+        assert!(checks.check_all(&Source::Memory(&bytes)).is_ok() && checks.is_done());
     }
 }

@@ -17,6 +17,7 @@
 
 mod checks;
 
+use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
 
 use std::fmt;
@@ -40,7 +41,7 @@ pub struct Region {
     start: NonNull<u8>,
     bytes: usize,
     /// A file's pages are only read.
-    is_file: bool,
+    file: Option<File>,
     /// What the bytes must sum up to, where that is still to be found out.
     checks: Option<BlockChecks>,
 }
@@ -49,7 +50,7 @@ impl Region {
     /// `bytes` of zeroes.
     pub fn zeroed(bytes: usize) -> Result<Region> {
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, is_file: false, checks: None });
+            return Ok(Region { start: NonNull::dangling(), bytes, file: None, checks: None });
         }
         let is_huge = bytes >= HUGE_PAGE_BYTES;
         let Some(mapped) = bytes.checked_add(if is_huge { HUGE_PAGE_BYTES } else { 0 }) else {
@@ -58,18 +59,18 @@ impl Region {
         let start = map(mapped, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
         let start = if is_huge { align_to_huge_pages(start, bytes) } else { start };
-        Ok(Region { start, bytes, is_file: false, checks: None })
+        Ok(Region { start, bytes, file: None, checks: None })
     }
 
     /// The bytes of `file`, read from the disk when they are first touched.
-    pub fn of_file(file: &File) -> io::Result<Region> {
+    pub fn of_file(file: File) -> io::Result<Region> {
         let bytes = usize::try_from(file.metadata()?.len())
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, is_file: true, checks: None });
+            return Ok(Region { start: NonNull::dangling(), bytes, file: Some(file), checks: None });
         }
         let start = map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
-        Ok(Region { start, bytes, is_file: true, checks: None })
+        Ok(Region { start, bytes, file: Some(file), checks: None })
     }
 
     /// The same bytes, which are compared with `checks` when they are first touched.
@@ -81,7 +82,7 @@ impl Region {
 
     /// Compares all bytes with their checksums, if they have any; an error is a damaged file.
     pub fn check_all(&self) -> Result<()> {
-        self.checks.as_ref().map_or(Ok(()), |checks| checks.check_all(self))
+        self.checks.as_ref().map_or(Ok(()), |checks| checks.check_all(&self.source()))
     }
 
     /// Whether [`Section::check`] has nothing left to compare.
@@ -92,6 +93,11 @@ impl Region {
     /// Whether a checksum did not match.
     pub fn is_damaged(&self) -> bool {
         self.checks.as_ref().is_some_and(BlockChecks::is_damaged)
+    }
+
+    /// Where the bytes come from.
+    fn source(&self) -> Source<'_> {
+        self.file.as_ref().map_or(Source::Memory(self), Source::File)
     }
 
     /// Gives back all but the first `bytes`.
@@ -126,7 +132,7 @@ impl Deref for Region {
 impl DerefMut for Region {
     /// Panics for a mapped file, which is only read.
     fn deref_mut(&mut self) -> &mut [u8] {
-        assert!(!self.is_file, "a mapped file is not written through memory");
+        assert!(self.file.is_none(), "a mapped file is not written through memory");
         // SAFETY: as for `deref`, the mapping is writable, and `&mut self` makes this the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
@@ -142,7 +148,7 @@ impl Drop for Region {
 
 impl fmt::Debug for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Region").field("bytes", &self.bytes).field("is_file", &self.is_file).finish()
+        f.debug_struct("Region").field("bytes", &self.bytes).field("is_file", &self.file.is_some()).finish()
     }
 }
 
@@ -172,12 +178,16 @@ impl Section {
     pub fn check(&self, range: Range<usize>) -> Result<()> {
         let Some(checks) = &self.region.checks else { return Ok(()) };
         let (start, end) = (range.start.min(self.range.len()), range.end.min(self.range.len()));
-        checks.check(&self.region, self.range.start + start..self.range.start + end)
+        checks.check(&self.region.source(), self.range.start + start..self.range.start + end)
     }
 
     /// What the process holds for it: whole pages of memory of its own, its bytes of a file's.
     pub fn resident_bytes(&self) -> usize {
-        if self.region.is_file { self.range.len() } else { self.range.len().next_multiple_of(PAGE_BYTES) }
+        if self.region.file.is_some() {
+            self.range.len()
+        } else {
+            self.range.len().next_multiple_of(PAGE_BYTES)
+        }
     }
 }
 
@@ -284,9 +294,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         File::create(&path).unwrap().write_all(b"mapped").unwrap();
-        let region = Region::of_file(&File::open(&path).unwrap()).unwrap();
+        let region = Region::of_file(File::open(&path).unwrap()).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(&region[..], b"mapped");
+    }
+
+    /// Reading through memory would end the process here.
+    #[test]
+    fn a_block_that_the_disk_does_not_give_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let bytes = vec![5; 3 * CHECK_BLOCK_BYTES];
+        std::fs::write(&path, &bytes).unwrap();
+        let sums = bytes.chunks(CHECK_BLOCK_BYTES).map(crate::checksum::crc32c).collect();
+        let checks = BlockChecks::new("file".into(), bytes.len(), sums);
+        let region = Arc::new(Region::of_file(File::open(&path).unwrap()).unwrap().with_checks(checks));
+        File::options().write(true).open(&path).unwrap().set_len(CHECK_BLOCK_BYTES as u64).unwrap();
+        let section = Section::new(&region, 0..bytes.len()).unwrap();
+        assert!(section.check(0..CHECK_BLOCK_BYTES).is_ok());
+        let error = section.check(2 * CHECK_BLOCK_BYTES..bytes.len()).expect_err("no such bytes");
+        assert_eq!(error.code(), ErrorCode::CannotReadFromFile);
+        assert!(region.is_damaged() && region.check_all().is_err());
     }
 
     #[test]
