@@ -10,6 +10,7 @@
 
 pub mod aggregate;
 mod context;
+pub mod prewhere;
 #[cfg(test)]
 mod recorded;
 pub mod registry;

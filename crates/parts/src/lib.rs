@@ -64,7 +64,7 @@ pub use key::ranges::{KeyCondition, KeyRanges};
 pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use mode::MergeMode;
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
-pub use part::pruning::PruneStep;
+pub use part::pruning::{PruneStep, SaidOf};
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::Part;

@@ -13,6 +13,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
+use basalt_functions::prewhere::Prewhere;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
@@ -30,11 +31,15 @@ pub(crate) struct Conjunct {
     pub(crate) columns: Vec<usize>,
     schema: SchemaRef,
     estimate: Estimate,
+    /// Whether it is asked while columns are read, before others: it stands in PREWHERE, or was moved there.
+    pub(crate) is_prewhere: bool,
 }
 
 impl Conjunct {
     /// `expr` is a condition over the stored columns, whose schema is `stored`.
     pub(crate) fn new(expr: &Arc<dyn PhysicalExpr>, stored: &Schema) -> Result<Conjunct> {
+        let marked = Prewhere::condition(expr);
+        let (is_prewhere, expr) = (marked.is_some(), marked.unwrap_or(expr));
         let mut columns: Vec<usize> = collect_columns(expr).iter().map(Column::index).collect();
         columns.sort_unstable();
         columns.dedup();
@@ -46,7 +51,7 @@ impl Conjunct {
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), at)) as Arc<dyn PhysicalExpr>))
         };
         let expr = Arc::clone(expr).transform_up(place).data().map_err(from_datafusion)?;
-        Ok(Conjunct { expr, columns, schema, estimate })
+        Ok(Conjunct { expr, columns, schema, estimate, is_prewhere })
     }
 
     /// The condition over [`Conjunct::columns`].
@@ -109,26 +114,42 @@ fn known(flags: &BooleanArray) -> BooleanBuffer {
     }
 }
 
-/// The conditions of all of `filters`, in the order in which they are evaluated.
+/// The conditions of all of `filters`, in the order in which they are evaluated: those of PREWHERE first. Without
+/// `moves` the others stay in the order of the plan; else they are in PREWHERE where nothing else is.
 pub(crate) fn conjuncts(
     filters: &[Arc<dyn PhysicalExpr>],
     stored: &Schema,
     bytes: impl Fn(usize) -> f64,
+    moves: bool,
 ) -> Result<Vec<Conjunct>> {
     let all = filters.iter().flat_map(|filter| split_conjunction(filter));
     let all = all.map(|expr| Conjunct::new(expr, stored)).collect::<Result<Vec<_>>>()?;
+    let (first, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|conjunct| conjunct.is_prewhere);
+    if !moves {
+        return Ok(ordered(first, Vec::new(), &bytes).into_iter().chain(rest).collect());
+    }
+    if first.is_empty() {
+        rest.iter_mut().for_each(|conjunct| conjunct.is_prewhere = true);
+    }
+    let is_read = first.iter().flat_map(|conjunct| conjunct.columns.clone()).collect();
+    let first = ordered(first, Vec::new(), &bytes);
+    Ok(first.into_iter().chain(ordered(rest, is_read, &bytes)).collect())
+}
+
+/// What is cheap and removes much first, and what can fail last, where the columns `is_read` are read already.
+fn ordered(all: Vec<Conjunct>, mut is_read: Vec<usize>, bytes: &impl Fn(usize) -> f64) -> Vec<Conjunct> {
     let (fallible, mut safe): (Vec<_>, Vec<_>) = all.into_iter().partition(Conjunct::is_fallible);
-    let (mut ordered, mut is_read) = (Vec::with_capacity(safe.len() + fallible.len()), Vec::new());
+    let mut ordered = Vec::with_capacity(safe.len() + fallible.len());
     // A column that was read costs nothing more, so the next best is chosen step by step.
     while !safe.is_empty() {
-        let rank = |at: &usize| safe[*at].rank(&bytes, &is_read);
+        let rank = |at: &usize| safe[*at].rank(bytes, &is_read);
         let best = (0..safe.len()).min_by(|a, b| rank(a).total_cmp(&rank(b))).unwrap_or_default();
         let next = safe.remove(best);
         is_read.extend(&next.columns);
         ordered.push(next);
     }
     ordered.extend(fallible);
-    Ok(ordered)
+    ordered
 }
 
 #[cfg(test)]
@@ -165,7 +186,7 @@ mod tests {
             Arc::new(BinaryExpr::new(left, Operator::And, right)) as Arc<dyn PhysicalExpr>
         });
         let bytes = |column: usize| if column == 1 { 50.0 } else { 4.0 };
-        let ordered = conjuncts(&[all.unwrap()], &stored(), bytes).unwrap();
+        let ordered = conjuncts(&[all.unwrap()], &stored(), bytes, true).unwrap();
         let columns: Vec<&[usize]> = ordered.iter().map(|conjunct| &conjunct.columns[..]).collect();
         assert_eq!(columns, expected);
     }

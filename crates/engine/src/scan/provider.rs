@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use basalt_base::zone::Zone;
 use basalt_base::{Column, Columns};
 use basalt_exec::error::into_datafusion;
+use basalt_functions::prewhere::Prewhere;
 use basalt_parts::Predicate;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -63,6 +64,7 @@ impl TableScanProvider {
             VirtualColumn::Table => Some(text(&definition.name)),
             VirtualColumn::Database => Some(text(&definition.database)),
             VirtualColumn::SampleFactor => Some(ScalarValue::Float64(Some(self.sample_factor))),
+            VirtualColumn::DiskName => Some(text("default")),
             VirtualColumn::RowExists => Some(ScalarValue::UInt8(Some(1))),
             // No part has one.
             VirtualColumn::PartUuid => Some(ScalarValue::FixedSizeBinary(16, Some(vec![0; 16]))),
@@ -187,6 +189,7 @@ impl TableProvider for TableScanProvider {
         let wanted = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
         let schema = Arc::new(self.schema.project(&wanted)?);
         let filters = self.settled(filters)?;
+        let bare = filters.iter().cloned().map(Prewhere::unmarked).collect::<Result<Vec<_>>>()?;
         let filters_rows = self.table.filters_rows();
         // Expressions of a table are about the machine's time zone.
         let expressions = if self.query.zone.name() == Zone::system().name() {
@@ -197,8 +200,8 @@ impl TableProvider for TableScanProvider {
         let operands = Operands { columns: &self.stored, expressions: &expressions };
         let columns = wanted.iter().copied().filter(|&at| self.constant(at).is_none()).collect();
         let request = ScanRequest {
-            conditions: conditions(&filters, &self.stored),
-            predicate: predicate(&filters, operands),
+            conditions: conditions(&bare, &self.stored),
+            predicate: predicate(&bare, operands),
             filters: self.physical(&filters, state)?,
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
             ..self.request(columns)

@@ -17,8 +17,12 @@ pub(crate) enum VirtualColumn {
     PartitionValue,
     SampleFactor,
     PartOffset,
+    PartGranuleOffset,
     PartDataVersion,
+    DiskName,
     RowExists,
+    BlockNumber,
+    BlockOffset,
     Table,
     Database,
 }
@@ -27,7 +31,7 @@ pub(crate) enum VirtualColumn {
 const OF_TABLES: [VirtualColumn; 2] = [VirtualColumn::Table, VirtualColumn::Database];
 
 /// What a table of parts has, in the order in which ClickHouse lists them.
-const OF_PARTS: [VirtualColumn; 12] = [
+const OF_PARTS: [VirtualColumn; 16] = [
     VirtualColumn::Part,
     VirtualColumn::PartIndex,
     VirtualColumn::PartStartingOffset,
@@ -35,11 +39,15 @@ const OF_PARTS: [VirtualColumn; 12] = [
     VirtualColumn::PartitionId,
     VirtualColumn::SampleFactor,
     VirtualColumn::PartOffset,
+    VirtualColumn::PartGranuleOffset,
     VirtualColumn::PartDataVersion,
+    VirtualColumn::DiskName,
     VirtualColumn::Table,
     VirtualColumn::Database,
     VirtualColumn::PartitionValue,
     VirtualColumn::RowExists,
+    VirtualColumn::BlockNumber,
+    VirtualColumn::BlockOffset,
 ];
 
 impl VirtualColumn {
@@ -53,7 +61,11 @@ impl VirtualColumn {
             VirtualColumn::PartitionValue => "_partition_value",
             VirtualColumn::SampleFactor => "_sample_factor",
             VirtualColumn::PartOffset => "_part_offset",
+            VirtualColumn::PartGranuleOffset => "_part_granule_offset",
             VirtualColumn::PartDataVersion => "_part_data_version",
+            VirtualColumn::DiskName => "_disk_name",
+            VirtualColumn::BlockNumber => "_block_number",
+            VirtualColumn::BlockOffset => "_block_offset",
             VirtualColumn::RowExists => "_row_exists",
             VirtualColumn::Table => "_table",
             VirtualColumn::Database => "_database",
@@ -69,11 +81,15 @@ impl VirtualColumn {
         match self {
             VirtualColumn::Part
             | VirtualColumn::PartitionId
+            | VirtualColumn::DiskName
             | VirtualColumn::Table
             | VirtualColumn::Database => SqlType::LowCardinality(SqlType::String.into()),
             VirtualColumn::PartIndex
             | VirtualColumn::PartStartingOffset
             | VirtualColumn::PartOffset
+            | VirtualColumn::PartGranuleOffset
+            | VirtualColumn::BlockNumber
+            | VirtualColumn::BlockOffset
             | VirtualColumn::PartDataVersion => SqlType::UInt64,
             VirtualColumn::PartUuid => SqlType::Uuid,
             VirtualColumn::PartitionValue => SqlType::tuple_of(partition.iter().cloned()),
@@ -89,6 +105,7 @@ impl VirtualColumn {
             VirtualColumn::PartUuid
                 | VirtualColumn::SampleFactor
                 | VirtualColumn::RowExists
+                | VirtualColumn::DiskName
                 | VirtualColumn::Table
                 | VirtualColumn::Database
         )
@@ -96,7 +113,17 @@ impl VirtualColumn {
 
     /// Whether it is the same in all rows of a part.
     pub(super) fn is_of_part(self) -> bool {
-        self != VirtualColumn::PartOffset
+        !matches!(
+            self,
+            VirtualColumn::PartOffset | VirtualColumn::PartGranuleOffset | VirtualColumn::BlockOffset
+        )
+    }
+
+    /// The value in row `row` of a part with so many rows a granule, where it is not [of the
+    /// part](VirtualColumn::is_of_part). Inserted offsets are not kept: they are those in the part, as in a
+    /// ClickHouse whose table does not say otherwise.
+    pub(super) fn in_row(self, row: u64, granule_rows: u64) -> u64 {
+        if self == VirtualColumn::PartGranuleOffset { row / granule_rows } else { row }
     }
 
     /// Whether the same part may have another value in the next query.

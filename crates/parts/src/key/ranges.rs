@@ -128,10 +128,9 @@ impl KeyRanges {
         carrier: &DataType,
         expression: &dyn KeyExpression,
     ) -> Result<Option<KeyRanges>> {
-        let are_points = self.ranges.iter().all(KeyRange::is_point);
         let direction = match expression.monotonic() {
             Some(direction) => direction,
-            None if are_points => Monotonic::Increasing,
+            None if self.are_points() => Monotonic::Increasing,
             None => return Ok(None),
         };
         let bounds = self.ranges.iter().flat_map(|range| [&range.low, &range.high]);
@@ -173,6 +172,28 @@ impl KeyRanges {
             }
         }
         KeyRanges { ranges }
+    }
+
+    /// How many ranges there are, single values among them.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Whether all ranges are single values.
+    pub fn are_points(&self) -> bool {
+        self.ranges.iter().all(KeyRange::is_point)
+    }
+
+    /// The bounds of the first `most` ranges, of a column whose values are of type `carrier`: arrays of one value.
+    pub fn bounds(&self, carrier: &DataType, most: usize) -> Result<Vec<(Bound<ArrayRef>, Bound<ArrayRef>)>> {
+        let value = |bound: &Bound<Value>| -> Result<Bound<ArrayRef>> {
+            Ok(match bound {
+                Bound::Unbounded => Bound::Unbounded,
+                Bound::Included(value) => Bound::Included(decode(&[&**value], carrier)?),
+                Bound::Excluded(value) => Bound::Excluded(decode(&[&**value], carrier)?),
+            })
+        };
+        self.ranges.iter().take(most).map(|range| Ok((value(&range.low)?, value(&range.high)?))).collect()
     }
 
     /// Whether no value is in the set.

@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use basalt_base::SqlType;
+
 use super::meta::{META_FILE, decode_bounds};
 use super::view::Part;
 use crate::error::Result;
@@ -15,9 +17,17 @@ use crate::spec::PartSpec;
 /// What one index left of a part.
 #[derive(Clone, Debug)]
 pub struct PruneStep {
-    /// `PartBounds`, `Partition`, `PrimaryKey` or `ZoneMap`.
+    /// `Min-Max`, `Partition`, `PrimaryKey` or `ZoneMap`.
     pub index: &'static str,
     pub left: MarkRanges,
+}
+
+/// What a query says of one column or of one element of a key.
+#[derive(Clone, Debug)]
+pub struct SaidOf {
+    pub name: String,
+    pub ty: SqlType,
+    pub ranges: KeyRanges,
 }
 
 /// Expressions of keys by their texts, and the values that they may have.
@@ -53,9 +63,9 @@ impl Part {
         }
         let marks = self.mark_count();
         if !overlaps {
-            return Ok(vec![PruneStep { index: "PartBounds", left: MarkRanges::none(marks) }]);
+            return Ok(vec![PruneStep { index: "Min-Max", left: MarkRanges::none(marks) }]);
         }
-        let mut steps = vec![PruneStep { index: "PartBounds", left: MarkRanges::all(marks) }];
+        let mut steps = vec![PruneStep { index: "Min-Max", left: MarkRanges::all(marks) }];
         if !self.spec.partition_key.is_empty() {
             let fits = self.partition_fits(conditions, &computed)?;
             let left = if fits { MarkRanges::all(marks) } else { MarkRanges::none(marks) };
@@ -197,6 +207,27 @@ impl PartSpec {
     /// Whether a query with these conditions uses the partition key, or there is none.
     pub fn uses_partition_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> bool {
         self.partition_key.is_empty() || self.uses(&self.partition_key, conditions, predicate)
+    }
+
+    /// What a query with these conditions says of the elements of the primary key.
+    pub fn said_of_primary_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
+        self.said_of(self.primary_key(), conditions, predicate)
+    }
+
+    /// What a query with these conditions says of the elements of the partition key.
+    pub fn said_of_partition_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
+        self.said_of(&self.partition_key, conditions, predicate)
+    }
+
+    fn said_of(&self, key: &[KeyElement], conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
+        let computed = computed_ranges(self, predicate);
+        let said = |element: &KeyElement| {
+            let ranges = ranges_of(self, element, conditions, &computed);
+            let ranges = ranges.reduce(|left, right| left.intersect(&right))?;
+            let (name, ty) = (element.name(&self.columns), element.ty(&self.columns).clone());
+            Some(SaidOf { name, ty, ranges })
+        };
+        key.iter().filter_map(said).collect()
     }
 
     fn uses(&self, key: &[KeyElement], conditions: &[KeyCondition], predicate: &Predicate) -> bool {

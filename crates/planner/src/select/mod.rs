@@ -18,6 +18,7 @@ pub(crate) use order_by::sort_key;
 use std::rc::Rc;
 
 use basalt_base::{Column, Error, Result, bail};
+use basalt_functions::prewhere::Prewhere;
 use basalt_sql::ast;
 use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
@@ -70,10 +71,13 @@ fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result
     let aliases = aliases_of(env, select)?;
     let binder = Binder::new(session, env, &relation.scope, &aliases, &select.windows);
     let items = items::bind(&binder, &select.items)?;
-    let filters = [(&select.prewhere, "PREWHERE"), (&select.filter, "WHERE")]
-        .into_iter()
-        .filter_map(|(filter, clause)| filter.as_ref().map(|filter| binder.bind_filter(filter, clause)))
-        .collect::<Result<Vec<_>>>()?;
+    let mut filters = Vec::new();
+    if let Some(filter) = &select.prewhere {
+        filters.extend(Prewhere::mark(binder.bind_filter(filter, "PREWHERE")?));
+    }
+    if let Some(filter) = &select.filter {
+        filters.push(binder.bind_filter(filter, "WHERE")?);
+    }
     let mut stage = stage::Stage::bind(&binder, select, items)?;
     let sets = group_by::bind_keys(&binder, select, &mut stage)?;
     let mut plan = relation.plan;

@@ -14,7 +14,7 @@ use super::final_selection::FinalSelection;
 use super::part_columns;
 use super::plan::{Slot, slot_of};
 use super::rows::{first_place, part_and_row};
-use crate::scan::{BlockIterator, BlockSource, ScanRequest};
+use crate::scan::{BlockIterator, BlockSource, ScanRequest, VirtualColumn};
 
 /// Layers for each thread, so that none waits long for another at the end.
 const LAYERS_A_THREAD: usize = 4;
@@ -45,6 +45,8 @@ struct FinalOutput {
     slots: Vec<Slot>,
     /// By slot: of a virtual column that is the same in all rows of a part, a row for each part.
     of_parts: Vec<Option<ArrayRef>>,
+    /// Of each part of the snapshot.
+    granule_rows: Vec<u64>,
     schema: SchemaRef,
 }
 
@@ -74,7 +76,8 @@ impl FinalSource {
         let schema = Arc::new(request.stored.to_arrow().project(&request.columns).map_err(Error::logical)?);
         let stored = slots.iter().filter_map(|slot| slot.stored()).collect();
         let of_parts = part_columns::of_slots(&slots, snapshot)?;
-        let output = FinalOutput { slots, of_parts, schema };
+        let granule_rows = snapshot.iter().map(|part| part_columns::granule_rows(part)).collect();
+        let output = FinalOutput { slots, of_parts, granule_rows, schema };
         let metrics = Arc::clone(&request.query.events.reads);
         let threads = threads.min(layers.len()).max(1);
         let layers = Layers { layers, next: AtomicUsize::new(0), stored, output, metrics };
@@ -131,9 +134,12 @@ impl FinalOutput {
                 Slot::Stored(_) => {
                     stored.next().cloned().ok_or_else(|| Error::logical("a column is missing"))
                 }
-                Slot::Virtual(_) => {
+                Slot::Virtual(column) => {
                     let places = places.ok_or_else(|| Error::logical("rows without places"))?;
-                    at_places(of_parts.as_ref(), places)
+                    match of_parts {
+                        Some(values) => of_parts_at(values, places),
+                        None => Ok(self.of_rows_at(*column, places)),
+                    }
                 }
             }
         };
@@ -141,18 +147,21 @@ impl FinalOutput {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(Error::logical)
     }
+
+    /// A virtual column of the rows at `places` themselves.
+    fn of_rows_at(&self, column: VirtualColumn, places: &UInt64Array) -> ArrayRef {
+        let value = |place: &u64| {
+            let (part, row) = part_and_row(*place);
+            column.in_row(row, self.granule_rows[part])
+        };
+        Arc::new(UInt64Array::from_iter_values(places.values().iter().map(value)))
+    }
 }
 
-/// A virtual column of the rows at `places`: of their parts, or the number of each row in its part.
-fn at_places(of_parts: Option<&ArrayRef>, places: &UInt64Array) -> Result<ArrayRef> {
-    let places = places.values().iter().map(|place| part_and_row(*place));
-    match of_parts {
-        Some(values) => {
-            let parts = UInt32Array::from_iter_values(places.map(|(part, _)| part as u32));
-            take(values, &parts, None).map_err(Error::logical)
-        }
-        None => Ok(Arc::new(UInt64Array::from_iter_values(places.map(|(_, row)| row)))),
-    }
+/// A virtual column of the parts of the rows at `places`: `values` has a row for each part.
+fn of_parts_at(values: &ArrayRef, places: &UInt64Array) -> Result<ArrayRef> {
+    let parts = places.values().iter().map(|place| part_and_row(*place).0 as u32);
+    take(values, &UInt32Array::from_iter_values(parts), None).map_err(Error::logical)
 }
 
 impl BlockSource for FinalSource {

@@ -1,6 +1,7 @@
 //! The parts of a MergeTree table as a source: pruned to granules, filtered stage by stage.
 //!
-//! - [`selection`]: what pruning leaves, by the indexes of [`index_choice`]; [`tasks`]: dealt out to threads by bytes.
+//! - [`selection`]: what pruning leaves, by the indexes of [`index_choice`], told by
+//!   [`index_report`]; [`tasks`]: dealt out to threads by bytes.
 //! - [`plan`]: the conditions in the order in which they run, and the columns.
 //! - [`chunk`]: some granules on their way to a block: columns of the first condition, then of the next
 //!   for what is left, then all others.
@@ -20,6 +21,7 @@ mod counted;
 mod final_selection;
 mod final_source;
 mod index_choice;
+mod index_report;
 mod key_order;
 mod misses;
 mod moving;
@@ -293,15 +295,21 @@ impl BlockSource for PartsSource {
     }
 
     fn index_report(&self) -> Result<Vec<String>> {
-        self.selection.index_report()
+        index_report::lines(&self.selection)
     }
 
     fn describe(&self) -> String {
         let (selected, total) = self.selection.marks();
         let (parts, all) = (self.selection.part_count(), self.selection.parts.len());
         let mut text = format!("parts: {parts}/{all}, granules: {selected}/{total}");
-        for (at, stage) in self.plan.stages.iter().enumerate() {
-            let before = if at == 0 { ", prewhere: " } else { " AND " };
+        let mut is_in = None;
+        for stage in &self.plan.stages {
+            let is_prewhere = stage.conjunct.is_prewhere;
+            let before = match is_in.replace(is_prewhere) {
+                Some(clause) if clause == is_prewhere => " AND ",
+                _ if is_prewhere => ", prewhere: ",
+                _ => ", where: ",
+            };
             // Writing to a string does not fail.
             let _ = write!(text, "{before}{stage}");
         }

@@ -28,6 +28,7 @@ pub(super) fn of_parts(column: VirtualColumn, parts: &[Arc<Part>]) -> Result<Arr
     match column {
         VirtualColumn::Part => Ok(texts(&|part| part.name().to_string())),
         VirtualColumn::PartitionId => Ok(texts(&|part| part.name().partition.clone())),
+        VirtualColumn::BlockNumber => Ok(numbers(&|part| part.name().min_block)),
         VirtualColumn::PartDataVersion => Ok(numbers(&|part| part.name().data_version())),
         VirtualColumn::PartIndex => Ok(Arc::new(UInt64Array::from_iter_values(0..parts.len() as u64))),
         VirtualColumn::PartStartingOffset => {
@@ -54,13 +55,28 @@ fn partition_values(parts: &[Arc<Part>]) -> Result<ArrayRef> {
     concat(&values.iter().map(AsRef::as_ref).collect::<Vec<_>>()).map_err(Error::logical)
 }
 
-/// The column in the rows of the part at `index`; `of_parts` has a row for each part, if all rows of one
-/// agree.
-pub(super) fn values(of_parts: Option<&ArrayRef>, index: usize, rows: Range<u64>) -> Result<ArrayRef> {
+/// The column in the rows of `marks` of `part`, which is the part at `index`; `of_parts` has a row for each
+/// part, if all rows of one agree.
+pub(super) fn values(
+    column: VirtualColumn,
+    of_parts: Option<&ArrayRef>,
+    (part, index): (&Part, usize),
+    marks: &Range<usize>,
+) -> Result<ArrayRef> {
+    let rows = part.mark_rows(marks);
     match of_parts {
         Some(values) => repeated(&values.slice(index, 1), (rows.end - rows.start) as usize),
-        None => Ok(Arc::new(UInt64Array::from_iter_values(rows))),
+        None => {
+            let granule_rows = granule_rows(part);
+            let value = |row| column.in_row(row, granule_rows);
+            Ok(Arc::new(UInt64Array::from_iter_values(rows.map(value))))
+        }
     }
+}
+
+/// Rows of each granule of the part but the last.
+pub(super) fn granule_rows(part: &Part) -> u64 {
+    part.mark_rows(&(0..1)).end.max(1)
 }
 
 /// Which of `parts` meet the conditions of the request that are on virtual columns of whole parts as far

@@ -95,10 +95,12 @@ impl ScanPlan {
     ) -> Result<ScanPlan> {
         let (stored, spec) = (request.stored.to_arrow(), &*selection.spec);
         let (dynamic, fixed): (Vec<_>, Vec<_>) = request.filters.iter().cloned().partition(is_dynamic);
-        let conjuncts = conjuncts(&fixed, &stored, |column| {
+        let bytes = |column: usize| {
             let slot = slot_of(request, spec, column).ok();
             slot.and_then(Slot::stored).map_or(0.0, |column| selection.value_bytes(column))
-        })?;
+        };
+        let moves = request.query.settings.optimize_move_to_prewhere;
+        let conjuncts = conjuncts(&fixed, &stored, bytes, moves)?;
         let mut slots = Slots { slots: Vec::new(), slot_of: vec![None; request.stored.len()], request, spec };
         let stages = conjuncts
             .into_iter()

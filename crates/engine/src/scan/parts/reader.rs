@@ -11,6 +11,7 @@ use basalt_parts::{Part, PartReader};
 
 use super::part_columns;
 use super::plan::{ScanPlan, Slot};
+use crate::scan::VirtualColumn;
 
 /// Reads single columns of a part.
 pub(super) struct ColumnReader {
@@ -43,7 +44,7 @@ impl ColumnReader {
         self.count(slot, self.row_count(&marks));
         match self.slots[slot] {
             Slot::Stored(column) => Ok(self.reader.read(column, marks)?),
-            Slot::Virtual(_) => self.virtual_values(slot, &marks),
+            Slot::Virtual(column) => self.virtual_values(column, slot, &marks),
         }
     }
 
@@ -57,15 +58,15 @@ impl ColumnReader {
         self.count(slot, wanted.count_set_bits());
         match self.slots[slot] {
             Slot::Stored(column) => Ok(self.reader.read_rows(column, marks, wanted)?),
-            Slot::Virtual(_) => {
+            Slot::Virtual(column) => {
                 let mask = BooleanArray::new(wanted.clone(), None);
-                filter(&self.virtual_values(slot, &marks)?, &mask).map_err(Error::logical)
+                filter(&self.virtual_values(column, slot, &marks)?, &mask).map_err(Error::logical)
             }
         }
     }
 
-    fn virtual_values(&self, slot: usize, marks: &Range<usize>) -> Result<ArrayRef> {
-        part_columns::values(self.of_parts[slot].as_ref(), self.index, self.part().mark_rows(marks))
+    fn virtual_values(&self, column: VirtualColumn, slot: usize, marks: &Range<usize>) -> Result<ArrayRef> {
+        part_columns::values(column, self.of_parts[slot].as_ref(), (self.part(), self.index), marks)
     }
 
     fn count(&mut self, slot: usize, rows: usize) {

@@ -26,15 +26,15 @@ pub(super) struct Selection {
     pub(super) epoch: u64,
     pub(super) spec: Arc<PartSpec>,
     /// What the key, zones and bounds were asked for.
-    conditions: Arc<Vec<KeyCondition>>,
+    pub(super) conditions: Arc<Vec<KeyCondition>>,
     /// What the skip indexes were asked for.
-    predicate: Arc<Predicate>,
+    pub(super) predicate: Arc<Predicate>,
     /// The skip indexes that say something of it.
-    indexes: Arc<Vec<SkipIndex>>,
+    pub(super) indexes: Arc<Vec<SkipIndex>>,
     /// Every part of the table.
     pub(super) snapshot: Snapshot,
     /// Of these the ones that conditions on virtual columns leave; `None` for all of them.
-    kept: Option<BooleanBuffer>,
+    pub(super) kept: Option<BooleanBuffer>,
     /// Every part, also those without a granule left.
     pub(super) parts: Vec<(Arc<Part>, MarkRanges)>,
 }
@@ -90,65 +90,6 @@ impl Selection {
     /// The parts of which something is read.
     pub(super) fn selected_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
         self.parts.iter().filter(|(_, marks)| marks.selected() > 0).map(|(part, _)| part)
-    }
-
-    /// What each index left, for EXPLAIN: an index a line, and behind it parts and granules.
-    pub(super) fn index_report(&self) -> Result<Vec<String>> {
-        let mut report = vec!["Indexes:".to_owned()];
-        let all = |(at, part): (usize, &Arc<Part>)| match &self.kept {
-            Some(kept) if !kept.value(at) => MarkRanges::none(part.mark_count()),
-            _ => MarkRanges::all(part.mark_count()),
-        };
-        let mut left: Vec<MarkRanges> = self.snapshot.iter().enumerate().map(all).collect();
-        self.report_keys(&mut left, &mut report)?;
-        self.report_skip_indexes(&mut left, &mut report)?;
-        let (before, read) = (counts(&left), counts(self.parts.iter().map(|(_, marks)| marks)));
-        if read != before {
-            describe("QueryConditionCache", &[], before, read, &mut report);
-        }
-        Ok(report)
-    }
-
-    /// Of what comes with the values of the columns themselves; `left` is what each part has left.
-    fn report_keys(&self, left: &mut [MarkRanges], report: &mut Vec<String>) -> Result<()> {
-        for index in ["PartBounds", "Partition", "PrimaryKey", "ZoneMap"] {
-            let before = counts(&*left);
-            let mut is_used = false;
-            let wanted = self.parts.iter().zip(&mut *left).filter(|(_, left)| left.selected() > 0);
-            for ((part, _), left) in wanted {
-                let steps = part.prune_steps(&self.conditions, &self.predicate)?;
-                if let Some(step) = steps.into_iter().find(|step| step.index == index) {
-                    is_used = true;
-                    *left = step.left;
-                }
-            }
-            if is_used {
-                describe(index, &[], before, counts(&*left), report);
-            }
-        }
-        Ok(())
-    }
-
-    fn report_skip_indexes(&self, left: &mut [MarkRanges], report: &mut Vec<String>) -> Result<()> {
-        for index in self.indexes.iter() {
-            let before = counts(&*left);
-            let mut is_used = false;
-            for ((part, _), left) in self.parts.iter().zip(&mut *left) {
-                if let Some(kept) = part.prune_by_index(index, left, &self.predicate)? {
-                    is_used = true;
-                    *left = kept;
-                }
-            }
-            if is_used {
-                let kind = index.kind.name();
-                let details = [
-                    format!("Name: {}", index.name),
-                    format!("Description: {kind} GRANULARITY {}", index.granularity),
-                ];
-                describe("Skip", &details, before, counts(&*left), report);
-            }
-        }
-        Ok(())
     }
 
     /// Granules that are read, of how many.
@@ -221,25 +162,6 @@ impl Selection {
 pub(super) fn conditions_of(request: &ScanRequest, spec: &PartSpec) -> Result<Vec<KeyCondition>> {
     let conditions = request.conditions.iter();
     conditions.map(|condition| key_condition(condition, place(request, spec, condition.column)?)).collect()
-}
-
-/// Parts with a granule left, and granules.
-fn counts<'a>(parts: impl IntoIterator<Item = &'a MarkRanges>) -> (usize, usize) {
-    let counts = parts.into_iter().map(MarkRanges::selected).filter(|marks| *marks > 0);
-    counts.fold((0, 0), |(parts, granules), marks| (parts + 1, granules + marks))
-}
-
-fn describe(
-    index: &str,
-    details: &[String],
-    before: (usize, usize),
-    left: (usize, usize),
-    report: &mut Vec<String>,
-) {
-    report.push(format!("  {index}"));
-    report.extend(details.iter().map(|detail| format!("    {detail}")));
-    report.push(format!("    Parts: {}/{}", left.0, before.0));
-    report.push(format!("    Granules: {}/{}", left.1, before.1));
 }
 
 /// The condition on the column at `column` of the parts.

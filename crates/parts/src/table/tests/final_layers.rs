@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int8Array, Int64Array, RecordBatch, UInt64Array};
+use arrow::array::{ArrayRef, AsArray, Int8Array, Int64Array, RecordBatch, UInt8Array, UInt64Array};
 use arrow::datatypes::{Int8Type, Int64Type, UInt64Type};
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
@@ -19,7 +19,7 @@ use crate::part::view::Part;
 use crate::spec::PartSpec;
 use crate::table::{FinalInput, FinalLayer, FinalScan, InsertOptions, final_layers, with_same_keys};
 
-/// Two elements of the key, value, sign.
+/// Two elements of the key, value, sign; a negative one is deleted as well.
 type Row = (u64, u64, i64, i8);
 
 #[derive(Clone, Debug)]
@@ -39,7 +39,10 @@ fn case() -> impl Strategy<Value = Case> {
         Just(MergeMode::Replacing { version: None, is_deleted: None }),
         Just(MergeMode::Replacing { version: Some(2), is_deleted: None }),
         Just(MergeMode::Summing { columns: vec![2] }),
+        Just(MergeMode::Replacing { version: Some(2), is_deleted: Some(4) }),
         Just(MergeMode::Collapsing { sign: 3 }),
+        // `b` is the version.
+        Just(MergeMode::VersionedCollapsing { sign: 3 }),
     ];
     let row = (0..12_u64, 0..3_u64, 0..4_i64, prop_oneof![Just(1_i8), Just(-1_i8)]);
     // Some inserts are of a stretch of keys that others do not have.
@@ -65,6 +68,7 @@ fn table(case: &Case) -> TableParts {
         Column::new("b", SqlType::UInt64),
         Column::new("v", SqlType::Int64),
         Column::new("s", SqlType::Int8),
+        Column::new("d", SqlType::UInt8),
     ]);
     let element = |column, descending| KeyElement { descending, ..KeyElement::column(column) };
     let sort_key = vec![element(0, case.descending.0), element(1, case.descending.1)];
@@ -88,6 +92,7 @@ fn insert(parts: &TableParts, rows: &[Row], optimize: bool) {
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.1))),
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.2))),
         Arc::new(Int8Array::from_iter_values(rows.iter().map(|row| row.3))),
+        Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| u8::from(row.3 < 0)))),
     ];
     let block = RecordBatch::try_new(parts.spec().schema(), columns).unwrap();
     let mut insert = parts.begin_insert(InsertOptions { optimize, ..InsertOptions::default() }).unwrap();

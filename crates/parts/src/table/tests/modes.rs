@@ -201,4 +201,42 @@ proptest! {
         parts.optimize_final(&Default::default(), &Default::default()).unwrap();
         prop_assert_eq!(&stored(&parts), &expected);
     }
+
+    #[test]
+    fn deleted_rows_are_stored_and_not_seen(inserts in rows(), optimize in any::<bool>()) {
+        let mut newest: BTreeMap<u64, Row> = BTreeMap::new();
+        for row in inserts.iter().flatten() {
+            let best = newest.entry(row.0).or_insert(*row);
+            if row.1 >= best.1 {
+                *best = *row;
+            }
+        }
+        let parts = table(MergeMode::Replacing { version: Some(1), is_deleted: Some(3) });
+        inserts.iter().for_each(|rows| insert(&parts, rows, optimize));
+        let kept: Vec<Row> = newest.into_values().collect();
+        let seen: Vec<Row> = kept.iter().copied().filter(|row| row.3 == 0).collect();
+        prop_assert_eq!(&seen_final(&parts), &seen);
+        parts.optimize_final(&Default::default(), &Default::default()).unwrap();
+        prop_assert_eq!(&stored(&parts), &kept);
+        prop_assert_eq!(&seen_final(&parts), &seen);
+    }
+
+    #[test]
+    fn versioned_rows_are_those_of_a_count(inserts in rows(), optimize in any::<bool>()) {
+        let mut counts: BTreeMap<(u64, i64), i64> = BTreeMap::new();
+        for (key, version, sign, _) in inserts.iter().flatten() {
+            *counts.entry((*key, *version)).or_default() += i64::from(*sign);
+        }
+        let parts = table(MergeMode::VersionedCollapsing { sign: 2 });
+        inserts.iter().for_each(|rows| insert(&parts, rows, optimize));
+        let left = |(&(key, version), &count): (&(u64, i64), &i64)| {
+            std::iter::repeat_n((key, version, count.signum() as i8), count.unsigned_abs() as usize)
+        };
+        let expected: Vec<(u64, i64, i8)> = counts.iter().flat_map(left).collect();
+        let signed = |rows: Vec<Row>| rows.iter().map(|row| (row.0, row.1, row.2)).collect::<Vec<_>>();
+        prop_assert_eq!(&signed(seen_final(&parts)), &expected);
+        parts.optimize_final(&Default::default(), &Default::default()).unwrap();
+        prop_assert_eq!(&signed(stored(&parts)), &expected);
+        prop_assert_eq!(&signed(seen_final(&parts)), &expected);
+    }
 }

@@ -1,0 +1,75 @@
+//! The mark of a condition that stands in PREWHERE: a table that filters its rows asks it before all others.
+//!
+//! [`Prewhere`] is a DataFusion function of a condition and answers the condition, so that the mark means nothing
+//! to operators that do not know it.
+
+use std::sync::{Arc, LazyLock};
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::DataFusionError;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::logical_expr::utils::split_conjunction_owned;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+
+/// `prewhere(condition)`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Prewhere {
+    signature: Signature,
+}
+
+impl Prewhere {
+    /// The conditions that AND joins in `condition`, each marked.
+    pub fn mark(condition: Expr) -> Vec<Expr> {
+        static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+            let signature = Signature::any(1, Volatility::Immutable);
+            Arc::new(ScalarUDF::new_from_impl(Prewhere { signature }))
+        });
+        let call = |condition| FUNCTION.call(vec![condition]);
+        split_conjunction_owned(condition).into_iter().map(call).collect()
+    }
+
+    /// The filter without marks.
+    pub fn unmarked(filter: Expr) -> Result<Expr, DataFusionError> {
+        let bare = |expr: Expr| match expr {
+            Expr::ScalarFunction(mut call) if call.func.inner().is::<Prewhere>() => Ok(call
+                .args
+                .pop()
+                .map_or_else(|| Transformed::no(Expr::ScalarFunction(call)), Transformed::yes)),
+            other => Ok(Transformed::no(other)),
+        };
+        filter.transform_up(bare).data()
+    }
+
+    /// The condition, if it is marked.
+    pub fn condition(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
+        let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+        if call.fun().inner().is::<Prewhere>() { call.args().first() } else { None }
+    }
+}
+
+impl ScalarUDFImpl for Prewhere {
+    fn name(&self) -> &str {
+        "prewhere"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType, DataFusionError> {
+        Ok(DataType::Boolean)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef, DataFusionError> {
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new("prewhere", DataType::Boolean, nullable)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue, DataFusionError> {
+        let condition = args.args.into_iter().next();
+        condition.ok_or_else(|| DataFusionError::Internal("prewhere is of a condition".into()))
+    }
+}
