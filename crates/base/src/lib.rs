@@ -9,6 +9,7 @@
 //! - [`clock`]: the time, real and set by hand.
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
+//! - [`allocator`]: memory that is free and not given back.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`processor`]: runs a loop in the form for the processor at hand.
 //! - [`region`]: memory in large blocks, and files as memory.
@@ -19,6 +20,7 @@
 //!
 //! No SQL text, no DataFusion, no tokio, no RocksDB.
 
+pub mod allocator;
 pub mod checksum;
 pub mod civil;
 pub mod clock;

@@ -42,6 +42,8 @@ pub struct EngineOptions {
     pub user_scripts_path: Option<PathBuf>,
     /// Gets lines about what goes wrong where no statement waits for it; `None`: nobody does.
     pub log: Option<fn(&str)>,
+    /// Gives memory that is free back to the system: merges call it now and then. `None`: they do not.
+    pub release_memory: Option<fn()>,
 }
 
 /// An open data directory: tables, dictionaries, background work. One process at a time has it.
@@ -102,6 +104,7 @@ impl Engine {
             space: DiskSpace::default(),
             work_memory: WorkMemory::default(),
             part_log: Arc::default(),
+            release_memory: options.release_memory,
         };
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
         let memory_max = server_memory(options.max_server_memory_usage);

@@ -25,6 +25,7 @@ mod system;
 mod table_functions;
 mod tables;
 
+pub use basalt_base::allocator::release_free_pages;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 pub use engine::{Engine, EngineOptions};
 pub use outcome::{Outcome, Part, Progress, ProgressSnapshot, ResultBytes, Rows, Summary};

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 
-use basalt_engine::{Engine, EngineOptions, ErrorCode, VERSION};
+use basalt_engine::{Engine, EngineOptions, ErrorCode, VERSION, release_free_pages};
 use basalt_server::Server;
 use serde::Deserialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -109,6 +109,7 @@ fn merge(
         path: Some(path),
         user_scripts_path: options.user_scripts_path.or(file.user_scripts_path),
         log: Some(say),
+        release_memory: Some(release_free_pages),
         load_dictionaries_eagerly: options.dictionaries_lazy_load.or(file.dictionaries_lazy_load)
             == Some(false),
         max_server_memory_usage: options

@@ -54,6 +54,9 @@ impl MergeTreeTable {
         )?;
         parts.set_insert_threads(opener.insert_threads);
         parts.share_space(&opener.space);
+        if let Some(release) = opener.release_memory {
+            parts.release_memory_by(release);
+        }
         let expressions = RwLock::new(key::expressions(&definition)?);
         let scanned = RwLock::new(scanned(&definition, &parts));
         let definition = Arc::new(RwLock::new(definition));

@@ -67,6 +67,8 @@ pub(crate) struct TableOpener {
     pub(crate) work_memory: WorkMemory,
     /// What happens to the parts of all MergeTree tables.
     pub(crate) part_log: Arc<PartLog>,
+    /// Gives memory that is free back to the system.
+    pub(crate) release_memory: Option<fn()>,
 }
 
 impl TableOpener {

@@ -64,6 +64,7 @@ pub struct TableParts {
     pub(super) inserted: Mutex<DeduplicationLog>,
     pub(super) ttl_times: Mutex<TtlTimes>,
     pub(super) observer: OnceLock<Arc<dyn PartObserver>>,
+    release_memory: OnceLock<fn()>,
 }
 
 struct ActiveSet {
@@ -127,6 +128,7 @@ impl TableParts {
             inserted: Mutex::new(inserted),
             ttl_times: Mutex::default(),
             observer: OnceLock::new(),
+            release_memory: OnceLock::new(),
         })
     }
 
@@ -153,6 +155,18 @@ impl TableParts {
     /// the first one counts.
     pub fn share_space(&self, space: &DiskSpace) {
         self.space.get_or_init(|| space.clone());
+    }
+
+    /// Merges call `release` when they have freed much. Only the first one counts.
+    pub fn release_memory_by(&self, release: fn()) {
+        self.release_memory.get_or_init(|| release);
+    }
+
+    /// Memory that was freed is of no use to whoever works on the table.
+    pub(super) fn release_memory(&self) {
+        if let Some(release) = self.release_memory.get() {
+            release();
+        }
     }
 
     /// Bytes that parts may have together so that there is room for what a merge makes of them; `None` if

@@ -150,8 +150,11 @@ impl WorkControl {
         self.rows_written.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn count_written_bytes(&self, values: &ArrayRef) {
-        self.bytes_written.fetch_add(value_bytes(values), Ordering::Relaxed);
+    /// Answers with how many bytes they are.
+    pub(super) fn count_written_bytes(&self, values: &ArrayRef) -> u64 {
+        let bytes = value_bytes(values);
+        self.bytes_written.fetch_add(bytes, Ordering::Relaxed);
+        bytes
     }
 
     pub(super) fn count_columns(&self, columns: usize) {

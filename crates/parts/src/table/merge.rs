@@ -234,7 +234,9 @@ pub(super) fn reduced_rows<'a>(
     Box::new(rows.inspect(|batch| {
         if let Ok(batch) = batch {
             control.count_written(batch.num_rows());
-            batch.columns().iter().for_each(|values| control.count_written_bytes(values));
+            batch.columns().iter().for_each(|values| {
+                control.count_written_bytes(values);
+            });
         }
     }))
 }

@@ -27,10 +27,14 @@ use super::row_sources::{INPUTS_MAX, RowSourceLog, RowSources};
 use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
 use crate::part::view::Part;
+use crate::part::volume::value_bytes;
 use crate::part::writer::{PartWriter, PendingPart};
 use crate::spec::PartSpec;
 use crate::ttl::apply::SortedRows;
 use crate::ttl::recorder::TtlRecorder;
+
+/// Bytes of values after which freed memory goes back: each was read, merged and written in buffers of its own.
+const RELEASE_BYTES: u64 = 8 << 20;
 
 /// The column of a row's number: no column of a table has this name.
 const ORDINAL: &str = "";
@@ -89,8 +93,10 @@ impl<'a> VerticalMerge<'a> {
             self.threads,
         )?;
         let mut recorder = TtlRecorder::new(&Arc::new(self.spec.project(&self.deciding)), self.now_s);
+        let mut freed = Freed { table, bytes: 0 };
         for batch in self.deciding_rows(&log)? {
             let batch = batch?;
+            freed.add(batch.columns().iter().map(|values| value_bytes(values)).sum());
             recorder.see(&batch)?;
             writer.write(&batch)?;
         }
@@ -99,8 +105,14 @@ impl<'a> VerticalMerge<'a> {
         self.control.count_columns(self.deciding.len());
         let gathered = (0..self.spec.columns.len()).filter(|column| !self.deciding.contains(column));
         let gathered: Vec<usize> = gathered.collect();
-        writer.write_columns(&gathered, |column| self.values(column, &sources))?;
-        writer.finish(table.clock.now_us(), recorder.finish())
+        writer.write_columns(&gathered, |column| {
+            // Of the column before nothing is needed any more, and no two are alike.
+            table.release_memory();
+            self.values(table, column, &sources)
+        })?;
+        let pending = writer.finish(table.clock.now_us(), recorder.finish());
+        table.release_memory();
+        pending
     }
 
     /// The rows that stay, in the columns that decide; `log` learns which rows they are.
@@ -141,6 +153,7 @@ impl<'a> VerticalMerge<'a> {
     /// The values of one of the other columns.
     fn values<'b>(
         &'b self,
+        table: &'b TableParts,
         column: usize,
         sources: &'b RowSources,
     ) -> Result<impl Iterator<Item = Result<ArrayRef>> + use<'a, 'b>> {
@@ -157,15 +170,33 @@ impl<'a> VerticalMerge<'a> {
             let _ = &held;
             if self.control.is_cancelled() { Err(Error::Cancelled) } else { values }
         });
-        let counted = values.inspect(|values| {
+        let mut freed = Freed { table, bytes: 0 };
+        let counted = values.inspect(move |values| {
             if let Ok(values) = values {
-                self.control.count_written_bytes(values);
+                freed.add(self.control.count_written_bytes(values));
             }
         });
         Ok(counted.chain(std::iter::from_fn(|| {
             self.control.count_columns(1);
             None
         })))
+    }
+}
+
+/// Gives memory back now and then.
+struct Freed<'a> {
+    table: &'a TableParts,
+    /// Of values that were merged since.
+    bytes: u64,
+}
+
+impl Freed<'_> {
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        if self.bytes > RELEASE_BYTES {
+            self.bytes = 0;
+            self.table.release_memory();
+        }
     }
 }
 

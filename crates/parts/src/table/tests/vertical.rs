@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, AsArray, BooleanArray, Int8Array, RecordBatch, UInt8Array, UInt64Array};
 use arrow::datatypes::UInt64Type;
@@ -208,4 +209,24 @@ fn crash_or_full_disk_in_a_merge_leaves_the_parts_and_no_file_of_rows() {
     storage.set_space_left(None);
     parts.optimize_final(&OptimizeOptions::default(), &WorkControl::default()).unwrap();
     assert_eq!(parts.row_count(), 4);
+}
+
+#[test]
+fn memory_is_given_back_behind_every_column() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let vertical = MergeLimits { vertical_rows_min: 0, vertical_columns_min: 1, ..MergeLimits::default() };
+    let spec = spec(MergeMode::Ordinary, vertical);
+    let storage = FaultyStorage::new();
+    storage.create_dir_all(Path::new("/store")).unwrap();
+    let parts = open(&storage, spec.clone()).unwrap();
+    parts.release_memory_by(|| {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+    });
+    for key in 0..2 {
+        parts.insert(block(&spec, &[(key, 0, 1, 0)], &mut Noise(key))).unwrap();
+    }
+    assert_eq!(CALLS.load(Ordering::Relaxed), 0);
+    parts.optimize_final(&OptimizeOptions::default(), &WorkControl::default()).unwrap();
+    // Of the key alone the others are not gathered.
+    assert_eq!(CALLS.load(Ordering::Relaxed), spec.columns.len() - 1 + 1);
 }
