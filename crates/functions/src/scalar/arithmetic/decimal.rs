@@ -2,6 +2,9 @@
 //!
 //! A decimal is kept in the width that ClickHouse would give it (32, 64, 128 or 256 bits), and the
 //! overflow is that of the width, not of the digits. With a float the other side becomes a float.
+//!
+//! As in ClickHouse, products in 128 and 256 bits wrap, also those that bring scales together; and with
+//! `decimal_check_overflow = 0` everything does.
 
 use std::sync::Arc;
 
@@ -16,6 +19,9 @@ use crate::scalar::number::{Number, with_integer, wrap_to};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Bound, Operand};
 
+/// The digits of the widest decimal in a machine word.
+const WORD_DIGITS: u8 = 18;
+
 /// Whether an operation on these types is this module's.
 pub(super) fn applies(left: &SqlType, right: &SqlType) -> bool {
     matches!(left, SqlType::Decimal { .. }) || matches!(right, SqlType::Decimal { .. })
@@ -29,7 +35,7 @@ pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Bound> {
     if left.is_float() || right.is_float() {
         return Ok(bind_floats(op));
     }
-    let plan = Plan::of(op, left, right)?;
+    let plan = Plan { checks: call.context.settings.decimal_check_overflow(), ..Plan::of(op, left, right)? };
     if plan.precision <= DECIMAL128_DIGITS {
         bind_width::<Decimal128Type>(plan, left)
     } else {
@@ -56,6 +62,8 @@ struct Plan {
     scale: u8,
     left_scale: u8,
     right_scale: u8,
+    /// Whether what does not fit is an error.
+    checks: bool,
 }
 
 impl Plan {
@@ -83,7 +91,7 @@ impl Plan {
         if scale > precision {
             bail!(ArgumentOutOfBound, "scale {scale} of the result is more than its {precision} digits");
         }
-        Ok(Plan { op, precision, scale, left_scale, right_scale })
+        Ok(Plan { op, precision, scale, left_scale, right_scale, checks: true })
     }
 
     /// The powers of ten by which the two sides are multiplied before the operation.
@@ -112,6 +120,8 @@ pub(in crate::scalar) trait Unscaled: ArrowNativeTypeOp + Send + Sync {
     fn from_i128(value: i128) -> Self;
     /// Whether the number fits the width of that many digits.
     fn fits(self, precision: u8) -> bool;
+    /// The low bits of the number, as many as the width has.
+    fn wrapped(self, precision: u8) -> Self;
     /// Cut down to 64 bits.
     fn low_bits(self) -> i64;
     fn power_of_ten(exponent: u8) -> Option<Self>;
@@ -127,6 +137,14 @@ impl Unscaled for i128 {
             0..=9 => i32::try_from(self).is_ok(),
             10..=18 => i64::try_from(self).is_ok(),
             _ => true,
+        }
+    }
+
+    fn wrapped(self, precision: u8) -> i128 {
+        match precision {
+            0..=9 => i128::from(self as i32),
+            10..=18 => i128::from(self as i64),
+            _ => self,
         }
     }
 
@@ -146,6 +164,10 @@ impl Unscaled for i256 {
 
     fn fits(self, _precision: u8) -> bool {
         true
+    }
+
+    fn wrapped(self, _precision: u8) -> i256 {
+        self
     }
 
     fn low_bits(self) -> i64 {
@@ -234,24 +256,43 @@ where
         if b.is_zero() && matches!(plan.op, Arithmetic::Divide | Arithmetic::IntDiv | Arithmetic::Modulo) {
             bail!(IllegalDivision, "division by zero");
         }
-        let result = apply(plan.op, a, left_factor, b, right_factor);
-        values.push(result.filter(|value| value.fits(plan.precision)).ok_or_else(overflow)?);
+        let result = plan.apply((a, left_factor), (b, right_factor));
+        values.push(result.ok_or_else(overflow)?);
     }
     Ok(values)
 }
 
-#[inline]
-fn apply<N: Unscaled>(op: Arithmetic, a: N, left_factor: N, b: N, right_factor: N) -> Option<N> {
-    let a = a.mul_checked(left_factor).ok()?;
-    let b = b.mul_checked(right_factor).ok()?;
-    let result = match op {
-        Arithmetic::Plus => a.add_checked(b),
-        Arithmetic::Minus => a.sub_checked(b),
-        Arithmetic::Multiply => a.mul_checked(b),
-        Arithmetic::Divide | Arithmetic::IntDiv => a.div_checked(b),
-        Arithmetic::Modulo => a.mod_checked(b),
-    };
-    result.ok()
+impl Plan {
+    /// The operation on two numbers, each multiplied before.
+    #[inline]
+    fn apply<N: Unscaled>(self, (a, left_factor): (N, N), (b, right_factor): (N, N)) -> Option<N> {
+        let a = self.product(self.fitted(Some(a), a)?, left_factor)?;
+        let b = self.product(self.fitted(Some(b), b)?, right_factor)?;
+        match self.op {
+            Arithmetic::Plus => self.fitted(a.add_checked(b).ok(), a.add_wrapping(b)),
+            Arithmetic::Minus => self.fitted(a.sub_checked(b).ok(), a.sub_wrapping(b)),
+            Arithmetic::Multiply => self.product(a, b),
+            Arithmetic::Divide | Arithmetic::IntDiv => self.fitted(a.div_checked(b).ok(), a.div_wrapping(b)),
+            Arithmetic::Modulo => self.fitted(a.mod_checked(b).ok(), a.mod_wrapping(b)),
+        }
+    }
+
+    /// `a * b`, of which ClickHouse sees an overflow only in the widths of machine words.
+    #[inline]
+    fn product<N: Unscaled>(self, a: N, b: N) -> Option<N> {
+        let wrapped = a.mul_wrapping(b);
+        if self.precision > WORD_DIGITS { Some(wrapped) } else { self.fitted(Some(wrapped), wrapped) }
+    }
+
+    /// The exact result if it fits, or what is left of it if nobody checks.
+    #[inline]
+    fn fitted<N: Unscaled>(self, exact: Option<N>, wrapped: N) -> Option<N> {
+        if self.checks {
+            exact.filter(|value| value.fits(self.precision))
+        } else {
+            Some(wrapped.wrapped(self.precision))
+        }
+    }
 }
 
 fn overflow() -> Error {
