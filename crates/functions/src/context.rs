@@ -25,10 +25,21 @@ pub struct FunctionContext {
     pub settings: Arc<dyn SettingValues>,
 }
 
-/// The settings of the query, for `getSetting`.
+/// The settings of the query, for `getSetting` and for functions that depend on one.
 pub trait SettingValues: Send + Sync {
     /// The value of a setting, as an array of one row; UNKNOWN_SETTING if there is none of that name.
     fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)>;
+
+    /// Whether a result of decimals that does not fit its type is an error.
+    fn decimal_check_overflow(&self) -> bool {
+        true
+    }
+
+    /// Fails if the type is seldom meant, and the settings do not let it pass.
+    fn check_type(&self, ty: &SqlType) -> Result<()> {
+        let _ = ty;
+        Ok(())
+    }
 }
 
 /// Where there is no query, there are no settings.

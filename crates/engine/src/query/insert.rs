@@ -258,7 +258,7 @@ impl ExpressionEvaluator for PlannedExpressions {
     fn evaluate(&self, expression: &str, ty: &SqlType) -> Result<ArrayRef> {
         let expr = basalt_sql::parse_expr(expression.as_bytes())?;
         let expr = ast::Expr::Function(ast::FunctionCall {
-            name: "CAST".to_owned(),
+            name: "_CAST".to_owned(),
             parameters: Vec::new(),
             distinct: false,
             args: vec![expr, ast::Expr::Literal(ast::Literal::String(ty.to_string().into_bytes()))],

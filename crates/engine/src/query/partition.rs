@@ -150,7 +150,8 @@ fn partition_value(query: &Arc<QueryContext>, types: &[SqlType], value: &Expr) -
     let surroundings = Surroundings::of(query, HashMap::new());
     let mut elements = Vec::with_capacity(types.len());
     for (ty, value) in types.iter().zip(values) {
-        let name = parse_type(ty.to_string().as_bytes()).map_err(Error::logical)?;
+        // The type is the table's, whatever this query's settings say of such types.
+        let name = parse_type(ty.full().to_string().as_bytes()).map_err(Error::logical)?;
         let cast = Expr::Cast { operand: Box::new(value), ty: name };
         elements.push((ty.clone(), plan_constant(&cast, &surroundings.context())?.0));
     }

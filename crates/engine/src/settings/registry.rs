@@ -59,6 +59,7 @@ settings_table! {
     max_bytes_before_external_sort: u64 = 0u64, "Bytes that a sort holds before it spills to disk; 0 is no limit of its own.";
     max_bytes_before_external_group_by: u64 = 0u64, "Bytes that a GROUP BY holds before it spills to disk; 0 is no limit of its own.";
     extremes: bool = false, "Also compute the minimum and maximum of every result column.";
+    decimal_check_overflow: bool = true, "A result of decimals that does not fit its type is an error; 0 keeps its low bits.";
     optimize_move_to_prewhere: bool = true, "Conditions of WHERE are asked while columns are read, those that remove most first.";
     optimize_read_in_order: bool = true, "ORDER BY a prefix of the sorting key reads in that order, and does not sort.";
     use_skip_indexes: bool = true, "Skip indexes leave out granules.";

@@ -9,6 +9,7 @@ use basalt_base::{Result, SqlType};
 use basalt_functions::SettingValues;
 
 use super::Settings;
+use crate::tables::check_suspicious_type;
 
 impl SettingValues for Settings {
     fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)> {
@@ -21,6 +22,14 @@ impl SettingValues for Settings {
             "UInt64" => narrow(text.parse().unwrap_or_default()),
             _ => (SqlType::String, Arc::new(BinaryViewArray::from_iter_values([&text]))),
         })
+    }
+
+    fn check_type(&self, ty: &SqlType) -> Result<()> {
+        check_suspicious_type(ty, self)
+    }
+
+    fn decimal_check_overflow(&self) -> bool {
+        self.decimal_check_overflow
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) use opener::{ENGINES, TableOpener};
 pub(crate) use part_log::{PartLog, PartLogEntry};
 #[cfg(test)]
 pub(crate) use planning::plan_alone;
+pub(crate) use suspicious::check_suspicious_type;
 pub(crate) use virtual_table::{FindsRows, VirtualTable};
 
 use std::sync::Arc;

@@ -24,7 +24,7 @@ impl TableDefinition {
             let checked = if old.is_some_and(|old| old.ty == column.ty) {
                 Ok(())
             } else {
-                check_type(&column.ty, settings)
+                check_suspicious_type(&column.ty, settings)
             };
             let checked = checked.and_then(|()| check_codec(column, settings));
             checked.map_err(|error| error.within(format!("column `{}`", column.name)))?;
@@ -40,7 +40,8 @@ fn check_codec(column: &ColumnDefinition, settings: &Settings) -> Result<()> {
     }
 }
 
-fn check_type(ty: &SqlType, settings: &Settings) -> Result<()> {
+/// Fails if the type, or one in it, is suspicious and `settings` do not let it pass.
+pub(crate) fn check_suspicious_type(ty: &SqlType, settings: &Settings) -> Result<()> {
     match ty {
         SqlType::LowCardinality(inner) => {
             if !settings.allow_suspicious_low_cardinality_types && is_short_number(inner) {
@@ -50,7 +51,7 @@ fn check_type(ty: &SqlType, settings: &Settings) -> Result<()> {
                      `allow_suspicious_low_cardinality_types` lets it pass"
                 );
             }
-            check_type(inner, settings)
+            check_suspicious_type(inner, settings)
         }
         SqlType::FixedString(bytes)
             if *bytes > FIXED_STRING_BYTES_MAX && !settings.allow_suspicious_fixed_string_types =>
@@ -61,11 +62,13 @@ fn check_type(ty: &SqlType, settings: &Settings) -> Result<()> {
                  `allow_suspicious_fixed_string_types` lets it pass"
             )
         }
-        SqlType::Nullable(inner) | SqlType::Array(inner) => check_type(inner, settings),
-        SqlType::Tuple(elements) => elements.iter().try_for_each(|element| check_type(&element.ty, settings)),
+        SqlType::Nullable(inner) | SqlType::Array(inner) => check_suspicious_type(inner, settings),
+        SqlType::Tuple(elements) => {
+            elements.iter().try_for_each(|element| check_suspicious_type(&element.ty, settings))
+        }
         SqlType::Map(key, value) => {
-            check_type(key, settings)?;
-            check_type(value, settings)
+            check_suspicious_type(key, settings)?;
+            check_suspicious_type(value, settings)
         }
         _ => Ok(()),
     }
@@ -93,8 +96,8 @@ mod tests {
         for name in ["allow_suspicious_low_cardinality_types", "allow_suspicious_fixed_string_types"] {
             allowing.set(name, "1").expect("a known setting");
         }
-        check_type(&ty, &allowing).expect("the settings let it pass");
-        check_type(&ty, &Settings::default()).err().map(|error| error.code())
+        check_suspicious_type(&ty, &allowing).expect("the settings let it pass");
+        check_suspicious_type(&ty, &Settings::default()).err().map(|error| error.code())
     }
 
     fn low_cardinality(ty: SqlType) -> SqlType {

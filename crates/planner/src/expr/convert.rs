@@ -32,7 +32,7 @@ pub(crate) fn convert(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> R
         let expr = if is_constant { Expr::Literal(evaluate(&expr)?, None) } else { expr };
         return Ok(Bound::new(expr, to.clone()));
     }
-    call_cast("CAST", bound, to, ctx)
+    call_cast("_CAST", bound, to, ctx)
 }
 
 /// As [`convert`], and a number that the type does not have is an error.
@@ -41,7 +41,7 @@ pub(crate) fn convert_exactly(bound: Bound, to: &SqlType, ctx: &PlannerContext<'
     if means_the_same(&bound.ty, to) || widens(&bound.ty, to) {
         return convert(bound, to, ctx);
     }
-    call_cast("accurateCast", bound, to, ctx)
+    call_cast("_accurateCast", bound, to, ctx)
 }
 
 /// The values as values of their common type; `what` names the construct in the error.
@@ -107,8 +107,7 @@ fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
     whole <= precision - scale
 }
 
-/// The function `CAST` with the type's name as its second argument.
-/// `name`, which is `CAST` or one of its kin, of the value and the type.
+/// `name`, which is `_CAST` or one of its kin, of the value and the type.
 fn call_cast(name: &str, bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
     let type_name = ScalarValue::BinaryView(Some(to.to_string().into_bytes()));
     let constant = bound.constant().map(ScalarValue::to_array).transpose().map_err(Error::logical)?;

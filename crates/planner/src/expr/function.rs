@@ -166,6 +166,7 @@ impl Binder<'_> {
 
     pub(super) fn bind_cast(&self, operand: &ast::Expr, ty: &ast::TypeName) -> Result<Bound> {
         let to = basalt_sql::resolve_type(ty)?;
+        self.session.ctx.functions.settings.check_type(&to)?;
         // `'1.5'::Decimal(9, 2)` and `1.5::Decimal(9, 2)` keep the digits as they are written.
         if let (ast::Expr::Literal(ast::Literal::Number(text)), SqlType::Decimal { .. }) =
             (operand, to.stripped())
@@ -176,13 +177,13 @@ impl Binder<'_> {
         self.cast_by_function(operand, &to)
     }
 
-    /// What the function `CAST` makes of the value: it alone knows what happens to NULL.
+    /// What the function `_CAST` makes of the value: it alone knows what happens to NULL.
     pub(super) fn cast_by_function(&self, value: Bound, to: &SqlType) -> Result<Bound> {
         let value = value.into_value();
         if value.ty == *to {
             return Ok(value);
         }
-        self.call("CAST", vec![value, super::literal::string(to.to_string().as_bytes())])
+        self.call("_CAST", vec![value, super::literal::string(to.to_string().as_bytes())])
     }
 }
 

@@ -19,19 +19,36 @@ use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
 
 pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), |call| {
     let to = type_at(call, 1)?;
+    call.context.settings.check_type(&to)?;
     bind(call.ty(0), &to, call.context)
 })
-.aliases(&["_CAST"])
 .case_insensitive()
 .sees_null();
 
-pub(super) static ACCURATE_CAST: Definition =
-    Definition::new("accurateCast", Arity::Exactly(2), |call| bind_accurate(call, Inexact::Fails))
+/// `CAST` to a type that somebody else has chosen: any will do.
+pub(super) static INTERNAL_CAST: Definition = Definition::new("_CAST", Arity::Exactly(2), |call| {
+    let to = type_at(call, 1)?;
+    bind(call.ty(0), &to, call.context)
+})
+.sees_null();
+
+pub(super) static ACCURATE_CAST: Definition = Definition::new("accurateCast", Arity::Exactly(2), |call| {
+    call.context.settings.check_type(&type_at(call, 1)?)?;
+    bind_accurate(call, Inexact::Fails)
+})
+.sees_null();
+
+/// As [`INTERNAL_CAST`].
+pub(super) static INTERNAL_ACCURATE_CAST: Definition =
+    Definition::new("_accurateCast", Arity::Exactly(2), |call| bind_accurate(call, Inexact::Fails))
         .sees_null();
 
 pub(super) static ACCURATE_CAST_OR_NULL: Definition =
-    Definition::new("accurateCastOrNull", Arity::Exactly(2), |call| bind_accurate(call, Inexact::GivesNull))
-        .sees_null();
+    Definition::new("accurateCastOrNull", Arity::Exactly(2), |call| {
+        call.context.settings.check_type(&type_at(call, 1)?)?;
+        bind_accurate(call, Inexact::GivesNull)
+    })
+    .sees_null();
 
 /// `CAST` to one type that is known beforehand, as a function of one argument.
 pub struct Cast {
