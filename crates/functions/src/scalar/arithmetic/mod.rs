@@ -10,6 +10,7 @@ mod divisor;
 mod extremum;
 mod float_class;
 mod math;
+mod reciprocal;
 mod rounding;
 mod unary;
 
