@@ -1,30 +1,68 @@
 //! Runs a loop compiled for what most processors have and the oldest ones lack.
 //!
-//! The program is built for every 64-bit processor. A loop that shifts and multiplies for each row is a third
-//! shorter with the instructions of the last ten years; such a loop is compiled twice, and the processor says
-//! which of the two runs.
+//! The program is built for every 64-bit processor, whose vectors hold two 64-bit numbers and cannot multiply
+//! them. A loop that shifts and multiplies for each row is a third shorter with the instructions of the last ten
+//! years, and one over numbers side by side up to ten times faster in wide vectors; such a loop is compiled for
+//! AVX2 and for AVX-512, too, and the processor says which one runs:
+//!
+//! ```
+//! # use basalt_base::processor;
+//! # let numbers = [1u64, 2, 3];
+//! let squares: Vec<u64> = processor::run(
+//!     #[inline(always)]
+//!     || numbers.iter().map(|&n| n * n).collect(),
+//! );
+//! ```
+//!
+//! The results are the same bit for bit: the compiler neither reorders nor fuses operations on floats. The
+//! question costs a few loads: a block of rows is worth it, one row is not.
 
-/// A loop, with all that it needs. `run` must be `#[inline(always)]`, and what it calls too: only what is inlined is
-/// compiled twice.
+/// A loop, with all that it needs: a closure, or a type of its own. `run` must be `#[inline(always)]`, and what it
+/// calls too: only what is inlined is compiled for each.
 pub trait Loop {
     type Output;
 
     fn run(self) -> Self::Output;
 }
 
+impl<R, F: FnOnce() -> R> Loop for F {
+    type Output = R;
+
+    #[inline(always)]
+    fn run(self) -> R {
+        self()
+    }
+}
+
 /// Runs `work`, in the form for this processor.
 #[inline(always)]
 pub fn run<W: Loop>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
     {
-        // SAFETY: the processor has these instructions.
-        return unsafe { run_wide(work) };
+        let has_avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if has_avx2 && has_avx512 {
+            // SAFETY: the processor has these instructions.
+            return unsafe { run_widest(work) };
+        }
+        if has_avx2 {
+            // SAFETY: as above.
+            return unsafe { run_wide(work) };
+        }
     }
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn run_widest<W: Loop>(work: W) -> W::Output {
     work.run()
 }
 
@@ -50,8 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_give_the_same() {
+    fn all_forms_give_the_same() {
         let numbers: Vec<u64> = (0..1000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         assert_eq!(run(Sum(&numbers)), Sum(&numbers).run());
+        assert_eq!(run(|| Sum(&numbers).run()), Sum(&numbers).run());
     }
 }

@@ -8,6 +8,7 @@ use arrow::datatypes::{
     DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use basalt_base::processor;
 use basalt_base::types::{DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, Result, SqlType};
 
@@ -108,15 +109,30 @@ where
     F: Widen<T>,
     T: ArrowNativeTypeOp,
 {
-    let mut lanes = [T::ZERO; LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
+    let lanes = match chunks.len() {
+        0..LANES => sum_chunks(chunks),
+        _ => processor::run(
+            #[inline(always)]
+            || sum_chunks(chunks),
+        ),
+    };
+    rest.iter().fold(lanes, |sum, value| sum.add_wrapping(value.widen()))
+}
+
+#[inline(always)]
+fn sum_chunks<F, T>(chunks: &[[F; LANES]]) -> T
+where
+    F: Widen<T>,
+    T: ArrowNativeTypeOp,
+{
+    let mut lanes = [T::ZERO; LANES];
     for chunk in chunks {
         for (lane, value) in lanes.iter_mut().zip(chunk) {
             *lane = lane.add_wrapping(value.widen());
         }
     }
-    let lanes = lanes.into_iter().fold(T::ZERO, T::add_wrapping);
-    rest.iter().fold(lanes, |sum, value| sum.add_wrapping(value.widen()))
+    lanes.into_iter().fold(T::ZERO, T::add_wrapping)
 }
 
 struct Sums<F: ArrowPrimitiveType, T: ArrowPrimitiveType> {

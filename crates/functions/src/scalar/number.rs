@@ -2,6 +2,7 @@
 
 use arrow::array::{Array, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, i256};
+use basalt_base::processor;
 use basalt_base::{Error, Result, SqlType};
 
 /// Runs `$body` with `$T` standing for the Arrow type of an integer's carrier, or `$other`.
@@ -178,7 +179,10 @@ where
     }
     with_number!(array.data_type(), F => {
         let source = array.as_primitive::<F>();
-        let values: Vec<T::Native> = source.values().iter().map(|&value| value.wrap()).collect();
+        let values: Vec<T::Native> = processor::run(
+            #[inline(always)]
+            || source.values().iter().map(|&value| value.wrap()).collect(),
+        );
         Ok(PrimitiveArray::new(values.into(), source.nulls().cloned()))
     }, Err(Error::logical(format!("{} is not the carrier of a number", array.data_type()))))
 }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray};
+use basalt_base::processor;
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Result, SqlType};
 
@@ -82,6 +83,19 @@ where
 
 /// A plain loop for each of the three shapes, so that every one of them vectorises.
 pub(in crate::scalar) fn zip_values<T: ArrowPrimitiveType, O>(
+    left: &Numbers<T>,
+    right: &Numbers<T>,
+    rows: usize,
+    f: impl Fn(T::Native, T::Native) -> O,
+) -> Vec<O> {
+    processor::run(
+        #[inline(always)]
+        || zip_shapes(left, right, rows, f),
+    )
+}
+
+#[inline(always)]
+fn zip_shapes<T: ArrowPrimitiveType, O>(
     left: &Numbers<T>,
     right: &Numbers<T>,
     rows: usize,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use basalt_base::processor;
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
@@ -208,21 +209,26 @@ impl Division {
         let Some(reciprocal) = Reciprocal::of(magnitude(divisor)) else {
             return left.iter().map(|&a| self.apply(a, divisor).wrap()).collect();
         };
-        let bits = left.iter().fold(0, |bits, &a| bits | magnitude(a));
-        match reciprocal.narrow().filter(|_| bits <= u64::from(u32::MAX)) {
-            Some(narrow) => self.by_reciprocal(
-                left,
-                divisor,
-                |a| u64::from(narrow.quotient(magnitude(a) as u32)),
-                |a| u64::from(narrow.remainder(magnitude(a) as u32)),
-            ),
-            None => self.by_reciprocal(
-                left,
-                divisor,
-                |a| reciprocal.quotient(magnitude(a)),
-                |a| reciprocal.remainder(magnitude(a)),
-            ),
-        }
+        processor::run(
+            #[inline(always)]
+            || {
+                let bits = left.iter().fold(0, |bits, &a| bits | magnitude(a));
+                match reciprocal.narrow().filter(|_| bits <= u64::from(u32::MAX)) {
+                    Some(narrow) => self.by_reciprocal(
+                        left,
+                        divisor,
+                        |a| u64::from(narrow.quotient(magnitude(a) as u32)),
+                        |a| u64::from(narrow.remainder(magnitude(a) as u32)),
+                    ),
+                    None => self.by_reciprocal(
+                        left,
+                        divisor,
+                        |a| reciprocal.quotient(magnitude(a)),
+                        |a| reciprocal.remainder(magnitude(a)),
+                    ),
+                }
+            },
+        )
     }
 
     /// Quotients and remainders of magnitudes, with the signs that the operation gives them.

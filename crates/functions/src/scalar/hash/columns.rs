@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, UInt32Array, UInt64Array};
+use basalt_base::processor;
 use basalt_base::{Error, Result, SqlType};
 
 use super::algorithm::{Algorithm, City, HalfMd5, Sip, Xx32, Xx64};
@@ -96,7 +97,11 @@ impl Hashes {
             let rows = hashes.iter_mut().enumerate().filter(|(row, _)| nulls.is_null(*row));
             rows.for_each(|(_, hash)| *hash = HASH_OF_NULL);
         }
-        self.put::<A>(hashes.into_iter());
+        if self.is_first {
+            *self = Hashes { values: hashes, is_first: false };
+        } else {
+            self.put::<A>(hashes.into_iter());
+        }
         Ok(())
     }
 
@@ -135,7 +140,10 @@ fn hash_scalars<A: Algorithm>(ty: &SqlType, array: &ArrayRef) -> Result<Vec<u64>
     if A::MIXES_INTEGERS && !matches!(ty, SqlType::Decimal { .. } | SqlType::DateTime64 { .. }) {
         let mixed = with_number!(array.data_type(), T => {
             let numbers = array.as_primitive::<T>().values();
-            Some(numbers.iter().map(|number| int_hash64(bits::<T>(number))).collect())
+            Some(processor::run(
+                #[inline(always)]
+                || numbers.iter().map(|number| int_hash64(bits::<T>(number))).collect(),
+            ))
         }, None);
         if let Some(mixed) = mixed {
             return Ok(mixed);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, UInt32Array, UInt64Array};
 use arrow::datatypes::UInt64Type;
+use basalt_base::processor;
 use basalt_base::{Result, SqlType};
 
 use crate::scalar::definition::{Call, Definition};
@@ -15,7 +16,7 @@ pub(super) static INT_HASH32: Definition = Definition::new("intHash32", Arity::E
     expect_native(call)?;
     Ok(Bound::of(SqlType::UInt32, |args: &[Operand], _| {
         let numbers = args[0].numbers::<UInt64Type>()?;
-        Ok(Arc::new(UInt32Array::from_iter_values(numbers.values().iter().map(|&number| int_hash32(number)))))
+        Ok(Arc::new(UInt32Array::from(hashed(numbers.values(), int_hash32))))
     }))
 });
 
@@ -23,7 +24,7 @@ pub(super) static INT_HASH64: Definition = Definition::new("intHash64", Arity::E
     expect_native(call)?;
     Ok(Bound::of(SqlType::UInt64, |args: &[Operand], _| {
         let numbers = args[0].numbers::<UInt64Type>()?;
-        Ok(Arc::new(UInt64Array::from_iter_values(numbers.values().iter().map(|&number| int_hash64(number)))))
+        Ok(Arc::new(UInt64Array::from(hashed(numbers.values(), int_hash64))))
     }))
 });
 
@@ -42,6 +43,13 @@ fn expect_native(call: &Call<'_>) -> Result<()> {
     if native { Ok(()) } else { Err(call.illegal(0)) }
 }
 
+fn hashed<H>(numbers: &[u64], hash: impl Fn(u64) -> H) -> Vec<H> {
+    processor::run(
+        #[inline(always)]
+        || numbers.iter().map(|&number| hash(number)).collect(),
+    )
+}
+
 /// The finaliser of MurmurHash3, salted as ClickHouse's function is.
 #[inline(always)]
 pub(super) fn int_hash64(number: u64) -> u64 {
@@ -56,6 +64,7 @@ pub(super) fn int_hash64(number: u64) -> u64 {
 }
 
 /// Thomas Wang's hash of 64 bits to 32, salted as ClickHouse's function is.
+#[inline(always)]
 pub(super) fn int_hash32(number: u64) -> u32 {
     const SALT: u64 = 0x75d9_543d_e018_bf45;
 
