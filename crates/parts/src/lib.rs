@@ -70,7 +70,8 @@ pub use part::scan::PartScan;
 pub use part::view::Part;
 pub use part::volume::value_bytes;
 pub use spec::{
-    Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec, WIDE_BYTES_MIN_DEFAULT,
+    BlockBytes, Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec,
+    WIDE_BYTES_MIN_DEFAULT,
 };
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalLayer,

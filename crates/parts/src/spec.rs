@@ -6,6 +6,7 @@ use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use arrow::row::SortField;
 use basalt_base::{Column, Columns, SqlType};
 use basalt_codec::CodecChain;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::column::plain::plain;
@@ -54,6 +55,8 @@ pub struct PartSpec {
     /// For each column what its rows hold in a part that was written before it was added; `None` is the
     /// default of its type.
     pub fills: Vec<Option<Fill>>,
+    /// By its name each column that has something to say of its blocks.
+    pub blocks: BTreeMap<String, BlockBytes>,
     /// What merges do with rows of an equal sort key.
     pub mode: MergeMode,
     /// How merges bound what they hold.
@@ -99,6 +102,22 @@ impl Default for MergeLimits {
     }
 }
 
+/// Bytes of the values of a block, the unit of compression. A block has whole granules, one at least and so many at
+/// most that a scan reads them at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockBytes {
+    /// A block takes granules until it has as many.
+    pub least: u64,
+    /// And no more of them than this has room for.
+    pub most: u64,
+}
+
+impl Default for BlockBytes {
+    fn default() -> BlockBytes {
+        BlockBytes { least: 64 << 10, most: u64::MAX }
+    }
+}
+
 /// What rows hold in a column that they were written without.
 #[derive(Clone, Debug)]
 pub enum Fill {
@@ -137,6 +156,7 @@ impl PartSpec {
             wide_bytes_min: WIDE_BYTES_MIN_DEFAULT,
             wide_rows_min: 0,
             indexes: Vec::new(),
+            blocks: BTreeMap::new(),
             mode: MergeMode::Ordinary,
             merges: MergeLimits::default(),
             ttl: Vec::new(),

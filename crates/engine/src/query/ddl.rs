@@ -186,6 +186,7 @@ fn column_def(column: &Column) -> Result<ast::ColumnDef> {
         codec: Vec::new(),
         ttl: None,
         comment: None,
+        settings: Vec::new(),
     })
 }
 

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_codec::CodecChain;
-use basalt_sql::ast::{self, ColumnDef, ObjectName, TableElement};
+use basalt_parts::BlockBytes;
+use basalt_sql::ast::{self, ColumnDef, Literal, ObjectName, Setting, TableElement};
 use uuid::Uuid;
 
 use super::codecs::chain_of;
@@ -117,7 +118,32 @@ pub(crate) fn column_of(column: &ColumnDef) -> Result<ColumnDefinition> {
         codec,
         ttl: column.ttl.clone(),
         comment: column.comment.clone().unwrap_or_default(),
+        blocks: blocks_of(&column.settings)
+            .map_err(|error| error.within(format!("column `{}`", column.name)))?,
     })
+}
+
+/// What the SETTINGS of a column say of its blocks; 0 says nothing.
+fn blocks_of(settings: &[Setting]) -> Result<Option<BlockBytes>> {
+    let mut blocks = BlockBytes::default();
+    for Setting { name, value } in settings {
+        if !matches!(name.as_str(), "min_compress_block_size" | "max_compress_block_size") {
+            bail!(
+                UnknownSetting,
+                "setting {name} is unknown or not supported at column level, supported settings: \
+                 max_compress_block_size, min_compress_block_size"
+            );
+        }
+        let Literal::UInt(bytes) = value else {
+            bail!(CannotParseInput, "setting {name} is a number of bytes, got `{value}`");
+        };
+        match name.as_str() {
+            _ if *bytes == 0 => {}
+            "min_compress_block_size" => blocks.least = *bytes,
+            _ => blocks.most = *bytes,
+        }
+    }
+    Ok((blocks != BlockBytes::default()).then_some(blocks))
 }
 
 fn codec_of(column: &ColumnDef, ty: &SqlType) -> Result<CodecChain> {

@@ -2,7 +2,7 @@
 
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 use basalt_codec::CodecChain;
-use basalt_parts::{ColumnHistory, MergeMode};
+use basalt_parts::{BlockBytes, ColumnHistory, MergeMode};
 use basalt_sql::ast::{self, DefaultKind};
 use uuid::Uuid;
 
@@ -37,6 +37,8 @@ pub(crate) struct ColumnDefinition {
     /// When a value becomes the default.
     pub(crate) ttl: Option<ast::Expr>,
     pub(crate) comment: String,
+    /// What its SETTINGS say of its blocks.
+    pub(crate) blocks: Option<BlockBytes>,
 }
 
 /// `DEFAULT expr` and its kin.

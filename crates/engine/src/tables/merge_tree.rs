@@ -193,6 +193,10 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
             .stored_definitions()
             .map(|column| fill_of(definition, column))
             .collect::<Result<_>>()?,
+        blocks: definition
+            .stored_definitions()
+            .filter_map(|column| Some((column.name.clone(), column.blocks?)))
+            .collect(),
         mode,
         merges: settings.merge_limits(),
         ttl: ttl::rules(definition)?,

@@ -80,6 +80,7 @@ impl VirtualTable {
                 codec: None,
                 ttl: None,
                 comment: String::new(),
+                blocks: None,
             });
         }
         self.definition = Arc::new(definition);
@@ -102,6 +103,7 @@ fn virtual_definition(
             codec: None,
             ttl: None,
             comment: String::new(),
+            blocks: None,
         })
         .collect();
     let create = ast::CreateTable {

@@ -18,7 +18,7 @@
 //!
 //! A *granule* is the unit of reading, a *block* that of compression: a granule of a narrow column is
 //! too short to compress well, so a block takes as many granules (1, 2, 4 or 8) as make about
-//! [`BLOCK_BYTES`].
+//! [`BlockBytes`].
 //!
 //! # Invariants
 //!
@@ -49,11 +49,9 @@ use super::section::SectionWriter;
 use super::strings::coder::{Coding, SAMPLE_ROWS, StringCoder};
 use super::strings::codes::encode_dictionary;
 use crate::error::Result;
+use crate::spec::BlockBytes;
 
 pub(crate) const MAGIC: &[u8; 8] = b"BSLTCOL1";
-
-/// Raw bytes that a block should have at least.
-const BLOCK_BYTES: usize = 64 << 10;
 
 /// The most granules of a block. Scans read this many at a time, so that blocks are decoded once.
 pub(crate) const BLOCK_GRANULES_MAX: usize = 8;
@@ -65,6 +63,7 @@ pub(crate) struct ColumnFileWriter {
     /// `AUTO` until the first block is written.
     chain: CodecChain,
     granule_rows: usize,
+    block_bytes: BlockBytes,
     block: BlockEncoder,
     /// Granules in `block` that are complete.
     block_granule_count: usize,
@@ -108,6 +107,7 @@ impl ColumnFileWriter {
             file,
             chain,
             granule_rows,
+            block_bytes: BlockBytes::default(),
             block: BlockEncoder::new(field),
             block_granule_count: 0,
             block_granules: None,
@@ -123,6 +123,11 @@ impl ColumnFileWriter {
         };
         writer.put(MAGIC)?;
         Ok(writer)
+    }
+
+    /// The same, with blocks of other sizes.
+    pub(crate) fn with_blocks(self, block_bytes: BlockBytes) -> ColumnFileWriter {
+        ColumnFileWriter { block_bytes, ..self }
     }
 
     /// Adds rows to the current granule: values, or of strings a dictionary array over them.
@@ -152,7 +157,9 @@ impl ColumnFileWriter {
     fn end_plain_granule(&mut self) -> Result<()> {
         self.block_granule_count += 1;
         let raw_bytes = self.block.raw_bytes();
-        let block_granules = *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes));
+        let block_bytes = self.block_bytes;
+        let block_granules =
+            *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes as u64, block_bytes));
         if self.block_granule_count == block_granules { self.write_block() } else { Ok(()) }
     }
 
@@ -209,7 +216,9 @@ impl ColumnFileWriter {
             return if is_granule_open { self.end_plain_granule() } else { Ok(()) };
         }
         let (pending, raw_bytes) = (coder.pending(), coder.code_bytes() * self.granule_rows);
-        let block_granules = *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes));
+        let block_bytes = self.block_bytes;
+        let block_granules =
+            *self.block_granules.get_or_insert_with(|| granules_for(raw_bytes as u64, block_bytes));
         let block_rows = block_granules * self.granule_rows;
         let mut rest = pending;
         while rest >= block_rows || (all && rest > 0) {
@@ -302,8 +311,13 @@ impl ColumnFileWriter {
 }
 
 /// Granules of a block, when one granule has that many raw bytes.
-fn granules_for(raw_bytes: usize) -> usize {
-    BLOCK_BYTES.div_ceil(raw_bytes.max(1)).next_power_of_two().min(BLOCK_GRANULES_MAX)
+fn granules_for(raw_bytes: u64, blocks: BlockBytes) -> usize {
+    let wanted = blocks.least.div_ceil(raw_bytes.max(1)).min(BLOCK_GRANULES_MAX as u64) as usize;
+    let mut granules = wanted.next_power_of_two();
+    while granules > 1 && raw_bytes.saturating_mul(granules as u64) > blocks.most {
+        granules /= 2;
+    }
+    granules
 }
 
 /// One line of the block table.
@@ -329,5 +343,30 @@ impl BlockEntry {
         let word =
             |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a word has four bytes"));
         BlockEntry { offset: u64::from(word(0)) | (u64::from(word(4)) << 32), bytes: word(8), crc: word(12) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_the_least_bytes_and_no_more_than_the_most() {
+        let check = |raw_bytes, least, most, expected| {
+            assert_eq!(
+                granules_for(raw_bytes, BlockBytes { least, most }),
+                expected,
+                "{raw_bytes} {least} {most}"
+            );
+        };
+        let usual = BlockBytes::default();
+        check(1 << 20, usual.least, usual.most, 1);
+        check(40_000, usual.least, usual.most, 2);
+        check(0, usual.least, usual.most, 8);
+        check(100, 0, u64::MAX, 1);
+        check(100, 300, u64::MAX, 4);
+        check(100, 300, 399, 2);
+        check(100, 300, 1, 1);
+        check(u64::MAX, u64::MAX, u64::MAX, 1);
     }
 }

@@ -61,9 +61,11 @@ impl ColumnWriter {
         let sink = Sink::in_memory();
         let coding = Coding::of(&spec.columns[position].ty);
         let target = Box::new(sink.clone());
-        let file = ColumnFileWriter::create(target, path, &field, chain, coding, spec.granule_rows)?;
-        let zones = ZonesBuilder::new(&field);
         let name = &spec.columns[position].name;
+        let blocks = spec.blocks.get(name).copied().unwrap_or_default();
+        let file = ColumnFileWriter::create(target, path, &field, chain, coding, spec.granule_rows)?;
+        let file = file.with_blocks(blocks);
+        let zones = ZonesBuilder::new(&field);
         let own = spec.indexes.iter().filter(|index| index.as_column() == Some(name));
         let indexes = own.map(|index| SkipIndexWriter::new(index, vec![FieldRef::clone(&field)])).collect();
         let granule_rows = spec.granule_rows;

@@ -71,6 +71,7 @@ pub struct ColumnDef {
     pub codec: Vec<CodecCall>,
     pub ttl: Option<Expr>,
     pub comment: Option<String>,
+    pub settings: Vec<Setting>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

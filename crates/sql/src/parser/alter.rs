@@ -167,7 +167,16 @@ impl Cursor<'_> {
         let name = self.parse_column_name()?;
         self.expect("TYPE")?;
         let ty = Some(self.parse_type()?);
-        Ok(ColumnDef { name, ty, nullable: None, default: None, codec: Vec::new(), ttl: None, comment: None })
+        Ok(ColumnDef {
+            name,
+            ty,
+            nullable: None,
+            default: None,
+            codec: Vec::new(),
+            ttl: None,
+            comment: None,
+            settings: Vec::new(),
+        })
     }
 
     fn parse_column_only(&mut self) -> Parsed<ColumnDef> {

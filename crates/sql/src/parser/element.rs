@@ -23,6 +23,7 @@ const NOT_A_TYPE: &[&str] = &[
     "PRIMARY",
     "STATISTICS",
     "COLLATE",
+    "SETTINGS",
 ];
 
 impl Cursor<'_> {
@@ -87,6 +88,7 @@ impl Cursor<'_> {
             codec: Vec::new(),
             ttl: None,
             comment: None,
+            settings: Vec::new(),
         };
         let mut is_key = false;
         while self.parse_column_clause(&mut column, &mut is_key)? {}
@@ -95,6 +97,7 @@ impl Cursor<'_> {
             && column.codec.is_empty()
             && column.comment.is_none()
             && column.ttl.is_none()
+            && column.settings.is_empty()
         {
             self.note("type");
             return Err(self.unexpected());
@@ -125,7 +128,8 @@ impl Cursor<'_> {
             () if self.is_word("COLLATE") => return Err(self.not_implemented("COLLATE of a column")),
             () if self.is_word("AUTO_INCREMENT") => return Err(self.not_implemented("AUTO_INCREMENT")),
             () if self.is_word("SETTINGS") && self.is_symbol_at(1, Symbol::OpenParen) => {
-                return Err(self.not_implemented("SETTINGS of a column"));
+                self.expect("SETTINGS")?;
+                column.settings = self.parse_parenthesized(Cursor::parse_setting)?;
             }
             () => return Ok(false),
         }

@@ -114,7 +114,11 @@ impl Display for ColumnDef {
         if !self.codec.is_empty() {
             write!(f, " CODEC({})", Comma(&self.codec))?;
         }
-        Clause("TTL", &self.ttl).fmt(f)
+        Clause("TTL", &self.ttl).fmt(f)?;
+        if !self.settings.is_empty() {
+            write!(f, " SETTINGS ({})", Comma(&self.settings))?;
+        }
+        Ok(())
     }
 }
 

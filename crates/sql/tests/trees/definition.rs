@@ -86,8 +86,9 @@ fn column() -> impl Strategy<Value = ColumnDef> {
         some(codec_call()),
         prop::option::weighted(0.2, expr()),
         prop::option::of(text()),
+        settings(),
     )
-        .prop_map(|(name, ty, nullable, default, codec, ttl, comment)| ColumnDef {
+        .prop_map(|(name, ty, nullable, default, codec, ttl, comment, settings)| ColumnDef {
             name,
             ty: Some(ty),
             nullable,
@@ -95,6 +96,7 @@ fn column() -> impl Strategy<Value = ColumnDef> {
             codec,
             ttl,
             comment,
+            settings,
         })
 }
 

@@ -139,7 +139,13 @@ impl<'a> Altered<'a> {
         let retype = |change: &ColumnChange| {
             let ColumnChange::Retype { name } = change else { return None };
             let column = self.column(name)?;
-            let column = ColumnDef { codec: Vec::new(), ttl: None, comment: None, ..column.clone() };
+            let column = ColumnDef {
+                codec: Vec::new(),
+                ttl: None,
+                comment: None,
+                settings: Vec::new(),
+                ..column.clone()
+            };
             Some(AlterAction::ModifyColumn { column, if_exists: false, position: None })
         };
         self.changes.iter().filter_map(retype).collect()
@@ -417,6 +423,9 @@ fn describe(old: &mut ColumnDef, new: &ColumnDef) {
     }
     if !new.codec.is_empty() {
         old.codec.clone_from(&new.codec);
+    }
+    if !new.settings.is_empty() {
+        old.settings.clone_from(&new.settings);
     }
     if new.comment.is_some() {
         old.comment.clone_from(&new.comment);
