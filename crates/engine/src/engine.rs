@@ -99,7 +99,7 @@ impl Engine {
             insert_threads: processors,
             storage: Arc::clone(&storage),
             data_dir: data_dir.clone(),
-            cache: SharedCache::default(),
+            cache: SharedCache::for_machine(machine_memory().unwrap_or(0)),
             block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
             space: DiskSpace::default(),
             work_memory: WorkMemory::default(),

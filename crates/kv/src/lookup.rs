@@ -1,7 +1,8 @@
-//! Rows by key, a block of keys at a time.
+//! Rows by key, a block of keys at a time, in several threads if there are many.
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use basalt_base::{Columns, Result, SqlType};
+use arrow::compute::concat_batches;
+use basalt_base::{Columns, Error, Result, SqlType};
 use rocksdb::ReadOptions;
 
 use crate::columns::ColumnBuilder;
@@ -13,6 +14,8 @@ use crate::store::Store;
 
 /// Keys in one question to RocksDB: pinned blocks stay bounded.
 const BATCH_KEYS: usize = 1024;
+/// Distinct keys that are worth a thread: several milliseconds of work.
+const THREAD_KEYS_MIN: usize = 8192;
 
 /// What [`Store::get`] found.
 #[derive(Clone, Debug)]
@@ -45,12 +48,14 @@ impl Store {
         crate::write::check_whole_key(&encoder, keys)?;
         let encoded = encoder.encode(keys)?;
         let order = sorted_distinct(&encoded);
-        let mut assembler = RowAssembler::new(&spec, projection)?;
-        let mut row_of_key = vec![None; encoded.len()];
-        for batch in order.chunk_by(|left, right| left.group / BATCH_KEYS == right.group / BATCH_KEYS) {
-            self.get_batch(&encoded, batch, &mut assembler, &mut row_of_key)?;
-        }
-        Ok(Found { rows: assembler.finish()?, row_of_key })
+        let parts = parts(&order);
+        let get = |part: &&[SortedKey]| self.get_part(RowAssembler::new(&spec, projection)?, &encoded, part);
+        let found = match parts.as_slice() {
+            [] => vec![get(&&order[..])],
+            [one] => vec![get(one)],
+            several => in_parallel(several, get),
+        };
+        merged(found.into_iter().collect::<Result<_>>()?, encoded.len())
     }
 
     /// All columns of the rows with `keys`: each row once, in order of key, missing keys left out.
@@ -59,12 +64,25 @@ impl Store {
         Ok(self.get(keys, &all)?.rows.columns().to_vec())
     }
 
+    fn get_part(
+        &self,
+        mut assembler: RowAssembler,
+        encoded: &EncodedKeys,
+        part: &[SortedKey],
+    ) -> Result<FoundPart> {
+        let mut places = Vec::with_capacity(part.len());
+        for batch in part.chunk_by(|left, right| left.group / BATCH_KEYS == right.group / BATCH_KEYS) {
+            self.get_batch(encoded, batch, &mut assembler, &mut places)?;
+        }
+        Ok(FoundPart { rows: assembler.finish()?, places })
+    }
+
     fn get_batch(
         &self,
         encoded: &EncodedKeys,
         batch: &[SortedKey],
         assembler: &mut RowAssembler,
-        row_of_key: &mut [Option<u32>],
+        places: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
         let groups: Vec<&[SortedKey]> = batch.chunk_by(|left, right| left.group == right.group).collect();
         let keys: Vec<&[u8]> = groups.iter().map(|group| encoded.get(group[0].asked as usize)).collect();
@@ -76,12 +94,58 @@ impl Store {
             let Some(row) = value.filter(|row| !self.is_expired(row)) else { continue };
             let number = assembler.len as u32;
             assembler.push(key, &row).map_err(|corrupt| corrupt.at(self.path(), key))?;
-            for key in group {
-                row_of_key[key.asked as usize] = Some(number);
-            }
+            places.extend(group.iter().map(|key| (key.asked, number)));
         }
         Ok(())
     }
+}
+
+/// What was found of a range of keys.
+struct FoundPart {
+    rows: RecordBatch,
+    /// Which of the keys asked for has which row.
+    places: Vec<(u32, u32)>,
+}
+
+fn merged(parts: Vec<FoundPart>, keys: usize) -> Result<Found> {
+    let mut row_of_key = vec![None; keys];
+    let mut first = 0;
+    for part in &parts {
+        for &(asked, row) in &part.places {
+            row_of_key[asked as usize] = Some(first + row);
+        }
+        first += part.rows.num_rows() as u32;
+    }
+    let mut batches: Vec<RecordBatch> = parts.into_iter().map(|part| part.rows).collect();
+    let rows = match batches.as_slice() {
+        [_] => batches.swap_remove(0),
+        [one, ..] => concat_batches(&one.schema(), &batches).map_err(Error::logical)?,
+        [] => return Err(Error::logical("a lookup of no part")),
+    };
+    Ok(Found { rows, row_of_key })
+}
+
+/// The keys in parts of at least [`THREAD_KEYS_MIN`], one for each processor if there are so many.
+fn parts(order: &[SortedKey]) -> Vec<&[SortedKey]> {
+    let distinct = order.last().map_or(0, |last| last.group + 1);
+    let count = match distinct / THREAD_KEYS_MIN {
+        0 | 1 => 1,
+        many => many.min(std::thread::available_parallelism().map_or(1, usize::from)),
+    };
+    let part = |key: &SortedKey| key.group * count / distinct.max(1);
+    order.chunk_by(|left, right| part(left) == part(right)).collect()
+}
+
+/// Applies `work` to every item, each in a thread of its own.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Vec<Result<R>> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || work(item))).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended
+            .map(|end| end.unwrap_or_else(|_| Err(Error::logical("a thread of a lookup panicked"))))
+            .collect()
+    })
 }
 
 /// A key asked for, in order of key.

@@ -180,6 +180,25 @@ fn a_load_that_fails_midway_leaves_the_table_as_it_was() {
 }
 
 #[test]
+fn many_keys_are_found_by_several_threads_as_by_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let key = |at: u64| ((at % 60_000) as i32, b"x".to_vec());
+    let rows: Vec<(Key, u64)> = (0..30_000_u64).map(|at| (key(2 * at), at)).collect();
+    store.insert_bulk(rows.chunks(5000).map(|rows| Ok(batch(rows)))).expect("a load");
+    // Every second one is missing, and many are asked for twice.
+    let asked: Vec<Key> = (0..70_000_u64).map(|at| key(at * 7919)).collect();
+    let found = store.get(&key_arrays(&asked), &[1]).expect("valid keys");
+    let values = found.rows.column(0).as_primitive::<UInt64Type>();
+    assert_eq!(values.len(), 30_000);
+    assert!(values.values().is_sorted(), "the order of the keys");
+    for (asked, row) in asked.iter().zip(&found.row_of_key) {
+        let expected = (asked.0 % 2 == 0).then_some(asked.0 as u64 / 2);
+        assert_eq!(row.map(|row| values.value(row as usize)), expected);
+    }
+}
+
+#[test]
 fn many_rows_scan_in_batches_and_come_back_by_key() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = open(directory.path());

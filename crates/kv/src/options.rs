@@ -48,6 +48,12 @@ impl SharedCache {
         }
     }
 
+    /// For a machine of so much memory: a twentieth of it for blocks, if that is more than the default.
+    pub fn for_machine(memory_bytes: u64) -> SharedCache {
+        let blocks = usize::try_from(memory_bytes / 20).unwrap_or(usize::MAX);
+        SharedCache::new(blocks.max(BLOCK_CACHE_BYTES_DEFAULT), WRITE_BUFFER_BUDGET_BYTES_DEFAULT)
+    }
+
     /// Bytes in cached blocks and in write buffers now.
     pub fn used_bytes(&self) -> usize {
         self.blocks.get_usage() + self.write_buffers.get_usage()
