@@ -131,6 +131,7 @@ impl Deref for Region {
 
 impl DerefMut for Region {
     /// Panics for a mapped file, which is only read.
+    #[inline(always)]
     fn deref_mut(&mut self) -> &mut [u8] {
         assert!(self.file.is_none(), "a mapped file is not written through memory");
         // SAFETY: as for `deref`, the mapping is writable, and `&mut self` makes this the only reference.

@@ -15,7 +15,8 @@
 //! Bytes a key with a `UInt16` attribute, at 20 and at 100 million keys: HASHED 17.8; SPARSE_HASHED 8.9 and 8.4;
 //! COMPACT_HASHED 7.7 and 7.4. See `table::lines` and `table::quotient`.
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::UInt64Type;
 use basalt_base::{Error, Result};
 
 use super::auto::save_choice;
@@ -178,6 +179,9 @@ impl Layout for Hashed {
 }
 
 pub(super) fn hashes(keys: &ArrayRef) -> Result<Vec<u64>> {
+    if let Some(keys) = keys.as_primitive_opt::<UInt64Type>() {
+        return Ok(keys.values().iter().map(|&key| scramble(key)).collect());
+    }
     let mut hashes = integer_keys(keys)?;
     hashes.iter_mut().for_each(|key| *key = scramble(*key));
     Ok(hashes)

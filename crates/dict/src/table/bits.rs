@@ -40,6 +40,41 @@ pub(crate) fn put(bytes: &mut [u8], at: u64, number: u64) {
     to.copy_from_slice(&(old | shifted).to_le_bytes());
 }
 
+/// Puts numbers one behind the other, from the first bit on.
+#[derive(Debug, Default)]
+pub(crate) struct BitWriter {
+    /// Bytes that are written.
+    at: usize,
+    /// Bits that are not, less than a word.
+    pending: u128,
+    pending_bits: u32,
+}
+
+impl BitWriter {
+    /// Adds a number of at most `width` bits, which is at most 64.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, bytes: &mut [u8], number: u64, width: u32) {
+        self.pending |= u128::from(number) << self.pending_bits;
+        self.pending_bits += width;
+        if self.pending_bits >= u64::BITS {
+            self.write(bytes);
+            self.pending >>= u64::BITS;
+            self.pending_bits -= u64::BITS;
+            self.at += WORD_BYTES;
+        }
+    }
+
+    /// Writes what is left; `bytes` has the padding.
+    pub(crate) fn finish(self, bytes: &mut [u8]) {
+        self.write(bytes);
+    }
+
+    #[inline(always)]
+    fn write(&self, bytes: &mut [u8]) {
+        bytes[self.at..][..WORD_BYTES].copy_from_slice(&(self.pending as u64).to_le_bytes());
+    }
+}
+
 /// Zero behind the end: an index that was damaged on disk may point there.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> u64 {
@@ -57,6 +92,10 @@ mod tests {
             let number = |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) & low_bits(bits);
             let mut bytes = vec![0; packed_bytes(100, bits).expect("a small size")];
             (0..100).for_each(|at| put(&mut bytes, at * u64::from(bits), number(at)));
+            let (mut writer, mut again) = (BitWriter::default(), vec![0; bytes.len()]);
+            (0..100).for_each(|at| writer.push(&mut again, number(at), bits));
+            writer.finish(&mut again);
+            assert_eq!(again, bytes, "{bits} bits");
             for at in 0..100 {
                 let bit = at * u64::from(bits);
                 assert_eq!(get(&bytes, bit, low_bits(bits)), number(at), "{bits} bits");

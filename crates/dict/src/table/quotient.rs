@@ -25,7 +25,7 @@ use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::Hits;
-use super::bits::{PADDING_BYTES, SHORT_BITS_MAX, low_bits, packed_bytes, put};
+use super::bits::{BitWriter, PADDING_BYTES, SHORT_BITS_MAX, low_bits, packed_bytes};
 use super::bucket_index::{self, BucketIndex, BucketIndexWriter};
 use super::cell_probe::{Cells, QuotientProbe};
 use super::probe;
@@ -66,6 +66,7 @@ pub(crate) enum CellPayload {
 /// Builds a [`QuotientTable`] from entries in order of hash.
 pub(crate) struct QuotientTableWriter {
     cells: Region,
+    bits: BitWriter,
     index: BucketIndexWriter,
     shape: CellShape,
     len: usize,
@@ -217,6 +218,7 @@ impl QuotientTableWriter {
         };
         Ok(QuotientTableWriter {
             cells: Region::zeroed(bytes)?,
+            bits: BitWriter::default(),
             index: BucketIndexWriter::new(shape.buckets())?,
             shape,
             len,
@@ -229,12 +231,12 @@ impl QuotientTableWriter {
     pub(crate) fn push(&mut self, hash: u64, payload: u64) -> Result<()> {
         let bucket = self.shape.split(hash).1 as u64;
         self.end_buckets(bucket)?;
+        assert!(self.pushed < self.len, "no more entries than were announced");
         let remainder_bits = self.shape.remainder_bits();
-        let at = self.pushed as u64 * u64::from(self.shape.cell_bits());
-        put(&mut self.cells, at, hash & low_bits(remainder_bits));
+        self.bits.push(&mut self.cells, hash & low_bits(remainder_bits), remainder_bits);
         if let CellPayload::Bits(bits) = self.shape.payload {
             debug_assert!(payload <= low_bits(bits), "the payload fits");
-            put(&mut self.cells, at + u64::from(remainder_bits), payload);
+            self.bits.push(&mut self.cells, payload, bits);
         }
         self.pushed += 1;
         Ok(())
@@ -243,7 +245,8 @@ impl QuotientTableWriter {
     pub(crate) fn finish(mut self) -> Result<QuotientTable> {
         assert_eq!(self.pushed, self.len, "as many entries as were announced");
         self.end_buckets(self.shape.buckets() as u64)?;
-        let QuotientTableWriter { cells, index, shape, len, .. } = self;
+        let QuotientTableWriter { mut cells, bits, index, shape, len, .. } = self;
+        bits.finish(&mut cells);
         Ok(QuotientTable { cells: cells.into(), index: index.finish(), shape, len })
     }
 

@@ -101,8 +101,7 @@ impl Rows {
         for partition in &mut self.partitions {
             sorter.sort(partition, row_bytes, high_bits);
             sorter.deduplicate(&same_key);
-            *partition = Partition::default();
-            partition.push_all(&sorter.sorted, row_bytes)?;
+            partition.write_again(&sorter.sorted, row_bytes);
         }
         Ok(())
     }
@@ -128,9 +127,7 @@ impl Partition {
             self.start_chunk((self.rows * row_bytes / CHUNK_SHARE).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX))?;
         }
         let chunk = self.chunks.last_mut().expect("a chunk was started");
-        let to = &mut chunk.bytes[chunk.used..][..RESERVED_BYTES];
-        to[..HASH_BYTES].copy_from_slice(&hash.to_le_bytes());
-        to[HASH_BYTES..].copy_from_slice(&payload.to_le_bytes());
+        chunk.write(chunk.used, hash, payload);
         chunk.used += row_bytes;
         self.rows += 1;
         Ok(())
@@ -142,9 +139,29 @@ impl Partition {
         Ok(())
     }
 
-    fn push_all(&mut self, rows: &[(u64, u64)], row_bytes: usize) -> Result<()> {
-        self.start_chunk(rows.len() * row_bytes + RESERVED_BYTES)?;
-        rows.iter().try_for_each(|&(hash, payload)| self.push(hash, payload, row_bytes))
+    /// Puts `rows`, no more than there are, in the place of those that are there.
+    fn write_again(&mut self, rows: &[(u64, u64)], row_bytes: usize) {
+        let mut left = rows;
+        for chunk in &mut self.chunks {
+            let (now, later) = left.split_at((chunk.used / row_bytes).min(left.len()));
+            for (row, &(hash, payload)) in now.iter().enumerate() {
+                chunk.write(row * row_bytes, hash, payload);
+            }
+            chunk.used = now.len() * row_bytes;
+            left = later;
+        }
+        self.rows = rows.len();
+    }
+
+    /// Hands out all rows in their order.
+    #[inline(always)]
+    fn for_each(&self, row_bytes: usize, mut visit: impl FnMut(u64, u64)) {
+        for chunk in &self.chunks {
+            for at in (0..chunk.used).step_by(row_bytes) {
+                let (hash, payload) = chunk.row(at, row_bytes);
+                visit(hash, payload);
+            }
+        }
     }
 
     fn rows(&self, row_bytes: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
@@ -155,6 +172,14 @@ impl Partition {
 }
 
 impl Chunk {
+    /// Writes a row, and zeroes or another's bytes behind it, as far as it reserves.
+    #[inline(always)]
+    fn write(&mut self, at: usize, hash: u64, payload: u64) {
+        let to = self.bytes[at..].first_chunk_mut::<RESERVED_BYTES>();
+        let to = to.expect("a row has all the bytes that it reserves");
+        *to = (u128::from(payload) << 64 | u128::from(hash)).to_le_bytes();
+    }
+
     #[inline(always)]
     fn row(&self, at: usize, row_bytes: usize) -> (u64, u64) {
         let bytes: &[u8; RESERVED_BYTES] =
@@ -183,19 +208,17 @@ impl Sorter {
         let group = |hash: u64| (hash << high_bits >> (64 - group_bits)) as usize;
         self.ends.clear();
         self.ends.resize((1 << group_bits) + 1, 0);
-        for (hash, _) in partition.rows(row_bytes) {
-            self.ends[group(hash) + 1] += 1;
-        }
+        partition.for_each(row_bytes, |hash, _| self.ends[group(hash) + 1] += 1);
         for at in 1..self.ends.len() {
             self.ends[at] += self.ends[at - 1];
         }
         self.sorted.clear();
         self.sorted.resize(partition.rows, (0, 0));
-        for row in partition.rows(row_bytes) {
-            let end = &mut self.ends[group(row.0)];
-            self.sorted[*end as usize] = row;
+        partition.for_each(row_bytes, |hash, payload| {
+            let end = &mut self.ends[group(hash)];
+            self.sorted[*end as usize] = (hash, payload);
             *end += 1;
-        }
+        });
         let mut start = 0;
         for &end in &self.ends[..1 << group_bits] {
             sort_group(&mut self.sorted[start..end as usize]);

@@ -17,7 +17,7 @@ use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
 /// Partitions of a load in one thread, and of each thread of several.
-const PARTITIONS: usize = 256;
+const PARTITIONS: usize = 512;
 const PARTITIONS_A_SHARD: usize = 64;
 /// Fewer rows are built in the calling thread.
 const PARALLEL_ROWS_MIN: usize = 1 << 18;
@@ -289,9 +289,7 @@ fn line_table(rows: Rows, load_factor: f64, renamed: impl Fn(u64) -> u64) -> Res
 
 fn quotient_table(rows: Rows, shape: CellShape, renamed: impl Fn(u64) -> u64) -> Result<QuotientTable> {
     let mut writer = QuotientTableWriter::new(rows.len(), shape)?;
-    for (hash, payload) in rows.into_entries() {
-        writer.push(hash, renamed(payload))?;
-    }
+    rows.into_entries().try_for_each(|(hash, payload)| writer.push(hash, renamed(payload)))?;
     writer.finish()
 }
 

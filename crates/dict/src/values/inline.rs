@@ -147,7 +147,13 @@ impl InlineValues {
         let field = &self.fields[attribute];
         let mut out = MutableBuffer::with_capacity(hits.payloads.len() * field.width);
         if let Some(packed) = field.packed {
-            unpack(field, packed, hits, &mut out);
+            match field.width {
+                1 => unpack::<1>(field, packed, hits, &mut out),
+                2 => unpack::<2>(field, packed, hits, &mut out),
+                4 => unpack::<4>(field, packed, hits, &mut out),
+                8 => unpack::<8>(field, packed, hits, &mut out),
+                _ => unpack_odd(field, packed, hits, &mut out),
+            }
             return fixed_array(&field.carrier, out, None);
         }
         match field.width {
@@ -158,6 +164,15 @@ impl InlineValues {
             _ => extract_odd(field, hits, &mut out),
         }
         fixed_array(&field.carrier, out, None)
+    }
+}
+
+impl PackedField {
+    /// The attribute's bytes, out of the packed bits of a payload.
+    #[inline(always)]
+    fn value(self, payload: u64) -> u64 {
+        let bits = payload.checked_shr(self.shift_bits).unwrap_or(0) & low_bits(self.span.bits());
+        self.span.unpack(bits)
     }
 }
 
@@ -197,12 +212,19 @@ fn extract_odd(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
     }
 }
 
-fn unpack(field: &Field, packed: PackedField, hits: &Hits, out: &mut MutableBuffer) {
-    let mask = low_bits(packed.span.bits());
+fn unpack<const WIDTH: usize>(field: &Field, packed: PackedField, hits: &Hits, out: &mut MutableBuffer) {
+    out.resize(hits.payloads.len() * WIDTH, 0);
+    let (values, _) = out.as_slice_mut().as_chunks_mut::<WIDTH>();
+    for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
+        let number = if found { packed.value(payload) } else { field.default };
+        value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+    }
+}
+
+fn unpack_odd(field: &Field, packed: PackedField, hits: &Hits, out: &mut MutableBuffer) {
     for (&payload, &found) in hits.payloads.iter().zip(&hits.found) {
-        let bits = payload.checked_shr(packed.shift_bits).unwrap_or(0) & mask;
-        let value = if found { packed.span.unpack(bits) } else { field.default };
-        out.extend_from_slice(&value.to_le_bytes()[..field.width]);
+        let number = if found { packed.value(payload) } else { field.default };
+        out.extend_from_slice(&number.to_le_bytes()[..field.width]);
     }
 }
 
