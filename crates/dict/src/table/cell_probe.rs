@@ -11,7 +11,7 @@ use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
 use super::bucket_index;
 use super::probe::{Probe, Sight};
 use super::quotient::{CellPayload, CellShape, QuotientTable};
-use crate::hash::split;
+use crate::hash::{ShardBits, split};
 
 /// Cells that are compared at once, without asking which of them comes first.
 const WINDOW: usize = 4;
@@ -19,9 +19,17 @@ const WINDOW: usize = 4;
 const WINDOW_BYTES: usize = 80;
 const _: () = assert!(WINDOW * (SHORT_BITS_MAX + u64::BITS) as usize / 8 + 17 <= WINDOW_BYTES);
 
-/// All shards of a table.
-pub(super) struct QuotientProbe<'a> {
-    shards: Vec<Cells<'a>>,
+/// All shards of a table. They are `ALIKE` if they have one shape, as those do that were loaded together.
+pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
+    shards: Vec<(Cells<'a>, Widths)>,
+    shard_bits: ShardBits,
+    /// Of shards that are alike.
+    widths: Widths,
+}
+
+/// A shape, and what follows from it.
+#[derive(Clone, Copy)]
+struct Widths {
     shape: CellShape,
     remainder_bits: u32,
     payload_bits: u32,
@@ -50,11 +58,26 @@ pub(super) struct Window {
     is_last: bool,
 }
 
-impl<'a> QuotientProbe<'a> {
-    pub(super) fn new(tables: &'a [QuotientTable]) -> QuotientProbe<'a> {
+impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
+    pub(super) fn new(tables: &'a [QuotientTable]) -> Self {
         let shape = tables[0].shape();
         QuotientProbe {
-            shards: tables.iter().map(Cells::of).collect(),
+            shards: tables.iter().map(|table| (Cells::of(table), Widths::of(table.shape()))).collect(),
+            shard_bits: shape.shard_bits(),
+            widths: Widths::of(shape),
+        }
+    }
+
+    #[inline(always)]
+    fn shard(&self, shard: usize) -> (&Cells<'a>, &Widths) {
+        let (cells, widths) = &self.shards[shard];
+        (cells, if ALIKE { &self.widths } else { widths })
+    }
+}
+
+impl Widths {
+    fn of(shape: CellShape) -> Widths {
+        Widths {
             shape,
             remainder_bits: shape.remainder_bits(),
             payload_bits: shape.payload_bits(),
@@ -123,19 +146,20 @@ impl<'a> Cells<'a> {
     }
 }
 
-impl Probe for QuotientProbe<'_> {
+impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     type Aim = Window;
 
     #[inline(always)]
     fn approach(&self, hash: u64) {
-        let (shard, bucket, _) = self.shape.split(hash);
-        self.shards[shard].approach(bucket);
+        let (cells, widths) = self.shard(self.shard_bits.split(hash).0);
+        cells.approach(widths.shape.split(hash).1);
     }
 
     #[inline(always)]
     fn aim(&self, hash: u64) -> Window {
-        let (shard, bucket, fraction) = self.shape.split(hash);
-        let cells = &self.shards[shard];
+        let shard = self.shard_bits.split(hash).0;
+        let (cells, widths) = self.shard(shard);
+        let (_, bucket, fraction) = widths.shape.split(hash);
         let bucket = cells.bucket(bucket);
         let count = bucket.end.saturating_sub(bucket.start);
         let before = split(fraction, count).0.saturating_sub(1).min(count.saturating_sub(WINDOW as u64));
@@ -151,35 +175,37 @@ impl Probe for QuotientProbe<'_> {
 
     #[inline(always)]
     fn fetch(&self, window: Window) {
-        let bytes = self.shards[window.shard as usize].bytes;
-        let byte = (window.first.wrapping_mul(self.cell_bits) >> 3) as usize;
+        let (Cells { bytes, .. }, widths) = self.shard(window.shard as usize);
+        let byte = (window.first.wrapping_mul(widths.cell_bits) >> 3) as usize;
         prefetch_read(bytes, byte);
-        prefetch_read(bytes, byte.wrapping_add(self.window_bytes));
+        prefetch_read(bytes, byte.wrapping_add(widths.window_bytes));
     }
 
     #[inline(always)]
     fn seek(&self, hash: u64, window: Window) -> Sight {
-        let cells = &self.shards[window.shard as usize];
-        let mask = low_bits(self.remainder_bits);
+        let (cells, widths) = self.shard(window.shard as usize);
+        let mask = low_bits(widths.remainder_bits);
         let remainder = hash & mask;
-        let at = window.first.wrapping_mul(self.cell_bits);
+        let at = window.first.wrapping_mul(widths.cell_bits);
         let Some(bytes) =
             cells.bytes.get((at >> 3) as usize..).and_then(|rest| rest.first_chunk::<WINDOW_BYTES>())
         else {
             return Sight { payload: 0, is_found: false, is_all: window.count == 0 };
         };
-        let cell_at = |cell: u64| (at & 7) + cell * self.cell_bits;
+        let cell_at = |cell: u64| (at & 7) + cell * widths.cell_bits;
         let seen: [u64; WINDOW] = std::array::from_fn(|cell| get_short(bytes, cell_at(cell as u64), mask));
         let equal = (0..WINDOW).fold(0, |equal, cell| equal | u32::from(seen[cell] == remainder) << cell);
         let equal = equal & ((1 << window.count) - 1);
         let found = u64::from(equal.trailing_zeros() % WINDOW as u32);
         let payload = match cells.payload {
             CellPayload::Position { first } => first.wrapping_add(window.first + found),
-            CellPayload::Bits(_) if self.payload_bits <= SHORT_BITS_MAX => {
-                get_short(bytes, cell_at(found) + u64::from(self.remainder_bits), low_bits(self.payload_bits))
-            }
+            CellPayload::Bits(_) if widths.payload_bits <= SHORT_BITS_MAX => get_short(
+                bytes,
+                cell_at(found) + u64::from(widths.remainder_bits),
+                low_bits(widths.payload_bits),
+            ),
             CellPayload::Bits(_) => {
-                get(bytes, cell_at(found) + u64::from(self.remainder_bits), low_bits(self.payload_bits))
+                get(bytes, cell_at(found) + u64::from(widths.remainder_bits), low_bits(widths.payload_bits))
             }
         };
         let is_all =
@@ -188,7 +214,7 @@ impl Probe for QuotientProbe<'_> {
     }
 
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let (shard, bucket, _) = self.shape.split(hash);
-        self.shards[shard].search(self.shape, bucket, hash, accept)
+        let (cells, widths) = self.shard(self.shard_bits.split(hash).0);
+        cells.search(widths.shape, widths.shape.split(hash).1, hash, accept)
     }
 }

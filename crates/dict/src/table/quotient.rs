@@ -88,11 +88,15 @@ impl CellShape {
         CellShape { shard_bits, bucket_bits, payload }
     }
 
-    /// Whether tables of both can be shards of one: they differ in nothing but their positions.
-    pub(super) fn is_like(self, other: CellShape) -> bool {
+    /// Whether both differ in nothing but their positions.
+    fn is_like(self, other: CellShape) -> bool {
         let kind =
             |shape: CellShape| (shape.shard_bits, shape.bucket_bits, std::mem::discriminant(&shape.payload));
         kind(self) == kind(other) && self.payload_bits() == other.payload_bits()
+    }
+
+    pub(super) fn shard_bits(self) -> ShardBits {
+        self.shard_bits
     }
 
     pub(super) fn payload(self) -> CellPayload {
@@ -194,7 +198,11 @@ impl QuotientTable {
         hashes: &[u64],
         accept: impl FnMut(usize, u64) -> bool,
     ) -> Hits {
-        probe::find(&QuotientProbe::new(tables), hashes, accept)
+        if tables.iter().all(|table| table.shape.is_like(tables[0].shape)) {
+            probe::find(&QuotientProbe::<true>::new(tables), hashes, accept)
+        } else {
+            probe::find(&QuotientProbe::<false>::new(tables), hashes, accept)
+        }
     }
 
     /// All entries of shard `shard` as (hash, payload), in order of hash.
@@ -296,6 +304,30 @@ mod tests {
         fn crowded_buckets_are_searched_too(low: Vec<u16>, high: Vec<u8>) {
             let hashes = low.iter().map(|&at| u64::from(at)).chain(high.iter().map(|&at| u64::MAX - u64::from(at)));
             check(&hashes.map(|hash| (hash, hash)).collect(), 64);
+        }
+    }
+
+    /// Shards that were loaded one by one have buckets of as many bits as each has keys for.
+    #[test]
+    fn shards_of_different_shapes_answer_as_one() {
+        let shard_bits = ShardBits::of(2);
+        let hashes: Vec<u64> = (0..5000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1).collect();
+        let of_shard = |shard: u64, len: usize| {
+            let mut hashes: Vec<u64> = hashes[..len].iter().map(|hash| shard << 63 | hash).collect();
+            hashes.sort_unstable();
+            let shape = CellShape::new(len, 4, CellPayload::Bits(64), shard_bits);
+            let mut writer = QuotientTableWriter::new(len, shape).expect("memory");
+            hashes.iter().for_each(|&hash| writer.push(hash, !hash).expect("few keys"));
+            writer.finish().expect("few keys")
+        };
+        let tables = [of_shard(0, 5000), of_shard(1, 700)];
+        assert!(!tables[0].shape.is_like(tables[1].shape));
+        let asked: Vec<u64> =
+            (0..2).flat_map(|shard| hashes.iter().map(move |hash| shard << 63 | hash)).collect();
+        let hits = QuotientTable::find(&tables, &asked, |_, _| true);
+        for (at, &hash) in asked.iter().enumerate() {
+            let is_there = at < 5700;
+            assert_eq!(hits.found[at].then(|| hits.payloads[at]), is_there.then_some(!hash), "hash {hash}");
         }
     }
 

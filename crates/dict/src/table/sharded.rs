@@ -163,12 +163,8 @@ impl ShardedTable {
                 ShardedTable::Lines(tables)
             }
             false => {
-                let tables =
-                    (0..shards).map(|_| QuotientTable::open(bits, image)).collect::<Result<Vec<_>>>()?;
-                if tables.iter().any(|table| !table.shape().is_like(tables[0].shape())) {
-                    return Err(ImageReader::unfit());
-                }
-                ShardedTable::Quotient(tables)
+                let tables = (0..shards).map(|_| QuotientTable::open(bits, image));
+                ShardedTable::Quotient(tables.collect::<Result<_>>()?)
             }
         })
     }
@@ -256,7 +252,7 @@ impl SortedShards {
         let lens: Vec<usize> = self.shards.iter().map(Rows::len).collect();
         let first = |shard: usize| lens[..shard].iter().sum::<usize>() as u64;
         let shards = self.shards.into_iter().enumerate();
-        // All shards have buckets of as many bits, so that a lookup asks no shard for them.
+        // All shards have buckets of as many bits, so that a lookup need not ask each for them.
         let longest = lens.iter().copied().max().unwrap_or(0);
         let quotient = |rows: Rows, bucket_keys, payload| {
             let shape = CellShape::new(longest, bucket_keys, payload, rows.shard_bits());
