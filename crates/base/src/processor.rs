@@ -20,6 +20,9 @@
 /// A loop, with all that it needs: a closure, or a type of its own. `run` must be `#[inline(always)]`, and what it
 /// calls too: only what is inlined is compiled for each.
 pub trait Loop {
+    /// Whether AVX-512 helps. Where a row waits for the mask of one comparison, it takes longer than AVX2.
+    const IS_WIDEST: bool = true;
+
     type Output;
 
     fn run(self) -> Self::Output;
@@ -48,7 +51,7 @@ pub fn run<W: Loop>(work: W) -> W::Output {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        if has_avx2 && has_avx512 {
+        if has_avx2 && has_avx512 && W::IS_WIDEST {
             // SAFETY: the processor has these instructions.
             return unsafe { run_widest(work) };
         }

@@ -17,7 +17,7 @@
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, Result, processor};
 
 use super::auto::save_choice;
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
@@ -180,7 +180,11 @@ impl Layout for Hashed {
 
 pub(super) fn hashes(keys: &ArrayRef) -> Result<Vec<u64>> {
     if let Some(keys) = keys.as_primitive_opt::<UInt64Type>() {
-        return Ok(keys.values().iter().map(|&key| scramble(key)).collect());
+        let keys = keys.values();
+        return Ok(processor::run(
+            #[inline(always)]
+            || keys.iter().map(|&key| scramble(key)).collect(),
+        ));
     }
     let mut hashes = integer_keys(keys)?;
     hashes.iter_mut().for_each(|key| *key = scramble(*key));

@@ -61,6 +61,8 @@ struct Find<'a, T, A> {
 }
 
 impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
+    const IS_WIDEST: bool = false;
+
     type Output = Hits;
 
     #[inline(always)]
