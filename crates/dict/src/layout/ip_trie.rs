@@ -49,7 +49,7 @@ struct IpTrie {
     counters: Counters,
 }
 
-/// Loads a dictionary from blocks of the prefix and all attributes. Of equal prefixes the first counts.
+/// Loads a dictionary from blocks of the prefix and all attributes. Of equal prefixes the last counts.
 pub(crate) fn build_ip_trie(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
@@ -67,7 +67,7 @@ pub(crate) fn build_ip_trie(
             prefixes.push(Prefix::parse(text)?);
         }
     }
-    keep_first(&mut prefixes, &mut values)?;
+    keep_last(&mut prefixes, &mut values)?;
     values.shrink()?;
     let mut attributes = spec.attributes;
     if spec.layout.key_is_attribute {
@@ -101,11 +101,11 @@ pub(crate) fn build_ip_trie(
     }))
 }
 
-/// Drops the rows whose prefix came before.
-fn keep_first(prefixes: &mut Vec<Prefix>, values: &mut Values) -> Result<()> {
+/// Drops the rows whose prefix comes again.
+fn keep_last(prefixes: &mut Vec<Prefix>, values: &mut Values) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     let mut alive = Bitmap::zeroes(prefixes.len());
-    (0..prefixes.len()).filter(|&row| seen.insert(prefixes[row])).for_each(|row| alive.set(row));
+    (0..prefixes.len()).rev().filter(|&row| seen.insert(prefixes[row])).for_each(|row| alive.set(row));
     if alive.count() == prefixes.len() {
         return Ok(());
     }
