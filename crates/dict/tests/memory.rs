@@ -44,9 +44,14 @@ fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory");
     let wide = [SqlType::UInt64, SqlType::Int32.into_nullable(), SqlType::String];
-    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed] {
+    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed, LayoutKind::ComplexKeyHashed] {
         let old = load_into(&dir, kind, &wide);
+        // What its pages take once all of them were touched; what compressed strings are read with is in memory,
+        // once a shard, and the shards here are small.
         let bytes = old.stats().bytes_allocated;
+        let file = std::fs::metadata(dir.join("dictionary")).expect("the file").len();
+        let ratio = bytes as f64 / file as f64;
+        assert!((0.98..=1.04).contains(&ratio), "{kind:?}: stated {bytes}, its file has {file}");
         let before = own_bytes();
         let peak = AtomicU64::new(0);
         let new = load_watched(&peak, || load_into(&dir, kind, &wide));
@@ -84,6 +89,10 @@ fn measure_all() {
     outcomes.push(check(LayoutKind::HashedArray, &wide, spread));
     outcomes.push(check(LayoutKind::Auto, &wide, spread));
     outcomes.push(check(LayoutKind::Auto, &wide, |row| row + 77));
+    outcomes.push(check(LayoutKind::Flat, &wide, |row| row));
+    let complex =
+        [LayoutKind::ComplexKeyHashed, LayoutKind::ComplexKeySparseHashed, LayoutKind::ComplexKeyHashedArray];
+    outcomes.extend(complex.map(|kind| check(kind, &wide, spread)));
     let wrong: Vec<String> = outcomes.into_iter().filter_map(std::result::Result::err).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -106,7 +115,7 @@ fn load_into(dir: &Path, kind: LayoutKind, types: &[SqlType]) -> Arc<dyn Diction
     let (path, piles) = (dir.join("dictionary"), dir.join("piles"));
     let place = ImagePlace { storage: &storage, path: &path, definition: "", piles: &piles };
     let bounds = LoadBounds { memory_bytes: 4 << 20, shard_bytes: 1 << 20 };
-    let (spec, mut blocks) = (spec(kind, types), blocks(types, spread));
+    let (spec, mut blocks) = (spec(kind, types), blocks(kind, types, spread));
     match load_image(spec, &mut blocks, &place, bounds).expect("a valid source") {
         LoadedImage::InFile(pending) => pending.publish(&[]).expect("a disk"),
         LoadedImage::InMemory(_) => panic!("{kind:?} was loaded in memory"),
@@ -138,7 +147,7 @@ fn own_bytes() -> u64 {
 }
 
 fn load(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Arc<dyn Dictionary> {
-    build(spec(kind, types), &mut blocks(types, key)).expect("a valid source")
+    build(spec(kind, types), &mut blocks(kind, types, key)).expect("a valid source")
 }
 
 fn spec(kind: LayoutKind, types: &[SqlType]) -> DictionarySpec {
@@ -149,19 +158,29 @@ fn spec(kind: LayoutKind, types: &[SqlType]) -> DictionarySpec {
         hierarchical: false,
         injective: false,
     });
+    let mut key_columns = vec![Column::new("key", SqlType::UInt64)];
+    if kind.is_complex() {
+        key_columns.push(Column::new("text", SqlType::String));
+    }
     DictionarySpec {
-        key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
+        key_columns: Columns::new(key_columns),
         attributes: attributes.collect(),
-        layout: LayoutSpec::new(kind),
+        layout: LayoutSpec { max_array_size: KEYS, ..LayoutSpec::new(kind) },
         range: None,
     }
 }
 
-fn blocks(types: &[SqlType], key: fn(u64) -> u64) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
+fn blocks(
+    kind: LayoutKind,
+    types: &[SqlType],
+    key: fn(u64) -> u64,
+) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
     (0..KEYS).step_by(BLOCK_ROWS as usize).map(move |first| {
         let rows = first..KEYS.min(first + BLOCK_ROWS);
         let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(key)));
-        Ok(std::iter::once(keys).chain(types.iter().map(|ty| values(ty, rows.clone()))).collect())
+        let text = kind.is_complex().then(|| values(&SqlType::String, rows.clone()));
+        let values = types.iter().map(|ty| values(ty, rows.clone()));
+        Ok(std::iter::once(keys).chain(text).chain(values).collect())
     })
 }
 
