@@ -36,6 +36,8 @@ pub(crate) struct QueryContext {
     pub(crate) started_us: u64,
     /// The dictionaries that it uses.
     pub(crate) asking: Arc<Asking>,
+    /// Whether what it reads of tables is not worth keeping decoded for others.
+    pub(crate) reads_once: bool,
 }
 
 impl QueryContext {
@@ -65,6 +67,7 @@ impl QueryContext {
             started: Instant::now(),
             started_us: engine.clock().now_us(),
             asking: Arc::default(),
+            reads_once: false,
             settings,
             engine,
         }
@@ -91,6 +94,13 @@ impl QueryContext {
     #[must_use]
     pub(crate) fn asking_dictionaries_as(mut self, asking: Arc<Asking>) -> QueryContext {
         self.asking = asking;
+        self
+    }
+
+    /// A query that reads a whole table for a copy of it: its blocks would drive those of others from the cache.
+    #[must_use]
+    pub(crate) fn reading_once(mut self) -> QueryContext {
+        self.reads_once = true;
         self
     }
 

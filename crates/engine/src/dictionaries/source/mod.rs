@@ -191,8 +191,17 @@ impl Question {
 
     /// A query of the engine's own that the dictionary asks.
     pub(super) fn query(&self, text: &str) -> Arc<QueryContext> {
+        Arc::new(self.context(text))
+    }
+
+    /// The query that reads all rows.
+    pub(super) fn load_query(&self, text: &str) -> Arc<QueryContext> {
+        Arc::new(self.context(text).reading_once())
+    }
+
+    fn context(&self, text: &str) -> QueryContext {
         let query = QueryContext::internal_with(&self.engine, &self.database, text, self.settings.clone());
-        Arc::new(query.asking_dictionaries_as(Arc::clone(&self.asking)))
+        query.asking_dictionaries_as(Arc::clone(&self.asking))
     }
 }
 

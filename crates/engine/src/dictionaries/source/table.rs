@@ -102,7 +102,7 @@ impl RowSource for TableSource {
     fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
         let text = self.select.text(Dialect::ClickHouse, question, wanted);
         let columns = question.columns_of_rows(self.tells_update_time());
-        let blocks = run_typed(&question.query(&text), &text, &columns, question.exact_keys)?;
+        let blocks = run_typed(&question.load_query(&text), &text, &columns, question.exact_keys)?;
         Ok(Box::new(blocks.map(|block| block.map(|block| block.columns().to_vec()))))
     }
 

@@ -44,7 +44,7 @@ pub(super) struct ScanPlan {
     pub(super) mode: Mode,
     pub(super) schema: SchemaRef,
     /// Of decoded blocks.
-    pub(super) cache: Arc<BlockCache>,
+    pub(super) cache: Option<Arc<BlockCache>>,
     pub(super) stages: Vec<Stage>,
     /// Granules that earlier queries found to have no row for these conditions.
     pub(super) misses: Option<QueryMisses>,
@@ -128,7 +128,7 @@ impl ScanPlan {
             output,
             numbers,
             mode,
-            cache: Arc::clone(&caches.blocks),
+            cache: (!request.query.reads_once).then(|| Arc::clone(&caches.blocks)),
             empty: RecordBatch::new_empty(Arc::clone(&schema)),
             schema,
             stages,

@@ -27,7 +27,7 @@ pub(super) struct ColumnReader {
 
 impl ColumnReader {
     pub(super) fn new(part: &Arc<Part>, index: usize, plan: &ScanPlan) -> ColumnReader {
-        let reader = PartReader::open(part, Some(&plan.cache), &plan.query.events.reads);
+        let reader = PartReader::open(part, plan.cache.as_ref(), &plan.query.events.reads);
         ColumnReader { reader, index, slots: plan.slots.clone(), of_parts: plan.of_parts.clone(), bytes: 0 }
     }
 
