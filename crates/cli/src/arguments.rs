@@ -128,6 +128,9 @@ pub(crate) struct ServerOptions {
     /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_scripts_path: Option<PathBuf>,
+    /// PEM file of authorities' certificates that sources of dictionaries over TLS trust beside those of the machine
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca_file: Option<PathBuf>,
     /// Load dictionaries when a query needs them; false: at the start [default: true]
     #[arg(long, value_name = "BOOL")]
     pub(crate) dictionaries_lazy_load: Option<bool>,

@@ -40,6 +40,8 @@ pub struct EngineOptions {
     pub load_dictionaries_eagerly: bool,
     /// Directory of the programs that dictionary sources may run; `None`: they may run none.
     pub user_scripts_path: Option<PathBuf>,
+    /// File of certificates (PEM) of authorities that sources over TLS trust beside those of the machine.
+    pub tls_ca_file: Option<PathBuf>,
     /// Gets lines about what goes wrong where no statement waits for it; `None`: nobody does.
     pub log: Option<fn(&str)>,
     /// Gives memory that is free back to the system: merges call it now and then. `None`: they do not.
@@ -63,6 +65,7 @@ pub struct Engine {
     processors: usize,
     user_files_path: Option<PathBuf>,
     user_scripts_path: Option<PathBuf>,
+    tls_ca_file: Option<PathBuf>,
     log: Option<fn(&str)>,
     merges_on: AtomicBool,
     background: Background,
@@ -125,6 +128,7 @@ impl Engine {
             processors,
             user_files_path: options.user_files_path,
             user_scripts_path: options.user_scripts_path,
+            tls_ca_file: options.tls_ca_file,
             log: options.log,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
@@ -253,6 +257,11 @@ impl Engine {
     /// The directory of the programs that dictionary sources may run.
     pub(crate) fn user_scripts_path(&self) -> Option<&Path> {
         self.user_scripts_path.as_deref()
+    }
+
+    /// Certificates of authorities that are trusted beside those of the machine.
+    pub(crate) fn tls_ca_file(&self) -> Option<&Path> {
+        self.tls_ca_file.as_deref()
     }
 
     /// Which loads of dictionaries wait for which.

@@ -104,9 +104,8 @@ impl ChunkSource {
         }
         let missing = (wanted - self.buffer.len()) as u64;
         self.buffer.reserve(missing as usize);
-        let read = self.input.by_ref().take(missing).read_to_end(&mut self.buffer).map_err(|error| {
-            Error::new(ErrorCode::CannotReadFromFile, format!("the input cannot be read: {error}"))
-        })?;
+        let read =
+            self.input.by_ref().take(missing).read_to_end(&mut self.buffer).map_err(Error::of_reading)?;
         self.at_end = (read as u64) < missing;
         Ok(())
     }

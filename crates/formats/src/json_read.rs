@@ -46,9 +46,7 @@ pub(crate) fn open_document(
 ) -> Result<Box<dyn BlockReader>> {
     let mut text = Vec::new();
     let limit = settings.max_row_bytes as u64;
-    input.by_ref().take(limit + 1).read_to_end(&mut text).map_err(|error| {
-        Error::new(ErrorCode::CannotReadFromFile, format!("the input cannot be read: {error}"))
-    })?;
+    input.by_ref().take(limit + 1).read_to_end(&mut text).map_err(Error::of_reading)?;
     if text.len() as u64 > limit {
         let what = format!("a JSON document of more than {limit} bytes; use JSONEachRow");
         return Err(Error::new(ErrorCode::IncorrectData, what));

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::certificates::Certificates;
+
 /// A database that does not accept connections by then does not start.
 const START: Duration = Duration::from_secs(60);
 
@@ -24,6 +26,12 @@ pub struct Foreign {
 impl Foreign {
     /// PostgreSQL with the user `postgres`, whose password is `secret` (SCRAM-SHA-256).
     pub fn postgresql() -> Option<Foreign> {
+        Foreign::postgresql_with(None)
+    }
+
+    /// The same, with TLS if there are certificates: then the database `private` is for those alone who have
+    /// a certificate too.
+    pub fn postgresql_with(certificates: Option<&Certificates>) -> Option<Foreign> {
         let bin = newest_postgresql()?;
         let dir = server_dir("postgres")?;
         let password = dir.path().join("password");
@@ -33,6 +41,15 @@ impl Foreign {
         let mut init = as_user("postgres", &bin.join("initdb"));
         init.args(["-U", "postgres", "-A", "scram-sha-256", "--no-sync", "--pwfile"]).arg(&password);
         run(init.arg("-D").arg(&data))?;
+        if let Some(certificates) = certificates {
+            certificates.give("good", &data, "postgres")?;
+            let mut settings = std::fs::read_to_string(data.join("postgresql.conf")).ok()?;
+            settings += "\nssl = on\nssl_cert_file = 'server.pem'\nssl_key_file = 'server.key'\nssl_ca_file = 'ca.pem'\n";
+            std::fs::write(data.join("postgresql.conf"), settings).ok()?;
+            let rules = "hostssl private all all scram-sha-256 clientcert=verify-ca\n\
+                         host private all all reject\nhost all all all scram-sha-256\n";
+            std::fs::write(data.join("pg_hba.conf"), rules).ok()?;
+        }
         let mut server = as_user("postgres", &bin.join("postgres"));
         let sockets = dir.path().to_owned();
         Foreign::start(dir, |port| {
@@ -44,6 +61,11 @@ impl Foreign {
 
     /// MariaDB with the user `basalt`, whose password is `secret`.
     pub fn mariadb() -> Option<Foreign> {
+        Foreign::mariadb_with(None)
+    }
+
+    /// The same, with TLS if there are certificates, and a user `guarded` who is let in over TLS alone.
+    pub fn mariadb_with(certificates: Option<&Certificates>) -> Option<Foreign> {
         let (install, server) = (find("mariadb-install-db")?, find("mariadbd")?);
         let dir = server_dir("mysql")?;
         let data = dir.path().join("data");
@@ -55,13 +77,22 @@ impl Foreign {
         let start = dir.path().join("start.sql");
         let user = "CREATE USER basalt@'127.0.0.1' IDENTIFIED BY 'secret';\n\
                     GRANT ALL ON *.* TO basalt@'127.0.0.1';\n\
+                    CREATE USER guarded@'127.0.0.1' IDENTIFIED BY 'secret' REQUIRE SSL;\n\
+                    GRANT ALL ON *.* TO guarded@'127.0.0.1';\n\
                     CREATE DATABASE shop;\n";
         std::fs::write(&start, user).ok()?;
         std::fs::set_permissions(&start, std::os::unix::fs::PermissionsExt::from_mode(0o644)).ok()?;
         let socket = dir.path().join("socket");
         let mut command = as_user("mysql", &server);
+        command.arg("--no-defaults");
+        if let Some(certificates) = certificates {
+            certificates.give("good", dir.path(), "mysql")?;
+            command.arg(format!("--ssl-cert={}", dir.path().join("server.pem").display()));
+            command.arg(format!("--ssl-key={}", dir.path().join("server.key").display()));
+            command.arg(format!("--ssl-ca={}", dir.path().join("ca.pem").display()));
+        }
         Foreign::start(dir, |port| {
-            command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+            command.arg(format!("--datadir={}", data.display()));
             command.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1").arg("--skip-name-resolve");
             command.arg(format!("--socket={}", socket.display()));
             command.arg(format!("--init-file={}", start.display()));
@@ -71,12 +102,33 @@ impl Foreign {
 
     /// Redis with the password `secret`.
     pub fn redis() -> Option<Foreign> {
+        Foreign::redis_with(None)
+    }
+
+    /// The same; with certificates its port speaks TLS, and takes clients without one of their own.
+    pub fn redis_with(certificates: Option<&Certificates>) -> Option<Foreign> {
         let server = find("redis-server")?;
         let dir = server_dir("")?;
         let path = dir.path().to_owned();
         Foreign::start(dir, |port| {
             let mut command = Command::new(server);
-            command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--requirepass", "secret"]);
+            match certificates {
+                None => command.args(["--port", &port.to_string()]),
+                Some(files) => {
+                    command.args([
+                        "--port",
+                        "0",
+                        "--tls-port",
+                        &port.to_string(),
+                        "--tls-auth-clients",
+                        "optional",
+                    ]);
+                    command.arg("--tls-cert-file").arg(files.path("good.pem"));
+                    command.arg("--tls-key-file").arg(files.path("good.key"));
+                    command.arg("--tls-ca-cert-file").arg(files.path("ca.pem"))
+                }
+            };
+            command.args(["--bind", "127.0.0.1", "--requirepass", "secret"]);
             command.args(["--save", "", "--appendonly", "no", "--dir"]).arg(path);
             command
         })
@@ -147,7 +199,7 @@ fn server_dir(user: &str) -> Option<TempDir> {
     Some(dir)
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let owner = std::fs::metadata("/proc/self").map(|found| std::os::unix::fs::MetadataExt::uid(&found));
     owner.is_ok_and(|owner| owner == 0)
 }

@@ -4,9 +4,11 @@
 //! - [`server`]: `basalt server` on a free port, killed with the test.
 //! - [`http`]: requests over a plain socket, so that a test sees what stands on the wire.
 //! - [`foreign`]: other databases, where they are installed.
+//! - [`certificates`]: of servers for TLS, good ones and others.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`note`]: a line that is seen even if the test passes.
 
+pub mod certificates;
 pub mod foreign;
 pub mod http;
 pub mod program;

@@ -7,10 +7,11 @@
 //! - [`sqlite`]: a file of SQLite.
 //! - [`http`]: a request and the body of its answer.
 //! - [`process`]: a program and what it writes.
+//! - [`TlsOptions`]: how a connection is protected, whichever of them it is.
 //!
 //! # Not here
 //!
-//! TLS: addresses that need it are refused by name. Types: a row is text, as the other side writes it.
+//! Types: a row is text, as the other side writes it.
 
 pub mod http;
 mod limits;
@@ -21,9 +22,11 @@ pub mod redis;
 mod row;
 mod socket;
 pub mod sqlite;
+mod tls;
 
 pub use limits::Limits;
 pub use row::{Row, Rows};
+pub use tls::{Identity, TlsMode, TlsOptions};
 
 /// Where another database is, and who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +36,7 @@ pub struct Address {
     pub user: String,
     pub password: String,
     pub database: String,
+    pub tls: TlsOptions,
 }
 
 impl std::fmt::Display for Address {

@@ -13,13 +13,15 @@ pub struct Limits {
     pub connect: Duration,
     /// The longest wait for the next bytes.
     pub silence: Duration,
+    /// The longest wait for the other side to take bytes.
+    pub send: Duration,
     /// When the whole must be over.
     pub deadline: Option<Instant>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { connect: CONNECT, silence: SILENCE, deadline: None }
+        Limits { connect: CONNECT, silence: SILENCE, send: SILENCE, deadline: None }
     }
 }
 
@@ -28,6 +30,12 @@ impl Limits {
     pub fn within_seconds(seconds: f64) -> Limits {
         let deadline = (seconds > 0.0).then(|| Instant::now() + Duration::from_secs_f64(seconds.min(1e9)));
         Limits { deadline, ..Limits::default() }
+    }
+
+    /// The same, and over in `span`.
+    pub(crate) fn within(self, span: Duration) -> Limits {
+        let end = Instant::now() + span;
+        Limits { deadline: Some(self.deadline.map_or(end, |deadline| deadline.min(end))), ..self }
     }
 
     /// How long the next wait of at most `longest` may last; an error if the time is over.

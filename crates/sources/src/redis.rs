@@ -6,7 +6,7 @@
 use basalt_base::{Error, ErrorCode, Result, bail};
 
 use crate::socket::Socket;
-use crate::{Address, Limits, Row, Rows};
+use crate::{Address, Limits, Row, Rows, TlsMode};
 
 /// Keys that one round of SCAN asks for, and values that one request asks for.
 const KEYS_A_ROUND: usize = 1000;
@@ -38,7 +38,11 @@ enum Reply {
 impl Client {
     /// Connects, gives the password if there is one, and chooses the database.
     pub fn connect(address: &Address, db_index: u64, limits: Limits) -> Result<Client> {
-        let mut client = Client { socket: Socket::connect("Redis", address, limits)? };
+        let mut socket = Socket::connect("Redis", address, limits)?;
+        if address.tls.mode > TlsMode::Disable {
+            socket = socket.protected(&address.host, &address.tls)?;
+        }
+        let mut client = Client { socket };
         match (address.user.as_str(), address.password.as_str()) {
             (_, "") => {}
             ("", password) => drop(client.ask(&[b"AUTH", password.as_bytes()])?),

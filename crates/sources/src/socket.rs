@@ -1,12 +1,15 @@
-//! A TCP connection that is read by exact counts of bytes and gives up in time.
+//! A connection that is read by exact counts of bytes and gives up in time: TCP, or TLS over it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Instant;
 
 use basalt_base::{Error, ErrorCode, Result, bail};
+use rustls::{ClientConnection, StreamOwned};
 
 use crate::Address;
 use crate::limits::{Limits, timed_out};
+use crate::tls::{TlsOptions, explained, handshake_timed_out, is_of_tls, shake_hands};
 
 const READ_BYTES: usize = 64 << 10;
 
@@ -14,16 +17,26 @@ const READ_BYTES: usize = 64 << 10;
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
 pub(crate) struct Socket {
-    stream: TcpStream,
+    stream: Stream,
     /// Who is on the other side, for errors.
     peer: String,
-    limits: Limits,
     input: Vec<u8>,
     at: usize,
 }
 
+enum Stream {
+    Plain(Timed),
+    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+}
+
+/// A TCP connection whose every read and write ends in time.
+struct Timed {
+    stream: TcpStream,
+    limits: Limits,
+}
+
 impl Socket {
-    /// Connects to the first address of the host that accepts.
+    /// Connects to the first address of the host that accepts, in plain text.
     pub(crate) fn connect(kind: &str, address: &Address, limits: Limits) -> Result<Socket> {
         let peer = format!("{kind} at {address}");
         let found = (address.host.as_str(), address.port).to_socket_addrs();
@@ -34,7 +47,8 @@ impl Socket {
                 Ok(stream) => {
                     // Small questions go out at once.
                     stream.set_nodelay(true).map_err(|error| network(&peer, &error))?;
-                    return Ok(Socket { stream, peer, limits, input: Vec::new(), at: 0 });
+                    let stream = Stream::Plain(Timed { stream, limits });
+                    return Ok(Socket { stream, peer, input: Vec::new(), at: 0 });
                 }
                 Err(error) => failure = Some(network(&peer, &error)),
             }
@@ -44,13 +58,42 @@ impl Socket {
         }))
     }
 
+    /// The same connection, protected: what comes and goes from here on is encrypted. The handshake has the
+    /// time of a connect.
+    pub(crate) fn protected(self, host: &str, tls: &TlsOptions) -> Result<Socket> {
+        let Socket { stream: Stream::Plain(mut timed), peer, input, at } = self else {
+            return Err(Error::logical("a connection is protected twice"));
+        };
+        if input.len() > at {
+            // Somebody between us could have put it there.
+            bail!(IncorrectData, "{peer} sends more than its answer before TLS begins");
+        }
+        let config = tls.config()?;
+        let limits = timed.limits;
+        timed.limits = limits.within(limits.connect);
+        let shaken = shake_hands(config, host, &mut timed);
+        let connection = shaken.map_err(|error| match error.kind() {
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => handshake_timed_out(&peer),
+            _ => explained(&peer, &error),
+        })?;
+        timed.limits = limits;
+        let stream = Stream::Tls(Box::new(StreamOwned::new(connection, timed)));
+        Ok(Socket { stream, peer, input: Vec::new(), at: 0 })
+    }
+
+    pub(crate) fn is_protected(&self) -> bool {
+        matches!(self.stream, Stream::Tls(_))
+    }
+
     pub(crate) fn peer(&self) -> &str {
         &self.peer
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<()> {
-        let wait = self.limits.wait(self.limits.silence, &self.peer)?;
-        let sent = self.stream.set_write_timeout(Some(wait)).and_then(|()| self.stream.write_all(bytes));
+        let sent = match &mut self.stream {
+            Stream::Plain(stream) => stream.write_all(bytes),
+            Stream::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        };
         sent.map_err(|error| network(&self.peer, &error))
     }
 
@@ -89,13 +132,18 @@ impl Socket {
     fn fill(&mut self) -> Result<()> {
         self.input.drain(..self.at);
         self.at = 0;
-        let wait = self.limits.wait(self.limits.silence, &self.peer)?;
-        self.stream.set_read_timeout(Some(wait)).map_err(|error| network(&self.peer, &error))?;
         let filled = self.input.len();
         self.input.resize(filled + READ_BYTES, 0);
         let count = loop {
-            match self.stream.read(&mut self.input[filled..]) {
+            let space = &mut self.input[filled..];
+            let read = match &mut self.stream {
+                Stream::Plain(stream) => stream.read(space),
+                Stream::Tls(stream) => stream.read(space),
+            };
+            match read {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // A server that is killed says no goodbye.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => break 0,
                 other => break other.map_err(|error| network(&self.peer, &error))?,
             }
         };
@@ -107,9 +155,40 @@ impl Socket {
     }
 }
 
+impl Timed {
+    /// How long the next wait may last.
+    fn wait(&self, longest: std::time::Duration) -> std::io::Result<std::time::Duration> {
+        let left = self.limits.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        match left {
+            Some(left) if left.is_zero() => Err(ErrorKind::TimedOut.into()),
+            Some(left) => Ok(left.min(longest)),
+            None => Ok(longest),
+        }
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.stream.set_read_timeout(Some(self.wait(self.limits.silence)?))?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.wait(self.limits.send)?))?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stream.flush()
+    }
+}
+
 pub(crate) fn network(peer: &str, error: &std::io::Error) -> Error {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => timed_out(peer),
+        _ if is_of_tls(error) => explained(peer, error),
         _ => Error::new(ErrorCode::NetworkError, format!("{peer}: {error}")),
     }
 }

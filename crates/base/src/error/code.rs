@@ -166,6 +166,8 @@ error_codes! {
     SessionIsLocked                  "SESSION_IS_LOCKED"                     373  500 "55006"
     InvalidSessionTimeout            "INVALID_SESSION_TIMEOUT"               374  400 "22023"
     AuthenticationFailed             "AUTHENTICATION_FAILED"                 516  403 "28000"
+    ReceivedErrorFromRemoteIoServer  "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER"   86  500 "08004"
+    TooManyRedirects                 "TOO_MANY_REDIRECTS"                    483  500 "08004"
 }
 
 #[cfg(test)]

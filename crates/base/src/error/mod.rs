@@ -45,6 +45,16 @@ impl Error {
         Error::new(code, format!("{}: {source}", path.display()))
     }
 
+    /// What ended a reader: the error that it carries, or that it failed.
+    pub fn of_reading(source: std::io::Error) -> Error {
+        match source.downcast::<Error>() {
+            Ok(error) => error,
+            Err(other) => {
+                Error::new(ErrorCode::CannotReadFromFile, format!("the input cannot be read: {other}"))
+            }
+        }
+    }
+
     pub fn code(&self) -> ErrorCode {
         self.code
     }

@@ -25,6 +25,7 @@ struct ConfigFile {
     user_files_path: Option<PathBuf>,
     dictionaries_lazy_load: Option<bool>,
     user_scripts_path: Option<PathBuf>,
+    tls_ca_file: Option<PathBuf>,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
 }
@@ -108,6 +109,7 @@ fn merge(
         user_files_path: user_files.or_else(|| (!is_loopback(&listen_host)).then(|| path.join("user_files"))),
         path: Some(path),
         user_scripts_path: options.user_scripts_path.or(file.user_scripts_path),
+        tls_ca_file: options.tls_ca_file.or(file.tls_ca_file),
         log: Some(say),
         release_memory: Some(release_free_pages),
         load_dictionaries_eagerly: options.dictionaries_lazy_load.or(file.dictionaries_lazy_load)

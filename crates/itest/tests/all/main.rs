@@ -4,6 +4,7 @@ mod acceptance;
 mod corruption;
 mod dictionary_files;
 mod dictionary_sources;
+mod dictionary_tls;
 mod dropping;
 mod durability;
 mod full_disk;

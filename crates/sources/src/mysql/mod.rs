@@ -8,7 +8,7 @@ mod password;
 use basalt_base::{Error, ErrorCode, Result, bail};
 
 use crate::socket::Socket;
-use crate::{Address, Limits, Row, Rows};
+use crate::{Address, Limits, Row, Rows, TlsMode};
 
 const PACKET_BYTES_MAX: usize = (1 << 24) - 1;
 /// A packet that goes on may not go on for ever.
@@ -18,6 +18,7 @@ const UTF8MB4: u8 = 45;
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 8;
 const PROTOCOL_41: u32 = 512;
+const TLS: u32 = 2048;
 const TRANSACTIONS: u32 = 8192;
 const SECURE_CONNECTION: u32 = 32768;
 const PLUGIN_AUTH: u32 = 1 << 19;
@@ -30,8 +31,8 @@ const ERROR: u8 = 0xff;
 
 /// Runs `query`; the rows come as they are asked for.
 pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
-    let mut client = Client { socket: Socket::connect("MySQL", address, limits)?, sequence: 0 };
-    client.start(address)?;
+    let (mut client, greeting) = Client::connect(address, limits)?;
+    client.start(address, &greeting)?;
     client.command("SET time_zone = '+00:00'")?;
     client.receive()?;
     client.command(query)?;
@@ -45,27 +46,51 @@ struct Client {
 }
 
 impl Client {
-    /// From the server's greeting to the end of the authentication.
-    fn start(&mut self, address: &Address) -> Result<()> {
-        let greeting = self.receive()?;
-        let (plugin, salt) = parse_greeting(&greeting).ok_or_else(|| self.damaged())?;
-        let password = address.password.as_bytes();
-        let answer = password::answer(&plugin, password, &salt).unwrap_or_default();
-        let mut abilities = LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
-        if !address.database.is_empty() {
-            abilities |= CONNECT_WITH_DB;
+    /// A connection that is protected as the address asks, and the server's greeting.
+    fn connect(address: &Address, limits: Limits) -> Result<(Client, Greeting)> {
+        match Client::greeted(address, address.tls.mode, limits) {
+            Err(error)
+                if address.tls.mode == TlsMode::Prefer && error.code() != ErrorCode::TimeoutExceeded =>
+            {
+                Client::greeted(address, TlsMode::Disable, limits)
+            }
+            other => other,
         }
-        let mut message = abilities.to_le_bytes().to_vec();
-        message.extend((PACKET_BYTES_MAX as u32).to_le_bytes());
-        message.push(UTF8MB4);
-        message.extend([0; 23]);
+    }
+
+    fn greeted(address: &Address, mode: TlsMode, limits: Limits) -> Result<(Client, Greeting)> {
+        let mut client = Client { socket: Socket::connect("MySQL", address, limits)?, sequence: 0 };
+        let greeting = client.receive()?;
+        let greeting = parse_greeting(&greeting).ok_or_else(|| client.damaged())?;
+        if mode == TlsMode::Disable || !greeting.has_tls && mode == TlsMode::Prefer {
+            return Ok((client, greeting));
+        }
+        if !greeting.has_tls {
+            bail!(
+                NetworkError,
+                "{} has no TLS: set it up there, or ssl_mode 'prefer' or 'disable' here",
+                client.socket.peer()
+            );
+        }
+        client.send(&client_head(abilities(address) | TLS))?;
+        client.socket = client.socket.protected(&address.host, &address.tls)?;
+        Ok((client, greeting))
+    }
+
+    /// From the greeting to the end of the authentication.
+    fn start(&mut self, address: &Address, greeting: &Greeting) -> Result<()> {
+        let Greeting { plugin, salt, .. } = greeting;
+        let password = address.password.as_bytes();
+        let answer = password::answer(plugin, password, salt).unwrap_or_default();
+        let tls = if self.socket.is_protected() { TLS } else { 0 };
+        let mut message = client_head(abilities(address) | tls);
         message.extend(text(&address.user));
         message.push(answer.len() as u8);
         message.extend(answer);
         if !address.database.is_empty() {
             message.extend(text(&address.database));
         }
-        message.extend(text(&plugin));
+        message.extend(text(plugin));
         self.send(&message)?;
         loop {
             let reply = self.receive()?;
@@ -74,10 +99,13 @@ impl Client {
                 Some((&END, rest)) => self.change_plugin(rest, password)?,
                 // 3: the server knows the password's hash already; 4: it wants the password itself.
                 Some((&MORE_AUTHENTICATION, [3, ..])) => {}
+                Some((&MORE_AUTHENTICATION, _)) if self.socket.is_protected() => {
+                    self.send(&text(&address.password))?;
+                }
                 Some((&MORE_AUTHENTICATION, _)) => bail!(
-                    NotImplemented,
-                    "{} wants the password over TLS (caching_sha2_password), which is not implemented: give the user \
-                     mysql_native_password, or log in once by another client",
+                    AuthenticationFailed,
+                    "{} wants the password itself (caching_sha2_password), which goes over TLS alone: set ssl_mode to \
+                     'require' or more",
                     self.socket.peer()
                 ),
                 _ => return Err(self.damaged()),
@@ -180,8 +208,30 @@ impl Rows for QueryRows {
     }
 }
 
-/// The name of the method of authentication, and the salt.
-fn parse_greeting(message: &[u8]) -> Option<(String, Vec<u8>)> {
+/// What both the request for TLS and the first message begin with.
+fn client_head(abilities: u32) -> Vec<u8> {
+    let mut head = abilities.to_le_bytes().to_vec();
+    head.extend((PACKET_BYTES_MAX as u32).to_le_bytes());
+    head.push(UTF8MB4);
+    head.extend([0; 23]);
+    head
+}
+
+fn abilities(address: &Address) -> u32 {
+    let always = LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
+    if address.database.is_empty() { always } else { always | CONNECT_WITH_DB }
+}
+
+/// What the server says of itself first.
+#[derive(Debug, PartialEq, Eq)]
+struct Greeting {
+    /// The method of authentication.
+    plugin: String,
+    salt: Vec<u8>,
+    has_tls: bool,
+}
+
+fn parse_greeting(message: &[u8]) -> Option<Greeting> {
     let (&version, rest) = message.split_first()?;
     if version != 10 {
         return None;
@@ -191,10 +241,12 @@ fn parse_greeting(message: &[u8]) -> Option<(String, Vec<u8>)> {
     // salt's length, ten bytes for later, the rest of the salt, the method.
     let rest = rest.get(name_end + 1 + 4..)?;
     let mut salt = rest.get(..8)?.to_vec();
-    let rest = rest.get(8 + 1 + 2 + 1 + 2 + 2 + 1 + 10..)?;
+    let rest = rest.get(8 + 1..)?;
+    let has_tls = u32::from(u16::from_le_bytes(*rest.first_chunk()?)) & TLS > 0;
+    let rest = rest.get(2 + 1 + 2 + 2 + 1 + 10..)?;
     salt.extend_from_slice(rest.get(..12)?);
     let plugin = rest.get(13..)?.split(|&byte| byte == 0).next()?;
-    Some((String::from_utf8_lossy(plugin).into_owned(), salt))
+    Some(Greeting { plugin: String::from_utf8_lossy(plugin).into_owned(), salt, has_tls })
 }
 
 /// Fills `row`; `None` if the message is damaged.
@@ -263,8 +315,9 @@ mod tests {
         let greeting =
             [&[10][..], b"8\0", &[1; 4], &[2; 8], &[0; 19], &[3; 12], &[0], b"mysql_native_password\0"]
                 .concat();
-        let (plugin, salt) = parse_greeting(&greeting).expect("a greeting");
-        assert_eq!((plugin.as_str(), salt.len()), ("mysql_native_password", 20));
+        let parsed = parse_greeting(&greeting).expect("a greeting");
+        assert_eq!((parsed.plugin.as_str(), parsed.salt.len()), ("mysql_native_password", 20));
+        assert!(!parsed.has_tls);
         for end in 0..greeting.len() - 23 {
             assert_eq!(parse_greeting(&greeting[..end]), None, "{end}");
         }

@@ -11,16 +11,51 @@ use md5::{Digest, Md5};
 
 use self::scram::Scram;
 use crate::socket::Socket;
-use crate::{Address, Limits, Row, Rows};
+use crate::{Address, Limits, Row, Rows, TlsMode};
 
+const NAME: &str = "PostgreSQL";
 const PROTOCOL_VERSION: i32 = 196_608;
+/// A message without a letter that asks for TLS; the answer is one letter.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 /// Runs `query`; the rows come as they are asked for.
 pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
-    let mut client = Client { socket: Socket::connect("PostgreSQL", address, limits)? };
+    let mut client = Client { socket: connect(address, limits)? };
     client.start(address)?;
     client.send(b'Q', &text(query))?;
     Ok(QueryRows { client, is_done: false })
+}
+
+/// A connection that is protected as the address asks.
+fn connect(address: &Address, limits: Limits) -> Result<Socket> {
+    let plain = || Socket::connect(NAME, address, limits);
+    match address.tls.mode {
+        TlsMode::Disable => plain(),
+        TlsMode::Prefer => match protected(plain()?, address) {
+            Err(error) if error.code() != ErrorCode::TimeoutExceeded => plain(),
+            other => other,
+        },
+        TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => protected(plain()?, address),
+    }
+}
+
+fn protected(mut socket: Socket, address: &Address) -> Result<Socket> {
+    socket.send(&TLS_REQUEST)?;
+    match socket.take(1)?[0] {
+        b'S' => socket.protected(&address.host, &address.tls),
+        b'N' if address.tls.mode == TlsMode::Prefer => Ok(socket),
+        b'N' => bail!(
+            NetworkError,
+            "{} has no TLS: set ssl = on there, or sslmode 'prefer' or 'disable' here",
+            socket.peer()
+        ),
+        other => bail!(
+            IncorrectData,
+            "{} answers `{}` to the request for TLS, which PostgreSQL does not",
+            socket.peer(),
+            char::from(other)
+        ),
+    }
 }
 
 struct Client {

@@ -2,12 +2,13 @@
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, bail};
-use basalt_sources::{Address, Row, Rows, mysql, postgresql, sqlite};
+use basalt_sources::{Address, Row, Rows, TlsMode, TlsOptions, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
-use super::{Blocks, Question, RowSource, UpdateField, Wanted};
+use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
+use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, UpdateField, Wanted};
 
 /// Keys in one question.
 const KEYS_A_QUERY: usize = 4096;
@@ -19,8 +20,18 @@ pub(super) struct DatabaseSource {
     dialect: Dialect,
     /// Of SQLite the host is the file.
     address: Address,
+    /// Of SQLite there is none.
+    tls: Option<Tls>,
     select: Select,
 }
+
+/// libpq's: TLS if the server can.
+const POSTGRESQL_TLS: TlsDefaults =
+    TlsDefaults { mode: TlsMode::Prefer, with_files: TlsMode::VerifyFull, can_prefer: true };
+/// As ClickHouse has it, SSL_CA names who must have signed the certificate, for whatever host: certificates
+/// that MySQL makes for itself are for none.
+const MYSQL_TLS: TlsDefaults =
+    TlsDefaults { mode: TlsMode::Prefer, with_files: TlsMode::VerifyCa, can_prefer: true };
 
 impl DatabaseSource {
     pub(super) fn postgresql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
@@ -30,8 +41,10 @@ impl DatabaseSource {
         if let From::Table(database, _) = &mut select.from {
             address.database = std::mem::replace(database, schema).unwrap_or_default();
         }
-        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS[..], &["schema"]].concat())?;
-        Ok(DatabaseSource { dialect: Dialect::PostgreSql, address, select })
+        let tls = Some(Tls::parse(parameters, POSTGRESQL_TLS)?);
+        let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &["schema"]].concat();
+        parameters.finish(&known)?;
+        Ok(DatabaseSource { dialect: Dialect::PostgreSql, address, tls, select })
     }
 
     pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
@@ -40,22 +53,26 @@ impl DatabaseSource {
         if let From::Table(database, _) = &mut select.from {
             address.database = database.take().unwrap_or_default();
         }
-        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS[..]].concat())?;
-        Ok(DatabaseSource { dialect: Dialect::MySql, address, select })
+        let tls = Some(Tls::parse(parameters, MYSQL_TLS)?);
+        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS].concat())?;
+        Ok(DatabaseSource { dialect: Dialect::MySql, address, tls, select })
     }
 
     pub(super) fn sqlite(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
         let select = Select::parse(parameters)?;
         let address = Address { host: parameters.required("path")?, ..Address::default() };
+        refuse(parameters, "a file is read without a connection")?;
         parameters.finish(&[&SELECT_PARAMETERS[..], &["path"]].concat())?;
-        Ok(DatabaseSource { dialect: Dialect::Sqlite, address, select })
+        Ok(DatabaseSource { dialect: Dialect::Sqlite, address, tls: None, select })
     }
 
     fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn Rows>> {
         let limits = question.limits();
+        let tls = self.tls.as_ref().map_or_else(|| Ok(TlsOptions::default()), |tls| tls.options(question))?;
+        let address = Address { tls, ..self.address.clone() };
         Ok(match self.dialect {
-            Dialect::PostgreSql => Box::new(postgresql::query(&self.address, text, limits)?),
-            Dialect::MySql => Box::new(mysql::query(&self.address, text, limits)?),
+            Dialect::PostgreSql => Box::new(postgresql::query(&address, text, limits)?),
+            Dialect::MySql => Box::new(mysql::query(&address, text, limits)?),
             Dialect::Sqlite | Dialect::ClickHouse => {
                 let path = question.engine.user_file(&self.address.host)?;
                 Box::new(sqlite::query(&path, text, limits)?)
@@ -72,16 +89,7 @@ impl DatabaseSource {
     }
 }
 
-const CONNECTION_PARAMETERS: [&str; 5] = ["host", "port", "user", "password", "secure"];
-
 fn address(parameters: &Parameters<'_>, default_port: u64) -> Result<Address> {
-    if parameters.flag("secure", false)? {
-        bail!(
-            NotImplemented,
-            "SECURE of dictionary source {} is not implemented, this build has no TLS",
-            parameters.source()
-        );
-    }
     let port = parameters.number("port", default_port)?;
     let Ok(port) = u16::try_from(port) else {
         bail!(IncorrectDictionaryDefinition, "{port} is no port");
@@ -96,6 +104,7 @@ fn address(parameters: &Parameters<'_>, default_port: u64) -> Result<Address> {
         user: parameters.text("user")?.unwrap_or_default(),
         password: parameters.text("password")?.unwrap_or_default(),
         database: database.unwrap_or_default(),
+        tls: TlsOptions::default(),
     })
 }
 

@@ -7,10 +7,13 @@ use basalt_sources::http::{HttpRequest, check_url};
 use super::formatted::{checked_format, read_rows, write_keys};
 use super::parameters::Parameters;
 use super::select::update_field;
+use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
 use super::{Blocks, Question, RowSource, UpdateField, Wanted, time_text};
 
 pub(super) struct HttpSource {
     request: HttpRequest,
+    /// Of an https address.
+    tls: Option<Tls>,
     format: String,
     update: Option<UpdateField>,
 }
@@ -33,8 +36,29 @@ impl HttpSource {
             headers.finish(&["header"])?;
         }
         let update = update_field(parameters)?;
-        parameters.finish(&["url", "format", "credentials", "headers", "update_field", "update_lag"])?;
-        Ok(HttpSource { request, format, update })
+        let tls = if request.url.starts_with("https:") {
+            let tls = Tls::parse(parameters, TlsDefaults::HTTPS)?;
+            if !tls.is_on() {
+                return Err(parameters.wrong("ssl_mode", "at odds with an https address"));
+            }
+            Some(tls)
+        } else {
+            refuse(parameters, "the address is no https address")?;
+            None
+        };
+        let own = ["url", "format", "credentials", "headers", "update_field", "update_lag"];
+        parameters.finish(&[&own[..], &TLS_PARAMETERS].concat())?;
+        Ok(HttpSource { request, tls, format, update })
+    }
+}
+
+impl HttpSource {
+    fn request(&self, question: &Question) -> Result<HttpRequest> {
+        let mut request = self.request.clone();
+        if let Some(tls) = &self.tls {
+            request.tls = tls.options(question)?;
+        }
+        Ok(request)
     }
 }
 
@@ -44,7 +68,7 @@ impl RowSource for HttpSource {
     }
 
     fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
-        let mut request = self.request.clone();
+        let mut request = self.request(question)?;
         if let (Wanted::Since(seconds), Some(field)) = (wanted, &self.update) {
             request.add_parameter(&field.name, &time_text(question, seconds));
         }
@@ -53,7 +77,7 @@ impl RowSource for HttpSource {
     }
 
     fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        let mut request = self.request.clone();
+        let mut request = self.request(question)?;
         request.body = Some(write_keys(question, &self.format, keys)?);
         let body = request.send(&question.limits())?;
         read_rows(question, &self.format, body, &self.request.url)?.collect()

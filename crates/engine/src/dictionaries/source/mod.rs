@@ -14,6 +14,7 @@ mod remote;
 mod select;
 mod table;
 mod text_rows;
+mod tls;
 mod yaml;
 mod yaml_regexp_tree;
 
@@ -29,6 +30,7 @@ use basalt_sql::ast::KeyValue;
 
 use self::parameters::Parameters;
 use self::select::{SELECT_PARAMETERS, Select};
+use self::tls::TLS_PARAMETERS;
 use super::asking::Asking;
 use crate::Engine;
 use crate::query::QueryContext;
@@ -150,6 +152,9 @@ pub(super) fn open(source: &KeyValue, spec: &DictionarySpec) -> Result<Arc<dyn R
 /// The sources that ClickHouse has and Basalt does not.
 const NOT_BUILT: [&str; 5] = ["ODBC", "JDBC", "MONGODB", "CASSANDRA", "YTSAURUS"];
 
+/// Where another database is, and who asks.
+const CONNECTION_PARAMETERS: [&str; 4] = ["host", "port", "user", "password"];
+
 /// A table or a query of this database, or of another one.
 fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
     let host = parameters.text("host")?.unwrap_or_default();
@@ -159,7 +164,7 @@ fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
         && matches!(port.as_deref(), None | Some("9000"));
     let source: Arc<dyn RowSource> = if is_here {
         // They matter for a connection, and here there is none.
-        for name in ["user", "password", "secure"] {
+        for name in CONNECTION_PARAMETERS.iter().chain(&TLS_PARAMETERS) {
             parameters.text(name)?;
         }
         Arc::new(table::TableSource::new(select))
@@ -167,7 +172,7 @@ fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
         let host = if host.is_empty() { "127.0.0.1" } else { &host };
         Arc::new(remote::RemoteSource::parse(host, parameters, select)?)
     };
-    parameters.finish(&[&SELECT_PARAMETERS[..], &["host", "port", "user", "password", "secure"]].concat())?;
+    parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS].concat())?;
     Ok(source)
 }
 

@@ -130,7 +130,12 @@ impl<'a> Parameters<'a> {
         found
     }
 
-    fn wrong(&self, name: &str, expected: &str) -> Error {
+    /// `error`, found in the parameters of this source.
+    pub(super) fn within(&self, error: Error) -> Error {
+        error.within(format!("dictionary source {}", self.source))
+    }
+
+    pub(super) fn wrong(&self, name: &str, expected: &str) -> Error {
         let message = format!("parameter `{name}` of dictionary source {} is {expected}", self.source);
         Error::new(basalt_base::ErrorCode::IncorrectDictionaryDefinition, message)
     }

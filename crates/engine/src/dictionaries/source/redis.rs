@@ -5,11 +5,12 @@ use basalt_base::{Columns, Error, Result, bail};
 use basalt_formats::TextSettings;
 use basalt_formats::text::{Style, ValueWriter};
 use basalt_sources::redis::{Client, Storage};
-use basalt_sources::{Address, Row, Rows};
+use basalt_sources::{Address, Row, Rows, TlsOptions};
 
 use super::parameters::Parameters;
 use super::text_rows::TextBlocks;
-use super::{Blocks, Question, RowSource, Wanted};
+use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults};
+use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Wanted};
 
 const PORT: u64 = 6379;
 /// Keys whose values are asked for together.
@@ -17,6 +18,7 @@ const KEYS_A_ROUND: usize = 65_536;
 
 pub(super) struct RedisSource {
     address: Address,
+    tls: Tls,
     db_index: u64,
     storage: Storage,
 }
@@ -42,11 +44,14 @@ impl RedisSource {
                 user: parameters.text("user")?.unwrap_or_default(),
                 password: parameters.text("password")?.unwrap_or_default(),
                 database: String::new(),
+                tls: TlsOptions::default(),
             },
+            tls: Tls::parse(parameters, TlsDefaults::BY_PORT)?,
             db_index: parameters.number("db_index", 0)?,
             storage,
         };
-        parameters.finish(&["host", "port", "user", "password", "storage_type", "db_index"])?;
+        let own = ["storage_type", "db_index"];
+        parameters.finish(&[&CONNECTION_PARAMETERS[..], &TLS_PARAMETERS, &own].concat())?;
         Ok(source)
     }
 
@@ -62,7 +67,8 @@ impl RedisSource {
         if question.tombstone.is_some() {
             bail!(BadArguments, "tombstone_column: Redis has no columns");
         }
-        Client::connect(&self.address, self.db_index, question.limits())
+        let address = Address { tls: self.tls.options(question)?, ..self.address.clone() };
+        Client::connect(&address, self.db_index, question.limits())
     }
 }
 

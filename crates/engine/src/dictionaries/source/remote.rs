@@ -7,11 +7,13 @@ use basalt_sources::http::HttpRequest;
 use super::formatted::read_rows;
 use super::parameters::Parameters;
 use super::select::{Dialect, From, Select};
+use super::tls::{Tls, TlsDefaults};
 use super::{Blocks, Question, RowSource, UpdateField, Wanted};
 
-/// The port of ClickHouse's own protocol, which is not spoken here.
-const NATIVE_PORT: u16 = 9000;
+/// The ports of ClickHouse's own protocol, which is not spoken here.
+const NATIVE_PORTS: [u64; 2] = [9000, 9440];
 const HTTP_PORT: u64 = 8123;
+const HTTPS_PORT: u64 = 8443;
 /// What the rows come in; its texts are unambiguous for every type.
 const FORMAT: &str = "TabSeparated";
 const REVISION_BYTES_MAX: u64 = 1 << 20;
@@ -21,40 +23,37 @@ const KEYS_A_QUERY: usize = 8192;
 pub(super) struct RemoteSource {
     address: String,
     request: HttpRequest,
+    tls: Tls,
     select: Select,
 }
 
 impl RemoteSource {
     /// The source on `host`; what SELECT takes was taken already.
     pub(super) fn parse(host: &str, parameters: &Parameters<'_>, select: Select) -> Result<RemoteSource> {
-        if parameters.flag("secure", false)? {
-            bail!(
-                NotImplemented,
-                "SECURE of dictionary source CLICKHOUSE is not implemented, this build has no TLS"
-            );
-        }
-        let port = parameters.number("port", HTTP_PORT)?;
-        if port == u64::from(NATIVE_PORT) {
+        let tls = Tls::parse(parameters, TlsDefaults::BY_PORT)?;
+        let (scheme, usual) = if tls.is_on() { ("https", HTTPS_PORT) } else { ("http", HTTP_PORT) };
+        let port = parameters.number("port", usual)?;
+        if NATIVE_PORTS.contains(&port) {
             bail!(
                 NotImplemented,
                 "port {port} of {host} speaks ClickHouse's native protocol, which is not implemented: name its HTTP \
-                 port, usually {HTTP_PORT}"
+                 port, usually {usual}"
             );
         }
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let address = format!("{host}:{port}");
-        let mut request = HttpRequest { url: format!("http://{address}/"), ..HttpRequest::default() };
+        let mut request = HttpRequest { url: format!("{scheme}://{address}/"), ..HttpRequest::default() };
         let headers = [("X-ClickHouse-User", "user"), ("X-ClickHouse-Key", "password")];
         for (header, parameter) in headers {
             if let Some(value) = parameters.text(parameter)?.filter(|value| !value.is_empty()) {
                 request.headers.push((header.to_owned(), value));
             }
         }
-        Ok(RemoteSource { address, request, select })
+        Ok(RemoteSource { address, request, tls, select })
     }
 
     fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn std::io::Read + Send>> {
-        let mut request = self.request.clone();
+        let mut request = HttpRequest { tls: self.tls.options(question)?, ..self.request.clone() };
         request.add_parameter("default_format", FORMAT);
         request.body = Some(text.as_bytes().to_vec());
         request.send(&question.limits())

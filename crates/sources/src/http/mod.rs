@@ -1,0 +1,193 @@
+//! A request to an HTTP server, and the body of its answer.
+
+mod connector;
+
+use std::io::Read;
+use std::time::Duration;
+
+use basalt_base::{Error, ErrorCode, Result, bail};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
+
+use self::connector::TlsConnector;
+use crate::limits::timed_out;
+use crate::tls::{explained, handshake_timed_out, is_of_tls};
+use crate::{Limits, TlsMode, TlsOptions};
+
+/// How much of the body of an answer that is an error is told.
+const ERROR_BYTES_MAX: u64 = 1000;
+
+/// An answer that sends the request elsewhere more often than this goes round in a loop.
+const REDIRECTS_MAX: u32 = 10;
+
+/// A request: GET, or POST if there is a body.
+#[derive(Clone, Debug)]
+pub struct HttpRequest {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+    /// For an https address.
+    pub tls: TlsOptions,
+}
+
+impl HttpRequest {
+    /// Adds a name and a password as HTTP's basic authentication.
+    pub fn authorize(&mut self, user: &str, password: &str) {
+        let credentials = BASE64_STANDARD.encode(format!("{user}:{password}"));
+        self.headers.push(("Authorization".to_owned(), format!("Basic {credentials}")));
+    }
+
+    /// Adds a parameter to the URL.
+    pub fn add_parameter(&mut self, name: &str, value: &str) {
+        self.url.push(if self.url.contains('?') { '&' } else { '?' });
+        self.url.push_str(&format!("{}={}", encoded(name), encoded(value)));
+    }
+
+    /// Sends the request; the body of the answer comes as it is read.
+    pub fn send(&self, limits: &Limits) -> Result<Box<dyn Read + Send>> {
+        check_url(&self.url)?;
+        let agent = self.agent(limits)?;
+        let answer = match &self.body {
+            None => {
+                let request = agent.get(&self.url);
+                self.headers.iter().fold(request, |request, (name, value)| request.header(name, value)).call()
+            }
+            Some(body) => {
+                let request = agent.post(&self.url);
+                let headers = self.headers.iter();
+                headers.fold(request, |request, (name, value)| request.header(name, value)).send(&body[..])
+            }
+        };
+        let answer = answer.map_err(|error| failed(&self.url, error))?;
+        let status = answer.status();
+        let body = answer.into_body().into_with_config().limit(u64::MAX).reader();
+        if !status.is_success() {
+            let mut text = Vec::new();
+            // What cannot be read cannot be told.
+            let _ = body.take(ERROR_BYTES_MAX).read_to_end(&mut text);
+            let text = String::from_utf8_lossy(&text);
+            bail!(
+                ReceivedErrorFromRemoteIoServer,
+                "{} answers with status {}: {}",
+                self.url,
+                status.as_u16(),
+                text.trim()
+            );
+        }
+        Ok(Box::new(Body { body, url: self.url.clone() }))
+    }
+
+    fn agent(&self, limits: &Limits) -> Result<ureq::Agent> {
+        let whole = limits.wait(Duration::MAX, &self.url)?;
+        let is_https = self.url.starts_with("https:");
+        let settings = ureq::Agent::config_builder()
+            .timeout_connect(Some(limits.connect.min(whole)))
+            .timeout_recv_response(Some(limits.silence.min(whole)))
+            .timeout_per_read(Some(limits.silence.min(whole)))
+            .timeout_per_write(Some(limits.send.min(whole)))
+            .timeout_global(limits.deadline.map(|_| whole))
+            // What was asked over TLS is not answered without.
+            .https_only(is_https)
+            .max_redirects(REDIRECTS_MAX)
+            .http_status_as_error(false)
+            .build();
+        let config = match (self.tls.config(), is_https) {
+            (Ok(config), _) => Some(config),
+            (Err(error), true) => return Err(error),
+            // A redirect may still lead to https, and is refused there.
+            (Err(_), false) => None,
+        };
+        let connector = ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default());
+        let connector = connector.chain(TlsConnector { config });
+        Ok(ureq::Agent::with_parts(settings, connector, DefaultResolver::default()))
+    }
+}
+
+impl Default for HttpRequest {
+    fn default() -> HttpRequest {
+        let tls = TlsOptions { mode: TlsMode::VerifyFull, ..TlsOptions::default() };
+        HttpRequest { url: String::new(), headers: Vec::new(), body: None, tls }
+    }
+}
+
+/// The body of an answer; its errors are those of this crate.
+struct Body<R> {
+    body: R,
+    url: String,
+}
+
+impl<R: Read> Read for Body<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.body.read(buffer);
+        read.map_err(|error| std::io::Error::other(failed(&self.url, ureq::Error::from(error))))
+    }
+}
+
+/// An error if the text is no address that a request can go to.
+pub fn check_url(url: &str) -> Result<()> {
+    if url.starts_with("http://") || url.starts_with("https://") {
+        return Ok(());
+    }
+    bail!(BadArguments, "`{url}` is no URL of the form http://host:port/path or https://host:port/path");
+}
+
+fn failed(url: &str, error: ureq::Error) -> Error {
+    match error {
+        ureq::Error::Timeout(ureq::Timeout::Connect) if url.starts_with("https:") => handshake_timed_out(url),
+        ureq::Error::Timeout(_) => timed_out(url),
+        ureq::Error::Io(error) if is_of_tls(&error) => explained(url, &error),
+        ureq::Error::TooManyRedirects | ureq::Error::RedirectFailed => Error::new(
+            ErrorCode::TooManyRedirects,
+            format!(
+                "{url} sends the request elsewhere, again and again ({REDIRECTS_MAX} times) or where its body cannot go"
+            ),
+        ),
+        ureq::Error::RequireHttpsOnly(to) => Error::new(
+            ErrorCode::NetworkError,
+            format!("{url} sends the request to {to}, which is not protected by TLS"),
+        ),
+        other => Error::new(ErrorCode::NetworkError, format!("{url}: {other}")),
+    }
+}
+
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// Random text that nobody can guess.
+pub(crate) fn random_text() -> Result<String> {
+    let mut bytes = [0; 18];
+    let mut source = std::fs::File::open("/dev/urandom")
+        .map_err(|error| Error::io(std::path::Path::new("/dev/urandom"), &error))?;
+    source.read_exact(&mut bytes).map_err(|error| Error::io(std::path::Path::new("/dev/urandom"), &error))?;
+    Ok(BASE64_STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_other_protocols_are_refused() {
+        assert_eq!(check_url("ftp://a/").map_err(|error| error.code()), Err(ErrorCode::BadArguments));
+        assert!(check_url("http://a/").is_ok());
+        assert!(check_url("https://a/").is_ok());
+    }
+
+    #[test]
+    fn parameters_are_encoded() {
+        let mut request = HttpRequest { url: "http://a/b".into(), ..HttpRequest::default() };
+        request.add_parameter("since", "2026-01-01 00:00:00");
+        request.add_parameter("x", "&");
+        assert_eq!(request.url, "http://a/b?since=2026-01-01%2000%3A00%3A00&x=%26");
+    }
+}

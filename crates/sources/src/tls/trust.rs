@@ -1,0 +1,75 @@
+//! Certificates and keys in files, and the authorities that the machine trusts.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use basalt_base::{Error, ErrorCode, Result, bail};
+use rustls::RootCertStore;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::{Identity, TlsOptions};
+
+/// No file of certificates or keys is longer than this.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// The certificates that are trusted: those that files name, and all as a store of authorities.
+pub(super) fn roots(options: &TlsOptions) -> Result<(Vec<CertificateDer<'static>>, Arc<RootCertStore>)> {
+    let named = match (&options.roots, &options.more_roots) {
+        (Some(path), _) | (None, Some(path)) => certificates_of(path)?,
+        (None, None) => return Ok((Vec::new(), machine_roots())),
+    };
+    let mut store = match &options.roots {
+        Some(_) => RootCertStore::empty(),
+        None => RootCertStore::clone(&machine_roots()),
+    };
+    // A certificate that names no authority is compared as a whole.
+    store.add_parsable_certificates(named.iter().cloned());
+    Ok((named, Arc::new(store)))
+}
+
+/// What the machine trusts: its bundle, or what SSL_CERT_FILE and SSL_CERT_DIR name. Read once.
+fn machine_roots() -> Arc<RootCertStore> {
+    static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    let read = || {
+        let mut store = RootCertStore::empty();
+        // What cannot be read is not trusted; an empty store says so in its error.
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(store)
+    };
+    Arc::clone(ROOTS.get_or_init(read))
+}
+
+/// At least one certificate.
+pub(super) fn certificates_of(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let text = read(path)?;
+    let certificates: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(&text).collect();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) => Err(wrong(path, "certificate (PEM)", &"there is none in it")),
+        Err(error) => Err(wrong(path, "certificate (PEM)", &error)),
+    }
+}
+
+pub(super) fn private_key_of(identity: &Identity) -> Result<PrivateKeyDer<'static>> {
+    let text = read(&identity.key)?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| wrong(&identity.key, "private key (PEM)", &error))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let found = path.metadata().map_err(|error| Error::io(path, &error))?;
+    if found.len() > FILE_BYTES_MAX {
+        bail!(
+            InvalidConfigParameter,
+            "{}: no file of certificates has {} bytes",
+            path.display(),
+            found.len()
+        );
+    }
+    std::fs::read(path).map_err(|error| Error::io(path, &error))
+}
+
+fn wrong(path: &Path, what: &str, why: &dyn std::fmt::Display) -> Error {
+    let message = format!("{} does not hold a {what}: {why}", path.display());
+    Error::new(ErrorCode::InvalidConfigParameter, message)
+}
