@@ -2,7 +2,7 @@
 
 import argparse
 
-WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries")
+WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct")
 
 
 def parse():

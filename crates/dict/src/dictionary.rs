@@ -70,6 +70,17 @@ pub trait Dictionary: Send + Sync {
         Err(Error::not_implemented(format!("dictGetAll over a dictionary of layout {}", self.layout())))
     }
 
+    /// Itself for one query, with lookups that take at most `threads_max` threads; `None` from a dictionary
+    /// that answers on the thread that asks.
+    fn on_threads(&self, _threads_max: usize) -> Option<Arc<dyn Dictionary>> {
+        None
+    }
+
+    /// Whether a lookup of a million keys costs much less than some of fewer keys.
+    fn prefers_large_blocks(&self) -> bool {
+        false
+    }
+
     /// Which of the keys are there.
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray>;
 
@@ -130,10 +141,15 @@ pub trait DirectSource: Send + Sync {
     fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>>;
 
     /// As [`DirectSource::lookup`], of some attributes alone, by a source that finds the row of each key by
-    /// itself: a key may be asked for more than once. `None` from all others.
-    fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
-        let _ = (keys, attributes);
+    /// itself, on at most `threads_max` threads: a key may be asked for more than once. `None` from all others.
+    fn locate(&self, keys: &[ArrayRef], attributes: &[usize], threads_max: usize) -> Result<Option<Located>> {
+        let _ = (keys, attributes, threads_max);
         Ok(None)
+    }
+
+    /// Whether it locates keys, and many at once for less.
+    fn prefers_large_blocks(&self) -> bool {
+        false
     }
 
     /// All rows, in blocks of the same form, for a scan of the dictionary.

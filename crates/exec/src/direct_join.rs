@@ -45,6 +45,9 @@ pub trait KeyedRows: Send + Sync {
 
     /// The rows of keys, which have no NULL: one array a key column. A key may be asked for more than once.
     fn lookup(&self, keys: &[ArrayRef]) -> basalt_base::Result<FoundRows>;
+
+    /// Whether a look-up of a million keys costs much less than some of fewer keys.
+    fn prefers_large_blocks(&self) -> bool;
 }
 
 /// The logical node.
@@ -139,20 +142,27 @@ impl DirectJoinExec {
         node: &DirectJoin,
         keys: Vec<Arc<dyn PhysicalExpr>>,
         filter: Option<Arc<dyn PhysicalExpr>>,
-    ) -> DirectJoinExec {
+    ) -> Result<DirectJoinExec> {
         let schema = Arc::clone(node.schema.inner());
         let join = Joining { keys, filter, rows: Arc::clone(&node.rows), join_type: node.join_type, schema };
         DirectJoinExec::of(input, Arc::new(join))
     }
 
-    fn of(input: Arc<dyn ExecutionPlan>, join: Arc<Joining>) -> DirectJoinExec {
+    /// See [`KeyedRows::prefers_large_blocks`].
+    pub fn prefers_large_blocks(&self) -> bool {
+        self.join.rows.prefers_large_blocks()
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, join: Arc<Joining>) -> Result<DirectJoinExec> {
+        // The left side's columns come first, in the order of its rows.
+        let of_left = input.equivalence_properties().clone();
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&join.schema)),
+            EquivalenceProperties::new(Arc::clone(&join.schema)).extend(of_left)?,
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
             input.pipeline_behavior(),
             input.boundedness(),
         );
-        DirectJoinExec { input, join, properties: Arc::new(properties) }
+        Ok(DirectJoinExec { input, join, properties: Arc::new(properties) })
     }
 }
 
@@ -211,7 +221,7 @@ impl ExecutionPlan for DirectJoinExec {
         let Some(input) = children.pop() else {
             return Err(DataFusionError::Internal("DirectJoinExec has one child".into()));
         };
-        Ok(Arc::new(DirectJoinExec::of(input, Arc::clone(&self.join))))
+        Ok(Arc::new(DirectJoinExec::of(input, Arc::clone(&self.join))?))
     }
 
     fn with_new_children(

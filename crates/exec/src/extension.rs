@@ -85,7 +85,7 @@ impl ExtensionPlanner for OperatorPlanner {
         }
         if let Some(node) = node.as_any().downcast_ref::<direct_join::DirectJoin>() {
             let filter = node.filter.as_ref().map(|filter| over(filter, &node.row_schema)).transpose()?;
-            let operator = direct_join::DirectJoinExec::new(input, node, keys(&node.keys)?, filter);
+            let operator = direct_join::DirectJoinExec::new(input, node, keys(&node.keys)?, filter)?;
             return Ok(Some(Arc::new(operator)));
         }
         Ok(None)

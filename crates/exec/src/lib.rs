@@ -1,6 +1,7 @@
 //! How does it run fast? The operators and rules that DataFusion lacks, and the session that runs them.
 //!
 //! - [`direct_join`]: a join that asks its right side for keys.
+//! - [`gather`]: few large blocks of many small ones.
 //! - [`limit_by`]: `LIMIT n BY`.
 //! - [`extremes`]: the least and the greatest value of every result column.
 //! - [`in_step`]: arrays that are unfolded side by side.
@@ -16,6 +17,7 @@ pub mod direct_join;
 pub mod error;
 mod extension;
 pub mod extremes;
+pub mod gather;
 pub mod in_step;
 pub mod lambda;
 pub mod limit_by;

@@ -30,6 +30,11 @@ pub trait SettingValues: Send + Sync {
     /// The value of a setting, as an array of one row; UNKNOWN_SETTING if there is none of that name.
     fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)>;
 
+    /// How many threads a function may take: `max_threads`.
+    fn threads_max(&self) -> usize {
+        1
+    }
+
     /// Whether a result of decimals that does not fit its type is an error.
     fn decimal_check_overflow(&self) -> bool {
         true

@@ -1,4 +1,15 @@
 //! Rows by key, a block of keys at a time, in several threads if there are many.
+//!
+//! # Cost
+//!
+//! Keys are asked for in their order, so that neighbours find their block of rows, and the way to it, in
+//! the processor's caches: a million keys at once cost half as much a key as sixteen times 65,536.
+//!
+//! # Concurrency
+//!
+//! Each lookup is told how many threads it may have, and shares them with the lookups that run beside it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::concat_batches;
@@ -41,14 +52,15 @@ pub(crate) struct RowAssembler {
 
 impl Store {
     /// The columns at `projection` of the rows with `keys`: one array for each key column. A key may be
-    /// asked for more than once.
-    pub fn get(&self, keys: &[ArrayRef], projection: &[usize]) -> Result<Found> {
+    /// asked for more than once. It takes at most `threads_max` threads.
+    pub fn get(&self, keys: &[ArrayRef], projection: &[usize], threads_max: usize) -> Result<Found> {
         let spec = self.spec();
         let encoder = spec.key_encoder()?;
         crate::write::check_whole_key(&encoder, keys)?;
         let encoded = encoder.encode(keys)?;
         let order = sorted_distinct(&encoded);
-        let parts = parts(&order);
+        let turn = Turn::take(self.lookups());
+        let parts = parts(&order, threads_max / turn.running);
         let get = |part: &&[SortedKey]| self.get_part(RowAssembler::new(&spec, projection)?, &encoded, part);
         let found = match parts.as_slice() {
             [] => vec![get(&&order[..])],
@@ -61,7 +73,7 @@ impl Store {
     /// All columns of the rows with `keys`: each row once, in order of key, missing keys left out.
     pub fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let all: Vec<usize> = (0..self.spec().columns.len()).collect();
-        Ok(self.get(keys, &all)?.rows.columns().to_vec())
+        Ok(self.get(keys, &all, 1)?.rows.columns().to_vec())
     }
 
     fn get_part(
@@ -125,12 +137,31 @@ fn merged(parts: Vec<FoundPart>, keys: usize) -> Result<Found> {
     Ok(Found { rows, row_of_key })
 }
 
-/// The keys in parts of at least [`THREAD_KEYS_MIN`], one for each processor if there are so many.
-fn parts(order: &[SortedKey]) -> Vec<&[SortedKey]> {
+/// A lookup among those that run on a store.
+struct Turn<'a> {
+    lookups: &'a AtomicUsize,
+    /// How many there are, this one among them.
+    running: usize,
+}
+
+impl<'a> Turn<'a> {
+    fn take(lookups: &'a AtomicUsize) -> Turn<'a> {
+        Turn { lookups, running: lookups.fetch_add(1, Ordering::Relaxed) + 1 }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.lookups.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The keys in parts of at least [`THREAD_KEYS_MIN`], one for each of `threads` if there are so many.
+fn parts(order: &[SortedKey], threads: usize) -> Vec<&[SortedKey]> {
     let distinct = order.last().map_or(0, |last| last.group + 1);
     let count = match distinct / THREAD_KEYS_MIN {
         0 | 1 => 1,
-        many => many.min(std::thread::available_parallelism().map_or(1, usize::from)),
+        many => many.min(threads.max(1)),
     };
     let part = |key: &SortedKey| key.group * count / distinct.max(1);
     order.chunk_by(|left, right| part(left) == part(right)).collect()

@@ -98,7 +98,7 @@ fn apply(store: &Store, model: &mut Model, op: &Op) {
 fn check_same(store: &Store, model: &Model, asked: &[Key]) {
     let all: Vec<(Key, u64)> = model.iter().map(|(key, value)| (key.clone(), *value)).collect();
     assert_eq!(scan(store, &KeyRange::all()), all);
-    let found = store.get(&key_arrays(asked), &[0, 1, 2]).expect("valid keys");
+    let found = store.get(&key_arrays(asked), &[0, 1, 2], 2).expect("valid keys");
     let rows = rows_of(&found.rows);
     assert!(rows.is_sorted_by(|left, right| left.0 < right.0));
     for (key, row) in asked.iter().zip(&found.row_of_key) {
@@ -188,13 +188,15 @@ fn many_keys_are_found_by_several_threads_as_by_one() {
     store.insert_bulk(rows.chunks(5000).map(|rows| Ok(batch(rows)))).expect("a load");
     // Every second one is missing, and many are asked for twice.
     let asked: Vec<Key> = (0..70_000_u64).map(|at| key(at * 7919)).collect();
-    let found = store.get(&key_arrays(&asked), &[1]).expect("valid keys");
-    let values = found.rows.column(0).as_primitive::<UInt64Type>();
-    assert_eq!(values.len(), 30_000);
-    assert!(values.values().is_sorted(), "the order of the keys");
-    for (asked, row) in asked.iter().zip(&found.row_of_key) {
-        let expected = (asked.0 % 2 == 0).then_some(asked.0 as u64 / 2);
-        assert_eq!(row.map(|row| values.value(row as usize)), expected);
+    for threads_max in [0, 1, 2, 5] {
+        let found = store.get(&key_arrays(&asked), &[1], threads_max).expect("valid keys");
+        let values = found.rows.column(0).as_primitive::<UInt64Type>();
+        assert_eq!(values.len(), 30_000);
+        assert!(values.values().is_sorted(), "the order of the keys");
+        for (asked, row) in asked.iter().zip(&found.row_of_key) {
+            let expected = (asked.0 % 2 == 0).then_some(asked.0 as u64 / 2);
+            assert_eq!(row.map(|row| values.value(row as usize)), expected);
+        }
     }
 }
 
@@ -243,7 +245,7 @@ fn rows_older_than_an_added_column_have_its_default() {
     let mut wider = KvSpec::new(Columns::new(columns), vec![2, 0]).expect("a valid definition");
     wider.defaults[3] = Arc::new(Int32Array::from(vec![42]));
     store.add_columns(wider).expect("a column at the end");
-    let found = store.get(&key_arrays(&[(1, b"a".to_vec())]), &[3, 1]).expect("valid keys");
+    let found = store.get(&key_arrays(&[(1, b"a".to_vec())]), &[3, 1], 2).expect("valid keys");
     assert_eq!(found.rows.column(0).as_primitive::<Int32Type>().values(), &[42]);
     assert!(store.add_columns(spec()).is_err());
 }
@@ -260,7 +262,7 @@ fn rows_expire_by_the_clock() {
     assert_eq!(scan(&store, &KeyRange::all()).len(), 1);
     clock.advance(1_000_000);
     assert_eq!(scan(&store, &KeyRange::all()).len(), 0);
-    assert_eq!(store.get(&key_arrays(&[key]), &[1]).expect("valid keys").row_of_key, [None]);
+    assert_eq!(store.get(&key_arrays(&[key]), &[1], 2).expect("valid keys").row_of_key, [None]);
     store.compact().expect("a compaction");
     assert_eq!(store.approximate_rows().expect("a property"), 0);
 }

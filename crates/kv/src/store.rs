@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use basalt_base::{Error, Result, bail};
 use parking_lot::RwLock;
@@ -24,6 +24,8 @@ pub struct Store {
     rocksdb_options: Options,
     db: DB,
     loads: AtomicU64,
+    /// How many lookups run now.
+    lookups: AtomicUsize,
 }
 
 impl Store {
@@ -52,6 +54,7 @@ impl Store {
             rocksdb_options,
             db,
             loads: AtomicU64::new(0),
+            lookups: AtomicUsize::new(0),
         })
     }
 
@@ -106,6 +109,10 @@ impl Store {
     pub(crate) fn is_expired(&self, row: &[u8]) -> bool {
         let ttl_seconds = self.options.ttl_seconds;
         ttl_seconds.is_some_and(|ttl_seconds| is_expired(row, ttl_seconds, self.options.now_seconds()))
+    }
+
+    pub(crate) fn lookups(&self) -> &AtomicUsize {
+        &self.lookups
     }
 
     pub(crate) fn next_load_directory(&self) -> PathBuf {

@@ -19,13 +19,16 @@ use crate::layout_kind::LayoutKind;
 use crate::spec::DictionarySpec;
 use crate::values::{ROWS_MAX, StringArena};
 
+#[derive(Clone)]
 struct DirectDictionary {
     kind: LayoutKind,
     key_types: Vec<SqlType>,
     shape: KeyShape,
     attributes: Vec<Attribute>,
     source: Arc<dyn DirectSource>,
-    counters: Counters,
+    counters: Arc<Counters>,
+    /// For a lookup of a source that locates keys.
+    threads_max: usize,
 }
 
 /// A dictionary that asks `source` at every lookup.
@@ -41,7 +44,8 @@ pub fn build_direct(spec: DictionarySpec, source: Arc<dyn DirectSource>) -> Resu
         key_types,
         attributes: spec.attributes,
         source,
-        counters: Counters::default(),
+        counters: Arc::default(),
+        threads_max: 1,
     }))
 }
 
@@ -114,7 +118,9 @@ impl DirectDictionary {
     /// The answer of a source that finds the row of each key.
     fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
         check_keys(&self.key_types, keys, !self.kind.is_complex())?;
-        let Some(located) = self.source.locate(&self.widened(keys)?, attributes)? else { return Ok(None) };
+        let Some(located) = self.source.locate(&self.widened(keys)?, attributes, self.threads_max)? else {
+            return Ok(None);
+        };
         let rows = located.values.first().map_or(u32::MAX as usize, |values| values.len());
         let is_whole = located.values.len() == attributes.len()
             && located.row_of_key.len() == keys[0].len()
@@ -195,6 +201,14 @@ impl Dictionary for DirectDictionary {
         Ok((columns, answer.found()))
     }
 
+    fn on_threads(&self, threads_max: usize) -> Option<Arc<dyn Dictionary>> {
+        Some(Arc::new(DirectDictionary { threads_max, ..self.clone() }))
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        self.source.prefers_large_blocks()
+    }
+
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
         Ok(match self.locate(keys, &[])? {
             Some(located) => found(&located.row_of_key),
@@ -251,7 +265,12 @@ mod tests {
             Err(Error::logical("the keys are located"))
         }
 
-        fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
+        fn locate(
+            &self,
+            keys: &[ArrayRef],
+            attributes: &[usize],
+            _threads_max: usize,
+        ) -> Result<Option<Located>> {
             let row = |key: u64| [10, 20].iter().position(|&known| known == key).map(|row| row as u32);
             let row_of_key = integer_keys(&keys[0])?.into_iter().map(row).collect();
             Ok(Some(Located { values: vec![key_column(vec![10, 20]); attributes.len()], row_of_key }))

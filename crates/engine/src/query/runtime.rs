@@ -20,7 +20,9 @@ use tokio::sync::mpsc;
 
 use super::QueryContext;
 use super::join_algorithms::JoinAlgorithms;
-use crate::scan::{CodedGroups, DirectJoins, DirectSources, KnownAggregates, LateColumns, LateStrings};
+use crate::scan::{
+    CodedGroups, DirectJoins, DirectSources, KnownAggregates, LargeLookups, LateColumns, LateStrings,
+};
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
@@ -48,13 +50,15 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         plan: Vec::new(),
         last: Vec::new(),
         early: vec![Arc::new(CodedGroups)],
-        late: vec![Arc::new(DirectSources), Arc::new(LateStrings)],
+        late: vec![Arc::new(DirectSources), Arc::new(LateStrings), Arc::new(LargeLookups)],
     };
     if query.settings.optimize_inverse_dictionary_lookup {
         rules.plan.push(Arc::new(InverseLookup));
     }
     if join_algorithms.direct {
-        rules.last.push(Arc::new(DirectJoins { only: join_algorithms.only_direct }));
+        rules
+            .last
+            .push(Arc::new(DirectJoins { only: join_algorithms.only_direct, threads: query.threads() }));
     }
     if query.settings.query_plan_optimize_lazy_materialization {
         rules.late.push(Arc::new(LateColumns));

@@ -26,6 +26,8 @@ use crate::tables::{Found, Table};
 pub(crate) struct DirectJoins {
     /// No other join with such a right side: `join_algorithm = 'direct'`.
     pub(crate) only: bool,
+    /// Threads of one look-up.
+    pub(crate) threads: usize,
 }
 
 impl OptimizerRule for DirectJoins {
@@ -47,7 +49,7 @@ impl OptimizerRule for DirectJoins {
         _config: &dyn OptimizerConfig,
     ) -> datafusion::common::Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Join(join) = &plan else { return Ok(Transformed::no(plan)) };
-        if let Some(direct) = direct_join(join)? {
+        if let Some(direct) = direct_join(join, self.threads)? {
             return Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(direct) })));
         }
         if self.only && RightSide::of(&join.right).is_some() {
@@ -63,15 +65,15 @@ impl OptimizerRule for DirectJoins {
 }
 
 /// The join as a direct one, if it can be.
-fn direct_join(join: &Join) -> datafusion::common::Result<Option<DirectJoin>> {
-    let Some((table, direct)) = understood(join) else { return Ok(None) };
+fn direct_join(join: &Join, threads: usize) -> datafusion::common::Result<Option<DirectJoin>> {
+    let Some((table, direct)) = understood(join, threads) else { return Ok(None) };
     // This thread may block, those of the operator may not.
     table.prepare_lookup().map_err(into_datafusion)?;
     Ok(Some(direct))
 }
 
 /// The right side's table, and the direct join.
-fn understood(join: &Join) -> Option<(Arc<dyn Table>, DirectJoin)> {
+fn understood(join: &Join, threads: usize) -> Option<(Arc<dyn Table>, DirectJoin)> {
     let is_kind = matches!(join.join_type, JoinType::Inner | JoinType::Left | JoinType::LeftAnti);
     if !is_kind || join.filter.is_some() || join.null_equality != NullEquality::NullEqualsNothing {
         return None;
@@ -100,7 +102,7 @@ fn understood(join: &Join) -> Option<(Arc<dyn Table>, DirectJoin)> {
     let direct = DirectJoin {
         input: Arc::clone(&join.left),
         keys,
-        rows: Arc::new(TableRows { table: right.table, columns: positions }),
+        rows: Arc::new(TableRows { name: right.name, table: right.table, columns: positions, threads }),
         filter,
         row_schema: Arc::new(row_schema),
         join_type: join.join_type,
@@ -111,6 +113,8 @@ fn understood(join: &Join) -> Option<(Arc<dyn Table>, DirectJoin)> {
 
 /// A table that is asked for keys, and conditions on its rows.
 struct RightSide {
+    name: String,
+    /// What finds its rows.
     table: Arc<dyn Table>,
     filters: Vec<Expr>,
 }
@@ -120,12 +124,14 @@ impl RightSide {
         match plan {
             LogicalPlan::TableScan(scan) if scan.fetch.is_none() => {
                 let provider = source_as_provider(&scan.source).ok()?;
-                let table = provider.downcast_ref::<TableScanProvider>()?.table();
+                let provider = provider.downcast_ref::<TableScanProvider>()?;
+                let name = provider.table().definition().full_name();
+                let table = provider.finder()?;
                 let stored = table.definition().stored();
                 let key = table.lookup_key();
                 let may_be_null = key.iter().any(|&at| stored[at].ty.accepts_null());
                 let usable = !key.is_empty() && !may_be_null;
-                usable.then(|| RightSide { table: Arc::clone(table), filters: scan.filters.clone() })
+                usable.then(|| RightSide { name, table, filters: scan.filters.clone() })
             }
             LogicalPlan::Filter(filter) => {
                 let mut right = RightSide::of(&filter.input)?;
@@ -174,17 +180,23 @@ impl RightSide {
 
 /// Some columns of a table's rows.
 struct TableRows {
+    name: String,
     table: Arc<dyn Table>,
     columns: Vec<usize>,
+    threads: usize,
 }
 
 impl KeyedRows for TableRows {
     fn name(&self) -> String {
-        self.table.definition().full_name()
+        self.name.clone()
     }
 
     fn lookup(&self, keys: &[ArrayRef]) -> Result<FoundRows> {
-        let Found { rows, row_of_key } = self.table.lookup(keys, &self.columns)?;
+        let Found { rows, row_of_key } = self.table.lookup(keys, &self.columns, self.threads)?;
         Ok(FoundRows { rows, row_of_key })
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        self.table.prefers_large_blocks()
     }
 }

@@ -6,7 +6,8 @@
 //! on the [`operand`]s that a table keeps something of, also by way of [`monotonic`] functions;
 //! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT, [`virtual_columns`] and
 //! [`constants`] are what a table has beside its columns,
-//! [`codes`] groups by numbers of strings; [`direct_join`] joins by key; [`known_aggregates`] need no reading.
+//! [`codes`] groups by numbers of strings; [`direct_join`] joins by key; [`known_aggregates`] need no reading;
+//! [`large_lookups`] gather keys for tables that find many at once for less.
 
 mod codes;
 mod condition;
@@ -17,6 +18,7 @@ mod direct_join;
 mod estimate;
 mod exec;
 mod known_aggregates;
+mod large_lookups;
 mod late;
 mod monotonic;
 mod operand;
@@ -31,6 +33,7 @@ pub(crate) use direct::DirectSources;
 pub(crate) use direct_join::DirectJoins;
 pub(crate) use exec::explain_indexes;
 pub(crate) use known_aggregates::KnownAggregates;
+pub(crate) use large_lookups::LargeLookups;
 pub(crate) use late::LateColumns;
 pub(crate) use monotonic::monotonic;
 pub(crate) use operand::{Operands, TableExpression};

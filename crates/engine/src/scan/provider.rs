@@ -49,6 +49,12 @@ impl TableScanProvider {
         TableScanProvider { sample_factor, ..self }
     }
 
+    /// The table that finds rows by key: this one, or what it stands for. `None` if that is not there.
+    pub(super) fn finder(&self) -> Option<Arc<dyn Table>> {
+        let other = self.table.finder(&self.query).ok()?;
+        Some(other.unwrap_or_else(|| Arc::clone(&self.table)))
+    }
+
     /// The virtual columns of the table.
     pub(crate) fn virtual_columns(&self) -> &[Column] {
         &self.columns[self.stored.len()..]

@@ -24,6 +24,13 @@ impl SettingValues for Settings {
         })
     }
 
+    fn threads_max(&self) -> usize {
+        match self.max_threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(1024) as usize,
+        }
+    }
+
     fn check_type(&self, ty: &SqlType) -> Result<()> {
         check_suspicious_type(ty, self)
     }

@@ -78,11 +78,15 @@ impl FindsRows for Arc<Rows> {
     }
 
     /// As many rows as there are keys, those of missing keys with default values.
-    fn find(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
+    fn find(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
         let is_attribute = |column: &&usize| **column >= keys.len();
         let attributes: Vec<usize> =
             columns.iter().filter(is_attribute).map(|column| column - keys.len()).collect();
-        let (values, found) = self.dictionary()?.get(&attributes, keys)?;
+        let dictionary = self.dictionary()?;
+        let (values, found) = (match dictionary.on_threads(threads_max) {
+            Some(dictionary) => dictionary.get(&attributes, keys),
+            None => dictionary.get(&attributes, keys),
+        })?;
         let mut values = values.into_iter();
         let arrays: Vec<ArrayRef> = columns
             .iter()
@@ -96,5 +100,9 @@ impl FindsRows for Arc<Rows> {
         let rows = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(Error::logical)?;
         let row_of_key = (0..found.len()).map(|row| found.value(row).then_some(row as u32)).collect();
         Ok(Found { rows, row_of_key })
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        self.loaded.get().is_some_and(|dictionary| dictionary.prefers_large_blocks())
     }
 }

@@ -10,7 +10,9 @@ use parking_lot::RwLock;
 use super::{Table, TableDefinition};
 use crate::catalog::{CatalogObject, CatalogStore};
 use crate::dictionaries::{DictionaryEntry, split_name};
+use crate::query::QueryContext;
 use crate::scan::{BlockSource, MemorySource, ScanRequest};
+use crate::table_functions::dictionary_table;
 
 /// A table without rows of its own.
 pub(crate) struct DictionaryTable {
@@ -89,6 +91,12 @@ impl Table for DictionaryTable {
         let blocks = entry.get(&query.engine, &query.asking)?.scan()?;
         let blocks = blocks.into_iter().map(block).collect::<Result<Vec<_>>>()?;
         Ok(MemorySource::deal(blocks, request, "rows of a dictionary"))
+    }
+
+    fn finder(&self, query: &Arc<QueryContext>) -> Result<Option<Arc<dyn Table>>> {
+        let entry = self.entry(query.engine.catalog())?;
+        positions(&self.definition().stored(), &entry.columns())?;
+        dictionary_table(&entry, query).map(Some)
     }
 
     fn source(&self) -> Option<(String, String)> {

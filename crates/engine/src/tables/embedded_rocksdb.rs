@@ -211,8 +211,12 @@ impl Table for EmbeddedRocksDbTable {
         self.store.insert_bulk(std::iter::once(Ok(block))).map(|_| ())
     }
 
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
-        self.store.get(keys, columns)
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
+        self.store.get(keys, columns, threads_max)
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        true
     }
 
     fn lookup_key(&self) -> Vec<usize> {
@@ -289,7 +293,7 @@ impl BlockSource for KeyValueSource {
                     let slice: Vec<ArrayRef> = keys.iter().map(|key| key.slice(start, count)).collect();
                     let counter: &AtomicU64 = &query.events.key_lookups;
                     ProfileEvents::add(counter, count as u64);
-                    Ok(store.get(&slice, &columns)?.rows)
+                    Ok(store.get(&slice, &columns, query.threads())?.rows)
                 })))
             }
             KeyValueSource::Range { store, range, columns } => {

@@ -40,6 +40,7 @@ use basalt_base::{Columns, Error, Result, bail};
 use basalt_parts::{MergeWatch, WorkControl};
 
 use crate::catalog::CatalogStore;
+use crate::query::QueryContext;
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
 /// A table of any engine. Methods block; callers are on threads that may.
@@ -90,9 +91,9 @@ pub(crate) trait Table: Send + Sync {
     }
 
     /// The rows whose key columns (all of [`Table::lookup_key`]) are among `keys`, as the stored columns at
-    /// `columns`. A key may be asked for more than once.
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
-        let _ = (keys, columns);
+    /// `columns`, found on at most `threads_max` threads. A key may be asked for more than once.
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
+        let _ = (keys, columns, threads_max);
         Err(self.refuses("a lookup by key"))
     }
 
@@ -101,9 +102,21 @@ pub(crate) trait Table: Send + Sync {
         Ok(())
     }
 
+    /// Whether [`Table::lookup`] of a million keys costs much less than some of fewer keys.
+    fn prefers_large_blocks(&self) -> bool {
+        false
+    }
+
     /// Positions of the columns that [`Table::lookup`] takes; empty if there is no such lookup.
     fn lookup_key(&self) -> Vec<usize> {
         Vec::new()
+    }
+
+    /// What finds the table's rows by key in its stead: a table of another name, with columns of the same names
+    /// and types.
+    fn finder(&self, query: &Arc<QueryContext>) -> Result<Option<Arc<dyn Table>>> {
+        let _ = query;
+        Ok(None)
     }
 
     /// Database and name of what its rows come from, if they are not its own.

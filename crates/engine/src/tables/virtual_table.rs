@@ -18,7 +18,10 @@ pub(crate) trait FindsRows: Send + Sync {
     fn prepare(&self) -> Result<()>;
 
     /// See [`Table::lookup`].
-    fn find(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found>;
+    fn find(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found>;
+
+    /// See [`Table::prefers_large_blocks`]; asked once it is prepared.
+    fn prefers_large_blocks(&self) -> bool;
 }
 
 type ScanFn = Box<dyn Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync>;
@@ -142,11 +145,15 @@ impl Table for VirtualTable {
         (self.scan)(request)
     }
 
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize]) -> Result<Found> {
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
         match &self.lookup {
-            Some((_, lookup)) => lookup.find(keys, columns),
+            Some((_, lookup)) => lookup.find(keys, columns, threads_max),
             None => Err(self.refuses("a lookup by key")),
         }
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        self.lookup.as_ref().is_some_and(|(_, lookup)| lookup.prefers_large_blocks())
     }
 
     fn prepare_lookup(&self) -> Result<()> {

@@ -74,6 +74,11 @@ impl BoundScalar {
         function.inner().downcast_ref::<BoundScalar>()
     }
 
+    /// See [`Kernel::prefers_large_blocks`].
+    pub fn prefers_large_blocks(&self) -> bool {
+        self.kernel.prefers_large_blocks()
+    }
+
     /// What the call looks up, if it is an attribute's value by key.
     pub fn attribute(&self) -> Option<AttributeOf<'_>> {
         self.kernel.attribute()

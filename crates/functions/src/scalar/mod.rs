@@ -155,6 +155,11 @@ pub trait Kernel: Send + Sync {
     /// row is also right if every operand is constant.
     fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef>;
 
+    /// Whether it costs much less a row in blocks of a million rows.
+    fn prefers_large_blocks(&self) -> bool {
+        false
+    }
+
     /// What the call looks up, if it is an attribute's value by key: `dictGet` and its kin.
     fn attribute(&self) -> Option<AttributeOf<'_>> {
         None

@@ -105,8 +105,14 @@ pub(super) trait RowSource: Send + Sync {
         _question: &Question,
         _keys: &[ArrayRef],
         _attributes: &[usize],
+        _threads_max: usize,
     ) -> Result<Option<Located>> {
         Ok(None)
+    }
+
+    /// See [`DirectSource::prefers_large_blocks`].
+    fn prefers_large_blocks(&self, _question: &Question) -> bool {
+        false
     }
 
     /// Whether the source computes columns from a [`Question`]'s expressions.
@@ -243,8 +249,12 @@ impl DirectSource for KeyedSource {
         self.source.rows_of(&self.question()?, keys)
     }
 
-    fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
-        self.source.locate(&self.question()?, keys, attributes)
+    fn locate(&self, keys: &[ArrayRef], attributes: &[usize], threads_max: usize) -> Result<Option<Located>> {
+        self.source.locate(&self.question()?, keys, attributes, threads_max)
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        self.question().is_ok_and(|question| self.source.prefers_large_blocks(&question))
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {

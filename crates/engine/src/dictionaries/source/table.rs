@@ -111,7 +111,8 @@ impl RowSource for TableSource {
             return self.query(question, keys);
         };
         if table.lookup_key() == positions[..keys.len()] {
-            let found = table.lookup(keys, &positions)?;
+            let threads = question.query("").threads();
+            let found = table.lookup(keys, &positions, threads)?;
             return Ok(vec![found.rows.columns().to_vec()]);
         }
         scan(question, table.as_ref(), &positions, keys)
@@ -122,6 +123,7 @@ impl RowSource for TableSource {
         question: &Question,
         keys: &[ArrayRef],
         attributes: &[usize],
+        threads_max: usize,
     ) -> Result<Option<Located>> {
         let Some((table, positions)) = self.plain_table(question)? else { return Ok(None) };
         let (key, values) = positions.split_at(keys.len());
@@ -129,8 +131,13 @@ impl RowSource for TableSource {
             return Ok(None);
         }
         let wanted: Vec<usize> = attributes.iter().map(|&attribute| values[attribute]).collect();
-        let found = table.lookup(keys, &wanted)?;
+        let found = table.lookup(keys, &wanted, threads_max)?;
         Ok(Some(Located { values: found.rows.columns().to_vec(), row_of_key: found.row_of_key }))
+    }
+
+    fn prefers_large_blocks(&self, question: &Question) -> bool {
+        let Ok(Some((table, positions))) = self.plain_table(question) else { return false };
+        table.lookup_key() == positions[..question.key_count()] && table.prefers_large_blocks()
     }
 
     fn takes_expressions(&self) -> bool {

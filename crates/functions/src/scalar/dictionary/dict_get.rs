@@ -299,6 +299,10 @@ impl Kernel for GetKernel {
         Ok(self.run(operands, rows)?.0)
     }
 
+    fn prefers_large_blocks(&self) -> bool {
+        self.lookup.dictionary.prefers_large_blocks()
+    }
+
     fn attribute(&self) -> Option<AttributeOf<'_>> {
         match self.attributes.as_slice() {
             [attribute] if self.tuple.is_none() => {

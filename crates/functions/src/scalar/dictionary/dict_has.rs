@@ -8,7 +8,7 @@ use basalt_base::{Result, SqlType};
 
 use super::lookup::Lookup;
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
 
 pub(super) struct DictHas;
 
@@ -37,13 +37,24 @@ impl ScalarFunction for DictHas {
         }
         let lookup = Lookup::bind(self.name(), &args[0], &args[1..], context)?;
         lookup.check_count(self.name(), args.len(), 1 + lookup.width())?;
-        Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
-            let (keys, nulls) = lookup.keys(&operands[1..], rows)?;
-            let found = lookup.dictionary.has(&keys)?;
-            let is_there = |row: usize| {
-                u8::from(found.value(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
-            };
-            Ok(Arc::new(UInt8Array::from_iter_values((0..found.len()).map(is_there))) as ArrayRef)
-        }))
+        Ok(Bound::new(SqlType::UInt8, HasKernel { lookup }))
+    }
+}
+
+struct HasKernel {
+    lookup: Lookup,
+}
+
+impl Kernel for HasKernel {
+    fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef> {
+        let (keys, nulls) = self.lookup.keys(&operands[1..], rows)?;
+        let found = self.lookup.dictionary.has(&keys)?;
+        let is_there =
+            |row: usize| u8::from(found.value(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)));
+        Ok(Arc::new(UInt8Array::from_iter_values((0..found.len()).map(is_there))))
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        self.lookup.dictionary.prefers_large_blocks()
     }
 }

@@ -35,6 +35,7 @@ impl Lookup {
         context: &FunctionContext,
     ) -> Result<Lookup> {
         let dictionary = open(function, name, context)?;
+        let dictionary = dictionary.on_threads(context.settings.threads_max()).unwrap_or(dictionary);
         let Some(key) = args.first().map(|key| &key.ty) else {
             return Err(Error::logical("a lookup without a key"));
         };
