@@ -43,6 +43,9 @@ fn main() -> Result<()> {
     measure("COMPACT_HASHED", &compact, keys, Values::Ranks)?;
     measure("COMPACT_HASHED, digits", &compact, keys, Values::Digits)?;
     measure("COMPACT_HASHED, addresses", &compact, keys, Values::Addresses)?;
+    measure("HASHED, numbers", &hashed, keys, Values::Numbers)?;
+    measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98), numbers", &dense, keys, Values::Numbers)?;
+    measure("COMPACT_HASHED, numbers", &compact, keys, Values::Numbers)?;
     measure("HASHED_ARRAY", &array, keys, Values::Ranks)?;
     measure("HASHED, digits", &hashed, keys, Values::Digits)?;
     measure("HASHED, addresses", &hashed, keys, Values::Addresses)
@@ -53,6 +56,8 @@ fn main() -> Result<()> {
 enum Values {
     /// Numbers of two bytes.
     Ranks,
+    /// Numbers of eight bytes.
+    Numbers,
     /// Strings of 20 digits at random.
     Digits,
     /// Strings of about 60 characters that have much in common.
@@ -62,6 +67,7 @@ enum Values {
 fn measure(name: &str, layout: &LayoutSpec, keys: u64, values: Values) -> Result<()> {
     let ty = match values {
         Values::Ranks => SqlType::UInt16,
+        Values::Numbers => SqlType::UInt64,
         Values::Digits | Values::Addresses => SqlType::String,
     };
     let spec = DictionarySpec {
@@ -102,6 +108,7 @@ fn block(rows: std::ops::Range<u64>, values: Values) -> Vec<ArrayRef> {
     let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(spread)));
     let values: ArrayRef = match values {
         Values::Ranks => Arc::new(UInt16Array::from_iter_values(rows.map(|row| row as u16))),
+        Values::Numbers => Arc::new(UInt64Array::from_iter_values(rows.map(|row| !spread(row)))),
         Values::Digits => {
             Arc::new(BinaryViewArray::from_iter_values(rows.map(|row| spread(row).to_string())))
         }

@@ -4,9 +4,6 @@
 //! so a cell's place can be told without hashing again, and `unscramble` gives the key back. Byte keys
 //! are hashed; the table stores the hash and the caller compares the bytes.
 
-/// The hash that no stored cell has: it marks free cells of a table.
-pub(crate) const FREE: u64 = u64::MAX;
-
 const FIRST: u64 = 0xbf58_476d_1ce4_e5b9;
 const SECOND: u64 = 0x9e37_79b9_7f4a_7c15;
 const FIRST_INVERSE: u64 = inverse(FIRST);
@@ -28,7 +25,7 @@ pub(crate) fn unscramble(hash: u64) -> u64 {
     key ^ (key >> 32)
 }
 
-/// The hash of a byte key; never [`FREE`].
+/// The hash of a byte key.
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut state = SECOND ^ bytes.len() as u64;
     let (words, rest) = bytes.as_chunks::<8>();
@@ -37,8 +34,7 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     }
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    let hash = scramble(fold(state ^ u64::from_le_bytes(last)));
-    if hash == FREE { FREE - 1 } else { hash }
+    scramble(fold(state ^ u64::from_le_bytes(last)))
 }
 
 /// `hash` as a fraction of 2^64, times `places`: the place, and the fraction that is left over. Both
@@ -71,6 +67,11 @@ impl ShardBits {
     pub(crate) fn split(self, hash: u64) -> (usize, u64) {
         // Two shifts, because one by 64 is none.
         ((hash >> 1 >> (63 - self.0)) as usize, hash << self.0)
+    }
+
+    /// The hash that [`ShardBits::split`] splits so.
+    pub(crate) fn join(self, table: usize, rest: u64) -> u64 {
+        (table as u64) << 1 << (63 - self.0) | rest >> self.0
     }
 }
 

@@ -20,13 +20,13 @@ use crate::spec::DictionarySpec;
 use crate::table::{Hits, TableForm, TableShape};
 use crate::values::Values;
 
-/// The load factor of HASHED and HASHED_ARRAY unless they state one: six cells a line are then 17.8
+/// The load factor of HASHED and HASHED_ARRAY unless they state one: eight cells a line are then 10.7
 /// bytes a key.
-const LINE_LOAD_FACTOR: f64 = 0.6;
-/// From here on, and for SPARSE_HASHED unless it states one, a table has no free cells at all.
-const QUOTIENT_LOAD_FACTOR_MIN: f64 = 0.8;
-/// Keys a bucket of such a table: with so few, nearly every key is in the first cells that are compared.
-const SPARSE_BUCKET_KEYS: usize = 1;
+const HASHED_LOAD_FACTOR: f64 = 0.75;
+/// The same for payloads of more than four bytes, of which a free cell costs more than the second line of some keys.
+const WIDE_LOAD_FACTOR: f64 = 0.9;
+/// Of SPARSE_HASHED, and the most that any table is filled: beyond it, loading takes ever longer.
+const LOAD_FACTOR_MAX: f64 = 0.95;
 
 struct LoadedDictionary {
     kind: LayoutKind,
@@ -104,7 +104,7 @@ fn layout_builder(
     payload_bytes: usize,
 ) -> Result<Box<dyn LayoutBuilder>> {
     let shape = table_shape(&spec.layout, payload_bytes);
-    let form = table_form(&spec.layout, payload_bytes);
+    let form = table_form(&spec.layout, payload_bytes, None);
     Ok(match spec.layout.kind {
         LayoutKind::Flat => Box::new(FlatBuilder::new(&spec.attributes, &spec.layout)),
         LayoutKind::Hashed | LayoutKind::SparseHashed | LayoutKind::HashedArray => {
@@ -131,17 +131,14 @@ pub(crate) fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableSha
     }
 }
 
-/// Lines with free cells up to a load factor that still makes short walks, else the table without.
-pub(crate) fn table_form(layout: &LayoutSpec, payload_bytes: usize) -> TableForm {
-    let load_factor = layout.max_load_factor.unwrap_or(match layout.kind {
-        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => QUOTIENT_LOAD_FACTOR_MIN,
-        _ => LINE_LOAD_FACTOR,
-    });
-    if load_factor < QUOTIENT_LOAD_FACTOR_MIN {
-        TableForm::Lines { load_factor }
-    } else {
-        TableForm::Quotient { payload_bits: 8 * payload_bytes as u32, bucket_keys: SPARSE_BUCKET_KEYS }
-    }
+/// Lines, filled as far as the layout says. `rows` is how many there are at most, if some come later.
+pub(crate) fn table_form(layout: &LayoutSpec, payload_bytes: usize, rows: Option<usize>) -> TableForm {
+    let own = match layout.kind {
+        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => LOAD_FACTOR_MAX,
+        _ if payload_bytes > size_of::<u32>() => WIDE_LOAD_FACTOR,
+        _ => HASHED_LOAD_FACTOR,
+    };
+    TableForm::Lines { load_factor: layout.max_load_factor.unwrap_or(own).min(LOAD_FACTOR_MAX), rows }
 }
 
 impl LoadedDictionary {

@@ -117,6 +117,7 @@ struct Dealt {
     values: Values,
     extents: Vec<Extent>,
     keys: AutoKeys,
+    rows: usize,
     piles: Piles,
 }
 
@@ -127,6 +128,7 @@ impl Dealt {
             values: Values::new(&spec.attributes, spec.layout.kind.may_inline()),
             extents: Vec::new(),
             keys: AutoKeys::default(),
+            rows: 0,
             piles: Piles::create(spec, PILES, collected_bytes, place.storage, place.piles)?,
         })
     }
@@ -140,6 +142,7 @@ impl Dealt {
         if spec.layout.kind == LayoutKind::Auto {
             self.keys.push(&keys)?;
         }
+        self.rows += rows;
         let piles = self.hasher.hashes(&keys)?;
         let piles: Vec<usize> = piles.into_iter().map(pile_of).collect();
         self.piles.push(&[keys, columns].concat(), &piles)
@@ -157,7 +160,7 @@ impl Dealt {
             return build(spec, &mut blocks).map(LoadedImage::InMemory);
         }
         let count = (piles.bytes() / bounds.shard_bytes.max(1)).next_power_of_two().clamp(1, PILES);
-        let form = ShardForm::of(&spec, count, self.values, &self.extents, &self.keys);
+        let form = ShardForm::of(&spec, count, self.values, &self.extents, &self.keys, self.rows);
         let mut started = PendingFile::start(place.storage.as_ref(), place.path)?;
         let mut image = ImageWriter::resume(started.file(), Written::default());
         let written = write_shards(&spec, &form, &piles, &mut image).map(|len| (len, image.pause()));

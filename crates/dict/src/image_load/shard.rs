@@ -52,13 +52,14 @@ pub(super) struct Pieces {
 }
 
 impl ShardForm {
-    /// Of so many shards, a power of two.
+    /// Of so many shards, a power of two, with so many rows together.
     pub(super) fn of(
         spec: &DictionarySpec,
         count: usize,
         values: Values,
         extents: &[Extent],
         keys: &AutoKeys,
+        rows: usize,
     ) -> ShardForm {
         let payload_bytes = values.payload_bytes();
         let chosen = (spec.layout.kind == LayoutKind::Auto).then(|| keys.hashed_name());
@@ -74,7 +75,7 @@ impl ShardForm {
             inline.iter_mut().for_each(|inline| inline.pack_within(extents));
         }
         let payload_bytes = table_shape(&spec.layout, payload_bytes).payload_bytes;
-        let table = (!is_packed).then(|| table_form(&spec.layout, payload_bytes));
+        let table = (!is_packed).then(|| table_form(&spec.layout, payload_bytes, Some(rows)));
         ShardForm { count, key_types: spec.key_types(), table, payload_bytes, inline, chosen }
     }
 

@@ -2,17 +2,16 @@
 //!
 //! | layout | table | attributes |
 //! |---|---|---|
-//! | HASHED | lines with free cells, load factor 0.6 | in the cells if they are narrow, else by row |
-//! | SPARSE_HASHED | without free cells | the same |
+//! | HASHED | lines, a quarter of their cells free; a tenth if cells are wide | in the cells if they are narrow, else by row |
+//! | SPARSE_HASHED | lines, a twentieth of their cells free | the same |
 //! | HASHED_ARRAY | as HASHED | by row, so that scans of an attribute read one array |
-//! | COMPACT_HASHED | without free cells, fewer buckets | packed to the bits that they need, in the cells or in their order |
+//! | COMPACT_HASHED | cells without any that is free | packed to the bits that they need, in the cells or in their order |
 //!
-//! `MAX_LOAD_FACTOR` decides between the two tables: up to 0.8, lines that are filled that far; above,
-//! cells without any that is free, because so full a line table is slow and larger.
+//! `MAX_LOAD_FACTOR` says how far lines are filled, up to 0.95.
 //!
 //! # Cost
 //!
-//! Bytes a key with a `UInt16` attribute, at 20 and at 100 million keys: HASHED 17.8; SPARSE_HASHED 8.9 and 8.4;
+//! Bytes a key with a `UInt16` attribute, at 20 and at 100 million keys: HASHED 10.7; SPARSE_HASHED 8.4;
 //! COMPACT_HASHED 7.7 and 7.4. See `table::lines` and `table::quotient`.
 
 use arrow::array::{ArrayRef, AsArray};
@@ -26,9 +25,6 @@ use crate::hash::{scramble, unscramble};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::{Hits, ShardedTable, SortedShards, TableBuilder, TableForm, TableShape};
 use crate::values::Values;
-
-/// Keys a bucket of COMPACT_HASHED: the index is then a twentieth of the table.
-const COMPACT_BUCKET_KEYS: usize = 4;
 
 pub(crate) struct Hashed {
     table: ShardedTable,
@@ -64,20 +60,18 @@ impl Hashed {
     /// The layout over sorted rows in as few bits as keys and values need, or as was decided before; the
     /// first row has the number `first`.
     pub(super) fn packed(sorted: SortedShards, first: u64, values: &mut Values) -> Result<Hashed> {
-        let bucket_keys = COMPACT_BUCKET_KEYS;
         let table = match values {
             Values::Inline(inline) => {
                 let payload_bits = match inline.packed_bits() {
                     Some(bits) => bits,
                     None => inline.pack(|| sorted.payloads()),
                 };
-                sorted
-                    .into_table(TableForm::Quotient { payload_bits, bucket_keys }, |row| inline.packed(row))?
+                sorted.into_table(TableForm::Quotient { payload_bits }, |row| inline.packed(row))?
             }
             Values::Rows(store) => {
                 let order: Vec<u32> = sorted.payloads().map(|row| row as u32).collect();
                 store.pack(&order)?;
-                sorted.into_table(TableForm::Positions { bucket_keys, first }, |row| row)?
+                sorted.into_table(TableForm::Positions { first }, |row| row)?
             }
             Values::Segments(_) => return Err(Error::logical("the segments of a file are not packed again")),
         };

@@ -1,56 +1,53 @@
-//! A hash table of cache lines: as many cells as fit into 64 bytes, some of them free.
+//! A hash table of cache lines: as many cells as fit into 64 bytes, and two lines in which an entry may be.
 //!
 //! # Layout
 //!
 //! ```text
-//! line:  hashes   N x u64 little-endian
-//!        payloads N x P bytes, P of 0 to 8
-//!        rest of the 64 bytes, zeroes                  N = 64 / (8 + P): six for a UInt16
+//! line:  low 32 bits of each cell's word    N x 4 bytes, little-endian
+//!        the words' high bits               N x 1, 2, 3 or 4 bytes
+//!        payloads                           N x P bytes, P of 0 to 8
+//!        rest of the 64 bytes, zeroes       N = 64 / (word + P): eight for a word of six bytes and a UInt16
+//! word:  tail                               37, 45, 53 or 61 bits, the lowest ones
+//!        filled, away, sign                 a bit each
 //! ```
-//! A free cell has the hash `FREE`; a hash that happens to be `FREE` is kept beside the lines.
+//! A hash times the number of lines is the number of its *home* line and a fraction; the fraction's first bits are the
+//! *tail*. So a cell need not store what its line says (quotienting: Knuth, The Art of Computer Programming 3, 6.4,
+//! exercise 13), and in tables of more than half a million lines a word has six bytes. Where the home is full,
+//! an entry is *away*, in a line of the same group that home and tail tell (partial-key cuckoo hashing: Fan, Andersen,
+//! Kaminsky and Mitzenmacher, CoNEXT 2014, 3.1). A *sign* in one of the home's cells, which one the tail tells, says that: a
+//! lookup reads a second line only if it meets one.
 //!
 //! # Invariants
 //!
-//! - **Ordered**: hashes increase over all lines. A cell is in its home line or, where that was full, in
-//!   a line behind it with no free cell between.
-//! - **Ended**: the last line has a free cell, so every walk ends.
+//! - An entry is in its home, away, or, where both were full and no other made room, *beside* the lines: a
+//!   sorted list, empty unless keys were chosen to crowd a line.
+//! - One line has no two filled cells with one word but those of keys with one hash.
 //!
 //! # Cost
 //!
-//! `64 / N / load factor` bytes a key. At 0.6 and six cells a lookup reads 1.06 lines, found or not.
+//! `64 / N / load factor` bytes a key. At 0.75 and eight cells 6 % of the entries are away, and of the keys that are
+//! not there 3 % read a second line.
 
 use basalt_base::Result;
-use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
 
 use super::Hits;
-use super::probe::{self, Probe, Sight};
-use crate::hash::{FREE, ShardBits, split};
+use super::line_probe::find;
+use super::line_shape::{Homes, LINE_BYTES, LOW_BYTES, Line, LineShape, Spot, state};
+use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
-const LINE_BYTES: usize = 64;
-const HASH_BYTES: usize = size_of::<u64>();
-
-type Line = [u8; LINE_BYTES];
+/// A hash and a payload beside the lines.
+pub(super) const BESIDE_BYTES: usize = 2 * size_of::<u64>();
 
 #[derive(Debug)]
 pub(crate) struct LineTable {
-    lines: Section,
-    /// Lines that are the home of a hash; those behind them hold what the last ones pushed out.
-    homes: u64,
-    payload_bytes: usize,
-    shard_bits: ShardBits,
-    len: usize,
-    /// The payload of the hash `FREE`.
-    free_hash: Option<u64>,
-}
-
-/// Builds a [`LineTable`] from entries in order of hash.
-pub(crate) struct LineTableWriter {
-    region: Region,
-    table: LineTable,
-    line: usize,
-    cell: usize,
+    pub(super) lines: Section,
+    pub(super) shape: LineShape,
+    pub(super) homes: Homes,
+    pub(super) len: usize,
+    /// Entries that no line took, in order of hash.
+    pub(super) beside: Section,
 }
 
 impl LineTable {
@@ -58,265 +55,146 @@ impl LineTable {
         self.len
     }
 
-    pub(super) fn payload_bytes(&self) -> usize {
-        self.payload_bytes
+    pub(super) fn shape(&self) -> LineShape {
+        self.shape
     }
 
     pub(crate) fn slots(&self) -> u64 {
-        self.homes * cells_a_line(self.payload_bytes) as u64
+        self.homes.count * self.shape.cells() as u64
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.lines.resident_bytes()
+        self.lines.resident_bytes() + self.beside.resident_bytes()
     }
 
-    /// Makes sure that the lines that a lookup of `hashes` walks are what was written.
+    /// Makes sure that what a lookup of `hashes` reads is what was written.
     pub(super) fn check(tables: &[LineTable], hashes: &[u64]) -> Result<()> {
         for &hash in hashes {
-            let (shard, rest) = tables[0].shard_bits.split(hash);
-            let table = &tables[shard];
-            let last = cells_a_line(table.payload_bytes) - 1;
-            let lines = table.lines.as_chunks::<LINE_BYTES>().0.iter().enumerate();
-            for (at, line) in lines.skip(split(rest, table.homes).0 as usize) {
-                table.lines.check(at * LINE_BYTES..(at + 1) * LINE_BYTES)?;
-                if hash_at(line, last) > hash {
-                    break;
-                }
+            let table = &tables[tables[0].homes.shard_bits.split(hash).0];
+            let spot = table.homes.spot(hash);
+            for line in [spot.home, table.homes.other(spot)] {
+                table.lines.check(line * LINE_BYTES..(line + 1) * LINE_BYTES)?;
             }
+            table.beside.check(0..table.beside.len())?;
         }
         Ok(())
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        let numbers = [self.homes, self.payload_bytes as u64, self.len as u64];
-        numbers.into_iter().for_each(|number| image.number(number));
-        image.flag(self.free_hash.is_some());
-        image.number(self.free_hash.unwrap_or_default());
-        image.section(&self.lines)
+        image.number(self.homes.count);
+        self.shape.save(image);
+        image.number(self.len as u64);
+        image.section(&self.lines)?;
+        image.section(&self.beside)
     }
 
     pub(super) fn open(shard_bits: ShardBits, image: &mut ImageReader<'_>) -> Result<LineTable> {
-        let homes = image.number()?;
-        let payload_bytes = image.number_below(size_of::<u64>() as u64 + 1)? as usize;
+        let count = image.number()?;
+        let shape = LineShape::open(image)?;
         let len = image.count()?;
-        let free_hash = image.flag()?.then_some(image.number()?);
-        let bytes = usize::try_from(homes).ok().and_then(|homes| homes.checked_mul(LINE_BYTES));
+        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(LINE_BYTES));
         let lines = image.section_of(bytes.filter(|&bytes| bytes > 0))?;
-        Ok(LineTable { lines, homes, payload_bytes, shard_bits, len, free_hash })
+        let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
+        Ok(LineTable { lines, shape, homes, len, beside: image.section()? })
     }
 
-    /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
+    /// Looks up `hashes` in `tables`, which are all shards; see [`super::probe::find`].
     pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
-        macro_rules! find {
-            ($cells:literal, $payload:literal) => {
-                probe::find(&LineProbe::<$cells, $payload>::new(tables), hashes, accept)
-            };
-        }
-        match tables[0].payload_bytes {
-            0 => find!(8, 0),
-            1 => find!(7, 1),
-            2 => find!(6, 2),
-            3 => find!(5, 3),
-            4 => find!(5, 4),
-            5 => find!(4, 5),
-            6 => find!(4, 6),
-            7 => find!(4, 7),
-            _ => find!(4, 8),
-        }
+        find(tables, hashes, accept)
     }
 
-    /// All entries as (hash, payload), in order of hash.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let cells = cells_a_line(self.payload_bytes);
-        let filled = self.lines.as_chunks::<LINE_BYTES>().0.iter().flat_map(move |line| {
-            (0..cells).map_while(move |cell| {
-                let hash = hash_at(line, cell);
-                let at = cells * HASH_BYTES + cell * self.payload_bytes;
-                (hash != FREE).then(|| (hash, word(&line[at..at + self.payload_bytes])))
+    pub(super) fn lines(&self) -> &[Line] {
+        self.lines.as_chunks().0
+    }
+
+    /// The payloads of the entries of `hash` beside the lines.
+    pub(super) fn beside(&self, hash: u64) -> impl Iterator<Item = u64> + '_ {
+        let entries = self.beside.as_chunks::<BESIDE_BYTES>().0;
+        let first = entries.partition_point(|entry| pair(entry).0 < hash);
+        entries[first..].iter().map(pair).take_while(move |entry| entry.0 == hash).map(|entry| entry.1)
+    }
+
+    /// All entries of this table, which is number `shard`, as (hash, payload).
+    pub(crate) fn entries(&self, shard: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let lines = self.lines().iter().take(self.homes.count as usize).enumerate();
+        let filled = lines.flat_map(move |(at, line)| {
+            (0..self.shape.cells()).filter_map(move |cell| {
+                let (tail, state) = Cell::at(line, self.shape, cell).word(self.shape);
+                let home = if state & state::AWAY == 0 { at } else { self.homes.home_of_away(at, tail) };
+                let hash =
+                    (state & state::FILLED != 0).then(|| self.homes.hash(shard, Spot { home, tail }))?;
+                Some((hash, Cell::at(line, self.shape, cell).payload))
             })
         });
-        filled.chain(self.free_hash.map(|payload| (FREE, payload)))
+        filled.chain(self.beside.as_chunks::<BESIDE_BYTES>().0.iter().map(pair))
     }
 }
 
-/// All shards of a table with lines of `CELLS` cells and payloads of `PAYLOAD` bytes.
-struct LineProbe<'a, const CELLS: usize, const PAYLOAD: usize> {
-    tables: Vec<(&'a [Line], &'a LineTable)>,
-    shard_bits: ShardBits,
+/// What a cell holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    /// The tail, and the state behind it.
+    pub(super) word: u64,
+    pub(super) payload: u64,
 }
 
-/// A shard, and a line in it.
-type Place = (u32, usize);
+impl Cell {
+    #[inline(always)]
+    pub(super) fn at(line: &Line, shape: LineShape, cell: usize) -> Cell {
+        let (cells, high_bytes) = (shape.cells(), shape.word_bytes - LOW_BYTES);
+        let low = number(&line[cell * LOW_BYTES..][..LOW_BYTES]);
+        let high = number(&line[cells * LOW_BYTES + cell * high_bytes..][..high_bytes]);
+        let payloads = &line[cells * shape.word_bytes..];
+        let payload = number(&payloads[cell * shape.payload_bytes..][..shape.payload_bytes]);
+        Cell { word: high << u32::BITS | low, payload }
+    }
 
-impl<'a, const CELLS: usize, const PAYLOAD: usize> LineProbe<'a, CELLS, PAYLOAD> {
-    const FITS: () = assert!(CELLS == LINE_BYTES / (HASH_BYTES + PAYLOAD));
-
-    fn new(tables: &'a [LineTable]) -> Self {
-        let () = Self::FITS;
-        let shard_bits = tables[0].shard_bits;
-        let tables = tables.iter().map(|table| (table.lines.as_chunks().0, table)).collect();
-        LineProbe { tables, shard_bits }
+    /// The tail and the state.
+    #[inline(always)]
+    pub(super) fn word(self, shape: LineShape) -> (u64, u64) {
+        (self.word & ((1 << shape.tail_bits()) - 1), self.word >> shape.tail_bits())
     }
 
     #[inline(always)]
-    fn place(&self, hash: u64) -> Place {
-        let (shard, rest) = self.shard_bits.split(hash);
-        (shard as u32, split(rest, self.tables[shard].1.homes).0 as usize)
+    pub(super) fn put(self, line: &mut Line, shape: LineShape, cell: usize) {
+        let (cells, high_bytes) = (shape.cells(), shape.word_bytes - LOW_BYTES);
+        let (low, high) = (self.word as u32, self.word >> u32::BITS);
+        line[cell * LOW_BYTES..][..LOW_BYTES].copy_from_slice(&low.to_le_bytes());
+        put_number(&mut line[cells * LOW_BYTES + cell * high_bytes..][..high_bytes], high);
+        let payloads = &mut line[cells * shape.word_bytes..];
+        put_number(&mut payloads[cell * shape.payload_bytes..][..shape.payload_bytes], self.payload);
     }
-
-    /// A bit for each cell that has `hash`.
-    #[inline(always)]
-    fn equal_cells(line: &Line, hash: u64) -> u32 {
-        (0..CELLS).fold(0, |equal, cell| equal | u32::from(hash_at(line, cell) == hash) << cell)
-    }
-
-    #[inline(always)]
-    fn payload_at(line: &Line, cell: usize) -> u64 {
-        let at = CELLS * HASH_BYTES + cell * PAYLOAD;
-        word(&line[at..at + PAYLOAD])
-    }
-}
-
-impl<const CELLS: usize, const PAYLOAD: usize> Probe for LineProbe<'_, CELLS, PAYLOAD> {
-    type Aim = Place;
-
-    #[inline(always)]
-    fn approach(&self, _: u64) {}
-
-    #[inline(always)]
-    fn aim(&self, hash: u64) -> Place {
-        let (shard, home) = self.place(hash);
-        // So little was done for it that it need not wait for a loop of its own.
-        prefetch_read(self.tables[shard as usize].0, home);
-        (shard, home)
-    }
-
-    #[inline(always)]
-    fn fetch(&self, _: Place) {}
-
-    #[inline(always)]
-    fn seek(&self, hash: u64, (shard, home): Place) -> Sight {
-        let lines = self.tables[shard as usize].0;
-        let line = &lines[home];
-        let equal = Self::equal_cells(line, hash);
-        let cell = (equal.trailing_zeros() as usize).min(CELLS - 1);
-        // Never of the hash `FREE`.
-        let is_all = hash_at(line, CELLS - 1) > hash;
-        if !is_all {
-            prefetch_read(lines, home + 1);
-        }
-        Sight { payload: Self::payload_at(line, cell), is_found: equal != 0 && hash != FREE, is_all }
-    }
-
-    fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let (shard, home) = self.place(hash);
-        let (lines, table) = self.tables[shard as usize];
-        if hash == FREE {
-            return table.free_hash.filter(|&payload| accept(payload));
-        }
-        for line in &lines[home..] {
-            let mut equal = Self::equal_cells(line, hash);
-            while equal != 0 {
-                let payload = Self::payload_at(line, equal.trailing_zeros() as usize);
-                if accept(payload) {
-                    return Some(payload);
-                }
-                equal &= equal - 1;
-            }
-            if hash_at(line, CELLS - 1) > hash {
-                return None;
-            }
-        }
-        None
-    }
-}
-
-impl LineTableWriter {
-    /// A table for `len` entries that fills `load_factor` of its cells. The hashes to come are those
-    /// of one shard.
-    pub(crate) fn new(
-        len: usize,
-        load_factor: f64,
-        payload_bytes: usize,
-        shard_bits: ShardBits,
-    ) -> Result<LineTableWriter> {
-        assert!(payload_bytes <= size_of::<u64>() && load_factor > 0.0 && load_factor < 1.0);
-        let cells = cells_a_line(payload_bytes);
-        let homes = (len as f64 / load_factor / cells as f64).ceil().max(1.0) as usize;
-        // If all hashes are at home in the last line, they all go behind it.
-        let lines_max = homes + len / cells + 1;
-        let region = Region::zeroed(lines_max * LINE_BYTES)?;
-        let lines = Region::zeroed(0)?.into();
-        let homes = homes as u64;
-        let table = LineTable { lines, homes, payload_bytes, shard_bits, len: 0, free_hash: None };
-        Ok(LineTableWriter { region, table, line: 0, cell: 0 })
-    }
-
-    /// Adds an entry whose hash is not smaller than the one before.
-    pub(crate) fn push(&mut self, hash: u64, payload: u64) {
-        self.table.len += 1;
-        if hash == FREE {
-            self.table.free_hash = Some(payload);
-            return;
-        }
-        let home = split(self.table.shard_bits.split(hash).1, self.table.homes).0 as usize;
-        let cells = cells_a_line(self.table.payload_bytes);
-        if self.line < home {
-            self.free_until(home);
-        }
-        if self.cell == cells {
-            self.line += 1;
-            self.cell = 0;
-        }
-        let line = &mut self.region[self.line * LINE_BYTES..][..LINE_BYTES];
-        line[self.cell * HASH_BYTES..][..HASH_BYTES].copy_from_slice(&hash.to_le_bytes());
-        let at = cells * HASH_BYTES + self.cell * self.table.payload_bytes;
-        let payload = payload.to_le_bytes();
-        for (to, from) in line[at..at + self.table.payload_bytes].iter_mut().zip(payload) {
-            *to = from;
-        }
-        self.cell += 1;
-    }
-
-    pub(crate) fn finish(mut self) -> LineTable {
-        if self.cell == cells_a_line(self.table.payload_bytes) {
-            self.line += 1;
-            self.cell = 0;
-        }
-        let end = (self.table.homes as usize).max(self.line + 1);
-        self.free_until(end);
-        self.region.truncate(end * LINE_BYTES);
-        self.table.lines = self.region.into();
-        self.table
-    }
-
-    /// Frees what was not written before line `end`, which is the next.
-    fn free_until(&mut self, end: usize) {
-        let cells = cells_a_line(self.table.payload_bytes);
-        while self.line < end {
-            let line = &mut self.region[self.line * LINE_BYTES..][..cells * HASH_BYTES];
-            line[self.cell * HASH_BYTES..].fill(u8::MAX);
-            self.line += 1;
-            self.cell = 0;
-        }
-    }
-}
-
-fn cells_a_line(payload_bytes: usize) -> usize {
-    LINE_BYTES / (HASH_BYTES + payload_bytes)
-}
-
-#[inline(always)]
-fn hash_at(line: &Line, cell: usize) -> u64 {
-    word(&line[cell * HASH_BYTES..(cell + 1) * HASH_BYTES])
 }
 
 /// At most eight bytes as a number, zeroes above them.
 #[inline(always)]
-fn word(value: &[u8]) -> u64 {
-    let mut bytes = [0; size_of::<u64>()];
-    bytes[..value.len()].copy_from_slice(value);
-    u64::from_le_bytes(bytes)
+pub(super) fn number(bytes: &[u8]) -> u64 {
+    let mut all = [0; size_of::<u64>()];
+    all[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(all)
+}
+
+#[inline(always)]
+fn put_number(bytes: &mut [u8], number: u64) {
+    for (to, from) in bytes.iter_mut().zip(number.to_le_bytes()) {
+        *to = from;
+    }
+}
+
+fn pair(entry: &[u8; BESIDE_BYTES]) -> (u64, u64) {
+    let (hash, payload) = entry.split_at(size_of::<u64>());
+    (number(hash), number(payload))
+}
+
+/// Sorted entries as [`LineTable::beside`] reads them.
+pub(super) fn beside_section(mut entries: Vec<(u64, u64)>) -> Result<Section> {
+    // Stable: entries of one hash stay in their order.
+    entries.sort_by_key(|entry| entry.0);
+    let mut region = Region::zeroed(entries.len() * BESIDE_BYTES)?;
+    for (to, (hash, payload)) in region.as_chunks_mut::<BESIDE_BYTES>().0.iter_mut().zip(entries) {
+        *to = (u128::from(payload) << u64::BITS | u128::from(hash)).to_le_bytes();
+    }
+    Ok(region.into())
 }
 
 #[cfg(test)]
@@ -325,49 +203,94 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::line_writer::LineTableWriter;
     use super::*;
 
-    /// Every key of the model is found and their neighbours are not.
-    fn check(model: &BTreeMap<u64, u64>, load_factor: f64, payload_bytes: usize) {
-        let shard_bits = ShardBits::default();
-        let mut writer =
-            LineTableWriter::new(model.len(), load_factor, payload_bytes, shard_bits).expect("memory");
-        for (&hash, &payload) in model {
-            writer.push(hash, payload);
-        }
-        let table = writer.finish();
+    /// The entries in `tables`, all shards with words of `word_bytes`.
+    fn tables(entries: &[(u64, u64)], load_factor: f64, shape: LineShape, shards: usize) -> Vec<LineTable> {
+        let shard_bits = ShardBits::of(shards);
+        let of_shard = |shard: usize| {
+            let own = || entries.iter().filter(|entry| shard_bits.split(entry.0).0 == shard);
+            let writer = LineTableWriter::new(own().count(), load_factor, shape, shard_bits);
+            let mut writer = writer.expect("memory");
+            own().for_each(|&(hash, payload)| writer.push(hash, payload));
+            writer.finish().expect("memory")
+        };
+        (0..shards).map(of_shard).collect()
+    }
+
+    /// Every hash of the model is found and its neighbours are not.
+    fn check(model: &BTreeMap<u64, u64>, load_factor: f64, shape: LineShape, shards: usize) {
+        let entries: Vec<(u64, u64)> = model.iter().map(|(&hash, &payload)| (hash, payload)).collect();
+        let tables = tables(&entries, load_factor, shape, shards);
         let near = model.keys().flat_map(|&hash| [hash.wrapping_sub(1), hash, hash.wrapping_add(1)]);
-        let asked: Vec<u64> = near.chain([0, 1, FREE]).collect();
-        let hits = LineTable::find(std::slice::from_ref(&table), &asked, |_, _| true);
+        let asked: Vec<u64> = near.chain([0, 1, u64::MAX]).collect();
+        let hits = LineTable::find(&tables, &asked, |_, _| true);
         for (at, hash) in asked.iter().enumerate() {
             assert_eq!(hits.found[at].then(|| hits.payloads[at]), model.get(hash).copied(), "hash {hash}");
         }
-        assert_eq!(table.entries().collect::<BTreeMap<_, _>>(), *model);
-        assert_eq!(table.len(), model.len());
+        let all = tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard));
+        assert_eq!(all.collect::<BTreeMap<_, _>>(), *model);
+        assert_eq!(tables.iter().map(LineTable::len).sum::<usize>(), model.len());
+    }
+
+    fn mask(payload_bytes: usize) -> u64 {
+        u64::MAX.checked_shr(64 - 8 * payload_bytes as u32).unwrap_or(0)
     }
 
     proptest! {
         #[test]
-        fn finds_what_was_written(hashes: Vec<u64>, load in 0.5..0.99, payload_bytes in 0..=8_usize) {
-            let mask = u64::MAX.checked_shr(64 - 8 * payload_bytes as u32).unwrap_or(0);
-            check(&hashes.iter().map(|&hash| (hash, hash & mask)).collect(), load, payload_bytes);
+        fn finds_what_was_written(hashes: Vec<u64>, load in 0.5..0.99, word_bytes in 7..=8_usize, payload_bytes in 0..=8_usize) {
+            let model = hashes.iter().map(|&hash| (hash, hash & mask(payload_bytes))).collect();
+            check(&model, load, LineShape { word_bytes, payload_bytes }, 2);
         }
 
-        /// Hashes that crowd the last lines push cells out behind the end.
+        /// More hashes than two lines have room for go to others, and in the end beside the lines.
         #[test]
-        fn crowded_ends_spill_over(low: Vec<u8>, high: Vec<u8>) {
-            let hashes = low.iter().map(|&at| u64::from(at)).chain(high.iter().map(|&at| FREE - u64::from(at)));
-            check(&hashes.map(|hash| (hash, hash)).collect(), 0.98, 8);
+        fn crowded_lines_lose_nothing(low: Vec<u16>, high: Vec<u8>) {
+            let hashes = low.iter().map(|&at| u64::from(at)).chain(high.iter().map(|&at| u64::MAX - u64::from(at)));
+            check(&hashes.map(|hash| (hash, hash)).collect(), 0.95, LineShape { word_bytes: 8, payload_bytes: 8 }, 2);
+        }
+
+        /// Narrow words need many lines; 2^16 shards have them with few rows each.
+        #[test]
+        fn narrow_words_tell_hashes_apart(low: Vec<(u64, u16)>, payload_bytes in 0..=8_usize) {
+            let shard = 0xabcd_0000_0000_0000;
+            let hashes = low.iter().flat_map(|&(hash, near)| [hash >> 16, (hash >> 16) ^ u64::from(near)]);
+            let entries: BTreeMap<u64, u64> = hashes.map(|rest| (shard | rest, rest & mask(payload_bytes))).collect();
+            for word_bytes in [5, 6] {
+                let shape = LineShape { word_bytes, payload_bytes };
+                let mut writer = LineTableWriter::new(entries.len(), 0.9, shape, ShardBits::of(1 << 16)).expect("memory");
+                entries.iter().for_each(|(&hash, &payload)| writer.push(hash, payload));
+                let table = writer.finish().expect("memory");
+                prop_assert_eq!(table.entries(0xabcd).collect::<BTreeMap<_, _>>(), entries.clone());
+            }
         }
     }
 
     #[test]
-    fn six_cells_of_ten_bytes_fill_a_line() {
-        let mut writer = LineTableWriter::new(60_000, 0.6, 2, ShardBits::default()).expect("memory");
-        for entry in 0..60_000_u64 {
-            writer.push(entry * (FREE / 60_000), 7);
+    fn lines_are_filled_as_far_as_was_said() {
+        let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let model: BTreeMap<u64, u64> = (0..200_000).map(|at| (hash(at), at & 0xffff)).collect();
+        for (load_factor, bytes_a_key) in [(0.75, 12.2), (0.95, 9.7)] {
+            let shape = LineShape::of(model.len(), load_factor, 2);
+            assert_eq!((shape.word_bytes, shape.cells()), (7, 7));
+            check(&model, load_factor, shape, 1);
+            let entries: Vec<_> = model.iter().map(|(&hash, &payload)| (hash, payload)).collect();
+            let table = &tables(&entries, load_factor, shape, 1)[0];
+            assert!(table.beside.is_empty(), "{} bytes beside", table.beside.len());
+            let bytes = table.heap_bytes() as f64 / model.len() as f64;
+            assert!(bytes < bytes_a_key + 0.05, "{bytes} bytes a key");
         }
-        let bytes = writer.finish().heap_bytes();
-        assert!(bytes <= 60_000 * 178 / 10 + 8192, "{bytes} bytes");
+    }
+
+    #[test]
+    fn entries_of_one_hash_are_all_offered() {
+        let entries: Vec<(u64, u64)> = (0..60).map(|payload| (payload / 50 * 3 + 1 << 60, payload)).collect();
+        let tables = tables(&entries, 0.75, LineShape { word_bytes: 8, payload_bytes: 2 }, 1);
+        let asked: Vec<u64> = entries.iter().map(|entry| entry.0).collect();
+        let hits = LineTable::find(&tables, &asked, |index, payload| payload == index as u64);
+        assert_eq!(hits.payloads, (0..60).collect::<Vec<u64>>());
+        assert!(hits.found.iter().all(|&found| found));
     }
 }

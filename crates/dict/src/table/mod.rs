@@ -1,6 +1,7 @@
 //! The hash tables of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
 //!
-//! - [`lines`]: a table of cache lines with free cells: the fastest.
+//! - [`lines`]: a table of cache lines, two for each key: the fastest. [`line_shape`] says which two, [`line_writer`] fills
+//!   them, [`line_probe`] looks into them.
 //! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
 //! - [`bits`]: numbers of any width in bits.
 //! - [`bucket_index`]: where each bucket of that table begins.
@@ -12,6 +13,9 @@
 pub(crate) mod bits;
 mod bucket_index;
 mod cell_probe;
+mod line_probe;
+mod line_shape;
+mod line_writer;
 mod lines;
 mod probe;
 mod quotient;

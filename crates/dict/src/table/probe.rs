@@ -96,6 +96,7 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
 }
 
 /// Looks up the keys `later` of `hashes`, whose first look left them open.
+#[inline(always)]
 fn settle<T: Probe>(
     table: &T,
     hashes: &[u64],

@@ -32,6 +32,8 @@ use super::probe;
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
+/// Keys a bucket, on average at least: the index is then a twentieth of the table.
+const BUCKET_KEYS: usize = 4;
 /// Tables have fewer bits of buckets: shards and buckets together leave something of a hash.
 const BUCKET_BITS_END: u64 = 48;
 /// How a file names the kinds of [`CellPayload`].
@@ -75,16 +77,11 @@ pub(crate) struct QuotientTableWriter {
 }
 
 impl CellShape {
-    /// Buckets of `bucket_keys` keys on average, or up to twice as many.
-    pub(crate) fn new(
-        len: usize,
-        bucket_keys: usize,
-        payload: CellPayload,
-        shard_bits: ShardBits,
-    ) -> CellShape {
+    /// Buckets of [`BUCKET_KEYS`] keys on average, or up to twice as many.
+    pub(crate) fn new(len: usize, payload: CellPayload, shard_bits: ShardBits) -> CellShape {
         // A remainder must be read as one word.
         let bucket_bits_min = (64 - SHORT_BITS_MAX).saturating_sub(shard_bits.count()).max(1);
-        let bucket_bits = (len / bucket_keys).checked_ilog2().unwrap_or(0).max(bucket_bits_min);
+        let bucket_bits = (len / BUCKET_KEYS).checked_ilog2().unwrap_or(0).max(bucket_bits_min);
         CellShape { shard_bits, bucket_bits, payload }
     }
 
@@ -278,7 +275,7 @@ mod tests {
 
     /// Every key of the model is found and their neighbours are not.
     fn check(model: &BTreeMap<u64, u64>, payload_bits: u32) {
-        let shape = CellShape::new(model.len(), 4, CellPayload::Bits(payload_bits), ShardBits::default());
+        let shape = CellShape::new(model.len(), CellPayload::Bits(payload_bits), ShardBits::default());
         let mut writer = QuotientTableWriter::new(model.len(), shape).expect("memory");
         for (&hash, &payload) in model {
             writer.push(hash, payload).expect("few keys");
@@ -315,7 +312,7 @@ mod tests {
         let of_shard = |shard: u64, len: usize| {
             let mut hashes: Vec<u64> = hashes[..len].iter().map(|hash| shard << 63 | hash).collect();
             hashes.sort_unstable();
-            let shape = CellShape::new(len, 4, CellPayload::Bits(64), shard_bits);
+            let shape = CellShape::new(len, CellPayload::Bits(64), shard_bits);
             let mut writer = QuotientTableWriter::new(len, shape).expect("memory");
             hashes.iter().for_each(|&hash| writer.push(hash, !hash).expect("few keys"));
             writer.finish().expect("few keys")

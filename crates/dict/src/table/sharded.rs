@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::lines::LineTableWriter;
+use super::line_shape::LineShape;
+use super::line_writer::LineTableWriter;
 use super::quotient::{CellPayload, CellShape, QuotientTableWriter};
 use super::{Hits, LineTable, QuotientTable, Rows};
 use crate::hash::ShardBits;
@@ -40,14 +41,14 @@ pub(crate) struct TableShape {
 pub(crate) enum TableForm {
     Lines {
         load_factor: f64,
+        /// How many rows all shards have together, at most; `None` if all are here.
+        rows: Option<usize>,
     },
     Quotient {
         payload_bits: u32,
-        bucket_keys: usize,
     },
     /// As [`TableForm::Quotient`], with the number of its cell as the payload of a key.
     Positions {
-        bucket_keys: usize,
         /// The number of the first cell.
         first: u64,
     },
@@ -110,7 +111,9 @@ impl ShardedTable {
     /// All entries as (hash, payload).
     pub(crate) fn entries(&self) -> Box<dyn Iterator<Item = (u64, u64)> + '_> {
         match self {
-            ShardedTable::Lines(tables) => Box::new(tables.iter().flat_map(LineTable::entries)),
+            ShardedTable::Lines(tables) => {
+                Box::new(tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard)))
+            }
             ShardedTable::Quotient(tables) => {
                 Box::new(tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard)))
             }
@@ -157,7 +160,7 @@ impl ShardedTable {
         Ok(match is_lines {
             true => {
                 let tables = (0..shards).map(|_| LineTable::open(bits, image)).collect::<Result<Vec<_>>>()?;
-                if tables.iter().any(|table| table.payload_bytes() != tables[0].payload_bytes()) {
+                if tables.iter().any(|table| table.shape() != tables[0].shape()) {
                     return Err(ImageReader::unfit());
                 }
                 ShardedTable::Lines(tables)
@@ -254,33 +257,42 @@ impl SortedShards {
         let shards = self.shards.into_iter().enumerate();
         // All shards have buckets of as many bits, so that a lookup need not ask each for them.
         let longest = lens.iter().copied().max().unwrap_or(0);
-        let quotient = |rows: Rows, bucket_keys, payload| {
-            let shape = CellShape::new(longest, bucket_keys, payload, rows.shard_bits());
+        let quotient = |rows: Rows, payload| {
+            let shape = CellShape::new(longest, payload, rows.shard_bits());
             quotient_table(rows, shape, &renamed)
         };
         Ok(match form {
-            TableForm::Lines { load_factor } => {
-                let tables = in_parallel(shards, |(_, rows)| line_table(rows, load_factor, &renamed));
+            TableForm::Lines { load_factor, rows } => {
+                let rows_max = rows.unwrap_or(lens.iter().sum());
+                let tables = in_parallel(shards, |(_, rows)| {
+                    let shape = LineShape::of(rows_max, load_factor, rows.payload_bytes());
+                    line_table(rows, load_factor, shape, &renamed)
+                });
                 ShardedTable::Lines(tables.into_iter().collect::<Result<_>>()?)
             }
-            TableForm::Quotient { payload_bits, bucket_keys } => {
+            TableForm::Quotient { payload_bits } => {
                 let payload = CellPayload::Bits(payload_bits);
-                let tables = in_parallel(shards, |(_, rows)| quotient(rows, bucket_keys, payload));
+                let tables = in_parallel(shards, |(_, rows)| quotient(rows, payload));
                 ShardedTable::Quotient(tables.into_iter().collect::<Result<_>>()?)
             }
-            TableForm::Positions { bucket_keys, first: start } => {
+            TableForm::Positions { first: start } => {
                 let payload = |shard| CellPayload::Position { first: start + first(shard) };
-                let tables = in_parallel(shards, |(shard, rows)| quotient(rows, bucket_keys, payload(shard)));
+                let tables = in_parallel(shards, |(shard, rows)| quotient(rows, payload(shard)));
                 ShardedTable::Quotient(tables.into_iter().collect::<Result<_>>()?)
             }
         })
     }
 }
 
-fn line_table(rows: Rows, load_factor: f64, renamed: impl Fn(u64) -> u64) -> Result<LineTable> {
-    let mut writer = LineTableWriter::new(rows.len(), load_factor, rows.payload_bytes(), rows.shard_bits())?;
+fn line_table(
+    rows: Rows,
+    load_factor: f64,
+    shape: LineShape,
+    renamed: impl Fn(u64) -> u64,
+) -> Result<LineTable> {
+    let mut writer = LineTableWriter::new(rows.len(), load_factor, shape, rows.shard_bits())?;
     rows.into_entries().for_each(|(hash, payload)| writer.push(hash, renamed(payload)));
-    Ok(writer.finish())
+    writer.finish()
 }
 
 fn quotient_table(rows: Rows, shape: CellShape, renamed: impl Fn(u64) -> u64) -> Result<QuotientTable> {

@@ -1,0 +1,176 @@
+//! Finds hashes in the lines of all shards of a table.
+
+use basalt_base::prefetch::prefetch_read;
+
+use super::Hits;
+use super::line_shape::{Homes, LOW_BYTES, Line, LineShape, Spot, state};
+use super::lines::{Cell, LineTable, number};
+use super::probe::{self, Probe, Sight};
+use crate::hash::ShardBits;
+
+/// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
+pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
+    let LineShape { word_bytes, payload_bytes } = tables[0].shape();
+    match word_bytes {
+        5 => find_words::<5>(tables, hashes, payload_bytes, accept),
+        6 => find_words::<6>(tables, hashes, payload_bytes, accept),
+        7 => find_words::<7>(tables, hashes, payload_bytes, accept),
+        _ => find_words::<8>(tables, hashes, payload_bytes, accept),
+    }
+}
+
+fn find_words<const WORD: usize>(
+    tables: &[LineTable],
+    hashes: &[u64],
+    payload_bytes: usize,
+    accept: impl FnMut(usize, u64) -> bool,
+) -> Hits {
+    macro_rules! find {
+        ($payload:literal) => {
+            probe::find(&LineProbe::<WORD, $payload>::new(tables), hashes, accept)
+        };
+    }
+    match payload_bytes {
+        0 => find!(0),
+        1 => find!(1),
+        2 => find!(2),
+        3 => find!(3),
+        4 => find!(4),
+        5 => find!(5),
+        6 => find!(6),
+        7 => find!(7),
+        _ => find!(8),
+    }
+}
+
+/// All shards of a table whose cells have words of `WORD` bytes and payloads of `PAYLOAD`.
+struct LineProbe<'a, const WORD: usize, const PAYLOAD: usize> {
+    shards: Vec<Shard<'a>>,
+    shard_bits: ShardBits,
+}
+
+#[derive(Clone, Copy)]
+struct Shard<'a> {
+    lines: &'a [Line],
+    homes: Homes,
+    table: &'a LineTable,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Aim {
+    shard: u32,
+    spot: Spot,
+}
+
+impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
+    const SHAPE: LineShape = LineShape { word_bytes: WORD, payload_bytes: PAYLOAD };
+    const HIGH_BYTES: usize = WORD - LOW_BYTES;
+    /// Where the high bits of a word have the state.
+    const HIGH_TAIL_BITS: u32 = Self::SHAPE.tail_bits() - u32::BITS;
+    const SIGN: u64 = state::SIGN << Self::HIGH_TAIL_BITS;
+
+    fn new(tables: &'a [LineTable]) -> Self {
+        let shard = |table: &'a LineTable| Shard {
+            lines: table.lines(),
+            homes: Homes { tail_bits: Self::SHAPE.tail_bits(), ..table.homes },
+            table,
+        };
+        LineProbe { shards: tables.iter().map(shard).collect(), shard_bits: tables[0].homes.shard_bits }
+    }
+
+    #[inline(always)]
+    fn shard(&self, hash: u64) -> (usize, &Shard<'a>) {
+        let shard = self.shard_bits.split(hash).0;
+        (shard, &self.shards[shard])
+    }
+
+    /// A bit for each cell whose word has these low bits.
+    #[inline(always)]
+    fn equal_cells(line: &Line, low: u32) -> u32 {
+        let (lows, _) = line.as_chunks::<LOW_BYTES>();
+        (0..Self::SHAPE.cells())
+            .fold(0, |equal, cell| equal | u32::from(u32::from_le_bytes(lows[cell]) == low) << cell)
+    }
+
+    /// The high bits of a word.
+    #[inline(always)]
+    fn high_at(line: &Line, cell: usize) -> u64 {
+        let at = Self::SHAPE.cells() * LOW_BYTES + cell * Self::HIGH_BYTES;
+        number(&line[at..at + Self::HIGH_BYTES])
+    }
+
+    #[inline(always)]
+    fn payload_at(line: &Line, cell: usize) -> u64 {
+        let at = Self::SHAPE.cells() * WORD + cell * PAYLOAD;
+        number(&line[at..at + PAYLOAD])
+    }
+
+    /// The first payload that `accept` takes of the cells of `line` that have `tail`.
+    #[inline(always)]
+    fn search_line(
+        line: &Line,
+        (tail, state): (u64, u64),
+        accept: &mut impl FnMut(u64) -> bool,
+    ) -> Option<u64> {
+        let mut equal = Self::equal_cells(line, tail as u32);
+        while equal != 0 {
+            let Cell { word, payload } = Cell::at(line, Self::SHAPE, equal.trailing_zeros() as usize);
+            let sign = state::SIGN << Self::SHAPE.tail_bits();
+            if word & !sign == tail | state << Self::SHAPE.tail_bits() && accept(payload) {
+                return Some(payload);
+            }
+            equal &= equal - 1;
+        }
+        None
+    }
+}
+
+impl<const WORD: usize, const PAYLOAD: usize> Probe for LineProbe<'_, WORD, PAYLOAD> {
+    type Aim = Aim;
+
+    #[inline(always)]
+    fn approach(&self, _: u64) {}
+
+    #[inline(always)]
+    fn aim(&self, hash: u64) -> Aim {
+        let (at, shard) = self.shard(hash);
+        let spot = shard.homes.spot(hash);
+        // So little was done for it that it need not wait for a loop of its own.
+        prefetch_read(shard.lines, spot.home);
+        Aim { shard: at as u32, spot }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, _: Aim) {}
+
+    #[inline(always)]
+    fn seek(&self, _: u64, Aim { shard, spot }: Aim) -> Sight {
+        let shard = &self.shards[shard as usize];
+        let line = &shard.lines[spot.home];
+        let equal = Self::equal_cells(line, spot.tail as u32);
+        let cell = (equal.trailing_zeros() as usize).min(Self::SHAPE.cells() - 1);
+        let high = spot.tail >> u32::BITS | state::FILLED << Self::HIGH_TAIL_BITS;
+        let is_found = equal != 0 && Self::high_at(line, cell) & !Self::SIGN == high;
+        let is_signed = Self::high_at(line, Self::SHAPE.sign(spot.tail)) & Self::SIGN != 0;
+        if !is_found && is_signed {
+            prefetch_read(shard.lines, shard.homes.other(spot));
+        }
+        // Low bits that are equal by chance may hide the cell.
+        Sight { payload: Self::payload_at(line, cell), is_found, is_all: !is_signed && equal == 0 }
+    }
+
+    #[inline(always)]
+    fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        let (_, &Shard { lines, homes, table }) = self.shard(hash);
+        let spot = homes.spot(hash);
+        let at_home = Self::search_line(&lines[spot.home], (spot.tail, state::FILLED), &mut accept);
+        if at_home.is_some()
+            || Self::high_at(&lines[spot.home], Self::SHAPE.sign(spot.tail)) & Self::SIGN == 0
+        {
+            return at_home;
+        }
+        let away = (spot.tail, state::FILLED | state::AWAY);
+        Self::search_line(&lines[homes.other(spot)], away, &mut accept)
+            .or_else(|| table.beside(hash).find(|&payload| accept(payload)))
+    }
+}

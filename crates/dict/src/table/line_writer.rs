@@ -1,0 +1,189 @@
+//! Fills the lines of a table, group by group.
+//!
+//! All entries of a group are put into their homes as long as these have room. What is left goes away to its other
+//! line; where that is full as well, an entry there makes room, which may push another one on (cuckoo hashing:
+//! Pagh and Rodler, Journal of Algorithms 51, 2004; cells of several entries: Dietzfelbinger and Weidling, TCS 380, 2007).
+
+use basalt_base::Result;
+use basalt_base::region::Region;
+
+use super::LineTable;
+use super::line_shape::{Homes, LINE_BYTES, Line, LineShape, Spot, state};
+use super::lines::{Cell, beside_section};
+use crate::hash::ShardBits;
+
+/// An entry that pushed so many others on goes beside the lines.
+const PUSHES_MAX: usize = 500;
+/// With more entries beside the lines, keys were chosen to crowd them, and no push helps.
+const BESIDE_PUSHED_MAX: usize = 1000;
+
+/// Builds a [`LineTable`] from entries in order of hash.
+pub(super) struct LineTableWriter {
+    region: Region,
+    shape: LineShape,
+    homes: Homes,
+    /// That all hashes are of.
+    shard: usize,
+    len: usize,
+    /// The first line of the group that is filled, and how many entries each of its lines has.
+    first: usize,
+    filled: Vec<u8>,
+    /// Entries of the group that found their homes full.
+    waiting: Vec<(Spot, u64)>,
+    beside: Vec<(u64, u64)>,
+}
+
+impl LineTableWriter {
+    /// A table for `len` entries of one shard that fills `load_factor` of its cells.
+    pub(super) fn new(
+        len: usize,
+        load_factor: f64,
+        shape: LineShape,
+        shard_bits: ShardBits,
+    ) -> Result<LineTableWriter> {
+        assert!(load_factor > 0.0 && load_factor < 1.0);
+        let count = shape.homes_for(len, load_factor).max(shape.homes_min(shard_bits));
+        let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
+        Ok(LineTableWriter {
+            region: Region::zeroed(count as usize * LINE_BYTES)?,
+            shape,
+            homes,
+            shard: 0,
+            len: 0,
+            first: 0,
+            filled: vec![0; homes.group(0).1],
+            waiting: Vec::new(),
+            beside: Vec::new(),
+        })
+    }
+
+    /// Adds an entry whose hash is not smaller than the one before.
+    #[inline(always)]
+    pub(super) fn push(&mut self, hash: u64, payload: u64) {
+        self.len += 1;
+        let spot = self.homes.spot(hash);
+        if spot.home >= self.first + self.filled.len() {
+            self.end_group();
+            let (first, len) = self.homes.group(spot.home);
+            self.first = first;
+            self.filled.clear();
+            self.filled.resize(len, 0);
+        }
+        if !self.put(spot.home, Cell { word: self.word(spot.tail, state::FILLED), payload }) {
+            self.shard = self.homes.shard_bits.split(hash).0;
+            self.waiting.push((spot, payload));
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<LineTable> {
+        self.end_group();
+        let LineTableWriter { region, shape, homes, len, beside, .. } = self;
+        Ok(LineTable { lines: region.into(), shape, homes, len, beside: beside_section(beside)? })
+    }
+
+    fn end_group(&mut self) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for (spot, payload) in waiting.drain(..) {
+            self.put_away(spot, payload);
+        }
+        self.waiting = waiting;
+    }
+
+    /// Puts an entry whose home is full into its other line, where others may have to make room.
+    fn put_away(&mut self, spot: Spot, payload: u64) {
+        self.sign(spot);
+        let mut line = self.homes.other(spot);
+        let mut cell = Cell { word: self.word(spot.tail, state::FILLED | state::AWAY), payload };
+        let pushes = if self.beside.len() < BESIDE_PUSHED_MAX { PUSHES_MAX } else { 1 };
+        for push in 0..pushes {
+            if self.put(line, cell) || self.put_beyond(line, cell) {
+                return;
+            }
+            let at = (push + line) % self.shape.cells();
+            let out = self.cell(line, at);
+            self.replace(line, at, cell);
+            (line, cell) = self.turned(line, out);
+        }
+        // It was on its way to `line`.
+        let (tail, state) = cell.word(self.shape);
+        let home = if state & state::AWAY == 0 { line } else { self.homes.home_of_away(line, tail) };
+        self.sign(Spot { home, tail });
+        self.beside.push((self.homes.hash(self.shard, Spot { home, tail }), cell.payload));
+    }
+
+    /// Puts a cell into the full `line` in the place of one whose entry has room in its other line.
+    fn put_beyond(&mut self, line: usize, cell: Cell) -> bool {
+        for at in 0..self.shape.cells() {
+            let (to, turned) = self.turned(line, self.cell(line, at));
+            if to != line && self.put(to, turned) {
+                self.replace(line, at, cell);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A cell of `line` in its other line, which is told.
+    fn turned(&self, line: usize, cell: Cell) -> (usize, Cell) {
+        let (tail, state) = cell.word(self.shape);
+        let to = match state & state::AWAY {
+            0 => self.homes.other(Spot { home: line, tail }),
+            _ => self.homes.home_of_away(line, tail),
+        };
+        (to, Cell { word: self.word(tail, (state & !state::SIGN) ^ state::AWAY), ..cell })
+    }
+
+    /// Puts a cell behind the others of `line`, if it has room, and signs its home if it is away.
+    #[inline(always)]
+    fn put(&mut self, line: usize, cell: Cell) -> bool {
+        let at = usize::from(self.filled[line - self.first]);
+        if at == self.shape.cells() {
+            return false;
+        }
+        self.filled[line - self.first] += 1;
+        self.put_at(line, at, cell);
+        self.sign_home(line, cell);
+        true
+    }
+
+    /// Puts a cell in the place of another, whose sign it keeps.
+    fn replace(&mut self, line: usize, at: usize, cell: Cell) {
+        let sign = self.cell(line, at).word & self.word(0, state::SIGN);
+        self.put_at(line, at, Cell { word: cell.word | sign, ..cell });
+        self.sign_home(line, cell);
+    }
+
+    #[inline(always)]
+    fn cell(&self, line: usize, at: usize) -> Cell {
+        let line: &Line = &self.region.as_chunks().0[line];
+        Cell::at(line, self.shape, at)
+    }
+
+    #[inline(always)]
+    fn put_at(&mut self, line: usize, at: usize, cell: Cell) {
+        let line: &mut Line = &mut self.region.as_chunks_mut().0[line];
+        cell.put(line, self.shape, at);
+    }
+
+    #[inline(always)]
+    fn word(&self, tail: u64, state: u64) -> u64 {
+        tail | state << self.shape.tail_bits()
+    }
+
+    #[inline(always)]
+    fn sign_home(&mut self, line: usize, cell: Cell) {
+        let (tail, state) = cell.word(self.shape);
+        if state & state::AWAY != 0 {
+            let home = self.homes.home_of_away(line, tail);
+            self.sign(Spot { home, tail });
+        }
+    }
+
+    /// Notes in its home that the entry of `spot` is not there.
+    fn sign(&mut self, spot: Spot) {
+        let at = self.shape.sign(spot.tail);
+        let mut cell = self.cell(spot.home, at);
+        cell.word |= self.word(0, state::SIGN);
+        self.put_at(spot.home, at, cell);
+    }
+}
