@@ -286,7 +286,8 @@ mod tests {
 
     #[test]
     fn entries_of_one_hash_are_all_offered() {
-        let entries: Vec<(u64, u64)> = (0..60).map(|payload| (payload / 50 * 3 + 1 << 60, payload)).collect();
+        let entries: Vec<(u64, u64)> =
+            (0..60).map(|payload| ((payload / 50 * 3 + 1) << 60, payload)).collect();
         let tables = tables(&entries, 0.75, LineShape { word_bytes: 8, payload_bytes: 2 }, 1);
         let asked: Vec<u64> = entries.iter().map(|entry| entry.0).collect();
         let hits = LineTable::find(&tables, &asked, |index, payload| payload == index as u64);

@@ -13,12 +13,11 @@ use crate::hash::ShardBits;
 const HASH_BYTES: usize = size_of::<u64>();
 /// A row takes this many bytes of the place that it is written to, though the next begins before.
 const RESERVED_BYTES: usize = 2 * HASH_BYTES;
-/// The first chunk of a partition, and the largest: chunks grow with what is there. They are memory of
-/// their own, which the system has back as soon as they were read, whatever the allocator would keep.
-const CHUNK_BYTES_MIN: usize = 4 << 10;
-const CHUNK_BYTES_MAX: usize = 4 << 20;
-/// A new chunk has this part of the bytes that its partition has.
-const CHUNK_SHARE: usize = 8;
+/// The first chunk of a partition, and the largest: a chunk has as many bytes as all before it. They are memory of
+/// their own, which the system has back as soon as they were read, whatever the allocator would keep; what was not
+/// written takes none, since they are too small for huge pages.
+const CHUNK_BYTES_MIN: usize = 16 << 10;
+const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// Runs of rows that the distribution left together are sorted by insertion up to this length.
 const INSERTION_ROWS_MAX: usize = 24;
 
@@ -124,7 +123,7 @@ impl Partition {
     #[inline(always)]
     fn push(&mut self, hash: u64, payload: u64, row_bytes: usize) -> Result<()> {
         if self.chunks.last().is_none_or(|chunk| chunk.bytes.len() < chunk.used + RESERVED_BYTES) {
-            self.start_chunk((self.rows * row_bytes / CHUNK_SHARE).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX))?;
+            self.start_chunk((self.rows * row_bytes).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX))?;
         }
         let chunk = self.chunks.last_mut().expect("a chunk was started");
         chunk.write(chunk.used, hash, payload);
