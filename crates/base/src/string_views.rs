@@ -27,15 +27,17 @@ const fn heads() -> [u128; INLINE_BYTES_MAX + 1] {
 /// An array of strings that grows by buffers in which strings lie back to back.
 #[derive(Debug, Default)]
 pub struct StringViews {
-    // Every view is of a string inside one of `buffers`: that is what `finish` relies on.
+    // Every view is of a string inside one of `buffers`, or of `copied`, which will be the next of them: that
+    // is what `finish` relies on.
     views: Vec<u128>,
     buffers: Vec<Buffer>,
+    copied: Vec<u8>,
 }
 
 impl StringViews {
     /// Empty, with room for the views of `rows` strings.
     pub fn with_capacity(rows: usize) -> StringViews {
-        StringViews { views: Vec::with_capacity(rows), buffers: Vec::new() }
+        StringViews { views: Vec::with_capacity(rows), ..StringViews::default() }
     }
 
     /// Appends strings of these lengths, which lie back to back in `bytes` from `start` on.
@@ -47,9 +49,46 @@ impl StringViews {
         let all: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         assert!(start as u64 + all <= bytes.len() as u64, "the strings lie inside their bytes");
         assert!(u32::try_from(bytes.len()).is_ok(), "an offset has four bytes");
-        let buffer = u32::try_from(self.buffers.len()).expect("a buffer's number has four bytes");
-        push_views(&bytes, start, lengths, buffer, &mut self.views);
+        self.seal();
+        push_views(&bytes, start, lengths, self.next_buffer(), &mut self.views);
         self.buffers.push(Buffer::from_vec(bytes));
+    }
+
+    /// Appends strings of these lengths, which lie back to back at the front of `bytes`, and keeps a copy of
+    /// them unless all lie inside their views.
+    ///
+    /// # Panics
+    ///
+    /// As for [`StringViews::append`].
+    #[inline(always)]
+    pub fn append_copy(&mut self, bytes: &[u8], lengths: &[u32]) {
+        let (mut all, mut longest) = (0, 0);
+        for &length in lengths {
+            all += u64::from(length);
+            longest = longest.max(length);
+        }
+        assert!(all <= bytes.len() as u64, "the strings lie inside their bytes");
+        if longest as usize <= INLINE_BYTES_MAX {
+            return push_views(bytes, 0, lengths, 0, &mut self.views);
+        }
+        assert!(u32::try_from(all).is_ok(), "an offset has four bytes");
+        if self.copied.len() as u64 + all > u64::from(u32::MAX) {
+            self.seal();
+        }
+        let start = self.copied.len();
+        self.copied.extend_from_slice(&bytes[..all as usize]);
+        push_views(&self.copied, start, lengths, self.next_buffer(), &mut self.views);
+    }
+
+    fn next_buffer(&self) -> u32 {
+        u32::try_from(self.buffers.len()).expect("a buffer's number has four bytes")
+    }
+
+    /// Makes a buffer of what was copied.
+    fn seal(&mut self) {
+        if !self.copied.is_empty() {
+            self.buffers.push(Buffer::from_vec(std::mem::take(&mut self.copied)));
+        }
     }
 
     /// The array; `nulls` has a bit for each string.
@@ -57,9 +96,11 @@ impl StringViews {
     /// # Panics
     ///
     /// If there are more or fewer bits than strings.
-    pub fn finish(self, nulls: Option<NullBuffer>) -> BinaryViewArray {
+    pub fn finish(mut self, nulls: Option<NullBuffer>) -> BinaryViewArray {
+        self.seal();
         assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == self.views.len()), "a bit a string");
-        // SAFETY: every view was made by `append`, of a string inside the buffer of that number.
+        // SAFETY: every view was made here of a string inside the buffer of that number, or of one that it holds
+        // itself.
         unsafe { BinaryViewArray::new_unchecked(ScalarBuffer::from(self.views), self.buffers, nulls) }
     }
 }
@@ -78,6 +119,7 @@ pub fn gather(values: &BinaryViewArray, keys: &[u32], nulls: Option<NullBuffer>)
     unsafe { BinaryViewArray::new_unchecked(ScalarBuffer::from(gathered), buffers, nulls) }
 }
 
+#[inline(always)]
 fn push_views(bytes: &[u8], start: usize, lengths: &[u32], buffer: u32, views: &mut Vec<u128>) {
     let mut at = start;
     views.extend(lengths.iter().map(|&length| {
@@ -139,6 +181,22 @@ mod tests {
     fn views_are_those_of_arrow() {
         check(&array(&strings()), &strings());
         check(&StringViews::default().finish(None), &[]);
+    }
+
+    #[test]
+    fn copied_views_are_those_of_arrow_and_short_strings_need_no_buffer() {
+        let strings = strings();
+        let mut views = StringViews::default();
+        for some in strings.chunks(7) {
+            let lengths: Vec<u32> = some.iter().map(|string| string.len() as u32).collect();
+            views.append_copy(&[some.concat(), b"behind".to_vec()].concat(), &lengths);
+            views.append(some.concat(), 0, &lengths);
+        }
+        let twice: Vec<_> = strings.chunks(7).flat_map(|some| [some, some].concat()).collect();
+        check(&views.finish(None), &twice);
+        let mut short = StringViews::default();
+        short.append_copy(b"abc", &[1, 0, 2]);
+        assert!(short.finish(None).data_buffers().is_empty());
     }
 
     #[test]

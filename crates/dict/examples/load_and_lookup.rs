@@ -41,12 +41,14 @@ fn main() -> Result<()> {
     measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98 SHARDS 2)", &sharded, keys, Values::Ranks)?;
     let compact = LayoutSpec::new(LayoutKind::CompactHashed);
     measure("COMPACT_HASHED", &compact, keys, Values::Ranks)?;
+    measure("COMPACT_HASHED, ordinals", &compact, keys, Values::Ordinals)?;
     measure("COMPACT_HASHED, digits", &compact, keys, Values::Digits)?;
     measure("COMPACT_HASHED, addresses", &compact, keys, Values::Addresses)?;
     measure("HASHED, numbers", &hashed, keys, Values::Numbers)?;
     measure("SPARSE_HASHED(MAX_LOAD_FACTOR 0.98), numbers", &dense, keys, Values::Numbers)?;
     measure("COMPACT_HASHED, numbers", &compact, keys, Values::Numbers)?;
     measure("HASHED_ARRAY", &array, keys, Values::Ranks)?;
+    measure("HASHED, ordinals", &hashed, keys, Values::Ordinals)?;
     measure("HASHED, digits", &hashed, keys, Values::Digits)?;
     measure("HASHED, addresses", &hashed, keys, Values::Addresses)
 }
@@ -58,6 +60,8 @@ enum Values {
     Ranks,
     /// Numbers of eight bytes.
     Numbers,
+    /// The row's number as a string.
+    Ordinals,
     /// Strings of 20 digits at random.
     Digits,
     /// Strings of about 60 characters that have much in common.
@@ -68,7 +72,7 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, values: Values) -> Result
     let ty = match values {
         Values::Ranks => SqlType::UInt16,
         Values::Numbers => SqlType::UInt64,
-        Values::Digits | Values::Addresses => SqlType::String,
+        Values::Ordinals | Values::Digits | Values::Addresses => SqlType::String,
     };
     let spec = DictionarySpec {
         key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
@@ -109,6 +113,7 @@ fn block(rows: std::ops::Range<u64>, values: Values) -> Vec<ArrayRef> {
     let values: ArrayRef = match values {
         Values::Ranks => Arc::new(UInt16Array::from_iter_values(rows.map(|row| row as u16))),
         Values::Numbers => Arc::new(UInt64Array::from_iter_values(rows.map(|row| !spread(row)))),
+        Values::Ordinals => Arc::new(BinaryViewArray::from_iter_values(rows.map(|row| row.to_string()))),
         Values::Digits => {
             Arc::new(BinaryViewArray::from_iter_values(rows.map(|row| spread(row).to_string())))
         }

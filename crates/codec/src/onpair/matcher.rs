@@ -1,24 +1,32 @@
 //! Finds the longest token that a text begins with.
 //!
-//! One hash table of all tokens of two bytes and more, asked for one length after the other, the longest
-//! first. Which lengths there are is said by a filter over the first bytes, so most questions that
-//! would be answered with no are not asked.
+//! Tokens of two bytes are in an array. Longer ones are in one hash table, which is asked for one length after
+//! the other, the longest first. Which lengths there are is said by a filter over the first bytes, so most
+//! questions that would be answered with no are not asked.
+
+use std::ops::Range;
 
 use super::{BYTES, TOKEN_BYTES_MAX, Text, Tokens};
 
 const FILTER_BITS: u32 = 14;
-const FREE: u32 = u32::MAX;
-/// The hash of a prefix that the filter is asked for is of so many bytes.
+/// The hash of a prefix that the filter is asked for is of so many bytes, as the shortest tokens in the table have.
 const FILTER_BYTES: u32 = 3;
+/// In the place of a code where there is no token: the code of a single byte is none of two.
+const NO_PAIR: u16 = 0;
+const FREE: u32 = u32::MAX;
+/// What a slot knows of a token's hash.
+const TAG_BITS: u32 = 11;
 
 /// The codes of strings.
 pub struct TokenMatcher {
-    words: Vec<u128>,
-    /// Codes, at most half as many as there are places.
+    /// The codes of tokens of two bytes, by these.
+    pairs: Vec<u16>,
+    /// Which lengths tokens with these first three bytes have: bit n for n + 1 bytes.
+    filter: Vec<u16>,
+    /// From the lowest bit on: a code, four bits of its length less one, a tag. At most half of them are taken.
     slots: Vec<u32>,
     shift: u32,
-    /// Which lengths tokens of three and more bytes with these first three have: bit n for n + 1 bytes.
-    filter: Vec<u16>,
+    words: Vec<u128>,
 }
 
 impl TokenMatcher {
@@ -32,10 +40,11 @@ impl TokenMatcher {
     pub(super) fn for_tokens(tokens: usize) -> TokenMatcher {
         let slots = 2 * tokens;
         TokenMatcher {
-            words: vec![0; tokens],
+            pairs: vec![NO_PAIR; BYTES * BYTES],
+            filter: vec![0; 1 << FILTER_BITS],
             slots: vec![FREE; slots],
             shift: u64::BITS - slots.trailing_zeros(),
-            filter: vec![0; 1 << FILTER_BITS],
+            words: vec![0; tokens],
         }
     }
 
@@ -43,37 +52,35 @@ impl TokenMatcher {
     pub(super) fn add(&mut self, code: usize, text: &[u8]) {
         let word = word(text, 0);
         self.words[code] = word;
-        if text.len() == 1 {
-            return;
+        match text.len() {
+            1 => return,
+            2 => return self.pairs[usize::from(word as u16)] = code as u16,
+            length => self.filter[filter_place(word)] |= 1 << (length - 1),
         }
-        if text.len() >= FILTER_BYTES as usize {
-            self.filter[filter_place(word)] |= 1 << (text.len() - 1);
-        }
-        let mut slot = self.first_slot(word, text.len());
+        let (mut slot, known) = self.first_slot(word, text.len());
         while self.slots[slot] != FREE {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
-        self.slots[slot] = (text.len() as u32 - 1) << 16 | code as u32;
+        self.slots[slot] = known | code as u32;
     }
 
-    /// Appends the codes of `string`.
-    pub fn encode(&self, string: &[u8], codes: &mut Vec<u16>) {
-        let mut at = 0;
-        while at < string.len() {
-            let (code, length) = self.longest(string, at);
+    /// Appends the codes of the string that is `range` of `bytes`, in which more may follow.
+    pub fn encode(&self, bytes: &[u8], range: Range<usize>, codes: &mut Vec<u16>) {
+        let (mut at, bytes) = (range.start, &bytes[..bytes.len().min(range.end + TOKEN_BYTES_MAX)]);
+        while at < range.end {
+            let (code, length) = self.longest(bytes, at, range.end - at);
             codes.push(code);
             at += length;
         }
     }
 
-    /// The code and the length of the longest token that stands at `at`, where there is a byte.
-    #[inline]
-    pub(super) fn longest(&self, string: &[u8], at: usize) -> (u16, usize) {
-        let word = word(string, at);
-        let rest = (string.len() - at).min(TOKEN_BYTES_MAX);
+    /// The code and the length of the longest token that stands at `at` and has at most `rest` bytes, which are
+    /// there and at least one.
+    #[inline(always)]
+    pub(super) fn longest(&self, bytes: &[u8], at: usize, rest: usize) -> (u16, usize) {
+        let word = word(bytes, at);
+        let rest = rest.min(TOKEN_BYTES_MAX);
         let mut lengths = u32::from(self.filter[filter_place(word)]) & ((1 << rest) - 1);
-        // Of two bytes there are so many that the filter would not help.
-        lengths |= u32::from(rest > 1) << 1;
         while lengths > 0 {
             let length = (u32::BITS - lengths.leading_zeros()) as usize;
             if let Some(code) = self.find(front(word, length), length) {
@@ -81,35 +88,41 @@ impl TokenMatcher {
             }
             lengths ^= 1 << (length - 1);
         }
-        ((word as u16) % BYTES as u16, 1)
+        match self.pairs[usize::from(word as u16)] {
+            code if code != NO_PAIR && rest > 1 => (code, 2),
+            _ => ((word as u16) % BYTES as u16, 1),
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, word: u128, length: usize) -> Option<u16> {
-        let mut slot = self.first_slot(word, length);
+        let (mut slot, known) = self.first_slot(word, length);
         loop {
             let found = self.slots[slot];
             if found == FREE {
                 return None;
             }
             let code = found as u16;
-            if (found >> 16) as usize == length - 1 && self.words[usize::from(code)] == word {
+            if found ^ known <= u32::from(u16::MAX) && self.words[usize::from(code)] == word {
                 return Some(code);
             }
             slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 
-    #[inline]
-    fn first_slot(&self, word: u128, length: usize) -> usize {
+    /// Where a token may be, and what its slot then has beside the code.
+    #[inline(always)]
+    fn first_slot(&self, word: u128, length: usize) -> (usize, u32) {
         let folded = (word as u64 ^ length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ ((word >> 64) as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        ((folded ^ folded >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> self.shift) as usize
+        let hash = (folded ^ folded >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let tag = (hash >> (self.shift - TAG_BITS)) as u32 & ((1 << TAG_BITS) - 1);
+        ((hash >> self.shift) as usize, tag << (u16::BITS + 4) | (length as u32 - 1) << u16::BITS)
     }
 }
 
 /// Up to sixteen bytes from `at` on as a number, zeroes behind them.
-#[inline]
+#[inline(always)]
 fn word(string: &[u8], at: usize) -> u128 {
     let rest = &string[at..];
     if let Some(text) = rest.first_chunk::<TOKEN_BYTES_MAX>() {
@@ -121,12 +134,12 @@ fn word(string: &[u8], at: usize) -> u128 {
 }
 
 /// The first `length` bytes, 1 to 16.
-#[inline]
+#[inline(always)]
 fn front(word: u128, length: usize) -> u128 {
     word & (u128::MAX >> (u128::BITS - 8 * length as u32))
 }
 
-#[inline]
+#[inline(always)]
 fn filter_place(word: u128) -> usize {
     let prefix = word as u32 & (u32::MAX >> (u32::BITS - 8 * FILTER_BYTES));
     (prefix.wrapping_mul(0x9e37_79b1) >> (u32::BITS - FILTER_BITS)) as usize
@@ -142,12 +155,18 @@ mod tests {
         for (at, text) in ["ab", "abc", "abcdefghi", "abcdefghijklmnop", "zz\0"].iter().enumerate() {
             matcher.add(256 + at, text.as_bytes());
         }
-        let longest = |text: &str| matcher.longest(text.as_bytes(), 0);
+        let longest = |text: &str| matcher.longest(text.as_bytes(), 0, text.len());
         assert_eq!(longest("abcdefghijklmnopq"), (259, 16));
         assert_eq!(longest("abcdefghijklmno"), (258, 9));
         assert_eq!(longest("abcdefgh"), (257, 3));
         assert_eq!(longest("ab"), (256, 2));
         assert_eq!(longest("a"), (u16::from(b'a'), 1));
         assert_eq!(longest("zz"), (u16::from(b'z'), 1));
+        // What follows a string is none of it.
+        assert_eq!(matcher.longest(b"abcdefghijkl", 0, 2), (256, 2));
+        assert_eq!(matcher.longest(b"ab", 0, 1), (u16::from(b'a'), 1));
+        let mut codes = Vec::new();
+        matcher.encode(b"zzabcdef", 1..5, &mut codes);
+        assert_eq!(codes, [u16::from(b'z'), 257]);
     }
 }

@@ -46,7 +46,7 @@ fn add_pairs_of(
 ) {
     let (mut at, mut before) = (0, None);
     while at < string.len() && !tokens.is_full() {
-        let (code, length) = matcher.longest(string, at);
+        let (code, length) = matcher.longest(string, at, string.len() - at);
         at += length;
         before = match before {
             Some((first, first_bytes)) if first_bytes + length <= TOKEN_BYTES_MAX => {

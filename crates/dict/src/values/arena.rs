@@ -4,9 +4,13 @@ use std::ops::Range;
 
 use basalt_base::Result;
 use basalt_base::prefetch::prefetch_read;
+use basalt_base::region::move_to_huge_pages;
+use basalt_base::string_views::StringViews;
 
+use super::string_batch::{Asked, Places, append_plain, prefetch_string};
 use super::{Bitmap, Bytes};
 use crate::image::{ImageReader, ImageWriter};
+use crate::table::in_parallel;
 
 /// How many rows ahead of its use a string's end, and then the string itself, is asked for.
 pub(super) const ENDS_AHEAD: usize = 32;
@@ -17,6 +21,8 @@ pub(super) const BYTES_AHEAD: usize = 16;
 pub(crate) struct StringArena {
     bytes: Bytes,
     ends: Ends,
+    /// Bytes of the longest string that was pushed.
+    longest: usize,
 }
 
 /// Little-endian, `u32` until the arena outgrows them, then `u64`.
@@ -44,6 +50,12 @@ impl StringArena {
         let bytes = self.bytes.to_mut();
         bytes.extend_from_slice(string);
         self.ends.push(bytes.len());
+        self.longest = self.longest.max(string.len());
+    }
+
+    /// At least the bytes of the longest string, if all of them were pushed.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -58,6 +70,11 @@ impl StringArena {
     #[inline(always)]
     pub(crate) fn view(&self) -> ArenaView<'_> {
         ArenaView { bytes: &self.bytes, ends: self.ends.view() }
+    }
+
+    /// Makes ready for reads at random, which are many.
+    pub(super) fn move_to_huge_pages(&self) {
+        in_parallel([&self.bytes, &self.ends.bytes].into_iter(), |bytes| move_to_huge_pages(bytes));
     }
 
     /// Keeps the rows whose bit is set.
@@ -93,11 +110,16 @@ impl StringArena {
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<StringArena> {
         let is_wide = image.flag()?;
         let ends = Ends { bytes: Bytes::Shared(image.section()?), is_wide };
-        Ok(StringArena { bytes: Bytes::Shared(image.section()?), ends })
+        Ok(StringArena { bytes: Bytes::Shared(image.section()?), ends, longest: 0 })
     }
 }
 
 impl<'a> ArenaView<'a> {
+    /// Appends the strings of many rows.
+    pub(super) fn append(self, asked: Asked<'_>, out: &mut StringViews) {
+        append_plain(self.bytes, self.ends, asked, out);
+    }
+
     /// The string of a row; nothing where a file says what cannot be.
     #[inline(always)]
     pub(crate) fn get(self, row: usize) -> &'a [u8] {
@@ -106,21 +128,39 @@ impl<'a> ArenaView<'a> {
 
     #[inline(always)]
     pub(crate) fn prefetch_end(self, row: usize) {
-        match self.ends {
+        self.ends.prefetch(row);
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch_bytes(self, row: usize) {
+        prefetch_string(self.bytes, &self.range(row));
+    }
+
+    /// All strings back to back.
+    pub(super) fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Where the string of a row is in them.
+    #[inline(always)]
+    pub(super) fn range(self, row: usize) -> Range<usize> {
+        Places::get(self.ends, row)
+    }
+}
+
+impl Places for EndsView<'_> {
+    #[inline(always)]
+    fn prefetch(self, row: usize) {
+        match self {
             EndsView::Narrow(ends) => prefetch_read(ends, row),
             EndsView::Wide(ends) => prefetch_read(ends, row),
         }
     }
 
     #[inline(always)]
-    pub(crate) fn prefetch_bytes(self, row: usize) {
-        prefetch_read(self.bytes, self.range(row).start);
-    }
-
-    #[inline(always)]
-    fn range(self, row: usize) -> Range<usize> {
-        let start = if row == 0 { 0 } else { self.ends.get(row - 1) };
-        start..self.ends.get(row)
+    fn get(self, row: usize) -> Range<usize> {
+        let start = if row == 0 { 0 } else { self.end(row - 1) };
+        start..self.end(row)
     }
 }
 
@@ -132,9 +172,9 @@ impl EndsView<'_> {
         }
     }
 
-    /// 0 for a row that is not there.
+    /// Of a string; 0 for a row that is not there.
     #[inline(always)]
-    fn get(self, row: usize) -> usize {
+    fn end(self, row: usize) -> usize {
         match self {
             EndsView::Narrow(ends) => ends.get(row).map_or(0, |end| u32::from_le_bytes(*end) as usize),
             EndsView::Wide(ends) => ends.get(row).map_or(0, |end| u64::from_le_bytes(*end) as usize),
@@ -172,7 +212,7 @@ impl Ends {
         let narrow = self.view();
         let mut wide = Bytes::with_capacity(narrow.len() * size_of::<u64>());
         for row in 0..narrow.len() {
-            wide.to_mut().extend_from_slice(&(narrow.get(row) as u64).to_le_bytes());
+            wide.to_mut().extend_from_slice(&(narrow.end(row) as u64).to_le_bytes());
         }
         *self = Ends { bytes: wide, is_wide: true };
     }
@@ -198,7 +238,7 @@ mod tests {
     fn ends_widen_when_the_arena_outgrows_them() {
         let mut ends = Ends::default();
         [7, u32::MAX as usize, u32::MAX as usize + 9, 1 << 40].into_iter().for_each(|end| ends.push(end));
-        assert_eq!([0, 1, 2, 3].map(|row| ends.view().get(row)), [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]);
+        assert_eq!([0, 1, 2, 3].map(|row| ends.view().end(row)), [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]);
         assert!(ends.is_wide);
     }
 }

@@ -3,7 +3,8 @@
 //! - [`inline`]: narrow attributes packed into the payload itself.
 //! - [`store`]: columns, and the payload is a row number; a column is one of
 //!   - [`fixed`]: values of one width, back to back;
-//!   - [`strings`]: all strings in one [`arena`], or compressed ([`packed_strings`], [`packed_ends`]);
+//!   - [`strings`]: all strings in one [`arena`], or compressed ([`string_packer`], [`packed_strings`],
+//!     [`packed_ends`]), and read in a [`string_batch`];
 //!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
 //! - [`segments`]: several stores, of a dictionary that was loaded shard by shard.
@@ -21,6 +22,8 @@ mod packed_strings;
 mod segments;
 mod store;
 mod stored_array;
+mod string_batch;
+mod string_packer;
 mod strings;
 
 pub(crate) use arena::StringArena;

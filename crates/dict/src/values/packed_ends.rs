@@ -2,114 +2,174 @@
 //!
 //! # Layout
 //!
-//! Blocks of 32 strings, so that one or two cache lines say where a string is:
+//! Cache lines, so that one line says where a string is:
 //!
 //! ```text
-//! start      u64 where the first string begins
-//! ends       32 x n bits, where each ends, counted from there; n is the same for all blocks
+//! start      40 bits: where the first string begins
+//! ends       k x n bits, where each ends, counted from there; n is the same for all lines, k as many as fit
 //! ```
 
 use std::ops::Range;
 
-use basalt_base::Result;
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
+use basalt_base::{Error, ErrorCode, Result};
 
+use super::string_batch::Places;
 use crate::image::{ImageReader, ImageWriter};
-use crate::table::bits::{PADDING_BYTES, SHORT_BITS_MAX, get_short, low_bits, put};
+use crate::table::bits::low_bits;
 
-/// Strings of a block.
-pub(super) const BLOCK_STRINGS: usize = 32;
+const LINE_BYTES: usize = 64;
+const WORD_BYTES: usize = size_of::<u64>();
+const START_BITS: u32 = 40;
+/// What stands in front of the first end is then still in the line.
+const END_BITS_MAX: u32 = START_BITS;
 
-const START_BYTES: usize = size_of::<u64>();
+type Line = [u8; LINE_BYTES];
 
 /// What the places count (bytes, codes) is the business of the caller.
 #[derive(Debug)]
 pub(super) struct PackedEnds {
-    blocks: Section,
-    /// Of an end.
-    bits: u32,
+    lines: Section,
+    shape: LineShape,
 }
 
-/// Strings that follow each other.
-pub(super) struct Stretch {
-    pub(super) start: u64,
-    pub(super) lengths: Vec<u32>,
+/// Ends that are read one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct PackedEndsView<'a> {
+    lines: &'a [Line],
+    shape: LineShape,
+}
+
+/// How many strings a line has.
+#[derive(Clone, Copy, Debug)]
+struct LineShape {
+    strings: usize,
+    /// Of an end.
+    bits: u32,
+    /// One over the strings as a fraction of 2^64, rounded up.
+    reciprocal: u64,
 }
 
 impl PackedEnds {
-    /// Of the strings of all `stretches`; all but the last have whole blocks.
-    pub(super) fn new<'a, I: Iterator<Item = &'a Stretch>>(stretches: impl Fn() -> I) -> Result<PackedEnds> {
-        let blocks = || stretches().flat_map(|stretch| stretch.lengths.chunks(BLOCK_STRINGS));
-        let longest =
-            blocks().map(|lengths| lengths.iter().map(|&length| u64::from(length)).sum::<u64>()).max();
-        let bits = u64::BITS - longest.unwrap_or(0).leading_zeros();
-        let block_bytes = block_bytes(bits);
-        let mut bytes = Region::zeroed(blocks().count() * block_bytes + PADDING_BYTES)?;
-        let mut at = 0;
-        for stretch in stretches() {
-            let mut start = stretch.start;
-            for lengths in stretch.lengths.chunks(BLOCK_STRINGS) {
-                bytes[at..at + START_BYTES].copy_from_slice(&start.to_le_bytes());
-                let mut end = 0;
-                for (index, &length) in lengths.iter().enumerate() {
-                    end += u64::from(length);
-                    put(&mut bytes, end_place(at, index, bits), end);
-                }
-                start += end;
-                at += block_bytes;
-            }
+    /// Of strings of these lengths, back to back.
+    pub(super) fn new(lengths: &[u32]) -> Result<PackedEnds> {
+        let shape = LineShape::of_lengths(lengths).ok_or_else(too_long)?;
+        let mut lines = Region::zeroed(lengths.len().div_ceil(shape.strings) * LINE_BYTES)?;
+        let mut start = 0;
+        for (line, lengths) in
+            lines.as_chunks_mut::<LINE_BYTES>().0.iter_mut().zip(lengths.chunks(shape.strings))
+        {
+            start = shape.write(lengths, start, line).ok_or_else(too_long)?;
         }
-        Ok(PackedEnds { blocks: bytes.into(), bits })
-    }
-
-    /// Where a string is; anything where a file says what cannot be.
-    #[inline(always)]
-    pub(super) fn get(&self, row: usize) -> Range<usize> {
-        let (block, index) = (row / BLOCK_STRINGS, row % BLOCK_STRINGS);
-        let at = block.saturating_mul(block_bytes(self.bits));
-        let bytes: &[u8] = &self.blocks;
-        let start =
-            bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |start| u64::from_le_bytes(*start));
-        let end = |index| get_short(bytes, end_place(at, index, self.bits), low_bits(self.bits));
-        let from = if index == 0 { 0 } else { end(index - 1) };
-        start.saturating_add(from) as usize..start.saturating_add(end(index)) as usize
+        Ok(PackedEnds { lines: lines.into(), shape })
     }
 
     #[inline(always)]
-    pub(super) fn prefetch(&self, row: usize) {
-        prefetch_read(&self.blocks, (row / BLOCK_STRINGS).saturating_mul(block_bytes(self.bits)));
+    pub(super) fn view(&self) -> PackedEndsView<'_> {
+        PackedEndsView { lines: self.lines.as_chunks().0, shape: self.shape }
     }
 
     pub(super) fn check(&self, row: usize) -> Result<()> {
-        let at = (row / BLOCK_STRINGS).saturating_mul(block_bytes(self.bits));
-        self.blocks.check(at..at.saturating_add(block_bytes(self.bits) + PADDING_BYTES))
+        let at = self.shape.split(row).0.saturating_mul(LINE_BYTES);
+        self.lines.check(at..at.saturating_add(LINE_BYTES))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.blocks.resident_bytes()
+        self.lines.resident_bytes()
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        image.number(u64::from(self.bits));
-        image.section(&self.blocks)
+        image.number(u64::from(self.shape.bits));
+        image.section(&self.lines)
     }
 
     pub(super) fn open(image: &mut ImageReader<'_>) -> Result<PackedEnds> {
-        let bits = image.number_below(u64::from(SHORT_BITS_MAX) + 1)? as u32;
-        Ok(PackedEnds { blocks: image.section()?, bits })
+        let bits = image.number_below(u64::from(END_BITS_MAX) + 1)? as u32;
+        Ok(PackedEnds { lines: image.section()?, shape: LineShape::of_bits(bits) })
     }
 }
 
-#[inline(always)]
-fn block_bytes(bits: u32) -> usize {
-    START_BYTES + BLOCK_STRINGS / 8 * bits as usize
+impl Places for PackedEndsView<'_> {
+    #[inline(always)]
+    fn prefetch(self, row: usize) {
+        prefetch_read(self.lines, self.shape.split(row).0);
+    }
+
+    #[inline(always)]
+    fn get(self, row: usize) -> Range<usize> {
+        let (line, index) = self.shape.split(row);
+        let Some(line) = self.lines.get(line) else { return 0..0 };
+        let start = number(line, 0, START_BITS);
+        let at = START_BITS as usize + index * self.shape.bits as usize;
+        let end = number(line, at, self.shape.bits);
+        // Read in any case: a branch would be guessed wrong.
+        let before = number(line, at - self.shape.bits as usize, self.shape.bits);
+        let from = if index == 0 { 0 } else { before };
+        (start + from) as usize..(start + end) as usize
+    }
 }
 
-/// The bit at which the end of string `index` stands in the block at byte `at`.
+impl LineShape {
+    fn of_bits(bits: u32) -> LineShape {
+        let strings = (u8::BITS * LINE_BYTES as u32 - START_BITS) / bits.max(1);
+        LineShape { strings: strings as usize, bits, reciprocal: u64::MAX / u64::from(strings) + 1 }
+    }
+
+    /// The one with the most strings whose ends fit; `None` if there is none.
+    fn of_lengths(lengths: &[u32]) -> Option<LineShape> {
+        let sum = |lengths: &[u32]| lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        let all = u128::from(sum(lengths));
+        (1..=END_BITS_MAX).map(LineShape::of_bits).find(|shape| {
+            // The greatest sum is not below the mean: most shapes need no look at every string.
+            let limit = 1_u64 << shape.bits;
+            all * (shape.strings as u128) < u128::from(limit) * lengths.len().max(1) as u128
+                && lengths.chunks(shape.strings).all(|line| sum(line) < limit)
+        })
+    }
+
+    /// Writes the ends of a line's strings and returns where the next line starts.
+    fn write(self, lengths: &[u32], start: u64, line: &mut Line) -> Option<u64> {
+        let (mut end, mut words) = (0, [0_u64; LINE_BYTES / WORD_BYTES]);
+        words[0] = start;
+        for (index, &length) in lengths.iter().enumerate() {
+            end += u64::from(length);
+            let at = START_BITS as usize + index * self.bits as usize;
+            let (word, shift) = (at / u64::BITS as usize, at as u32 % u64::BITS);
+            words[word] |= end << shift;
+            if shift + self.bits > u64::BITS {
+                words[word + 1] |= end >> (u64::BITS - shift);
+            }
+        }
+        for (bytes, word) in line.as_chunks_mut().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        Some(start + end).filter(|&next| next <= low_bits(START_BITS))
+    }
+
+    /// The line of a string, and its number there.
+    #[inline(always)]
+    fn split(self, row: usize) -> (usize, usize) {
+        // Exact for every row, which has 32 bits.
+        let line = ((row as u128 * u128::from(self.reciprocal)) >> u64::BITS) as usize;
+        (line, row.wrapping_sub(line.wrapping_mul(self.strings)))
+    }
+}
+
+/// The number of at most 40 bits at bit `at` of a line.
 #[inline(always)]
-fn end_place(at: usize, index: usize, bits: u32) -> u64 {
-    (at + START_BYTES) as u64 * 8 + index as u64 * u64::from(bits)
+fn number(line: &Line, at: usize, bits: u32) -> u64 {
+    // Never beyond the line, where another one would be waited for.
+    let from = (at / u8::BITS as usize).min(LINE_BYTES - WORD_BYTES);
+    let word = line[from..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+    word >> (at - from * u8::BITS as usize) & low_bits(bits)
+}
+
+fn too_long() -> Error {
+    Error::new(
+        ErrorCode::ArgumentOutOfBound,
+        "the strings of a dictionary's attribute have a terabyte or more",
+    )
 }
 
 #[cfg(test)]
@@ -118,25 +178,48 @@ mod tests {
 
     use super::*;
 
+    fn check(lengths: &[u32]) {
+        let ends = PackedEnds::new(lengths).expect("memory");
+        let mut start = 0;
+        for (row, &length) in lengths.iter().enumerate() {
+            assert_eq!(ends.view().get(row), start..start + length as usize, "row {row}");
+            start += length as usize;
+        }
+    }
+
     proptest! {
         #[test]
         fn strings_are_where_they_were_put(
-            lengths in prop::collection::vec(prop_oneof![0..9_u32, any::<u32>()], 0..100),
-            start in 0..1_u64 << 40, gap in 0..9_u64,
+            lengths in prop::collection::vec(prop_oneof![0..9_u32, 0..300_u32], 0..2000),
+            long in prop::collection::vec((0..2000_usize, any::<u32>()), 0..3),
         ) {
-            let (front, back) = lengths.split_at(lengths.len() / BLOCK_STRINGS * BLOCK_STRINGS);
-            let sum = |lengths: &[u32]| lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-            let second = start + sum(front) + gap;
-            let stretches = [(start, front), (second, back)]
-                .map(|(start, lengths)| Stretch { start, lengths: lengths.to_vec() });
-            let ends = PackedEnds::new(|| stretches.iter()).expect("memory");
-            for row in 0..lengths.len() {
-                let start = match row.checked_sub(front.len()) {
-                    Some(row) => second + sum(&back[..row]),
-                    None => start + sum(&front[..row]),
-                } as usize;
-                prop_assert_eq!(ends.get(row), start..start + lengths[row] as usize);
+            check(&lengths);
+            let mut lengths = lengths;
+            for (row, length) in long {
+                lengths.iter_mut().skip(row).take(1).for_each(|old| *old = length);
+            }
+            check(&lengths);
+        }
+
+        #[test]
+        fn a_row_is_in_its_line(row: u32, bits in 0..=END_BITS_MAX) {
+            let (shape, row) = (LineShape::of_bits(bits), row as usize);
+            prop_assert_eq!(shape.split(row), (row / shape.strings, row % shape.strings));
+        }
+
+        #[test]
+        fn any_bytes_say_something(bytes in prop::collection::vec(any::<u8>(), 128), bits in 0..=END_BITS_MAX) {
+            let view = PackedEndsView { lines: bytes.as_chunks().0, shape: LineShape::of_bits(bits) };
+            for row in (0..2 * view.shape.strings + 2).chain([u32::MAX as usize, usize::MAX]) {
+                let Range { start, end } = view.get(row);
+                prop_assert!(start < 1 << (START_BITS + 1) && end < 1 << (START_BITS + 1));
             }
         }
+    }
+
+    #[test]
+    fn empty_strings_and_none_are_there() {
+        check(&[]);
+        check(&[0; 1000]);
     }
 }

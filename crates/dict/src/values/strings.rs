@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::builder::BinaryViewBuilder;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
+use basalt_base::string_views::StringViews;
 use basalt_base::{Error, Result};
 use hashbrown::HashTable;
 
@@ -12,6 +12,7 @@ use super::arena::{BYTES_AHEAD, ENDS_AHEAD};
 use super::fixed::{null_buffer, retain_bits, select_bits};
 use super::packed::PackedNumbers;
 use super::packed_strings::PackedStrings;
+use super::string_batch::Asked;
 use super::{Bitmap, StringArena};
 use crate::hash::hash_bytes;
 use crate::image::{ImageReader, ImageWriter};
@@ -74,19 +75,13 @@ impl StringColumn {
             Some(codes) => &decode(codes, hits),
             None => &hits.payloads,
         };
-        let mut out = BinaryViewBuilder::with_capacity(hits.payloads.len());
-        let mut scratch = Vec::new();
-        for (index, (&row, &found)) in rows.iter().zip(&hits.found).enumerate() {
-            self.strings.prefetch(rows, index);
-            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(index)) {
-                out.append_null();
-            } else if found {
-                out.append_value(self.strings.get(row as usize, &mut scratch));
-            } else {
-                out.append_value(&self.default);
-            }
+        let asked = Asked { rows, found: &hits.found, default: &self.default };
+        let mut out = StringViews::with_capacity(rows.len());
+        match &self.strings {
+            Strings::Growing(arena) => arena.view().append(asked, &mut out),
+            Strings::Packed(packed) => packed.append(asked, &mut out),
         }
-        Arc::new(out.finish())
+        Arc::new(out.finish(nulls))
     }
 
     pub(super) fn retain(&mut self, alive: &Bitmap) -> Result<()> {
@@ -100,6 +95,7 @@ impl StringColumn {
     pub(super) fn pack(&mut self, order: &[u32]) -> Result<()> {
         self.valid = self.valid.take().map(|valid| select_bits(&valid, order));
         let arena = self.strings.growing()?;
+        arena.move_to_huge_pages();
         let packed = match Distinct::of_many(arena, order) {
             None => PackedStrings::new(arena, order)?,
             Some(Distinct { codes, firsts }) => {
@@ -146,6 +142,7 @@ impl StringColumn {
     pub(super) fn shrink(&mut self) {
         if let Strings::Growing(arena) = &mut self.strings {
             arena.shrink();
+            arena.move_to_huge_pages();
         }
         self.valid.iter_mut().for_each(Bitmap::shrink);
     }
@@ -162,33 +159,6 @@ impl Strings {
         match self {
             Strings::Growing(arena) => Ok(arena),
             Strings::Packed(_) => Err(Error::logical("packed rows are not changed")),
-        }
-    }
-
-    #[inline(always)]
-    fn get<'a>(&'a self, row: usize, scratch: &'a mut Vec<u8>) -> &'a [u8] {
-        match self {
-            Strings::Growing(arena) => arena.get(row),
-            Strings::Packed(packed) => packed.get(row, scratch),
-        }
-    }
-
-    /// Asks for what the rows behind `rows[index]` will need.
-    #[inline(always)]
-    fn prefetch(&self, rows: &[u64], index: usize) {
-        // An empty column has no row 0 for the misses to point at.
-        let ahead = |by| rows.get(index + by).filter(|&&row| row > 0).map(|&row| row as usize);
-        let (end, bytes) = (ahead(ENDS_AHEAD), ahead(BYTES_AHEAD));
-        match self {
-            Strings::Growing(arena) => {
-                let view = arena.view();
-                end.into_iter().for_each(|row| view.prefetch_end(row));
-                bytes.into_iter().for_each(|row| view.prefetch_bytes(row));
-            }
-            Strings::Packed(packed) => {
-                end.into_iter().for_each(|row| packed.prefetch_end(row));
-                bytes.into_iter().for_each(|row| packed.prefetch_bytes(row));
-            }
         }
     }
 

@@ -1,0 +1,251 @@
+//! Reads the strings of many rows so that their waits for memory overlap.
+//!
+//! As in `table::probe`, each step is done for a whole batch of rows before the next: ask for where the strings
+//! are, find that out and ask for the strings, then copy or decode them, back to back, so that a string's
+//! length decides no branch. Views of a batch are made while its bytes are in the first cache.
+
+use std::ops::Range;
+
+use basalt_base::prefetch::prefetch_read;
+use basalt_base::processor::{self, Loop};
+use basalt_base::string_views::StringViews;
+use basalt_codec::{TOKEN_BYTES_MAX, Tokens};
+
+use crate::table::bits::{get_short, low_bits};
+
+/// Rows that take a step together.
+const BATCH: usize = 128;
+/// Bytes that are copied at once, where they are there.
+const COPIED_BYTES: usize = 16;
+/// Codes that are read at once; as many of the widest are in a word, which begins in a byte of theirs.
+const CODES_AT_ONCE: usize = 4;
+const WORD_BYTES: usize = size_of::<u64>();
+/// More codes than that are not decoded for several rows at once.
+const CODES_MAX: usize = 1 << 16;
+
+/// Rows, and what those have that were not found.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) rows: &'a [u64],
+    pub(super) found: &'a [bool],
+    pub(super) default: &'a [u8],
+}
+
+/// Where strings are.
+pub(super) trait Places: Copy {
+    /// Asks for what [`Places::get`] reads.
+    fn prefetch(self, row: usize);
+
+    /// Where the string of a row is; anything where a file says what cannot be.
+    fn get(self, row: usize) -> Range<usize>;
+}
+
+/// Appends strings that lie in `bytes` as they are.
+pub(super) fn append_plain(bytes: &[u8], places: impl Places, asked: Asked<'_>, out: &mut StringViews) {
+    processor::run(Plain { bytes, places, asked, out });
+}
+
+/// Appends strings whose codes lie in `bytes`.
+pub(super) fn append_decoded(
+    bytes: &[u8],
+    tokens: &Tokens,
+    places: impl Places,
+    asked: Asked<'_>,
+    out: &mut StringViews,
+) {
+    processor::run(Decoded { bytes, tokens, places, asked, out, scratch: Scratch::default() });
+}
+
+struct Plain<'a, P> {
+    bytes: &'a [u8],
+    places: P,
+    asked: Asked<'a>,
+    out: &'a mut StringViews,
+}
+
+impl<P: Places> Loop for Plain<'_, P> {
+    const IS_WIDEST: bool = false;
+
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Plain { bytes, places, asked, out } = self;
+        let mut ranges = [const { 0..0 }; BATCH];
+        let (mut batch, mut lengths) = (Vec::new(), Vec::with_capacity(BATCH));
+        for (rows, found) in asked.rows.chunks(BATCH).zip(asked.found.chunks(BATCH)) {
+            rows.iter().for_each(|&row| places.prefetch(row as usize));
+            for (range, (&row, &found)) in ranges.iter_mut().zip(rows.iter().zip(found)) {
+                *range = if found { places.get(row as usize) } else { 0..0 };
+                prefetch_string(bytes, range);
+            }
+            let mut used = 0;
+            lengths.clear();
+            for (range, &found) in ranges.iter().zip(found) {
+                let length = if found {
+                    copy(bytes, range.clone(), &mut batch, used)
+                } else {
+                    copy(asked.default, 0..asked.default.len(), &mut batch, used)
+                };
+                used += length;
+                lengths.push(length as u32);
+            }
+            out.append_copy(&batch[..used], &lengths);
+        }
+    }
+}
+
+/// Asks for the first and the last line that a copy of `range` reads: a quarter of all short strings lie in two.
+#[inline(always)]
+pub(super) fn prefetch_string(bytes: &[u8], range: &Range<usize>) {
+    prefetch_read(bytes, range.start);
+    prefetch_read(bytes, range.end.max(range.start.saturating_add(COPIED_BYTES)).wrapping_sub(1));
+}
+
+/// Copies `range` of `bytes` to byte `at` of `out`, which grows as needed, and says how many bytes these are.
+#[inline(always)]
+fn copy(bytes: &[u8], range: Range<usize>, out: &mut Vec<u8>, at: usize) -> usize {
+    let Some(string) = bytes.get(range.clone()).filter(|string| u32::try_from(string.len()).is_ok()) else {
+        return 0;
+    };
+    let room = at + string.len().max(COPIED_BYTES);
+    if out.len() < room {
+        out.resize(2 * room, 0);
+    }
+    match bytes[range.start..].first_chunk::<COPIED_BYTES>() {
+        Some(front) if string.len() <= COPIED_BYTES => out[at..at + COPIED_BYTES].copy_from_slice(front),
+        _ => out[at..at + string.len()].copy_from_slice(string),
+    }
+    string.len()
+}
+
+struct Decoded<'a, P> {
+    bytes: &'a [u8],
+    tokens: &'a Tokens,
+    places: P,
+    asked: Asked<'a>,
+    out: &'a mut StringViews,
+    scratch: Scratch,
+}
+
+/// What a batch is decoded in.
+#[derive(Default)]
+struct Scratch {
+    codes: Vec<u16>,
+    /// Of each code.
+    ends: Vec<u32>,
+    texts: Vec<u8>,
+    lengths: Vec<u32>,
+}
+
+impl<P: Places> Loop for Decoded<'_, P> {
+    const IS_WIDEST: bool = false;
+
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        // A multiplication by a constant is none.
+        match self.tokens.bits() {
+            9 => self.append::<9>(),
+            12 => self.append::<12>(),
+            16 => self.append::<16>(),
+            bits => unreachable!("codes of {bits} bits are neither written nor read"),
+        }
+    }
+}
+
+impl<P: Places> Decoded<'_, P> {
+    #[inline(always)]
+    fn append<const BITS: u32>(&mut self) {
+        let mut ranges = [const { 0..0 }; BATCH];
+        let there = (self.bytes.len() as u64 * u64::from(u8::BITS) / u64::from(BITS)) as usize;
+        let Asked { rows, found, default } = self.asked;
+        for (rows, found) in rows.chunks(BATCH).zip(found.chunks(BATCH)) {
+            if default.is_empty() && !found.contains(&true) {
+                self.out.append_copy(&[], &[0; BATCH][..rows.len()]);
+                continue;
+            }
+            rows.iter().for_each(|&row| self.places.prefetch(row as usize));
+            let mut codes = 0;
+            for (range, (&row, &found)) in ranges.iter_mut().zip(rows.iter().zip(found)) {
+                let Range { start, end } = self.places.get(row as usize);
+                let count = end.min(there).saturating_sub(start);
+                // A string that is longer was not compressed.
+                let count = if found & (count <= u32::MAX as usize / TOKEN_BYTES_MAX) { count } else { 0 };
+                *range = start..start + count;
+                codes += count;
+                let first = byte_of::<BITS>(start);
+                prefetch_read(self.bytes, first);
+                prefetch_read(self.bytes, byte_of::<BITS>(start + count).max(first + WORD_BYTES - 1));
+            }
+            let together = if codes <= CODES_MAX { BATCH } else { 1 };
+            for (ranges, found) in ranges[..rows.len()].chunks(together).zip(found.chunks(together)) {
+                self.decode::<BITS>(ranges, found);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn decode<const BITS: u32>(&mut self, ranges: &[Range<usize>], found: &[bool]) {
+        let Decoded { bytes, tokens, asked, scratch, .. } = self;
+        let mut string_ends = [0; BATCH];
+        let mut at = 0;
+        for (string_end, (range, &found)) in string_ends.iter_mut().zip(ranges.iter().zip(found)) {
+            let room = at + range.len().max(asked.default.len()) + CODES_AT_ONCE;
+            if scratch.codes.len() < room {
+                scratch.codes.resize(2 * room, 0);
+            }
+            read_codes::<BITS>(bytes, range.clone(), &mut scratch.codes[at..]);
+            at += range.len();
+            if !found && !asked.default.is_empty() {
+                // The first codes are those of the single bytes.
+                scratch.codes[at..]
+                    .iter_mut()
+                    .zip(asked.default)
+                    .for_each(|(code, &byte)| *code = byte.into());
+                at += asked.default.len();
+            }
+            *string_end = at;
+        }
+        if scratch.ends.len() <= at {
+            scratch.ends.resize(2 * at + 1, 0);
+        }
+        if scratch.texts.len() < at * TOKEN_BYTES_MAX {
+            scratch.texts.resize(2 * at * TOKEN_BYTES_MAX, 0);
+        }
+        // The first string begins at 0.
+        tokens.decode(&scratch.codes[..at], &mut scratch.texts, &mut scratch.ends[1..]);
+        let mut start = 0;
+        scratch.lengths.clear();
+        scratch.lengths.extend(string_ends[..ranges.len()].iter().map(|&end| {
+            let end = scratch.ends[end];
+            let length = end - start;
+            start = end;
+            length
+        }));
+        self.out.append_copy(&scratch.texts, &scratch.lengths);
+    }
+}
+
+/// The codes of `range`, and maybe others behind them.
+#[inline(always)]
+fn read_codes<const BITS: u32>(bytes: &[u8], range: Range<usize>, out: &mut [u16]) {
+    const { assert!(BITS.is_multiple_of(8) && BITS * 4 <= 64 || BITS * 4 + 7 <= 64) };
+    let mut first = range.start as u64;
+    for out in out.chunks_exact_mut(CODES_AT_ONCE) {
+        let word = get_short(bytes, first * u64::from(BITS), u64::MAX);
+        for (at, code) in (0..).zip(out) {
+            *code = (word >> (at * BITS) & low_bits(BITS)) as u16;
+        }
+        first += CODES_AT_ONCE as u64;
+        if first >= range.end as u64 {
+            break;
+        }
+    }
+}
+
+#[inline(always)]
+fn byte_of<const BITS: u32>(code: usize) -> usize {
+    (code as u64 * u64::from(BITS) / u64::from(u8::BITS)) as usize
+}
