@@ -45,6 +45,10 @@ impl Server {
         self.address
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The answer to a statement in the body of a POST.
     pub fn post(&self, query_string: &str, body: &[u8]) -> Answer {
         http::request(self.address, "POST", &format!("/?{query_string}"), &[], body)

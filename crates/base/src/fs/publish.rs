@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Storage, WritableFile};
+use crate::region::Region;
 use crate::{Error, Result};
 
 /// Ends the name of a file that is not published yet.
@@ -86,6 +87,14 @@ impl StartedFile {
             return Err(error);
         }
         Ok(self.pending)
+    }
+
+    /// What was written, as memory; the file has no name any more and is gone with it. Nothing is synced.
+    pub fn map_and_remove(self, storage: &dyn Storage) -> Result<Region> {
+        drop(self.file);
+        let mapped = storage.map(&self.pending.temporary);
+        storage.remove_file(&self.pending.temporary)?;
+        mapped
     }
 
     /// Removes what was written.
@@ -217,6 +226,16 @@ mod tests {
         publish_empty_dir(&storage, Path::new("/store/uuid/parts")).unwrap();
         storage.crash(Crash::LoseUnsynced);
         assert!(storage.exists(Path::new("/store/uuid/parts")).unwrap());
+    }
+
+    #[test]
+    fn file_that_is_mapped_and_removed_leaves_its_bytes() {
+        let storage = FaultyStorage::new();
+        storage.create_dir_all(Path::new("/tmp")).unwrap();
+        let mut started = PendingFile::start(&storage, Path::new("/tmp/x")).unwrap();
+        started.file().write_all(b"bytes").unwrap();
+        assert_eq!(&started.map_and_remove(&storage).unwrap()[..], b"bytes");
+        assert!(storage.list(Path::new("/tmp")).unwrap().is_empty());
     }
 
     #[test]

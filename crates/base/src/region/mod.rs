@@ -9,6 +9,7 @@
 //! A region is written by its one owner and then shared as [`Section`]s, which nobody writes.
 //!
 //! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
+//! - [`incoming`](Incoming): a mapped file that becomes memory of the process.
 //!
 //! # Not here
 //!
@@ -16,9 +17,11 @@
 //! replaced by renames inside a directory that one process has locked, so nobody does.
 
 mod checks;
+mod incoming;
 
 use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
+pub use incoming::Incoming;
 
 use std::fmt;
 use std::fs::File;
@@ -40,26 +43,42 @@ const PRIVATE: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESER
 pub struct Region {
     start: NonNull<u8>,
     bytes: usize,
-    /// A file's pages are only read.
-    file: Option<File>,
+    pages: Pages,
     /// What the bytes must sum up to, where that is still to be found out.
     checks: Option<BlockChecks>,
+}
+
+/// Whose pages they are.
+#[derive(Debug)]
+enum Pages {
+    Own,
+    /// A file's, which are only read; without the file, they are on their way into memory.
+    File(Option<File>),
 }
 
 impl Region {
     /// `bytes` of zeroes.
     pub fn zeroed(bytes: usize) -> Result<Region> {
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, file: None, checks: None });
+            return Ok(Region { start: NonNull::dangling(), bytes, pages: Pages::Own, checks: None });
         }
-        let is_huge = bytes >= HUGE_PAGE_BYTES;
-        let Some(mapped) = bytes.checked_add(if is_huge { HUGE_PAGE_BYTES } else { 0 }) else {
+        if bytes >= HUGE_PAGE_BYTES {
+            return Region::zeroed_aligned(bytes);
+        }
+        let start = map(bytes, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
+            .map_err(|error| no_memory(bytes, &error))?;
+        Ok(Region { start, bytes, pages: Pages::Own, checks: None })
+    }
+
+    /// `bytes` of zeroes, at least one, that begin at a huge page.
+    fn zeroed_aligned(bytes: usize) -> Result<Region> {
+        let Some(mapped) = bytes.checked_add(HUGE_PAGE_BYTES) else {
             return Err(no_memory(bytes, &io::Error::from(io::ErrorKind::OutOfMemory)));
         };
         let start = map(mapped, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
-        let start = if is_huge { align_to_huge_pages(start, bytes) } else { start };
-        Ok(Region { start, bytes, file: None, checks: None })
+        let start = align_to_huge_pages(start, bytes);
+        Ok(Region { start, bytes, pages: Pages::Own, checks: None })
     }
 
     /// The bytes of `file`, read from the disk when they are first touched.
@@ -67,10 +86,14 @@ impl Region {
         let bytes = usize::try_from(file.metadata()?.len())
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, file: Some(file), checks: None });
+            let pages = Pages::File(Some(file));
+            return Ok(Region { start: NonNull::dangling(), bytes, pages, checks: None });
         }
-        let start = map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
-        Ok(Region { start, bytes, file: Some(file), checks: None })
+        let start = match bytes {
+            ..HUGE_PAGE_BYTES => map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?,
+            _ => map_file_aligned(bytes, &file)?,
+        };
+        Ok(Region { start, bytes, pages: Pages::File(Some(file)), checks: None })
     }
 
     /// The same bytes, which are compared with `checks` when they are first touched.
@@ -97,7 +120,10 @@ impl Region {
 
     /// Where the bytes come from.
     fn source(&self) -> Source<'_> {
-        self.file.as_ref().map_or(Source::Memory(self), Source::File)
+        match &self.pages {
+            Pages::File(Some(file)) => Source::File(file),
+            Pages::File(None) | Pages::Own => Source::Memory(self),
+        }
     }
 
     /// Gives back all but the first `bytes`.
@@ -110,6 +136,28 @@ impl Region {
             unmap(unsafe { self.start.add(kept) }, end - kept);
         }
         self.bytes = bytes;
+    }
+
+    /// Puts `own` where the pages from `at` on are, which have the same bytes. Both begin at a page.
+    #[cfg(target_os = "linux")]
+    fn replace_pages(&self, at: usize, own: Region) -> io::Result<()> {
+        assert!(at.is_multiple_of(PAGE_BYTES), "pages are replaced whole");
+        assert!(own.bytes > 0 && at + own.bytes <= self.bytes, "pages of the region");
+        debug_assert_eq!(self[at..at + own.bytes], own[..], "the bytes stay the same");
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let kept = own.bytes.next_multiple_of(PAGE_BYTES);
+        // SAFETY: `own` is a whole mapping that is given up below; the target is inside the mapping of `self`
+        // and has the same bytes, which nobody changes (see the module). The system unmaps the one and moves the
+        // other under one lock, so a reader meets either.
+        let moved = unsafe {
+            libc::mremap(own.start.as_ptr().cast(), kept, kept, flags, self.start.as_ptr().add(at))
+        };
+        if moved == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // It is at its new place, which `self` gives back.
+        std::mem::forget(own);
+        Ok(())
     }
 
     /// What the process holds for it once all of it was touched: whole pages.
@@ -133,7 +181,7 @@ impl DerefMut for Region {
     /// Panics for a mapped file, which is only read.
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [u8] {
-        assert!(self.file.is_none(), "a mapped file is not written through memory");
+        assert!(matches!(self.pages, Pages::Own), "a mapped file is not written through memory");
         // SAFETY: as for `deref`, the mapping is writable, and `&mut self` makes this the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
@@ -149,7 +197,7 @@ impl Drop for Region {
 
 impl fmt::Debug for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Region").field("bytes", &self.bytes).field("is_file", &self.file.is_some()).finish()
+        f.debug_struct("Region").field("bytes", &self.bytes).field("pages", &self.pages).finish()
     }
 }
 
@@ -184,10 +232,9 @@ impl Section {
 
     /// What the process holds for it: whole pages of memory of its own, its bytes of a file's.
     pub fn resident_bytes(&self) -> usize {
-        if self.region.file.is_some() {
-            self.range.len()
-        } else {
-            self.range.len().next_multiple_of(PAGE_BYTES)
+        match self.region.pages {
+            Pages::File(_) => self.range.len(),
+            Pages::Own => self.range.len().next_multiple_of(PAGE_BYTES),
         }
     }
 }
@@ -247,9 +294,35 @@ fn unmap(start: NonNull<u8>, bytes: usize) {
     unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
 }
 
-/// Cuts a mapping of `bytes` and one huge page more to `bytes` that begin at a huge page, and asks for
-/// huge pages.
+/// The file's bytes at an address where huge pages could take their place.
+fn map_file_aligned(bytes: usize, file: &File) -> io::Result<NonNull<u8>> {
+    let mapped = bytes.checked_add(HUGE_PAGE_BYTES).ok_or(io::ErrorKind::OutOfMemory)?;
+    let start = cut_to_huge_pages(map(mapped, libc::PROT_NONE, PRIVATE, -1)?, bytes);
+    let (flags, file) = (libc::MAP_SHARED | libc::MAP_FIXED, file.as_raw_fd());
+    // SAFETY: the range is a whole mapping of ours that nobody has seen yet.
+    let placed = unsafe { libc::mmap(start.as_ptr().cast(), bytes, libc::PROT_READ, flags, file, 0) };
+    if placed == libc::MAP_FAILED {
+        let error = io::Error::last_os_error();
+        unmap(start, bytes);
+        return Err(error);
+    }
+    Ok(start)
+}
+
+/// [`cut_to_huge_pages`], and asks for huge pages.
 fn align_to_huge_pages(start: NonNull<u8>, bytes: usize) -> NonNull<u8> {
+    let aligned = cut_to_huge_pages(start, bytes);
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: the range is a whole mapping of ours; the advice changes no contents. A refusal costs
+        // speed alone.
+        unsafe { libc::madvise(aligned.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
+    aligned
+}
+
+/// Cuts a mapping of `bytes` and one huge page more to `bytes` that begin at a huge page.
+fn cut_to_huge_pages(start: NonNull<u8>, bytes: usize) -> NonNull<u8> {
     let front = start.as_ptr().align_offset(HUGE_PAGE_BYTES);
     let kept = bytes.next_multiple_of(PAGE_BYTES);
     let back = HUGE_PAGE_BYTES - front;
@@ -261,12 +334,6 @@ fn align_to_huge_pages(start: NonNull<u8>, bytes: usize) -> NonNull<u8> {
     if back > 0 {
         // SAFETY: `front + kept + back` bytes are the mapping.
         unmap(unsafe { aligned.add(kept) }, back);
-    }
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: the range is a whole mapping of ours; the advice changes no contents. A refusal costs
-        // speed alone.
-        unsafe { libc::madvise(aligned.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
     }
     aligned
 }

@@ -28,7 +28,7 @@ mod writer;
 mod tests;
 
 pub use reader::open;
-pub(crate) use reader::{ImageReader, open_parts};
+pub(crate) use reader::{ImageReader, open_parts, open_unnamed};
 pub use writer::{ImageWriter, save};
 pub(crate) use writer::{Piece, Written, write_parts};
 

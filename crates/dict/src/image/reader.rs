@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::Storage;
-use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Region, Section};
+use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Incoming, Region, Section};
 use basalt_base::{Error, ErrorCode, Result, bail};
 
 use super::{MAGIC, TRAILER_BYTES, VERSION};
@@ -39,6 +39,25 @@ pub fn open(
     Ok((dictionary, stamp))
 }
 
+/// A dictionary over the bytes of a file that nobody else has, all of them compared with their checksums; and what
+/// brings them into memory while it answers.
+pub(crate) fn open_unnamed(
+    spec: DictionarySpec,
+    file: Region,
+    definition: &str,
+) -> Result<(Arc<dyn Dictionary>, Option<Incoming>)> {
+    let mut incoming = None;
+    let share = |region: Region| {
+        region.check_all()?;
+        let (region, on_its_way) = Incoming::of(region);
+        incoming = on_its_way;
+        Ok(region)
+    };
+    let open = |reader: &mut ImageReader<'_>, region, _| loaded::open(spec, reader, region);
+    let dictionary = open_region(file, "a new version", definition, share, open)?;
+    Ok((dictionary, incoming))
+}
+
 /// What `open` makes of the file at `path`, which [`super::write_parts`] wrote.
 pub(crate) fn open_parts<T>(
     storage: &dyn Storage,
@@ -55,13 +74,23 @@ fn open_image<T>(
     definition: &str,
     open: impl FnOnce(&mut ImageReader<'_>, Arc<Region>, Vec<u8>) -> Result<T>,
 ) -> Result<T> {
-    let (file, name) = (storage.map(path)?, &*path.to_string_lossy());
+    let share = |region| Ok(Arc::new(region));
+    open_region(storage.map(path)?, &path.to_string_lossy(), definition, share, open)
+}
+
+fn open_region<T>(
+    file: Region,
+    name: &str,
+    definition: &str,
+    share: impl FnOnce(Region) -> Result<Arc<Region>>,
+    open: impl FnOnce(&mut ImageReader<'_>, Arc<Region>, Vec<u8>) -> Result<T>,
+) -> Result<T> {
     let Contents { definition: found, stamp, shape, sections, sums, numbers } = contents(&file, name)?;
     if found != definition.as_bytes() {
         bail!(IncorrectDictionaryDefinition, "{name} was written for another definition");
     }
     let (shape, stamp) = (shape.to_vec(), stamp.to_vec());
-    let region = Arc::new(file.with_checks(BlockChecks::new(name.to_owned(), numbers, sums)));
+    let region = share(file.with_checks(BlockChecks::new(name.to_owned(), numbers, sums)))?;
     let sections = sections.into_iter().map(|range| Section::new(&region, range));
     let sections = sections.collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(name))?;
     let mut reader = ImageReader { shape: Front(&shape), sections, next: 0 };

@@ -20,19 +20,20 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use basalt_base::fs::{PendingFile, StartedFile, Storage};
+use basalt_base::region::Incoming;
 use basalt_base::{Error, Result};
 
 use self::shard::{BuiltShard, ShardForm};
 use crate::block::split_block;
 use crate::dictionary::Dictionary;
-use crate::image::{ImageWriter, Written, open};
+use crate::image::{ImageWriter, Written, open, open_unnamed};
 use crate::layout::AutoKeys;
 use crate::layout_kind::LayoutKind;
 use crate::loaded::build;
 use crate::piles::{COLLECTED_BYTES, FullPiles, KeyHasher, Piles};
 use crate::spec::DictionarySpec;
 use crate::table::in_parallel;
-use crate::values::{Extent, SEGMENTS_MAX, Values};
+use crate::values::{Extent, SEGMENTS_MAX, Values, has_nested_columns};
 
 /// As many shards as there may be at most.
 const PILES: usize = SEGMENTS_MAX;
@@ -79,7 +80,7 @@ pub struct PendingImage {
     definition: String,
     storage: Arc<dyn Storage>,
     path: PathBuf,
-    /// Taken when it is published.
+    /// Taken when it ends.
     started: Option<(StartedFile, Written)>,
 }
 
@@ -108,6 +109,15 @@ pub fn load_image(
         dealt.push(&spec, &block?)?;
     }
     dealt.into_image(spec, place, bounds)
+}
+
+impl DictionarySpec {
+    /// Whether a version that came out of a file is what a load in memory makes: an array is not loaded shard by
+    /// shard, and a nested column that was once asked for is there twice.
+    pub fn passes_files(&self) -> bool {
+        let kind = self.layout.kind;
+        kind.is_storable() && kind != LayoutKind::Flat && !has_nested_columns(&self.attributes)
+    }
 }
 
 /// Rows in piles, and what was learned of them on the way.
@@ -224,15 +234,29 @@ impl PendingImage {
     /// Ends the file with `stamp`, gives it its name and opens it: it is there whole and durable, or what was
     /// there before is.
     pub fn publish(mut self, stamp: &[u8]) -> Result<Arc<dyn Dictionary>> {
-        let (mut started, written) =
-            self.started.take().ok_or_else(|| Error::logical("a dictionary's file is published once"))?;
+        let ended = self.end(stamp)?;
         let storage = self.storage.as_ref();
-        if let Err(error) = ImageWriter::resume(started.file(), written).finish(&self.definition, stamp) {
-            started.discard(storage);
-            return Err(error);
-        }
-        started.finish(storage)?.publish(storage)?;
+        ended.finish(storage)?.publish(storage)?;
         Ok(open(self.spec.clone(), storage, &self.path, &self.definition)?.0)
+    }
+
+    /// Ends the file, which never gets a name, and opens it; and says what brings it into memory while it
+    /// answers, unless it is there. The file is gone with the dictionary, or once that is in memory.
+    pub fn open_unnamed(mut self) -> Result<(Arc<dyn Dictionary>, Option<Incoming>)> {
+        let file = self.end(&[])?.map_and_remove(self.storage.as_ref())?;
+        open_unnamed(self.spec.clone(), file, &self.definition)
+    }
+
+    fn end(&mut self, stamp: &[u8]) -> Result<StartedFile> {
+        let (mut started, written) =
+            self.started.take().ok_or_else(|| Error::logical("a dictionary's file is ended once"))?;
+        match ImageWriter::resume(started.file(), written).finish(&self.definition, stamp) {
+            Ok(()) => Ok(started),
+            Err(error) => {
+                started.discard(self.storage.as_ref());
+                Err(error)
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use basalt_base::fs::{Crash, FaultyStorage, Storage};
+use basalt_base::fs::{Crash, FaultyStorage, PendingDirectory, RealStorage, Storage};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, load_image};
@@ -152,4 +152,25 @@ fn few_rows_are_loaded_in_memory() {
     let mut blocks = [Ok(simple_block(100))].into_iter();
     let loaded = load_image(spec, &mut blocks, &place, LoadBounds::default()).expect("a valid source");
     assert!(matches!(loaded, LoadedImage::InMemory(_)));
+}
+
+#[test]
+fn a_version_without_a_name_leaves_no_file_and_comes_into_memory() {
+    let (spec, _, new) = old_and_new();
+    let storage: Arc<dyn Storage> = Arc::new(RealStorage);
+    let dir = std::env::temp_dir().join(format!("basalt-dict-{}", std::process::id()));
+    let dir = PendingDirectory::create(Arc::clone(&storage), dir).expect("a directory");
+    let (path, piles) = (dir.path().join("new"), dir.path().join("piles"));
+    let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, piles: &piles };
+    let loaded = load_image(spec.clone(), &mut [Ok(new.clone())].into_iter(), &place, SMALL);
+    let Ok(LoadedImage::InFile(pending)) = loaded else { panic!("a small bound") };
+    let (dictionary, incoming) = pending.open_unnamed().expect("a whole file");
+    assert!(storage.list(dir.path()).expect("a directory").is_empty());
+    let (keys, values) = new.split_at(spec.key_columns.len());
+    assert_eq!(dictionary.get(&[0, 1, 2], keys).expect("valid keys").0, values);
+    // What was read of a nested column counts.
+    let before = dictionary.stats().bytes_allocated;
+    incoming.expect("a mapped file").run().expect("memory");
+    assert_eq!(dictionary.get(&[0, 1, 2], keys).expect("valid keys").0, values);
+    assert_eq!(dictionary.stats().bytes_allocated, before);
 }

@@ -33,7 +33,7 @@ pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
 pub(crate) use packed::Extent;
 pub(crate) use segments::{SEGMENT_BITS, SEGMENTS_MAX, Segments, split_row};
-pub(crate) use store::ColumnStore;
+pub(crate) use store::{ColumnStore, has_nested_columns};
 
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result};

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use basalt_base::region::Incoming;
 use basalt_base::{Columns, Error, Result};
 use basalt_dict::{Dictionary, KeyForm, LoadedImage};
 use basalt_sql::ast::{self, ObjectName};
@@ -21,6 +22,7 @@ use uuid::Uuid;
 
 use super::asking::Asking;
 use super::definition::Definition;
+use super::detour::not_taken;
 use super::load::{self, Load, Loaded};
 use super::persisted::{PersistedFile, thrown_away};
 use super::schedule::{Lifetime, backoff_us};
@@ -200,8 +202,8 @@ impl DictionaryEntry {
     ) -> Result<(Load, Option<Error>)> {
         match (&self.file, loaded) {
             (Some(file), loaded) => file.save(engine, &self.definition, loaded, previous),
-            (None, Loaded { image: LoadedImage::InMemory(dictionary), origin }) => {
-                Ok((Load { dictionary, origin }, None))
+            (None, Loaded { image: LoadedImage::InMemory(dictionary), origin, incoming, detour_failure }) => {
+                Ok((Load { dictionary, origin, incoming }, detour_failure.as_ref().map(not_taken)))
             }
             (None, _) => Err(Error::logical("a dictionary without a file was loaded into one")),
         }
@@ -292,6 +294,10 @@ impl DictionaryEntry {
                 state.is_of_earlier_run = false;
                 state.origin = load.origin;
                 state.current = Some(Arc::clone(&load.dictionary));
+                drop(state);
+                // The old version goes before the new one comes into memory.
+                drop(current);
+                self.bring_in(load.incoming);
                 Ok(load.dictionary)
             }
             Err(error) => {
@@ -303,6 +309,15 @@ impl DictionaryEntry {
                 state.failure = Some(error.clone());
                 Err(error)
             }
+        }
+    }
+
+    /// Brings the version that answers into memory.
+    fn bring_in(&self, incoming: Option<Incoming>) {
+        if let Some(error) = incoming.and_then(|incoming| incoming.run().err()) {
+            let error =
+                error.within("the dictionary was reloaded, and answers from a file instead of memory");
+            self.state.write().file_failure = Some(error);
         }
     }
 

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter;
-use arrow::datatypes::{Int64Type, UInt8Type};
+use arrow::datatypes::UInt8Type;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use basalt_base::fs::RealStorage;
+use basalt_base::region::Incoming;
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_dict::{
     CacheSurroundings, Dictionary, LayoutKind, LoadedImage, build, build_by_shard, build_cache, build_direct,
@@ -20,8 +21,10 @@ use basalt_formats::text::ColumnBuilder;
 use uuid::Uuid;
 
 use super::definition::Definition;
+use super::detour;
 use super::persisted::PersistedFile;
-use super::source::{Blocks, KeyedSource, Question, Wanted};
+use super::rows::{Rows, without_mark};
+use super::source::{KeyedSource, Question, Wanted};
 use super::state::Origin;
 use crate::Engine;
 
@@ -29,12 +32,17 @@ use crate::Engine;
 pub(super) struct Load {
     pub(super) dictionary: Arc<dyn Dictionary>,
     pub(super) origin: Origin,
+    /// What brings it into memory, if it answers from a file that will not be kept.
+    pub(super) incoming: Option<Incoming>,
 }
 
 /// The same, before a file that it was loaded into has its name.
 pub(super) struct Loaded {
     pub(super) image: LoadedImage,
     pub(super) origin: Origin,
+    pub(super) incoming: Option<Incoming>,
+    /// Why it took more memory than it should have.
+    pub(super) detour_failure: Option<Error>,
 }
 
 /// Loads what `definition` says. With a `previous` version whose source tells what changed since, only
@@ -55,29 +63,24 @@ pub(super) fn load(
     let started_seconds = (question.engine.clock().now_us() / 1_000_000) as i64;
     let since = previous.and_then(|(current, origin)| Some((current, origin.watermark?)));
     let wanted = since.map_or(Wanted::All, |(_, watermark)| Wanted::Since(watermark));
-    let mut rows = Rows {
-        blocks: definition.source.rows(&question, wanted)?,
-        key_count: definition.spec.key_columns.len(),
-        column_count: question.columns.len(),
-        has_time: definition.source.tells_update_time(),
-        newest: None,
-        rows_read,
+    let mut rows = Rows::ask(definition, &question, wanted, rows_read)?;
+    let made = match since {
+        Some((current, _)) => Made::in_memory(update(&definition.spec, current, &mut rows)?),
+        None => make(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
     };
-    let image = match since {
-        Some((current, _)) => LoadedImage::InMemory(update(&definition.spec, current, &mut rows)?),
-        None => all(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
-    };
+    let Made { image, incoming, detour_failure } = made;
     if definition.settings.require_nonempty && image.element_count() == 0 {
         bail!(DictionaryIsEmpty, "the source has no rows, and require_nonempty is set");
     }
     let watermark = definition.source.update_field().and_then(|field| {
-        let newest = if rows.has_time { rows.newest } else { Some(started_seconds) };
+        let newest =
+            if definition.source.tells_update_time() { rows.newest() } else { Some(started_seconds) };
         // A row from the future must not hide those of the present.
         let lag = i64::try_from(field.lag_seconds).unwrap_or(i64::MAX);
         let newest = newest.map(|newest| newest.min(started_seconds).saturating_sub(lag));
         newest.into_iter().chain(since.map(|(_, watermark)| watermark)).max()
     });
-    Ok(Loaded { image, origin: Origin { revision, watermark } })
+    Ok(Loaded { image, origin: Origin { revision, watermark }, incoming, detour_failure })
 }
 
 /// A dictionary that asks the source for the keys that it does not have.
@@ -114,7 +117,42 @@ fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Loaded> {
         };
         build_cache(spec, surroundings)?
     };
-    Ok(Loaded { image: LoadedImage::InMemory(dictionary), origin: Origin::default() })
+    let image = LoadedImage::InMemory(dictionary);
+    Ok(Loaded { image, origin: Origin::default(), incoming: None, detour_failure: None })
+}
+
+/// A version of all rows.
+struct Made {
+    image: LoadedImage,
+    incoming: Option<Incoming>,
+    detour_failure: Option<Error>,
+}
+
+impl Made {
+    fn in_memory(dictionary: Arc<dyn Dictionary>) -> Made {
+        Made { image: LoadedImage::InMemory(dictionary), incoming: None, detour_failure: None }
+    }
+}
+
+/// Every row, so that a large version does not take the memory of a second one if that can be helped.
+fn make(
+    definition: &Definition,
+    question: &Question,
+    previous: Option<&Arc<dyn Dictionary>>,
+    file: Option<&PersistedFile>,
+    rows: &mut Rows<'_>,
+) -> Result<Made> {
+    let mut detour_failure = None;
+    if let Some(current) = previous.filter(|current| detour::suits(definition, current)) {
+        match detour::take(&question.engine, &definition.spec, current, rows) {
+            Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
+            Err(error) if rows.have_failed() => return Err(error),
+            Err(error) => detour_failure = Some(error),
+        }
+        rows.ask_again(definition, question)?;
+    }
+    let image = all(definition, question, previous, file, rows)?;
+    Ok(Made { image, incoming: None, detour_failure })
 }
 
 /// Every row, without the keys that a later row deletes.
@@ -158,7 +196,7 @@ fn without_deleted(
 ) -> Result<Arc<dyn Dictionary>> {
     let spec = &definition.spec;
     let mut deleted = DeletedKeys::default();
-    let key_count = rows.key_count;
+    let key_count = definition.spec.key_columns.len();
     let mut alive = rows.map(|block| deleted.take_from(&block?, key_count));
     let dictionary = build(spec.clone(), &mut alive)?;
     // A key that a row before its deletion brought in is there, and has to go.
@@ -178,54 +216,6 @@ fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
         column.parse_raw(text)?;
     }
     Ok(column.finish())
-}
-
-fn without_mark(mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
-    block.pop();
-    block
-}
-
-/// The blocks of a source on their way: key columns, attributes and the mark of deleted keys.
-struct Rows<'a> {
-    blocks: Blocks,
-    key_count: usize,
-    column_count: usize,
-    has_time: bool,
-    /// The newest time of a change, in seconds since 1970.
-    newest: Option<i64>,
-    rows_read: &'a AtomicU64,
-}
-
-impl Iterator for Rows<'_> {
-    type Item = Result<Vec<ArrayRef>>;
-
-    fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
-        let block = self.blocks.next()?;
-        Some(block.and_then(|block| self.checked(block)))
-    }
-}
-
-impl Rows<'_> {
-    fn checked(&mut self, mut block: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
-        let rows = block.first().map_or(0, |column| column.len());
-        if let Some(at) = block[..self.key_count].iter().position(|key| key.logical_null_count() > 0) {
-            bail!(
-                CannotInsertNullInOrdinaryColumn,
-                "the source has a row whose key is NULL (key column {} of the dictionary)",
-                at + 1
-            );
-        }
-        if self.has_time {
-            let times = block.remove(self.column_count);
-            let newest = arrow::compute::max(times.as_primitive::<Int64Type>());
-            self.newest = self.newest.max(newest);
-        }
-        if block.len() == self.column_count {
-            block.push(SqlType::UInt8.default_array(rows));
-        }
-        self.rows_read.fetch_add(rows as u64, Ordering::Relaxed);
-        Ok(block)
-    }
 }
 
 /// The keys whose last row deletes them.

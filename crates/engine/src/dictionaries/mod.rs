@@ -3,17 +3,20 @@
 //! - [`entry`]: one dictionary: its definition and the version that answers now.
 //! - [`definition`], [`structure`], [`settings`]: from the CREATE DICTIONARY statement to keys, attributes and layout.
 //! - [`source`]: where the rows come from, one file a source.
-//! - [`load`]: one load, of all rows or of those that changed.
+//! - [`load`]: one load, of all [`rows`] or of those that changed.
+//! - [`detour`]: a reload that takes no second version's memory.
 //! - [`persisted`]: the file of a loaded dictionary, which answers after a restart.
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
 //! - [`asking`]: which query asks for which dictionary.
 
 mod asking;
 mod definition;
+mod detour;
 mod entry;
 mod load;
 mod persisted;
 mod refresh;
+mod rows;
 mod schedule;
 mod settings;
 mod source;

@@ -61,7 +61,7 @@ impl PersistedFile {
         let opened = open_image(definition.spec.clone(), storage, &path, &self.statement);
         let opened = opened.and_then(|(dictionary, stamp)| {
             let (loaded_us, origin) = read_stamp(&stamp).ok_or_else(corrupt_stamp)?;
-            Ok(Some((Load { dictionary, origin }, loaded_us)))
+            Ok(Some((Load { dictionary, origin, incoming: None }, loaded_us)))
         });
         opened.map_err(|error| {
             self.remove(engine);
@@ -95,19 +95,19 @@ impl PersistedFile {
         loaded: Loaded,
         previous: Option<&Arc<dyn Dictionary>>,
     ) -> Result<(Load, Option<Error>)> {
-        let Loaded { image, origin } = loaded;
+        let Loaded { image, origin, .. } = loaded;
         let stamp = stamp(engine.clock().now_us(), &origin);
         match image {
             LoadedImage::InFile(pending) => {
                 let dictionary = pending.publish(&stamp)?;
                 dictionary.check()?;
-                Ok((Load { dictionary, origin }, None))
+                Ok((Load { dictionary, origin, incoming: None }, None))
             }
             LoadedImage::InMemory(dictionary) => {
                 // Where nothing changed, the file is what it should be.
                 let is_old = previous.is_some_and(|previous| Arc::ptr_eq(previous, &dictionary));
                 if is_old || dictionary.changes().is_some() || !self.is_needed(engine) {
-                    return Ok((Load { dictionary, origin }, None));
+                    return Ok((Load { dictionary, origin, incoming: None }, None));
                 }
                 let (dictionary, failure) = match self.write(engine, definition, &dictionary, &stamp) {
                     Ok(kept) => (kept, None),
@@ -116,7 +116,7 @@ impl PersistedFile {
                 let failure = failure.map(|error| {
                     error.within("the dictionary was loaded, and could not be kept in its file")
                 });
-                Ok((Load { dictionary, origin }, failure))
+                Ok((Load { dictionary, origin, incoming: None }, failure))
             }
         }
     }

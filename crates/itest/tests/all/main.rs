@@ -3,6 +3,7 @@
 mod acceptance;
 mod corruption;
 mod dictionary_files;
+mod dictionary_reloads;
 mod dictionary_sources;
 mod dictionary_tls;
 mod dropping;

@@ -1,0 +1,103 @@
+//! The rows of a dictionary's source on their way into a layout: checked and counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::Int64Type;
+use basalt_base::{Result, SqlType, bail};
+
+use super::definition::Definition;
+use super::source::{Blocks, Question, Wanted};
+
+/// Blocks of key columns, attributes and the mark of deleted keys.
+pub(super) struct Rows<'a> {
+    blocks: Blocks,
+    key_count: usize,
+    column_count: usize,
+    has_time: bool,
+    /// The newest time of a change, in seconds since 1970.
+    newest: Option<i64>,
+    has_begun: bool,
+    has_failed: bool,
+    rows_read: &'a AtomicU64,
+}
+
+impl<'a> Rows<'a> {
+    /// Asks the source; `rows_read` counts what comes.
+    pub(super) fn ask(
+        definition: &Definition,
+        question: &Question,
+        wanted: Wanted,
+        rows_read: &'a AtomicU64,
+    ) -> Result<Rows<'a>> {
+        Ok(Rows {
+            blocks: definition.source.rows(question, wanted)?,
+            key_count: definition.spec.key_columns.len(),
+            column_count: question.columns.len(),
+            has_time: definition.source.tells_update_time(),
+            newest: None,
+            has_begun: false,
+            has_failed: false,
+            rows_read,
+        })
+    }
+
+    /// Asks for all rows anew, unless none of them was taken yet.
+    pub(super) fn ask_again(&mut self, definition: &Definition, question: &Question) -> Result<()> {
+        if self.has_begun {
+            self.rows_read.store(0, Ordering::Relaxed);
+            *self = Rows::ask(definition, question, Wanted::All, self.rows_read)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the source gave an error, or a row that no dictionary takes.
+    pub(super) fn have_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// The newest time of a change, in seconds since 1970, if the source tells it.
+    pub(super) fn newest(&self) -> Option<i64> {
+        self.newest
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Vec<ArrayRef>>;
+
+    fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
+        self.has_begun = true;
+        let block = self.blocks.next()?.and_then(|block| self.checked(block));
+        self.has_failed |= block.is_err();
+        Some(block)
+    }
+}
+
+impl Rows<'_> {
+    fn checked(&mut self, mut block: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let rows = block.first().map_or(0, |column| column.len());
+        if let Some(at) = block[..self.key_count].iter().position(|key| key.logical_null_count() > 0) {
+            bail!(
+                CannotInsertNullInOrdinaryColumn,
+                "the source has a row whose key is NULL (key column {} of the dictionary)",
+                at + 1
+            );
+        }
+        if self.has_time {
+            let times = block.remove(self.column_count);
+            let newest = arrow::compute::max(times.as_primitive::<Int64Type>());
+            self.newest = self.newest.max(newest);
+        }
+        if block.len() == self.column_count {
+            block.push(SqlType::UInt8.default_array(rows));
+        }
+        self.rows_read.fetch_add(rows as u64, Ordering::Relaxed);
+        Ok(block)
+    }
+}
+
+/// A block of a source that deletes nothing.
+pub(super) fn without_mark(mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
+    block.pop();
+    block
+}
