@@ -64,7 +64,8 @@ impl Incoming {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 

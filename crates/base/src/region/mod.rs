@@ -9,6 +9,7 @@
 //! A region is written by its one owner and then shared as [`Section`]s, which nobody writes.
 //!
 //! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
+//! - [`growing`](GrowingBytes): a region that is added to.
 //! - [`incoming`](Incoming): a mapped file that becomes memory of the process.
 //!
 //! # Not here
@@ -17,10 +18,12 @@
 //! replaced by renames inside a directory that one process has locked, so nobody does.
 
 mod checks;
+mod growing;
 mod incoming;
 
 use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
+pub use growing::GrowingBytes;
 pub use incoming::Incoming;
 
 use std::fmt;
@@ -144,20 +147,23 @@ impl Region {
         assert!(at.is_multiple_of(PAGE_BYTES), "pages are replaced whole");
         assert!(own.bytes > 0 && at + own.bytes <= self.bytes, "pages of the region");
         debug_assert_eq!(self[at..at + own.bytes], own[..], "the bytes stay the same");
-        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        let kept = own.bytes.next_multiple_of(PAGE_BYTES);
-        // SAFETY: `own` is a whole mapping that is given up below; the target is inside the mapping of `self`
-        // and has the same bytes, which nobody changes (see the module). The system unmaps the one and moves the
-        // other under one lock, so a reader meets either.
-        let moved = unsafe {
-            libc::mremap(own.start.as_ptr().cast(), kept, kept, flags, self.start.as_ptr().add(at))
-        };
-        if moved == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        // SAFETY: the target is inside the mapping of `self` and has the same bytes, which nobody changes (see the
+        // module). The system unmaps the one and moves the other under one lock, so a reader meets either.
+        unsafe { move_pages(own, self.start.add(at)) }.map_err(|(_, error)| error)
+    }
+
+    /// The same bytes with zeroes behind them, `bytes` in all; itself if the system does not give as many. Its
+    /// pages move, where they can.
+    fn grown(self, bytes: usize) -> std::result::Result<Region, Region> {
+        assert!(bytes >= self.bytes, "{bytes} of {} bytes", self.bytes);
+        let Ok(mut grown) = Region::zeroed(bytes) else { return Err(self) };
+        #[cfg(target_os = "linux")]
+        if self.bytes > 0 {
+            // SAFETY: nobody has seen the target, which has at least as many pages.
+            return unsafe { move_pages(self, grown.start) }.map(|()| grown).map_err(|(region, _)| region);
         }
-        // It is at its new place, which `self` gives back.
-        std::mem::forget(own);
-        Ok(())
+        grown[..self.bytes].copy_from_slice(&self);
+        Ok(grown)
     }
 
     /// What the process holds for it once all of it was touched: whole pages.
@@ -292,6 +298,26 @@ fn unmap(start: NonNull<u8>, bytes: usize) {
     // SAFETY: callers own this range of a mapping and keep no reference into it. It fails only for a
     // range that no mapping can have.
     unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
+}
+
+/// Puts the pages of `region` at `target`, and gives it up; or gives it back with the reason.
+///
+/// # Safety
+///
+/// `target` begins a page of a mapping that has as many pages from there on, and whoever reads there may meet the
+/// bytes of `region`.
+#[cfg(target_os = "linux")]
+unsafe fn move_pages(region: Region, target: NonNull<u8>) -> std::result::Result<(), (Region, io::Error)> {
+    let kept = region.bytes.next_multiple_of(PAGE_BYTES);
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: `region` is a whole mapping that nobody uses any more; the target is the caller's promise.
+    let moved = unsafe { libc::mremap(region.start.as_ptr().cast(), kept, kept, flags, target.as_ptr()) };
+    if moved == libc::MAP_FAILED {
+        return Err((region, io::Error::last_os_error()));
+    }
+    // Its pages are the target's owner's now.
+    std::mem::forget(region);
+    Ok(())
 }
 
 /// The file's bytes at an address where huge pages could take their place.

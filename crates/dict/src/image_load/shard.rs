@@ -112,9 +112,12 @@ impl ShardForm {
         let table = TableBuilder::of_shard(self.payload_bytes, ShardBits::of(self.count));
         let first = (shard as u64) << SEGMENT_BITS;
         let mut builder = match self.table {
-            Some(form) if is_complex => {
-                Builder::Complex(ComplexKeyHashedBuilder::of_shard(&self.key_types, table, form, first)?)
-            }
+            Some(form) if is_complex => Builder::Complex(Box::new(ComplexKeyHashedBuilder::of_shard(
+                &self.key_types,
+                table,
+                form,
+                first,
+            )?)),
             form => Builder::Simple(HashedBuilder::of_shard(table, form, first)),
         };
         for block in blocks {
@@ -133,14 +136,14 @@ impl ShardForm {
 
 enum Builder {
     Simple(HashedBuilder),
-    Complex(ComplexKeyHashedBuilder),
+    Complex(Box<ComplexKeyHashedBuilder>),
 }
 
 impl Builder {
     fn rows(&mut self) -> &mut dyn LayoutBuilder {
         match self {
             Builder::Simple(builder) => builder,
-            Builder::Complex(builder) => builder,
+            Builder::Complex(builder) => builder.as_mut(),
         }
     }
 

@@ -3,29 +3,29 @@
 use std::ops::{Deref, Range};
 
 use basalt_base::Result;
-use basalt_base::region::Section;
+use basalt_base::region::{GrowingBytes, Section};
 
 #[derive(Debug)]
 pub(crate) enum Bytes {
-    Growing(Vec<u8>),
+    Growing(GrowingBytes),
     /// Nobody adds to them.
     Shared(Section),
 }
 
 impl Bytes {
     pub(crate) fn zeroes(bytes: usize) -> Bytes {
-        Bytes::Growing(vec![0; bytes])
+        Bytes::Growing(GrowingBytes::zeroes(bytes))
     }
 
     pub(crate) fn with_capacity(bytes: usize) -> Bytes {
-        Bytes::Growing(Vec::with_capacity(bytes))
+        Bytes::Growing(GrowingBytes::with_capacity(bytes))
     }
 
     /// The bytes to change; those of a file are copied first.
     #[inline]
-    pub(crate) fn to_mut(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn to_mut(&mut self) -> &mut GrowingBytes {
         if let Bytes::Shared(section) = self {
-            *self = Bytes::Growing(section.to_vec());
+            *self = Bytes::Growing(section.to_vec().into());
         }
         match self {
             Bytes::Growing(bytes) => bytes,
@@ -35,7 +35,7 @@ impl Bytes {
 
     pub(crate) fn shrink(&mut self) {
         if let Bytes::Growing(bytes) = self {
-            bytes.shrink_to_fit();
+            bytes.shrink();
         }
     }
 
@@ -50,7 +50,7 @@ impl Bytes {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
-            Bytes::Growing(bytes) => bytes.capacity(),
+            Bytes::Growing(bytes) => bytes.resident_bytes(),
             Bytes::Shared(section) => section.resident_bytes(),
         }
     }
@@ -58,7 +58,7 @@ impl Bytes {
 
 impl Default for Bytes {
     fn default() -> Bytes {
-        Bytes::Growing(Vec::new())
+        Bytes::Growing(GrowingBytes::default())
     }
 }
 

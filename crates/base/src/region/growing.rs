@@ -1,0 +1,170 @@
+//! Bytes that are added to, and of which there is never a second copy once they are many.
+//!
+//! A `Vec` that grows is copied again and again, and what it leaves behind stays with the allocator for a while.
+//! From a huge page on, these bytes lie in a region, and move into a larger one page by page.
+
+use std::ops::{Deref, DerefMut};
+
+use super::{HUGE_PAGE_BYTES, PAGE_BYTES, Region};
+
+/// A list of bytes.
+#[derive(Debug)]
+pub enum GrowingBytes {
+    /// Fewer than a huge page, or more where the system gives no region.
+    Few(Vec<u8>),
+    /// The first so many bytes of a region.
+    Many(Region, usize),
+}
+
+impl GrowingBytes {
+    pub fn with_capacity(bytes: usize) -> GrowingBytes {
+        if bytes >= HUGE_PAGE_BYTES
+            && let Ok(region) = Region::zeroed(bytes)
+        {
+            return GrowingBytes::Many(region, 0);
+        }
+        GrowingBytes::Few(Vec::with_capacity(bytes))
+    }
+
+    pub fn zeroes(bytes: usize) -> GrowingBytes {
+        match GrowingBytes::with_capacity(bytes) {
+            GrowingBytes::Many(region, _) => GrowingBytes::Many(region, bytes),
+            GrowingBytes::Few(_) => GrowingBytes::Few(vec![0; bytes]),
+        }
+    }
+
+    pub fn push(&mut self, byte: u8) {
+        self.extend_from_slice(&[byte]);
+    }
+
+    #[inline]
+    pub fn extend_from_slice(&mut self, bytes: &[u8]) {
+        if self.len() + bytes.len() > self.room() {
+            self.grow(self.len() + bytes.len());
+        }
+        match self {
+            GrowingBytes::Few(few) => few.extend_from_slice(bytes),
+            GrowingBytes::Many(region, len) => {
+                region[*len..*len + bytes.len()].copy_from_slice(bytes);
+                *len += bytes.len();
+            }
+        }
+    }
+
+    /// Gives back what is behind the last byte.
+    pub fn shrink(&mut self) {
+        match self {
+            GrowingBytes::Few(few) => few.shrink_to_fit(),
+            GrowingBytes::Many(region, len) => region.truncate(*len),
+        }
+    }
+
+    /// What the process holds for it; of a region, pages that were touched.
+    pub fn resident_bytes(&self) -> usize {
+        match self {
+            GrowingBytes::Few(few) => few.capacity(),
+            GrowingBytes::Many(_, len) => len.next_multiple_of(PAGE_BYTES),
+        }
+    }
+
+    /// How many bytes there can be as they lie.
+    fn room(&self) -> usize {
+        match self {
+            GrowingBytes::Few(few) => few.capacity(),
+            GrowingBytes::Many(region, _) => region.len(),
+        }
+    }
+
+    /// Makes room for `bytes` and as many again: memory that is not written to takes nothing.
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        let (room, len) = (bytes.saturating_mul(2), self.len());
+        match std::mem::take(self) {
+            GrowingBytes::Few(mut few) => {
+                if bytes >= HUGE_PAGE_BYTES
+                    && let Ok(mut region) = Region::zeroed(room)
+                {
+                    region[..len].copy_from_slice(&few);
+                    *self = GrowingBytes::Many(region, len);
+                } else {
+                    few.reserve(bytes - len);
+                    *self = GrowingBytes::Few(few);
+                }
+            }
+            GrowingBytes::Many(region, _) => {
+                *self = match region.grown(room) {
+                    Ok(region) => GrowingBytes::Many(region, len),
+                    Err(region) => GrowingBytes::Few(region[..len].to_vec()),
+                }
+            }
+        }
+    }
+}
+
+impl Default for GrowingBytes {
+    fn default() -> GrowingBytes {
+        GrowingBytes::Few(Vec::new())
+    }
+}
+
+impl From<Vec<u8>> for GrowingBytes {
+    fn from(bytes: Vec<u8>) -> GrowingBytes {
+        GrowingBytes::Few(bytes)
+    }
+}
+
+impl Deref for GrowingBytes {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        match self {
+            GrowingBytes::Few(few) => few,
+            GrowingBytes::Many(region, len) => &region[..*len],
+        }
+    }
+}
+
+impl DerefMut for GrowingBytes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            GrowingBytes::Few(few) => few,
+            GrowingBytes::Many(region, len) => &mut region[..*len],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_a_vec_whatever_their_number() {
+        for piece in [1, 1000, 70_000, 3 << 20] {
+            let (mut growing, mut expected) = (GrowingBytes::default(), Vec::new());
+            for at in 0..(9_usize << 20).div_ceil(piece).min(100_000) {
+                let bytes = vec![(at % 251) as u8; piece];
+                growing.extend_from_slice(&bytes);
+                expected.extend_from_slice(&bytes);
+            }
+            growing.push(7);
+            expected.push(7);
+            assert!(growing[..] == expected[..], "{piece}");
+            growing.shrink();
+            assert!(growing[..] == expected[..], "{piece}");
+            assert!(growing.resident_bytes() <= expected.len().next_multiple_of(PAGE_BYTES), "{piece}");
+            growing[0] = 3;
+            growing.push(9);
+            assert_eq!((growing[0], growing.last(), growing.len()), (3, Some(&9), expected.len() + 1));
+        }
+    }
+
+    #[test]
+    fn zeroes_and_room_are_what_they_say() {
+        for bytes in [0, 100, HUGE_PAGE_BYTES, 5 * HUGE_PAGE_BYTES + 3] {
+            assert!(GrowingBytes::zeroes(bytes)[..] == vec![0; bytes][..]);
+            assert!(GrowingBytes::with_capacity(bytes).is_empty());
+        }
+    }
+}
