@@ -72,7 +72,9 @@ impl ShardForm {
             _ => None,
         };
         if is_packed {
-            inline.iter_mut().for_each(|inline| inline.pack_within(extents));
+            if let Some(inline) = &mut inline {
+                inline.pack(extents);
+            }
         }
         let payload_bytes = table_shape(&spec.layout, payload_bytes).payload_bytes;
         let table = (!is_packed).then(|| table_form(&spec.layout, payload_bytes, Some(rows)));

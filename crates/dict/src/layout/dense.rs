@@ -8,7 +8,7 @@ use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::auto::{FLAT, save_choice};
-use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
+use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows, extents};
 use crate::block::{integer_keys, key_column};
 use crate::hash::unscramble;
 use crate::image::{ImageReader, ImageWriter};
@@ -29,7 +29,7 @@ impl Dense {
     pub(super) fn new(sorted: SortedShards, least: u64, places: usize, values: &mut Values) -> Result<Dense> {
         let numbers = drop_dead_rows(&sorted, values)?.map(|(_, numbers)| numbers);
         let payload_bits = match values {
-            Values::Inline(inline) => inline.pack(|| sorted.payloads()),
+            Values::Inline(inline) => inline.pack(&extents(&sorted, inline)),
             Values::Rows(_) | Values::Segments(_) => u64::BITS - (sorted.len() as u64).leading_zeros(),
         };
         let Some(bytes) = packed_bytes(places, payload_bits) else {
@@ -38,7 +38,7 @@ impl Dense {
         let mut payloads = Region::zeroed(bytes)?;
         let mut present = Bitmap::zeroes(places);
         let len = sorted.len();
-        for (hash, payload) in sorted.into_entries() {
+        sorted.drain(|hash, payload| {
             let at = unscramble(hash) - least;
             let payload = match values {
                 Values::Inline(inline) => inline.packed(payload),
@@ -48,7 +48,8 @@ impl Dense {
             };
             present.set(at as usize);
             put(&mut payloads, at * u64::from(payload_bits), payload);
-        }
+            Ok(())
+        })?;
         Ok(Dense { least, present, payloads: payloads.into(), payload_bits, len })
     }
 

@@ -19,7 +19,7 @@ use arrow::datatypes::UInt64Type;
 use basalt_base::{Error, Result, processor};
 
 use super::auto::save_choice;
-use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
+use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows, extents};
 use crate::block::{integer_keys, key_column};
 use crate::hash::{scramble, unscramble};
 use crate::image::{ImageReader, ImageWriter};
@@ -64,12 +64,13 @@ impl Hashed {
             Values::Inline(inline) => {
                 let payload_bits = match inline.packed_bits() {
                     Some(bits) => bits,
-                    None => inline.pack(|| sorted.payloads()),
+                    None => inline.pack(&extents(&sorted, inline)),
                 };
                 sorted.into_table(TableForm::Quotient { payload_bits }, |row| inline.packed(row))?
             }
             Values::Rows(store) => {
-                let order: Vec<u32> = sorted.payloads().map(|row| row as u32).collect();
+                let mut order = Vec::with_capacity(sorted.len());
+                sorted.payloads().for_each(|row| order.push(row as u32));
                 store.pack(&order)?;
                 sorted.into_table(TableForm::Positions { first }, |row| row)?
             }

@@ -52,7 +52,7 @@ use basalt_base::Result;
 
 use crate::image::ImageWriter;
 use crate::table::{Hits, SortedShards};
-use crate::values::{Bitmap, Values};
+use crate::values::{Bitmap, Extent, InlineValues, Values};
 
 /// Rows in a block of a scan.
 pub(crate) const SCAN_BLOCK_ROWS: usize = 65_536;
@@ -114,4 +114,17 @@ fn drop_dead_rows(sorted: &SortedShards, values: &mut Values) -> Result<Option<(
     let numbers = (0..alive.len()).map(number).collect();
     store.retain(&alive)?;
     Ok(Some((alive, numbers)))
+}
+
+/// The least and the greatest value of each attribute in `sorted`.
+fn extents(sorted: &SortedShards, inline: &InlineValues) -> Vec<Extent> {
+    let of_shards = sorted.each(|rows| {
+        let mut extents = Vec::new();
+        rows.for_each_block(|payloads| inline.widen(&mut extents, payloads));
+        extents
+    });
+    let join = |left: Vec<Extent>, right: Vec<Extent>| {
+        left.into_iter().zip(right).map(|(left, right)| left.join(right)).collect()
+    };
+    of_shards.into_iter().reduce(join).unwrap_or_default()
 }

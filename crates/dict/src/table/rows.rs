@@ -110,12 +110,29 @@ impl Rows {
         self.partitions.iter().flat_map(move |partition| partition.rows(row_bytes)).map(|row| row.1)
     }
 
-    /// Hash and payload of all rows in their order; a partition is freed once it was read.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (u64, u64)> {
+    /// Hands out the payloads of all rows, a partition's at a time.
+    pub(crate) fn for_each_block(&self, mut visit: impl FnMut(&[u64])) {
         let row_bytes = HASH_BYTES + self.payload_bytes;
-        self.partitions.into_iter().flat_map(|partition| partition.chunks).flat_map(move |chunk| {
-            (0..chunk.used / row_bytes).map(move |row| chunk.row(row * row_bytes, row_bytes))
-        })
+        let mut block = Vec::new();
+        for partition in &self.partitions {
+            block.clear();
+            block.reserve(partition.rows);
+            partition.for_each(row_bytes, |_, payload| block.push(payload));
+            visit(&block);
+        }
+    }
+
+    /// Hands out hash and payload of all rows in their order; a chunk is freed once it was read.
+    #[inline(always)]
+    pub(crate) fn drain(self, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
+        let row_bytes = HASH_BYTES + self.payload_bytes;
+        for chunk in self.partitions.into_iter().flat_map(|partition| partition.chunks) {
+            for at in (0..chunk.used).step_by(row_bytes) {
+                let (hash, payload) = chunk.row(at, row_bytes);
+                visit(hash, payload)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -270,6 +287,16 @@ mod tests {
 
     use super::*;
 
+    fn entries(rows: Rows) -> Vec<(u64, u64)> {
+        let mut entries = Vec::new();
+        let outcome = rows.drain(|hash, payload| {
+            entries.push((hash, payload));
+            Ok(())
+        });
+        outcome.expect("entries are taken");
+        entries
+    }
+
     proptest! {
         #[test]
         fn the_last_row_of_a_key_wins(
@@ -282,7 +309,7 @@ mod tests {
             let model: BTreeMap<u64, u64> = keys.iter().copied().zip(payloads).collect();
             prop_assert_eq!(rows.len(), model.len());
             prop_assert_eq!(rows.payloads().collect::<Vec<_>>(), model.values().copied().collect::<Vec<_>>());
-            let halves = rows.split(2).into_iter().flat_map(Rows::into_entries);
+            let halves = rows.split(2).into_iter().flat_map(entries);
             prop_assert_eq!(halves.collect::<Vec<_>>(), model.into_iter().collect::<Vec<_>>());
         }
     }
@@ -303,7 +330,10 @@ mod tests {
             let expected: Vec<(u64, u64)> = (0..5000_u64).map(|row| (row << 50, row << 3 & mask)).collect();
             let (hashes, payloads): (Vec<u64>, Vec<u64>) = expected.iter().copied().unzip();
             rows.push(&hashes, &payloads).expect("memory");
-            assert_eq!(rows.into_entries().collect::<Vec<_>>(), expected);
+            let mut payloads = Vec::new();
+            rows.for_each_block(|block| payloads.extend_from_slice(block));
+            assert_eq!(payloads, expected.iter().map(|row| row.1).collect::<Vec<_>>());
+            assert_eq!(entries(rows), expected);
         }
     }
 }

@@ -237,9 +237,14 @@ impl SortedShards {
         self.shards.iter().map(Rows::len).sum()
     }
 
-    /// All rows as (hash, payload), in order of hash.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (u64, u64)> {
-        self.shards.into_iter().flat_map(Rows::into_entries)
+    /// Hands out all rows as (hash, payload), in order of hash.
+    pub(crate) fn drain(self, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
+        self.shards.into_iter().try_for_each(|rows| rows.drain(&mut visit))
+    }
+
+    /// What `work` makes of each shard.
+    pub(crate) fn each<R: Send>(&self, work: impl Fn(&Rows) -> R + Sync) -> Vec<R> {
+        in_parallel(self.shards.iter(), work)
     }
 
     pub(crate) fn payloads(&self) -> impl Iterator<Item = u64> + '_ {
@@ -291,13 +296,16 @@ fn line_table(
     renamed: impl Fn(u64) -> u64,
 ) -> Result<LineTable> {
     let mut writer = LineTableWriter::new(rows.len(), load_factor, shape, rows.shard_bits())?;
-    rows.into_entries().for_each(|(hash, payload)| writer.push(hash, renamed(payload)));
+    rows.drain(|hash, payload| {
+        writer.push(hash, renamed(payload));
+        Ok(())
+    })?;
     writer.finish()
 }
 
 fn quotient_table(rows: Rows, shape: CellShape, renamed: impl Fn(u64) -> u64) -> Result<QuotientTable> {
     let mut writer = QuotientTableWriter::new(rows.len(), shape)?;
-    rows.into_entries().try_for_each(|(hash, payload)| writer.push(hash, renamed(payload)))?;
+    rows.drain(|hash, payload| writer.push(hash, renamed(payload)))?;
     writer.finish()
 }
 

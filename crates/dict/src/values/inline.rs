@@ -76,27 +76,16 @@ impl InlineValues {
         Ok(payloads)
     }
 
-    /// Decides on the bits of each attribute, so that they hold all of `payloads()`, and returns how many
-    /// they are together. From now on the payloads of hits are those that [`InlineValues::packed`] gives.
-    pub(crate) fn pack<I: Iterator<Item = u64>>(&mut self, payloads: impl Fn() -> I) -> u32 {
-        let mut shift_bits = 0;
-        for field in &mut self.fields {
-            let values = payloads().map(|payload| field.value(payload));
-            let span = Span::of(&field.carrier, field.width, values);
-            field.packed = Some(PackedField { shift_bits, span });
-            shift_bits += span.bits();
-        }
-        shift_bits
-    }
-
-    /// [`InlineValues::pack`] for payloads that [`InlineValues::widen`] has seen.
-    pub(crate) fn pack_within(&mut self, extents: &[Extent]) {
+    /// Gives each attribute the bits that its extent needs, and returns how many they are together. From now on the
+    /// payloads of hits are those that [`InlineValues::packed`] gives.
+    pub(crate) fn pack(&mut self, extents: &[Extent]) -> u32 {
         let mut shift_bits = 0;
         for (field, &extent) in self.fields.iter_mut().zip(extents) {
             let span = Span::within(&field.carrier, field.width, extent);
             field.packed = Some(PackedField { shift_bits, span });
             shift_bits += span.bits();
         }
+        shift_bits
     }
 
     /// Makes `extents`, one an attribute, wide enough for these payloads of whole bytes.

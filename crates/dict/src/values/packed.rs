@@ -80,6 +80,11 @@ impl Extent {
             self.most = self.most.max(value ^ sign);
         }
     }
+
+    /// Of the numbers of both.
+    pub(crate) fn join(self, other: Extent) -> Extent {
+        Extent { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
 }
 
 impl Default for Extent {
