@@ -10,7 +10,6 @@
 //! loaded again in the background. Once the file is found damaged, nobody asks it any more.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use basalt_base::region::Incoming;
@@ -25,6 +24,8 @@ use super::definition::Definition;
 use super::detour::not_taken;
 use super::load::{self, Load, Loaded};
 use super::persisted::{PersistedFile, thrown_away};
+use super::progress::{LoadProgress, LoadStep};
+use super::refresh::dictionaries;
 use super::schedule::{Lifetime, backoff_us};
 use super::source::Question;
 use super::state::{DictionaryState, Origin};
@@ -41,7 +42,9 @@ pub(crate) struct DictionaryEntry {
     file: Option<PersistedFile>,
     /// Held by the one load that runs.
     loading: Mutex<()>,
-    rows_read: AtomicU64,
+    progress: LoadProgress,
+    /// What the source of the version that answers, or of the load that runs, asked other dictionaries for.
+    asked: Mutex<Option<Arc<Asking>>>,
 }
 
 impl DictionaryEntry {
@@ -65,7 +68,8 @@ impl DictionaryEntry {
             state: RwLock::new(DictionaryState::default()),
             file,
             loading: Mutex::new(()),
-            rows_read: AtomicU64::new(0),
+            progress: LoadProgress::default(),
+            asked: Mutex::default(),
         })
     }
 
@@ -116,7 +120,7 @@ impl DictionaryEntry {
 
     pub(crate) fn state(&self) -> DictionaryState {
         let state = self.state.read().clone();
-        DictionaryState { rows_read: self.rows_read.load(Ordering::Relaxed), ..state }
+        DictionaryState { rows_read: self.progress.rows(), step: self.progress.step(), ..state }
     }
 
     pub(crate) fn rename(&self, database: &str, name: &str) {
@@ -127,7 +131,12 @@ impl DictionaryEntry {
     /// The version that answers; loaded now if there is none yet.
     pub(crate) fn get(&self, engine: &Arc<Engine>, asking: &Asking) -> Result<Arc<dyn Dictionary>> {
         let (database, name) = self.name();
-        asking.note(&database, &name);
+        asking.note(&database, &name, self.uuid);
+        let reads = |uuid| {
+            let entries = dictionaries(engine);
+            entries.iter().find(|entry| entry.uuid == uuid).and_then(|entry| entry.asked.lock().clone())
+        };
+        asking.refuse_circle(self.uuid, &format!("{database}.{name}"), reads)?;
         // A DIRECT dictionary and a cache ask their source at lookups, not only while they load.
         let asks_always = self.definition.spec.layout.kind.asks_source();
         let found = |state: &DictionaryState| state.usable().filter(|_| !asks_always).cloned();
@@ -219,7 +228,8 @@ impl DictionaryEntry {
     pub(crate) fn unload(&self) {
         let _loading = self.loading.lock();
         *self.state.write() = DictionaryState::default();
-        self.rows_read.store(0, Ordering::Relaxed);
+        self.progress.forget();
+        *self.asked.lock() = None;
     }
 
     /// Whether it was loaded, or at least tried.
@@ -272,12 +282,16 @@ impl DictionaryEntry {
             state.loading_start_us = engine.clock().now_us();
             (state.usable().cloned(), state.origin.clone())
         };
-        self.rows_read.store(0, Ordering::Relaxed);
         let started = Instant::now();
         let previous = current.as_ref().map(|current| (current, &origin));
         let (question, file) = (self.question(engine, asking), self.file.as_ref());
-        let loaded = load::load(&self.definition, question, previous, file, &self.rows_read);
+        let asked = self.asked.lock().replace(Arc::clone(&question.asking));
+        let loaded = load::load(&self.definition, question, previous, file, &self.progress);
         let loaded = loaded.and_then(|loaded| self.keep(engine, loaded, current.as_ref()));
+        self.progress.enter(LoadStep::None);
+        if loaded.is_err() {
+            *self.asked.lock() = asked;
+        }
         let mut state = self.state.write();
         state.is_loading = false;
         state.loading_seconds = started.elapsed().as_secs_f64();
@@ -314,7 +328,10 @@ impl DictionaryEntry {
 
     /// Brings the version that answers into memory.
     fn bring_in(&self, incoming: Option<Incoming>) {
-        if let Some(error) = incoming.and_then(|incoming| incoming.run().err()) {
+        self.progress.enter(LoadStep::IntoMemory);
+        let failure = incoming.and_then(|incoming| incoming.run().err());
+        self.progress.enter(LoadStep::None);
+        if let Some(error) = failure {
             let error =
                 error.within("the dictionary was reloaded, and answers from a file instead of memory");
             self.state.write().file_failure = Some(error);

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter;
@@ -23,6 +22,7 @@ use uuid::Uuid;
 use super::definition::Definition;
 use super::detour;
 use super::persisted::PersistedFile;
+use super::progress::LoadProgress;
 use super::rows::{Rows, without_mark};
 use super::source::{KeyedSource, Question, Wanted};
 use super::state::Origin;
@@ -46,14 +46,14 @@ pub(super) struct Loaded {
 }
 
 /// Loads what `definition` says. With a `previous` version whose source tells what changed since, only
-/// that is read. All rows are loaded into the `file`, if there is one and they are many. `rows_read` counts on
+/// that is read. All rows are loaded into the `file`, if there is one and they are many. `progress` tells on
 /// the way.
 pub(super) fn load(
     definition: &Arc<Definition>,
     question: Question,
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
     file: Option<&PersistedFile>,
-    rows_read: &AtomicU64,
+    progress: &LoadProgress,
 ) -> Result<Loaded> {
     if definition.spec.layout.kind.asks_source() {
         return asking(definition, &question);
@@ -63,7 +63,7 @@ pub(super) fn load(
     let started_seconds = (question.engine.clock().now_us() / 1_000_000) as i64;
     let since = previous.and_then(|(current, origin)| Some((current, origin.watermark?)));
     let wanted = since.map_or(Wanted::All, |(_, watermark)| Wanted::Since(watermark));
-    let mut rows = Rows::ask(definition, &question, wanted, rows_read)?;
+    let mut rows = Rows::ask(definition, &question, wanted, progress)?;
     let made = match since {
         Some((current, _)) => Made::in_memory(update(&definition.spec, current, &mut rows)?),
         None => make(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,

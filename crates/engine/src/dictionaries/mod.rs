@@ -7,6 +7,7 @@
 //! - [`detour`]: a reload that takes no second version's memory.
 //! - [`persisted`]: the file of a loaded dictionary, which answers after a restart.
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
+//! - [`state`], [`progress`]: what `system.dictionaries` shows of it.
 //! - [`asking`]: which query asks for which dictionary.
 
 mod asking;
@@ -15,6 +16,7 @@ mod detour;
 mod entry;
 mod load;
 mod persisted;
+mod progress;
 mod refresh;
 mod rows;
 mod schedule;

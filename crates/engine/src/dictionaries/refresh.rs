@@ -43,7 +43,7 @@ pub(crate) fn load_all(engine: &Arc<Engine>) {
     }
 }
 
-fn dictionaries(engine: &Engine) -> Vec<Arc<DictionaryEntry>> {
+pub(super) fn dictionaries(engine: &Engine) -> Vec<Arc<DictionaryEntry>> {
     let objects = engine.catalog().all_objects().into_iter();
     let entries = objects.filter_map(|(_, _, object)| match object {
         CatalogObject::Dictionary(entry) => Some(entry),

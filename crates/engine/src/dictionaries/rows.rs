@@ -1,12 +1,11 @@
 //! The rows of a dictionary's source on their way into a layout: checked and counted.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Int64Type;
 use basalt_base::{Result, SqlType, bail};
 
 use super::definition::Definition;
+use super::progress::{LoadProgress, LoadStep};
 use super::source::{Blocks, Question, Wanted};
 
 /// Blocks of key columns, attributes and the mark of deleted keys.
@@ -19,17 +18,18 @@ pub(super) struct Rows<'a> {
     newest: Option<i64>,
     has_begun: bool,
     has_failed: bool,
-    rows_read: &'a AtomicU64,
+    progress: &'a LoadProgress,
 }
 
 impl<'a> Rows<'a> {
-    /// Asks the source; `rows_read` counts what comes.
+    /// Asks the source; `progress` counts what comes.
     pub(super) fn ask(
         definition: &Definition,
         question: &Question,
         wanted: Wanted,
-        rows_read: &'a AtomicU64,
+        progress: &'a LoadProgress,
     ) -> Result<Rows<'a>> {
+        progress.begin();
         Ok(Rows {
             blocks: definition.source.rows(question, wanted)?,
             key_count: definition.spec.key_columns.len(),
@@ -38,15 +38,14 @@ impl<'a> Rows<'a> {
             newest: None,
             has_begun: false,
             has_failed: false,
-            rows_read,
+            progress,
         })
     }
 
     /// Asks for all rows anew, unless none of them was taken yet.
     pub(super) fn ask_again(&mut self, definition: &Definition, question: &Question) -> Result<()> {
         if self.has_begun {
-            self.rows_read.store(0, Ordering::Relaxed);
-            *self = Rows::ask(definition, question, Wanted::All, self.rows_read)?;
+            *self = Rows::ask(definition, question, Wanted::All, self.progress)?;
         }
         Ok(())
     }
@@ -67,7 +66,11 @@ impl Iterator for Rows<'_> {
 
     fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
         self.has_begun = true;
-        let block = self.blocks.next()?.and_then(|block| self.checked(block));
+        let Some(block) = self.blocks.next() else {
+            self.progress.enter(LoadStep::Building);
+            return None;
+        };
+        let block = block.and_then(|block| self.checked(block));
         self.has_failed |= block.is_err();
         Some(block)
     }
@@ -91,7 +94,7 @@ impl Rows<'_> {
         if block.len() == self.column_count {
             block.push(SqlType::UInt8.default_array(rows));
         }
-        self.rows_read.fetch_add(rows as u64, Ordering::Relaxed);
+        self.progress.add_rows(rows);
         Ok(block)
     }
 }

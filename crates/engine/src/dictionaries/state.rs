@@ -5,6 +5,8 @@ use std::sync::Arc;
 use basalt_base::Error;
 use basalt_dict::Dictionary;
 
+use super::progress::LoadStep;
+
 /// A load as slow as this is not repeated by every query that needs the dictionary.
 const SLOW_LOAD_SECONDS: f64 = 1.0;
 
@@ -23,8 +25,9 @@ pub(crate) struct DictionaryState {
     pub(crate) loading_seconds: f64,
     /// Failed loads since the last that went well.
     pub(crate) error_count: u64,
-    /// Rows that the load in progress has read.
+    /// Rows that the load in progress, or the last one, has read.
     pub(crate) rows_read: u64,
+    pub(crate) step: LoadStep,
     /// When it is loaded again, in microseconds since 1970.
     pub(super) next_load_us: Option<u64>,
     /// Whether the version that answers is that of a file, which nobody has compared with the source yet.

@@ -40,6 +40,9 @@ pub(super) fn columns() -> Columns {
         ("loading_duration", SqlType::Float32),
         ("last_exception", SqlType::String),
         ("comment", SqlType::String),
+        // Basalt's own.
+        ("loading_rows", SqlType::UInt64),
+        ("loading_step", SqlType::String),
     ])
 }
 
@@ -54,14 +57,6 @@ struct Line {
 }
 
 impl Line {
-    /// Rows; those that came so far while the first load runs.
-    fn elements(&self) -> u64 {
-        match &self.state.current {
-            None if self.state.is_loading => self.state.rows_read,
-            _ => self.stats.element_count,
-        }
-    }
-
     fn loading_seconds(&self, now_us: u64) -> f64 {
         if self.state.is_loading {
             return now_us.saturating_sub(self.state.loading_start_us) as f64 / 1e6;
@@ -117,7 +112,7 @@ fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
         .u64s(lines.iter().map(|line| line.stats.query_count))
         .f64s(lines.iter().map(|line| if line.stats.query_count == 0 { 0.0 } else { 1.0 }))
         .f64s(lines.iter().map(|line| rate(line.stats.found_count, line.stats.query_count)))
-        .u64s(lines.iter().map(|line| line.elements()))
+        .u64s(lines.iter().map(|line| line.stats.element_count))
         .f64s(lines.iter().map(|line| line.stats.load_factor))
         .strings(lines.iter().map(|line| line.entry.source_text()))
         .u64s(lines.iter().map(|line| line.entry.lifetime().min_seconds))
@@ -129,7 +124,9 @@ fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
             lines.iter().map(|line| line.loading_seconds(now_us) as f32),
         )))
         .strings(lines.iter().map(|line| line.state.last_exception()))
-        .strings(lines.iter().map(|line| line.entry.create().comment.unwrap_or_default()));
+        .strings(lines.iter().map(|line| line.entry.create().comment.unwrap_or_default()))
+        .u64s(lines.iter().map(|line| line.state.rows_read))
+        .strings(lines.iter().map(|line| line.state.step.name()));
 }
 
 /// `SPARSE_HASHED` as the column `type` shows it: `SparseHashed`.

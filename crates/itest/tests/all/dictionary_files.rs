@@ -62,7 +62,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 }
 
 #[track_caller]
-fn wait_until(server: &Server, query: &str, is_wanted: impl Fn(&str) -> bool) {
+pub(crate) fn wait_until(server: &Server, query: &str, is_wanted: impl Fn(&str) -> bool) {
     let start = Instant::now();
     loop {
         let answer = server.ask(query);

@@ -1,10 +1,16 @@
 //! Reloads of dictionaries: what they take, what is seen meanwhile, and what a reload that fails leaves.
 
+use std::io::Write;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
+
+use crate::dictionary_files::wait_until;
+use crate::dictionary_sources::read_request;
 
 const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
 const RELOAD: &[u8] = b"SYSTEM RELOAD DICTIONARY d";
@@ -142,4 +148,100 @@ fn a_large_reload_without_a_place_for_files_is_made_in_memory() {
     server.ask("SYSTEM RELOAD DICTIONARY d");
     assert_eq!(server.ask(EXCEPTION), "\n");
     server.kill();
+}
+
+/// An HTTP server of 1,000,000 rows, which keeps the last one back until it is told to go on.
+fn slow_source() -> (u16, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("bound").port();
+    let (go_on, wait) = channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let Some(_) = read_request(&stream) else { continue };
+            let rows: String = (1..1_000_000).map(|id| format!("{id}\tthe name of {id}\n")).collect();
+            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+            // A client that is gone wants no answer.
+            let _ = stream.write_all(format!("{head}{rows}").as_bytes());
+            let Ok(()) = wait.recv() else { return };
+            let _ = stream.write_all(b"1000000\tlast\n");
+        }
+    });
+    (port, go_on)
+}
+
+#[test]
+fn a_load_that_runs_tells_how_far_it_is() {
+    let (_data, server) = start();
+    let (port, go_on) = slow_source();
+    server.ask(&format!(
+        "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id \
+         SOURCE(HTTP(URL 'http://127.0.0.1:{port}/' FORMAT 'TSV')) LAYOUT(HASHED()) LIFETIME(0)"
+    ));
+    let last = "SELECT dictGet('d', 'name', toUInt64(1000000))";
+    let told = "SELECT status, loading_rows > 0 AND loading_rows < 1000000, loading_step, element_count \
+                FROM system.dictionaries WHERE name = 'd'";
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| server.ask(last));
+        wait_until(&server, told, |answer| answer == "LOADING\t1\treading\t0\n");
+        go_on.send(()).expect("it waits");
+        assert_eq!(first.join().expect("it is loaded"), "last\n");
+    });
+    assert_eq!(server.ask(told), "LOADED\t0\t\t1000000\n");
+    std::thread::scope(|scope| {
+        let reload = scope.spawn(|| server.post("", RELOAD).text());
+        wait_until(&server, told, |answer| answer == "LOADED_AND_RELOADING\t1\treading\t1000000\n");
+        assert_eq!(server.ask(last), "last\n");
+        go_on.send(()).expect("it waits");
+        assert_eq!(reload.join().expect("it is loaded"), "");
+    });
+    assert_eq!(server.ask(told), "LOADED\t0\t\t1000000\n");
+    assert_eq!(server.ask("SELECT loading_rows FROM system.dictionaries"), "1000000\n");
+    server.kill();
+}
+
+/// Whatever leads back to it, and whoever loads it.
+#[test]
+fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
+    let ways = [
+        ("SELECT id, name FROM d", ""),
+        ("SELECT number AS id, dictGet('d', 'name', number) AS name FROM numbers(2)", ""),
+        ("SELECT id, name FROM behind", ""),
+        ("SELECT id, dictGet('direct', 'name', id) AS name FROM numbers_of", ""),
+        ("SELECT id, name FROM d", "SETTINGS(reload = 'by_shard')"),
+        ("SELECT id, name FROM behind", "SETTINGS(persist = 1)"),
+    ];
+    for (way, settings) in ways {
+        let (data, server) = start();
+        let dictionary = |name: &str, from: &str, layout: &str, rest: &str| {
+            let key = "(id UInt64, name String) PRIMARY KEY id";
+            let source = format!("SOURCE(CLICKHOUSE(QUERY 'SELECT id, name FROM {from}'))");
+            server.ask(&format!("CREATE DICTIONARY {name} {key} {source} LAYOUT({layout}()) {rest}"));
+        };
+        server.ask("CREATE VIEW numbers_of AS SELECT number AS id FROM numbers(2)");
+        server.ask("CREATE VIEW v AS SELECT number AS id, 'first' AS name FROM numbers(2)");
+        dictionary("d", "v", "HASHED", &format!("LIFETIME(0) {settings}"));
+        dictionary("behind", "d", "HASHED", "LIFETIME(0)");
+        dictionary("direct", "d", "DIRECT", "");
+        let names =
+            "SELECT dictGet('d', 'name', 1), dictGet('behind', 'name', 1), dictGet('direct', 'name', 1)";
+        assert_eq!(server.ask(names), "first\tfirst\tfirst\n", "{way}");
+        server.ask("DROP VIEW v");
+        server.ask(&format!("CREATE VIEW v AS {way}"));
+        for _ in 0..2 {
+            let refused = server.post("", RELOAD).text();
+            assert!(refused.contains("reads itself"), "{way}: {refused}");
+            assert!(server.ask(EXCEPTION).contains("reads itself"), "{way}");
+            assert_eq!(server.ask(names), "first\tfirst\tfirst\n", "{way}");
+        }
+        assert_eq!(left_over(&data), Vec::<String>::new());
+        server.kill();
+
+        let server = Server::start_with(data.path(), &["--dictionaries-lazy-load", "false"]);
+        wait_until(&server, EXCEPTION, |told| told.contains("reads itself"));
+        server.ask("DROP VIEW v");
+        server.ask("CREATE VIEW v AS SELECT number AS id, 'second' AS name FROM numbers(2)");
+        server.ask("SYSTEM RELOAD DICTIONARY d");
+        assert_eq!(server.ask("SELECT dictGet('d', 'name', 1)"), "second\n", "{way}");
+        server.kill();
+    }
 }

@@ -396,7 +396,7 @@ pub(crate) fn serve(
 }
 
 /// Head and body of a request.
-fn read_request(mut stream: &TcpStream) -> Option<String> {
+pub(crate) fn read_request(mut stream: &TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -1,0 +1,69 @@
+//! How far the load of a dictionary has come, for who looks on.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Written by the load, read by `system.dictionaries`.
+#[derive(Debug, Default)]
+pub(super) struct LoadProgress {
+    rows: AtomicU64,
+    step: AtomicU8,
+}
+
+/// What a load is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LoadStep {
+    /// None runs.
+    #[default]
+    None,
+    Reading,
+    /// All rows came: tables and files are made of them.
+    Building,
+    /// The new version answers from a file, and comes into memory.
+    IntoMemory,
+}
+
+impl LoadProgress {
+    /// The source is asked, from its first row on.
+    pub(super) fn begin(&self) {
+        self.rows.store(0, Ordering::Relaxed);
+        self.enter(LoadStep::Reading);
+    }
+
+    pub(super) fn enter(&self, step: LoadStep) {
+        self.step.store(step as u8, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_rows(&self, rows: usize) {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    /// There is no version, and no load.
+    pub(super) fn forget(&self) {
+        self.rows.store(0, Ordering::Relaxed);
+        self.enter(LoadStep::None);
+    }
+
+    /// Rows that the load has taken from the source; those of the last load when none runs.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn step(&self) -> LoadStep {
+        let step = self.step.load(Ordering::Relaxed);
+        LoadStep::ALL.into_iter().find(|&known| known as u8 == step).unwrap_or_default()
+    }
+}
+
+impl LoadStep {
+    const ALL: [LoadStep; 4] = [LoadStep::None, LoadStep::Reading, LoadStep::Building, LoadStep::IntoMemory];
+
+    /// As the column `loading_step` shows it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LoadStep::None => "",
+            LoadStep::Reading => "reading",
+            LoadStep::Building => "building",
+            LoadStep::IntoMemory => "into memory",
+        }
+    }
+}
