@@ -6,6 +6,9 @@ use basalt_base::{Error, ErrorCode, Result};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(60);
+/// What a wait given in seconds may be.
+const SECONDS_MIN: f64 = 0.001;
+const SECONDS_MAX: f64 = 1e6;
 
 /// Limits of time for one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +31,19 @@ impl Default for Limits {
 impl Limits {
     /// The limits of an answer that must be over in `seconds`; 0 is no limit of its own.
     pub fn within_seconds(seconds: f64) -> Limits {
-        let deadline = (seconds > 0.0).then(|| Instant::now() + Duration::from_secs_f64(seconds.min(1e9)));
+        let deadline = (seconds > 0.0)
+            .then(|| Instant::now() + Duration::from_secs_f64(seconds.clamp(SECONDS_MIN, SECONDS_MAX)));
         Limits { deadline, ..Limits::default() }
+    }
+
+    /// The same with these seconds for each wait; 0 is no limit.
+    #[must_use]
+    pub fn of_seconds(self, connect: f64, send: f64, silence: f64) -> Limits {
+        let wait = |seconds: f64| match seconds > 0.0 {
+            true => Duration::from_secs_f64(seconds.clamp(SECONDS_MIN, SECONDS_MAX)),
+            false => Duration::from_secs_f64(SECONDS_MAX),
+        };
+        Limits { connect: wait(connect), send: wait(send), silence: wait(silence), ..self }
     }
 
     /// The same, and over in `span`.

@@ -1,7 +1,9 @@
 //! A file of SQLite: the rows of one query.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 
 use basalt_base::{Error, ErrorCode, Result};
 use rusqlite::types::ValueRef;
@@ -23,9 +25,17 @@ pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use
         Connection::open_with_flags(path, flags).map_err(|error| refused(&place, &error, &limits))?;
     let (sender, batches) = sync_channel(BATCHES_WAITING);
     let query = query.to_owned();
+    let is_unwanted = Arc::new(AtomicBool::new(false));
+    let rows = QueryRows {
+        batches,
+        ready: Vec::new().into_iter(),
+        limits,
+        place: place.clone(),
+        is_unwanted: Arc::clone(&is_unwanted),
+    };
     let thread = std::thread::Builder::new().name("sqlite".to_owned()).spawn(move || {
         let mut batch = Vec::new();
-        let done = run(&connection, &query, &limits, |row| {
+        let done = run(&connection, &query, &limits, is_unwanted, |row| {
             batch.push(row);
             batch.len() < ROWS_A_BATCH || sender.send(Ok(std::mem::take(&mut batch))).is_ok()
         });
@@ -36,7 +46,7 @@ pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use
         };
     });
     thread.map_err(|error| Error::new(ErrorCode::CannotScheduleTask, format!("no thread: {error}")))?;
-    Ok(QueryRows { batches, ready: Vec::new().into_iter() })
+    Ok(rows)
 }
 
 /// Hands every row to `take` until that says `false`.
@@ -44,11 +54,15 @@ fn run(
     connection: &Connection,
     query: &str,
     limits: &Limits,
+    is_unwanted: Arc<AtomicBool>,
     mut take: impl FnMut(Row) -> bool,
 ) -> rusqlite::Result<()> {
-    if let Some(deadline) = limits.deadline {
-        connection.progress_handler(STEPS_A_LOOK, Some(move || std::time::Instant::now() >= deadline));
-    }
+    let deadline = limits.deadline;
+    let is_over = move || {
+        is_unwanted.load(Ordering::Acquire)
+            || deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline)
+    };
+    connection.progress_handler(STEPS_A_LOOK, Some(is_over));
     let mut statement = connection.prepare(query)?;
     let columns = statement.column_count();
     let mut found = statement.query([])?;
@@ -72,6 +86,16 @@ fn run(
 struct QueryRows {
     batches: Receiver<Result<Vec<Row>>>,
     ready: std::vec::IntoIter<Row>,
+    limits: Limits,
+    place: String,
+    /// Tells the thread to stop, also in the middle of a row.
+    is_unwanted: Arc<AtomicBool>,
+}
+
+impl Drop for QueryRows {
+    fn drop(&mut self) {
+        self.is_unwanted.store(true, Ordering::Release);
+    }
 }
 
 impl Rows for QueryRows {
@@ -81,10 +105,11 @@ impl Rows for QueryRows {
                 *row = next;
                 return Ok(true);
             }
-            match self.batches.recv() {
+            match self.batches.recv_timeout(self.limits.silence) {
                 Ok(batch) => self.ready = batch?.into_iter(),
+                Err(RecvTimeoutError::Timeout) => return Err(timed_out(&self.place)),
                 // The thread has sent everything.
-                Err(_) => return Ok(false),
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
             }
         }
     }

@@ -2,7 +2,9 @@
 
 mod acceptance;
 mod corruption;
+mod dictionary_bad_input;
 mod dictionary_files;
+mod dictionary_programs;
 mod dictionary_reloads;
 mod dictionary_sources;
 mod dictionary_tls;

@@ -13,6 +13,8 @@ use crate::{Address, Limits, Row, Rows, TlsMode};
 const PACKET_BYTES_MAX: usize = (1 << 24) - 1;
 /// A packet that goes on may not go on for ever.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
+/// Messages from the greeting to the end of the authentication.
+const LOGIN_STEPS_MAX: usize = 100;
 const UTF8MB4: u8 = 45;
 
 const LONG_PASSWORD: u32 = 1;
@@ -92,7 +94,7 @@ impl Client {
         }
         message.extend(text(plugin));
         self.send(&message)?;
-        loop {
+        for _ in 0..LOGIN_STEPS_MAX {
             let reply = self.receive()?;
             match reply.split_first() {
                 Some((&OK, _)) => return Ok(()),
@@ -111,6 +113,7 @@ impl Client {
                 _ => return Err(self.damaged()),
             }
         }
+        Err(self.damaged())
     }
 
     fn change_plugin(&mut self, request: &[u8], password: &[u8]) -> Result<()> {

@@ -15,6 +15,8 @@ use crate::{Address, Limits, Row, Rows, TlsMode};
 
 const NAME: &str = "PostgreSQL";
 const PROTOCOL_VERSION: i32 = 196_608;
+/// Messages from the first one to the end of the authentication.
+const LOGIN_STEPS_MAX: usize = 1000;
 /// A message without a letter that asks for TLS; the answer is one letter.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
@@ -83,7 +85,7 @@ impl Client {
         framed.extend(message);
         self.socket.send(&framed)?;
         let mut scram = None;
-        loop {
+        for _ in 0..LOGIN_STEPS_MAX {
             match self.receive()? {
                 (b'R', body) => self.authenticate(address, &body, &mut scram)?,
                 (b'Z', _) => return Ok(()),
@@ -92,6 +94,7 @@ impl Client {
                 (kind, _) => return Err(self.unexpected(kind)),
             }
         }
+        bail!(IncorrectData, "{} does not come to the end of the authentication", self.socket.peer())
     }
 
     fn authenticate(&mut self, address: &Address, body: &[u8], scram: &mut Option<Scram>) -> Result<()> {

@@ -8,7 +8,7 @@ use super::parameters::Parameters;
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
-use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, UpdateField, Wanted};
+use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, UpdateField, Wanted};
 
 /// Keys in one question.
 const KEYS_A_QUERY: usize = 4096;
@@ -67,7 +67,7 @@ impl DatabaseSource {
     }
 
     fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn Rows>> {
-        let limits = question.limits();
+        let limits = question.limits(Timeouts::Database);
         let tls = self.tls.as_ref().map_or_else(|| Ok(TlsOptions::default()), |tls| tls.options(question))?;
         let address = Address { tls, ..self.address.clone() };
         Ok(match self.dialect {

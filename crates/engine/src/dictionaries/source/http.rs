@@ -8,7 +8,7 @@ use super::formatted::{checked_format, read_rows, write_keys};
 use super::parameters::Parameters;
 use super::select::update_field;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
-use super::{Blocks, Question, RowSource, UpdateField, Wanted, time_text};
+use super::{Blocks, Question, RowSource, Timeouts, UpdateField, Wanted, time_text};
 
 pub(super) struct HttpSource {
     request: HttpRequest,
@@ -72,14 +72,14 @@ impl RowSource for HttpSource {
         if let (Wanted::Since(seconds), Some(field)) = (wanted, &self.update) {
             request.add_parameter(&field.name, &time_text(question, seconds));
         }
-        let body = request.send(&question.limits())?;
+        let body = request.send(&question.limits(Timeouts::Http))?;
         read_rows(question, &self.format, body, &self.request.url)
     }
 
     fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         let mut request = self.request(question)?;
         request.body = Some(write_keys(question, &self.format, keys)?);
-        let body = request.send(&question.limits())?;
+        let body = request.send(&question.limits(Timeouts::Http))?;
         read_rows(question, &self.format, body, &self.request.url)?.collect()
     }
 

@@ -63,6 +63,15 @@ pub(super) struct Question {
     pub(super) defaults: Arc<[ArrayRef]>,
 }
 
+/// Whose timeouts a source has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Timeouts {
+    Http,
+    /// Another server of our kind.
+    ClickHouse,
+    Database,
+}
+
 /// Which rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted {
@@ -187,9 +196,23 @@ impl Question {
         self.columns.len() - self.defaults.len()
     }
 
-    /// How long a source outside may take: `max_execution_time` in the dictionary's settings.
-    pub(super) fn limits(&self) -> Limits {
-        Limits::within_seconds(self.settings.max_execution_time)
+    /// How long a source outside may take, and keep us waiting, by the dictionary's settings.
+    pub(super) fn limits(&self, by: Timeouts) -> Limits {
+        let settings = &self.settings;
+        let (connect, send, silence) = match by {
+            Timeouts::Http => {
+                (settings.http_connection_timeout, settings.http_send_timeout, settings.http_receive_timeout)
+            }
+            Timeouts::ClickHouse => {
+                (settings.connect_timeout, settings.send_timeout, settings.receive_timeout)
+            }
+            Timeouts::Database => (
+                settings.external_storage_connect_timeout_sec,
+                settings.external_storage_rw_timeout_sec,
+                settings.external_storage_rw_timeout_sec,
+            ),
+        };
+        Limits::within_seconds(settings.max_execution_time).of_seconds(connect, send, silence)
     }
 
     /// The columns of the blocks of [`RowSource::rows`].

@@ -10,7 +10,7 @@ use basalt_sources::{Address, Row, Rows, TlsOptions};
 use super::parameters::Parameters;
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults};
-use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Wanted};
+use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, Wanted};
 
 const PORT: u64 = 6379;
 /// Keys whose values are asked for together.
@@ -68,7 +68,7 @@ impl RedisSource {
             bail!(BadArguments, "tombstone_column: Redis has no columns");
         }
         let address = Address { tls: self.tls.options(question)?, ..self.address.clone() };
-        Client::connect(&address, self.db_index, question.limits())
+        Client::connect(&address, self.db_index, question.limits(Timeouts::Database))
     }
 }
 

@@ -8,7 +8,7 @@ use super::formatted::read_rows;
 use super::parameters::Parameters;
 use super::select::{Dialect, From, Select};
 use super::tls::{Tls, TlsDefaults};
-use super::{Blocks, Question, RowSource, UpdateField, Wanted};
+use super::{Blocks, Question, RowSource, Timeouts, UpdateField, Wanted};
 
 /// The ports of ClickHouse's own protocol, which is not spoken here.
 const NATIVE_PORTS: [u64; 2] = [9000, 9440];
@@ -56,7 +56,7 @@ impl RemoteSource {
         let mut request = HttpRequest { tls: self.tls.options(question)?, ..self.request.clone() };
         request.add_parameter("default_format", FORMAT);
         request.body = Some(text.as_bytes().to_vec());
-        request.send(&question.limits())
+        request.send(&question.limits(Timeouts::ClickHouse))
     }
 }
 

@@ -103,7 +103,11 @@ impl RowSource for TableSource {
         let text = self.select.text(Dialect::ClickHouse, question, wanted);
         let columns = question.columns_of_rows(self.tells_update_time());
         let blocks = run_typed(&question.load_query(&text), &text, &columns, question.exact_keys)?;
-        Ok(Box::new(blocks.map(|block| block.map(|block| block.columns().to_vec()))))
+        let whence = self.describe(&question.database);
+        let in_columns = move |block: Result<RecordBatch>| {
+            block.map(|block| block.columns().to_vec()).map_err(|error| error.within(&whence))
+        };
+        Ok(Box::new(blocks.map(in_columns)))
     }
 
     fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
