@@ -35,7 +35,7 @@ pub enum LayoutKind {
 pub enum KeyForm {
     /// The key columns as they are stored.
     Columns,
-    /// An IPv4 address as `UInt32`, or an IPv6 address as `FixedString(16)`.
+    /// An IPv4 address as `UInt32`, or an IPv6 address as `IPv6` or `FixedString(16)`.
     Address,
     /// A point: two `Float64`.
     Point,

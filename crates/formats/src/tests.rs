@@ -51,6 +51,7 @@ fn every_type() -> Vec<SqlType> {
         SqlType::Enum8(labels),
         SqlType::Enum16(wide_labels),
         SqlType::Ipv4,
+        SqlType::Ipv6,
     ];
     let nullable = flat.iter().cloned().map(SqlType::into_nullable);
     let lists = flat.iter().cloned().map(SqlType::array_of);
@@ -96,6 +97,10 @@ fn literal(ty: &SqlType, seed: u64) -> String {
         SqlType::Decimal { .. } => format!("{}.{:02}", seed as i16, next % 100),
         SqlType::Enum8(values) => quoted(&values[seed as usize % values.len()].0),
         SqlType::Enum16(values) => quoted(&values[seed as usize % values.len()].0),
+        SqlType::Ipv6 => {
+            let bits = (u128::from(seed) << 64 | u128::from(next)) & (u128::MAX << (seed % 128));
+            quoted(&std::net::Ipv6Addr::from_bits(bits).to_string())
+        }
         SqlType::Ipv4 => quoted(&std::net::Ipv4Addr::from_bits(seed as u32).to_string()),
         SqlType::Array(element) => {
             let items: Vec<String> =

@@ -8,7 +8,7 @@
 //! unsigned, Date, DateTime, IPv4    big-endian
 //! signed, DateTime64, Decimal, Enum big-endian, sign bit flipped
 //! Float32, Float64                  big-endian; sign bit flipped, or all bits if it was set
-//! Bool, UUID, FixedString           their bytes
+//! Bool, UUID, IPv6, FixedString     their bytes
 //! String                            its bytes with 00 as 00 FF, then 00 00; in the last place as it is
 //! Nullable                          a byte before the value: 0, or 1 for NULL, which then is all
 //! ```
@@ -147,7 +147,7 @@ impl Form {
             (SqlType::String, _) => Form::String,
             (SqlType::Bool, _) => Form::Boolean,
             (SqlType::FixedString(bytes), _) if *bytes > 0 => Form::Bytes(*bytes),
-            (SqlType::Uuid, _) => Form::Bytes(16),
+            (SqlType::Uuid | SqlType::Ipv6, _) => Form::Bytes(16),
             (_, DataType::Float32) => Form::Float(4),
             (_, DataType::Float64) => Form::Float(8),
             (_, DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64) => {

@@ -47,6 +47,7 @@ pub(crate) fn types() -> Vec<SqlType> {
         SqlType::String,
         SqlType::FixedString(3),
         SqlType::Uuid,
+        SqlType::Ipv6,
         SqlType::Date,
         SqlType::DateTime(None),
         SqlType::Decimal { precision: 9, scale: 2 },

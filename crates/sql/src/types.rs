@@ -52,6 +52,7 @@ fn simple_type(name: &str) -> Option<SqlType> {
         "Date" => SqlType::Date,
         "Date32" => SqlType::Date32,
         "IPv4" => SqlType::Ipv4,
+        "IPv6" => SqlType::Ipv6,
         "Nothing" => SqlType::Nothing,
         interval => return interval_type(interval),
     })
@@ -110,7 +111,7 @@ fn low_cardinality(inner: SqlType) -> Result<SqlType> {
             plain.is_string()
                 || plain.is_number()
                 || plain.is_date_or_time()
-                || matches!(plain, SqlType::Uuid | SqlType::Ipv4 | SqlType::Nothing)
+                || matches!(plain, SqlType::Uuid | SqlType::Ipv4 | SqlType::Ipv6 | SqlType::Nothing)
         }
     };
     if !allowed {

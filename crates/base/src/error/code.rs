@@ -147,6 +147,8 @@ error_codes! {
     CannotCompileRegexp              "CANNOT_COMPILE_REGEXP"                 427  400 "2201B"
     TooSlow                          "TOO_SLOW"                              160  408 "57014"
     CannotParseUuid                  "CANNOT_PARSE_UUID"                     376  400 "22P02"
+    CannotParseIpv4                  "CANNOT_PARSE_IPV4"                     675  400 "22P02"
+    CannotParseIpv6                  "CANNOT_PARSE_IPV6"                     676  400 "22P02"
     UnknownElementInConfig           "UNKNOWN_ELEMENT_IN_CONFIG"             137  400 "42704"
     IncorrectDictionaryDefinition    "INCORRECT_DICTIONARY_DEFINITION"       489  400 "42601"
     TooSmallBufferSize               "TOO_SMALL_BUFFER_SIZE"                 104  400 "22023"

@@ -25,7 +25,7 @@ impl SqlType {
             SqlType::Bool => DataType::Boolean,
             SqlType::String => DataType::BinaryView,
             SqlType::FixedString(bytes) => DataType::FixedSizeBinary(*bytes as i32),
-            SqlType::Uuid => DataType::FixedSizeBinary(16),
+            SqlType::Uuid | SqlType::Ipv6 => DataType::FixedSizeBinary(16),
             SqlType::Decimal { precision, scale } if *precision <= DECIMAL128_DIGITS => {
                 DataType::Decimal128(*precision, *scale as i8)
             }
@@ -68,7 +68,7 @@ impl SqlType {
             SqlType::Nullable(_) | SqlType::Nothing => new_null_array(&self.carrier(), rows),
             SqlType::LowCardinality(inner) => inner.default_array(rows),
             SqlType::String => Arc::new(BinaryViewArray::from_iter_values(std::iter::repeat_n(b"", rows))),
-            SqlType::FixedString(_) | SqlType::Uuid => {
+            SqlType::FixedString(_) | SqlType::Uuid | SqlType::Ipv6 => {
                 let width = self.fixed_bytes().unwrap_or_default();
                 let zeroes = vec![0_u8; rows * width];
                 Arc::new(FixedSizeBinaryArray::new(width as i32, zeroes.into(), None))
@@ -124,6 +124,7 @@ mod tests {
             SqlType::String,
             SqlType::FixedString(3),
             SqlType::Uuid,
+            SqlType::Ipv6,
             SqlType::Decimal { precision: 40, scale: 2 },
             SqlType::array_of(SqlType::String),
             SqlType::tuple_of([SqlType::Date, SqlType::String.into_nullable()]),

@@ -8,7 +8,7 @@
 //! | `(U)Int8` to `(U)Int64`, `Float32`, `Float64` | the same |
 //! | `Bool` | Boolean |
 //! | `String` | BinaryView: bytes, not text |
-//! | `FixedString(n)`, `UUID` | FixedSizeBinary: `n`, 16 (big-endian, as printed) |
+//! | `FixedString(n)`, `UUID`, `IPv6` | FixedSizeBinary: `n`, 16 (big-endian, as printed) |
 //! | `Date` | UInt16: days since 1970-01-01 |
 //! | `Date32` | Int32: days since 1970-01-01 |
 //! | `DateTime` | UInt32: seconds since 1970-01-01 00:00:00 UTC |
@@ -69,6 +69,7 @@ pub enum SqlType {
     Enum8(Arc<[(String, i8)]>),
     Enum16(Arc<[(String, i16)]>),
     Ipv4,
+    Ipv6,
     /// The type of `NULL` and of an empty array's elements.
     Nothing,
     Nullable(Arc<SqlType>),
@@ -192,7 +193,7 @@ impl SqlType {
             | SqlType::Float64
             | SqlType::DateTime64 { .. }
             | SqlType::Interval(_) => 8,
-            SqlType::Uuid => 16,
+            SqlType::Uuid | SqlType::Ipv6 => 16,
             SqlType::Decimal { precision, .. } if *precision <= DECIMAL128_DIGITS => 16,
             SqlType::Decimal { .. } => 32,
             SqlType::FixedString(bytes) => *bytes,

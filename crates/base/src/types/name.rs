@@ -23,6 +23,7 @@ impl fmt::Display for SqlType {
             SqlType::Date => f.write_str("Date"),
             SqlType::Date32 => f.write_str("Date32"),
             SqlType::Ipv4 => f.write_str("IPv4"),
+            SqlType::Ipv6 => f.write_str("IPv6"),
             SqlType::Nothing => f.write_str("Nothing"),
             SqlType::Interval(unit) => write!(f, "Interval{unit}"),
             parametric => parametric.fmt_parametric(f),

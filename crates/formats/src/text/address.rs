@@ -52,22 +52,40 @@ pub fn write_ipv4(address: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Four numbers of up to three digits with points between them.
+/// Four numbers of up to four digits with points between them.
 pub fn parse_ipv4(text: &[u8]) -> Result<u32> {
+    dotted(text).ok_or_else(|| ipv4_error(text))
+}
+
+/// As [`parse_ipv4`], but no number has a zero in front.
+pub fn parse_strict_ipv4(text: &[u8]) -> Result<u32> {
+    let is_short = |part: &[u8]| part.len() == 1 || part.first() != Some(&b'0');
+    let address = dotted(text).filter(|_| text.split(|&byte| byte == b'.').all(is_short));
+    address.ok_or_else(|| ipv4_error(text))
+}
+
+/// The address that four numbers with points between them are.
+pub(super) fn dotted(text: &[u8]) -> Option<u32> {
+    const DIGITS_MAX: usize = 4;
     let mut address = 0_u32;
     let mut parts = 0;
     for part in text.split(|&byte| byte == b'.') {
-        let number = (part.len() <= 3).then(|| atoi_simd::parse_pos::<u8, false>(part).ok()).flatten();
-        let (Some(number), true) = (number, parts < 4) else { return Err(ipv4_error(text)) };
-        address = address << 8 | u32::from(number);
+        if parts == 4 || part.len() > DIGITS_MAX {
+            return None;
+        }
+        let number = atoi_simd::parse_pos::<u16, false>(part).ok()?;
+        address = address << 8 | u32::from(u8::try_from(number).ok()?);
         parts += 1;
     }
-    if parts == 4 { Ok(address) } else { Err(ipv4_error(text)) }
+    (parts == 4).then_some(address)
 }
 
 #[cold]
 fn ipv4_error(text: &[u8]) -> Error {
-    unreadable(text, "an IPv4 address")
+    Error::new(
+        ErrorCode::CannotParseIpv4,
+        unreadable(text, "an IPv4 address such as `192.168.0.1`").message(),
+    )
 }
 
 /// `true`, `false` and what else ClickHouse takes for them, in any case.
@@ -104,7 +122,19 @@ mod tests {
     #[test]
     fn addresses_have_four_bytes() {
         assert_eq!(parse_ipv4(b"1.2.3.4").unwrap(), 0x0102_0304);
-        for bad in [&b""[..], b"1.2.3", b"1.2.3.4.5", b"256.1.1.1", b"16909060", b"1..2.3", b"1.2.3.+4"] {
+        assert_eq!(parse_ipv4(b"0001.02.003.0004").unwrap(), 0x0102_0304);
+        assert_eq!(parse_strict_ipv4(b"0.10.200.0").unwrap(), 0x000a_c800);
+        assert!(parse_strict_ipv4(b"1.2.3.04").is_err());
+        for bad in [
+            &b""[..],
+            b"1.2.3",
+            b"1.2.3.4.5",
+            b"256.1.1.1",
+            b"16909060",
+            b"1..2.3",
+            b"1.2.3.+4",
+            b"1.2.3.00004",
+        ] {
             assert!(parse_ipv4(bad).is_err(), "{bad:?}");
         }
     }

@@ -6,6 +6,7 @@
 mod address;
 mod builder;
 mod escape;
+mod ipv6;
 mod json;
 mod json_nested;
 mod labels;
@@ -16,9 +17,10 @@ mod time;
 mod writer;
 
 pub use crate::settings::TextSettings;
-pub use address::{parse_bool, parse_ipv4, parse_uuid, write_ipv4, write_uuid};
+pub use address::{parse_bool, parse_ipv4, parse_strict_ipv4, parse_uuid, write_ipv4, write_uuid};
 pub use builder::{ColumnBuilder, Parsed};
 pub use escape::{unescape, unquote, write_csv_quoted, write_escaped, write_json_string, write_quoted};
+pub use ipv6::{IPV6_BYTES, ipv4_to_ipv6, parse_ipv6, write_ipv6};
 pub use json::{JsonScanner, JsonValue};
 pub(crate) use nested::QuotedScanner;
 pub use number::{

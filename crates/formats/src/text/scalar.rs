@@ -17,6 +17,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::address::{parse_bool, parse_ipv4, parse_uuid};
+use super::ipv6::{IPV6_BYTES, parse_ipv6};
 use super::labels::Labels;
 use super::number::{parse_decimal, parse_float, parse_integer};
 use super::time::{parse_date, parse_date_time, parse_date_time64};
@@ -72,6 +73,10 @@ pub(super) fn scalars_of(ty: &SqlType, settings: &TextSettings) -> Result<Option
         SqlType::FixedString(width) => fixed(*width, pad_to),
         SqlType::Uuid => fixed(16, |text, _, out| {
             out.extend_from_slice(&parse_uuid(text)?);
+            Ok(())
+        }),
+        SqlType::Ipv6 => fixed(IPV6_BYTES, |text, _, out| {
+            out.extend_from_slice(&parse_ipv6(text)?);
             Ok(())
         }),
         SqlType::Nothing => Box::new(Nothing { rows: 0 }),

@@ -12,6 +12,7 @@ use basalt_base::{Error, Result, SqlType};
 
 use super::address::{write_ipv4, write_uuid};
 use super::escape::{write_csv_quoted, write_escaped, write_json_string, write_quoted};
+use super::ipv6::write_ipv6;
 use super::labels::Labels;
 use super::number::{write_decimal, write_float32, write_float64, write_integer};
 use super::time::{write_date, write_date_time, write_date_time64};
@@ -60,6 +61,7 @@ enum Values {
     FixedString(FixedSizeBinaryArray),
     Uuid(FixedSizeBinaryArray),
     Ipv4(UInt32Array),
+    Ipv6(FixedSizeBinaryArray),
     Date(UInt16Array),
     Date32(Int32Array),
     DateTime(UInt32Array, Zone),
@@ -142,6 +144,7 @@ impl ValueWriter {
             Values::Decimal256(array, scale) => self.write_decimal(array.value(row), *scale, style, out),
             Values::Uuid(array) => quoted(style, out, |out| write_uuid(array.value(row), out)),
             Values::Ipv4(array) => quoted(style, out, |out| write_ipv4(array.value(row), out)),
+            Values::Ipv6(array) => quoted(style, out, |out| write_ipv6(array.value(row), out)),
             Values::Date(array) => quoted(style, out, |out| write_date(i32::from(array.value(row)), out)),
             Values::Date32(array) => quoted(style, out, |out| write_date(array.value(row), out)),
             Values::DateTime(array, zone) => {
@@ -387,6 +390,7 @@ impl Values {
             SqlType::FixedString(_) => Values::FixedString(array.as_fixed_size_binary().clone()),
             SqlType::Uuid => Values::Uuid(array.as_fixed_size_binary().clone()),
             SqlType::Ipv4 => Values::Ipv4(array.as_primitive().clone()),
+            SqlType::Ipv6 => Values::Ipv6(array.as_fixed_size_binary().clone()),
             SqlType::Date => Values::Date(array.as_primitive().clone()),
             SqlType::Date32 => Values::Date32(array.as_primitive().clone()),
             SqlType::DateTime(name) => Values::DateTime(array.as_primitive().clone(), zone(name)?),

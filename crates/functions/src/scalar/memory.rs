@@ -23,7 +23,7 @@ impl<'a> Memory<'a> {
     pub(super) fn of(ty: &SqlType, array: &'a ArrayRef) -> Result<Option<Memory<'a>>> {
         let fixed = |bytes, width| Ok(Some(Memory::Fixed { bytes, width }));
         match ty.stripped() {
-            SqlType::String | SqlType::FixedString(_) => {
+            SqlType::String | SqlType::FixedString(_) | SqlType::Ipv6 => {
                 Bytes::of(array).map(|bytes| Some(Memory::Text(bytes)))
             }
             SqlType::Uuid => {

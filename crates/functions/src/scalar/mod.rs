@@ -5,6 +5,7 @@
 //! called once a block. The adaptor around a kernel deals with constants, with `Nullable` and with
 //! `LowCardinality`, so that most kernels see plain arrays only.
 
+mod address;
 mod arithmetic;
 mod array;
 mod bound;
@@ -73,6 +74,7 @@ pub trait ScalarFunction: Send + Sync {
 pub fn all() -> &'static [&'static dyn ScalarFunction] {
     static FUNCTIONS: LazyLock<Vec<&dyn ScalarFunction>> = LazyLock::new(|| {
         [
+            address::ALL,
             arithmetic::ALL,
             array::ALL,
             comparison::ALL,

@@ -73,7 +73,8 @@ impl Binder<'_> {
 
     fn compare_widened(&self, op: Operator, left: Bound, right: Bound, nullable: bool) -> Result<Bound> {
         let (left_type, right_type) = (left.ty.stripped(), right.ty.stripped());
-        if let Some(common) = common_type([left_type, right_type]) {
+        let common = common_type([left_type, right_type]).or_else(|| address_type(left_type, right_type));
+        if let Some(common) = common {
             let to = |bound: Bound| {
                 let ty = if bound.accepts_null() { common.clone().into_nullable() } else { common.clone() };
                 convert(bound, &ty, self.session.ctx)
@@ -109,6 +110,14 @@ impl Binder<'_> {
         let code = if is_text_and_more { ErrorCode::NoCommonType } else { ErrorCode::IllegalTypeOfArgument };
         Err(Error::new(code, what))
     }
+}
+
+/// IPv6 beside the types whose values become addresses when they are compared with one.
+fn address_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let becomes_address =
+        |ty: &SqlType| matches!(ty, SqlType::Ipv6 | SqlType::Ipv4 | SqlType::FixedString(16));
+    let is_one = [left, right].contains(&&SqlType::Ipv6);
+    (is_one && becomes_address(left) && becomes_address(right)).then_some(SqlType::Ipv6)
 }
 
 /// Whether values of the type hold arrays or maps. Natively NULL comes first in these, in SQL last.

@@ -46,6 +46,7 @@ fn every_type_resolves_from_its_own_name() {
         "Enum8('a' = -1, 'b' = 2)",
         "Enum16('a' = 1000)",
         "IPv4",
+        "IPv6",
         "Nothing",
         "Nullable(String)",
         "LowCardinality(Nullable(String))",

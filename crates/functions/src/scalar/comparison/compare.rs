@@ -93,12 +93,17 @@ impl Comparison {
         let mut types = [left.clone(), right.clone()];
         // A literal takes the type of what it is compared with.
         for (text, other) in [(0, 1), (1, 0)] {
-            if types[text].is_string() && !types[other].is_string() && types[other] != SqlType::Nothing {
+            let is_read = types[text].is_string()
+                && !types[other].is_string()
+                && types[other] != SqlType::Nothing
+                && !is_address_and(&types[other], &types[text]);
+            if is_read {
                 let value = call.constant(text).ok_or_else(|| call.illegal_types())?;
                 let converter = Converter::new(&types[text], &types[other], call.context)?;
-                let value = converter
-                    .convert(value)
-                    .map_err(|error| Error::new(ErrorCode::TypeMismatch, error.message().to_owned()))?;
+                let value = converter.convert(value).map_err(|error| match error.code() {
+                    ErrorCode::CannotParseIpv4 | ErrorCode::CannotParseIpv6 => error,
+                    _ => Error::new(ErrorCode::TypeMismatch, error.message().to_owned()),
+                })?;
                 constants[text] = Some(value);
                 types[text] = types[other].clone();
                 break;
@@ -188,8 +193,11 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
     {
         return Some((None, Domain::Native(left.carrier())));
     }
-    if left == right && *left == SqlType::Uuid {
+    if left == right && matches!(left, SqlType::Uuid | SqlType::Ipv6) {
         return Some((None, Domain::Ordered));
+    }
+    if is_address_and(left, right) || is_address_and(right, left) {
+        return Some((Some(SqlType::Ipv6), Domain::Ordered));
     }
     if left.is_number() && right.is_number() {
         return Some(number_domain(left, right));
@@ -197,6 +205,11 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
     let common = common_type([left, right])?;
     let domain = if common.is_date_or_time() { Domain::Native(common.carrier()) } else { Domain::Ordered };
     Some((Some(common), domain))
+}
+
+/// Whether a value of `other` becomes an IPv6 address beside one, byte by byte.
+fn is_address_and(address: &SqlType, other: &SqlType) -> bool {
+    *address == SqlType::Ipv6 && matches!(other, SqlType::Ipv4 | SqlType::FixedString(16))
 }
 
 fn number_domain(left: &SqlType, right: &SqlType) -> (Option<SqlType>, Domain) {

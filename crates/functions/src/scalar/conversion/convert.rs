@@ -7,7 +7,7 @@ use arrow::buffer::NullBuffer;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::parse::OnError;
-use super::{decimals, nested, numbers, parse, print, times};
+use super::{addresses, decimals, nested, numbers, parse, print, times};
 use crate::FunctionContext;
 
 /// Code that converts one column; NULLs of the column stay NULL.
@@ -126,6 +126,9 @@ fn plain_step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<
 }
 
 fn choose(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
+    if let Some(step) = addresses::step(from, to)? {
+        return Ok(Some(step));
+    }
     let found = match (from, to) {
         (_, SqlType::String) => Some(print::to_string(from, scope.context)),
         (SqlType::String | SqlType::FixedString(_), _) => parse::from_string(from, to, scope)?,

@@ -38,6 +38,8 @@ lenient! {
     TO_FLOAT32_OR_ZERO "toFloat32OrZero" TO_FLOAT32_OR_NULL "toFloat32OrNull" 1 |_| Ok(SqlType::Float32);
     TO_FLOAT64_OR_ZERO "toFloat64OrZero" TO_FLOAT64_OR_NULL "toFloat64OrNull" 1 |_| Ok(SqlType::Float64);
     TO_UUID_OR_ZERO "toUUIDOrZero" TO_UUID_OR_NULL "toUUIDOrNull" 1 |_| Ok(SqlType::Uuid);
+    TO_IPV4_OR_ZERO "toIPv4OrZero" TO_IPV4_OR_NULL "toIPv4OrNull" 1 |_| Ok(SqlType::Ipv4);
+    TO_IPV6_OR_ZERO "toIPv6OrZero" TO_IPV6_OR_NULL "toIPv6OrNull" 1 |_| Ok(SqlType::Ipv6);
     TO_DATE_OR_ZERO "toDateOrZero" TO_DATE_OR_NULL "toDateOrNull" 1 |_| Ok(SqlType::Date);
     TO_DATE32_OR_ZERO "toDate32OrZero" TO_DATE32_OR_NULL "toDate32OrNull" 1 |_| Ok(SqlType::Date32);
     TO_DATE_TIME_OR_ZERO "toDateTimeOrZero" TO_DATE_TIME_OR_NULL "toDateTimeOrNull" 2
@@ -71,6 +73,8 @@ or_default! {
     TO_DATE32_OR_DEFAULT "toDate32OrDefault" SqlType::Date32;
     TO_DATE_TIME_OR_DEFAULT "toDateTimeOrDefault" SqlType::DateTime(None);
     TO_UUID_OR_DEFAULT "toUUIDOrDefault" SqlType::Uuid;
+    TO_IPV4_OR_DEFAULT "toIPv4OrDefault" SqlType::Ipv4;
+    TO_IPV6_OR_DEFAULT "toIPv6OrDefault" SqlType::Ipv6;
 }
 
 fn bind_or_zero(call: &Call<'_>, ty: fn(&Call<'_>) -> Result<SqlType>) -> Result<Bound> {

@@ -3,6 +3,7 @@
 //! [`Converter`] is the one engine for every pair of types; `CAST` and the `toX` functions are names
 //! for it.
 
+mod addresses;
 mod cast;
 mod convert;
 mod decimals;
@@ -38,6 +39,7 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &to_type::TO_BOOL,
     &to_type::TO_UUID,
     &to_type::TO_IPV4,
+    &to_type::TO_IPV6,
     &to_type::TO_INTERVAL_SECOND,
     &to_type::TO_INTERVAL_MINUTE,
     &to_type::TO_INTERVAL_HOUR,
@@ -71,6 +73,8 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &lenient::TO_DATE_TIME_OR_ZERO,
     &lenient::TO_DATE_TIME64_OR_ZERO,
     &lenient::TO_UUID_OR_ZERO,
+    &lenient::TO_IPV4_OR_ZERO,
+    &lenient::TO_IPV6_OR_ZERO,
     &lenient::TO_DECIMAL32_OR_ZERO,
     &lenient::TO_DECIMAL64_OR_ZERO,
     &lenient::TO_DECIMAL128_OR_ZERO,
@@ -90,6 +94,8 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &lenient::TO_DATE_TIME_OR_NULL,
     &lenient::TO_DATE_TIME64_OR_NULL,
     &lenient::TO_UUID_OR_NULL,
+    &lenient::TO_IPV4_OR_NULL,
+    &lenient::TO_IPV6_OR_NULL,
     &lenient::TO_DECIMAL32_OR_NULL,
     &lenient::TO_DECIMAL64_OR_NULL,
     &lenient::TO_DECIMAL128_OR_NULL,
@@ -108,6 +114,8 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &lenient::TO_DATE32_OR_DEFAULT,
     &lenient::TO_DATE_TIME_OR_DEFAULT,
     &lenient::TO_UUID_OR_DEFAULT,
+    &lenient::TO_IPV4_OR_DEFAULT,
+    &lenient::TO_IPV6_OR_DEFAULT,
     &reinterpret::AS_UINT8,
     &reinterpret::AS_UINT16,
     &reinterpret::AS_UINT32,

@@ -36,6 +36,7 @@ to_type! {
     TO_BOOL "toBool" SqlType::Bool;
     TO_UUID "toUUID" SqlType::Uuid;
     TO_IPV4 "toIPv4" SqlType::Ipv4;
+    TO_IPV6 "toIPv6" SqlType::Ipv6;
     TO_INTERVAL_SECOND "toIntervalSecond" SqlType::Interval(IntervalUnit::Second);
     TO_INTERVAL_MINUTE "toIntervalMinute" SqlType::Interval(IntervalUnit::Minute);
     TO_INTERVAL_HOUR "toIntervalHour" SqlType::Interval(IntervalUnit::Hour);

@@ -57,6 +57,7 @@ dict_gets! {
     DICT_GET_DATE_TIME "dictGetDateTime" AttributeDefault Some(SqlType::DateTime(None));
     DICT_GET_UUID "dictGetUUID" AttributeDefault Some(SqlType::Uuid);
     DICT_GET_IPV4 "dictGetIPv4" AttributeDefault Some(SqlType::Ipv4);
+    DICT_GET_IPV6 "dictGetIPv6" AttributeDefault Some(SqlType::Ipv6);
     DICT_GET_STRING "dictGetString" AttributeDefault Some(SqlType::String);
     DICT_GET_UINT8_OR_DEFAULT "dictGetUInt8OrDefault" Given Some(SqlType::UInt8);
     DICT_GET_UINT16_OR_DEFAULT "dictGetUInt16OrDefault" Given Some(SqlType::UInt16);
@@ -72,6 +73,7 @@ dict_gets! {
     DICT_GET_DATE_TIME_OR_DEFAULT "dictGetDateTimeOrDefault" Given Some(SqlType::DateTime(None));
     DICT_GET_UUID_OR_DEFAULT "dictGetUUIDOrDefault" Given Some(SqlType::Uuid);
     DICT_GET_IPV4_OR_DEFAULT "dictGetIPv4OrDefault" Given Some(SqlType::Ipv4);
+    DICT_GET_IPV6_OR_DEFAULT "dictGetIPv6OrDefault" Given Some(SqlType::Ipv6);
     DICT_GET_STRING_OR_DEFAULT "dictGetStringOrDefault" Given Some(SqlType::String);
 }
 

@@ -162,11 +162,11 @@ fn listed(types: &[SqlType]) -> String {
 fn bind_address(given: &SqlType, context: &FunctionContext) -> Result<Key> {
     match given {
         SqlType::Ipv4 | SqlType::UInt32 => Key::bind(given, &SqlType::UInt32, context),
-        SqlType::FixedString(16) => Key::bind(given, given, context),
+        SqlType::FixedString(16) | SqlType::Ipv6 => Key::bind(given, given, context),
         SqlType::Nothing => Key::bind(given, &SqlType::UInt32, context),
         other => bail!(
             TypeMismatch,
-            "the key of the dictionary is an address, IPv4 (or UInt32) or IPv6 as FixedString(16), not {other}"
+            "the key of the dictionary is an address, IPv4 (or UInt32) or IPv6 (or FixedString(16)), not {other}"
         ),
     }
 }

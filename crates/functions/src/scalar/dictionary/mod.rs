@@ -49,6 +49,8 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &dict_get::DICT_GET_UUID_OR_DEFAULT,
     &dict_get::DICT_GET_STRING_OR_DEFAULT,
     &dict_get::DICT_GET_IPV4,
+    &dict_get::DICT_GET_IPV6,
+    &dict_get::DICT_GET_IPV6_OR_DEFAULT,
     &dict_get::DICT_GET_IPV4_OR_DEFAULT,
     &dict_get_all::DictGetAll,
     &dict_get_keys::DictGetKeys,

@@ -121,6 +121,7 @@ fn bind_digits(call: &Call<'_>, write: fn(u8, &mut Vec<u8>)) -> Result<Bound> {
     let order = match &ty {
         SqlType::String
         | SqlType::FixedString(_)
+        | SqlType::Ipv6
         | SqlType::Float32
         | SqlType::Float64
         | SqlType::Decimal { .. } => Order::AsTheyAre,

@@ -51,14 +51,15 @@ fn list_lengths(array: &ArrayRef) -> impl Iterator<Item = u64> {
 
 fn bind_empty(call: &Call<'_>, answer: bool) -> Result<Bound> {
     let ty = call.ty(0).clone();
-    let fits = ty.is_string() || matches!(ty, SqlType::Array(_) | SqlType::Map(..) | SqlType::Uuid);
+    let is_identifier = matches!(ty, SqlType::Uuid | SqlType::Ipv6);
+    let fits = ty.is_string() || is_identifier || matches!(ty, SqlType::Array(_) | SqlType::Map(..));
     if !fits {
         return Err(call.illegal(0));
     }
-    let zeroes_are_empty = matches!(ty, SqlType::Uuid | SqlType::FixedString(_));
+    let zeroes_are_empty = is_identifier || matches!(ty, SqlType::FixedString(_));
     Ok(Bound::of(SqlType::UInt8, move |args: &[Operand], _| {
         let array = &args[0].array;
-        let flags: Vec<u8> = if ty.is_string() || ty == SqlType::Uuid {
+        let flags: Vec<u8> = if ty.is_string() || is_identifier {
             let text = Bytes::of(array)?;
             let is_empty =
                 |bytes: &[u8]| bytes.is_empty() || (zeroes_are_empty && bytes.iter().all(|&byte| byte == 0));
