@@ -226,6 +226,14 @@ fn a_postgresql_without_tls_is_told_so() {
     };
     check(&server, &source(""), Ok("false"));
     check(&server, &source("SSLMODE 'prefer'"), Ok("false"));
+    // The first replica that can be reached answers; what they do not say is said for all.
+    let away = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("bound").port();
+    let replica =
+        |port: u16, priority: u8| format!("REPLICA(HOST '127.0.0.1' PORT {port} PRIORITY {priority})");
+    let here = postgresql.port;
+    check(&server, &source(&format!("{} {}", replica(here, 2), replica(away, 1))), Ok("false"));
+    let none = format!("{} {}", replica(away, 1), replica(away, 2));
+    check(&server, &source(&none), Err("no replica answers"));
     check(&server, &source("SSLMODE 'require'"), Err("has no TLS"));
 }
 

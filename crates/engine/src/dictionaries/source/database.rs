@@ -2,9 +2,10 @@
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, bail};
-use basalt_sources::{Address, Row, Rows, TlsMode, TlsOptions, mysql, postgresql, sqlite};
+use basalt_sources::{Row, Rows, TlsMode, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
+use super::replicas::Replicas;
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
@@ -18,11 +19,14 @@ const MYSQL_PORT: u64 = 3306;
 
 pub(super) struct DatabaseSource {
     dialect: Dialect,
-    /// Of SQLite the host is the file.
-    address: Address,
-    /// Of SQLite there is none.
-    tls: Option<Tls>,
+    place: Place,
     select: Select,
+}
+
+enum Place {
+    /// Of SQLite.
+    File(String),
+    Server(Replicas, Tls),
 }
 
 /// libpq's: TLS if the server can.
@@ -37,47 +41,50 @@ impl DatabaseSource {
     pub(super) fn postgresql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
         let mut select = Select::parse(parameters)?;
         let schema = parameters.text("schema")?;
-        let mut address = address(parameters, POSTGRESQL_PORT)?;
+        let mut replicas = Replicas::parse(parameters, POSTGRESQL_PORT)?;
         if let From::Table(database, _) = &mut select.from {
-            address.database = std::mem::replace(database, schema).unwrap_or_default();
+            replicas.set_database(&std::mem::replace(database, schema).unwrap_or_default());
         }
-        let tls = Some(Tls::parse(parameters, POSTGRESQL_TLS)?);
-        let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &["schema"]].concat();
+        let place = Place::Server(replicas, Tls::parse(parameters, POSTGRESQL_TLS)?);
+        let own = ["schema", "replica"];
+        let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &own].concat();
         parameters.finish(&known)?;
-        Ok(DatabaseSource { dialect: Dialect::PostgreSql, address, tls, select })
+        Ok(DatabaseSource { dialect: Dialect::PostgreSql, place, select })
     }
 
     pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
         let mut select = Select::parse(parameters)?;
-        let mut address = address(parameters, MYSQL_PORT)?;
+        let mut replicas = Replicas::parse(parameters, MYSQL_PORT)?;
         if let From::Table(database, _) = &mut select.from {
-            address.database = database.take().unwrap_or_default();
+            replicas.set_database(&database.take().unwrap_or_default());
         }
-        let tls = Some(Tls::parse(parameters, MYSQL_TLS)?);
-        parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS].concat())?;
-        Ok(DatabaseSource { dialect: Dialect::MySql, address, tls, select })
+        let place = Place::Server(replicas, Tls::parse(parameters, MYSQL_TLS)?);
+        let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &["replica"]].concat();
+        parameters.finish(&known)?;
+        Ok(DatabaseSource { dialect: Dialect::MySql, place, select })
     }
 
     pub(super) fn sqlite(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
         let select = Select::parse(parameters)?;
-        let address = Address { host: parameters.required("path")?, ..Address::default() };
+        let place = Place::File(parameters.required("path")?);
         refuse(parameters, "a file is read without a connection")?;
         parameters.finish(&[&SELECT_PARAMETERS[..], &["path"]].concat())?;
-        Ok(DatabaseSource { dialect: Dialect::Sqlite, address, tls: None, select })
+        Ok(DatabaseSource { dialect: Dialect::Sqlite, place, select })
     }
 
     fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn Rows>> {
         let limits = question.limits(Timeouts::Database);
-        let tls = self.tls.as_ref().map_or_else(|| Ok(TlsOptions::default()), |tls| tls.options(question))?;
-        let address = Address { tls, ..self.address.clone() };
-        Ok(match self.dialect {
-            Dialect::PostgreSql => Box::new(postgresql::query(&address, text, limits)?),
-            Dialect::MySql => Box::new(mysql::query(&address, text, limits)?),
-            Dialect::Sqlite | Dialect::ClickHouse => {
-                let path = question.engine.user_file(&self.address.host)?;
-                Box::new(sqlite::query(&path, text, limits)?)
+        match &self.place {
+            Place::File(path) => {
+                Ok(Box::new(sqlite::query(&question.engine.user_file(path)?, text, limits)?))
             }
-        })
+            Place::Server(replicas, tls) => replicas.ask(&tls.options(question)?, |address| {
+                Ok(match self.dialect {
+                    Dialect::MySql => Box::new(mysql::query(address, text, limits)?) as Box<dyn Rows>,
+                    _ => Box::new(postgresql::query(address, text, limits)?),
+                })
+            }),
+        }
     }
 
     fn kind(&self) -> &'static str {
@@ -89,31 +96,16 @@ impl DatabaseSource {
     }
 }
 
-fn address(parameters: &Parameters<'_>, default_port: u64) -> Result<Address> {
-    let port = parameters.number("port", default_port)?;
-    let Ok(port) = u16::try_from(port) else {
-        bail!(IncorrectDictionaryDefinition, "{port} is no port");
-    };
-    let database = match parameters.text("database")? {
-        Some(name) => Some(name),
-        None => parameters.text("db")?,
-    };
-    Ok(Address {
-        host: parameters.text("host")?.unwrap_or_else(|| "localhost".to_owned()),
-        port,
-        user: parameters.text("user")?.unwrap_or_default(),
-        password: parameters.text("password")?.unwrap_or_default(),
-        database: database.unwrap_or_default(),
-        tls: TlsOptions::default(),
-    })
-}
-
 impl RowSource for DatabaseSource {
     fn describe(&self, _database: &str) -> String {
         let from = match &self.select.from {
             From::Table(schema, table) => {
-                let database = Some(&self.address.database).filter(|name| !name.is_empty());
-                database.into_iter().chain(schema).chain([table]).cloned().collect::<Vec<_>>().join(".")
+                let database = match &self.place {
+                    Place::Server(replicas, _) => Some(replicas.database()).filter(|name| !name.is_empty()),
+                    Place::File(_) => None,
+                };
+                let names = database.into_iter().chain(schema.as_deref()).chain([table.as_str()]);
+                names.collect::<Vec<_>>().join(".")
             }
             From::Query(_) => "query".to_owned(),
         };

@@ -11,6 +11,7 @@ mod null;
 mod parameters;
 mod redis;
 mod remote;
+mod replicas;
 mod select;
 mod table;
 mod text_rows;
