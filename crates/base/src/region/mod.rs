@@ -261,22 +261,6 @@ impl Deref for Section {
     }
 }
 
-/// Moves memory that was written page by page to huge pages, as far as it covers them whole and the system has
-/// them: for what will be read at random many times. It costs a copy, and no more memory afterwards.
-pub fn move_to_huge_pages(bytes: &[u8]) {
-    let front = bytes.as_ptr().align_offset(HUGE_PAGE_BYTES);
-    let whole = bytes.get(front..).unwrap_or_default();
-    let whole = &whole[..whole.len() / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES];
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if !whole.is_empty() {
-        // SAFETY: the range is whole pages of memory that is there; the advice changes no contents. A refusal
-        // costs speed alone.
-        unsafe { libc::madvise(whole.as_ptr().cast_mut().cast(), whole.len(), libc::MADV_COLLAPSE) };
-    }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    let _ = whole;
-}
-
 fn no_memory(bytes: usize, error: &io::Error) -> Error {
     Error::new(
         ErrorCode::CannotAllocateMemory,
@@ -369,15 +353,6 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-
-    #[test]
-    fn bytes_on_huge_pages_are_the_same() {
-        for bytes in [0, 100, 2 * HUGE_PAGE_BYTES - 1, 5 * HUGE_PAGE_BYTES + 3] {
-            let numbers: Vec<u8> = (0..bytes).map(|at| (at / 5) as u8).collect();
-            move_to_huge_pages(&numbers[bytes.min(1)..]);
-            assert!(numbers.iter().enumerate().all(|(at, &byte)| byte == (at / 5) as u8), "{bytes}");
-        }
-    }
 
     #[test]
     fn a_region_is_zeroed_and_writable_at_every_byte() {

@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
+use arrow::array::{Array, BinaryViewArray};
 use basalt_base::Result;
 use basalt_base::prefetch::prefetch_read;
-use basalt_base::region::move_to_huge_pages;
-use basalt_base::string_views::StringViews;
+use basalt_base::string_views::{INLINE_BYTES_MAX, StringViews};
 
 use super::string_batch::{Asked, Places, append_plain, prefetch_string};
 use super::{Bitmap, Bytes};
 use crate::image::{ImageReader, ImageWriter};
-use crate::table::in_parallel;
 
 /// How many rows ahead of its use a string's end, and then the string itself, is asked for.
 pub(super) const ENDS_AHEAD: usize = 32;
 pub(super) const BYTES_AHEAD: usize = 16;
+
+const VIEW_BYTES: usize = size_of::<u128>();
 
 /// Strings by row number.
 #[derive(Debug, Default)]
@@ -53,6 +54,30 @@ impl StringArena {
         self.longest = self.longest.max(string.len());
     }
 
+    /// Pushes all strings; an empty one for each NULL.
+    pub(super) fn push_all(&mut self, strings: &BinaryViewArray) {
+        if strings.null_count() > 0 {
+            return strings.iter().for_each(|string| self.push(string.unwrap_or_default()));
+        }
+        let total: usize = strings.views().iter().map(|&view| view as u32 as usize).sum();
+        let (start, mut at) = (self.bytes.len(), 0);
+        let (mut bytes, mut ends) = (vec![0; total + VIEW_BYTES], Vec::with_capacity(strings.len()));
+        for (row, &view) in strings.views().iter().enumerate() {
+            let length = view as u32 as usize;
+            if length <= INLINE_BYTES_MAX {
+                // With zeroes behind it, which the next one overwrites.
+                bytes[at..at + VIEW_BYTES].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
+            } else {
+                bytes[at..at + length].copy_from_slice(strings.value(row));
+            }
+            at += length;
+            ends.push(start + at);
+            self.longest = self.longest.max(length);
+        }
+        self.bytes.to_mut().extend_from_slice(&bytes[..at]);
+        self.ends.push_all(&ends);
+    }
+
     /// At least the bytes of the longest string, if all of them were pushed.
     pub(super) fn longest(&self) -> usize {
         self.longest
@@ -70,11 +95,6 @@ impl StringArena {
     #[inline(always)]
     pub(crate) fn view(&self) -> ArenaView<'_> {
         ArenaView { bytes: &self.bytes, ends: self.ends.view() }
-    }
-
-    /// Makes ready for reads at random, which are many.
-    pub(super) fn move_to_huge_pages(&self) {
-        in_parallel([&self.bytes, &self.ends.bytes].into_iter(), |bytes| move_to_huge_pages(bytes));
     }
 
     /// Keeps the rows whose bit is set.
@@ -207,6 +227,15 @@ impl Ends {
         }
     }
 
+    /// Adds ends that increase.
+    fn push_all(&mut self, ends: &[usize]) {
+        if self.is_wide || ends.last().is_some_and(|&last| u32::try_from(last).is_err()) {
+            return ends.iter().for_each(|&end| self.push(end));
+        }
+        let narrow: Vec<[u8; 4]> = ends.iter().map(|&end| (end as u32).to_le_bytes()).collect();
+        self.bytes.to_mut().extend_from_slice(narrow.as_flattened());
+    }
+
     #[cold]
     fn widen(&mut self) {
         let narrow = self.view();
@@ -225,8 +254,10 @@ mod tests {
     #[test]
     fn strings_are_what_was_pushed() {
         let mut arena = StringArena::default();
-        let strings: Vec<Vec<u8>> = (0..100_usize).map(|len| vec![len as u8; len % 7]).collect();
-        strings.iter().for_each(|string| arena.push(string));
+        let strings: Vec<Vec<u8>> = (0..100_usize).map(|len| vec![len as u8; len % 30]).collect();
+        let (front, back) = strings.split_at(40);
+        front.iter().for_each(|string| arena.push(string));
+        arena.push_all(&BinaryViewArray::from_iter_values(back));
         assert!(strings.iter().enumerate().all(|(row, string)| arena.get(row) == string));
         let mut alive = Bitmap::zeroes(100);
         (0..100).step_by(2).for_each(|row| alive.set(row));
@@ -237,7 +268,9 @@ mod tests {
     #[test]
     fn ends_widen_when_the_arena_outgrows_them() {
         let mut ends = Ends::default();
-        [7, u32::MAX as usize, u32::MAX as usize + 9, 1 << 40].into_iter().for_each(|end| ends.push(end));
+        ends.push_all(&[7, u32::MAX as usize]);
+        ends.push_all(&[u32::MAX as usize + 9]);
+        ends.push(1 << 40);
         assert_eq!([0, 1, 2, 3].map(|row| ends.view().end(row)), [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]);
         assert!(ends.is_wide);
     }

@@ -60,11 +60,9 @@ impl StringColumn {
             (0..arena.len()).for_each(|_| valid.push(true));
             self.valid = Some(valid);
         }
-        for string in array.as_binary_view() {
-            arena.push(string.unwrap_or_default());
-            if let Some(valid) = &mut self.valid {
-                valid.push(string.is_some());
-            }
+        arena.push_all(array.as_binary_view());
+        if let Some(valid) = &mut self.valid {
+            (0..array.len()).for_each(|row| valid.push(array.is_valid(row)));
         }
         Ok(())
     }
@@ -95,7 +93,6 @@ impl StringColumn {
     pub(super) fn pack(&mut self, order: &[u32]) -> Result<()> {
         self.valid = self.valid.take().map(|valid| select_bits(&valid, order));
         let arena = self.strings.growing()?;
-        arena.move_to_huge_pages();
         let packed = match Distinct::of_many(arena, order) {
             None => PackedStrings::new(arena, order)?,
             Some(Distinct { codes, firsts }) => {
@@ -142,7 +139,6 @@ impl StringColumn {
     pub(super) fn shrink(&mut self) {
         if let Strings::Growing(arena) = &mut self.strings {
             arena.shrink();
-            arena.move_to_huge_pages();
         }
         self.valid.iter_mut().for_each(Bitmap::shrink);
     }
