@@ -71,10 +71,8 @@ impl ShardForm {
             Values::Inline(inline) => Some(inline),
             _ => None,
         };
-        if is_packed {
-            if let Some(inline) = &mut inline {
-                inline.pack(extents);
-            }
+        if is_packed && let Some(inline) = &mut inline {
+            inline.pack(extents);
         }
         let payload_bytes = table_shape(&spec.layout, payload_bytes).payload_bytes;
         let table = (!is_packed).then(|| table_form(&spec.layout, payload_bytes, Some(rows)));
