@@ -72,12 +72,18 @@ impl LineTable {
         for &hash in hashes {
             let table = &tables[tables[0].homes.shard_bits.split(hash).0];
             let spot = table.homes.spot(hash);
-            for line in [spot.home, table.homes.other(spot)] {
-                table.lines.check(line * LINE_BYTES..(line + 1) * LINE_BYTES)?;
+            table.check_line(spot.home)?;
+            let sign = Cell::at(&table.lines()[spot.home], table.shape, table.shape.sign(spot.tail));
+            if sign.word(table.shape).1 & state::SIGN != 0 {
+                table.check_line(table.homes.other(spot))?;
+                table.beside.check(0..table.beside.len())?;
             }
-            table.beside.check(0..table.beside.len())?;
         }
         Ok(())
+    }
+
+    fn check_line(&self, line: usize) -> Result<()> {
+        self.lines.check(line * LINE_BYTES..(line + 1) * LINE_BYTES)
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
