@@ -178,16 +178,8 @@ fn column_element(column: &Column) -> Result<ast::TableElement> {
 }
 
 fn column_def(column: &Column) -> Result<ast::ColumnDef> {
-    Ok(ast::ColumnDef {
-        name: column.name.clone(),
-        ty: Some(basalt_sql::parse_type(column.ty.to_string().as_bytes())?),
-        nullable: None,
-        default: None,
-        codec: Vec::new(),
-        ttl: None,
-        comment: None,
-        settings: Vec::new(),
-    })
+    let ty = basalt_sql::parse_type(column.ty.to_string().as_bytes())?;
+    Ok(ast::ColumnDef::new(column.name.clone(), Some(ty)))
 }
 
 async fn create_view(query: &Arc<QueryContext>, mut create: ast::CreateView) -> Result<()> {

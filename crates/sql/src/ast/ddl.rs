@@ -74,6 +74,22 @@ pub struct ColumnDef {
     pub settings: Vec<Setting>,
 }
 
+impl ColumnDef {
+    /// A column of which nothing else is said.
+    pub fn new(name: Ident, ty: Option<TypeName>) -> ColumnDef {
+        ColumnDef {
+            name,
+            ty,
+            nullable: None,
+            default: None,
+            codec: Vec::new(),
+            ttl: None,
+            comment: None,
+            settings: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DefaultKind {
     Default,

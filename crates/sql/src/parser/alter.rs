@@ -166,17 +166,7 @@ impl Cursor<'_> {
     fn parse_retyped_column(&mut self) -> Parsed<ColumnDef> {
         let name = self.parse_column_name()?;
         self.expect("TYPE")?;
-        let ty = Some(self.parse_type()?);
-        Ok(ColumnDef {
-            name,
-            ty,
-            nullable: None,
-            default: None,
-            codec: Vec::new(),
-            ttl: None,
-            comment: None,
-            settings: Vec::new(),
-        })
+        Ok(ColumnDef::new(name, Some(self.parse_type()?)))
     }
 
     fn parse_column_only(&mut self) -> Parsed<ColumnDef> {

@@ -80,16 +80,7 @@ impl Cursor<'_> {
         let name = self.parse_column_name()?;
         let typed = matches!(self.peek_kind(), TokenKind::Word | TokenKind::QuotedName);
         let ty = if typed && !self.is_one_of(NOT_A_TYPE) { Some(self.parse_type()?) } else { None };
-        let mut column = ColumnDef {
-            name,
-            ty,
-            nullable: None,
-            default: None,
-            codec: Vec::new(),
-            ttl: None,
-            comment: None,
-            settings: Vec::new(),
-        };
+        let mut column = ColumnDef::new(name, ty);
         let mut is_key = false;
         while self.parse_column_clause(&mut column, &mut is_key)? {}
         if column.ty.is_none()

@@ -139,13 +139,8 @@ impl<'a> Altered<'a> {
         let retype = |change: &ColumnChange| {
             let ColumnChange::Retype { name } = change else { return None };
             let column = self.column(name)?;
-            let column = ColumnDef {
-                codec: Vec::new(),
-                ttl: None,
-                comment: None,
-                settings: Vec::new(),
-                ..column.clone()
-            };
+            let ColumnDef { name, ty, nullable, default, .. } = column.clone();
+            let column = ColumnDef { nullable, default, ..ColumnDef::new(name, ty) };
             Some(AlterAction::ModifyColumn { column, if_exists: false, position: None })
         };
         self.changes.iter().filter_map(retype).collect()
