@@ -99,7 +99,8 @@ impl Binder<'_> {
             let right = convert(right, &left_type.clone(), self.session.ctx)?;
             return Ok(native(op, left.expr, right.expr, nullable));
         }
-        if left_type.carrier() == right_type.carrier() && !left_type.is_string() {
+        let is_address = [left_type, right_type].contains(&&SqlType::Ipv6);
+        if left_type.carrier() == right_type.carrier() && !left_type.is_string() && !is_address {
             return Ok(native(op, left.expr, right.expr, nullable));
         }
         let what =
