@@ -74,9 +74,9 @@ fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
     drop((opened, new));
     storage.remove_file(&path)?;
 
-    let old = build_by_shard(spec(), &mut blocks(keys), None, &storage, &piles)?;
+    let old = build_by_shard(spec(), &mut blocks(keys), &mut |_| Ok(Vec::new()), None, &storage, &piles)?;
     let peak = Peak::start();
-    build_by_shard(spec(), &mut blocks(keys), Some(&old), &storage, &piles)?;
+    build_by_shard(spec(), &mut blocks(keys), &mut |_| Ok(Vec::new()), Some(&old), &storage, &piles)?;
     say(kind, "by shard", peak.end() as f64 / keys as f64, own / keys as f64);
     let line = format!("{kind:?}: by shard {:.1} M/s\n", look_up(old.as_ref(), keys)?);
     let _ = std::io::stdout().write_all(line.as_bytes());

@@ -42,7 +42,7 @@ mod spec;
 mod table;
 mod values;
 
-pub use by_shard::{ShardByShard, build_by_shard};
+pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located};
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};

@@ -37,6 +37,10 @@ pub fn update(
     current: &Arc<dyn Dictionary>,
     changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Arc<dyn Dictionary>> {
+    if let Some(dictionary) = current.shards() {
+        dictionary.update(changes)?;
+        return Ok(Arc::clone(current));
+    }
     let spec = spec.clone().resolved()?;
     let earlier = current.changes();
     let (base, earlier_rows) = match earlier {

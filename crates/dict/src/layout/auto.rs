@@ -72,6 +72,11 @@ impl AutoKeys {
         self.count > HASHED_KEYS_MAX
     }
 
+    /// What they become.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.are_dense() { FLAT } else { self.hashed_name() }
+    }
+
     /// What they become, if no array.
     pub(crate) fn hashed_name(&self) -> &'static str {
         if self.are_many() { COMPACT_HASHED } else { HASHED }

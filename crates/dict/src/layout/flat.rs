@@ -44,16 +44,21 @@ impl FlatBuilder {
     }
 }
 
+/// Refuses a key that would make the array too large.
+pub(crate) fn check_flat_key(key: u64, max_array_size: u64) -> Result<()> {
+    if key >= max_array_size {
+        bail!(
+            ArgumentOutOfBound,
+            "FLAT: key {key} is beyond MAX_ARRAY_SIZE {max_array_size}; raise it or use the layout HASHED"
+        );
+    }
+    Ok(())
+}
+
 impl LayoutBuilder for FlatBuilder {
     fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
         for (key, row) in integer_keys(&keys[0])?.into_iter().zip(payloads) {
-            if key >= self.max_array_size {
-                bail!(
-                    ArgumentOutOfBound,
-                    "FLAT: key {key} is beyond MAX_ARRAY_SIZE {}; raise it or use the layout HASHED",
-                    self.max_array_size
-                );
-            }
+            check_flat_key(key, self.max_array_size)?;
             let at = key as usize;
             if at >= self.rows.len() {
                 self.rows.resize(at + 1, None);

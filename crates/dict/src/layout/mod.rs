@@ -37,7 +37,7 @@ pub(crate) use auto::{AutoBuilder, AutoKeys, open_auto, save_choice};
 pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
 pub use direct::build_direct;
-pub(crate) use flat::{Flat, FlatBuilder};
+pub(crate) use flat::{Flat, FlatBuilder, check_flat_key};
 pub(crate) use hashed::{Hashed, HashedBuilder};
 pub use intervals::RangeLookup;
 pub(crate) use ip_trie::build_ip_trie;

@@ -75,13 +75,14 @@ impl Definition {
         if !kind.has_shards() {
             bail!(BadArguments, "reload = 'by_shard': layout {} has no shards", kind.name());
         }
-        let other = match () {
-            () if self.settings.persist => "persist",
-            () if self.settings.tombstone.is_some() => "tombstone_column",
-            () if self.source.update_field().is_some() => "UPDATE_FIELD",
-            () => return Ok(()),
-        };
-        Err(Error::not_implemented(format!("reload = 'by_shard' of a dictionary with {other}")))
+        if self.settings.persist {
+            bail!(
+                BadArguments,
+                "reload = 'by_shard': with persist, a new version is built shard by shard into the next file, while \
+                 the old one answers whole from its own, and takes no second version's memory; leave one of both out"
+            );
+        }
+        Ok(())
     }
 
     /// What stands for a missing value of each column behind the keys: the attribute's DEFAULT, or that of

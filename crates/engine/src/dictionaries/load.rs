@@ -1,5 +1,6 @@
 //! One load: from the rows of a source to a dictionary, all of them or those that changed.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use arrow::datatypes::UInt8Type;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
-use basalt_base::{Error, Result, SqlType, bail};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::{
     CacheSurroundings, Dictionary, LayoutKind, LoadedImage, build, build_by_shard, build_cache, build_direct,
     build_regexp_tree, update,
@@ -70,7 +71,7 @@ pub(super) fn load(
     };
     let Made { image, incoming, detour_failure } = made;
     if definition.settings.require_nonempty && image.element_count() == 0 {
-        bail!(DictionaryIsEmpty, "the source has no rows, and require_nonempty is set");
+        return Err(is_empty());
     }
     let watermark = definition.source.update_field().and_then(|field| {
         let newest =
@@ -164,15 +165,13 @@ fn all(
     rows: &mut Rows<'_>,
 ) -> Result<LoadedImage> {
     let spec = &definition.spec;
+    if definition.settings.by_shard {
+        return by_shard(definition, question, previous, rows).map(LoadedImage::InMemory);
+    }
     if question.tombstone.is_some() {
         return without_deleted(definition, question, rows).map(LoadedImage::InMemory);
     }
     let mut rows = rows.map(|block| block.map(without_mark));
-    if definition.settings.by_shard {
-        let (storage, dir) = (&question.engine.opener().storage, piles_dir(&question.engine));
-        let loaded = build_by_shard(spec.clone(), &mut rows, previous, storage, &dir);
-        return loaded.map(LoadedImage::InMemory);
-    }
     if let Some(file) = file {
         return file.load(&question.engine, spec, &mut rows);
     }
@@ -181,6 +180,29 @@ fn all(
         _ => build(spec.clone(), &mut rows),
     };
     dictionary.map(LoadedImage::InMemory)
+}
+
+/// Every row, into shards of which each takes the place of the old one when it is whole.
+fn by_shard(
+    definition: &Definition,
+    question: &Question,
+    previous: Option<&Arc<dyn Dictionary>>,
+    rows: &mut Rows<'_>,
+) -> Result<Arc<dyn Dictionary>> {
+    let (key_count, deleted) = (definition.spec.key_columns.len(), RefCell::new(DeletedKeys::default()));
+    let mut alive = rows.map(|block| deleted.borrow_mut().take_from(&block?, key_count));
+    let mut at_end = |rows: u64| {
+        if rows == 0 && definition.settings.require_nonempty {
+            return Err(is_empty());
+        }
+        deleted.borrow().as_changes(question, key_count)
+    };
+    let (storage, dir) = (&question.engine.opener().storage, piles_dir(&question.engine));
+    build_by_shard(definition.spec.clone(), &mut alive, &mut at_end, previous, storage, &dir)
+}
+
+fn is_empty() -> Error {
+    Error::new(ErrorCode::DictionaryIsEmpty, "the source has no rows, and require_nonempty is set")
 }
 
 /// A directory of its own for rows on their way into a dictionary.

@@ -245,3 +245,66 @@ fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
         server.kill();
     }
 }
+
+/// In every way of a reload, with every way in which a source fails.
+#[test]
+fn a_source_that_fails_leaves_the_old_version_in_every_way() {
+    let (data, server) = start();
+    let ways = [
+        ("plain", "HASHED", "require_nonempty = 1"),
+        ("by_shard", "HASHED", "require_nonempty = 1, reload = 'by_shard'"),
+        ("by_shard_flat", "FLAT", "require_nonempty = 1, reload = 'by_shard'"),
+        ("by_shard_auto", "AUTO", "require_nonempty = 1, reload = 'by_shard'"),
+        ("persisted", "HASHED", "require_nonempty = 1, persist = 1"),
+    ];
+    let names = |name: &str| {
+        let query = format!("SELECT groupArray(dictGet('{name}', 'name', toUInt64(number))) FROM numbers(3)");
+        server.ask(&query)
+    };
+    let view = |select: &str| {
+        server.ask("DROP VIEW IF EXISTS v");
+        server.ask(&format!("CREATE VIEW v AS {select}"));
+    };
+    let good = "SELECT number AS id, concat('name ', toString(number)) AS name FROM numbers(100000)";
+    view(good);
+    for (name, layout, settings) in ways {
+        server.ask(&format!(
+            "CREATE DICTIONARY {name} (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY 'SELECT id, name FROM v')) \
+             LAYOUT({layout}()) LIFETIME(0) SETTINGS({settings}, max_execution_time = 20)"
+        ));
+        assert_eq!(names(name), "['name 0','name 1','name 2']\n", "{name}");
+    }
+    let failures = [
+        (
+            "SELECT number AS id, toString(throwIf(number = 90000, 'the source fails')) AS name FROM numbers(100000)",
+            "the source fails",
+        ),
+        ("SELECT number AS id, number AS other FROM numbers(100000)", "name"),
+        ("SELECT number AS id, '' AS name FROM numbers(0)", "require_nonempty"),
+        ("SELECT toInt64(number) - 1 AS id, '' AS name FROM numbers(100000)", "not the same in type UInt64"),
+        ("SELECT nullIf(number, 99999) AS id, '' AS name FROM numbers(100000)", "NULL"),
+    ];
+    for (select, why) in failures {
+        view(select);
+        for (name, ..) in ways {
+            let failed = server.post("", format!("SYSTEM RELOAD DICTIONARY {name}").as_bytes()).text();
+            assert!(failed.contains(why), "{name}, {select}: {failed}");
+            let told = format!("SELECT last_exception FROM system.dictionaries WHERE name = '{name}'");
+            assert!(server.ask(&told).contains(why), "{name}, {select}");
+            assert_eq!(names(name), "['name 0','name 1','name 2']\n", "{name}, {select}");
+        }
+    }
+    server.ask("DROP VIEW v");
+    for (name, ..) in ways {
+        let failed = server.post("", format!("SYSTEM RELOAD DICTIONARY {name}").as_bytes()).text();
+        assert!(failed.contains("UNKNOWN_TABLE"), "{name}: {failed}");
+        assert_eq!(names(name), "['name 0','name 1','name 2']\n", "{name}");
+    }
+    assert_eq!(left_over(&data), Vec::<String>::new());
+    view(good);
+    for (name, ..) in ways {
+        server.ask(&format!("SYSTEM RELOAD DICTIONARY {name}"));
+    }
+    assert_eq!(server.ask("SELECT countIf(last_exception != '') FROM system.dictionaries"), "0\n");
+    server.kill();
+}
