@@ -83,7 +83,7 @@ fn peak_bytes(server: &Server, run: impl FnOnce()) -> u64 {
 #[test]
 fn a_plain_reload_takes_no_second_version() {
     let (data, server) = start();
-    control(&server, 6_000_000, "", false);
+    control(&server, 10_000_000, "", false);
     server.ask(
         "CREATE DICTIONARY d (id UInt64, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
          'SELECT cityHash64(number) AS id, number + length((SELECT max(version) FROM control)) AS value \
@@ -94,14 +94,15 @@ fn a_plain_reload_takes_no_second_version() {
     assert_eq!(server.ask(check), "10000\t0\n");
     let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
     let bytes: u64 = server.ask(version).trim().parse().expect("a number");
-    assert!(bytes > 100 << 20, "{bytes}");
+    // Far more than the rows and the shards on their way, whose bounds do not grow with it.
+    assert!(bytes > 200 << 20, "{bytes}");
 
-    control(&server, 5_900_000, "x", false);
+    control(&server, 9_900_000, "x", false);
     let before = own_bytes(&server);
     let peak = peak_bytes(&server, || drop(server.ask("SYSTEM RELOAD DICTIONARY d")));
     assert!(peak < before + bytes, "{} MiB over {}", (peak - before) >> 20, before >> 20);
     assert_eq!(server.ask(check), "0\t10000\n");
-    assert_eq!(server.ask("SELECT element_count FROM system.dictionaries"), "5900000\n");
+    assert_eq!(server.ask("SELECT element_count FROM system.dictionaries"), "9900000\n");
     assert_eq!(server.ask(EXCEPTION), "\n");
     assert_eq!(left_over(&data), Vec::<String>::new());
     server.kill();
