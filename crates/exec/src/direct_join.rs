@@ -16,19 +16,18 @@ use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{filter_record_batch, take};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchemaRef, DataFusionError, JoinType, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
-    PlanProperties, ReplaceChildrenOptions,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
 use futures::StreamExt;
 
 use crate::error::into_datafusion;
+use crate::one_input::OneInput;
 
 /// Rows of the right side, found by key.
 #[derive(Clone)]
@@ -129,23 +128,23 @@ impl UserDefinedLogicalNodeCore for DirectJoin {
 }
 
 /// The operator.
-pub struct DirectJoinExec {
+pub struct DirectJoinOperator {
     input: Arc<dyn ExecutionPlan>,
     join: Arc<Joining>,
     properties: Arc<PlanProperties>,
 }
 
-impl DirectJoinExec {
+impl DirectJoinOperator {
     /// `keys` and `filter` are those of `node`.
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
         node: &DirectJoin,
         keys: Vec<Arc<dyn PhysicalExpr>>,
         filter: Option<Arc<dyn PhysicalExpr>>,
-    ) -> Result<DirectJoinExec> {
+    ) -> Result<DirectJoinOperator> {
         let schema = Arc::clone(node.schema.inner());
         let join = Joining { keys, filter, rows: Arc::clone(&node.rows), join_type: node.join_type, schema };
-        DirectJoinExec::of(input, Arc::new(join))
+        DirectJoinOperator::of(input, Arc::new(join))
     }
 
     /// See [`KeyedRows::prefers_large_blocks`].
@@ -153,7 +152,7 @@ impl DirectJoinExec {
         self.join.rows.prefers_large_blocks()
     }
 
-    fn of(input: Arc<dyn ExecutionPlan>, join: Arc<Joining>) -> Result<DirectJoinExec> {
+    fn of(input: Arc<dyn ExecutionPlan>, join: Arc<Joining>) -> Result<DirectJoinOperator> {
         // The left side's columns come first, in the order of its rows.
         let of_left = input.equivalence_properties().clone();
         let properties = PlanProperties::new(
@@ -162,17 +161,11 @@ impl DirectJoinExec {
             input.pipeline_behavior(),
             input.boundedness(),
         );
-        Ok(DirectJoinExec { input, join, properties: Arc::new(properties) })
+        Ok(DirectJoinOperator { input, join, properties: Arc::new(properties) })
     }
 }
 
-impl fmt::Debug for DirectJoinExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
-}
-
-impl DisplayAs for DirectJoinExec {
+impl DisplayAs for DirectJoinOperator {
     fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<String> = self.join.keys.iter().map(ToString::to_string).collect();
         let (kind, name) = (self.join.join_type, self.join.rows.name());
@@ -184,54 +177,26 @@ impl DisplayAs for DirectJoinExec {
     }
 }
 
-impl ExecutionPlan for DirectJoinExec {
-    fn name(&self) -> &str {
-        "DirectJoinExec"
+impl OneInput for DirectJoinOperator {
+    const NAME: &'static str = "DirectJoinExec";
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<DirectJoinOperator> {
+        DirectJoinOperator::of(input, Arc::clone(&self.join))
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+    fn expressions(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.join.keys
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for key in &self.join.keys {
-            if f(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else {
-            return Err(DataFusionError::Internal("DirectJoinExec has one child".into()));
-        };
-        Ok(Arc::new(DirectJoinExec::of(input, Arc::clone(&self.join))?))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let join = Arc::clone(&self.join);
         let input = self.input.execute(partition, context)?;
         let schema = Arc::clone(&join.schema);

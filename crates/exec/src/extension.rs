@@ -13,6 +13,7 @@ use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
+use crate::one_input::OneInputExec;
 use crate::{direct_join, limit_by};
 
 /// DataFusion's physical planner with our operators beside its own.
@@ -80,13 +81,13 @@ impl ExtensionPlanner for OperatorPlanner {
             |keys: &[Expr]| keys.iter().map(|key| over(key, logical.schema())).collect::<Result<Vec<_>>>();
         let input = Arc::clone(physical);
         if let Some(node) = node.as_any().downcast_ref::<limit_by::LimitBy>() {
-            let operator = limit_by::LimitByExec::new(input, keys(&node.keys)?, node.offset, node.limit);
-            return Ok(Some(Arc::new(operator)));
+            let operator = limit_by::LimitByOperator::new(input, keys(&node.keys)?, node.offset, node.limit);
+            return Ok(Some(Arc::new(OneInputExec(operator))));
         }
         if let Some(node) = node.as_any().downcast_ref::<direct_join::DirectJoin>() {
             let filter = node.filter.as_ref().map(|filter| over(filter, &node.row_schema)).transpose()?;
-            let operator = direct_join::DirectJoinExec::new(input, node, keys(&node.keys)?, filter)?;
-            return Ok(Some(Arc::new(operator)));
+            let operator = direct_join::DirectJoinOperator::new(input, node, keys(&node.keys)?, filter)?;
+            return Ok(Some(Arc::new(OneInputExec(operator))));
         }
         Ok(None)
     }

@@ -10,16 +10,13 @@ use std::sync::Arc;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
-    ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
+
+use crate::one_input::OneInput;
 
 /// Rows that make a large block.
 const ROWS: usize = 1 << 20;
@@ -27,75 +24,39 @@ const ROWS: usize = 1 << 20;
 const BYTES_MAX: usize = 64 << 20;
 
 /// The operator.
-pub struct GatherExec {
+pub struct GatherOperator {
     input: Arc<dyn ExecutionPlan>,
 }
 
-impl GatherExec {
-    pub fn new(input: Arc<dyn ExecutionPlan>) -> GatherExec {
-        GatherExec { input }
+impl GatherOperator {
+    pub fn new(input: Arc<dyn ExecutionPlan>) -> GatherOperator {
+        GatherOperator { input }
     }
 }
 
-impl fmt::Debug for GatherExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
-}
-
-impl DisplayAs for GatherExec {
+impl DisplayAs for GatherOperator {
     fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "GatherExec: rows={ROWS}")
     }
 }
 
-impl ExecutionPlan for GatherExec {
-    fn name(&self) -> &str {
-        "GatherExec"
+impl OneInput for GatherOperator {
+    const NAME: &'static str = "GatherExec";
+    const GAINS_FROM_PARTITIONS: bool = false;
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<GatherOperator> {
+        Ok(GatherOperator::new(input))
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else {
-            return Err(DataFusionError::Internal("GatherExec has one child".into()));
-        };
-        Ok(Arc::new(GatherExec::new(input)))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let schema = self.input.schema();
         let output = gathered(input, Arc::clone(&schema));

@@ -3,6 +3,7 @@
 //! - [`direct_join`]: a join that asks its right side for keys.
 //! - [`gather`]: few large blocks of many small ones.
 //! - [`limit_by`]: `LIMIT n BY`.
+//! - [`one_input`]: the frame of these operators.
 //! - [`extremes`]: the least and the greatest value of every result column.
 //! - [`in_step`]: arrays that are unfolded side by side.
 //! - [`windowed`]: aggregates of window frames, over accumulators for frames that grow and that slide.
@@ -21,6 +22,7 @@ pub mod gather;
 pub mod in_step;
 pub mod lambda;
 pub mod limit_by;
+pub mod one_input;
 mod running;
 pub mod session;
 mod sliding;

@@ -17,18 +17,16 @@ use datafusion::arrow::array::BooleanArray;
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::arrow::row::{RowConverter, SortField};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchemaRef, DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan,
-    InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::StreamExt;
+
+use crate::one_input::OneInput;
 
 /// What a counter takes in the table besides the bytes of its key.
 const COUNTER_BYTES: usize = 40;
@@ -83,86 +81,53 @@ impl UserDefinedLogicalNodeCore for LimitBy {
 }
 
 /// The operator.
-#[derive(Debug)]
-pub struct LimitByExec {
+pub struct LimitByOperator {
     input: Arc<dyn ExecutionPlan>,
     keys: Vec<Arc<dyn PhysicalExpr>>,
     offset: u64,
     limit: u64,
 }
 
-impl LimitByExec {
+impl LimitByOperator {
     pub fn new(
         input: Arc<dyn ExecutionPlan>,
         keys: Vec<Arc<dyn PhysicalExpr>>,
         offset: u64,
         limit: u64,
-    ) -> LimitByExec {
-        LimitByExec { input, keys, offset, limit }
+    ) -> LimitByOperator {
+        LimitByOperator { input, keys, offset, limit }
     }
 }
 
-impl DisplayAs for LimitByExec {
+impl DisplayAs for LimitByOperator {
     fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<String> = self.keys.iter().map(ToString::to_string).collect();
         write!(f, "LimitByExec: limit={}, offset={}, keys=[{}]", self.limit, self.offset, keys.join(", "))
     }
 }
 
-impl ExecutionPlan for LimitByExec {
-    fn name(&self) -> &str {
-        "LimitByExec"
+impl OneInput for LimitByOperator {
+    const NAME: &'static str = "LimitByExec";
+    const NEEDS_ONE_PARTITION: bool = true;
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<LimitByOperator> {
+        Ok(LimitByOperator::new(input, self.keys.clone(), self.offset, self.limit))
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        // Rows are dropped and nothing else: order and equivalences are those of the input, whose one
-        // partition the requirement below ensures.
+        // Rows are dropped and nothing else: order and equivalences are those of the input, which has one partition.
         self.input.properties()
     }
 
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    fn expressions(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.keys
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for key in &self.keys {
-            if f(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else {
-            return Err(DataFusionError::Internal("LimitByExec has one child".into()));
-        };
-        Ok(Arc::new(LimitByExec::new(input, self.keys.clone(), self.offset, self.limit)))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let schema = self.input.schema();
         let fields = self
             .keys

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use basalt_exec::direct_join::DirectJoinExec;
-use basalt_exec::gather::GatherExec;
+use basalt_exec::direct_join::DirectJoinOperator;
+use basalt_exec::gather::GatherOperator;
+use basalt_exec::one_input::OneInputExec;
 use basalt_functions::scalar::BoundScalar;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -34,7 +35,8 @@ impl PhysicalOptimizerRule for LargeLookups {
                 return Ok(Transformed::no(node));
             }
             let children = node.children().into_iter();
-            let gathered = |child: &Arc<_>| Arc::new(GatherExec::new(Arc::clone(child))) as _;
+            let gathered =
+                |child: &Arc<_>| Arc::new(OneInputExec(GatherOperator::new(Arc::clone(child)))) as _;
             let children = children.map(gathered).collect();
             Ok(Transformed::yes(node.replace_children(
                 children,
@@ -55,7 +57,7 @@ impl PhysicalOptimizerRule for LargeLookups {
 
 /// Whether the operator itself asks for keys, of a table that likes many.
 fn looks_up(node: &Arc<dyn ExecutionPlan>) -> Result<bool> {
-    if let Some(join) = node.downcast_ref::<DirectJoinExec>() {
+    if let Some(join) = node.downcast_ref::<OneInputExec<DirectJoinOperator>>() {
         return Ok(join.prefers_large_blocks());
     }
     let evaluates = node.downcast_ref::<ProjectionExec>().is_some()

@@ -1,7 +1,7 @@
 //! `SELECT * ... ORDER BY x LIMIT n` without reading every column of every row.
 //!
 //! The rule [`LateColumns`] lets a sort with a limit see the sort keys and the place of each row alone;
-//! [`FetchExec`] above it reads the other columns of the few rows that are left.
+//! [`FetchOperator`] above it reads the other columns of the few rows that are left.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef, UInt64Type};
 use arrow::record_batch::RecordBatch;
+use basalt_exec::one_input::{OneInput, OneInputExec};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
@@ -18,7 +19,6 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -91,7 +91,7 @@ fn late(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>>
     };
     let properties = Arc::clone(node.properties());
     let table = Arc::new(table.with_source(Arc::clone(table.source()), table.schema()));
-    Ok(Some(Arc::new(FetchExec { input, table, kept, deferred, properties })))
+    Ok(Some(Arc::new(OneInputExec(FetchOperator { input, table, kept, deferred, properties }))))
 }
 
 fn narrowed_schema(schema: &SchemaRef, kept: &[usize]) -> SchemaRef {
@@ -118,7 +118,7 @@ fn over_kept(order: &LexOrdering, kept: &[usize]) -> Result<LexOrdering> {
 }
 
 /// Reads more columns of the rows that its input has the places of.
-struct FetchExec {
+struct FetchOperator {
     input: Arc<dyn ExecutionPlan>,
     /// All columns of the table that the input's rows are of; keeps it if it is dropped meanwhile.
     table: Arc<SourceExec>,
@@ -130,7 +130,7 @@ struct FetchExec {
     properties: Arc<PlanProperties>,
 }
 
-impl FetchExec {
+impl FetchOperator {
     fn widen(
         source: &dyn BlockSource,
         schema: &SchemaRef,
@@ -150,13 +150,7 @@ impl FetchExec {
     }
 }
 
-impl fmt::Debug for FetchExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FetchExec").field("deferred", &self.deferred).finish_non_exhaustive()
-    }
-}
-
-impl DisplayAs for FetchExec {
+impl DisplayAs for FetchOperator {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schema = self.properties.eq_properties.schema();
         let names: Vec<&str> = self.deferred.iter().map(|&at| schema.field(at).name().as_str()).collect();
@@ -164,62 +158,37 @@ impl DisplayAs for FetchExec {
     }
 }
 
-impl ExecutionPlan for FetchExec {
-    fn name(&self) -> &str {
-        "FetchExec"
+impl OneInput for FetchOperator {
+    const NAME: &'static str = "FetchExec";
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<FetchOperator> {
+        Ok(FetchOperator {
+            input,
+            table: Arc::clone(&self.table),
+            kept: self.kept.clone(),
+            deferred: self.deferred.clone(),
+            properties: Arc::clone(&self.properties),
+        })
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal("a fetch without input"))?;
-        Ok(Arc::new(FetchExec {
-            input,
-            table: Arc::clone(&self.table),
-            kept: self.kept.clone(),
-            deferred: self.deferred.clone(),
-            properties: Arc::clone(&self.properties),
-        }))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
-        let (table, schema) = (Arc::clone(&self.table), self.schema());
+        let (table, schema) = (Arc::clone(&self.table), Arc::clone(self.properties.eq_properties.schema()));
         let (kept, deferred) = (self.kept.clone(), self.deferred.clone());
         let stream_schema = Arc::clone(&schema);
         let rows = async move {
             let narrow = input.schema();
             let blocks: Vec<RecordBatch> = input.try_collect().await?;
             let rows = concat_batches(&narrow, &blocks)?;
-            FetchExec::widen(&**table.source(), &schema, (&kept, &deferred), &rows)
+            FetchOperator::widen(&**table.source(), &schema, (&kept, &deferred), &rows)
         };
         let stream = futures::stream::once(rows);
         Ok(Box::pin(RecordBatchStreamAdapter::new(stream_schema, stream)))

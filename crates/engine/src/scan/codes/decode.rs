@@ -6,12 +6,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{SchemaRef, UInt32Type};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::tree_node::TreeNodeRecursion;
+use basalt_exec::one_input::OneInput;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
@@ -22,7 +21,7 @@ use futures::StreamExt;
 use super::numbering::Numbering;
 
 /// Puts strings in place of their numbers.
-pub(super) struct DecodeExec {
+pub(super) struct DecodeOperator {
     input: Arc<dyn ExecutionPlan>,
     /// The columns that are numbers, and of what.
     strings: Vec<(usize, Arc<Numbering>)>,
@@ -30,13 +29,13 @@ pub(super) struct DecodeExec {
     properties: Arc<PlanProperties>,
 }
 
-impl DecodeExec {
+impl DecodeOperator {
     /// `schema` is that of `input` with strings at the columns of `strings`.
     pub(super) fn new(
         input: Arc<dyn ExecutionPlan>,
         schema: SchemaRef,
         strings: Vec<(usize, Arc<Numbering>)>,
-    ) -> DecodeExec {
+    ) -> DecodeOperator {
         let is_decoded = |key: &PhysicalSortExpr| reads_any(&key.expr, &strings);
         let order = input.output_ordering().filter(|order| !order.iter().any(is_decoded)).cloned();
         // Equal strings are in one partition, but not in that of their own hash.
@@ -46,11 +45,7 @@ impl DecodeExec {
             input.pipeline_behavior(),
             input.boundedness(),
         );
-        DecodeExec { input, strings, schema, properties: Arc::new(properties) }
-    }
-
-    pub(super) fn input(&self) -> &Arc<dyn ExecutionPlan> {
-        &self.input
+        DecodeOperator { input, strings, schema, properties: Arc::new(properties) }
     }
 
     /// The columns that are numbers, and of what.
@@ -64,13 +59,7 @@ pub(super) fn reads_any(expr: &Arc<dyn PhysicalExpr>, strings: &[(usize, Arc<Num
     collect_columns(expr).iter().any(|used| strings.iter().any(|(column, _)| *column == used.index()))
 }
 
-impl fmt::Debug for DecodeExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecodeExec").field("strings", &self.strings).finish_non_exhaustive()
-    }
-}
-
-impl DisplayAs for DecodeExec {
+impl DisplayAs for DecodeOperator {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> =
             self.strings.iter().map(|(column, _)| self.schema.field(*column).name().as_str()).collect();
@@ -78,54 +67,25 @@ impl DisplayAs for DecodeExec {
     }
 }
 
-impl ExecutionPlan for DecodeExec {
-    fn name(&self) -> &str {
-        "DecodeExec"
+impl OneInput for DecodeOperator {
+    const NAME: &'static str = "DecodeExec";
+    /// It does, but who knows might sort by the strings below, where they are numbers.
+    const KEEPS_ORDER: bool = false;
+    const GAINS_FROM_PARTITIONS: bool = false;
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<DecodeOperator> {
+        Ok(DecodeOperator::new(input, Arc::clone(&self.schema), self.strings.clone()))
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    /// It does, but who knows might sort by the strings below, where they are numbers.
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children
-            .pop()
-            .ok_or_else(|| DataFusionError::Internal("the input of DecodeStrings is missing".into()))?;
-        Ok(Arc::new(DecodeExec::new(input, Arc::clone(&self.schema), self.strings.clone())))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let (strings, schema) = (self.strings.clone(), Arc::clone(&self.schema));
         let blocks = input.map(move |block| decoded(&block?, &strings, &schema));

@@ -1,9 +1,10 @@
-//! Strings as late as possible: a rule that moves [`DecodeExec`] above filters, projections and limits of
+//! Strings as late as possible: a rule that moves [`DecodeOperator`] above filters, projections and limits of
 //! the groups, of which few are left there.
 
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
+use basalt_exec::one_input::{OneInput, OneInputExec};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -14,7 +15,7 @@ use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
-use super::decode::{DecodeExec, reads_any};
+use super::decode::{DecodeOperator, reads_any};
 use super::numbering::Numbering;
 
 /// The rule.
@@ -28,7 +29,7 @@ impl PhysicalOptimizerRule for LateStrings {
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| match above(&node)? {
-            Some(decode) => Ok(Transformed::yes(Arc::new(decode) as Arc<dyn ExecutionPlan>)),
+            Some(decode) => Ok(Transformed::yes(Arc::new(OneInputExec(decode)) as Arc<dyn ExecutionPlan>)),
             None => Ok(Transformed::no(node)),
         })
         .data()
@@ -44,9 +45,9 @@ impl PhysicalOptimizerRule for LateStrings {
 }
 
 /// `node` below the strings, if it is right above them and does not look at them.
-fn above(node: &Arc<dyn ExecutionPlan>) -> Result<Option<DecodeExec>> {
+fn above(node: &Arc<dyn ExecutionPlan>) -> Result<Option<DecodeOperator>> {
     let [child] = node.children()[..] else { return Ok(None) };
-    let Some(decode) = child.downcast_ref::<DecodeExec>() else { return Ok(None) };
+    let Some(decode) = child.downcast_ref::<OneInputExec<DecodeOperator>>() else { return Ok(None) };
     let schema = node.schema();
     if let Some(sort) = node.downcast_ref::<SortExec>() {
         return Ok(above_sort(sort, decode, schema));
@@ -61,30 +62,34 @@ fn above(node: &Arc<dyn ExecutionPlan>) -> Result<Option<DecodeExec>> {
 }
 
 /// A sort that keeps all rows would only move longer ones.
-fn above_sort(sort: &SortExec, decode: &DecodeExec, schema: SchemaRef) -> Option<DecodeExec> {
+fn above_sort(sort: &SortExec, decode: &DecodeOperator, schema: SchemaRef) -> Option<DecodeOperator> {
     let reads = sort.expr().iter().any(|key| reads_any(&key.expr, decode.strings()));
     let limit = sort.fetch().filter(|_| !reads)?;
     let below = SortExec::new(sort.expr().clone(), Arc::clone(decode.input()))
         .with_fetch(Some(limit))
         .with_preserve_partitioning(sort.preserve_partitioning());
-    Some(DecodeExec::new(Arc::new(below), schema, decode.strings().to_vec()))
+    Some(DecodeOperator::new(Arc::new(below), schema, decode.strings().to_vec()))
 }
 
-fn above_filter(filter: &FilterExec, decode: &DecodeExec, schema: SchemaRef) -> Result<Option<DecodeExec>> {
+fn above_filter(
+    filter: &FilterExec,
+    decode: &DecodeOperator,
+    schema: SchemaRef,
+) -> Result<Option<DecodeOperator>> {
     let is_plain = filter.projection().is_none() && filter.fetch().is_none();
     if !is_plain || reads_any(filter.predicate(), decode.strings()) {
         return Ok(None);
     }
     let predicate = Arc::clone(filter.predicate());
     let below = FilterExecBuilder::new(predicate, Arc::clone(decode.input())).build()?;
-    Ok(Some(DecodeExec::new(Arc::new(below), schema, decode.strings().to_vec())))
+    Ok(Some(DecodeOperator::new(Arc::new(below), schema, decode.strings().to_vec())))
 }
 
 fn above_projection(
     projection: &ProjectionExec,
-    decode: &DecodeExec,
+    decode: &DecodeOperator,
     schema: SchemaRef,
-) -> Result<Option<DecodeExec>> {
+) -> Result<Option<DecodeOperator>> {
     let mut strings: Vec<(usize, Arc<Numbering>)> = Vec::new();
     for (at, item) in projection.expr().iter().enumerate() {
         if !reads_any(&item.expr, decode.strings()) {
@@ -95,5 +100,5 @@ fn above_projection(
         strings.extend(numbering.map(|(_, numbering)| (at, Arc::clone(numbering))));
     }
     let below = ProjectionExec::try_new(projection.expr().to_vec(), Arc::clone(decode.input()))?;
-    Ok(Some(DecodeExec::new(Arc::new(below), schema, strings)))
+    Ok(Some(DecodeOperator::new(Arc::new(below), schema, strings)))
 }

@@ -21,6 +21,7 @@ mod numbering;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
+use basalt_exec::one_input::OneInputExec;
 use basalt_functions::aggregate::BoundAggregate;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -37,7 +38,7 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, Physic
 
 use super::BlockSource;
 use super::exec::{SourceExec, external};
-use decode::DecodeExec;
+use decode::DecodeOperator;
 pub(crate) use late::LateStrings;
 pub(crate) use numbering::Numbering;
 
@@ -120,7 +121,7 @@ fn coded(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>
     if groups.is_empty() {
         return Ok(Some(rewritten));
     }
-    Ok(Some(Arc::new(DecodeExec::new(rewritten, last.schema(), groups))))
+    Ok(Some(Arc::new(OneInputExec(DecodeOperator::new(rewritten, last.schema(), groups)))))
 }
 
 impl CodedString {

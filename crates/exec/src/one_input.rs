@@ -1,0 +1,128 @@
+//! The frame of an operator with one input: what DataFusion asks of every operator, said once.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan,
+    InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
+};
+
+/// What makes an operator with one input; [`OneInputExec`] makes an `ExecutionPlan` of it.
+pub trait OneInput: DisplayAs + Send + Sync + Sized + 'static {
+    const NAME: &'static str;
+
+    /// Whether rows come in the order of the input's.
+    const KEEPS_ORDER: bool = true;
+
+    /// Whether it must see all rows in one partition.
+    const NEEDS_ONE_PARTITION: bool = false;
+
+    /// Whether it is worth dealing the input's rows to more partitions.
+    const GAINS_FROM_PARTITIONS: bool = !Self::NEEDS_ONE_PARTITION;
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan>;
+
+    /// The same over another input.
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self>;
+
+    fn properties(&self) -> &Arc<PlanProperties>;
+
+    /// What it computes of the input's rows.
+    fn expressions(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &[]
+    }
+
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream>;
+}
+
+/// The operator.
+pub struct OneInputExec<T>(pub T);
+
+impl<T> Deref for OneInputExec<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: OneInput> fmt::Debug for OneInputExec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl<T: OneInput> DisplayAs for OneInputExec<T> {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt_as(kind, f)
+    }
+}
+
+impl<T: OneInput> ExecutionPlan for OneInputExec<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.0.properties()
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![match T::NEEDS_ONE_PARTITION {
+            true => Distribution::SinglePartition,
+            false => Distribution::UnspecifiedDistribution,
+        }])
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![T::KEEPS_ORDER]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![T::GAINS_FROM_PARTITIONS]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![self.0.input()]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for expression in self.0.expressions() {
+            if f(expression)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(input) = children.pop() else {
+            return Err(DataFusionError::Internal(format!("{} has one input", T::NAME)));
+        };
+        Ok(Arc::new(OneInputExec(self.0.over(input)?)))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.0.run(partition, context)
+    }
+}
