@@ -23,8 +23,6 @@ use crate::values::Values;
 /// The load factor of HASHED and HASHED_ARRAY unless they state one: eight cells a line are then 10.7
 /// bytes a key.
 const HASHED_LOAD_FACTOR: f64 = 0.75;
-/// The same for payloads of more than four bytes, of which a free cell costs more than the second line of some keys.
-const WIDE_LOAD_FACTOR: f64 = 0.9;
 /// Of SPARSE_HASHED, and the most that any table is filled: beyond it, loading takes ever longer.
 const LOAD_FACTOR_MAX: f64 = 0.95;
 
@@ -104,7 +102,7 @@ fn layout_builder(
     payload_bytes: usize,
 ) -> Result<Box<dyn LayoutBuilder>> {
     let shape = table_shape(&spec.layout, payload_bytes);
-    let form = table_form(&spec.layout, payload_bytes, None);
+    let form = table_form(&spec.layout, None);
     Ok(match spec.layout.kind {
         LayoutKind::Flat => Box::new(FlatBuilder::new(&spec.attributes, &spec.layout)),
         LayoutKind::Hashed | LayoutKind::SparseHashed | LayoutKind::HashedArray => {
@@ -132,10 +130,9 @@ pub(crate) fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableSha
 }
 
 /// Lines, filled as far as the layout says. `rows` is how many there are at most, if some come later.
-pub(crate) fn table_form(layout: &LayoutSpec, payload_bytes: usize, rows: Option<usize>) -> TableForm {
+pub(crate) fn table_form(layout: &LayoutSpec, rows: Option<usize>) -> TableForm {
     let own = match layout.kind {
         LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => LOAD_FACTOR_MAX,
-        _ if payload_bytes > size_of::<u32>() => WIDE_LOAD_FACTOR,
         _ => HASHED_LOAD_FACTOR,
     };
     TableForm::Lines { load_factor: layout.max_load_factor.unwrap_or(own).min(LOAD_FACTOR_MAX), rows }

@@ -75,7 +75,7 @@ impl ShardForm {
             inline.pack(extents);
         }
         let payload_bytes = table_shape(&spec.layout, payload_bytes).payload_bytes;
-        let table = (!is_packed).then(|| table_form(&spec.layout, payload_bytes, Some(rows)));
+        let table = (!is_packed).then(|| table_form(&spec.layout, Some(rows)));
         ShardForm { count, key_types: spec.key_types(), table, payload_bytes, inline, chosen }
     }
 

@@ -26,7 +26,7 @@
 //! # Cost
 //!
 //! `64 / N / load factor` bytes a key. At 0.75 and eight cells 6 % of the entries are away, and of the keys that are
-//! not there 3 % read a second line.
+//! not there 4 % read a second line.
 
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
