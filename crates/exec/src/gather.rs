@@ -103,6 +103,8 @@ mod tests {
     use datafusion::arrow::array::{AsArray, BinaryViewArray, UInt32Array};
     use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 
+    use datafusion::common::DataFusionError;
+
     use super::*;
 
     fn check(lengths: &[usize], bytes_a_row: usize, expected: &[usize]) {
