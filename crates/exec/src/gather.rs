@@ -102,7 +102,6 @@ fn joined(schema: &SchemaRef, mut blocks: Vec<RecordBatch>) -> Result<RecordBatc
 mod tests {
     use datafusion::arrow::array::{AsArray, BinaryViewArray, UInt32Array};
     use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt32Type};
-
     use datafusion::common::DataFusionError;
 
     use super::*;
