@@ -5,7 +5,7 @@
 //!
 //! # Cost
 //!
-//! 12 bytes a key over the load factor, the encoded key, and 4 bytes for where it ends.
+//! 10 to 12 bytes a key over the load factor, the encoded key, and 4 bytes for where it ends.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Result, SqlType};

@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | [`flat`] | FLAT | small integers | one array access |
 //! | [`auto`], [`dense`] | AUTO: one of FLAT, HASHED, COMPACT_HASHED | any `UInt64` | what it became costs |
-//! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY, COMPACT_HASHED | any `UInt64` | a walk in a table |
-//! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the walk, and one look at the key |
+//! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY, COMPACT_HASHED | any `UInt64` | one line of a table, or two |
+//! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the same, and one look at the key |
 //! | [`range_hashed`] | RANGE_HASHED, COMPLEX_KEY_RANGE_HASHED | either, and a point | a hash, and a search in the key's ranges |
 //! | [`ip_trie`] | IP_TRIE | an address | a binary search |
 //! | [`regexp_tree`] | REGEXP_TREE | a text | a run of all regular expressions |
