@@ -59,6 +59,13 @@ pub(crate) struct LocalOptions {
     /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
     #[arg(long, value_name = "BYTES")]
     pub(crate) uncompressed_cache_size: Option<u64>,
+    /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) user_scripts_path: Option<PathBuf>,
+    /// Let sources EXECUTABLE of dictionaries run any command in a shell: whoever may make a dictionary may then do
+    /// what this process may [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) allow_shell_commands: Option<bool>,
     #[command(flatten)]
     pub(crate) statements: StatementOptions,
 }
@@ -128,6 +135,10 @@ pub(crate) struct ServerOptions {
     /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_scripts_path: Option<PathBuf>,
+    /// Let sources EXECUTABLE of dictionaries run any command in a shell: whoever may make a dictionary may then do
+    /// what this process may [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) allow_shell_commands: Option<bool>,
     /// PEM file of authorities' certificates that sources of dictionaries over TLS trust beside those of the machine
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca_file: Option<PathBuf>,

@@ -40,6 +40,8 @@ pub struct EngineOptions {
     pub load_dictionaries_eagerly: bool,
     /// Directory of the programs that dictionary sources may run; `None`: they may run none.
     pub user_scripts_path: Option<PathBuf>,
+    /// Dictionary sources may run any command in a shell: whoever may make a dictionary may then do what this process may.
+    pub allow_shell_commands: bool,
     /// File of certificates (PEM) of authorities that sources over TLS trust beside those of the machine.
     pub tls_ca_file: Option<PathBuf>,
     /// Gets lines about what goes wrong where no statement waits for it; `None`: nobody does.
@@ -65,6 +67,7 @@ pub struct Engine {
     processors: usize,
     user_files_path: Option<PathBuf>,
     user_scripts_path: Option<PathBuf>,
+    allows_shell_commands: bool,
     tls_ca_file: Option<PathBuf>,
     log: Option<fn(&str)>,
     merges_on: AtomicBool,
@@ -128,6 +131,7 @@ impl Engine {
             processors,
             user_files_path: options.user_files_path,
             user_scripts_path: options.user_scripts_path,
+            allows_shell_commands: options.allow_shell_commands,
             tls_ca_file: options.tls_ca_file,
             log: options.log,
             merges_on: AtomicBool::new(true),
@@ -199,6 +203,11 @@ impl Engine {
         }
     }
 
+    /// What [`Engine::say`] says it to.
+    pub(crate) fn log(&self) -> Option<fn(&str)> {
+        self.log
+    }
+
     pub(crate) fn memory(&self) -> &Arc<ServerMemory> {
         &self.memory
     }
@@ -257,6 +266,11 @@ impl Engine {
     /// The directory of the programs that dictionary sources may run.
     pub(crate) fn user_scripts_path(&self) -> Option<&Path> {
         self.user_scripts_path.as_deref()
+    }
+
+    /// Whether dictionary sources may run commands in a shell.
+    pub(crate) fn allows_shell_commands(&self) -> bool {
+        self.allows_shell_commands
     }
 
     /// Certificates of authorities that are trusted beside those of the machine.

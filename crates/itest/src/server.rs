@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use crate::http::{self, Answer};
 use crate::program;
@@ -12,6 +13,7 @@ use crate::program;
 pub struct Server {
     process: Child,
     address: SocketAddr,
+    log: Arc<Mutex<String>>,
 }
 
 impl Server {
@@ -31,18 +33,26 @@ impl Server {
         let address = address.and_then(|text| text.parse().ok());
         let Some(address) = address else { panic!("the server did not start: {line}") };
         // Keep the pipe empty, or the server would block on it one day.
+        let log = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&log);
         std::thread::spawn(move || {
             let mut line = String::new();
             while lines.read_line(&mut line).is_ok_and(|count| count > 0) {
+                kept.lock().expect("no panics").push_str(&line);
                 crate::note(&format!("server: {}", line.trim_end()));
                 line.clear();
             }
         });
-        Server { process, address }
+        Server { process, address, log }
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it has said on its standard error since it was ready.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("no panics").clone()
     }
 
     pub fn pid(&self) -> u32 {

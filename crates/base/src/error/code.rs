@@ -137,6 +137,7 @@ error_codes! {
     DecimalOverflow                  "DECIMAL_OVERFLOW"                      407  400 "22003"
     TooDeepRecursion                 "TOO_DEEP_RECURSION"                    306  400 "54001"
     UnsupportedMethod                "UNSUPPORTED_METHOD"                      1  501 "0A000"
+    ChildWasNotExitedNormally        "CHILD_WAS_NOT_EXITED_NORMALLY"         302  500 "58000"
     ReadOnly                         "READONLY"                              164  403 "25006"
     DirectoryAlreadyLocked           "CANNOT_OPEN_FILE"                       76  500 "55006"
     TooLargeStringSize               "TOO_LARGE_STRING_SIZE"                 131  400 "22001"

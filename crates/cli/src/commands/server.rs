@@ -25,6 +25,7 @@ struct ConfigFile {
     user_files_path: Option<PathBuf>,
     dictionaries_lazy_load: Option<bool>,
     user_scripts_path: Option<PathBuf>,
+    allow_shell_commands: Option<bool>,
     tls_ca_file: Option<PathBuf>,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
@@ -109,6 +110,7 @@ fn merge(
         user_files_path: user_files.or_else(|| (!is_loopback(&listen_host)).then(|| path.join("user_files"))),
         path: Some(path),
         user_scripts_path: options.user_scripts_path.or(file.user_scripts_path),
+        allow_shell_commands: options.allow_shell_commands.or(file.allow_shell_commands) == Some(true),
         tls_ca_file: options.tls_ca_file.or(file.tls_ca_file),
         log: Some(say),
         release_memory: Some(release_free_pages),

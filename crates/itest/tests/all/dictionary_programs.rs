@@ -45,13 +45,13 @@ fn programs_that_will_not_do_are_refused_and_leave_nothing_behind() {
     let rows = "printf '1\\tone\\n'";
     write(rows);
     let source = "EXECUTABLE(COMMAND 'program' FORMAT 'TSV' COMMAND_READ_TIMEOUT 400 COMMAND_TERMINATION_TIMEOUT 1 \
-                  STDERR_REACTION 'throw')";
+                  EXECUTE_DIRECT 1 STDERR_REACTION 'throw')";
     define(&server, source, "require_nonempty = 1, max_execution_time = 5");
     let sleep = format!("sleep 1000; : {}", scripts.display());
     let cases = [
-        (format!("{rows}; echo why >&2; exit 3"), "CANNOT_READ_FROM_FILE", "why"),
-        (format!("{rows}; kill -9 $$"), "CANNOT_READ_FROM_FILE", "signal: 9"),
-        (format!("{rows}; echo why >&2"), "CANNOT_READ_FROM_FILE", "standard error: why"),
+        (format!("{rows}; echo why >&2; exit 3"), "UNSUPPORTED_METHOD", "why"),
+        (format!("{rows}; kill -9 $$"), "CHILD_WAS_NOT_EXITED_NORMALLY", "signal: 9"),
+        (format!("{rows}; echo why >&2"), "UNSUPPORTED_METHOD", "standard error: why"),
         (format!("{rows}; {sleep}"), "TIMEOUT_EXCEEDED", "in time"),
         (format!("{rows}; exec 1>&-; {sleep}"), "TIMEOUT_EXCEEDED", "its end"),
         (format!("{rows}; ({sleep}) &"), "TIMEOUT_EXCEEDED", "in time"),
@@ -59,7 +59,7 @@ fn programs_that_will_not_do_are_refused_and_leave_nothing_behind() {
         ("printf '300\\tone\\n'".to_owned(), "id", ""),
         ("printf '\\\\N\\tone\\n'".to_owned(), "id", ""),
         ("printf '1\\tone\\ttwo\\n'".to_owned(), "CANNOT_PARSE", ""),
-        ("printf '1\\tone'; exit 1".to_owned(), "CANNOT_READ_FROM_FILE", "exit status: 1"),
+        ("printf '1\\tone'; exit 1".to_owned(), "CHILD_WAS_NOT_EXITED_NORMALLY", "exit status: 1"),
         (":".to_owned(), "DICTIONARY_IS_EMPTY", "require_nonempty"),
     ];
     for (text, code, why) in cases {
@@ -67,7 +67,7 @@ fn programs_that_will_not_do_are_refused_and_leave_nothing_behind() {
         check_refused(&server, &text, code, why);
     }
     std::fs::remove_file(&program).expect("ours");
-    check_refused(&server, "no program", "FILE_DOESNT_EXIST", "program");
+    check_refused(&server, "no program", "UNSUPPORTED_METHOD", "no program");
     // What the shell started with the name of the folder in its words is gone too.
     write(&format!("{rows}; ({sleep}) >/dev/null 2>&1 &"));
     ask(&server, "SYSTEM RELOAD DICTIONARY d");
@@ -90,7 +90,7 @@ fn programs_of_a_pool_that_fail_are_replaced() {
             &server,
             &format!(
                 "CREATE OR REPLACE DICTIONARY p (id UInt64, name String) PRIMARY KEY id SOURCE(EXECUTABLE_POOL(COMMAND \
-                 'program' FORMAT 'TSV' COMMAND_READ_TIMEOUT 500 COMMAND_TERMINATION_TIMEOUT 1 {more})) LAYOUT(DIRECT())"
+                 'program' FORMAT 'TSV' EXECUTE_DIRECT 1 COMMAND_READ_TIMEOUT 500 COMMAND_TERMINATION_TIMEOUT 1 {more})) LAYOUT(DIRECT())"
             ),
         );
     };
@@ -123,4 +123,99 @@ fn programs_of_a_pool_that_fail_are_replaced() {
     assert_eq!(ask(&server, get), "a7\n");
     ask(&server, "DROP DICTIONARY p");
     wait_until_gone(&scripts.join("program"));
+}
+
+/// Defines `d` over `source` in a server that may run commands in a shell.
+#[track_caller]
+fn define_command(server: &Server, source: &str, layout: &str) {
+    ask(
+        server,
+        &format!(
+            "CREATE OR REPLACE DICTIONARY d (id UInt64, name String DEFAULT '-') PRIMARY KEY id SOURCE({source}) LAYOUT({layout})"
+        ),
+    );
+}
+
+#[test]
+fn commands_run_in_a_shell_where_that_is_allowed() {
+    let data = tempfile::tempdir().expect("a directory");
+    let basalt = data.path().join("basalt");
+    let command = r"EXECUTABLE(COMMAND 'echo 7 | tr 7 1 | while read k; do printf ''%s\tone\n'' $k; done' FORMAT 'TSV')";
+    let server = Server::start(&basalt);
+    define_command(&server, command, "HASHED()");
+    let refused = ask_error(&server, "SELECT dictHas('d', 1::UInt64)");
+    assert!(refused.contains("SUPPORT_IS_DISABLED") && refused.contains("allow_shell_commands"), "{refused}");
+    drop(server);
+    let server = Server::start_with(&basalt, &["--allow-shell-commands"]);
+    assert_eq!(ask(&server, "SELECT dictGet('d', 'name', number) FROM numbers(2)"), "-\none\n");
+    // The second load is told since when; the first is not.
+    let update = r"EXECUTABLE(COMMAND 'say() { printf ''1\t%s\n'' $1; }; say' FORMAT 'TSV' UPDATE_FIELD 'since' UPDATE_LAG 5)";
+    define_command(&server, update, "HASHED()) LIFETIME(0");
+    assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "\n");
+    ask(&server, "SYSTEM RELOAD DICTIONARY d");
+    assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "since\n");
+    // Keys come behind their count; the answer has none.
+    let keys = r#"while read k; do printf ''%s\t%s of %s\n'' $k $k $n; done"#;
+    for source in ["EXECUTABLE", "EXECUTABLE_POOL"] {
+        let command = match source {
+            "EXECUTABLE" => format!("read n; {keys}"),
+            _ => r"while read n; do i=0; while [ $i -lt $n ]; do read k; printf ''%s\t%s of %s\n'' $k $k $n; i=$((i+1)); done; done".to_owned(),
+        };
+        let source = format!("{source}(COMMAND '{command}' FORMAT 'TSV' SEND_CHUNK_HEADER 1)");
+        define_command(&server, &source, "DIRECT()");
+        let get = "SELECT dictGet('d', 'name', number) FROM numbers(5, 2)";
+        assert_eq!(ask(&server, get), "5 of 2\n6 of 2\n", "{source}");
+    }
+    assert_eq!(
+        ask(&server, "SELECT source LIKE 'ExecutablePool size: 16 command: while%' FROM system.dictionaries"),
+        "1\n"
+    );
+    let csv = r#"EXECUTABLE_POOL(COMMAND 'while read k; do printf ''%s,"a\nb"\n'' $k; done' FORMAT 'CSV')"#;
+    define_command(&server, csv, "DIRECT()");
+    assert_eq!(ask(&server, "SELECT dictGet('d', 'name', number) FROM numbers(5, 2)"), "a\\nb\na\\nb\n");
+    let values = "CREATE OR REPLACE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(EXECUTABLE_POOL(COMMAND \
+                  'cat' FORMAT 'Values')) LAYOUT(DIRECT())";
+    assert!(ask_error(&server, values).contains("NOT_IMPLEMENTED"));
+}
+
+#[test]
+fn what_programs_say_on_their_standard_error_is_logged_or_refused() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Server::start_with(data.path(), &["--allow-shell-commands"]);
+    let say = r"echo first word >&2; head -c 10000 /dev/zero | tr ''\\0'' x >&2; echo >&2; printf ''1\tone\n''; echo last word >&2";
+    let logged = |reaction: &str| {
+        let before = server.log().len();
+        let source = format!("EXECUTABLE(COMMAND '{say}' FORMAT 'TSV' {reaction})");
+        define_command(&server, &source, "HASHED()) LIFETIME(0");
+        assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "one\n");
+        // The log is written before the load is over, and read by a thread of the test.
+        std::thread::sleep(Duration::from_millis(200));
+        let log = server.log()[before..].to_owned();
+        (log.contains("standard error: first word"), log.contains("standard error: last word"))
+    };
+    assert_eq!(logged(""), (false, true));
+    assert_eq!(logged("STDERR_REACTION 'none'"), (false, false));
+    assert_eq!(logged("STDERR_REACTION 'log'"), (true, true));
+    assert_eq!(logged("STDERR_REACTION 'log_first'"), (true, false));
+    assert_eq!(logged("STDERR_REACTION 'log_last'"), (false, true));
+    let pool = |reaction: &str| {
+        let command = r"while read k; do echo warn $k >&2; printf ''%s\tone\n'' $k; done";
+        format!("EXECUTABLE_POOL(COMMAND '{command}' FORMAT 'TSV' POOL_SIZE 1 {reaction})")
+    };
+    define_command(&server, &pool(""), "DIRECT()");
+    assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 71::UInt64)"), "one\n");
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(server.log().contains("warn 71"), "{}", server.log());
+    define_command(&server, &pool("STDERR_REACTION 'throw'"), "DIRECT()");
+    for _ in 0..2 {
+        let error = ask_error(&server, "SELECT dictGet('d', 'name', 72::UInt64)");
+        assert!(error.contains("UNSUPPORTED_METHOD") && error.contains("warn 72"), "{error}");
+    }
+    let wrong = format!(
+        "CREATE OR REPLACE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE({}) LAYOUT(DIRECT())",
+        pool("STDERR_REACTION 'shout'")
+    );
+    assert!(ask_error(&server, &wrong).contains("log_first"));
+    let near = wrong.replace("STDERR_REACTION 'shout'", "STDERR_RECTION 'log'");
+    assert!(ask_error(&server, &near).contains("did you mean `stderr_reaction`"));
 }

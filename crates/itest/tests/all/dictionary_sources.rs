@@ -452,7 +452,7 @@ fn http_servers_are_sources() {
     define("direct", "keys", ")) LAYOUT(DIRECT())");
     assert_eq!(ask(&server, "SELECT dictGet('direct', 'name', arrayJoin([7, 8])::UInt64)"), "seven\n-\n");
     assert!(requests.lock().expect("no panics").iter().any(|request| request.ends_with("7\n8\n")));
-    define("broken", "broken", ")) LAYOUT(HASHED()) LIFETIME(0)");
+    define("broken", "broken", ")) LAYOUT(HASHED()) LIFETIME(0) SETTINGS(http_max_tries = 1)");
     let error = ask_error(&server, "SELECT dictHas('broken', 1::UInt64)");
     assert!(error.contains("status 500") && error.contains("no luck today"), "{error}");
 }
@@ -500,7 +500,7 @@ fn programs_are_sources_where_they_are_allowed() {
     write_script(
         &scripts,
         "counted",
-        "while read n; do echo $n; while [ $n -gt 0 ]; do read key; echo \"$key\tc$key $$\"; n=$((n-1)); done; done",
+        "while read n; do while [ $n -gt 0 ]; do read key; echo \"$key\tc$key $$\"; n=$((n-1)); done; done",
     );
     write_script(&scripts, "fails", "echo broken >&2; exit 1");
     write_script(&scripts, "hangs", "sleep 1000");
@@ -510,7 +510,7 @@ fn programs_are_sources_where_they_are_allowed() {
     ask(
         &server,
         &format!(
-            "CREATE DICTIONARY d {columns} SOURCE(EXECUTABLE(COMMAND 'all x' FORMAT 'TSV')) LAYOUT(HASHED()) LIFETIME(0)"
+            "CREATE DICTIONARY d {columns} SOURCE(EXECUTABLE(COMMAND 'all x' FORMAT 'TSV' EXECUTE_DIRECT 1)) LAYOUT(HASHED()) LIFETIME(0)"
         ),
     );
     assert!(ask_error(&server, "SELECT dictHas('d', 1::UInt64)").contains("user_scripts_path"));
@@ -520,17 +520,25 @@ fn programs_are_sources_where_they_are_allowed() {
     let define = |name: &str, source: &str, layout: &str| {
         ask(&server, &format!("CREATE DICTIONARY {name} {columns} SOURCE({source}) LAYOUT({layout})"));
     };
-    define("keys", "EXECUTABLE(COMMAND 'keys' FORMAT 'TSV')", "DIRECT()");
-    define("implicit", "EXECUTABLE(COMMAND 'values' FORMAT 'TSV' IMPLICIT_KEY 1)", "DIRECT()");
-    define("pool", "EXECUTABLE_POOL(COMMAND 'keys' FORMAT 'TSV' SIZE 2)", "DIRECT()");
+    define("keys", "EXECUTABLE(COMMAND 'keys' FORMAT 'TSV' EXECUTE_DIRECT 1)", "DIRECT()");
     define(
-        "counted",
-        "EXECUTABLE_POOL(COMMAND 'counted' FORMAT 'TSV' SIZE 1 SEND_CHUNK_HEADER 1)",
+        "implicit",
+        "EXECUTABLE(COMMAND 'values' FORMAT 'TSV' EXECUTE_DIRECT 1 IMPLICIT_KEY 1)",
         "DIRECT()",
     );
-    define("fails", "EXECUTABLE(COMMAND 'fails' FORMAT 'TSV')", "HASHED()");
-    define("hangs", "EXECUTABLE(COMMAND 'hangs' FORMAT 'TSV' COMMAND_READ_TIMEOUT 300)", "HASHED()");
-    define("outside", "EXECUTABLE(COMMAND '/bin/true' FORMAT 'TSV')", "HASHED()");
+    define("pool", "EXECUTABLE_POOL(COMMAND 'keys' FORMAT 'TSV' EXECUTE_DIRECT 1 SIZE 2)", "DIRECT()");
+    define(
+        "counted",
+        "EXECUTABLE_POOL(COMMAND 'counted' FORMAT 'TSV' EXECUTE_DIRECT 1 SIZE 1 SEND_CHUNK_HEADER 1)",
+        "DIRECT()",
+    );
+    define("fails", "EXECUTABLE(COMMAND 'fails' FORMAT 'TSV' EXECUTE_DIRECT 1)", "HASHED()");
+    define(
+        "hangs",
+        "EXECUTABLE(COMMAND 'hangs' FORMAT 'TSV' EXECUTE_DIRECT 1 COMMAND_READ_TIMEOUT 300)",
+        "HASHED()",
+    );
+    define("outside", "EXECUTABLE(COMMAND '/bin/true' FORMAT 'TSV' EXECUTE_DIRECT 1)", "HASHED()");
     let get =
         |name: &str| ask(&server, &format!("SELECT dictGet('{name}', 'name', number) FROM numbers(5, 2)"));
     assert_eq!(get("keys"), "name of 5\nname of 6\n");

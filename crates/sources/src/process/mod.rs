@@ -4,59 +4,96 @@
 //! whatever it started. No threads: pipes are read and written as far as they go, with short pauses.
 
 mod running;
+mod stderr;
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Result, bail};
+use rustix::fs::{Access, access};
 
-pub use self::running::Running;
+pub use self::running::{RowEnds, Running};
+pub use self::stderr::StderrReaction;
 use crate::Limits;
 
 /// How long a program may take to end, unless something else is said.
 const ENDING: Duration = Duration::from_secs(10);
+const SHELL: &str = "/bin/sh";
+/// How much of a shell's command stands in errors.
+const NAME_CHARS_MAX: usize = 200;
 
 /// A program and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Program {
+    /// What errors call it.
+    name: String,
     path: PathBuf,
     args: Vec<String>,
     ending: Ending,
 }
 
 /// What is expected of the end of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Ending {
     /// How long it may take to end when it has closed its output, or when nothing is asked of it any more.
     pub patience: Duration,
     /// Another status than 0 is an error.
     pub checks_status: bool,
-    /// So is anything on its standard error.
-    pub refuses_stderr: bool,
+    pub stderr: StderrReaction,
+    /// Gets the lines that the reaction logs.
+    pub log: Option<fn(&str)>,
 }
 
 impl Default for Ending {
     fn default() -> Ending {
-        Ending { patience: ENDING, checks_status: true, refuses_stderr: false }
+        Ending { patience: ENDING, checks_status: true, stderr: StderrReaction::default(), log: None }
     }
 }
 
 impl Program {
-    /// The program that `command` names first, in the directory `scripts`, and its arguments, separated
-    /// by spaces. No shell sees it.
+    /// The program that `command` names first, in the directory `scripts`, and its arguments, one behind each
+    /// space. No shell sees it. A link in the directory may lead elsewhere: whoever made it allows that.
     pub fn find(command: &str, scripts: &Path) -> Result<Program> {
-        let mut words = command.split_whitespace().map(str::to_owned);
-        let Some(name) = words.next() else {
+        let mut words = command.split(' ').map(str::to_owned);
+        let Some(name) = words.next().filter(|name| !name.trim().is_empty()) else {
             bail!(BadArguments, "the command of a source is empty");
         };
-        let root = scripts.canonicalize().map_err(|error| Error::io(scripts, &error))?;
-        let path = root.join(&name);
-        let path = path.canonicalize().map_err(|error| Error::io(&path, &error))?;
-        if !path.starts_with(&root) {
-            bail!(ReadOnly, "program `{name}` is outside the directory of user scripts");
+        let Some(inside) = inside(&name, scripts) else {
+            bail!(UnsupportedMethod, "program `{name}` is outside the directory of user scripts");
+        };
+        let path = scripts.join(inside);
+        if !path.is_file() {
+            bail!(UnsupportedMethod, "there is no program `{name}` in the directory of user scripts");
         }
-        Ok(Program { path, args: words.collect(), ending: Ending::default() })
+        if access(&path, Access::EXEC_OK).is_err() {
+            bail!(UnsupportedMethod, "program `{name}` in the directory of user scripts is not executable");
+        }
+        let name = format!("program {}", path.display());
+        Ok(Program { name, path, args: words.collect(), ending: Ending::default() })
+    }
+
+    /// The shell, with `command` to run.
+    pub fn shell(command: &str) -> Result<Program> {
+        if command.trim().is_empty() {
+            bail!(BadArguments, "the command of a source is empty");
+        }
+        let shown = command.chars().take(NAME_CHARS_MAX);
+        let shown: String = shown.map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+        let args = vec!["-c".to_owned(), command.to_owned()];
+        Ok(Program {
+            name: format!("command `{shown}`"),
+            path: SHELL.into(),
+            args,
+            ending: Ending::default(),
+        })
+    }
+
+    /// The same, with more arguments.
+    #[must_use]
+    pub fn with(mut self, args: impl IntoIterator<Item = String>) -> Program {
+        self.args.extend(args);
+        self
     }
 
     /// The same, with another end.
@@ -73,8 +110,29 @@ impl Program {
 
     /// Starts it for many questions, see [`Running::ask`].
     pub fn start(&self, limits: Limits) -> Result<Running> {
-        Running::start(&self.path, &self.args, self.ending, limits)
+        Running::start(&self.name, &self.path, &self.args, self.ending, limits)
     }
+}
+
+/// The path of `name` below `root`; `None` if it leads out of it.
+fn inside(name: &str, root: &Path) -> Option<PathBuf> {
+    let path = Path::new(name);
+    let path = if path.is_absolute() { path.strip_prefix(root).ok()? } else { path };
+    let mut inside = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => inside.push(name),
+            Component::CurDir => {}
+            // `pop` says `false` where nothing is left to leave.
+            Component::ParentDir if inside.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(inside).filter(|inside| !inside.as_os_str().is_empty())
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 /// What a program writes until it ends.
@@ -106,7 +164,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 
-    use basalt_base::ErrorCode;
+    use basalt_base::{Error, ErrorCode};
 
     use super::*;
 
@@ -178,37 +236,61 @@ mod tests {
     }
 
     #[test]
-    fn answers_have_as_many_lines_as_questions() {
-        let check = |script: &str, with_count: bool| {
+    fn answers_have_as_many_rows_as_questions() {
+        let check = |script: &str, head: &str, rows: RowEnds| {
             let dir = tempfile::tempdir().expect("a directory");
             write(dir.path(), script);
             let program = Program::find("script", dir.path()).expect("it is there");
             let mut running = program.start(Limits::default()).expect("it starts");
-            let answer = running.ask(b"1\n2\n", with_count, Limits::default());
+            let answer = running.ask(head.as_bytes(), b"1\n2\n", rows, Limits::default());
             let text = answer.map(|answer| String::from_utf8(answer).expect("UTF-8"));
             text.map_err(|error| error.message().to_owned())
         };
-        assert_eq!(check("while read k; do echo a$k; done", false), Ok("a1\na2\n".to_owned()));
-        assert_eq!(check("read n; read a; read b; echo 1; echo x", true), Ok("x\n".to_owned()));
-        for (script, with_count, why) in [
-            ("read a; read b; printf 'a\\nb\\nc\\n'; read c", false, "more rows"),
-            ("read a; read b; printf 'a\\nb\\nc'; read c", false, "more rows"),
-            ("read a; echo a; exit 0", false, "in the middle"),
-            ("read a; echo a; echo why >&2; exit 3", false, "why"),
-            ("read n; read a; read b; echo many; read c", true, "no count"),
+        let (lines, csv) = (RowEnds::LINES, RowEnds::CSV);
+        assert_eq!(check("while read k; do echo a$k; done", "", lines), Ok("a1\na2\n".to_owned()));
+        assert_eq!(check("read n; read a; read b; echo $n; echo x", "2\n", lines), Ok("2\nx\n".to_owned()));
+        let quoted = "read a; read b; printf '1,\"x\n\"\"y\"\n2,z\n'; read c";
+        assert_eq!(check(quoted, "", csv), Ok("1,\"x\n\"\"y\"\n2,z\n".to_owned()));
+        for (script, why) in [
+            ("read a; read b; printf 'a\\nb\\nc\\n'; read c", "more rows"),
+            ("read a; read b; printf 'a\\nb\\nc'; read c", "more rows"),
+            ("read a; echo a; exit 0", "in the middle"),
+            ("read a; echo a; echo why >&2; exit 3", "why"),
         ] {
-            let answer = check(script, with_count);
+            let answer = check(script, "", lines);
             assert!(answer.as_ref().is_err_and(|error| error.contains(why)), "{script}: {answer:?}");
         }
     }
 
     #[test]
+    fn a_shell_runs_a_whole_command() {
+        let program = Program::shell("read a; echo \"$a\" | tr a b; echo $0").expect("a command");
+        let mut text = String::new();
+        let mut output = program.run(b"aa\n".to_vec(), Limits::default()).expect("it starts");
+        output.read_to_string(&mut text).expect("it ends well");
+        assert!(text.starts_with("bb\n"), "{text}");
+        assert_eq!(Program::shell(" ").map_err(|error| error.code()).err(), Some(ErrorCode::BadArguments));
+    }
+
+    #[test]
     fn programs_elsewhere_are_refused() {
         let dir = tempfile::tempdir().expect("a directory");
-        let code = |command: &str| Program::find(command, dir.path()).map_err(|error| error.code());
-        assert_eq!(code("/bin/sh -c true").err(), Some(ErrorCode::ReadOnly));
-        assert_eq!(code("../../../../bin/sh").err(), Some(ErrorCode::ReadOnly));
-        assert_eq!(code("nothing").err(), Some(ErrorCode::FileDoesntExist));
-        assert_eq!(code(" ").err(), Some(ErrorCode::BadArguments));
+        std::fs::write(dir.path().join("text"), "no program").expect("writable");
+        std::os::unix::fs::symlink("/bin/true", dir.path().join("link")).expect("ours");
+        let error = |command: &str| Program::find(command, dir.path()).expect_err("refused");
+        for (command, why) in [
+            ("/bin/sh -c true", "outside"),
+            ("../../../../bin/sh", "outside"),
+            ("a/../../x", "outside"),
+            ("nothing", "no program"),
+            (".", "outside"),
+            ("text", "not executable"),
+        ] {
+            let error = error(command);
+            assert_eq!(error.code(), ErrorCode::UnsupportedMethod, "{command}");
+            assert!(error.message().contains(why), "{command}: {error}");
+        }
+        assert_eq!(error(" ").code(), ErrorCode::BadArguments);
+        assert!(Program::find("a/../link x", dir.path()).is_ok());
     }
 }

@@ -4,22 +4,23 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use basalt_base::{Error, ErrorCode, Result};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::Ending;
+use super::stderr::Stderr;
+use super::{Ending, StderrReaction, is_for_later};
 use crate::Limits;
 use crate::limits::timed_out;
 
 /// The pauses while nothing moves: they double from the first to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(5));
 const PIECE_BYTES: usize = 64 << 10;
-/// How much of what a program says on its standard error is told: the last of it.
-const ERROR_BYTES_MAX: usize = 1000;
+/// How long a program that was told to end may take before it is killed.
+const GRACE: Duration = Duration::from_millis(500);
 /// An answer longer than this is none.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
 
@@ -31,17 +32,20 @@ pub struct Running {
     /// Gone when the program is to read no more.
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
-    stderr: Option<ChildStderr>,
-    /// The last bytes of its standard error.
-    said: Vec<u8>,
+    stderr: Stderr,
     ending: Ending,
     limits: Limits,
     name: String,
 }
 
 impl Running {
-    pub(super) fn start(path: &Path, args: &[String], ending: Ending, limits: Limits) -> Result<Running> {
-        let name = format!("program {}", path.display());
+    pub(super) fn start(
+        name: &str,
+        path: &Path,
+        args: &[String],
+        ending: Ending,
+        limits: Limits,
+    ) -> Result<Running> {
         let failed =
             |error: std::io::Error| Error::new(ErrorCode::CannotReadFromFile, format!("{name}: {error}"));
         let mut command = Command::new(path);
@@ -49,12 +53,13 @@ impl Running {
         let mut child = command.process_group(0).spawn().map_err(failed)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let Some(stdout) = stdout else { return Err(Error::logical("a program's output is not piped")) };
-        let running =
-            Running { child, status: None, stdin, stdout, stderr, said: Vec::new(), ending, limits, name };
+        let stderr = Stderr::new(stderr, ending.stderr, ending.log, name);
+        let name = name.to_owned();
+        let running = Running { child, status: None, stdin, stdout, stderr, ending, limits, name };
         let pipes = [
             Some(running.stdout.as_fd()),
             running.stdin.as_ref().map(AsFd::as_fd),
-            running.stderr.as_ref().map(AsFd::as_fd),
+            running.stderr.pipe().map(AsFd::as_fd),
         ];
         for pipe in pipes.into_iter().flatten() {
             let set = fcntl_getfl(pipe).and_then(|flags| fcntl_setfl(pipe, flags | OFlags::NONBLOCK));
@@ -63,15 +68,14 @@ impl Running {
         Ok(running)
     }
 
-    /// Writes `input` and takes as many lines of the answer as it has, within `limits`; with a count, both begin
-    /// with the number of rows.
-    pub fn ask(&mut self, input: &[u8], with_count: bool, limits: Limits) -> Result<Vec<u8>> {
+    /// Writes `head` and `input`, and takes as many rows of the answer as `input` has, within `limits`.
+    pub fn ask(&mut self, head: &[u8], input: &[u8], rows: RowEnds, limits: Limits) -> Result<Vec<u8>> {
         self.limits = limits;
-        let lines = input.iter().filter(|&&byte| byte == b'\n').count();
-        let head = if with_count { format!("{lines}\n") } else { String::new() };
-        let question = [head.as_bytes(), input].concat();
+        let mut counter = rows;
+        counter.take(input);
+        let question = [head, input].concat();
         let mut rest = &question[..];
-        let mut answer = Answer { lines: (!with_count).then_some(lines), ..Answer::default() };
+        let mut answer = Answer { wanted: counter.count, ends: rows, rows: Vec::new() };
         let mut piece = vec![0; PIECE_BYTES];
         while !answer.is_whole() {
             let count = self.exchange(&mut rest, false, &mut piece)?;
@@ -84,6 +88,8 @@ impl Running {
         if !rest.is_empty() {
             return Err(self.failed("it answers before it has read the question"));
         }
+        self.stderr.listen();
+        self.stderr.settle()?;
         Ok(answer.rows)
     }
 
@@ -103,7 +109,9 @@ impl Running {
     pub fn retire(mut self, end: Instant) {
         let left = end.saturating_duration_since(Instant::now());
         self.limits.deadline = None;
-        self.ends_within(left);
+        if !self.ends_within(left) {
+            self.terminate();
+        }
     }
 
     /// Moves what can be moved of `input` until there is output; 0 at its end. With `closes`, the program's
@@ -115,7 +123,7 @@ impl Running {
             if closes && input.is_empty() {
                 self.stdin = None;
             }
-            self.listen();
+            self.stderr.listen();
             match self.stdout.read(output) {
                 Err(error) if is_for_later(&error) => {}
                 read => return read.map_err(|error| self.failed(error)),
@@ -153,45 +161,32 @@ impl Running {
         Ok(true)
     }
 
-    /// Takes what is there of the standard error, so that the program does not wait for us.
-    fn listen(&mut self) {
-        let mut piece = [0; 4096];
-        while let Some(stderr) = &mut self.stderr {
-            match stderr.read(&mut piece) {
-                Err(error) if is_for_later(&error) => return,
-                Ok(0) | Err(_) => self.stderr = None,
-                Ok(count) => {
-                    self.said.extend_from_slice(&piece[..count]);
-                    let excess = self.said.len().saturating_sub(ERROR_BYTES_MAX);
-                    self.said.drain(..excess);
-                }
-            }
-        }
-    }
-
     /// What the program says by its end, which has to come soon: its output is closed.
     pub(super) fn end(&mut self) -> Result<()> {
         self.stdin = None;
         let has_ended = self.ends_within(self.ending.patience);
+        if !has_ended {
+            self.terminate();
+        }
         let Some(status) = self.kill().filter(|_| has_ended) else {
             return Err(timed_out(&format!("{}: it has closed its output, but its end", self.name)));
         };
-        self.listen();
-        let said = String::from_utf8_lossy(&self.said).trim().to_owned();
-        if self.ending.checks_status && !status.success() {
-            return Err(self.failed(format!("it ended with {status} {said}")));
+        self.stderr.listen();
+        // What is an error by itself comes before the status.
+        let is_settled = self.ending.stderr != StderrReaction::Throw || self.stderr.told().is_empty();
+        if self.ending.checks_status && !status.success() && is_settled {
+            let message = format!("{}: it ended with {status} {}", self.name, self.stderr.told());
+            self.stderr.forget();
+            return Err(Error::new(ErrorCode::ChildWasNotExitedNormally, message.trim_end()));
         }
-        if self.ending.refuses_stderr && !said.is_empty() {
-            return Err(self.failed(format!("it says on its standard error: {said}")));
-        }
-        Ok(())
+        self.stderr.settle()
     }
 
     /// Whether the program ends in time.
     fn ends_within(&mut self, patience: Duration) -> bool {
         let (started, mut pause) = (Instant::now(), PAUSES.0);
         loop {
-            self.listen();
+            self.stderr.listen();
             let is_late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if self.has_ended() || is_late || started.elapsed() >= patience {
                 return self.has_ended();
@@ -210,6 +205,15 @@ impl Running {
 
     fn group(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// Asks the program to end, for a moment.
+    fn terminate(&mut self) {
+        if let Some(group) = self.group() {
+            // It may have ended just now.
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+        self.ends_within(GRACE);
     }
 
     /// Ends the program, and whatever it started and left in its group; how it ended.
@@ -232,41 +236,56 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.kill();
+        self.stderr.listen();
+        // Nobody asks any more: it is logged, or it is too late for an error.
+        let _ = self.stderr.settle();
     }
 }
 
-/// The lines of an answer that have come.
-#[derive(Default)]
+/// Where rows end in the text of a format that has a line for each.
+#[derive(Clone, Copy, Debug)]
+pub struct RowEnds {
+    /// Whether a line in double quotes goes on (CSV).
+    quotes: bool,
+    is_quoted: bool,
+    count: usize,
+}
+
+impl RowEnds {
+    /// At each end of a line.
+    pub const LINES: RowEnds = RowEnds { quotes: false, is_quoted: false, count: 0 };
+    /// At each end of a line that is not between double quotes.
+    pub const CSV: RowEnds = RowEnds { quotes: true, ..RowEnds::LINES };
+
+    /// Counts the ends in the next bytes of the text.
+    fn take(&mut self, text: &[u8]) {
+        for &byte in text {
+            match byte {
+                b'"' => self.is_quoted = self.quotes && !self.is_quoted,
+                b'\n' if !self.is_quoted => self.count += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The rows of an answer that have come.
 struct Answer {
-    /// How many are wanted; not known before the head has come.
-    lines: Option<usize>,
-    head: Vec<u8>,
+    wanted: usize,
+    ends: RowEnds,
     rows: Vec<u8>,
-    lines_here: usize,
 }
 
 impl Answer {
     fn is_whole(&self) -> bool {
-        self.lines.is_some_and(|lines| self.lines_here >= lines)
+        self.ends.count >= self.wanted
     }
 
     fn take(&mut self, piece: &[u8]) -> Result<(), &'static str> {
-        let mut rest = piece;
-        if self.lines.is_none() {
-            let end = rest.iter().position(|&byte| byte == b'\n');
-            self.head.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
-            let number = || std::str::from_utf8(&self.head).ok()?.trim().parse().ok();
-            match end {
-                None if self.head.len() > 100 => return Err("it sends no count of rows"),
-                None => return Ok(()),
-                Some(end) => rest = &rest[end + 1..],
-            }
-            self.lines = Some(number().ok_or("it sends no count of rows")?);
-        }
-        self.rows.extend_from_slice(rest);
-        self.lines_here += rest.iter().filter(|&&byte| byte == b'\n').count();
+        self.rows.extend_from_slice(piece);
+        self.ends.take(piece);
         let ends_here = self.rows.last().is_none_or(|&byte| byte == b'\n');
-        if self.lines_here > self.lines.unwrap_or(0) || self.is_whole() && !ends_here {
+        if self.ends.count > self.wanted || self.is_whole() && !ends_here {
             return Err("it answers with more rows than it was asked for");
         }
         if self.rows.len() > ANSWER_BYTES_MAX {
@@ -274,8 +293,4 @@ impl Answer {
         }
         Ok(())
     }
-}
-
-fn is_for_later(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

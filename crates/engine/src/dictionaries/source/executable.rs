@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, bail};
 use basalt_sources::Limits;
-use basalt_sources::process::{Ending, Program, Running};
-use parking_lot::{Condvar, Mutex};
+use basalt_sources::process::{Ending, Program, RowEnds, Running, StderrReaction};
 
 use super::formatted::{checked_format, read_rows, read_values, write_keys};
 use super::parameters::Parameters;
-use super::select::update_field;
+use super::pool::Pool;
+use super::select::{UPDATE_PARAMETERS, update_field};
 use super::{Blocks, Question, RowSource, Timeouts, UpdateField, Wanted, time_text};
 
 /// Of reading what a program writes, and of writing what it reads.
@@ -26,138 +26,162 @@ const TIMEOUT_SECONDS_MAX: u64 = 86_400;
 const POOL_SIZE: u64 = 16;
 const POOL_SIZE_MAX: u64 = 1000;
 
-const PARAMETERS: [&str; 15] = [
+const PARAMETERS: [&str; 10] = [
     "command",
     "format",
     "implicit_key",
     "execute_direct",
     "send_chunk_header",
-    "pool_size",
-    "size",
-    "update_field",
-    "update_lag",
     "command_read_timeout",
     "command_write_timeout",
     "command_termination_timeout",
-    "max_command_execution_time",
     "check_exit_code",
     "stderr_reaction",
 ];
+const POOL_PARAMETERS: [&str; 3] = ["pool_size", "size", "max_command_execution_time"];
 
 pub(super) struct ExecutableSource {
     command: String,
+    /// The command is a program's name and its arguments, not text for a shell.
+    is_direct: bool,
     format: String,
     /// The program writes the attributes alone, a row for each key in their order.
     implicit_key: bool,
-    /// The count of rows stands before the keys, and before the answer.
+    /// The count of rows stands before the keys.
     chunk_header: bool,
     read_timeout: Duration,
     write_timeout: Duration,
     ending: Ending,
     update: Option<UpdateField>,
-    pool: Option<Pool>,
+    programs: Option<Programs>,
 }
 
-/// The programs of a pool.
-struct Pool {
-    size: usize,
-    /// How long a question waits for a program.
-    patience: Duration,
+/// The programs of a pool, and where rows of their answers end.
+struct Programs {
+    pool: Pool<Running>,
+    /// As the definition has it.
+    size: u64,
+    rows: RowEnds,
     /// How long programs may take to end when the pool does.
     ending: Duration,
-    programs: Mutex<Programs>,
-    returned: Condvar,
-}
-
-#[derive(Default)]
-struct Programs {
-    idle: Vec<Running>,
-    started: usize,
 }
 
 impl ExecutableSource {
     pub(super) fn parse(parameters: &Parameters<'_>) -> Result<ExecutableSource> {
         let command = parameters.required("command")?;
         let format = checked_format(parameters.required("format")?)?;
-        if !parameters.flag("execute_direct", true)? {
-            bail!(
-                NotImplemented,
-                "EXECUTE_DIRECT 0 is not implemented: programs run without a shell; write a script"
-            );
-        }
         let ending = Ending {
             patience: seconds(parameters, "command_termination_timeout", TERMINATION_TIMEOUT_SECONDS)?,
             checks_status: parameters.flag("check_exit_code", true)?,
-            refuses_stderr: refuses_stderr(parameters)?,
+            stderr: stderr_reaction(parameters)?,
+            log: None,
         };
-        let patience = seconds(parameters, "max_command_execution_time", EXECUTION_SECONDS_MAX)?;
         let is_pool = parameters.source() == "EXECUTABLE_POOL";
         let source = ExecutableSource {
             command,
-            format,
+            is_direct: parameters.flag("execute_direct", false)?,
             implicit_key: parameters.flag("implicit_key", false)?,
             chunk_header: parameters.flag("send_chunk_header", false)?,
             read_timeout: pipe_timeout(parameters, "command_read_timeout")?,
             write_timeout: pipe_timeout(parameters, "command_write_timeout")?,
             ending,
-            update: update_field(parameters)?,
-            pool: if is_pool { Some(Pool::of(parameters, patience, ending.patience)?) } else { None },
+            update: if is_pool { None } else { update_field(parameters)? },
+            programs: if is_pool { Some(Programs::of(parameters, &format, ending.patience)?) } else { None },
+            format,
         };
-        parameters.finish(&PARAMETERS)?;
+        let more = if is_pool { &POOL_PARAMETERS[..] } else { &UPDATE_PARAMETERS };
+        parameters.finish(&[&PARAMETERS[..], more].concat())?;
         Ok(source)
     }
 
-    fn program(&self, question: &Question, more: &str) -> Result<Program> {
-        let Some(scripts) = question.engine.user_scripts_path() else {
+    /// The program, told of a time if only what changed since then is wanted.
+    fn program(&self, question: &Question, since: Option<(&str, String)>) -> Result<Program> {
+        let engine = &question.engine;
+        let ending = Ending { log: engine.log(), ..self.ending };
+        if self.is_direct {
+            let Some(scripts) = engine.user_scripts_path() else {
+                bail!(
+                    SupportIsDisabled,
+                    "sources EXECUTABLE and EXECUTABLE_POOL with EXECUTE_DIRECT 1 are off: the server's \
+                     user_scripts_path names no directory"
+                );
+            };
+            let words = since.into_iter().flat_map(|(field, time)| [field.to_owned(), time]);
+            return Ok(Program::find(&self.command, scripts)?.with(words).ending(ending));
+        }
+        if !engine.allows_shell_commands() {
             bail!(
                 SupportIsDisabled,
-                "sources EXECUTABLE and EXECUTABLE_POOL are off: the server's user_scripts_path names no directory"
+                "sources EXECUTABLE and EXECUTABLE_POOL with EXECUTE_DIRECT 0, which it is if nothing is said, run COMMAND \
+                 in a shell, and the server's allow_shell_commands is off; with EXECUTE_DIRECT 1 they run a program from \
+                 the directory user_scripts_path"
             );
-        };
-        Ok(Program::find(&format!("{}{more}", self.command), scripts)?.ending(self.ending))
+        }
+        let more = since.map(|(field, time)| format!(" {field} {time}")).unwrap_or_default();
+        Ok(Program::shell(&format!("{}{more}", self.command))?.ending(ending))
     }
 
     fn limits(&self, question: &Question) -> Limits {
         Limits { silence: self.read_timeout, send: self.write_timeout, ..question.limits(Timeouts::Database) }
     }
 
-    fn ask_pool(&self, pool: &Pool, question: &Question, input: &[u8]) -> Result<Vec<u8>> {
-        let mut running = pool.take(|| self.program(question, "")?.start(self.limits(question)))?;
-        let answer = running.ask(input, self.chunk_header, self.limits(question));
-        // A program that failed once is not asked again.
-        pool.give_back(answer.is_ok().then_some(running));
-        answer
+    /// What stands before `keys`.
+    fn head(&self, keys: &[ArrayRef]) -> String {
+        let rows = keys.first().map_or(0, |key| key.len());
+        if self.chunk_header { format!("{rows}\n") } else { String::new() }
+    }
+
+    fn ask_pool(
+        &self,
+        programs: &Programs,
+        question: &Question,
+        head: &str,
+        input: &[u8],
+    ) -> Result<Vec<u8>> {
+        let limits = self.limits(question);
+        let start = || self.program(question, None)?.start(limits);
+        // One that has ended, or says what nobody asked, is not asked again.
+        let ask = |running: &mut Running| running.ask(head.as_bytes(), input, programs.rows, limits);
+        programs.pool.with(limits.deadline, Running::is_ready, start, ask)
     }
 }
 
 impl RowSource for ExecutableSource {
     fn describe(&self, _database: &str) -> String {
-        let kind = if self.pool.is_some() { "ExecutablePool" } else { "Executable" };
-        format!("{kind}: {}", self.command)
+        match &self.programs {
+            Some(programs) => format!("ExecutablePool size: {} command: {}", programs.size, self.command),
+            None => format!("Executable: {}", self.command),
+        }
     }
 
     fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
-        if self.pool.is_some() || self.implicit_key {
+        if self.programs.is_some() || self.implicit_key {
             bail!(
                 UnsupportedMethod,
                 "a source EXECUTABLE_POOL, or one with IMPLICIT_KEY, answers for keys: use layout DIRECT or CACHE"
             );
         }
-        let more = match (wanted, &self.update) {
-            (Wanted::Since(seconds), Some(_)) => {
-                format!(" {}", time_text(question, seconds).replace(' ', "T"))
+        let since = match (wanted, &self.update) {
+            (Wanted::Since(seconds), Some(field)) => {
+                Some((field.name.as_str(), time_text(question, seconds)))
             }
-            _ => String::new(),
+            _ => None,
         };
-        let output = self.program(question, &more)?.run(Vec::new(), self.limits(question))?;
+        let output = self.program(question, since)?.run(Vec::new(), self.limits(question))?;
         read_rows(question, &self.format, Box::new(output), &self.command)
     }
 
     fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let head = self.head(keys);
         let input = write_keys(question, &self.format, keys)?;
-        let output: Box<dyn std::io::Read + Send> = match &self.pool {
-            Some(pool) => Box::new(std::io::Cursor::new(self.ask_pool(pool, question, &input)?)),
-            None => Box::new(self.program(question, "")?.run(input, self.limits(question))?),
+        let output: Box<dyn std::io::Read + Send> = match &self.programs {
+            Some(programs) => {
+                Box::new(std::io::Cursor::new(self.ask_pool(programs, question, &head, &input)?))
+            }
+            None => {
+                let input = [head.as_bytes(), &input].concat();
+                Box::new(self.program(question, None)?.run(input, self.limits(question))?)
+            }
         };
         if !self.implicit_key {
             return read_rows(question, &self.format, output, &self.command)?.collect();
@@ -186,63 +210,25 @@ impl RowSource for ExecutableSource {
     }
 }
 
-impl Pool {
-    fn of(parameters: &Parameters<'_>, patience: Duration, ending: Duration) -> Result<Pool> {
+impl Programs {
+    fn of(parameters: &Parameters<'_>, format: &str, ending: Duration) -> Result<Programs> {
+        let size = parameters.number("pool_size", parameters.number("size", POOL_SIZE)?)?;
+        let patience = seconds(parameters, "max_command_execution_time", EXECUTION_SECONDS_MAX)?;
         // 0 is no limit but ours.
-        let size = match parameters.number("pool_size", parameters.number("size", POOL_SIZE)?)? {
-            0 => POOL_SIZE_MAX,
-            size => size.min(POOL_SIZE_MAX),
-        };
-        Ok(Pool {
-            size: size as usize,
-            patience,
+        let size_max = if size == 0 { POOL_SIZE_MAX } else { size.min(POOL_SIZE_MAX) };
+        let what = "programs of the pool (pool_size, max_command_execution_time)";
+        Ok(Programs {
+            pool: Pool::new(size_max as usize, patience, what),
+            size,
+            rows: row_ends(format)?,
             ending,
-            programs: Mutex::default(),
-            returned: Condvar::new(),
         })
-    }
-
-    /// An idle program, or a new one; waits while as many as may run are busy.
-    fn take(&self, start: impl FnOnce() -> Result<Running>) -> Result<Running> {
-        let until = Instant::now() + self.patience;
-        let mut programs = self.programs.lock();
-        loop {
-            match programs.idle.pop() {
-                Some(mut running) => {
-                    if running.is_ready() {
-                        return Ok(running);
-                    }
-                    // It has ended, or says what nobody asked.
-                    programs.started -= 1;
-                }
-                None if programs.started < self.size => break,
-                None if self.returned.wait_until(&mut programs, until).timed_out() => bail!(
-                    TimeoutExceeded,
-                    "all {} programs of the pool were busy for {} seconds (max_command_execution_time)",
-                    self.size,
-                    self.patience.as_secs()
-                ),
-                None => {}
-            }
-        }
-        programs.started += 1;
-        drop(programs);
-        start().inspect_err(|_| self.give_back(None))
-    }
-
-    fn give_back(&self, running: Option<Running>) {
-        let mut programs = self.programs.lock();
-        match running {
-            Some(running) => programs.idle.push(running),
-            None => programs.started -= 1,
-        }
-        self.returned.notify_one();
     }
 }
 
-impl Drop for Pool {
+impl Drop for Programs {
     fn drop(&mut self) {
-        let mut idle = std::mem::take(&mut self.programs.get_mut().idle);
+        let mut idle = self.pool.drain();
         idle.iter_mut().for_each(Running::close_input);
         let end = Instant::now() + self.ending;
         idle.into_iter().for_each(|running| running.retire(end));
@@ -258,13 +244,27 @@ fn pipe_timeout(parameters: &Parameters<'_>, name: &str) -> Result<Duration> {
     Ok(Duration::from_millis(milliseconds))
 }
 
-fn refuses_stderr(parameters: &Parameters<'_>) -> Result<bool> {
-    match parameters.text("stderr_reaction")?.as_deref() {
-        None | Some("none") => Ok(false),
-        Some("throw") => Ok(true),
-        Some(other @ ("log" | "log_first" | "log_last")) => {
-            bail!(NotImplemented, "stderr_reaction '{other}' is not implemented: it is none or throw")
-        }
-        Some(_) => Err(parameters.wrong("stderr_reaction", "none or throw")),
+fn stderr_reaction(parameters: &Parameters<'_>) -> Result<StderrReaction> {
+    Ok(match parameters.text("stderr_reaction")?.as_deref() {
+        Some("none") => StderrReaction::None,
+        Some("log") => StderrReaction::Log,
+        Some("log_first") => StderrReaction::LogFirst,
+        None | Some("log_last") => StderrReaction::LogLast,
+        Some("throw") => StderrReaction::Throw,
+        Some(_) => return Err(parameters.wrong("stderr_reaction", "none, log, log_first, log_last or throw")),
+    })
+}
+
+/// Where the rows of an answer end: a program of a pool does not end behind them.
+fn row_ends(format: &str) -> Result<RowEnds> {
+    match format {
+        name if name.starts_with("CSV") => Ok(RowEnds::CSV),
+        name if name.starts_with("TSV") || name.starts_with("TabSeparated") => Ok(RowEnds::LINES),
+        "Raw" | "JSONEachRow" | "JSONLines" | "NDJSON" | "JSONL" | "JSONCompactEachRow" => Ok(RowEnds::LINES),
+        other => bail!(
+            NotImplemented,
+            "source EXECUTABLE_POOL in format {other}, which has no line for each row, is not implemented: use TSV, CSV \
+             or JSONEachRow"
+        ),
     }
 }

@@ -5,10 +5,12 @@
 mod database;
 mod executable;
 mod file;
+mod foreign_value;
 mod formatted;
 mod http;
 mod null;
 mod parameters;
+mod pool;
 mod redis;
 mod remote;
 mod replicas;
@@ -23,6 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use arrow::array::ArrayRef;
+use basalt_base::suggest::did_you_mean;
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::{DictionarySpec, DirectSource, Located};
 use basalt_formats::text::write_date_time;
@@ -158,21 +161,62 @@ pub(super) fn open(source: &KeyValue, spec: &DictionarySpec) -> Result<Arc<dyn R
         "REDIS" => Arc::new(redis::RedisSource::parse(&parameters)?),
         "SQLITE" => Arc::new(database::DatabaseSource::sqlite(&parameters)?),
         "YAMLREGEXPTREE" => Arc::new(yaml_regexp_tree::YamlRegexpTreeSource::parse(&parameters, spec)?),
-        name if NOT_BUILT.contains(&name) => {
-            bail!(NotImplemented, "dictionary source {name} is not implemented")
-        }
-        _ => bail!(IncorrectDictionaryDefinition, "dictionary source `{}` is not known", source.name),
+        name => match NOT_BUILT.iter().find(|(known, _)| *known == name) {
+            Some((_, instead)) => {
+                bail!(NotImplemented, "dictionary source {name} is not implemented: {instead}")
+            }
+            None => {
+                let near = did_you_mean(name, SOURCES.iter().copied());
+                bail!(IncorrectDictionaryDefinition, "dictionary source `{}` is not known{near}", source.name)
+            }
+        },
     })
 }
 
-/// The sources that ClickHouse has and Basalt does not.
-const NOT_BUILT: [&str; 5] = ["ODBC", "JDBC", "MONGODB", "CASSANDRA", "YTSAURUS"];
+/// The sources that there are.
+const SOURCES: [&str; 11] = [
+    "CLICKHOUSE",
+    "EXECUTABLE",
+    "EXECUTABLE_POOL",
+    "FILE",
+    "HTTP",
+    "MYSQL",
+    "NULL",
+    "POSTGRESQL",
+    "REDIS",
+    "SQLITE",
+    "YAMLRegExpTree",
+];
+
+/// The sources that ClickHouse has and Basalt does not, and what does instead.
+const NOT_BUILT: [(&str, &str); 6] = [
+    (
+        "MONGODB",
+        "mongoexport writes a collection in a form that EXECUTABLE or FILE reads: COMMAND 'mongoexport --quiet --uri=.. \
+         --collection=.. --fields=..' FORMAT 'JSONEachRow'",
+    ),
+    (
+        "ODBC",
+        "POSTGRESQL, MYSQL and SQLITE read these databases themselves, EXECUTABLE reads what a client program writes",
+    ),
+    (
+        "JDBC",
+        "POSTGRESQL, MYSQL and SQLITE read these databases themselves, EXECUTABLE reads what a client program writes",
+    ),
+    ("CASSANDRA", "EXECUTABLE reads what `cqlsh` writes"),
+    ("YTSAURUS", "HTTP reads what its proxy answers"),
+    ("LIBRARY", "EXECUTABLE_POOL asks a program that keeps running"),
+];
 
 /// Where another database is, and who asks.
 const CONNECTION_PARAMETERS: [&str; 4] = ["host", "port", "user", "password"];
 
+/// What a connection to another server of our kind takes besides.
+const FAR_PARAMETERS: [&str; 3] = ["quota_key", "proto_send_chunked", "proto_recv_chunked"];
+
 /// A table or a query of this database, or of another one.
 fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
+    parameters.refuse_collection()?;
     let host = parameters.text("host")?.unwrap_or_default();
     let port = parameters.text("port")?;
     let select = Select::parse(parameters)?;
@@ -180,7 +224,7 @@ fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
         && matches!(port.as_deref(), None | Some("9000"));
     let source: Arc<dyn RowSource> = if is_here {
         // They matter for a connection, and here there is none.
-        for name in CONNECTION_PARAMETERS.iter().chain(&TLS_PARAMETERS) {
+        for name in CONNECTION_PARAMETERS.iter().chain(&TLS_PARAMETERS).chain(&FAR_PARAMETERS) {
             parameters.text(name)?;
         }
         Arc::new(table::TableSource::new(select))
@@ -188,7 +232,8 @@ fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
         let host = if host.is_empty() { "127.0.0.1" } else { &host };
         Arc::new(remote::RemoteSource::parse(host, parameters, select)?)
     };
-    parameters.finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS].concat())?;
+    let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &FAR_PARAMETERS].concat();
+    parameters.finish(&known)?;
     Ok(source)
 }
 

@@ -107,6 +107,32 @@ impl<'a> Parameters<'a> {
         .collect()
     }
 
+    /// Seconds under either name; `None` if neither is there.
+    pub(super) fn seconds(&self, name: &str, other: &str) -> Result<Option<f64>> {
+        let Some(text) = (match self.text(name)? {
+            Some(text) => Some(text),
+            None => self.text(other)?,
+        }) else {
+            return Ok(None);
+        };
+        match text.parse::<f64>() {
+            Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(Some(seconds)),
+            _ => Err(self.wrong(name, "a number of seconds")),
+        }
+    }
+
+    /// An error if the parameters are to be taken from a named collection: there are none.
+    pub(super) fn refuse_collection(&self) -> Result<()> {
+        match self.text("name")? {
+            None => Ok(()),
+            Some(name) => bail!(
+                NotImplemented,
+                "named collections (`{name}`) are not implemented: write the parameters of source {} out",
+                self.source
+            ),
+        }
+    }
+
     /// An error if there is a parameter that was not asked for; `known` are all that may be there.
     pub(super) fn finish(&self, known: &[&str]) -> Result<()> {
         let Some(unknown) = self.args.iter().find(|parameter| !parameter.is_taken.get()) else {

@@ -18,6 +18,9 @@ const CONDITION: &str = "{condition}";
 pub(super) const SELECT_PARAMETERS: [&str; 8] =
     ["db", "database", "table", "where", "query", "invalidate_query", "update_field", "update_lag"];
 
+/// The parameters that [`update_field`] takes.
+pub(super) const UPDATE_PARAMETERS: [&str; 2] = ["update_field", "update_lag"];
+
 /// What is read, apart from where the database is.
 #[derive(Clone, Debug)]
 pub(super) struct Select {
