@@ -24,6 +24,8 @@ mod socket;
 pub mod sqlite;
 mod tls;
 
+use std::path::PathBuf;
+
 pub use limits::Limits;
 pub use row::{Row, Rows};
 pub use tls::{Identity, TlsMode, TlsOptions};
@@ -36,11 +38,16 @@ pub struct Address {
     pub user: String,
     pub password: String,
     pub database: String,
+    /// A socket of this machine, in the place of host and port.
+    pub socket: Option<PathBuf>,
     pub tls: TlsOptions,
 }
 
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.host, self.port)
+        match &self.socket {
+            Some(path) => write!(f, "{}", path.display()),
+            None => write!(f, "{}:{}", self.host, self.port),
+        }
     }
 }

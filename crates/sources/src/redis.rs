@@ -54,6 +54,16 @@ impl Client {
         Ok(client)
     }
 
+    /// The same connection, for another question with its own limits.
+    pub fn renew(&mut self, limits: Limits) {
+        self.socket.renew(limits);
+    }
+
+    /// Whether it can be asked again; if not, it is of no use any more.
+    pub fn is_ready(&mut self) -> bool {
+        self.socket.is_silent()
+    }
+
     /// Every key of the kind, with its value or its fields and their values. A key that changes
     /// meanwhile may come twice.
     pub fn all(self, storage: Storage) -> impl Rows {

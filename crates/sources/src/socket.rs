@@ -1,8 +1,11 @@
-//! A connection that is read by exact counts of bytes and gives up in time: TCP, or TLS over it.
+//! A connection that is read by exact counts of bytes and gives up in time: TCP or a socket of this machine, or TLS
+//! over it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Instant;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 use rustls::{ClientConnection, StreamOwned};
@@ -29,33 +32,26 @@ enum Stream {
     Tls(Box<StreamOwned<ClientConnection, Timed>>),
 }
 
-/// A TCP connection whose every read and write ends in time.
+/// A connection whose every read and write ends in time.
 struct Timed {
-    stream: TcpStream,
+    wire: Wire,
     limits: Limits,
 }
 
+enum Wire {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
 impl Socket {
-    /// Connects to the first address of the host that accepts, in plain text.
+    /// Connects to the socket, or to the first address of the host that accepts, in plain text.
     pub(crate) fn connect(kind: &str, address: &Address, limits: Limits) -> Result<Socket> {
         let peer = format!("{kind} at {address}");
-        let found = (address.host.as_str(), address.port).to_socket_addrs();
-        let found = found.map_err(|error| network(&peer, &error))?;
-        let mut failure = None;
-        for address in found {
-            match TcpStream::connect_timeout(&address, limits.wait(limits.connect, &peer)?) {
-                Ok(stream) => {
-                    // Small questions go out at once.
-                    stream.set_nodelay(true).map_err(|error| network(&peer, &error))?;
-                    let stream = Stream::Plain(Timed { stream, limits });
-                    return Ok(Socket { stream, peer, input: Vec::new(), at: 0 });
-                }
-                Err(error) => failure = Some(network(&peer, &error)),
-            }
-        }
-        Err(failure.unwrap_or_else(|| {
-            Error::new(ErrorCode::NetworkError, format!("{peer}: the host has no address"))
-        }))
+        let wire = match &address.socket {
+            Some(path) => connect_unix(path, &peer)?,
+            None => connect_tcp(address, limits, &peer)?,
+        };
+        Ok(Socket { stream: Stream::Plain(Timed { wire, limits }), peer, input: Vec::new(), at: 0 })
     }
 
     /// The same connection, protected: what comes and goes from here on is encrypted. The handshake has the
@@ -83,6 +79,24 @@ impl Socket {
 
     pub(crate) fn is_protected(&self) -> bool {
         matches!(self.stream, Stream::Tls(_))
+    }
+
+    /// The same connection, for another question with its own limits.
+    pub(crate) fn renew(&mut self, limits: Limits) {
+        match &mut self.stream {
+            Stream::Plain(timed) => timed.limits = limits,
+            Stream::Tls(stream) => stream.sock.limits = limits,
+        }
+    }
+
+    /// Whether the other side has said nothing that nobody asked, not even that it is gone; a connection of which that
+    /// is not so is of no use any more.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        let timed = match &mut self.stream {
+            Stream::Plain(timed) => timed,
+            Stream::Tls(stream) => &mut stream.sock,
+        };
+        self.input.len() == self.at && timed.wire.is_silent()
     }
 
     pub(crate) fn peer(&self) -> &str {
@@ -155,9 +169,31 @@ impl Socket {
     }
 }
 
+fn connect_unix(path: &Path, peer: &str) -> Result<Wire> {
+    UnixStream::connect(path).map(Wire::Unix).map_err(|error| network(peer, &error))
+}
+
+fn connect_tcp(address: &Address, limits: Limits, peer: &str) -> Result<Wire> {
+    let found = (address.host.as_str(), address.port).to_socket_addrs();
+    let found = found.map_err(|error| network(peer, &error))?;
+    let mut failure = None;
+    for address in found {
+        match TcpStream::connect_timeout(&address, limits.wait(limits.connect, peer)?) {
+            Ok(stream) => {
+                // Small questions go out at once.
+                stream.set_nodelay(true).map_err(|error| network(peer, &error))?;
+                return Ok(Wire::Tcp(stream));
+            }
+            Err(error) => failure = Some(network(peer, &error)),
+        }
+    }
+    Err(failure
+        .unwrap_or_else(|| Error::new(ErrorCode::NetworkError, format!("{peer}: the host has no address"))))
+}
+
 impl Timed {
     /// How long the next wait may last.
-    fn wait(&self, longest: std::time::Duration) -> std::io::Result<std::time::Duration> {
+    fn wait(&self, longest: Duration) -> std::io::Result<Duration> {
         let left = self.limits.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         match left {
             Some(left) if left.is_zero() => Err(ErrorKind::TimedOut.into()),
@@ -167,21 +203,46 @@ impl Timed {
     }
 }
 
+impl Wire {
+    /// Whether there is nothing to read, and no end of it. What is read is lost: it belongs to no answer.
+    fn is_silent(&mut self) -> bool {
+        let mut byte = [0];
+        let read = match self {
+            Wire::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| stream.read(&mut byte)),
+            Wire::Unix(stream) => stream.set_nonblocking(true).and_then(|()| stream.read(&mut byte)),
+        };
+        let waits_again = match self {
+            Wire::Tcp(stream) => stream.set_nonblocking(false),
+            Wire::Unix(stream) => stream.set_nonblocking(false),
+        };
+        waits_again.is_ok() && read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        self.stream.set_read_timeout(Some(self.wait(self.limits.silence)?))?;
-        self.stream.read(buffer)
+        let wait = Some(self.wait(self.limits.silence)?);
+        match &mut self.wire {
+            Wire::Tcp(stream) => stream.set_read_timeout(wait).and_then(|()| stream.read(buffer)),
+            Wire::Unix(stream) => stream.set_read_timeout(wait).and_then(|()| stream.read(buffer)),
+        }
     }
 }
 
 impl Write for Timed {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.wait(self.limits.send)?))?;
-        self.stream.write(bytes)
+        let wait = Some(self.wait(self.limits.send)?);
+        match &mut self.wire {
+            Wire::Tcp(stream) => stream.set_write_timeout(wait).and_then(|()| stream.write(bytes)),
+            Wire::Unix(stream) => stream.set_write_timeout(wait).and_then(|()| stream.write(bytes)),
+        }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.stream.flush()
+        match &mut self.wire {
+            Wire::Tcp(stream) => stream.flush(),
+            Wire::Unix(stream) => stream.flush(),
+        }
     }
 }
 

@@ -58,6 +58,10 @@ settings_table! {
     http_connection_timeout: f64 = 10.0f64, "Seconds to connect to an HTTP source, in the SETTINGS of a dictionary.";
     http_send_timeout: f64 = 30.0f64, "Seconds that an HTTP source may take no bytes.";
     http_receive_timeout: f64 = 30.0f64, "Seconds that an HTTP source may send no bytes.";
+    http_max_tries: u64 = 10u64, "Times that a request to an HTTP source is sent, the first included, while it fails for a reason that may pass.";
+    http_retry_initial_backoff_ms: u64 = 100u64, "Milliseconds before the second try of a request to an HTTP source; each pause is twice the one before.";
+    http_retry_max_backoff_ms: u64 = 10_000u64, "Milliseconds between two tries of a request to an HTTP source, at most.";
+    max_http_get_redirects: u64 = 0u64, "Times that the answer of an HTTP source may send a request elsewhere.";
     external_storage_connect_timeout_sec: f64 = 10.0f64, "Seconds to connect to a source POSTGRESQL, MYSQL or REDIS, in the SETTINGS of a dictionary.";
     external_storage_rw_timeout_sec: f64 = 300.0f64, "Seconds that a source POSTGRESQL, MYSQL, REDIS or SQLITE may take or send no bytes.";
     max_rows_to_read: u64 = 0u64, "Rows that a query may read; 0 is no limit.";

@@ -272,7 +272,7 @@ fn answers_of_http_servers_that_will_not_do_are_refused() {
     for (what, answer, code, why) in cases {
         let port = answering(vec![good.clone(), answer]);
         let source = format!("HTTP(URL 'http://127.0.0.1:{port}/' FORMAT 'TSV')");
-        define(&server, &source, "require_nonempty = 1, max_execution_time = 5");
+        define(&server, &source, "require_nonempty = 1, max_execution_time = 5, http_max_tries = 1");
         check_refused(&server, what, code, why);
     }
 }
@@ -285,8 +285,9 @@ fn redirects_that_go_round_in_a_loop_end() {
     let again =
         b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
     let port = answering(vec![good, again]);
-    define(&server, &format!("HTTP(URL 'http://127.0.0.1:{port}/' FORMAT 'TSV')"), "max_execution_time = 5");
-    check_refused(&server, "a loop", "TOO_MANY_REDIRECTS", "again and again");
+    let source = format!("HTTP(URL 'http://127.0.0.1:{port}/' FORMAT 'TSV')");
+    define(&server, &source, "max_execution_time = 5, max_http_get_redirects = 10");
+    check_refused(&server, "a loop", "TOO_MANY_REDIRECTS", "max_http_get_redirects");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod dictionary_programs;
 mod dictionary_reloads;
 mod dictionary_sources;
 mod dictionary_tls;
+mod dictionary_types;
 mod dropping;
 mod durability;
 mod full_disk;

@@ -1,6 +1,8 @@
 //! A request to an HTTP server, and the body of its answer.
 
 mod connector;
+mod decoding;
+mod retries;
 
 use std::io::Read;
 use std::time::Duration;
@@ -12,6 +14,9 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
 
 use self::connector::TlsConnector;
+use self::decoding::decoded;
+use self::retries::Failure;
+pub use self::retries::Retries;
 use crate::limits::timed_out;
 use crate::tls::{explained, handshake_timed_out, is_of_tls};
 use crate::{Limits, TlsMode, TlsOptions};
@@ -19,8 +24,8 @@ use crate::{Limits, TlsMode, TlsOptions};
 /// How much of the body of an answer that is an error is told.
 const ERROR_BYTES_MAX: u64 = 1000;
 
-/// An answer that sends the request elsewhere more often than this goes round in a loop.
-const REDIRECTS_MAX: u32 = 10;
+/// Statuses of refusals that will be the same the next time; those of other errors may pass.
+const LASTING: [u16; 6] = [400, 401, 403, 404, 405, 501];
 
 /// A request: GET, or POST if there is a body.
 #[derive(Clone, Debug)]
@@ -30,6 +35,9 @@ pub struct HttpRequest {
     pub body: Option<Vec<u8>>,
     /// For an https address.
     pub tls: TlsOptions,
+    /// How often an answer may send the request elsewhere.
+    pub redirects_max: u32,
+    pub retries: Retries,
 }
 
 impl HttpRequest {
@@ -45,9 +53,13 @@ impl HttpRequest {
         self.url.push_str(&format!("{}={}", encoded(name), encoded(value)));
     }
 
-    /// Sends the request; the body of the answer comes as it is read.
+    /// Sends the request; the body of the answer comes as it is read, without its compression.
     pub fn send(&self, limits: &Limits) -> Result<Box<dyn Read + Send>> {
         check_url(&self.url)?;
+        self.retries.run(limits, &self.url, || self.send_once(limits))
+    }
+
+    fn send_once(&self, limits: &Limits) -> Result<Box<dyn Read + Send>, Failure> {
         let agent = self.agent(limits)?;
         let answer = match &self.body {
             None => {
@@ -60,23 +72,25 @@ impl HttpRequest {
                 headers.fold(request, |request, (name, value)| request.header(name, value)).send(&body[..])
             }
         };
-        let answer = answer.map_err(|error| failed(&self.url, error))?;
+        let answer = answer.map_err(|error| failure(&self.url, error))?;
         let status = answer.status();
+        let encoding = answer.headers().get("content-encoding").and_then(|value| value.to_str().ok());
+        let encoding = encoding.map(str::to_owned);
         let body = answer.into_body().into_with_config().limit(u64::MAX).reader();
-        if !status.is_success() {
-            let mut text = Vec::new();
-            // What cannot be read cannot be told.
-            let _ = body.take(ERROR_BYTES_MAX).read_to_end(&mut text);
-            let text = String::from_utf8_lossy(&text);
-            bail!(
-                ReceivedErrorFromRemoteIoServer,
-                "{} answers with status {}: {}",
-                self.url,
-                status.as_u16(),
-                text.trim()
-            );
+        if status.is_success() {
+            let body = Body { body, url: self.url.clone() };
+            return Ok(decoded(body, encoding.as_deref(), &self.url)?);
         }
-        Ok(Box::new(Body { body, url: self.url.clone() }))
+        if status.is_redirection() {
+            return Err(too_many_redirects(&self.url).into());
+        }
+        let mut text = Vec::new();
+        // What cannot be read cannot be told.
+        let _ = body.take(ERROR_BYTES_MAX).read_to_end(&mut text);
+        let (text, code) = (String::from_utf8_lossy(&text), status.as_u16());
+        let message = format!("{} answers with status {code}: {}", self.url, text.trim());
+        let error = Error::new(ErrorCode::ReceivedErrorFromRemoteIoServer, message.trim_end());
+        Err(Failure { error, may_pass: !LASTING.contains(&code) })
     }
 
     fn agent(&self, limits: &Limits) -> Result<ureq::Agent> {
@@ -90,7 +104,7 @@ impl HttpRequest {
             .timeout_global(limits.deadline.map(|_| whole))
             // What was asked over TLS is not answered without.
             .https_only(is_https)
-            .max_redirects(REDIRECTS_MAX)
+            .max_redirects(self.redirects_max)
             .http_status_as_error(false)
             .build();
         let config = match (self.tls.config(), is_https) {
@@ -108,7 +122,14 @@ impl HttpRequest {
 impl Default for HttpRequest {
     fn default() -> HttpRequest {
         let tls = TlsOptions { mode: TlsMode::VerifyFull, ..TlsOptions::default() };
-        HttpRequest { url: String::new(), headers: Vec::new(), body: None, tls }
+        HttpRequest {
+            url: String::new(),
+            headers: Vec::new(),
+            body: None,
+            tls,
+            redirects_max: 0,
+            retries: Retries::default(),
+        }
     }
 }
 
@@ -133,17 +154,31 @@ pub fn check_url(url: &str) -> Result<()> {
     bail!(BadArguments, "`{url}` is no URL of the form http://host:port/path or https://host:port/path");
 }
 
+/// Connections that are refused or broken may be better the next time; what takes too long already has had its time.
+fn failure(url: &str, error: ureq::Error) -> Failure {
+    let may_pass = match &error {
+        ureq::Error::Io(error) => !is_of_tls(error),
+        ureq::Error::ConnectionFailed | ureq::Error::HostNotFound | ureq::Error::Protocol(_) => true,
+        _ => false,
+    };
+    let error = failed(url, error);
+    if may_pass { Failure::may_pass(error) } else { error.into() }
+}
+
+fn too_many_redirects(url: &str) -> Error {
+    let message = format!(
+        "{url} sends the request elsewhere: that is followed as often as max_http_get_redirects in the SETTINGS of the \
+         dictionary says (0 unless set), and never with keys in its body"
+    );
+    Error::new(ErrorCode::TooManyRedirects, message)
+}
+
 fn failed(url: &str, error: ureq::Error) -> Error {
     match error {
         ureq::Error::Timeout(ureq::Timeout::Connect) if url.starts_with("https:") => handshake_timed_out(url),
         ureq::Error::Timeout(_) => timed_out(url),
         ureq::Error::Io(error) if is_of_tls(&error) => explained(url, &error),
-        ureq::Error::TooManyRedirects | ureq::Error::RedirectFailed => Error::new(
-            ErrorCode::TooManyRedirects,
-            format!(
-                "{url} sends the request elsewhere, again and again ({REDIRECTS_MAX} times) or where its body cannot go"
-            ),
-        ),
+        ureq::Error::TooManyRedirects | ureq::Error::RedirectFailed => too_many_redirects(url),
         ureq::Error::RequireHttpsOnly(to) => Error::new(
             ErrorCode::NetworkError,
             format!("{url} sends the request to {to}, which is not protected by TLS"),

@@ -180,7 +180,8 @@ impl Client {
         if message.first() == Some(&ERROR) {
             let code = message.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
             let text = String::from_utf8_lossy(message.get(3..).unwrap_or_default()).into_owned();
-            bail!(NetworkError, "{} answers: {text} (error {code})", self.socket.peer());
+            let message = format!("{} answers: {text} (error {code})", self.socket.peer());
+            return Err(Error::new(error_code(code), message));
         }
         Ok(message)
     }
@@ -208,6 +209,16 @@ impl Rows for QueryRows {
         }
         parse_row(&message, row).ok_or_else(|| self.client.damaged())?;
         Ok(true)
+    }
+}
+
+/// Whether an error is about the connection, about who asks, or about the question.
+fn error_code(number: u16) -> ErrorCode {
+    match number {
+        // Too many connections, the server stops, the connection is killed, time is over, a host is blocked.
+        1040 | 1053 | 1129 | 1152..=1161 | 1184 | 1203 | 1205 => ErrorCode::NetworkError,
+        1044 | 1045 | 1130 | 1227 | 1698 => ErrorCode::AuthenticationFailed,
+        _ => ErrorCode::ReceivedErrorFromRemoteIoServer,
     }
 }
 

@@ -150,7 +150,8 @@ impl Client {
         let bytes = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
         let body = self.socket.take(bytes.checked_sub(4).ok_or_else(|| bad_length(bytes))?)?.to_vec();
         if kind == b'E' {
-            bail!(NetworkError, "{} answers: {}", self.socket.peer(), error_text(&body));
+            let message = format!("{} answers: {}", self.socket.peer(), error_text(&body));
+            return Err(Error::new(error_code(&body), message));
         }
         Ok((kind, body))
     }
@@ -202,13 +203,27 @@ fn parse_row(body: &[u8], row: &mut Row) -> Option<()> {
     rest.is_empty().then_some(())
 }
 
-/// Severity, code and message of an error.
+/// A field of an error.
+fn field(body: &[u8], letter: u8) -> String {
+    let mut fields = body.split(|&byte| byte == 0);
+    let found = fields.find(|field| field.first() == Some(&letter));
+    found.map_or(String::new(), |field| String::from_utf8_lossy(&field[1..]).into_owned())
+}
+
+/// Code and message of an error.
 fn error_text(body: &[u8]) -> String {
-    let field = |letter: u8| {
-        let mut fields = body.split(|&byte| byte == 0);
-        fields.find(|field| field.first() == Some(&letter)).map(|field| String::from_utf8_lossy(&field[1..]))
-    };
-    format!("{} (SQLSTATE {})", field(b'M').unwrap_or_default(), field(b'C').unwrap_or_default())
+    format!("{} (SQLSTATE {})", field(body, b'M'), field(body, b'C'))
+}
+
+/// Whether an error is about the connection, about who asks, or about the question.
+fn error_code(body: &[u8]) -> ErrorCode {
+    let state = field(body, b'C');
+    match state.get(..2) {
+        // Of the connection, too many of them, and a server that stops or has just started.
+        Some("08" | "53" | "57") => ErrorCode::NetworkError,
+        Some("28") => ErrorCode::AuthenticationFailed,
+        _ => ErrorCode::ReceivedErrorFromRemoteIoServer,
+    }
 }
 
 fn bad_length(bytes: usize) -> Error {

@@ -2,10 +2,10 @@
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, bail};
-use basalt_sources::{Row, Rows, TlsMode, mysql, postgresql, sqlite};
+use basalt_sources::{Limits, Row, Rows, TlsMode, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
-use super::replicas::Replicas;
+use super::replicas::{Replicas, Usual};
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
@@ -14,13 +14,32 @@ use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, Update
 /// Keys in one question.
 const KEYS_A_QUERY: usize = 4096;
 const REVISION_BYTES_MAX: usize = 1 << 20;
-const POSTGRESQL_PORT: u64 = 5432;
-const MYSQL_PORT: u64 = 3306;
+const POSTGRESQL: Usual = Usual { port: 5432, host_may_be_folder: true, rounds: 2 };
+const MYSQL: Usual = Usual { port: 3306, host_may_be_folder: false, rounds: 3 };
+
+/// What both say about where they are.
+const SERVER_PARAMETERS: [&str; 3] = ["replica", "priority", "background_reconnect"];
+const MYSQL_PARAMETERS: [&str; 11] = [
+    "socket",
+    "connect_timeout",
+    "mysql_connect_timeout",
+    "rw_timeout",
+    "mysql_rw_timeout",
+    "close_connection",
+    "share_connection",
+    "fail_on_connection_loss",
+    "opt_reconnect",
+    "enable_local_infile",
+    "dont_check_update_time",
+];
 
 pub(super) struct DatabaseSource {
     dialect: Dialect,
     place: Place,
     select: Select,
+    /// Seconds that the source itself says, and not the settings of the dictionary.
+    connect: Option<f64>,
+    silence: Option<f64>,
 }
 
 enum Place {
@@ -39,29 +58,46 @@ const MYSQL_TLS: TlsDefaults =
 
 impl DatabaseSource {
     pub(super) fn postgresql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
+        parameters.refuse_collection()?;
         let mut select = Select::parse(parameters)?;
-        let schema = parameters.text("schema")?;
-        let mut replicas = Replicas::parse(parameters, POSTGRESQL_PORT)?;
-        if let From::Table(database, _) = &mut select.from {
+        let schema = parameters.text("schema")?.filter(|schema| !schema.is_empty());
+        let mut replicas = Replicas::parse(parameters, &POSTGRESQL)?;
+        if let From::Table(database, table) = &mut select.from {
+            let (schema, name) = schema_and_table(schema, table);
+            *table = name;
             replicas.set_database(&std::mem::replace(database, schema).unwrap_or_default());
         }
         let place = Place::Server(replicas, Tls::parse(parameters, POSTGRESQL_TLS)?);
-        let own = ["schema", "replica"];
-        let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &own].concat();
-        parameters.finish(&known)?;
-        Ok(DatabaseSource { dialect: Dialect::PostgreSql, place, select })
+        let own = [&SERVER_PARAMETERS[..], &["schema"]].concat();
+        parameters
+            .finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &own].concat())?;
+        Ok(DatabaseSource { dialect: Dialect::PostgreSql, place, select, connect: None, silence: None })
     }
 
     pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
+        parameters.refuse_collection()?;
         let mut select = Select::parse(parameters)?;
-        let mut replicas = Replicas::parse(parameters, MYSQL_PORT)?;
+        // Every question has a connection of its own, so these have it as it is.
+        for name in ["close_connection", "share_connection", "opt_reconnect", "dont_check_update_time"] {
+            parameters.flag(name, true)?;
+        }
+        if parameters.flag("enable_local_infile", false)? {
+            return Err(
+                parameters.wrong("enable_local_infile", "0: the server is given no files of this machine")
+            );
+        }
+        let rounds = if parameters.flag("fail_on_connection_loss", false)? { 1 } else { MYSQL.rounds };
+        let mut replicas = Replicas::parse(parameters, &Usual { rounds, ..MYSQL })?;
         if let From::Table(database, _) = &mut select.from {
             replicas.set_database(&database.take().unwrap_or_default());
         }
         let place = Place::Server(replicas, Tls::parse(parameters, MYSQL_TLS)?);
-        let known = [&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &["replica"]].concat();
-        parameters.finish(&known)?;
-        Ok(DatabaseSource { dialect: Dialect::MySql, place, select })
+        let connect = parameters.seconds("connect_timeout", "mysql_connect_timeout")?;
+        let silence = parameters.seconds("rw_timeout", "mysql_rw_timeout")?;
+        let own = [&SERVER_PARAMETERS[..], &MYSQL_PARAMETERS].concat();
+        parameters
+            .finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &own].concat())?;
+        Ok(DatabaseSource { dialect: Dialect::MySql, place, select, connect, silence })
     }
 
     pub(super) fn sqlite(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
@@ -69,11 +105,18 @@ impl DatabaseSource {
         let place = Place::File(parameters.required("path")?);
         refuse(parameters, "a file is read without a connection")?;
         parameters.finish(&[&SELECT_PARAMETERS[..], &["path"]].concat())?;
-        Ok(DatabaseSource { dialect: Dialect::Sqlite, place, select })
+        Ok(DatabaseSource { dialect: Dialect::Sqlite, place, select, connect: None, silence: None })
+    }
+
+    fn limits(&self, question: &Question) -> Limits {
+        let settings = &question.settings;
+        let silence = self.silence.unwrap_or(settings.external_storage_rw_timeout_sec);
+        let connect = self.connect.unwrap_or(settings.external_storage_connect_timeout_sec);
+        question.limits(Timeouts::Database).of_seconds(connect, silence, silence)
     }
 
     fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn Rows>> {
-        let limits = question.limits(Timeouts::Database);
+        let limits = self.limits(question);
         match &self.place {
             Place::File(path) => {
                 Ok(Box::new(sqlite::query(&question.engine.user_file(path)?, text, limits)?))
@@ -154,5 +197,15 @@ impl RowSource for DatabaseSource {
             }
         }
         Ok(Some(revision))
+    }
+}
+
+/// The schema that is named, or the one before the first dot of TABLE.
+fn schema_and_table(schema: Option<String>, table: &str) -> (Option<String>, String) {
+    match (schema, table.split_once('.')) {
+        (None, Some((schema, name))) if !schema.is_empty() && !name.is_empty() => {
+            (Some(schema.to_owned()), name.to_owned())
+        }
+        (schema, _) => (schema, table.to_owned()),
     }
 }

@@ -1,14 +1,19 @@
 //! The source HTTP: what a server answers, in any input format; keys go to it as the body of a POST.
 
+use std::time::Duration;
+
 use arrow::array::ArrayRef;
 use basalt_base::Result;
-use basalt_sources::http::{HttpRequest, check_url};
+use basalt_sources::http::{HttpRequest, Retries, check_url};
 
 use super::formatted::{checked_format, read_rows, write_keys};
 use super::parameters::Parameters;
 use super::select::update_field;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
 use super::{Blocks, Question, RowSource, Timeouts, UpdateField, Wanted, time_text};
+
+/// No pause between two tries is longer.
+const PAUSE_MS_MAX: u64 = 3_600_000;
 
 pub(super) struct HttpSource {
     request: HttpRequest,
@@ -20,7 +25,9 @@ pub(super) struct HttpSource {
 
 impl HttpSource {
     pub(super) fn parse(parameters: &Parameters<'_>) -> Result<HttpSource> {
-        let mut request = HttpRequest { url: parameters.required("url")?, ..HttpRequest::default() };
+        parameters.refuse_collection()?;
+        let url = joined(parameters.required("url")?, &parameters.text("endpoint")?.unwrap_or_default());
+        let mut request = HttpRequest { url, ..HttpRequest::default() };
         check_url(&request.url)?;
         let format = checked_format(parameters.required("format")?)?;
         if let Some(credentials) = parameters.nested("credentials")? {
@@ -46,7 +53,7 @@ impl HttpSource {
             refuse(parameters, "the address is no https address")?;
             None
         };
-        let own = ["url", "format", "credentials", "headers", "update_field", "update_lag"];
+        let own = ["url", "endpoint", "format", "credentials", "headers", "update_field", "update_lag"];
         parameters.finish(&[&own[..], &TLS_PARAMETERS].concat())?;
         Ok(HttpSource { request, tls, format, update })
     }
@@ -55,6 +62,13 @@ impl HttpSource {
 impl HttpSource {
     fn request(&self, question: &Question) -> Result<HttpRequest> {
         let mut request = self.request.clone();
+        let settings = &question.settings;
+        let pause = Duration::from_millis;
+        let longest = settings.http_retry_max_backoff_ms.min(PAUSE_MS_MAX);
+        let first = settings.http_retry_initial_backoff_ms.min(longest);
+        request.retries =
+            Retries { tries_max: settings.http_max_tries, pauses: (pause(first), pause(longest)) };
+        request.redirects_max = u32::try_from(settings.max_http_get_redirects).unwrap_or(u32::MAX);
         if let Some(tls) = &self.tls {
             request.tls = tls.options(question)?;
         }
@@ -90,4 +104,14 @@ impl RowSource for HttpSource {
     fn tells_update_time(&self) -> bool {
         false
     }
+}
+
+/// An address and what stands behind it, with one slash between them.
+fn joined(mut url: String, endpoint: &str) -> String {
+    if !endpoint.is_empty() {
+        url.truncate(url.trim_end_matches('/').len());
+        url.push('/');
+        url.push_str(endpoint.trim_start_matches('/'));
+    }
+    url
 }

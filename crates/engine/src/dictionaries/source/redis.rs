@@ -1,5 +1,7 @@
 //! The source REDIS: strings by key, or the fields of hashes by key and field.
 
+use std::time::Duration;
+
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_formats::TextSettings;
@@ -8,11 +10,16 @@ use basalt_sources::redis::{Client, Storage};
 use basalt_sources::{Address, Row, Rows, TlsOptions};
 
 use super::parameters::Parameters;
+use super::pool::Pool;
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults};
 use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, Wanted};
 
 const PORT: u64 = 6379;
+const POOL_SIZE: u64 = 16;
+const POOL_SIZE_MAX: u64 = 1000;
+/// How long a question waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Keys whose values are asked for together.
 const KEYS_A_ROUND: usize = 65_536;
 
@@ -21,6 +28,8 @@ pub(super) struct RedisSource {
     tls: Tls,
     db_index: u64,
     storage: Storage,
+    /// Of those that answer for keys.
+    connections: Pool<Client>,
 }
 
 impl RedisSource {
@@ -44,13 +53,19 @@ impl RedisSource {
                 user: parameters.text("user")?.unwrap_or_default(),
                 password: parameters.text("password")?.unwrap_or_default(),
                 database: String::new(),
+                socket: None,
                 tls: TlsOptions::default(),
             },
             tls: Tls::parse(parameters, TlsDefaults::BY_PORT)?,
             db_index: parameters.number("db_index", 0)?,
             storage,
+            connections: Pool::new(
+                parameters.number("pool_size", POOL_SIZE)?.min(POOL_SIZE_MAX) as usize,
+                PATIENCE,
+                "connections to Redis (pool_size)",
+            ),
         };
-        let own = ["storage_type", "db_index"];
+        let own = ["storage_type", "db_index", "pool_size"];
         parameters.finish(&[&CONNECTION_PARAMETERS[..], &TLS_PARAMETERS, &own].concat())?;
         Ok(source)
     }
@@ -83,7 +98,22 @@ impl RowSource for RedisSource {
     }
 
     fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        let mut client = self.connect(question)?;
+        let limits = question.limits(Timeouts::Database);
+        let ask = |client: &mut Client| {
+            client.renew(limits);
+            self.rows_from(client, question, keys)
+        };
+        self.connections.with(limits.deadline, Client::is_ready, || self.connect(question), ask)
+    }
+}
+
+impl RedisSource {
+    fn rows_from(
+        &self,
+        client: &mut Client,
+        question: &Question,
+        keys: &[ArrayRef],
+    ) -> Result<Vec<Vec<ArrayRef>>> {
         let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
         let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::logical)?;
         let mut found = Vec::new();

@@ -43,7 +43,15 @@ impl RemoteSource {
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let address = format!("{host}:{port}");
         let mut request = HttpRequest { url: format!("{scheme}://{address}/"), ..HttpRequest::default() };
-        let headers = [("X-ClickHouse-User", "user"), ("X-ClickHouse-Key", "password")];
+        // HTTP has its own way to send a body in pieces.
+        for name in ["proto_send_chunked", "proto_recv_chunked"] {
+            parameters.text(name)?;
+        }
+        let headers = [
+            ("X-ClickHouse-User", "user"),
+            ("X-ClickHouse-Key", "password"),
+            ("X-ClickHouse-Quota", "quota_key"),
+        ];
         for (header, parameter) in headers {
             if let Some(value) = parameters.text(parameter)?.filter(|value| !value.is_empty()) {
                 request.headers.push((header.to_owned(), value));

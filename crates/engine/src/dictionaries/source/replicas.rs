@@ -1,74 +1,151 @@
 //! Where a database is: one address, or the replicas that are asked in turn.
 
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
 use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sources::{Address, TlsOptions};
+use parking_lot::Mutex;
 
 use super::parameters::Parameters;
 
 /// What a replica may say for itself.
-const REPLICA_PARAMETERS: [&str; 5] = ["host", "port", "user", "password", "priority"];
+const REPLICA_PARAMETERS: [&str; 6] = ["host", "port", "socket", "user", "password", "priority"];
+/// A replica that could not be reached is asked behind the others for so long.
+const SHUNNED: Duration = Duration::from_secs(60);
 
 /// Addresses of one database, at least one, in the order in which they are asked.
-#[derive(Clone, Debug)]
-pub(super) struct Replicas(Vec<Address>);
+#[derive(Debug)]
+pub(super) struct Replicas {
+    addresses: Vec<Address>,
+    /// Until when each is asked behind the others; `None` if they are asked in the same order every time.
+    shunned: Option<Mutex<Vec<Option<Instant>>>>,
+    /// Times that all of them are asked while none can be reached.
+    rounds: usize,
+}
+
+/// Where a database is if nothing is said, and what it calls a socket of this machine.
+pub(super) struct Usual {
+    pub(super) port: u64,
+    /// A HOST that begins with a slash is the folder of the socket (libpq).
+    pub(super) host_may_be_folder: bool,
+    /// Rounds of a server that is not reached at once.
+    pub(super) rounds: usize,
+}
 
 impl Replicas {
-    /// The parameters HOST, PORT, USER and PASSWORD, or those of each REPLICA, which take what they do not say
-    /// from the former; the smallest PRIORITY is asked first.
-    pub(super) fn parse(parameters: &Parameters<'_>, default_port: u64) -> Result<Replicas> {
+    /// The parameters HOST, PORT, SOCKET, USER and PASSWORD, or those of each REPLICA, which take what they do not
+    /// say from the former; the smallest PRIORITY is asked first.
+    pub(super) fn parse(parameters: &Parameters<'_>, usual: &Usual) -> Result<Replicas> {
         let database = match parameters.text("database")? {
             Some(name) => Some(name),
             None => parameters.text("db")?,
         };
         let common = Address {
             host: parameters.text("host")?.unwrap_or_else(|| "localhost".to_owned()),
-            port: port(parameters, default_port)?,
+            port: port(parameters, usual.port)?,
             user: parameters.text("user")?.unwrap_or_default(),
             password: parameters.text("password")?.unwrap_or_default(),
             database: database.unwrap_or_default(),
+            socket: socket(parameters)?,
             tls: TlsOptions::default(),
         };
+        // Of use beside others only.
+        parameters.number("priority", 0)?;
         let mut replicas = Vec::new();
         for replica in parameters.all_nested("replica")? {
+            let socket = socket(&replica)?;
+            let host = replica.text("host")?;
+            if host.is_none() && socket.is_none() {
+                replica.required("host")?;
+            }
             let address = Address {
-                host: replica.required("host")?,
+                host: host.unwrap_or_else(|| common.host.clone()),
                 port: port(&replica, u64::from(common.port))?,
                 user: replica.text("user")?.unwrap_or_else(|| common.user.clone()),
                 password: replica.text("password")?.unwrap_or_else(|| common.password.clone()),
+                socket,
                 ..common.clone()
             };
-            replicas.push((replica.number("priority", 1)?, address));
+            replicas.push((replica.number("priority", 0)?, address));
             replica.finish(&REPLICA_PARAMETERS)?;
         }
-        if replicas.is_empty() {
-            return Ok(Replicas(vec![common]));
-        }
         replicas.sort_by_key(|(priority, _)| *priority);
-        Ok(Replicas(replicas.into_iter().map(|(_, address)| address).collect()))
+        let mut addresses: Vec<Address> = replicas.into_iter().map(|(_, address)| address).collect();
+        if addresses.is_empty() {
+            addresses.push(common);
+        }
+        for address in addresses.iter_mut().filter(|address| address.socket.is_none()) {
+            if usual.host_may_be_folder && address.host.starts_with('/') {
+                let file = format!(".s.PGSQL.{}", address.port);
+                address.socket = Some(PathBuf::from(&address.host).join(file));
+            }
+        }
+        let shuns = parameters.flag("background_reconnect", false)?;
+        let shunned = shuns.then(|| Mutex::new(vec![None; addresses.len()]));
+        Ok(Replicas { addresses, shunned, rounds: usual.rounds })
     }
 
     pub(super) fn set_database(&mut self, name: &str) {
-        self.0.iter_mut().for_each(|address| address.database = name.to_owned());
+        self.addresses.iter_mut().for_each(|address| address.database = name.to_owned());
     }
 
     /// The database of all of them.
     pub(super) fn database(&self) -> &str {
-        self.0.first().map_or("", |address| &address.database)
+        self.addresses.first().map_or("", |address| &address.database)
     }
 
     /// What the first that can be reached answers.
     pub(super) fn ask<T>(&self, tls: &TlsOptions, ask: impl Fn(&Address) -> Result<T>) -> Result<T> {
         let mut failures = Vec::new();
-        for address in &self.0 {
-            match ask(&Address { tls: tls.clone(), ..address.clone() }) {
-                Err(error) if self.0.len() > 1 && is_of_one(&error) => failures.push(error),
-                other => return other,
+        for round in 1..=self.rounds {
+            failures.clear();
+            for at in self.order() {
+                let address = &self.addresses[at];
+                match ask(&Address { tls: tls.clone(), ..address.clone() }) {
+                    Err(error) if is_of_one(&error) => {
+                        self.shun(at);
+                        failures.push(error);
+                    }
+                    other => return other,
+                }
+            }
+            // What was waited for, or refused by name, will not be better the next moment.
+            let may_pass = failures.iter().any(|error| error.code() == ErrorCode::NetworkError);
+            if !may_pass || round == self.rounds {
+                break;
             }
         }
-        let messages: Vec<&str> = failures.iter().map(Error::message).collect();
-        let code = failures.last().map_or(ErrorCode::NetworkError, Error::code);
-        Err(Error::new(code, format!("no replica answers: {}", messages.join("; "))))
+        match failures.len() {
+            0 | 1 => Err(failures.pop().unwrap_or_else(|| Error::logical("a source without an address"))),
+            _ => {
+                let messages: Vec<&str> = failures.iter().map(Error::message).collect();
+                let code = failures.last().map_or(ErrorCode::NetworkError, Error::code);
+                Err(Error::new(code, format!("no replica answers: {}", messages.join("; "))))
+            }
+        }
     }
+
+    /// The indexes of the addresses in the order in which they are asked now.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.addresses.len()).collect();
+        if let Some(shunned) = &self.shunned {
+            let (shunned, now) = (shunned.lock(), Instant::now());
+            order.sort_by_key(|&at| shunned[at].is_some_and(|until| until > now));
+        }
+        order
+    }
+
+    fn shun(&self, at: usize) {
+        if let Some(shunned) = &self.shunned {
+            shunned.lock()[at] = Some(Instant::now() + SHUNNED);
+        }
+    }
+}
+
+/// A path, which is none if it is empty.
+fn socket(parameters: &Parameters<'_>) -> Result<Option<PathBuf>> {
+    Ok(parameters.text("socket")?.filter(|path| !path.is_empty()).map(PathBuf::from))
 }
 
 /// Whether another replica may do better.

@@ -10,6 +10,7 @@ use basalt_formats::text::ColumnBuilder;
 use basalt_sources::{Row, Rows};
 
 use super::Question;
+use super::foreign_value::plain;
 
 const ROWS_A_BLOCK: usize = 65_409;
 
@@ -85,7 +86,7 @@ impl<R: Rows> TextBlocks<R> {
             builder.append_default();
             return Ok(!is_null);
         };
-        let parsed = builder.parse_raw(plain(text, &self.types[at]));
+        let parsed = builder.parse_raw(&plain(text, &self.types[at]));
         parsed.map_err(|error| {
             let shown = String::from_utf8_lossy(&text[..text.len().min(100)]).into_owned();
             error.within(format!("column `{name}`, value `{shown}`"))
@@ -119,18 +120,5 @@ impl<R: Rows> Iterator for TextBlocks<R> {
             self.is_done = true;
         }
         Some(block)
-    }
-}
-
-/// A value of another database in the form that its type has here.
-fn plain<'a>(text: &'a [u8], ty: &SqlType) -> &'a [u8] {
-    match (text, ty) {
-        (b"t", SqlType::Bool | SqlType::UInt8) => b"1",
-        (b"f", SqlType::Bool | SqlType::UInt8) => b"0",
-        // The connection's zone is UTC.
-        (text, SqlType::DateTime(_) | SqlType::DateTime64 { .. }) => {
-            text.strip_suffix(b"+00").unwrap_or(text)
-        }
-        (text, _) => text,
     }
 }

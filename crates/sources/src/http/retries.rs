@@ -1,0 +1,96 @@
+//! How often a request is sent again, and how long it waits in between.
+
+use std::time::Duration;
+
+use basalt_base::{Error, Result};
+
+use crate::Limits;
+
+/// Tries of one request; only failures that may pass are worth another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// The first one included.
+    pub tries_max: u64,
+    /// The pauses in between double from the first to the second.
+    pub pauses: (Duration, Duration),
+}
+
+impl Default for Retries {
+    fn default() -> Retries {
+        Retries { tries_max: 1, pauses: (Duration::ZERO, Duration::ZERO) }
+    }
+}
+
+/// Why a request failed.
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// Whether it may be gone the next time.
+    pub(super) may_pass: bool,
+}
+
+impl Failure {
+    pub(super) fn may_pass(error: Error) -> Failure {
+        Failure { error, may_pass: true }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { error, may_pass: false }
+    }
+}
+
+impl Retries {
+    /// What `send` gives in the end, within the limits of time.
+    pub(super) fn run<T>(
+        self,
+        limits: &Limits,
+        whom: &str,
+        mut send: impl FnMut() -> Result<T, Failure>,
+    ) -> Result<T> {
+        let mut pause = self.pauses.0;
+        for tried in 1.. {
+            match send() {
+                Ok(answer) => return Ok(answer),
+                Err(Failure { error, may_pass }) if !may_pass || tried >= self.tries_max => {
+                    return Err(error);
+                }
+                Err(Failure { error, .. }) => {
+                    // What went wrong says more than that the time is over.
+                    if limits.wait(Duration::MAX, whom).is_ok_and(|left| left <= pause) {
+                        return Err(error);
+                    }
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(self.pauses.1);
+                }
+            }
+        }
+        Err(Error::logical("a request is never sent"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basalt_base::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_tried_as_often_as_is_said() {
+        let check = |tries_max: u64, failures: u64, may_pass: bool| {
+            let retries = Retries { tries_max, ..Retries::default() };
+            let mut tries = 0;
+            let answer = retries.run(&Limits::default(), "them", || {
+                tries += 1;
+                let error = Error::new(ErrorCode::NetworkError, "no");
+                if tries > failures { Ok(()) } else { Err(Failure { error, may_pass }) }
+            });
+            (tries, answer.is_ok())
+        };
+        assert_eq!(check(1, 0, true), (1, true));
+        assert_eq!(check(3, 2, true), (3, true));
+        assert_eq!(check(3, 3, true), (3, false));
+        assert_eq!(check(3, 2, false), (1, false));
+        assert_eq!(check(0, 2, true), (1, false));
+    }
+}
