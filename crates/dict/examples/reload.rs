@@ -1,8 +1,8 @@
 //! Measures reloads: the most memory of its own that the process has, over what the old version takes;
 //! and how soon a dictionary in a file answers.
 //!
-//! `cargo run --release -p basalt-dict --example reload -- 20000000 [directory]`; files are written to the
-//! directory and removed.
+//! `cargo run --release -p basalt-dict --example reload -- 20000000 [directory [layout [type ..]]]`; files are
+//! written to the directory and removed. Keys of FLAT and AUTO are dense.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use arrow::array::{Array, ArrayRef, UInt16Array, UInt64Array};
+use arrow::array::{Array, ArrayRef, BinaryViewArray, UInt16Array, UInt64Array};
 use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{
     Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
-    build, build_by_shard, load_image, open_image, save_image,
+    RowForm, build, build_by_shard, load_image, open_image, save_image,
 };
 
 const BLOCK_ROWS: u64 = 65_536;
@@ -24,19 +24,49 @@ const DEFINITION: &str = "measured";
 fn main() -> Result<()> {
     let keys = std::env::args().nth(1).and_then(|keys| keys.parse().ok()).unwrap_or(2_000_000);
     let dir = std::env::args().nth(2).map_or_else(std::env::temp_dir, PathBuf::from);
-    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed] {
-        measure(kind, keys, &dir)?;
+    let kinds = std::env::args().nth(3).and_then(|name| kind_of(&name));
+    let kinds = kinds.map_or_else(|| vec![LayoutKind::Hashed, LayoutKind::CompactHashed], |kind| vec![kind]);
+    let types = std::env::args().skip(4).map(|name| match name.as_str() {
+        "UInt64" => SqlType::UInt64,
+        "String" => SqlType::String,
+        _ => SqlType::UInt16,
+    });
+    let mut types: Vec<SqlType> = types.collect();
+    if types.is_empty() {
+        types.push(SqlType::UInt16);
+    }
+    for kind in kinds {
+        measure(&Measured { kind, types: types.clone(), keys }, &dir)?;
     }
     Ok(())
 }
 
-fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
+struct Measured {
+    kind: LayoutKind,
+    types: Vec<SqlType>,
+    keys: u64,
+}
+
+fn kind_of(name: &str) -> Option<LayoutKind> {
+    let kinds = [
+        LayoutKind::Flat,
+        LayoutKind::Hashed,
+        LayoutKind::SparseHashed,
+        LayoutKind::HashedArray,
+        LayoutKind::CompactHashed,
+        LayoutKind::Auto,
+    ];
+    kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
+}
+
+fn measure(measured: &Measured, dir: &Path) -> Result<()> {
     let storage: Arc<dyn Storage> = Arc::new(RealStorage);
-    let spec = || spec(kind);
-    let old = build(spec(), &mut blocks(keys))?;
+    let Measured { kind, keys, .. } = *measured;
+    let (spec, blocks) = (|| measured.spec(), || measured.blocks());
+    let old = build(spec(), &mut blocks())?;
     let own = old.stats().bytes_allocated as f64;
     let (peak, start) = (Peak::start(), Instant::now());
-    let new = build(spec(), &mut blocks(keys))?;
+    let new = build(spec(), &mut blocks())?;
     let took = start.elapsed();
     say(kind, "in memory", peak.end() as f64 / keys as f64, own / keys as f64);
     let _ = std::io::stdout().write_all(format!("{kind:?}: in memory in {took:?}\n").as_bytes());
@@ -45,9 +75,9 @@ fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
     let piles = dir.join("measured-piles");
     let path = dir.join("measured.bin");
     let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, piles: &piles };
-    by_detour(kind, keys, old, &place)?;
+    by_detour(measured, old, &place)?;
 
-    let saved = build(spec(), &mut blocks(keys))?;
+    let saved = build(spec(), &mut blocks())?;
     save_image(saved.as_ref(), DEFINITION, &[], storage.as_ref(), &path)?;
     drop(saved);
     let start = Instant::now();
@@ -57,42 +87,45 @@ fn measure(kind: LayoutKind, keys: u64, dir: &Path) -> Result<()> {
     let first = start.elapsed();
     opened.check()?;
     let whole = start.elapsed();
-    let rate = look_up(opened.as_ref(), keys)?;
+    let rate = measured.look_up(opened.as_ref())?;
     let line =
         format!("{kind:?}: first answer after {first:?}, all checked after {whole:?}, then {rate:.1} M/s\n");
     let _ = std::io::stdout().write_all(line.as_bytes());
     let (peak, start) = (Peak::start(), Instant::now());
-    let new = match load_image(spec(), &mut blocks(keys), &place, LoadBounds::default())? {
+    let new = match load_image(spec(), &mut blocks(), RowForm::Plain, &place, LoadBounds::default())? {
         LoadedImage::InMemory(dictionary) => dictionary,
         LoadedImage::InFile(pending) => pending.publish(&[])?,
     };
     say(kind, "into a file", peak.end() as f64 / keys as f64, own / keys as f64);
     new.check()?;
     let took = start.elapsed();
-    let line = format!("{kind:?}: into a file in {took:?}, then {:.1} M/s\n", look_up(new.as_ref(), keys)?);
+    let line =
+        format!("{kind:?}: into a file in {took:?}, then {:.1} M/s\n", measured.look_up(new.as_ref())?);
     let _ = std::io::stdout().write_all(line.as_bytes());
     drop((opened, new));
     storage.remove_file(&path)?;
 
-    let old = build_by_shard(spec(), &mut blocks(keys), &mut |_| Ok(Vec::new()), None, &storage, &piles)?;
+    let old = build_by_shard(spec(), &mut blocks(), &mut |_| Ok(Vec::new()), None, &storage, &piles)?;
     let peak = Peak::start();
-    build_by_shard(spec(), &mut blocks(keys), &mut |_| Ok(Vec::new()), Some(&old), &storage, &piles)?;
+    build_by_shard(spec(), &mut blocks(), &mut |_| Ok(Vec::new()), Some(&old), &storage, &piles)?;
     say(kind, "by shard", peak.end() as f64 / keys as f64, own / keys as f64);
-    let line = format!("{kind:?}: by shard {:.1} M/s\n", look_up(old.as_ref(), keys)?);
+    let line = format!("{kind:?}: by shard {:.1} M/s\n", measured.look_up(old.as_ref())?);
     let _ = std::io::stdout().write_all(line.as_bytes());
     Ok(())
 }
 
 /// Loads the successor of `old` into a file, lets `old` go, and brings the new one into memory.
-fn by_detour(kind: LayoutKind, keys: u64, old: Arc<dyn Dictionary>, place: &ImagePlace<'_>) -> Result<()> {
+fn by_detour(measured: &Measured, old: Arc<dyn Dictionary>, place: &ImagePlace<'_>) -> Result<()> {
+    let Measured { kind, keys, .. } = *measured;
     let own = old.stats().bytes_allocated as f64;
-    let before = look_up(old.as_ref(), keys)?;
+    let before = measured.look_up(old.as_ref())?;
     let (peak, start) = (Peak::start(), Instant::now());
-    let loaded = load_image(spec(kind), &mut blocks(keys), place, LoadBounds::default())?;
+    let loaded =
+        load_image(measured.spec(), &mut measured.blocks(), RowForm::Plain, place, LoadBounds::default())?;
     let LoadedImage::InFile(pending) = loaded else { return Ok(()) };
     let (new, incoming) = pending.open_unnamed()?;
     let answers = start.elapsed();
-    let from_file = look_up(new.as_ref(), keys)?;
+    let from_file = measured.look_up(new.as_ref())?;
     drop(old);
     let moves = Instant::now();
     if let Some(incoming) = incoming {
@@ -103,7 +136,7 @@ fn by_detour(kind: LayoutKind, keys: u64, old: Arc<dyn Dictionary>, place: &Imag
     let line = format!(
         "{kind:?}: by a detour in {answers:?} and {moved:?}; {before:.1} M/s before, {from_file:.1} in between, \
          {:.1} after, {:.1} bytes a key\n",
-        look_up(new.as_ref(), keys)?,
+        measured.look_up(new.as_ref())?,
         new.stats().bytes_allocated as f64 / keys as f64
     );
     let _ = std::io::stdout().write_all(line.as_bytes());
@@ -151,43 +184,66 @@ fn own_bytes() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-fn spec(kind: LayoutKind) -> DictionarySpec {
-    DictionarySpec {
-        key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
-        attributes: vec![Attribute {
-            name: "value".into(),
-            ty: SqlType::UInt16,
-            default: SqlType::UInt16.default_array(1),
+impl Measured {
+    fn spec(&self) -> DictionarySpec {
+        let attribute = |(at, ty): (usize, &SqlType)| Attribute {
+            name: format!("value {at}"),
+            ty: ty.clone(),
+            default: ty.default_array(1),
             hierarchical: false,
             injective: false,
-        }],
-        layout: LayoutSpec::new(kind),
-        range: None,
+        };
+        DictionarySpec {
+            key_columns: Columns::new(vec![Column::new("key", SqlType::UInt64)]),
+            attributes: self.types.iter().enumerate().map(attribute).collect(),
+            layout: LayoutSpec { max_array_size: self.keys, ..LayoutSpec::new(self.kind) },
+            range: None,
+        }
+    }
+
+    fn key(&self, row: u64) -> u64 {
+        match self.kind {
+            LayoutKind::Flat | LayoutKind::Auto => row,
+            _ => spread(row),
+        }
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
+        (0..self.keys).step_by(BLOCK_ROWS as usize).map(|first| {
+            let rows = first..self.keys.min(first + BLOCK_ROWS);
+            let keys: ArrayRef =
+                Arc::new(UInt64Array::from_iter_values(rows.clone().map(|row| self.key(row))));
+            let values = self.types.iter().map(|ty| values(ty, rows.clone()));
+            Ok(std::iter::once(keys).chain(values).collect())
+        })
+    }
+
+    /// Million lookups a second of random keys.
+    fn look_up(&self, dictionary: &dyn Dictionary) -> Result<f64> {
+        let random = |row: u64| ((u128::from(spread(!row)) * u128::from(self.keys)) >> 64) as u64;
+        let block = |block: u64| {
+            let rows = block * BLOCK_ROWS..(block + 1) * BLOCK_ROWS;
+            Arc::new(UInt64Array::from_iter_values(rows.map(|row| self.key(random(row))))) as ArrayRef
+        };
+        let asked: Vec<ArrayRef> = (0..64).map(block).collect();
+        let attributes: Vec<usize> = (0..self.types.len()).collect();
+        let start = processor_seconds();
+        let mut looked_up = 0;
+        for keys in asked {
+            looked_up += dictionary.get(&attributes, &[keys])?.0[0].len();
+        }
+        Ok(looked_up as f64 / (processor_seconds() - start) / 1e6)
     }
 }
 
-fn blocks(keys: u64) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
-    (0..keys).step_by(BLOCK_ROWS as usize).map(move |first| {
-        let rows = first..keys.min(first + BLOCK_ROWS);
-        let values = UInt16Array::from_iter_values(rows.clone().map(|row| row as u16));
-        Ok(vec![Arc::new(UInt64Array::from_iter_values(rows.map(spread))) as ArrayRef, Arc::new(values)])
-    })
-}
-
-/// Million lookups a second of random keys.
-fn look_up(dictionary: &dyn Dictionary, keys: u64) -> Result<f64> {
-    let random = |row: u64| ((u128::from(spread(!row)) * u128::from(keys)) >> 64) as u64;
-    let block = |block: u64| {
-        let rows = block * BLOCK_ROWS..(block + 1) * BLOCK_ROWS;
-        Arc::new(UInt64Array::from_iter_values(rows.map(|row| spread(random(row))))) as ArrayRef
-    };
-    let asked: Vec<ArrayRef> = (0..64).map(block).collect();
-    let start = processor_seconds();
-    let mut looked_up = 0;
-    for keys in asked {
-        looked_up += dictionary.get(&[0], &[keys])?.0[0].len();
+fn values(ty: &SqlType, rows: std::ops::Range<u64>) -> ArrayRef {
+    match ty {
+        SqlType::UInt64 => Arc::new(UInt64Array::from_iter_values(rows.map(spread))),
+        SqlType::String => {
+            Arc::new(BinaryViewArray::from_iter_values(rows.map(|row| format!("{:020}", spread(row)))))
+        }
+        _ => Arc::new(UInt16Array::from_iter_values(rows.map(|row| row as u16))),
     }
-    Ok(looked_up as f64 / (processor_seconds() - start) / 1e6)
 }
 
 /// What this thread has had of the processor, as Linux counts it.

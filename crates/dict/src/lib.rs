@@ -40,6 +40,7 @@ mod overlay;
 mod piles;
 mod spec;
 mod table;
+mod tombstones;
 mod values;
 
 pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
@@ -55,3 +56,4 @@ pub use layout_spec::{LayoutParameter, LayoutSpec};
 pub use loaded::build;
 pub use overlay::update;
 pub use spec::{DictionarySpec, RangeSpec};
+pub use tombstones::{DeletedKeys, RowForm, build_rows};

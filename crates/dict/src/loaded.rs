@@ -11,8 +11,8 @@ use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
 use crate::image::{ImageReader, ImageWriter};
 use crate::layout::{
-    AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, Flat, FlatBuilder, Hashed, HashedBuilder, Layout,
-    LayoutBuilder, build_ip_trie, build_polygon, build_range, open_auto,
+    AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
+    Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, open_auto,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
@@ -79,7 +79,7 @@ pub(crate) fn open(
     let spec = spec.resolved()?;
     let (kind, key_types) = (spec.layout.kind, spec.key_types());
     let layout: Box<dyn Layout> = match kind {
-        LayoutKind::Flat => Box::new(Flat::open(image)?),
+        LayoutKind::Flat => Box::new(Positions::<FlatPart>::open(image)?),
         LayoutKind::Auto => open_auto(image)?,
         LayoutKind::ComplexKeyHashed
         | LayoutKind::ComplexKeySparseHashed

@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanArray, UInt8Array};
-use arrow::compute::{filter, not, or};
-use arrow::datatypes::UInt8Type;
+use arrow::array::{ArrayRef, BooleanArray};
+use arrow::compute::{not, or};
 use basalt_base::{Error, Result, SqlType};
 
 use crate::counters::Counters;
@@ -17,6 +16,7 @@ use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
 use crate::spec::DictionarySpec;
+use crate::tombstones::{alive, filtered, mark_attribute, no_mark};
 
 /// Changes beyond this many rows, and beyond a share of all rows, are joined with them.
 const CHANGES_MAX: u64 = 65_536;
@@ -67,13 +67,7 @@ fn changes_spec(spec: &DictionarySpec) -> DictionarySpec {
         false => LayoutKind::Hashed,
     };
     let mut attributes = spec.attributes.clone();
-    attributes.push(Attribute {
-        name: "deleted".into(),
-        ty: SqlType::UInt8,
-        default: SqlType::UInt8.default_array(1),
-        hierarchical: false,
-        injective: false,
-    });
+    attributes.push(mark_attribute());
     DictionarySpec { attributes, layout: LayoutSpec::new(kind), ..spec.clone() }
 }
 
@@ -84,7 +78,7 @@ impl Overlay {
         for block in changes.scan()? {
             let known = base.has(&block[..keys])?.true_count() as u64;
             element_count = element_count.saturating_sub(known);
-            element_count += alive(block.last().ok_or_else(no_columns)?)?.true_count() as u64;
+            element_count += alive(block.last().ok_or_else(no_mark)?)?.true_count() as u64;
         }
         Ok(Overlay { base, changes, element_count, counters: Counters::default() })
     }
@@ -149,7 +143,7 @@ impl Dictionary for Overlay {
             blocks.push(filtered(&block, &not(&changed).map_err(Error::logical)?)?);
         }
         for mut block in self.changes.scan()? {
-            let deleted = block.pop().ok_or_else(no_columns)?;
+            let deleted = block.pop().ok_or_else(no_mark)?;
             blocks.push(filtered(&block, &alive(&deleted)?)?);
         }
         Ok(blocks)
@@ -177,20 +171,6 @@ impl Dictionary for Overlay {
     }
 }
 
-fn alive(deleted: &ArrayRef) -> Result<BooleanArray> {
-    let zero = UInt8Array::new_scalar(0);
-    let deleted = deleted.as_primitive_opt::<UInt8Type>().ok_or_else(no_columns)?;
-    arrow::compute::kernels::cmp::eq(deleted, &zero).map_err(Error::logical)
-}
-
-fn no_columns() -> Error {
-    Error::logical("a dictionary's changes have no mark of deleted keys")
-}
-
-fn filtered(block: &[ArrayRef], keeps: &BooleanArray) -> Result<Vec<ArrayRef>> {
-    block.iter().map(|column| filter(column, keeps).map_err(Error::logical)).collect()
-}
-
 fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
     let zeroes = arrow::array::UInt32Array::from(vec![0; rows]);
     arrow::compute::take(value, &zeroes, None).map_err(Error::logical)
@@ -205,7 +185,7 @@ fn zip(mask: &BooleanArray, yes: &ArrayRef, no: &ArrayRef) -> Result<ArrayRef> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use arrow::array::{Array, BinaryViewArray, UInt64Array};
+    use arrow::array::{Array, AsArray, BinaryViewArray, UInt8Array, UInt64Array};
     use basalt_base::{Column, Columns};
     use proptest::prelude::*;
 

@@ -139,6 +139,10 @@ impl FullPiles {
         (0..self.0.piles[pile].files).map(move |file| self.block(&self.0.path(pile, file)))
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.0.piles.len()
+    }
+
     /// Of all piles together.
     pub(crate) fn bytes(&self) -> usize {
         self.0.piles.iter().map(|pile| pile.bytes).sum()

@@ -10,7 +10,7 @@ use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{
     Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
-    build, load_image,
+    RowForm, build, load_image,
 };
 
 const KEYS: u64 = 1_000_000;
@@ -44,8 +44,15 @@ fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory");
     let wide = [SqlType::UInt64, SqlType::Int32.into_nullable(), SqlType::String];
-    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed, LayoutKind::ComplexKeyHashed] {
-        let old = load_into(&dir, kind, &wide);
+    let kinds = [
+        (LayoutKind::Hashed, spread as fn(u64) -> u64),
+        (LayoutKind::CompactHashed, spread),
+        (LayoutKind::ComplexKeyHashed, spread),
+        (LayoutKind::Flat, |row| row),
+        (LayoutKind::Auto, |row| row + 77),
+    ];
+    for (kind, key) in kinds {
+        let old = load_into(&dir, kind, &wide, key);
         // What its pages take once all of them were touched; what compressed strings are read with is in memory,
         // once a shard, and the shards here are small.
         let bytes = old.stats().bytes_allocated;
@@ -54,7 +61,7 @@ fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
         assert!((0.98..=1.04).contains(&ratio), "{kind:?}: stated {bytes}, its file has {file}");
         let before = own_bytes();
         let peak = AtomicU64::new(0);
-        let new = load_watched(&peak, || load_into(&dir, kind, &wide));
+        let new = load_watched(&peak, || load_into(&dir, kind, &wide, key));
         let taken = peak.into_inner().saturating_sub(before);
         // The tables that strings are compressed with take some megabytes, however few the rows are.
         assert!(taken < bytes * 2 / 5, "{kind:?}: a reload took {taken} bytes, the version is {bytes}");
@@ -111,13 +118,13 @@ fn check(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> std::resul
 }
 
 /// Loads into a file, with bounds far below what the rows take.
-fn load_into(dir: &Path, kind: LayoutKind, types: &[SqlType]) -> Arc<dyn Dictionary> {
+fn load_into(dir: &Path, kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Arc<dyn Dictionary> {
     let storage: Arc<dyn Storage> = Arc::new(RealStorage);
     let (path, piles) = (dir.join("dictionary"), dir.join("piles"));
     let place = ImagePlace { storage: &storage, path: &path, definition: "", piles: &piles };
     let bounds = LoadBounds { memory_bytes: 4 << 20, shard_bytes: 1 << 20 };
-    let (spec, mut blocks) = (spec(kind, types), blocks(kind, types, spread));
-    match load_image(spec, &mut blocks, &place, bounds).expect("a valid source") {
+    let (spec, mut blocks) = (spec(kind, types), blocks(kind, types, key));
+    match load_image(spec, &mut blocks, RowForm::Plain, &place, bounds).expect("a valid source") {
         LoadedImage::InFile(pending) => pending.publish(&[]).expect("a disk"),
         LoadedImage::InMemory(_) => panic!("{kind:?} was loaded in memory"),
     }

@@ -5,6 +5,9 @@
 //! written, and freed. Once all are there and synced, the file gets its name: what opens it has the dictionary
 //! that a load in memory would have made, cut into shards.
 //!
+//! Keys that become positions in an array (FLAT, and AUTO of dense keys) are dealt once more when all are known, a
+//! pile for each stretch of positions: from then on a shard is such a stretch.
+//!
 //! # Cost
 //!
 //! On disk, the rows once while the load runs, and the version. In memory, some of the rows ([`LoadBounds::memory_bytes`]); then
@@ -23,17 +26,18 @@ use basalt_base::fs::{PendingFile, StartedFile, Storage};
 use basalt_base::region::Incoming;
 use basalt_base::{Error, Result};
 
-use self::shard::{BuiltShard, ShardForm};
-use crate::block::split_block;
+use self::shard::{ArrayShards, BuiltShard, ShardForm};
+use crate::block::{integer_keys, split_block};
 use crate::dictionary::Dictionary;
 use crate::image::{ImageWriter, Written, open, open_unnamed};
-use crate::layout::AutoKeys;
+use crate::layout::{AutoKeys, check_flat_key};
 use crate::layout_kind::LayoutKind;
 use crate::loaded::build;
 use crate::piles::{COLLECTED_BYTES, FullPiles, KeyHasher, Piles};
 use crate::spec::DictionarySpec;
 use crate::table::in_parallel;
-use crate::values::{Extent, SEGMENTS_MAX, Values, has_nested_columns};
+use crate::tombstones::{RowForm, mark_attribute, surviving};
+use crate::values::{Bitmap, Extent, SEGMENTS_MAX, Values, has_nested_columns};
 
 /// As many shards as there may be at most.
 const PILES: usize = SEGMENTS_MAX;
@@ -84,44 +88,56 @@ pub struct PendingImage {
     started: Option<(StartedFile, Written)>,
 }
 
-/// Loads the rows of `blocks`; see [`crate::build`]. The source's first error, and the disk's, end the load
-/// and leave nothing.
+/// Loads the rows of `blocks`, which have this form; see [`crate::build`]. The source's first error, and the disk's,
+/// end the load and leave nothing.
 pub fn load_image(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    rows: RowForm,
     place: &ImagePlace<'_>,
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
     let spec = spec.resolved()?;
-    if !spec.layout.kind.is_storable() || spec.layout.kind == LayoutKind::Flat {
+    if !spec.layout.kind.is_storable() {
         return build(spec, blocks).map(LoadedImage::InMemory);
     }
     let (mut first, mut bytes) = (Vec::new(), 0);
     while bytes <= bounds.memory_bytes {
         let Some(block) = blocks.next().transpose()? else {
-            return build(spec, &mut first.into_iter().map(Ok)).map(LoadedImage::InMemory);
+            return build_few(spec, first, rows).map(LoadedImage::InMemory);
         };
         bytes += block.iter().map(|column| column.get_array_memory_size()).sum::<usize>();
         first.push(block);
     }
-    let mut dealt = Dealt::new(&spec, place, bounds.memory_bytes)?;
+    let mut dealt = Dealt::new(&spec, rows, place, bounds.memory_bytes)?;
     for block in first.into_iter().map(Ok).chain(blocks) {
-        dealt.push(&spec, &block?)?;
+        dealt.push(&block?)?;
     }
-    dealt.into_image(spec, place, bounds)
+    dealt.into_image(place, bounds)
+}
+
+fn build_few(spec: DictionarySpec, blocks: Vec<Vec<ArrayRef>>, rows: RowForm) -> Result<Arc<dyn Dictionary>> {
+    match rows {
+        RowForm::Plain => build(spec, &mut blocks.into_iter().map(Ok)),
+        RowForm::Marked => {
+            let mut surviving = surviving(&spec, || blocks.iter().cloned().map(Ok))?;
+            build(spec.clone(), &mut surviving)
+        }
+    }
 }
 
 impl DictionarySpec {
-    /// Whether a version that came out of a file is what a load in memory makes: an array is not loaded shard by
-    /// shard, and a nested column that was once asked for is there twice.
+    /// Whether a version that came out of a file is what a load in memory makes: a nested column that was once
+    /// asked for is there twice.
     pub fn passes_files(&self) -> bool {
-        let kind = self.layout.kind;
-        kind.is_storable() && kind != LayoutKind::Flat && !has_nested_columns(&self.attributes)
+        self.layout.kind.is_storable() && !has_nested_columns(&self.attributes)
     }
 }
 
 /// Rows in piles, and what was learned of them on the way.
 struct Dealt {
+    spec: DictionarySpec,
+    rows_form: RowForm,
     hasher: KeyHasher,
     /// As a load in memory would have them; without rows.
     values: Values,
@@ -132,45 +148,63 @@ struct Dealt {
 }
 
 impl Dealt {
-    fn new(spec: &DictionarySpec, place: &ImagePlace<'_>, collected_bytes: usize) -> Result<Dealt> {
+    fn new(
+        spec: &DictionarySpec,
+        rows_form: RowForm,
+        place: &ImagePlace<'_>,
+        collected_bytes: usize,
+    ) -> Result<Dealt> {
+        let on_the_way = with_mark(spec, rows_form);
         Ok(Dealt {
+            spec: spec.clone(),
+            rows_form,
             hasher: KeyHasher::of(spec)?,
             values: Values::new(&spec.attributes, spec.layout.kind.may_inline()),
             extents: Vec::new(),
             keys: AutoKeys::default(),
             rows: 0,
-            piles: Piles::create(spec, PILES, collected_bytes, place.storage, place.piles)?,
+            piles: Piles::create(&on_the_way, PILES, collected_bytes, place.storage, place.piles)?,
         })
     }
 
-    fn push(&mut self, spec: &DictionarySpec, block: &[ArrayRef]) -> Result<()> {
+    fn push(&mut self, block: &[ArrayRef]) -> Result<()> {
+        let spec = &self.spec;
+        let (columns, mark) = match self.rows_form {
+            RowForm::Plain => (block, &[][..]),
+            RowForm::Marked => block.split_at(block.len().saturating_sub(1)),
+        };
         let is_complex = spec.layout.kind.is_complex();
-        let (rows, keys, columns) = split_block(&spec.key_types(), &spec.attributes, block, !is_complex)?;
+        let (rows, keys, columns) = split_block(&spec.key_types(), &spec.attributes, columns, !is_complex)?;
         if let Values::Inline(inline) = &self.values {
             inline.widen(&mut self.extents, &inline.payloads(&columns, rows)?);
         }
-        if spec.layout.kind == LayoutKind::Auto {
+        if spec.layout.kind == LayoutKind::Flat {
+            let most = spec.layout.max_array_size;
+            integer_keys(&keys[0])?.into_iter().try_for_each(|key| check_flat_key(key, most))?;
+        }
+        if is_array_of_some(spec.layout.kind) {
             self.keys.push(&keys)?;
         }
         self.rows += rows;
         let piles = self.hasher.hashes(&keys)?;
         let piles: Vec<usize> = piles.into_iter().map(pile_of).collect();
-        self.piles.push(&[keys, columns].concat(), &piles)
+        self.piles.push(&[&keys, &columns, mark].concat(), &piles)
     }
 
-    fn into_image(
-        self,
-        spec: DictionarySpec,
-        place: &ImagePlace<'_>,
-        bounds: LoadBounds,
-    ) -> Result<LoadedImage> {
-        let piles = self.piles.finish()?;
-        if spec.layout.kind == LayoutKind::Auto && self.keys.are_dense() {
-            let mut blocks = (0..PILES).flat_map(|pile| piles.blocks(pile));
-            return build(spec, &mut blocks).map(LoadedImage::InMemory);
+    fn into_image(self, place: &ImagePlace<'_>, bounds: LoadBounds) -> Result<LoadedImage> {
+        let Dealt { spec, rows_form, values, extents, mut keys, rows, piles, .. } = self;
+        let mut piles = piles.finish()?;
+        if spec.layout.kind == LayoutKind::Auto && keys.are_dense() {
+            let count = distinct_keys(&piles, keys.places())?;
+            keys = keys.counted(count);
         }
         let count = (piles.bytes() / bounds.shard_bytes.max(1)).next_power_of_two().clamp(1, PILES);
-        let form = ShardForm::of(&spec, count, self.values, &self.extents, &self.keys, self.rows);
+        let form = ShardForm::of(&spec, rows_form, count, values, &extents, &keys, rows)?;
+        if let Some(shards) = form.arrays() {
+            let dir = place.piles.with_extension("positions");
+            let place = ImagePlace { piles: &dir, ..*place };
+            piles = deal_again(&with_mark(&spec, rows_form), &piles, &shards, &place, bounds.memory_bytes)?;
+        }
         let mut started = PendingFile::start(place.storage.as_ref(), place.path)?;
         let mut image = ImageWriter::resume(started.file(), Written::default());
         let written = write_shards(&spec, &form, &piles, &mut image).map(|len| (len, image.pause()));
@@ -191,6 +225,47 @@ impl Dealt {
     }
 }
 
+/// Whether the layout is an array of all keys, or may be.
+fn is_array_of_some(kind: LayoutKind) -> bool {
+    matches!(kind, LayoutKind::Flat | LayoutKind::Auto)
+}
+
+/// What rows on their way have.
+fn with_mark(spec: &DictionarySpec, rows: RowForm) -> DictionarySpec {
+    let mut spec = spec.clone();
+    spec.attributes.extend((rows == RowForm::Marked).then(mark_attribute));
+    spec
+}
+
+/// How many keys there are among so many places from the least on.
+fn distinct_keys(piles: &FullPiles, (least, places): (u64, u64)) -> Result<usize> {
+    let mut seen = Bitmap::zeroes(usize::try_from(places).map_err(Error::logical)?);
+    for block in (0..piles.count()).flat_map(|pile| piles.blocks(pile)) {
+        integer_keys(&block?[0])?.into_iter().for_each(|key| seen.set((key - least) as usize));
+    }
+    Ok(seen.count())
+}
+
+/// The rows of `piles`, which are removed one after the other, in piles of shards that are stretches of positions.
+fn deal_again(
+    spec: &DictionarySpec,
+    piles: &FullPiles,
+    shards: &ArrayShards,
+    place: &ImagePlace<'_>,
+    collected_bytes: usize,
+) -> Result<FullPiles> {
+    let mut dealt = Piles::create(spec, shards.count(), collected_bytes, place.storage, place.piles)?;
+    for pile in 0..piles.count() {
+        for block in piles.blocks(pile) {
+            let block = block?;
+            let keys = integer_keys(&block[0])?.into_iter();
+            dealt.push(&block, &keys.map(|key| shards.shard_of(key)).collect::<Vec<_>>())?;
+        }
+        piles.remove(pile)?;
+    }
+    dealt.finish()
+}
+
 /// The pile of a hash: its high bits, so that some piles together are a shard.
 fn pile_of(hash: u64) -> usize {
     (hash >> (u64::BITS - PILES.trailing_zeros())) as usize
@@ -206,12 +281,11 @@ fn write_shards(
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let mut pieces = form.pieces();
     let shards: Vec<usize> = (0..form.count()).collect();
-    let piles_a_shard = PILES / form.count();
+    let piles_a_shard = piles.count() / form.count();
     for shards in shards.chunks(threads) {
         let piles_of = |shard: usize| shard * piles_a_shard..(shard + 1) * piles_a_shard;
-        let build = |&shard: &usize| {
-            form.build(spec, shard, &mut piles_of(shard).flat_map(|pile| piles.blocks(pile)))
-        };
+        let build =
+            |&shard: &usize| form.build(spec, shard, || piles_of(shard).flat_map(|pile| piles.blocks(pile)));
         for built in in_parallel(shards.iter(), build) {
             let built: BuiltShard = built?;
             pieces.write(&built, image)?;

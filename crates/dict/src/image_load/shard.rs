@@ -7,25 +7,48 @@ use crate::block::split_block;
 use crate::hash::ShardBits;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{
-    AutoKeys, ComplexKeyHashed, ComplexKeyHashedBuilder, Hashed, HashedBuilder, LayoutBuilder, save_choice,
+    AutoKeys, ComplexKeyHashed, ComplexKeyHashedBuilder, Cut, DensePart, FlatBuilder, FlatPart, Hashed,
+    HashedBuilder, LayoutBuilder, Part, dense_part, hashes, save_choice,
 };
 use crate::layout_kind::LayoutKind;
 use crate::loaded::{table_form, table_shape};
 use crate::spec::DictionarySpec;
 use crate::table::{ShardedTable, TableBuilder, TableForm};
-use crate::values::{Extent, InlineValues, SEGMENT_BITS, Values};
+use crate::tombstones::{RowForm, surviving};
+use crate::values::{Extent, InlineValues, ROWS_MAX, SEGMENT_BITS, Values};
 
 /// What all shards have in common.
 pub(super) struct ShardForm {
     count: usize,
+    rows: RowForm,
     key_types: Vec<SqlType>,
-    /// `None`: packed.
-    table: Option<TableForm>,
+    keys: KeysForm,
     payload_bytes: usize,
     /// The values, if the payload holds them.
     inline: Option<InlineValues>,
-    /// What AUTO became.
-    chosen: Option<&'static str>,
+}
+
+/// What becomes of the keys.
+#[derive(Clone, Copy)]
+enum KeysForm {
+    /// A table; packed if there is no form of it.
+    Table {
+        form: Option<TableForm>,
+        /// What AUTO became.
+        chosen: Option<&'static str>,
+    },
+    Flat(ArrayShards),
+    /// What AUTO makes of dense keys.
+    Dense(ArrayShards),
+}
+
+/// Shards that are stretches of positions in an array.
+#[derive(Clone, Copy)]
+pub(super) struct ArrayShards {
+    cut: Cut,
+    /// Of all shards.
+    places: u64,
+    count: usize,
 }
 
 /// The keys of one shard and their attributes.
@@ -37,11 +60,13 @@ pub(super) struct BuiltShard {
 enum ShardLayout {
     Simple(Hashed),
     Complex(ComplexKeyHashed),
+    Flat(FlatPart),
+    Dense(DensePart),
 }
 
 /// Where the parts of the shards are that were written.
 pub(super) struct Pieces {
-    chosen: Option<&'static str>,
+    keys_form: KeysForm,
     inline: Option<InlineValues>,
     kind: Option<Piece>,
     count: usize,
@@ -51,42 +76,70 @@ pub(super) struct Pieces {
     key_count: u64,
 }
 
-impl ShardForm {
-    /// Of so many shards, a power of two, with so many rows together.
-    pub(super) fn of(
-        spec: &DictionarySpec,
-        count: usize,
-        values: Values,
-        extents: &[Extent],
-        keys: &AutoKeys,
-        rows: usize,
-    ) -> ShardForm {
-        let payload_bytes = values.payload_bytes();
-        let chosen = (spec.layout.kind == LayoutKind::Auto).then(|| keys.hashed_name());
-        let is_packed = match chosen {
-            Some(_) => keys.are_many(),
-            None => spec.layout.kind == LayoutKind::CompactHashed,
-        };
-        let mut inline = match values {
-            Values::Inline(inline) => Some(inline),
-            _ => None,
-        };
-        if is_packed && let Some(inline) = &mut inline {
-            inline.pack(extents);
+impl ArrayShards {
+    /// So many places from `least` on, in about `count` shards.
+    fn of(least: u64, places: u64, count: usize) -> Result<ArrayShards> {
+        if places > ROWS_MAX as u64 {
+            bail!(ArgumentOutOfBound, "an array of a dictionary's keys has at most {ROWS_MAX} places");
         }
-        let payload_bytes = table_shape(&spec.layout, payload_bytes).payload_bytes;
-        let table = (!is_packed).then(|| table_form(&spec.layout, Some(rows)));
-        ShardForm { count, key_types: spec.key_types(), table, payload_bytes, inline, chosen }
+        let place_bits = places.div_ceil(count as u64).max(1).next_power_of_two().trailing_zeros();
+        let count = places.div_ceil(1 << place_bits).max(1) as usize;
+        Ok(ArrayShards { cut: Cut { least, place_bits }, places, count })
     }
 
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
+    pub(super) fn shard_of(&self, key: u64) -> usize {
+        self.cut.place(key).0
+    }
+
+    /// The key at the first position of a shard, and how many it has.
+    fn part(&self, shard: usize) -> (u64, usize) {
+        let before = (shard as u64) << self.cut.place_bits;
+        (self.cut.first_key(shard), (self.places - before).min(1 << self.cut.place_bits) as usize)
+    }
+}
+
+impl ShardForm {
+    /// Of so many shards, a power of two, or fewer, with so many rows together.
+    pub(super) fn of(
+        spec: &DictionarySpec,
+        rows_form: RowForm,
+        count: usize,
+        values: Values,
+        extents: &[Extent],
+        auto: &AutoKeys,
+        rows: usize,
+    ) -> Result<ShardForm> {
+        let payload_bytes = table_shape(&spec.layout, values.payload_bytes()).payload_bytes;
+        let keys = KeysForm::of(spec, count, auto, rows)?;
+        let mut inline = match values {
+            Values::Inline(inline) => Some(inline),
+            _ => None,
+        };
+        let is_packed = matches!(keys, KeysForm::Dense(_) | KeysForm::Table { form: None, .. });
+        if is_packed && let Some(inline) = &mut inline {
+            inline.pack(extents);
+        }
+        let count = keys.arrays().map_or(count, |arrays| arrays.count);
+        Ok(ShardForm { count, rows: rows_form, key_types: spec.key_types(), keys, payload_bytes, inline })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The shards, if they are stretches of positions.
+    pub(super) fn arrays(&self) -> Option<ArrayShards> {
+        self.keys.arrays()
+    }
+
     /// No shards yet.
     pub(super) fn pieces(&self) -> Pieces {
         Pieces {
-            chosen: self.chosen,
+            keys_form: self.keys,
             inline: self.inline.clone(),
             kind: None,
             count: self.count,
@@ -98,68 +151,149 @@ impl ShardForm {
     }
 
     /// Shard `shard` of the rows of `blocks`, which are all that it has.
-    pub(super) fn build(
+    pub(super) fn build<I: Iterator<Item = Result<Vec<ArrayRef>>>>(
+        &self,
+        spec: &DictionarySpec,
+        shard: usize,
+        blocks: impl Fn() -> I,
+    ) -> Result<BuiltShard> {
+        match self.rows {
+            RowForm::Plain => self.build_of(spec, shard, &mut blocks()),
+            RowForm::Marked => self.build_of(spec, shard, &mut surviving(spec, blocks)?),
+        }
+    }
+
+    fn build_of(
         &self,
         spec: &DictionarySpec,
         shard: usize,
         blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
     ) -> Result<BuiltShard> {
-        let is_complex = spec.layout.kind.is_complex();
+        let is_simple = !spec.layout.kind.is_complex();
         let mut values = match &self.inline {
             Some(inline) => Values::Inline(inline.clone()),
             None => Values::new(&spec.attributes, false),
         };
-        let table = TableBuilder::of_shard(self.payload_bytes, ShardBits::of(self.count));
-        let first = (shard as u64) << SEGMENT_BITS;
-        let mut builder = match self.table {
-            Some(form) if is_complex => Builder::Complex(Box::new(ComplexKeyHashedBuilder::of_shard(
-                &self.key_types,
-                table,
-                form,
-                first,
-            )?)),
-            form => Builder::Simple(HashedBuilder::of_shard(table, form, first)),
-        };
+        let mut builder = self.builder(spec, shard)?;
         for block in blocks {
-            let (rows, keys, columns) = split_block(&self.key_types, &spec.attributes, &block?, !is_complex)?;
+            let (rows, keys, columns) = split_block(&self.key_types, &spec.attributes, &block?, is_simple)?;
             let payloads = values.push(&columns, rows)?;
             if values.rows() > 1 << SEGMENT_BITS {
                 bail!(ArgumentOutOfBound, "a shard of a dictionary has more than {} rows", 1 << SEGMENT_BITS);
             }
-            builder.rows().push(&keys, payloads)?;
+            builder.push(&keys, payloads)?;
         }
-        let layout = builder.finish(&mut values)?;
+        let layout = builder.finish((shard as u64) << SEGMENT_BITS, &mut values)?;
         values.shrink()?;
         Ok(BuiltShard { layout, values })
+    }
+
+    fn builder(&self, spec: &DictionarySpec, shard: usize) -> Result<Builder> {
+        let first = (shard as u64) << SEGMENT_BITS;
+        let table = |shards| TableBuilder::of_shard(self.payload_bytes, ShardBits::of(shards));
+        Ok(match self.keys {
+            KeysForm::Table { form: Some(form), .. } if spec.layout.kind.is_complex() => {
+                let table = table(self.count);
+                let builder = ComplexKeyHashedBuilder::of_shard(&self.key_types, table, form, first)?;
+                Builder::Complex(Box::new(builder))
+            }
+            KeysForm::Table { form, .. } => {
+                Builder::Simple(HashedBuilder::of_shard(table(self.count), form, first))
+            }
+            KeysForm::Flat(shards) => {
+                let (least, places) = shards.part(shard);
+                Builder::Flat(FlatBuilder::of_part(&spec.attributes, least, places))
+            }
+            KeysForm::Dense(shards) => {
+                let (least, places) = shards.part(shard);
+                Builder::Dense { table: table(1), least, places }
+            }
+        })
+    }
+}
+
+impl KeysForm {
+    fn of(spec: &DictionarySpec, count: usize, auto: &AutoKeys, rows: usize) -> Result<KeysForm> {
+        let (least, places) = auto.places();
+        let layout = &spec.layout;
+        Ok(match layout.kind {
+            LayoutKind::Flat => {
+                let initial = layout.initial_array_size.min(layout.max_array_size);
+                KeysForm::Flat(ArrayShards::of(0, (least + places).max(initial), count)?)
+            }
+            LayoutKind::Auto if auto.are_dense() => KeysForm::Dense(ArrayShards::of(least, places, count)?),
+            LayoutKind::Auto => KeysForm::Table {
+                form: (!auto.are_many()).then(|| table_form(layout, Some(rows))),
+                chosen: Some(auto.hashed_name()),
+            },
+            LayoutKind::CompactHashed => KeysForm::Table { form: None, chosen: None },
+            _ => KeysForm::Table { form: Some(table_form(layout, Some(rows))), chosen: None },
+        })
+    }
+
+    fn arrays(&self) -> Option<ArrayShards> {
+        match *self {
+            KeysForm::Table { .. } => None,
+            KeysForm::Flat(shards) | KeysForm::Dense(shards) => Some(shards),
+        }
     }
 }
 
 enum Builder {
     Simple(HashedBuilder),
     Complex(Box<ComplexKeyHashedBuilder>),
+    Flat(FlatBuilder),
+    Dense { table: TableBuilder, least: u64, places: usize },
 }
 
 impl Builder {
-    fn rows(&mut self) -> &mut dyn LayoutBuilder {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
         match self {
-            Builder::Simple(builder) => builder,
-            Builder::Complex(builder) => builder.as_mut(),
+            Builder::Simple(builder) => builder.push(keys, payloads),
+            Builder::Complex(builder) => builder.push(keys, payloads),
+            Builder::Flat(builder) => builder.push(keys, payloads),
+            Builder::Dense { table, .. } => table.push(hashes(&keys[0])?, payloads),
         }
     }
 
-    fn finish(self, values: &mut Values) -> Result<ShardLayout> {
+    /// The keys, whose rows have numbers from `first` on.
+    fn finish(self, first: u64, values: &mut Values) -> Result<ShardLayout> {
         Ok(match self {
             Builder::Simple(builder) => ShardLayout::Simple(builder.into_layout(values)?),
             Builder::Complex(builder) => ShardLayout::Complex(builder.into_layout(values)?),
+            Builder::Flat(builder) => ShardLayout::Flat(builder.into_part(first, values)?),
+            Builder::Dense { table, least, places } => {
+                ShardLayout::Dense(dense_part(table, least, places, first, values)?)
+            }
         })
     }
 }
 
 impl BuiltShard {
-    fn table(&self) -> &ShardedTable {
+    /// The hash table, if the keys are in one.
+    fn table(&self) -> Option<&ShardedTable> {
         match &self.layout {
-            ShardLayout::Simple(layout) => layout.table(),
-            ShardLayout::Complex(layout) => layout.table(),
+            ShardLayout::Simple(layout) => Some(layout.table()),
+            ShardLayout::Complex(layout) => Some(layout.table()),
+            ShardLayout::Flat(_) | ShardLayout::Dense(_) => None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match &self.layout {
+            ShardLayout::Simple(layout) => layout.table().len(),
+            ShardLayout::Complex(layout) => layout.table().len(),
+            ShardLayout::Flat(part) => part.len(),
+            ShardLayout::Dense(part) => part.len(),
+        }
+    }
+
+    fn save_keys(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        match &self.layout {
+            ShardLayout::Simple(layout) => layout.table().save_shards(image),
+            ShardLayout::Complex(layout) => layout.table().save_shards(image),
+            ShardLayout::Flat(part) => part.save(image),
+            ShardLayout::Dense(part) => part.save(image),
         }
     }
 }
@@ -167,15 +301,16 @@ impl BuiltShard {
 impl Pieces {
     /// Writes the next shard.
     pub(super) fn write(&mut self, shard: &BuiltShard, image: &mut ImageWriter<'_>) -> Result<()> {
-        let table = shard.table();
-        self.key_count += table.len() as u64;
-        if self.kind.is_none() {
+        self.key_count += shard.len() as u64;
+        if self.kind.is_none()
+            && let Some(table) = shard.table()
+        {
             self.kind = Some(image.piece(|image| {
                 table.save_kind(self.count, image);
                 Ok(())
             })?);
         }
-        self.tables.push(image.piece(|image| table.save_shards(image))?);
+        self.tables.push(image.piece(|image| shard.save_keys(image))?);
         if let ShardLayout::Complex(layout) = &shard.layout {
             self.keys.push(image.piece(|image| layout.save_keys(image))?);
         }
@@ -187,8 +322,10 @@ impl Pieces {
 
     /// Puts the parts into the order in which a loaded dictionary saves them, and says how many keys there are.
     pub(super) fn put(self, image: &mut ImageWriter<'_>) -> Result<u64> {
-        if let Some(name) = self.chosen {
-            save_choice(name, image);
+        match self.keys_form {
+            KeysForm::Table { chosen, .. } => chosen.into_iter().for_each(|name| save_choice(name, image)),
+            KeysForm::Flat(shards) => shards.cut.save::<FlatPart>(self.count, image),
+            KeysForm::Dense(shards) => shards.cut.save::<DensePart>(self.count, image),
         }
         self.kind.into_iter().chain(self.tables).for_each(|piece| image.put(piece));
         for pieces in [self.keys, self.values] {

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, UInt8Array};
 use basalt_base::fs::{Crash, FaultyStorage, PendingDirectory, RealStorage, Storage};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, load_image};
+use crate::block::key_column;
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
-use crate::{Dictionary, DictionarySpec, LayoutKind, LayoutSpec, open_image};
+use crate::{Dictionary, DictionarySpec, LayoutKind, LayoutSpec, RowForm, open_image};
 
 const DIR: &str = "/store";
 const PATH: &str = "/store/dictionary";
@@ -55,7 +56,7 @@ fn load_within(
         definition: DEFINITION,
         piles: Path::new(PILES),
     };
-    match load_image(spec.clone(), blocks, &place, bounds)? {
+    match load_image(spec.clone(), blocks, RowForm::Plain, &place, bounds)? {
         LoadedImage::InMemory(dictionary) => Ok(dictionary),
         LoadedImage::InFile(pending) => pending.publish(stamp),
     }
@@ -135,7 +136,8 @@ fn a_file_that_is_not_published_is_removed() {
     let shared: Arc<dyn Storage> = Arc::<FaultyStorage>::clone(&storage);
     let (path, piles) = (Path::new(PATH), Path::new(PILES));
     let place = ImagePlace { storage: &shared, path, definition: DEFINITION, piles };
-    let pending = load_image(spec.clone(), &mut [Ok(new)].into_iter(), &place, SMALL).expect("a source");
+    let pending = load_image(spec.clone(), &mut [Ok(new)].into_iter(), RowForm::Plain, &place, SMALL)
+        .expect("a source");
     assert_eq!(pending.element_count(), 900);
     assert!(matches!(pending, LoadedImage::InFile(_)));
     drop(pending);
@@ -150,8 +152,70 @@ fn few_rows_are_loaded_in_memory() {
     let (path, piles) = (Path::new(PATH), Path::new(PILES));
     let place = ImagePlace { storage: &storage, path, definition: DEFINITION, piles };
     let mut blocks = [Ok(simple_block(100))].into_iter();
-    let loaded = load_image(spec, &mut blocks, &place, LoadBounds::default()).expect("a valid source");
+    let loaded =
+        load_image(spec, &mut blocks, RowForm::Plain, &place, LoadBounds::default()).expect("a valid source");
     assert!(matches!(loaded, LoadedImage::InMemory(_)));
+}
+
+/// Keys that become positions are cut into stretches, whatever their order in the source.
+#[test]
+fn arrays_are_loaded_in_stretches() {
+    for (kind, least) in [(LayoutKind::Flat, 0_u64), (LayoutKind::Auto, 1 << 40)] {
+        let mut spec = simple_spec(&LayoutSpec::new(kind));
+        let keys =
+            |rows: std::ops::Range<u64>| key_column(rows.map(|row| least + row * 7919 % 5000).collect());
+        for attributes in [3, 1] {
+            spec.attributes.truncate(attributes);
+            let block = |rows: std::ops::Range<u64>| {
+                let values = simple_block(rows.end as u16).split_off(1).into_iter().take(attributes);
+                let values = values.map(|column| column.slice(rows.start as usize, rows.clone().count()));
+                std::iter::once(keys(rows.clone())).chain(values).collect::<Vec<_>>()
+            };
+            let mut blocks = [block(3000..4000), block(0..3000)].into_iter().map(Ok);
+            let dictionary = load_in_shards(&spec, 4 << 10, &mut blocks).expect("a source");
+            let (columns, found) =
+                dictionary.get(&(0..attributes).collect::<Vec<_>>(), &[keys(0..5000)]).expect("valid keys");
+            assert_eq!(found.true_count(), 4000, "{kind:?}");
+            let found: Vec<bool> = found.iter().flatten().collect();
+            assert!(found[..4000].iter().all(|&found| found), "{kind:?}");
+            for (column, values) in columns.iter().zip(block(0..4000).split_off(1)) {
+                assert_eq!(column.slice(0, 4000).to_data(), values.to_data(), "{kind:?}");
+            }
+            let expected = if kind == LayoutKind::Auto { "AUTO_FLAT" } else { "FLAT" };
+            assert_eq!((dictionary.layout(), dictionary.stats().element_count), (expected, 4000));
+        }
+    }
+}
+
+/// The last row of a key decides, in memory as in files.
+#[test]
+fn rows_that_delete_keys_leave_none_of_them() {
+    let kinds = [LayoutKind::Hashed, LayoutKind::Flat, LayoutKind::Auto, LayoutKind::CompactHashed];
+    for (kind, bounds) in kinds.into_iter().flat_map(|kind| [(kind, SMALL), (kind, LoadBounds::default())]) {
+        let spec = simple_spec(&LayoutSpec::new(kind));
+        let marked = |rows: u16, deleted: fn(u16) -> bool| {
+            let mut block = simple_block(rows);
+            let marks = (0..rows).map(|row| u8::from(deleted(row)));
+            block.push(Arc::new(UInt8Array::from_iter_values(marks)));
+            Ok(block)
+        };
+        // 0..600 come, those below 300 go, and each third of these comes again.
+        let mut blocks = vec![marked(600, |_| false), marked(300, |_| true)];
+        blocks.push(marked(300, |row| row % 3 > 0));
+        let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
+        let (path, piles) = (Path::new("/dictionary"), Path::new(PILES));
+        let place = ImagePlace { storage: &storage, path, definition: DEFINITION, piles };
+        let loaded = load_image(spec, &mut blocks.into_iter(), RowForm::Marked, &place, bounds);
+        let dictionary = match loaded.expect("a valid source") {
+            LoadedImage::InMemory(dictionary) => dictionary,
+            LoadedImage::InFile(pending) => pending.publish(&[]).expect("a disk"),
+        };
+        let keys = &simple_block(600)[..1];
+        let found = dictionary.has(keys).expect("valid keys");
+        assert!((0..600).all(|row| found.value(row) == (row >= 300 || row % 3 == 0)), "{kind:?}");
+        assert_eq!(dictionary.stats().element_count, 400, "{kind:?}");
+        assert!(dictionary.changes().is_none(), "{kind:?}");
+    }
 }
 
 #[test]
@@ -162,7 +226,7 @@ fn a_version_without_a_name_leaves_no_file_and_comes_into_memory() {
     let dir = PendingDirectory::create(Arc::clone(&storage), dir).expect("a directory");
     let (path, piles) = (dir.path().join("new"), dir.path().join("piles"));
     let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, piles: &piles };
-    let loaded = load_image(spec.clone(), &mut [Ok(new.clone())].into_iter(), &place, SMALL);
+    let loaded = load_image(spec.clone(), &mut [Ok(new.clone())].into_iter(), RowForm::Plain, &place, SMALL);
     let Ok(LoadedImage::InFile(pending)) = loaded else { panic!("a small bound") };
     let (dictionary, incoming) = pending.open_unnamed().expect("a whole file");
     assert!(storage.list(dir.path()).expect("a directory").is_empty());

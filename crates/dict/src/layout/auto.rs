@@ -2,7 +2,7 @@
 //!
 //! | keys | layout |
 //! |---|---|
-//! | at least half of all numbers from the least to the greatest | an array from the least key on ([`Dense`]) |
+//! | at least half of all numbers from the least to the greatest | an array from the least key on ([`DensePart`]) |
 //! | else up to [`HASHED_KEYS_MAX`] | HASHED: it fits the caches that it will be asked from |
 //! | more | COMPACT_HASHED |
 //!
@@ -11,8 +11,9 @@
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
-use super::dense::Dense;
+use super::dense::DensePart;
 use super::hashed::{Hashed, hashes};
+use super::positions::Positions;
 use super::{Layout, LayoutBuilder};
 use crate::block::integer_keys;
 use crate::image::{ImageReader, ImageWriter};
@@ -67,6 +68,19 @@ impl AutoKeys {
         self.count > 0 && places / PLACES_A_KEY < self.count as u64
     }
 
+    /// The same, of which so many are distinct.
+    pub(crate) fn counted(self, count: usize) -> AutoKeys {
+        AutoKeys { count, ..self }
+    }
+
+    /// The least key, and how many places there are from it on to the greatest.
+    pub(crate) fn places(&self) -> (u64, u64) {
+        match self.count {
+            0 => (0, 0),
+            _ => (self.least, (self.greatest - self.least).saturating_add(1)),
+        }
+    }
+
     /// Whether they are kept in as few bits as they need, if they become no array.
     pub(crate) fn are_many(&self) -> bool {
         self.count > HASHED_KEYS_MAX
@@ -81,6 +95,17 @@ impl AutoKeys {
     pub(crate) fn hashed_name(&self) -> &'static str {
         if self.are_many() { COMPACT_HASHED } else { HASHED }
     }
+}
+
+/// The keys from `least` on of rows in `table`, at so many positions; the first row has the number `first`.
+pub(crate) fn dense_part(
+    table: TableBuilder,
+    least: u64,
+    places: usize,
+    first: u64,
+    values: &mut Values,
+) -> Result<DensePart> {
+    DensePart::new(table.sort(|_, _| true)?, least, places, first, values)
 }
 
 impl AutoBuilder {
@@ -98,10 +123,11 @@ impl LayoutBuilder for AutoBuilder {
 
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
         let sorted = self.table.sort(|_, _| true)?;
-        let keys = AutoKeys { count: sorted.len(), ..self.keys };
+        let keys = self.keys.counted(sorted.len());
         if keys.are_dense() {
             let len = (keys.greatest - keys.least) as usize + 1;
-            return Ok(Box::new(Dense::new(sorted, keys.least, len, values)?));
+            let part = DensePart::new(sorted, keys.least, len, 0, values)?;
+            return Ok(Box::new(Positions::whole(keys.least, part)));
         }
         let hashed = match keys.are_many() {
             true => Hashed::packed(sorted, 0, values)?,
@@ -120,7 +146,7 @@ pub(crate) fn save_choice(name: &str, image: &mut ImageWriter<'_>) {
 /// The layout that the keys decided on.
 pub(crate) fn open_auto(image: &mut ImageReader<'_>) -> Result<Box<dyn Layout>> {
     Ok(match CHOICES[image.number_below(CHOICES.len() as u64)? as usize] {
-        FLAT => Box::new(Dense::open(image)?),
+        FLAT => Box::new(Positions::<DensePart>::open(image)?),
         name => Box::new(Hashed::open(image)?.chosen(name)),
     })
 }

@@ -7,30 +7,30 @@
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result, bail};
 
-use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock};
-use crate::block::{integer_keys, key_column};
+use super::positions::{Part, Positions};
+use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS};
+use crate::block::integer_keys;
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::layout_spec::LayoutSpec;
 use crate::table::Hits;
 use crate::values::{Bitmap, ColumnStore, Values};
 
-pub(crate) struct Flat {
+/// The row of a key is its position.
+pub(crate) struct FlatPart {
     present: Bitmap,
     len: usize,
+    /// The number of the first row.
+    first: u64,
 }
 
 pub(crate) struct FlatBuilder {
     attributes: Vec<Attribute>,
     max_array_size: u64,
+    /// The key at the first position.
+    least: u64,
     /// The payload of each key, or `None` where it has not come yet.
     rows: Vec<Option<u32>>,
-}
-
-impl Flat {
-    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Flat> {
-        Ok(Flat { len: image.count()?, present: Bitmap::open(image)? })
-    }
 }
 
 impl FlatBuilder {
@@ -39,36 +39,19 @@ impl FlatBuilder {
         FlatBuilder {
             attributes: attributes.to_vec(),
             max_array_size: spec.max_array_size,
+            least: 0,
             rows: vec![None; initial],
         }
     }
-}
 
-/// Refuses a key that would make the array too large.
-pub(crate) fn check_flat_key(key: u64, max_array_size: u64) -> Result<()> {
-    if key >= max_array_size {
-        bail!(
-            ArgumentOutOfBound,
-            "FLAT: key {key} is beyond MAX_ARRAY_SIZE {max_array_size}; raise it or use the layout HASHED"
-        );
-    }
-    Ok(())
-}
-
-impl LayoutBuilder for FlatBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
-        for (key, row) in integer_keys(&keys[0])?.into_iter().zip(payloads) {
-            check_flat_key(key, self.max_array_size)?;
-            let at = key as usize;
-            if at >= self.rows.len() {
-                self.rows.resize(at + 1, None);
-            }
-            self.rows[at] = Some(row as u32);
-        }
-        Ok(())
+    /// Of the keys from `least` on, at so many positions.
+    pub(crate) fn of_part(attributes: &[Attribute], least: u64, places: usize) -> FlatBuilder {
+        let attributes = attributes.to_vec();
+        FlatBuilder { attributes, max_array_size: u64::MAX, least, rows: vec![None; places] }
     }
 
-    fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
+    /// The part, whose rows have numbers from `first` on.
+    pub(crate) fn into_part(self, first: u64, values: &mut Values) -> Result<FlatPart> {
         let Values::Rows(by_row) = values else {
             return Err(Error::logical("FLAT keeps its attributes in columns"));
         };
@@ -88,50 +71,74 @@ impl LayoutBuilder for FlatBuilder {
         present.shrink();
         *by_row = by_key;
         let len = present.count();
-        Ok(Box::new(Flat { present, len }))
+        Ok(FlatPart { present, len, first })
     }
 }
 
-impl Layout for Flat {
-    fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
-        let keys = integer_keys(&keys[0])?;
-        let mut hits = Hits::with_capacity(keys.len());
-        for key in keys {
-            let is_there = usize::try_from(key).is_ok_and(|at| self.present.get(at));
-            hits.push(is_there.then_some(key));
-        }
-        Ok(hits)
+/// Refuses a key that would make the array too large.
+pub(crate) fn check_flat_key(key: u64, max_array_size: u64) -> Result<()> {
+    if key >= max_array_size {
+        bail!(
+            ArgumentOutOfBound,
+            "FLAT: key {key} is beyond MAX_ARRAY_SIZE {max_array_size}; raise it or use the layout HASHED"
+        );
     }
+    Ok(())
+}
 
-    fn check(&self, keys: &[ArrayRef]) -> Result<()> {
-        let places = integer_keys(&keys[0])?.into_iter().filter_map(|key| usize::try_from(key).ok());
-        places.filter(|&at| at < self.present.len()).try_for_each(|at| self.present.check(at))
-    }
-
-    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        image.number(self.len as u64);
-        self.present.save(image)
-    }
-
-    fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {
-        let mut keys = self.present.ones().map(|at| at as u64).peekable();
-        while keys.peek().is_some() {
-            let block: Vec<u64> = keys.by_ref().take(SCAN_BLOCK_ROWS).collect();
-            visit(vec![key_column(block.clone())], block)?;
+impl LayoutBuilder for FlatBuilder {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+        for (key, row) in integer_keys(&keys[0])?.into_iter().zip(payloads) {
+            check_flat_key(key, self.max_array_size)?;
+            let at = (key - self.least) as usize;
+            if at >= self.rows.len() {
+                self.rows.resize(at + 1, None);
+            }
+            self.rows[at] = Some(row as u32);
         }
         Ok(())
+    }
+
+    fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>> {
+        Ok(Box::new(Positions::whole(0, self.into_part(0, values)?)))
+    }
+}
+
+impl Part for FlatPart {
+    const NAME: Option<&'static str> = None;
+
+    fn places(&self) -> usize {
+        self.present.len()
     }
 
     fn len(&self) -> usize {
         self.len
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.present.heap_bytes()
+    #[inline(always)]
+    fn payload(&self, at: usize) -> Option<u64> {
+        self.present.get(at).then_some(self.first + at as u64)
     }
 
-    fn load_factor(&self) -> f64 {
-        self.len as f64 / self.present.len().max(1) as f64
+    fn check(&self, at: usize) -> Result<()> {
+        self.present.check(at)
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        [self.first, self.len as u64].into_iter().for_each(|number| image.number(number));
+        self.present.save(image)
+    }
+
+    fn open(image: &mut ImageReader<'_>) -> Result<FlatPart> {
+        Ok(FlatPart {
+            first: image.number_below(1 << u32::BITS)?,
+            len: image.count()?,
+            present: Bitmap::open(image)?,
+        })
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.present.heap_bytes()
     }
 }
 

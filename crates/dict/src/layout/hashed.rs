@@ -173,7 +173,7 @@ impl Layout for Hashed {
     }
 }
 
-pub(super) fn hashes(keys: &ArrayRef) -> Result<Vec<u64>> {
+pub(crate) fn hashes(keys: &ArrayRef) -> Result<Vec<u64>> {
     if let Some(keys) = keys.as_primitive_opt::<UInt64Type>() {
         let keys = keys.values();
         return Ok(processor::run(

@@ -2,7 +2,7 @@
 //!
 //! | file | layouts | key | a lookup costs |
 //! |---|---|---|---|
-//! | [`flat`] | FLAT | small integers | one array access |
+//! | [`flat`], [`positions`] | FLAT | small integers | one array access |
 //! | [`auto`], [`dense`] | AUTO: one of FLAT, HASHED, COMPACT_HASHED | any `UInt64` | what it became costs |
 //! | [`hashed`] | HASHED, SPARSE_HASHED, HASHED_ARRAY, COMPACT_HASHED | any `UInt64` | one line of a table, or two |
 //! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the same, and one look at the key |
@@ -26,6 +26,7 @@ mod intervals;
 mod ip_trie;
 mod point_index;
 mod polygon;
+mod positions;
 mod range_bounds;
 mod range_hashed;
 mod regexp_tree;
@@ -33,15 +34,17 @@ mod regexp_tree;
 #[cfg(test)]
 pub(crate) mod conformance;
 
-pub(crate) use auto::{AutoBuilder, AutoKeys, open_auto, save_choice};
+pub(crate) use auto::{AutoBuilder, AutoKeys, dense_part, open_auto, save_choice};
 pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
+pub(crate) use dense::DensePart;
 pub use direct::build_direct;
-pub(crate) use flat::{Flat, FlatBuilder, check_flat_key};
-pub(crate) use hashed::{Hashed, HashedBuilder};
+pub(crate) use flat::{FlatBuilder, FlatPart, check_flat_key};
+pub(crate) use hashed::{Hashed, HashedBuilder, hashes};
 pub use intervals::RangeLookup;
 pub(crate) use ip_trie::build_ip_trie;
 pub(crate) use polygon::{build_polygon, check_polygon_key};
+pub(crate) use positions::{Cut, Part, Positions};
 pub(crate) use range_bounds::is_range_type;
 pub(crate) use range_hashed::build_range;
 pub(crate) use regexp_tree::regexp_tree_columns;

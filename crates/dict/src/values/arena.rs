@@ -7,7 +7,7 @@ use basalt_base::Result;
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::string_views::{INLINE_BYTES_MAX, StringViews};
 
-use super::string_batch::{Asked, Places, append_plain, prefetch_string};
+use super::string_batch::{Asked, Places, Stretch, Stretches, append_plain, prefetch_string};
 use super::{Bitmap, Bytes};
 use crate::image::{ImageReader, ImageWriter};
 
@@ -137,7 +137,17 @@ impl StringArena {
 impl<'a> ArenaView<'a> {
     /// Appends the strings of many rows.
     pub(super) fn append(self, asked: Asked<'_>, out: &mut StringViews) {
-        append_plain(self.bytes, self.ends, asked, out);
+        append_plain(self.stretch(), asked, out);
+    }
+
+    /// Appends strings of several arenas, the segments of a column.
+    pub(super) fn append_of(arenas: &[ArenaView<'_>], asked: Asked<'_>, out: &mut StringViews) {
+        let stretches: Vec<Stretch<'_, EndsView<'_>>> = arenas.iter().map(|arena| arena.stretch()).collect();
+        append_plain(Stretches(&stretches), asked, out);
+    }
+
+    fn stretch(self) -> Stretch<'a, EndsView<'a>> {
+        Stretch { bytes: self.bytes, places: self.ends }
     }
 
     /// The string of a row; nothing where a file says what cannot be.

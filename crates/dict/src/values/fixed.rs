@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::{Error, Result};
 
-use super::{Bitmap, Bytes};
+use super::{Bitmap, Bytes, split_row};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
@@ -146,6 +146,29 @@ impl FixedColumn {
         fixed_array(&self.carrier, out, self.nulls(hits))
     }
 
+    /// As [`FixedColumn::get`], of rows in several columns, which a row's number says ([`split_row`]).
+    pub(super) fn get_of(columns: &[&FixedColumn], hits: &Hits) -> Result<ArrayRef> {
+        let Some(FixedColumn { carrier, width, default, default_is_null, .. }) = columns.first() else {
+            return Err(Error::logical("a column of no segments"));
+        };
+        let mut out = MutableBuffer::with_capacity(hits.payloads.len() * width);
+        match width {
+            1 => gather_of::<1>(columns, default, hits, &mut out),
+            2 => gather_of::<2>(columns, default, hits, &mut out),
+            4 => gather_of::<4>(columns, default, hits, &mut out),
+            8 => gather_of::<8>(columns, default, hits, &mut out),
+            16 => gather_of::<16>(columns, default, hits, &mut out),
+            _ => {
+                for (&row, &found) in hits.payloads.iter().zip(&hits.found) {
+                    let (segment, row) = split_row(columns.len(), row);
+                    out.extend_from_slice(if found { columns[segment].value(row) } else { default });
+                }
+            }
+        }
+        let valid: Vec<Option<&Bitmap>> = columns.iter().map(|column| column.valid.as_ref()).collect();
+        fixed_array(carrier, out, null_buffer_of(&valid, *default_is_null, hits))
+    }
+
     fn nulls(&self, hits: &Hits) -> Option<NullBuffer> {
         null_buffer(self.valid.as_ref(), self.default_is_null, hits)
     }
@@ -191,12 +214,24 @@ impl FixedColumn {
 
 /// The null mask of the values that `hits` select, or `None` if there is no NULL among them.
 pub(super) fn null_buffer(valid: Option<&Bitmap>, default_is_null: bool, hits: &Hits) -> Option<NullBuffer> {
-    if valid.is_none() && !default_is_null {
+    null_buffer_of(&[valid], default_is_null, hits)
+}
+
+/// The same of [segments](split_row), each with the values that it has.
+pub(super) fn null_buffer_of(
+    valid: &[Option<&Bitmap>],
+    default_is_null: bool,
+    hits: &Hits,
+) -> Option<NullBuffer> {
+    if valid.iter().all(Option::is_none) && !default_is_null {
         return None;
     }
-    let is_valid = |index: usize| match hits.found[index] {
-        true => valid.is_none_or(|valid| valid.get(hits.payloads[index] as usize)),
-        false => !default_is_null,
+    let is_valid = |index: usize| {
+        let (segment, row) = split_row(valid.len(), hits.payloads[index]);
+        match hits.found[index] {
+            true => valid[segment].is_none_or(|valid| valid.get(row)),
+            false => !default_is_null,
+        }
     };
     let nulls = NullBuffer::new(BooleanBuffer::collect_bool(hits.found.len(), is_valid));
     (nulls.null_count() > 0).then_some(nulls)
@@ -224,6 +259,24 @@ fn gather<const WIDTH: usize>(bytes: &[u8], default: &[u8], hits: &Hits, out: &m
             prefetch_read(values, ahead as usize);
         }
         let value = if found { values[row as usize].as_slice() } else { default };
+        out.extend_from_slice(&value[..WIDTH]);
+    }
+}
+
+fn gather_of<const WIDTH: usize>(
+    columns: &[&FixedColumn],
+    default: &[u8],
+    hits: &Hits,
+    out: &mut MutableBuffer,
+) {
+    let segments: Vec<&[[u8; WIDTH]]> = columns.iter().map(|column| column.bytes.as_chunks().0).collect();
+    for (index, (&row, &found)) in hits.payloads.iter().zip(&hits.found).enumerate() {
+        if let Some(&ahead) = hits.payloads.get(index + AHEAD) {
+            let (segment, row) = split_row(segments.len(), ahead);
+            prefetch_read(segments[segment], row);
+        }
+        let (segment, row) = split_row(segments.len(), row);
+        let value = if found { segments[segment][row].as_slice() } else { default };
         out.extend_from_slice(&value[..WIDTH]);
     }
 }

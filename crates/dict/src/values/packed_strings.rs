@@ -10,7 +10,7 @@ use basalt_codec::Tokens;
 
 use super::StringArena;
 use super::packed_ends::PackedEnds;
-use super::string_batch::{Asked, Places, append_decoded, append_plain};
+use super::string_batch::{Asked, Places, Stretch, append_decoded, append_plain};
 use super::string_packer::{CODE_BITS, Packed, pack};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::bits::PADDING_BYTES;
@@ -35,7 +35,7 @@ impl PackedStrings {
     pub(super) fn append(&self, asked: Asked<'_>, out: &mut StringViews) {
         match &self.tokens {
             Some(tokens) => append_decoded(&self.bytes, tokens, self.ends.view(), asked, out),
-            None => append_plain(&self.bytes, self.ends.view(), asked, out),
+            None => append_plain(Stretch { bytes: &self.bytes, places: self.ends.view() }, asked, out),
         }
     }
 

@@ -42,14 +42,24 @@ impl Segments {
 
     /// The arrays of `attributes` for each hit; the default where it is missing.
     pub(super) fn get(&self, attributes: &[usize], hits: &Hits) -> Result<Vec<ArrayRef>> {
-        let (dealt, places) = self.deal(hits);
-        let column = |&attribute: &usize| {
-            let parts = dealt.iter().zip(&self.0).map(|(hits, store)| store.get(attribute, hits));
-            let parts = parts.collect::<Result<Vec<_>>>()?;
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-            interleave(&parts, &places).map_err(Error::logical)
+        let mut dealt = None;
+        let column = |&attribute: &usize| match ColumnStore::get_of(&self.0, attribute, hits)? {
+            Some(column) => Ok(column),
+            None => self.gather(attribute, dealt.get_or_insert_with(|| self.deal(hits))),
         };
         attributes.iter().map(column).collect()
+    }
+
+    /// The values of hits that were dealt to their segments, in the order of the hits.
+    fn gather(
+        &self,
+        attribute: usize,
+        (dealt, places): &(Vec<Hits>, Vec<(usize, usize)>),
+    ) -> Result<ArrayRef> {
+        let parts = dealt.iter().zip(&self.0).map(|(hits, store)| store.get(attribute, hits));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        interleave(&parts, places).map_err(Error::logical)
     }
 
     pub(super) fn check(&self, attributes: &[usize], hits: &Hits) -> Result<()> {

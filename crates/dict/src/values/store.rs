@@ -61,6 +61,24 @@ impl ColumnStore {
         }
     }
 
+    /// As [`ColumnStore::get`], of rows in several stores, which a row's number says ([`super::split_row`]); `None` of
+    /// columns that give more for rows of their own.
+    pub(super) fn get_of(stores: &[ColumnStore], attribute: usize, hits: &Hits) -> Result<Option<ArrayRef>> {
+        let columns = || stores.iter().map(|store| &store.columns[attribute]);
+        let fixed = columns().map(|column| match column {
+            AttributeColumn::Fixed(column) => Some(column),
+            _ => None,
+        });
+        if let Some(fixed) = fixed.collect::<Option<Vec<_>>>() {
+            return FixedColumn::get_of(&fixed, hits).map(Some);
+        }
+        let strings = columns().map(|column| match column {
+            AttributeColumn::Strings(column) => Some(column),
+            _ => None,
+        });
+        Ok(strings.collect::<Option<Vec<_>>>().and_then(|strings| StringColumn::get_of(&strings, hits)))
+    }
+
     pub(crate) fn check(&self, attribute: usize, hits: &Hits) -> Result<()> {
         match &self.columns[attribute] {
             AttributeColumn::Fixed(column) => column.check(hits),

@@ -11,6 +11,7 @@ use basalt_base::processor::{self, Loop};
 use basalt_base::string_views::StringViews;
 use basalt_codec::{TOKEN_BYTES_MAX, Tokens};
 
+use super::split_row;
 use crate::table::bits::{get_short, low_bits};
 
 /// Rows that take a step together.
@@ -40,9 +41,68 @@ pub(super) trait Places: Copy {
     fn get(self, row: usize) -> Range<usize>;
 }
 
-/// Appends strings that lie in `bytes` as they are.
-pub(super) fn append_plain(bytes: &[u8], places: impl Places, asked: Asked<'_>, out: &mut StringViews) {
-    processor::run(Plain { bytes, places, asked, out });
+/// Strings that lie in memory as they are, in one stretch or in several.
+pub(super) trait Texts: Copy {
+    /// Asks for what [`Texts::get`] reads.
+    fn prefetch(self, row: u64);
+
+    /// Where the string of a row is in its stretch; anything where a file says what cannot be.
+    fn get(self, row: u64) -> Range<usize>;
+
+    /// The stretch of a row.
+    fn stretch(&self, row: u64) -> &[u8];
+}
+
+/// One stretch.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch<'a, P> {
+    pub(super) bytes: &'a [u8],
+    pub(super) places: P,
+}
+
+/// The stretches of [segments](split_row).
+#[derive(Clone, Copy)]
+pub(super) struct Stretches<'a, P>(pub(super) &'a [Stretch<'a, P>]);
+
+impl<P: Places> Texts for Stretch<'_, P> {
+    #[inline(always)]
+    fn prefetch(self, row: u64) {
+        self.places.prefetch(row as usize);
+    }
+
+    #[inline(always)]
+    fn get(self, row: u64) -> Range<usize> {
+        self.places.get(row as usize)
+    }
+
+    #[inline(always)]
+    fn stretch(&self, _row: u64) -> &[u8] {
+        self.bytes
+    }
+}
+
+impl<P: Places> Texts for Stretches<'_, P> {
+    #[inline(always)]
+    fn prefetch(self, row: u64) {
+        let (segment, row) = split_row(self.0.len(), row);
+        self.0[segment].places.prefetch(row);
+    }
+
+    #[inline(always)]
+    fn get(self, row: u64) -> Range<usize> {
+        let (segment, row) = split_row(self.0.len(), row);
+        self.0[segment].places.get(row)
+    }
+
+    #[inline(always)]
+    fn stretch(&self, row: u64) -> &[u8] {
+        self.0[split_row(self.0.len(), row).0].bytes
+    }
+}
+
+/// Appends strings that lie in memory as they are.
+pub(super) fn append_plain(texts: impl Texts, asked: Asked<'_>, out: &mut StringViews) {
+    processor::run(Plain { texts, asked, out });
 }
 
 /// Appends strings whose codes lie in `bytes`.
@@ -56,34 +116,33 @@ pub(super) fn append_decoded(
     processor::run(Decoded { bytes, tokens, places, asked, out, scratch: Scratch::default() });
 }
 
-struct Plain<'a, P> {
-    bytes: &'a [u8],
-    places: P,
+struct Plain<'a, T> {
+    texts: T,
     asked: Asked<'a>,
     out: &'a mut StringViews,
 }
 
-impl<P: Places> Loop for Plain<'_, P> {
+impl<T: Texts> Loop for Plain<'_, T> {
     const IS_WIDEST: bool = false;
 
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Plain { bytes, places, asked, out } = self;
+        let Plain { texts, asked, out } = self;
         let mut ranges = [const { 0..0 }; BATCH];
         let (mut batch, mut lengths) = (Vec::new(), Vec::with_capacity(BATCH));
         for (rows, found) in asked.rows.chunks(BATCH).zip(asked.found.chunks(BATCH)) {
-            rows.iter().for_each(|&row| places.prefetch(row as usize));
+            rows.iter().for_each(|&row| texts.prefetch(row));
             for (range, (&row, &found)) in ranges.iter_mut().zip(rows.iter().zip(found)) {
-                *range = if found { places.get(row as usize) } else { 0..0 };
-                prefetch_string(bytes, range);
+                *range = if found { texts.get(row) } else { 0..0 };
+                prefetch_string(texts.stretch(row), range);
             }
             let mut used = 0;
             lengths.clear();
-            for (range, &found) in ranges.iter().zip(found) {
+            for (range, (&row, &found)) in ranges.iter().zip(rows.iter().zip(found)) {
                 let length = if found {
-                    copy(bytes, range.clone(), &mut batch, used)
+                    copy(texts.stretch(row), range.clone(), &mut batch, used)
                 } else {
                     copy(asked.default, 0..asked.default.len(), &mut batch, used)
                 };

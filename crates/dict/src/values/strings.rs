@@ -8,8 +8,8 @@ use basalt_base::string_views::StringViews;
 use basalt_base::{Error, Result};
 use hashbrown::HashTable;
 
-use super::arena::{BYTES_AHEAD, ENDS_AHEAD};
-use super::fixed::{null_buffer, retain_bits, select_bits};
+use super::arena::{ArenaView, BYTES_AHEAD, ENDS_AHEAD};
+use super::fixed::{null_buffer, null_buffer_of, retain_bits, select_bits};
 use super::packed::PackedNumbers;
 use super::packed_strings::PackedStrings;
 use super::string_batch::Asked;
@@ -82,6 +82,19 @@ impl StringColumn {
         Arc::new(out.finish(nulls))
     }
 
+    /// As [`StringColumn::get`], of rows in several columns, which a row's number says ([`split_row`]); `None` where
+    /// strings are not kept as they are.
+    pub(super) fn get_of(columns: &[&StringColumn], hits: &Hits) -> Option<ArrayRef> {
+        let arenas = columns.iter().map(|column| column.strings.arena().map(StringArena::view));
+        let arenas = arenas.collect::<Option<Vec<_>>>()?;
+        let StringColumn { default, default_is_null, .. } = columns.first()?;
+        let valid: Vec<Option<&Bitmap>> = columns.iter().map(|column| column.valid.as_ref()).collect();
+        let mut out = StringViews::with_capacity(hits.payloads.len());
+        let asked = Asked { rows: &hits.payloads, found: &hits.found, default };
+        ArenaView::append_of(&arenas, asked, &mut out);
+        Some(Arc::new(out.finish(null_buffer_of(&valid, *default_is_null, hits))))
+    }
+
     pub(super) fn retain(&mut self, alive: &Bitmap) -> Result<()> {
         self.strings.growing()?.retain(alive);
         self.valid = self.valid.take().map(|valid| retain_bits(&valid, alive));
@@ -151,6 +164,14 @@ impl StringColumn {
 }
 
 impl Strings {
+    /// The strings, if they are kept as they are.
+    fn arena(&self) -> Option<&StringArena> {
+        match self {
+            Strings::Growing(arena) => Some(arena),
+            Strings::Packed(_) => None,
+        }
+    }
+
     fn growing(&mut self) -> Result<&mut StringArena> {
         match self {
             Strings::Growing(arena) => Ok(arena),

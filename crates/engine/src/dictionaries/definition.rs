@@ -75,13 +75,6 @@ impl Definition {
         if !kind.has_shards() {
             bail!(BadArguments, "reload = 'by_shard': layout {} has no shards", kind.name());
         }
-        if self.settings.persist {
-            bail!(
-                BadArguments,
-                "reload = 'by_shard': with persist, a new version is built shard by shard into the next file, while \
-                 the old one answers whole from its own, and takes no second version's memory; leave one of both out"
-            );
-        }
         Ok(())
     }
 

@@ -8,14 +8,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, load_image};
 
 use super::definition::Definition;
 use super::load::piles_dir;
-use super::rows::{Rows, without_mark};
+use super::rows::Rows;
 use crate::Engine;
 
 /// A version of so many bytes may be there twice: it is a quick load, and no machine is short of them.
@@ -26,7 +25,7 @@ const DISK_RATIO: u64 = 3;
 /// Whether the next version of `current` is loaded like this.
 pub(super) fn suits(definition: &Definition, current: &Arc<dyn Dictionary>) -> bool {
     let settings = &definition.settings;
-    let is_plain = !settings.persist && !settings.by_shard && settings.tombstone.is_none();
+    let is_plain = !settings.persist && !settings.by_shard;
     is_plain && definition.spec.passes_files() && current.stats().bytes_allocated > LARGE_BYTES
 }
 
@@ -43,10 +42,10 @@ pub(super) fn take(
         let what = format!("{} has {left} bytes left, a load may need {needed}", dir.display());
         return Err(Error::new(ErrorCode::NotEnoughSpace, what));
     }
+    let rows_form = rows.form();
     let (piles, path) = (piles_dir(engine), piles_dir(engine).with_extension("bin"));
     let place = ImagePlace { storage, path: &path, definition: "", piles: &piles };
-    let mut blocks = rows.map(|block: Result<Vec<ArrayRef>>| block.map(without_mark));
-    match load_image(spec.clone(), &mut blocks, &place, LoadBounds::default())? {
+    match load_image(spec.clone(), &mut rows.blocks(), rows_form, &place, LoadBounds::default())? {
         LoadedImage::InMemory(dictionary) => Ok((dictionary, None)),
         LoadedImage::InFile(pending) => pending.open_unnamed(),
     }

@@ -1,20 +1,16 @@
 //! One load: from the rows of a source to a dictionary, all of them or those that changed.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
-use arrow::compute::filter;
-use arrow::datatypes::UInt8Type;
-use arrow::row::{OwnedRow, RowConverter, SortField};
+use arrow::array::ArrayRef;
 use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::{
-    CacheSurroundings, Dictionary, LayoutKind, LoadedImage, build, build_by_shard, build_cache, build_direct,
-    build_regexp_tree, update,
+    CacheSurroundings, DeletedKeys, Dictionary, LayoutKind, LoadedImage, build_by_shard, build_cache,
+    build_direct, build_regexp_tree, build_rows, update,
 };
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
@@ -24,7 +20,7 @@ use super::definition::Definition;
 use super::detour;
 use super::persisted::PersistedFile;
 use super::progress::LoadProgress;
-use super::rows::{Rows, without_mark};
+use super::rows::Rows;
 use super::source::{KeyedSource, Question, Wanted};
 use super::state::Origin;
 use crate::Engine;
@@ -165,19 +161,17 @@ fn all(
     rows: &mut Rows<'_>,
 ) -> Result<LoadedImage> {
     let spec = &definition.spec;
+    if let Some(file) = file {
+        // Shard by shard too, if that was asked for: into the next file, while the old one answers.
+        return file.load(&question.engine, spec, rows);
+    }
     if definition.settings.by_shard {
         return by_shard(definition, question, previous, rows).map(LoadedImage::InMemory);
     }
-    if question.tombstone.is_some() {
-        return without_deleted(definition, question, rows).map(LoadedImage::InMemory);
-    }
-    let mut rows = rows.map(|block| block.map(without_mark));
-    if let Some(file) = file {
-        return file.load(&question.engine, spec, &mut rows);
-    }
+    let form = rows.form();
     let dictionary = match spec.layout.kind {
-        LayoutKind::RegexpTree => build_regexp_tree(spec.clone(), &mut rows, Arc::new(read_values)),
-        _ => build(spec.clone(), &mut rows),
+        LayoutKind::RegexpTree => build_regexp_tree(spec.clone(), &mut rows.blocks(), Arc::new(read_values)),
+        _ => build_rows(spec, form, &mut rows.blocks()),
     };
     dictionary.map(LoadedImage::InMemory)
 }
@@ -189,13 +183,13 @@ fn by_shard(
     previous: Option<&Arc<dyn Dictionary>>,
     rows: &mut Rows<'_>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let (key_count, deleted) = (definition.spec.key_columns.len(), RefCell::new(DeletedKeys::default()));
-    let mut alive = rows.map(|block| deleted.borrow_mut().take_from(&block?, key_count));
+    let deleted = RefCell::new(DeletedKeys::of(&definition.spec));
+    let mut alive = rows.map(|block| deleted.borrow_mut().take_from(&block?));
     let mut at_end = |rows: u64| {
         if rows == 0 && definition.settings.require_nonempty {
             return Err(is_empty());
         }
-        deleted.borrow().as_changes(question, key_count)
+        deleted.borrow().as_changes()
     };
     let (storage, dir) = (&question.engine.opener().storage, piles_dir(&question.engine));
     build_by_shard(definition.spec.clone(), &mut alive, &mut at_end, previous, storage, &dir)
@@ -210,27 +204,6 @@ pub(super) fn piles_dir(engine: &Engine) -> PathBuf {
     engine.data_dir().join("tmp").join(format!("dictionary-{}", Uuid::new_v4()))
 }
 
-/// Rows of which some delete keys.
-fn without_deleted(
-    definition: &Definition,
-    question: &Question,
-    rows: &mut Rows<'_>,
-) -> Result<Arc<dyn Dictionary>> {
-    let spec = &definition.spec;
-    let mut deleted = DeletedKeys::default();
-    let key_count = definition.spec.key_columns.len();
-    let mut alive = rows.map(|block| deleted.take_from(&block?, key_count));
-    let dictionary = build(spec.clone(), &mut alive)?;
-    // A key that a row before its deletion brought in is there, and has to go.
-    let mut gone = deleted.as_changes(question, key_count)?.into_iter().map(Ok);
-    let dictionary = update(spec, &dictionary, &mut gone)?;
-    if definition.settings.persist && dictionary.changes().is_some() {
-        // A file holds one version, not one and its changes.
-        return build(spec.clone(), &mut dictionary.scan()?.into_iter().map(Ok));
-    }
-    Ok(dictionary)
-}
-
 /// Texts as values of a type.
 fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
     let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
@@ -238,52 +211,4 @@ fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
         column.parse_raw(text)?;
     }
     Ok(column.finish())
-}
-
-/// The keys whose last row deletes them.
-#[derive(Default)]
-struct DeletedKeys {
-    converter: Option<RowConverter>,
-    keys: HashSet<OwnedRow>,
-}
-
-impl DeletedKeys {
-    /// The rows of the block that delete nothing, without the mark.
-    fn take_from(&mut self, block: &[ArrayRef], key_count: usize) -> Result<Vec<ArrayRef>> {
-        let (mark, columns) = block.split_last().ok_or_else(|| Error::logical("a block without columns"))?;
-        let marks = mark.as_primitive::<UInt8Type>().values();
-        let any = marks.iter().any(|&mark| mark != 0);
-        if !any && self.keys.is_empty() {
-            return Ok(columns.to_vec());
-        }
-        let keys = &columns[..key_count];
-        if self.converter.is_none() {
-            let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
-            self.converter = Some(RowConverter::new(fields).map_err(Error::logical)?);
-        }
-        let Some(converter) = &self.converter else { return Ok(columns.to_vec()) };
-        let rows = converter.convert_columns(keys).map_err(Error::logical)?;
-        for (row, &mark) in rows.iter().zip(marks) {
-            if mark != 0 {
-                self.keys.insert(row.owned());
-            } else if !self.keys.is_empty() {
-                self.keys.remove(&row.owned());
-            }
-        }
-        let alive: BooleanArray = marks.iter().map(|&mark| Some(mark == 0)).collect();
-        columns.iter().map(|column| filter(column, &alive).map_err(Error::logical)).collect()
-    }
-
-    /// One block that deletes the keys.
-    fn as_changes(&self, question: &Question, key_count: usize) -> Result<Vec<Vec<ArrayRef>>> {
-        let Some(converter) = self.converter.as_ref().filter(|_| !self.keys.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let mut block =
-            converter.convert_rows(self.keys.iter().map(OwnedRow::row)).map_err(Error::logical)?;
-        let rows = self.keys.len();
-        block.extend(question.columns[key_count..].iter().map(|column| column.ty.default_array(rows)));
-        block.push(Arc::new(arrow::array::UInt8Array::from_value(1, rows)));
-        Ok(vec![block])
-    }
 }

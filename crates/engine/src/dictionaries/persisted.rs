@@ -14,11 +14,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
 use basalt_base::fs::publish_empty_dir;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, build, load_image, open_image,
+    Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, build_rows, load_image, open_image,
     save_image,
 };
 use basalt_sql::ast::{self, ObjectName};
@@ -26,6 +25,7 @@ use uuid::Uuid;
 
 use super::definition::Definition;
 use super::load::{Load, Loaded, piles_dir};
+use super::rows::Rows;
 use super::state::Origin;
 use crate::Engine;
 
@@ -69,20 +69,21 @@ impl PersistedFile {
         })
     }
 
-    /// Loads the rows of `blocks`: into the file, which has no name yet, if they are many.
+    /// Loads `rows`: into the file, which has no name yet, if they are many.
     pub(super) fn load(
         &self,
         engine: &Engine,
         spec: &DictionarySpec,
-        blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+        rows: &mut Rows<'_>,
     ) -> Result<LoadedImage> {
+        let form = rows.form();
         let (storage, path, piles) = (&engine.opener().storage, self.path(engine), piles_dir(engine));
         if !self.is_needed(engine) {
-            return build(spec.clone(), blocks).map(LoadedImage::InMemory);
+            return build_rows(spec, form, &mut rows.blocks()).map(LoadedImage::InMemory);
         }
         publish_empty_dir(storage.as_ref(), &engine.catalog().store_dir(self.uuid))?;
         let place = ImagePlace { storage, path: &path, definition: &self.statement, piles: &piles };
-        load_image(spec.clone(), blocks, &place, LoadBounds::default())
+        load_image(spec.clone(), &mut rows.blocks(), form, &place, LoadBounds::default())
     }
 
     /// Writes what was loaded, unless it is written already, and gives the same back from the file: its pages

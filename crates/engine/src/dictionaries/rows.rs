@@ -3,6 +3,7 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Int64Type;
 use basalt_base::{Result, SqlType, bail};
+use basalt_dict::RowForm;
 
 use super::definition::Definition;
 use super::progress::{LoadProgress, LoadStep};
@@ -14,6 +15,7 @@ pub(super) struct Rows<'a> {
     key_count: usize,
     column_count: usize,
     has_time: bool,
+    form: RowForm,
     /// The newest time of a change, in seconds since 1970.
     newest: Option<i64>,
     has_begun: bool,
@@ -35,6 +37,7 @@ impl<'a> Rows<'a> {
             key_count: definition.spec.key_columns.len(),
             column_count: question.columns.len(),
             has_time: definition.source.tells_update_time(),
+            form: if question.tombstone.is_some() { RowForm::Marked } else { RowForm::Plain },
             newest: None,
             has_begun: false,
             has_failed: false,
@@ -48,6 +51,25 @@ impl<'a> Rows<'a> {
             *self = Rows::ask(definition, question, Wanted::All, self.progress)?;
         }
         Ok(())
+    }
+
+    /// Whether some of them delete keys.
+    pub(super) fn form(&self) -> RowForm {
+        self.form
+    }
+
+    /// The blocks in that form.
+    pub(super) fn blocks(&mut self) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
+        let form = self.form;
+        self.map(move |block| {
+            block.map(|mut block| {
+                if form == RowForm::Plain {
+                    // The mark of a source that deletes nothing.
+                    block.pop();
+                }
+                block
+            })
+        })
     }
 
     /// Whether the source gave an error, or a row that no dictionary takes.
@@ -97,10 +119,4 @@ impl Rows<'_> {
         self.progress.add_rows(rows);
         Ok(block)
     }
-}
-
-/// A block of a source that deletes nothing.
-pub(super) fn without_mark(mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
-    block.pop();
-    block
 }

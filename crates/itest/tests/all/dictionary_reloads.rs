@@ -108,6 +108,57 @@ fn a_plain_reload_takes_no_second_version() {
     server.kill();
 }
 
+/// Loads what is in files where it is large, deletions too.
+#[test]
+fn arrays_and_deletions_are_reloaded_without_a_second_version() {
+    let (data, server) = start();
+    let ways = [
+        ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'"),
+        ("LAYOUT(AUTO())", "persist = 1"),
+        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1, reload = 'by_shard'"),
+    ];
+    for (layout, settings) in ways {
+        control(&server, 6_000_000, "", false);
+        // A key of seven is deleted at the end.
+        let gone = if settings.contains("gone") { ", number >= r AS gone" } else { "" };
+        let most = "(SELECT max(rows) FROM control)";
+        let most = if gone.is_empty() { most.to_owned() } else { format!("{most} + intDiv({most}, 7)") };
+        server.ask(&format!(
+            "CREATE OR REPLACE DICTIONARY d (id UInt64, a UInt64, b UInt64, c UInt64, e UInt64) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+             'WITH (SELECT max(rows) FROM control) AS r, (SELECT max(version) FROM control) AS v \
+              SELECT if(number < r, number, toUInt64((number - r) * 7)) AS id, number + length(v) AS a, number * 3 AS b, number AS c, number AS e{gone} \
+              FROM numbers({most}) SETTINGS max_threads = 1')) {layout} LIFETIME(0) SETTINGS({settings})"
+        ));
+        let check = "SELECT countIf(dictHas('d', number)), countIf(dictGet('d', 'a', number) = number), \
+                     countIf(dictGet('d', 'a', number) = number + 1 AND dictGet('d', 'b', number) = number * 3) \
+                     FROM numbers(70000)";
+        let there = if gone.is_empty() { 70_000 } else { 60_000 };
+        // The default of a key that is not there is 0, and so is the first key.
+        let first = there + usize::from(!gone.is_empty());
+        assert_eq!(server.ask(check), format!("{there}\t{first}\t0\n"), "{layout} {settings}");
+        let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
+        let bytes: u64 = server.ask(version).trim().parse().expect("a number");
+        assert!(bytes > 180 << 20, "{layout} {settings}: {bytes}");
+        control(&server, 5_999_000, "x", false);
+        let before = own_bytes(&server);
+        let peak = peak_bytes(&server, || drop(server.ask("SYSTEM RELOAD DICTIONARY d")));
+        let taken = peak.saturating_sub(before) >> 20;
+        assert!(
+            taken << 20 < bytes * 4 / 3,
+            "{layout} {settings}: {taken} MiB, a version has {}",
+            bytes >> 20
+        );
+        assert_eq!(
+            server.ask(check),
+            format!("{there}\t{}\t{there}\n", first - there),
+            "{layout} {settings}"
+        );
+        assert_eq!(server.ask(EXCEPTION), "\n", "{layout} {settings}");
+    }
+    assert_eq!(left_over(&data), Vec::<String>::new());
+    server.kill();
+}
+
 #[test]
 fn a_large_reload_that_fails_leaves_the_old_version_and_no_files() {
     let (data, server) = start();
@@ -257,6 +308,8 @@ fn a_source_that_fails_leaves_the_old_version_in_every_way() {
         ("by_shard_flat", "FLAT", "require_nonempty = 1, reload = 'by_shard'"),
         ("by_shard_auto", "AUTO", "require_nonempty = 1, reload = 'by_shard'"),
         ("persisted", "HASHED", "require_nonempty = 1, persist = 1"),
+        ("persisted_flat", "FLAT", "require_nonempty = 1, persist = 1"),
+        ("persisted_by_shard", "HASHED", "require_nonempty = 1, persist = 1, reload = 'by_shard'"),
     ];
     let names = |name: &str| {
         let query = format!("SELECT groupArray(dictGet('{name}', 'name', toUInt64(number))) FROM numbers(3)");

@@ -1,0 +1,160 @@
+//! Small or dense integer keys as positions in arrays: FLAT, and what AUTO makes of dense keys.
+//!
+//! The positions from the least key on are cut into parts of one length, a power of two; what was loaded in memory
+//! has one part.
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+
+use super::auto::save_choice;
+use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock};
+use crate::block::{integer_keys, key_column};
+use crate::image::{ImageReader, ImageWriter};
+use crate::table::Hits;
+use crate::values::SEGMENTS_MAX;
+
+/// Some positions, and the payloads of the keys that are there.
+pub(crate) trait Part: Send + Sync + Sized {
+    /// The layout's name where the definition does not say it.
+    const NAME: Option<&'static str>;
+
+    /// How many positions there are.
+    fn places(&self) -> usize;
+
+    /// How many of them have a key.
+    fn len(&self) -> usize;
+
+    /// The payload at a position; `None` if no key is there, or the position is none.
+    fn payload(&self, at: usize) -> Option<u64>;
+
+    /// Makes sure that what [`Part::payload`] reads is what was written.
+    fn check(&self, at: usize) -> Result<()>;
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()>;
+
+    fn open(image: &mut ImageReader<'_>) -> Result<Self>;
+
+    fn heap_bytes(&self) -> usize;
+}
+
+/// What all parts have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// The key at the first position.
+    pub(crate) least: u64,
+    /// Each part but the last has two to this power positions.
+    pub(crate) place_bits: u32,
+}
+
+pub(crate) struct Positions<P> {
+    cut: Cut,
+    parts: Vec<P>,
+}
+
+impl Cut {
+    /// Of one part.
+    const WHOLE_BITS: u32 = u64::BITS - 1;
+
+    pub(super) fn whole(least: u64) -> Cut {
+        Cut { least, place_bits: Cut::WHOLE_BITS }
+    }
+
+    /// The part that has the key, and its position there; a key below the least has some that is far behind.
+    #[inline(always)]
+    pub(crate) fn place(self, key: u64) -> (usize, usize) {
+        let at = key.wrapping_sub(self.least);
+        ((at >> self.place_bits) as usize, (at & ((1 << self.place_bits) - 1)) as usize)
+    }
+
+    /// The key at the first position of a part.
+    pub(crate) fn first_key(self, part: usize) -> u64 {
+        self.least + ((part as u64) << self.place_bits)
+    }
+
+    /// What stands before so many saved parts.
+    pub(crate) fn save<P: Part>(self, parts: usize, image: &mut ImageWriter<'_>) {
+        if let Some(name) = P::NAME {
+            save_choice(name, image);
+        }
+        [self.least, u64::from(self.place_bits), parts as u64].into_iter().for_each(|of| image.number(of));
+    }
+}
+
+impl<P: Part> Positions<P> {
+    /// All positions in one part.
+    pub(super) fn whole(least: u64, part: P) -> Positions<P> {
+        Positions { cut: Cut::whole(least), parts: vec![part] }
+    }
+
+    /// What [`Cut::save`] and the parts wrote, behind the name of the layout.
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Positions<P>> {
+        let (least, place_bits) = (image.number()?, image.number_below(u64::from(u64::BITS))? as u32);
+        let count = image.number_below(SEGMENTS_MAX as u64 + 1)?;
+        let parts = (0..count).map(|_| P::open(image)).collect::<Result<_>>()?;
+        Ok(Positions { cut: Cut { least, place_bits }, parts })
+    }
+
+    #[inline(always)]
+    fn payload(&self, key: u64) -> Option<u64> {
+        let (part, at) = self.cut.place(key);
+        self.parts.get(part)?.payload(at)
+    }
+
+    /// Every key and its payload, in order.
+    fn entries(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.parts.iter().enumerate().flat_map(|(number, part)| {
+            let first = self.cut.first_key(number);
+            (0..part.places()).filter_map(move |at| Some((first + at as u64, part.payload(at)?)))
+        })
+    }
+}
+
+impl<P: Part> Layout for Positions<P> {
+    fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
+        let keys = integer_keys(&keys[0])?;
+        let mut hits = Hits::with_capacity(keys.len());
+        for key in keys {
+            hits.push(self.payload(key));
+        }
+        Ok(hits)
+    }
+
+    fn check(&self, keys: &[ArrayRef]) -> Result<()> {
+        integer_keys(&keys[0])?.into_iter().try_for_each(|key| {
+            let (part, at) = self.cut.place(key);
+            let part = self.parts.get(part).filter(|part| at < part.places());
+            part.map_or(Ok(()), |part| part.check(at))
+        })
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.cut.save::<P>(self.parts.len(), image);
+        self.parts.iter().try_for_each(|part| part.save(image))
+    }
+
+    fn visit(&self, visit: &mut VisitBlock<'_>) -> Result<()> {
+        let mut entries = self.entries().peekable();
+        while entries.peek().is_some() {
+            let (keys, payloads) = entries.by_ref().take(SCAN_BLOCK_ROWS).unzip();
+            visit(vec![key_column(keys)], payloads)?;
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.parts.iter().map(P::len).sum()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.parts.capacity() * size_of::<P>() + self.parts.iter().map(P::heap_bytes).sum::<usize>()
+    }
+
+    fn load_factor(&self) -> f64 {
+        let places: usize = self.parts.iter().map(P::places).sum();
+        self.len() as f64 / places.max(1) as f64
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        P::NAME
+    }
+}

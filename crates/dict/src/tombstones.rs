@@ -1,0 +1,160 @@
+//! Rows that delete keys: what is left of a source's rows without them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt8Array};
+use arrow::compute::filter;
+use arrow::datatypes::UInt8Type;
+use arrow::row::{OwnedRow, RowConverter, SortField};
+use basalt_base::{Error, Result, SqlType};
+
+use crate::dictionary::{Attribute, Dictionary};
+use crate::loaded::build;
+use crate::overlay::update;
+use crate::spec::DictionarySpec;
+
+/// What stands behind the attributes of a source's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// Nothing.
+    Plain,
+    /// A `UInt8` that is not 0 for a row that deletes its key.
+    Marked,
+}
+
+/// The keys whose last row deletes them.
+pub struct DeletedKeys {
+    key_count: usize,
+    defaults: Vec<ArrayRef>,
+    converter: Option<RowConverter>,
+    keys: HashSet<OwnedRow>,
+}
+
+impl DeletedKeys {
+    /// No keys, of rows of a dictionary.
+    pub fn of(spec: &DictionarySpec) -> DeletedKeys {
+        let defaults = spec.attributes.iter().map(|attribute| Arc::clone(&attribute.default)).collect();
+        DeletedKeys { key_count: spec.key_columns.len(), defaults, converter: None, keys: HashSet::new() }
+    }
+
+    /// The rows of a marked block that delete nothing, without the mark.
+    pub fn take_from(&mut self, block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        self.note(block)?;
+        let (mark, columns) = split_mark(block)?;
+        match alive(mark)? {
+            alive if alive.false_count() == 0 => Ok(columns.to_vec()),
+            alive => filtered(columns, &alive),
+        }
+    }
+
+    /// Blocks of changes that delete the keys, as [`crate::update`] takes them.
+    pub fn as_changes(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        let Some(converter) = self.converter.as_ref().filter(|_| !self.keys.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut block =
+            converter.convert_rows(self.keys.iter().map(OwnedRow::row)).map_err(Error::logical)?;
+        let rows = self.keys.len();
+        let zeroes = arrow::array::UInt32Array::from(vec![0; rows]);
+        for default in &self.defaults {
+            block.push(arrow::compute::take(default, &zeroes, None).map_err(Error::logical)?);
+        }
+        block.push(Arc::new(UInt8Array::from_value(1, rows)));
+        Ok(vec![block])
+    }
+
+    fn note(&mut self, block: &[ArrayRef]) -> Result<()> {
+        let (mark, columns) = split_mark(block)?;
+        let alive = alive(mark)?;
+        if alive.false_count() == 0 && self.keys.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(&columns[..self.key_count])?;
+        for (row, alive) in rows.into_iter().zip(alive.values()) {
+            if alive {
+                self.keys.remove(&row)
+            } else {
+                self.keys.insert(row)
+            };
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, keys: &[ArrayRef]) -> Result<Vec<OwnedRow>> {
+        if self.converter.is_none() {
+            let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
+            self.converter = Some(RowConverter::new(fields).map_err(Error::logical)?);
+        }
+        let Some(converter) = &self.converter else { return Ok(Vec::new()) };
+        let rows = converter.convert_columns(keys).map_err(Error::logical)?;
+        Ok(rows.iter().map(|row| row.owned()).collect())
+    }
+
+    /// The rows of a marked block that delete nothing, and whose keys no later row deletes for good.
+    fn take_surviving(&mut self, block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        let (mark, columns) = split_mark(block)?;
+        let alive = alive(mark)?;
+        if self.keys.is_empty() && alive.false_count() == 0 {
+            return Ok(columns.to_vec());
+        }
+        let rows = self.rows(&columns[..self.key_count])?;
+        let stays = rows.iter().zip(alive.values()).map(|(row, alive)| alive && !self.keys.contains(row));
+        filtered(columns, &stays.map(Some).collect())
+    }
+}
+
+/// Loads rows of a form in memory; see [`crate::build`]. Deleted keys may be noted beside a version that has them.
+pub fn build_rows(
+    spec: &DictionarySpec,
+    rows: RowForm,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+) -> Result<Arc<dyn Dictionary>> {
+    if rows == RowForm::Plain {
+        return build(spec.clone(), blocks);
+    }
+    let mut deleted = DeletedKeys::of(spec);
+    let dictionary = build(spec.clone(), &mut blocks.map(|block| deleted.take_from(&block?)))?;
+    // A key that a row before its deletion brought in is there, and has to go.
+    update(spec, &dictionary, &mut deleted.as_changes()?.into_iter().map(Ok))
+}
+
+/// The rows of marked blocks that come again and again, without those of deleted keys.
+pub(crate) fn surviving<I: Iterator<Item = Result<Vec<ArrayRef>>>>(
+    spec: &DictionarySpec,
+    blocks: impl Fn() -> I,
+) -> Result<impl Iterator<Item = Result<Vec<ArrayRef>>>> {
+    let mut deleted = DeletedKeys::of(spec);
+    blocks().try_for_each(|block| deleted.note(&block?))?;
+    Ok(blocks().map(move |block| deleted.take_surviving(&block?)))
+}
+
+/// The mark as an attribute behind the others.
+pub(crate) fn mark_attribute() -> Attribute {
+    Attribute {
+        name: "deleted".into(),
+        ty: SqlType::UInt8,
+        default: SqlType::UInt8.default_array(1),
+        hierarchical: false,
+        injective: false,
+    }
+}
+
+/// Which rows are not marked.
+pub(crate) fn alive(mark: &ArrayRef) -> Result<BooleanArray> {
+    let zero = UInt8Array::new_scalar(0);
+    let mark = mark.as_primitive_opt::<UInt8Type>().ok_or_else(no_mark)?;
+    arrow::compute::kernels::cmp::eq(mark, &zero).map_err(Error::logical)
+}
+
+pub(crate) fn filtered(block: &[ArrayRef], keeps: &BooleanArray) -> Result<Vec<ArrayRef>> {
+    block.iter().map(|column| filter(column, keeps).map_err(Error::logical)).collect()
+}
+
+pub(crate) fn no_mark() -> Error {
+    Error::logical("a dictionary's changes have no mark of deleted keys")
+}
+
+fn split_mark(block: &[ArrayRef]) -> Result<(&ArrayRef, &[ArrayRef])> {
+    block.split_last().ok_or_else(no_mark)
+}
