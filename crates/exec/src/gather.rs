@@ -2,7 +2,8 @@
 //!
 //! # Cost
 //!
-//! Each row is copied once. A block has [`ROWS`] rows, or fewer where they take [`BYTES_MAX`].
+//! Each row is copied once. A block has [`ROWS`] rows, or fewer where they take [`BYTES_MAX`]. What is gathered, and
+//! the block that was handed out last, are charged to the query's memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -57,44 +59,66 @@ impl OneInput for GatherOperator {
     }
 
     fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let memory = MemoryConsumer::new(GatherOperator::NAME).register(context.memory_pool());
         let input = self.input.execute(partition, context)?;
         let schema = self.input.schema();
-        let output = gathered(input, Arc::clone(&schema));
+        let output = gathered(Gathering { input, schema: Arc::clone(&schema), memory });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, output)))
     }
 }
 
-fn gathered(
-    input: impl Stream<Item = Result<RecordBatch>> + Send + Unpin,
+/// A partition's rows on their way into large blocks.
+struct Gathering<S> {
+    input: S,
     schema: SchemaRef,
-) -> impl Stream<Item = Result<RecordBatch>> + Send {
-    futures::stream::unfold(Some(input), move |input| {
-        let schema = Arc::clone(&schema);
-        async move {
-            let mut input = input?;
-            let mut blocks: Vec<RecordBatch> = Vec::new();
-            let (mut rows, mut bytes) = (0, 0);
-            while rows < ROWS && bytes < BYTES_MAX {
-                match input.next().await {
-                    Some(Ok(block)) => {
-                        rows += block.num_rows();
-                        bytes += block.get_array_memory_size();
-                        blocks.push(block);
-                    }
-                    Some(Err(error)) => return Some((Err(error), None)),
-                    None if blocks.is_empty() => return None,
-                    None => return Some((joined(&schema, blocks), None)),
-                }
-            }
-            Some((joined(&schema, blocks), Some(input)))
+    /// Of the blocks that wait, then of the one that they became, until the next one is asked for.
+    memory: MemoryReservation,
+}
+
+fn gathered<S>(gathering: Gathering<S>) -> impl Stream<Item = Result<RecordBatch>> + Send
+where
+    S: Stream<Item = Result<RecordBatch>> + Send + Unpin,
+{
+    futures::stream::unfold(Some(gathering), |gathering| async move {
+        let mut gathering = gathering?;
+        match gathering.next().await {
+            Ok((None, _)) => None,
+            Ok((Some(block), is_last)) => Some((Ok(block), Some(gathering).filter(|_| !is_last))),
+            Err(error) => Some((Err(error), None)),
         }
     })
 }
 
-fn joined(schema: &SchemaRef, mut blocks: Vec<RecordBatch>) -> Result<RecordBatch> {
-    match blocks.as_slice() {
-        [_] => Ok(blocks.swap_remove(0)),
-        _ => Ok(concat_batches(schema, &blocks)?),
+impl<S: Stream<Item = Result<RecordBatch>> + Unpin> Gathering<S> {
+    /// The next block, and whether the input has ended behind it.
+    async fn next(&mut self) -> Result<(Option<RecordBatch>, bool)> {
+        self.memory.free();
+        let mut blocks: Vec<RecordBatch> = Vec::new();
+        let (mut rows, mut bytes) = (0, 0);
+        let mut is_last = false;
+        while rows < ROWS && bytes < BYTES_MAX {
+            let Some(block) = self.input.next().await.transpose()? else {
+                is_last = true;
+                break;
+            };
+            let block_bytes = block.get_array_memory_size();
+            self.memory.try_grow(block_bytes)?;
+            rows += block.num_rows();
+            bytes += block_bytes;
+            blocks.push(block);
+        }
+        let block = match blocks.as_slice() {
+            [] => return Ok((None, is_last)),
+            [_] => blocks.swap_remove(0),
+            _ => {
+                // The blocks are there until the one that they become is whole.
+                self.memory.try_grow(bytes)?;
+                concat_batches(&self.schema, &blocks)?
+            }
+        };
+        drop(blocks);
+        self.memory.try_resize(block.get_array_memory_size())?;
+        Ok((Some(block), is_last))
     }
 }
 
@@ -103,8 +127,23 @@ mod tests {
     use datafusion::arrow::array::{AsArray, BinaryViewArray, UInt32Array};
     use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt32Type};
     use datafusion::common::DataFusionError;
+    use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool};
 
     use super::*;
+
+    /// The blocks of `input` through the operator, which may take `bytes_max`.
+    fn output(
+        input: Vec<Result<RecordBatch>>,
+        schema: SchemaRef,
+        bytes_max: usize,
+    ) -> Vec<Result<RecordBatch>> {
+        let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(bytes_max));
+        let memory = MemoryConsumer::new("gather").register(&pool);
+        let gathering = Gathering { input: futures::stream::iter(input), schema, memory };
+        let output = futures::executor::block_on(gathered(gathering).collect::<Vec<_>>());
+        assert_eq!(pool.reserved(), 0, "memory stays charged");
+        output
+    }
 
     fn check(lengths: &[usize], bytes_a_row: usize, expected: &[usize]) {
         let fields = vec![
@@ -123,9 +162,8 @@ mod tests {
                 Ok(RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(numbers), Arc::new(texts)])?)
             })
             .collect();
-        let output = gathered(futures::stream::iter(blocks), schema).collect::<Vec<_>>();
         let output: Vec<RecordBatch> =
-            futures::executor::block_on(output).into_iter().map(|block| block.expect("rows")).collect();
+            output(blocks, schema, usize::MAX).into_iter().map(|block| block.expect("rows")).collect();
         assert_eq!(output.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), expected);
         let numbers = output.iter().flat_map(|block| block.column(0).as_primitive::<UInt32Type>().values());
         assert!(numbers.copied().eq(0..next), "rows are there once and in their order");
@@ -152,8 +190,24 @@ mod tests {
             Err(DataFusionError::Internal("broken".into())),
             Ok(RecordBatch::new_empty(Arc::clone(&schema))),
         ];
-        let output = gathered(futures::stream::iter(blocks), schema).collect::<Vec<_>>();
-        let output = futures::executor::block_on(output);
-        assert!(matches!(output.as_slice(), [Err(_)]));
+        assert!(matches!(output(blocks, schema, usize::MAX).as_slice(), [Err(_)]));
+    }
+
+    #[test]
+    fn what_is_gathered_is_charged() {
+        let schema = Arc::new(Schema::new(vec![Field::new("number", DataType::UInt32, false)]));
+        let block = || {
+            let numbers: UInt32Array = (0..1000).collect();
+            Ok(RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(numbers)])?)
+        };
+        let bytes = block().map(|block: RecordBatch| block.get_array_memory_size()).expect("rows");
+        let check = |bytes_max: usize, fits: bool| {
+            let output = output(vec![block(), block()], Arc::clone(&schema), bytes_max);
+            assert_eq!(matches!(output.as_slice(), [Ok(_)]), fits, "{output:?}");
+            assert!(fits || matches!(output.as_slice(), [Err(DataFusionError::ResourcesExhausted(_))]));
+        };
+        check(4 * bytes, true);
+        check(3 * bytes, false);
+        check(bytes, false);
     }
 }
