@@ -10,22 +10,24 @@
 //!
 //! # Durability
 //!
-//! When [`Store::insert`] or [`Store::delete`] returns, the change is in the synced write-ahead log; a
-//! batch is there whole or not at all. [`Store::insert_bulk`] writes sorted files beside the table and
-//! takes them in together at the end.
+//! When [`Store::insert`], [`Load::commit`] or [`Store::delete`] returns, the change is on the disk and there
+//! whole. Few rows are one batch in the synced write-ahead log; many are synced files, sorted, written beside
+//! the table and taken in together.
 //!
 //! # Not here
 //!
 //! No SQL, no planning: the engine turns conditions into keys and [`KeyRange`]s.
 
-mod bulk;
 mod columns;
 mod error;
 mod key_encoding;
+mod load;
 mod lookup;
 mod options;
+mod parallel;
 mod range;
 mod row_encoding;
+mod run;
 mod scan;
 mod spec;
 mod statistics;
@@ -35,6 +37,7 @@ mod write;
 #[cfg(test)]
 mod model;
 
+pub use load::Load;
 pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};
 pub use range::KeyRange;

@@ -19,7 +19,9 @@ use rocksdb::ReadOptions;
 use crate::columns::ColumnBuilder;
 use crate::error::Corrupt;
 use crate::key_encoding::{EncodedKeys, KeyEncoder};
+use crate::parallel::in_parallel;
 use crate::row_encoding::RowReader;
+use crate::run::head;
 use crate::spec::KvSpec;
 use crate::store::Store;
 
@@ -167,18 +169,6 @@ fn parts(order: &[SortedKey], threads: usize) -> Vec<&[SortedKey]> {
     order.chunk_by(|left, right| part(left) == part(right)).collect()
 }
 
-/// Applies `work` to every item, each in a thread of its own.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Vec<Result<R>> {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || work(item))).collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended
-            .map(|end| end.unwrap_or_else(|_| Err(Error::logical("a thread of a lookup panicked"))))
-            .collect()
-    })
-}
-
 /// A key asked for, in order of key.
 struct SortedKey {
     asked: u32,
@@ -189,7 +179,7 @@ struct SortedKey {
 fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
     // Most keys differ in their first bytes, which are compared as one number.
     let mut order: Vec<(u64, u32)> =
-        (0..keys.len() as u32).map(|at| (beginning(keys.get(at as usize)), at)).collect();
+        (0..keys.len() as u32).map(|at| (head(keys.get(at as usize)), at)).collect();
     order.sort_unstable_by(|left, right| {
         left.0.cmp(&right.0).then_with(|| keys.get(left.1 as usize).cmp(keys.get(right.1 as usize)))
     });
@@ -202,14 +192,6 @@ fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
         sorted.push(SortedKey { asked, group });
     }
     sorted
-}
-
-/// The first eight bytes of a key as a number of the same order; a shorter key is filled with zeros.
-fn beginning(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = key.len().min(bytes.len());
-    bytes[..length].copy_from_slice(&key[..length]);
-    u64::from_be_bytes(bytes)
 }
 
 impl RowAssembler {

@@ -10,6 +10,7 @@ use basalt_base::clock::ManualClock;
 use basalt_base::{Column, Columns, ErrorCode, Result, SqlType};
 use proptest::prelude::*;
 
+use crate::load::LoadLimits;
 use crate::{KeyRange, KvOptions, KvSpec, SharedCache, Store};
 
 /// The key: `Int32`, `String`.
@@ -72,6 +73,16 @@ fn scan(store: &Store, range: &KeyRange) -> Vec<(Key, u64)> {
     batches.flat_map(|batch| rows_of(&batch.expect("a readable store"))).collect()
 }
 
+/// Makes files of a few rows.
+const FILES: LoadLimits =
+    LoadLimits { batch_rows: 0, batch_bytes: 0, ordered_bytes: 60, run_bytes: 120, file_bytes: 40 };
+
+fn load(store: &Store, batches: impl IntoIterator<Item = RecordBatch>, limits: LoadLimits) -> u64 {
+    let mut load = store.begin_load_within(3, limits).expect("a writable store");
+    batches.into_iter().for_each(|batch| load.write(&batch).expect("rows"));
+    load.commit().expect("a load")
+}
+
 fn apply(store: &Store, model: &mut Model, op: &Op) {
     match op {
         Op::Insert(rows) => {
@@ -79,7 +90,7 @@ fn apply(store: &Store, model: &mut Model, op: &Op) {
             model.extend(rows.iter().cloned());
         }
         Op::InsertBulk(batches) => {
-            store.insert_bulk(batches.iter().map(|rows| Ok(batch(rows)))).expect("a load");
+            load(store, batches.iter().map(|rows| batch(rows)), FILES);
             model.extend(batches.iter().flatten().cloned());
         }
         Op::Delete(keys) => {
@@ -172,11 +183,27 @@ fn a_load_that_fails_midway_leaves_the_table_as_it_was() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = open(directory.path());
     store.insert(&batch(&[((1, b"a".to_vec()), 1)])).expect("an insert");
-    let failure = basalt_base::Error::new(ErrorCode::TimeoutExceeded, "the source hangs");
-    let batches = [Ok(batch(&[((1, b"a".to_vec()), 2), ((2, b"b".to_vec()), 2)])), Err(failure)];
-    let error = store.insert_bulk(batches).expect_err("a failed source");
-    assert_eq!(error.code(), ErrorCode::TimeoutExceeded);
+    let mut load = store.begin_load_within(2, FILES).expect("a writable store");
+    let rows: Vec<(Key, u64)> = (0..100).map(|at| ((at, b"a".to_vec()), 2)).collect();
+    rows.chunks(3).for_each(|rows| load.write(&batch(rows)).expect("rows"));
+    let narrow = batch(&[]).project(&[0]).expect("a column");
+    assert!(load.write(&narrow).is_err());
     assert_eq!(scan(&store, &KeyRange::all()), [((1, b"a".to_vec()), 1)]);
+    drop(load);
+    let loads = std::fs::read_dir(directory.path().join("loads")).expect("the directory of loads");
+    assert_eq!(loads.count(), 0, "files are left");
+}
+
+#[test]
+fn a_load_that_was_not_ended_is_removed_when_the_store_opens() {
+    let directory = tempfile::tempdir().expect("a directory");
+    drop(open(directory.path()));
+    let left = directory.path().join("loads").join("0");
+    std::fs::create_dir_all(&left).expect("a directory");
+    std::fs::write(left.join("0-0.sst"), b"half a fi").expect("a file");
+    let store = open(directory.path());
+    assert_eq!(scan(&store, &KeyRange::all()), []);
+    assert!(!directory.path().join("loads").exists());
 }
 
 #[test]
@@ -185,7 +212,7 @@ fn many_keys_are_found_by_several_threads_as_by_one() {
     let store = open(directory.path());
     let key = |at: u64| ((at % 60_000) as i32, b"x".to_vec());
     let rows: Vec<(Key, u64)> = (0..30_000_u64).map(|at| (key(2 * at), at)).collect();
-    store.insert_bulk(rows.chunks(5000).map(|rows| Ok(batch(rows)))).expect("a load");
+    load(&store, rows.chunks(5000).map(batch), LoadLimits { file_bytes: 4000, run_bytes: 9000, ..FILES });
     // Every second one is missing, and many are asked for twice.
     let asked: Vec<Key> = (0..70_000_u64).map(|at| key(at * 7919)).collect();
     for threads_max in [0, 1, 2, 5] {
@@ -206,7 +233,8 @@ fn many_rows_scan_in_batches_and_come_back_by_key() {
     let store = open(directory.path());
     let rows: Vec<(Key, u64)> = (0..30_000_u64).map(|at| ((at as i32, b"x".to_vec()), at * at)).collect();
     let shuffled: Vec<_> = (0..rows.len()).map(|at| rows[at * 7919 % rows.len()].clone()).collect();
-    let loaded = store.insert_bulk(shuffled.chunks(1000).map(|rows| Ok(batch(rows)))).expect("a load");
+    let limits = LoadLimits { run_bytes: 300_000, file_bytes: 100_000, ..FILES };
+    let loaded = load(&store, shuffled.chunks(1000).map(batch), limits);
     assert_eq!(loaded, 30_000);
     assert_eq!(scan(&store, &KeyRange::all()), rows);
     let batches: Result<Vec<_>> = store.scan(&KeyRange::all(), &[]).expect("a valid range").collect();

@@ -16,11 +16,9 @@ impl Store {
     /// Writes every row of `batch`, which has all columns in order, over the row with its key, if there
     /// is one; of rows with one key the last stays. All rows or none, and durable on return.
     pub fn insert(&self, batch: &RecordBatch) -> Result<()> {
-        self.check_writable()?;
-        let spec = self.spec();
-        let mut changes = WriteBatch::default();
-        for_each_row(&spec, batch, self.written(), |key, row| changes.put(key, row))?;
-        self.write(changes, &format!("inserting {} rows", batch.num_rows()))
+        let mut load = self.begin_load(1)?;
+        load.write(batch)?;
+        load.commit().map(|_| ())
     }
 
     /// Removes the rows with `keys`: one array for each key column. Keys that are not there are fine.
@@ -76,7 +74,7 @@ impl Store {
         self.options().ttl_seconds.map(|_| self.options().now_seconds())
     }
 
-    fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
+    pub(crate) fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
         let mut options = WriteOptions::default();
         options.set_sync(true);
         self.db().write_opt(changes, &options).map_err(|error| self.failed(doing, &error))

@@ -228,6 +228,7 @@ pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
         insert_deduplication_token: settings.insert_deduplication_token.clone(),
         fsync_after_insert: settings.fsync_after_insert,
         optimize_on_insert: settings.optimize_on_insert,
+        threads: query.threads(),
     }
 }
 

@@ -12,17 +12,15 @@ use arrow::compute::take;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Error, Result, bail};
-use basalt_kv::{Found, KeyRange, KvOptions, KvSpec, SharedCache, Store};
+use basalt_kv::{Found, KeyRange, KvOptions, KvSpec, Load, SharedCache, Store};
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
-use super::{ColumnChange, OptimizeRequest, Table, TableDefinition};
+use super::{ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition};
 use crate::query::{ProfileEvents, QueryContext};
 use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
 
-/// A block with as many rows is written as sorted files, not through the write-ahead log.
-const BULK_ROWS: usize = 100_000;
 /// Keys that a product of IN lists may have; beyond it the table is scanned.
 const KEYS_MAX: usize = 4 << 20;
 /// Keys of one look-up.
@@ -204,11 +202,8 @@ impl Table for EmbeddedRocksDbTable {
         Ok(Arc::new(source))
     }
 
-    fn insert(&self, block: RecordBatch) -> Result<()> {
-        if block.num_rows() < BULK_ROWS {
-            return self.store.insert(&block);
-        }
-        self.store.insert_bulk(std::iter::once(Ok(block))).map(|_| ())
+    fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
+        Ok(Some(Box::new(KeyValueSink { load: self.store.begin_load(settings.threads)? })))
     }
 
     fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
@@ -256,6 +251,21 @@ impl Table for EmbeddedRocksDbTable {
 
     fn data_path(&self) -> Option<PathBuf> {
         Some(self.store.path().to_owned())
+    }
+}
+
+/// The rows of one INSERT.
+struct KeyValueSink<'a> {
+    load: Load<'a>,
+}
+
+impl InsertSink for KeyValueSink<'_> {
+    fn write(&mut self, blocks: Vec<RecordBatch>) -> Result<()> {
+        blocks.iter().try_for_each(|block| self.load.write(block))
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.load.commit().map(|_| ())
     }
 }
 

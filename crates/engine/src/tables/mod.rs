@@ -240,6 +240,8 @@ pub(crate) struct InsertSettings {
     pub(crate) insert_deduplication_token: String,
     pub(crate) fsync_after_insert: bool,
     pub(crate) optimize_on_insert: bool,
+    /// How many threads it may take.
+    pub(crate) threads: usize,
 }
 
 /// A change of a table's column list.

@@ -1,5 +1,6 @@
 //! `kill -9` at any moment of a load loses nothing that was acknowledged.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,12 +11,14 @@ use basalt_itest::server::Server;
 use tempfile::tempdir;
 
 const ROWS_PER_INSERT: u64 = 1000;
+/// So many rows are files and no batch.
+const ROWS_PER_LOAD: u64 = 120_000;
 const ROUNDS: u64 = 5;
 const SEED: u64 = 20;
 
 /// Loads until the server is killed, several times over one directory, and counts after each.
 #[track_caller]
-fn check(table: &str) {
+fn check(table: &str, rows_per_insert: u64) {
     let dir = tempdir().expect("a directory");
     local(dir.path(), table).expect();
     note(&format!("SEED {SEED}"));
@@ -28,9 +31,9 @@ fn check(table: &str) {
         let loading = {
             let (address, acknowledged) = (server.address(), Arc::clone(&acknowledged));
             let first = 1000 * round;
-            std::thread::spawn(move || load_until_it_breaks(address, first, &acknowledged))
+            std::thread::spawn(move || load_until_it_breaks(address, first, rows_per_insert, &acknowledged))
         };
-        let enough = 1 + (random >> 33) % 12;
+        let enough = 1 + (random >> 33) % (12_000 / rows_per_insert).max(3);
         while acknowledged.load(Ordering::Acquire) < enough && !loading.is_finished() {
             std::thread::yield_now();
         }
@@ -44,17 +47,17 @@ fn check(table: &str) {
         let numbers: Vec<u64> = counted.split_whitespace().filter_map(|text| text.parse().ok()).collect();
         let [rows, batches, wrong] = numbers[..] else { panic!("{counted}") };
         assert!(batches >= acknowledged_before, "{batches} of {acknowledged_before} inserts are there");
-        assert_eq!(rows, batches * ROWS_PER_INSERT, "an insert is there in part");
+        assert_eq!(rows, batches * rows_per_insert, "an insert is there in part");
         assert_eq!(wrong, 0, "rows with other values than were sent");
         // What was sent and not acknowledged may be there: count it as if it had been.
         acknowledged_before = batches;
     }
 }
 
-fn load_until_it_breaks(address: std::net::SocketAddr, first: u64, acknowledged: &AtomicU64) {
+fn load_until_it_breaks(address: SocketAddr, first: u64, rows_per_insert: u64, acknowledged: &AtomicU64) {
     for batch in first.. {
-        let rows: String = (0..ROWS_PER_INSERT)
-            .map(|n| format!("{}\t{batch}\t{n}\t{}\n", batch * ROWS_PER_INSERT + n, batch * 1_000_000 + n))
+        let rows: String = (0..rows_per_insert)
+            .map(|n| format!("{}\t{batch}\t{n}\t{}\n", batch * rows_per_insert + n, batch * 1_000_000 + n))
             .collect();
         let answer = http::request(address, "POST", "/?query=INSERT+INTO+t+FORMAT+TSV", &[], rows.as_bytes());
         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -64,13 +67,25 @@ fn load_until_it_breaks(address: std::net::SocketAddr, first: u64, acknowledged:
 
 #[test]
 fn merge_tree_keeps_what_it_acknowledged() {
-    check("CREATE TABLE t (k UInt64, batch UInt64, n UInt64, v UInt64) ENGINE = MergeTree ORDER BY k");
+    check(
+        "CREATE TABLE t (k UInt64, batch UInt64, n UInt64, v UInt64) ENGINE = MergeTree ORDER BY k",
+        ROWS_PER_INSERT,
+    );
 }
 
 #[test]
 fn embedded_rocksdb_keeps_what_it_acknowledged() {
     check(
         "CREATE TABLE t (k UInt64, batch UInt64, n UInt64, v UInt64, PRIMARY KEY k) ENGINE = EmbeddedRocksDB",
+        ROWS_PER_INSERT,
+    );
+}
+
+#[test]
+fn embedded_rocksdb_keeps_a_load_that_it_acknowledged() {
+    check(
+        "CREATE TABLE t (k UInt64, batch UInt64, n UInt64, v UInt64, PRIMARY KEY k) ENGINE = EmbeddedRocksDB",
+        ROWS_PER_LOAD,
     );
 }
 

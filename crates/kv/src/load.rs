@@ -1,0 +1,203 @@
+//! The rows of one statement: a synced batch if they are few, else sorted files that are taken in together.
+//!
+//! Many rows go neither through the log nor through write buffers. They are collected up to a limit, sorted
+//! and written as sorted files by other threads while the next ones are collected; RocksDB then takes all
+//! files in one step, the later over the earlier. Either way the rows are there whole or not at all.
+//!
+//! # Cost
+//!
+//! Memory for two runs: one is collected, one written. Rows that come in the order of their key make files
+//! whose keys do not overlap, so a run of them ends early; of other rows a larger run makes fewer files that
+//! a lookup has to ask.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use arrow::array::RecordBatch;
+use basalt_base::{Error, Result};
+use rocksdb::{IngestExternalFileOptions, WriteBatch};
+
+use crate::run::{Run, RunFiles};
+use crate::spec::KvSpec;
+use crate::store::Store;
+use crate::write::for_each_row;
+
+const LIMITS: LoadLimits = LoadLimits {
+    batch_rows: 100_000,
+    batch_bytes: 16 << 20,
+    ordered_bytes: 32 << 20,
+    run_bytes: 128 << 20,
+    file_bytes: 16 << 20,
+};
+
+/// An insert that is under way; dropped without [`Load::commit`] it was none.
+pub struct Load<'a> {
+    store: &'a Store,
+    spec: Arc<KvSpec>,
+    threads_max: usize,
+    limits: LoadLimits,
+    /// The time to store in rows, if they expire.
+    written: Option<u32>,
+    run: Run,
+    rows: u64,
+    files: Option<LoadFiles>,
+}
+
+/// When rows become files.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadLimits {
+    /// More rows than these, or more bytes, are written as files.
+    pub(crate) batch_rows: usize,
+    pub(crate) batch_bytes: usize,
+    /// Rows in order of key that are a run, at the beginning of a load; of a long one, as many as of others.
+    pub(crate) ordered_bytes: usize,
+    /// Rows that are a run.
+    pub(crate) run_bytes: usize,
+    /// The least of a run that has a file of its own.
+    pub(crate) file_bytes: usize,
+}
+
+/// The files of a load. While one run is written, the next is collected.
+struct LoadFiles {
+    directory: PathBuf,
+    paths: Vec<PathBuf>,
+    /// Encoded rows of all runs.
+    bytes: usize,
+    runs: usize,
+    writing: Option<JoinHandle<Result<WrittenRun>>>,
+}
+
+struct WrittenRun {
+    /// Empty; kept for its memory.
+    run: Run,
+    paths: Vec<PathBuf>,
+}
+
+impl Store {
+    /// Begins an insert, which may take `threads_max` threads besides the caller's.
+    pub fn begin_load(&self, threads_max: usize) -> Result<Load<'_>> {
+        self.begin_load_within(threads_max, LIMITS)
+    }
+
+    pub(crate) fn begin_load_within(&self, threads_max: usize, limits: LoadLimits) -> Result<Load<'_>> {
+        self.check_writable()?;
+        Ok(Load {
+            store: self,
+            spec: self.spec(),
+            threads_max,
+            limits,
+            written: self.written(),
+            run: Run::default(),
+            rows: 0,
+            files: None,
+        })
+    }
+}
+
+impl Load<'_> {
+    /// Adds every row of `batch`, which has all columns in order.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        for_each_row(&self.spec, batch, self.written, |key, row| self.run.push(key, row))?;
+        self.rows += batch.num_rows() as u64;
+        if self.run.bytes() >= self.run_bytes_max() { self.end_run() } else { Ok(()) }
+    }
+
+    /// Puts the rows over those with their keys; of rows with one key the last stays. All or none, and
+    /// durable on return. Returns how many rows came.
+    pub fn commit(mut self) -> Result<u64> {
+        let is_batch = self.files.is_none()
+            && self.run.len() < self.limits.batch_rows
+            && self.run.bytes() < self.limits.batch_bytes;
+        let doing = format!("inserting {} rows", self.rows);
+        if is_batch {
+            let mut changes = WriteBatch::default();
+            self.run.iter().for_each(|(key, row)| changes.put(key, row));
+            self.store.write(changes, &doing)?;
+            return Ok(self.rows);
+        }
+        self.end_run()?;
+        if let Some(mut files) = self.files.take() {
+            files.written()?;
+            let mut options = IngestExternalFileOptions::default();
+            options.set_move_files(true);
+            let ingested = self.store.db().ingest_external_file_opts(&options, files.paths.clone());
+            ingested.map_err(|error| self.store.failed(&doing, &error))?;
+        }
+        Ok(self.rows)
+    }
+
+    /// A load may be long: its later files are larger, so that they stay few.
+    fn run_bytes_max(&self) -> usize {
+        let LoadLimits { ordered_bytes, run_bytes, .. } = self.limits;
+        if !self.run.is_sorted() {
+            return run_bytes;
+        }
+        let before = self.files.as_ref().map_or(0, |files| files.bytes);
+        (before / 2).clamp(ordered_bytes, run_bytes)
+    }
+
+    /// Has the rows so far written.
+    fn end_run(&mut self) -> Result<()> {
+        if self.run.len() == 0 {
+            return Ok(());
+        }
+        let mut files = match self.files.take() {
+            Some(files) => files,
+            None => LoadFiles::create(self.store.next_load_directory())?,
+        };
+        let fresh = files.written()?;
+        let run = std::mem::replace(&mut self.run, fresh);
+        let file_options = RunFiles {
+            options: self.store.rocksdb_options().clone(),
+            store: self.store.path().to_owned(),
+            directory: files.directory.clone(),
+            number: files.runs,
+            threads_max: self.threads_max,
+            file_bytes_min: self.limits.file_bytes,
+        };
+        files.write(run, file_options)?;
+        self.files = Some(files);
+        Ok(())
+    }
+}
+
+impl LoadFiles {
+    fn create(directory: PathBuf) -> Result<LoadFiles> {
+        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, &error))?;
+        Ok(LoadFiles { directory, paths: Vec::new(), bytes: 0, runs: 0, writing: None })
+    }
+
+    /// Begins to write a run.
+    fn write(&mut self, mut run: Run, files: RunFiles) -> Result<()> {
+        self.bytes += run.bytes();
+        self.runs += 1;
+        let write = move || {
+            run.sort();
+            let paths = run.write(&files)?;
+            Ok(WrittenRun { run: run.cleared(), paths })
+        };
+        let thread = std::thread::Builder::new().name("kv-load".to_owned()).spawn(write);
+        self.writing =
+            Some(thread.map_err(|error| Error::logical(format!("no thread for a load: {error}")))?);
+        Ok(())
+    }
+
+    /// Waits for the run that is being written, if there is one; returns an empty one.
+    fn written(&mut self) -> Result<Run> {
+        let Some(writing) = self.writing.take() else { return Ok(Run::default()) };
+        let ended = writing.join();
+        let ended = ended.map_err(|_| Error::logical("a thread of a load panicked"))??;
+        self.paths.extend(ended.paths);
+        Ok(ended.run)
+    }
+}
+
+impl Drop for LoadFiles {
+    fn drop(&mut self) {
+        // What it wrote does not matter any more, but it writes into the directory.
+        let _ = self.written();
+        // What cannot be removed now is removed when the store is opened next.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}

@@ -1,0 +1,16 @@
+//! Work on several items at once.
+
+use basalt_base::{Error, Result};
+
+/// Applies `work` to every item, each in a thread of its own.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Vec<Result<R>> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || work(item))).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.map(|end| end.unwrap_or_else(|_| Err(Error::logical("a thread of a store panicked")))).collect()
+    })
+}
