@@ -53,7 +53,7 @@ pub(crate) struct LocalOptions {
     /// Data directory, made if it is not there [default: a temporary one]
     #[arg(long)]
     pub(crate) path: Option<PathBuf>,
-    /// Memory that all queries together may take, in bytes [default: nine tenths of the machine's]
+    /// Memory that queries, merges and dictionaries may take together, in bytes [default: nine tenths of the machine's]
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     pub(crate) max_server_memory_usage: u64,
     /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
@@ -122,7 +122,7 @@ pub(crate) struct ServerOptions {
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long)]
     pub(crate) listen_host: Option<String>,
-    /// Memory that all queries together may take, in bytes [default: nine tenths of the machine's]
+    /// Memory that queries, merges and dictionaries may take together, in bytes [default: nine tenths of the machine's]
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_server_memory_usage: Option<u64>,
     /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]

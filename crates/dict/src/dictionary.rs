@@ -91,6 +91,11 @@ pub trait Dictionary: Send + Sync {
 
     fn stats(&self) -> DictionaryStats;
 
+    /// What it holds of the process's own memory, in bytes: pages of a file are the system's to take back.
+    fn memory_bytes(&self) -> u64 {
+        self.stats().bytes_allocated
+    }
+
     /// Writes what it holds; only a dictionary that was loaded whole can.
     fn save(&self, _image: &mut ImageWriter<'_>) -> Result<()> {
         Err(Error::not_implemented(format!("a file of a dictionary of layout {}", self.layout())))

@@ -208,6 +208,13 @@ impl Dictionary for LoadedDictionary {
         self.file.as_ref().is_some_and(|file| file.is_damaged())
     }
 
+    fn memory_bytes(&self) -> u64 {
+        match self.file.as_ref().is_some_and(|file| file.is_of_file()) {
+            true => size_of::<LoadedDictionary>() as u64,
+            false => self.stats().bytes_allocated,
+        }
+    }
+
     fn stats(&self) -> DictionaryStats {
         let bytes = size_of::<LoadedDictionary>() + self.layout.heap_bytes() + self.values.heap_bytes();
         self.counters.fill(DictionaryStats {

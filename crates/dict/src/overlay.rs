@@ -158,6 +158,10 @@ impl Dictionary for Overlay {
         })
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.base.memory_bytes() + self.changes.memory_bytes()
+    }
+
     fn check(&self) -> Result<()> {
         self.base.check()
     }

@@ -121,6 +121,11 @@ impl Region {
         self.checks.as_ref().is_some_and(BlockChecks::is_damaged)
     }
 
+    /// Whether its pages are a file's, and are not on their way into memory.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self.pages, Pages::File(Some(_)))
+    }
+
     /// Where the bytes come from.
     fn source(&self) -> Source<'_> {
         match &self.pages {

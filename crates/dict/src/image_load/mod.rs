@@ -70,6 +70,14 @@ impl Default for LoadBounds {
     }
 }
 
+impl LoadBounds {
+    /// About what a load has in memory at most: rows that are dealt, or shards that are built, each as rows and as
+    /// what becomes of them.
+    pub fn memory_most(&self) -> usize {
+        self.memory_bytes.max(threads() * 2 * self.shard_bytes)
+    }
+}
+
 /// A loaded dictionary.
 pub enum LoadedImage {
     /// In memory, because it is small or of a layout without shards.
@@ -271,6 +279,11 @@ fn pile_of(hash: u64) -> usize {
     (hash >> (u64::BITS - PILES.trailing_zeros())) as usize
 }
 
+/// Shards that are built at once.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
+}
+
 /// Builds and writes all shards; says how many keys they have.
 fn write_shards(
     spec: &DictionarySpec,
@@ -278,7 +291,7 @@ fn write_shards(
     piles: &FullPiles,
     image: &mut ImageWriter<'_>,
 ) -> Result<u64> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let threads = threads();
     let mut pieces = form.pieces();
     let shards: Vec<usize> = (0..form.count()).collect();
     let piles_a_shard = piles.count() / form.count();

@@ -286,7 +286,9 @@ impl DictionaryEntry {
         let previous = current.as_ref().map(|current| (current, &origin));
         let (question, file) = (self.question(engine, asking), self.file.as_ref());
         let asked = self.asked.lock().replace(Arc::clone(&question.asking));
-        let loaded = load::load(&self.definition, question, previous, file, &self.progress);
+        let (database, name) = self.name();
+        let name = format!("{database}.{name}");
+        let loaded = load::load(&self.definition, name.clone(), question, previous, file, &self.progress);
         let loaded = loaded.and_then(|loaded| self.keep(engine, loaded, current.as_ref()));
         self.progress.enter(LoadStep::None);
         if loaded.is_err() {
@@ -311,13 +313,12 @@ impl DictionaryEntry {
                 drop(state);
                 // The old version goes before the new one comes into memory.
                 drop(current);
+                engine.memory().dictionaries().add(&load.dictionary);
                 self.bring_in(load.incoming);
                 Ok(load.dictionary)
             }
             Err(error) => {
-                let (database, name) = self.name();
-                let error: Error =
-                    error.within(format!("dictionary `{database}.{name}` could not be loaded"));
+                let error: Error = error.within(format!("dictionary `{name}` could not be loaded"));
                 state.error_count += 1;
                 state.next_load_us = self.next_attempt_us(engine, &state);
                 state.failure = Some(error.clone());

@@ -9,8 +9,8 @@ use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::{
-    CacheSurroundings, DeletedKeys, Dictionary, LayoutKind, LoadedImage, build_by_shard, build_cache,
-    build_direct, build_regexp_tree, build_rows, update,
+    CacheSurroundings, DeletedKeys, Dictionary, LayoutKind, LoadBounds, LoadedImage, build_by_shard,
+    build_cache, build_direct, build_regexp_tree, build_rows, update,
 };
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::definition::Definition;
 use super::detour;
+use super::memory::{Beside, LoadMemory};
 use super::persisted::PersistedFile;
 use super::progress::LoadProgress;
 use super::rows::Rows;
@@ -44,9 +45,10 @@ pub(super) struct Loaded {
 
 /// Loads what `definition` says. With a `previous` version whose source tells what changed since, only
 /// that is read. All rows are loaded into the `file`, if there is one and they are many. `progress` tells on
-/// the way.
+/// the way; errors of memory call the dictionary `name`.
 pub(super) fn load(
     definition: &Arc<Definition>,
+    name: String,
     question: Question,
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
     file: Option<&PersistedFile>,
@@ -60,12 +62,19 @@ pub(super) fn load(
     let started_seconds = (question.engine.clock().now_us() / 1_000_000) as i64;
     let since = previous.and_then(|(current, origin)| Some((current, origin.watermark?)));
     let wanted = since.map_or(Wanted::All, |(_, watermark)| Wanted::Since(watermark));
-    let mut rows = Rows::ask(definition, &question, wanted, progress)?;
+    let memory = LoadMemory::new(question.engine.memory(), name, previous.map(|(current, _)| current));
+    let mut rows = Rows::ask(definition, &question, wanted, progress, memory)?;
     let made = match since {
         Some((current, _)) => Made::in_memory(update(&definition.spec, current, &mut rows)?),
         None => make(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
     };
     let Made { image, incoming, detour_failure } = made;
+    if let LoadedImage::InMemory(version) = &image {
+        let current = previous.map(|(current, _)| current);
+        let goes_on = version.changes().is_some() || current.is_some_and(|it| Arc::ptr_eq(it, version));
+        let beside = if goes_on || incoming.is_some() { Beside::Nothing } else { Beside::Current };
+        rows.memory().become_version(version, beside)?;
+    }
     if definition.settings.require_nonempty && image.element_count() == 0 {
         return Err(is_empty());
     }
@@ -183,6 +192,10 @@ fn by_shard(
     previous: Option<&Arc<dyn Dictionary>>,
     rows: &mut Rows<'_>,
 ) -> Result<Arc<dyn Dictionary>> {
+    if let Some(previous) = previous {
+        // Two shards, of which the new one is not the largest.
+        rows.memory().bound(LoadBounds::default(), previous.memory_bytes() / 8);
+    }
     let deleted = RefCell::new(DeletedKeys::of(&definition.spec));
     let mut alive = rows.map(|block| deleted.borrow_mut().take_from(&block?));
     let mut at_end = |rows: u64| {

@@ -5,6 +5,7 @@
 //! - [`source`]: where the rows come from, one file a source.
 //! - [`load`]: one load, of all [`rows`] or of those that changed.
 //! - [`detour`]: a reload that takes no second version's memory.
+//! - [`memory`]: what versions and loads take of the server's memory.
 //! - [`persisted`]: the file of a loaded dictionary, which answers after a restart.
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
 //! - [`state`], [`progress`]: what `system.dictionaries` shows of it.
@@ -15,6 +16,7 @@ mod definition;
 mod detour;
 mod entry;
 mod load;
+mod memory;
 mod persisted;
 mod progress;
 mod refresh;
@@ -27,6 +29,7 @@ mod structure;
 
 pub(crate) use asking::{Asking, Waits};
 pub(crate) use entry::DictionaryEntry;
+pub(crate) use memory::DictionaryMemory;
 pub(crate) use refresh::{load_all, refresh_forever};
 pub(crate) use state::{DictionaryState, LoadStatus};
 

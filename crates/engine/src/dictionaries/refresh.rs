@@ -21,6 +21,8 @@ pub(crate) async fn refresh_forever(engine: Weak<Engine>) {
     loop {
         tokio::time::sleep(PERIOD).await;
         let Some(engine) = engine.upgrade() else { return };
+        // Caches grow, and versions go with the last query that has them.
+        engine.memory().dictionaries().count_again();
         let now_us = engine.clock().now_us();
         for entry in dictionaries(&engine).into_iter().filter(|entry| entry.is_due(now_us)) {
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else { break };

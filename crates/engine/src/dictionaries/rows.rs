@@ -6,6 +6,7 @@ use basalt_base::{Result, SqlType, bail};
 use basalt_dict::RowForm;
 
 use super::definition::Definition;
+use super::memory::LoadMemory;
 use super::progress::{LoadProgress, LoadStep};
 use super::source::{Blocks, Question, Wanted};
 
@@ -13,6 +14,8 @@ use super::source::{Blocks, Question, Wanted};
 pub(super) struct Rows<'a> {
     blocks: Blocks,
     key_count: usize,
+    /// The first column that is kept beside the hash of the key.
+    kept_from: usize,
     column_count: usize,
     has_time: bool,
     form: RowForm,
@@ -21,20 +24,23 @@ pub(super) struct Rows<'a> {
     has_begun: bool,
     has_failed: bool,
     progress: &'a LoadProgress,
+    memory: LoadMemory,
 }
 
 impl<'a> Rows<'a> {
-    /// Asks the source; `progress` counts what comes.
+    /// Asks the source; `progress` counts what comes, and `memory` is charged with it.
     pub(super) fn ask(
         definition: &Definition,
         question: &Question,
         wanted: Wanted,
         progress: &'a LoadProgress,
+        memory: LoadMemory,
     ) -> Result<Rows<'a>> {
         progress.begin();
         Ok(Rows {
             blocks: definition.source.rows(question, wanted)?,
             key_count: definition.spec.key_columns.len(),
+            kept_from: usize::from(!definition.spec.layout.kind.is_complex()),
             column_count: question.columns.len(),
             has_time: definition.source.tells_update_time(),
             form: if question.tombstone.is_some() { RowForm::Marked } else { RowForm::Plain },
@@ -42,15 +48,24 @@ impl<'a> Rows<'a> {
             has_begun: false,
             has_failed: false,
             progress,
+            memory,
         })
     }
 
     /// Asks for all rows anew, unless none of them was taken yet.
     pub(super) fn ask_again(&mut self, definition: &Definition, question: &Question) -> Result<()> {
+        self.memory.unbound();
         if self.has_begun {
-            *self = Rows::ask(definition, question, Wanted::All, self.progress)?;
+            self.progress.begin();
+            self.blocks = definition.source.rows(question, Wanted::All)?;
+            (self.newest, self.has_begun) = (None, false);
         }
         Ok(())
+    }
+
+    /// What the load holds.
+    pub(super) fn memory(&mut self) -> &mut LoadMemory {
+        &mut self.memory
     }
 
     /// Whether some of them delete keys.
@@ -113,6 +128,8 @@ impl Rows<'_> {
             let newest = arrow::compute::max(times.as_primitive::<Int64Type>());
             self.newest = self.newest.max(newest);
         }
+        // The key of a simple layout is what the hash is made of.
+        self.memory.take(&block[self.kept_from..], rows)?;
         if block.len() == self.column_count {
             block.push(SqlType::UInt8.default_array(rows));
         }

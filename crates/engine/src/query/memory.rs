@@ -3,8 +3,8 @@
 //! Operators reserve what they hold with DataFusion's pool interface. A reservation over a limit is
 //! refused: an operator that can spill then does, another one fails with MEMORY_LIMIT_EXCEEDED.
 //!
-//! What merges hold counts for the server's limit, and so does the cache of decoded blocks, which shrinks
-//! before a query is refused.
+//! What merges and dictionaries hold counts for the server's limit, and so does the cache of decoded blocks, which
+//! shrinks before a query is refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +14,8 @@ use basalt_parts::{BlockCache, WorkMemory};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 
+use crate::dictionaries::DictionaryMemory;
+
 /// What all queries hold together.
 #[derive(Debug)]
 pub(crate) struct ServerMemory {
@@ -21,25 +23,44 @@ pub(crate) struct ServerMemory {
     limit: u64,
     works: WorkMemory,
     cache: Arc<BlockCache>,
+    dictionaries: DictionaryMemory,
 }
 
 impl ServerMemory {
-    /// Up to `limit` bytes (0 is no limit) together with what `works` hold; `cache` may have the rest.
+    /// Up to `limit` bytes (0 is no limit) together with what `works` and dictionaries hold; `cache` may have the rest.
     pub(crate) fn new(limit: u64, works: WorkMemory, cache: Arc<BlockCache>) -> Arc<ServerMemory> {
-        Arc::new(ServerMemory { used: AtomicU64::new(0), limit, works, cache })
+        let dictionaries = DictionaryMemory::default();
+        Arc::new(ServerMemory { used: AtomicU64::new(0), limit, works, cache, dictionaries })
     }
 
     /// Shrinks the cache, if need be, so that there is room for `additional` bytes; `false` if there is none.
-    fn make_room(&self, additional: u64) -> bool {
+    pub(crate) fn make_room(&self, additional: u64) -> bool {
         if self.limit == 0 {
             return true;
         }
-        let wanted = self.used() + self.works.bytes() + additional;
-        let Some(rest) = self.limit.checked_sub(wanted) else { return false };
+        let rest = || self.limit.checked_sub(self.total() + additional);
+        let rest = rest().or_else(|| {
+            self.dictionaries.count_again();
+            rest()
+        });
+        let Some(rest) = rest else { return false };
         if self.cache.bytes() > rest {
             self.cache.shrink_to(rest);
         }
         true
+    }
+
+    /// What queries, merges and dictionaries hold together.
+    pub(crate) fn total(&self) -> u64 {
+        self.used() + self.works.bytes() + self.dictionaries.bytes()
+    }
+
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(crate) fn dictionaries(&self) -> &DictionaryMemory {
+        &self.dictionaries
     }
 
     pub(crate) fn used(&self) -> u64 {
@@ -130,9 +151,10 @@ impl MemoryPool for QueryMemory {
         if let Some((setting, limit)) = self.broken_limit(reservation, additional as u64) {
             return Err(DataFusionError::ResourcesExhausted(format!(
                 "`{}` needs {additional} bytes more, over the limit {setting} of {limit} bytes; \
-                 the query holds {} bytes",
+                 the query holds {} bytes, loaded dictionaries {}",
                 reservation.consumer().name(),
                 self.used(),
+                self.server.dictionaries.bytes(),
             )));
         }
         self.take(additional as u64);

@@ -362,3 +362,58 @@ fn a_source_that_fails_leaves_the_old_version_in_every_way() {
     assert_eq!(server.ask("SELECT countIf(last_exception != '') FROM system.dictionaries"), "0\n");
     server.kill();
 }
+
+#[test]
+fn dictionaries_count_for_the_memory_of_the_server() {
+    let data = tempdir().expect("a directory");
+    let server = Server::start_with(data.path(), &["--max-server-memory-usage", "60000000"]);
+    server.ask("CREATE TABLE control (rows UInt64) ENGINE = Memory");
+    let create = |name: &str, settings: &str| {
+        server.ask(&format!(
+            "CREATE DICTIONARY {name} (id UInt64, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+             'SELECT cityHash64(number) AS id, number AS value FROM numbers((SELECT max(rows) FROM control))')) \
+             LAYOUT(HASHED()) LIFETIME(0) SETTINGS({settings})"
+        ));
+    };
+    let rows = |count: u64| {
+        server.ask("TRUNCATE TABLE control");
+        server.ask(&format!("INSERT INTO control VALUES ({count})"));
+    };
+    let reload = |name: &str| server.post("", format!("SYSTEM RELOAD DICTIONARY {name}").as_bytes()).text();
+    let ask = "SELECT sum(dictGet('first', 'value', cityHash64(number)) = number) FROM numbers(1000000)";
+    rows(1_000_000);
+    create("first", "reload = 'whole'");
+    create("second", "reload = 'whole'");
+    assert_eq!(server.ask(ask), "1000000\n");
+    // The load that would be too large leaves the old version, and says what to do.
+    rows(20_000_000);
+    for _ in 0..2 {
+        let failed = reload("first");
+        for part in ["MEMORY_LIMIT_EXCEEDED", "`default.first`", "60000000 bytes", "persist = 1"] {
+            assert!(failed.contains(part), "{failed}");
+        }
+        assert_eq!(server.ask(ask), "1000000\n");
+        let told = "SELECT last_exception LIKE '%max_server_memory_usage%' FROM system.dictionaries WHERE name = 'first'";
+        assert_eq!(server.ask(told), "1\n");
+    }
+    // What is loaded leaves less to others, until it goes.
+    rows(3_000_000);
+    assert_eq!(reload("first"), "");
+    assert!(reload("second").contains("MEMORY_LIMIT_EXCEEDED"));
+    server.ask("SYSTEM UNLOAD DICTIONARY first");
+    assert_eq!(reload("second"), "");
+    server.ask("DROP DICTIONARY second");
+    assert_eq!(reload("first"), "");
+    server.ask("SYSTEM UNLOAD DICTIONARY first");
+    // Pages of a file do not count.
+    rows(4_000_000);
+    create("filed", "persist = 1");
+    assert_eq!(reload("filed"), "");
+    rows(3_000_000);
+    assert_eq!(reload("first"), "");
+    assert_eq!(
+        server.ask("SELECT element_count FROM system.dictionaries ORDER BY name"),
+        "4000000\n3000000\n"
+    );
+    server.kill();
+}

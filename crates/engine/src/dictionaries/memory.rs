@@ -1,0 +1,225 @@
+//! Memory of dictionaries, which counts for the server's limit: what versions hold, and what loads take.
+//!
+//! A version counts for as long as somebody has it, so the old one does until the last query that began with it ends.
+//! What it holds is asked when a load ends, from time to time, and before a query is refused; between these, the
+//! sum is a number. Pages of files are the system's, and do not count.
+//!
+//! A load is charged block by block with the bytes of its rows, which it holds, or tables of about their size; where rows go
+//! through files, up to what is in memory at once.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::DataType;
+use basalt_base::{Error, ErrorCode, Result};
+use basalt_dict::{Dictionary, LoadBounds};
+use parking_lot::Mutex;
+
+use crate::query::ServerMemory;
+
+/// What the table, or the file on the way, has beside the columns of a row.
+const HASH_BYTES: usize = size_of::<u64>();
+
+/// Of all dictionaries.
+#[derive(Default)]
+pub(crate) struct DictionaryMemory {
+    versions: Mutex<Vec<Weak<dyn Dictionary>>>,
+    loaded: AtomicU64,
+    loading: AtomicU64,
+}
+
+/// Of one load, until it is dropped.
+pub(super) struct LoadMemory {
+    server: Arc<ServerMemory>,
+    /// Of the dictionary.
+    name: String,
+    /// Of its rows so far.
+    rows: u64,
+    held: u64,
+    /// What it holds at most, if its rows go through files.
+    most: u64,
+    /// What the version that answers holds.
+    current: u64,
+}
+
+/// What is in memory with a new version, at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Current,
+    Nothing,
+}
+
+impl DictionaryMemory {
+    /// What all versions and loads hold.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.loaded.load(Ordering::Relaxed) + self.loading.load(Ordering::Relaxed)
+    }
+
+    /// Counts a version from now on.
+    pub(super) fn add(&self, version: &Arc<dyn Dictionary>) {
+        let mut versions = self.versions.lock();
+        if !versions.iter().any(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(version))) {
+            versions.push(Arc::downgrade(version));
+        }
+        drop(versions);
+        self.count_again();
+    }
+
+    /// Asks all versions what they hold now, and forgets those that are gone.
+    pub(crate) fn count_again(&self) {
+        let mut versions = self.versions.lock();
+        let mut bytes = 0;
+        versions.retain(|version| {
+            let version = version.upgrade();
+            bytes += version.as_ref().map_or(0, |version| version.memory_bytes());
+            version.is_some()
+        });
+        self.loaded.store(bytes, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for DictionaryMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DictionaryMemory").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
+
+impl LoadMemory {
+    /// Of a load that has no rows yet; `current` is the version that answers meanwhile.
+    pub(super) fn new(
+        server: &Arc<ServerMemory>,
+        name: String,
+        current: Option<&Arc<dyn Dictionary>>,
+    ) -> LoadMemory {
+        let current = current.map_or(0, |current| current.memory_bytes());
+        LoadMemory { server: Arc::clone(server), name, rows: 0, held: 0, most: u64::MAX, current }
+    }
+
+    /// From now on rows go through files, and what is in memory at once is bounded by `bounds` and so many bytes.
+    pub(super) fn bound(&mut self, bounds: LoadBounds, more: u64) {
+        self.most = (bounds.memory_most() as u64).saturating_add(more);
+    }
+
+    /// Rows are in memory again.
+    pub(super) fn unbound(&mut self) {
+        self.give_back();
+        self.most = u64::MAX;
+    }
+
+    /// Takes so many rows, which have these columns beside the hash of their key.
+    pub(super) fn take(&mut self, columns: &[ArrayRef], rows: usize) -> Result<()> {
+        let bytes: usize = columns.iter().map(column_bytes).sum();
+        self.rows += (bytes + rows * HASH_BYTES) as u64;
+        self.hold(self.rows.min(self.most))
+    }
+
+    /// All rows have become `version`, which has what the version that answers has, or takes its place before it
+    /// comes into memory; or which is there beside it.
+    pub(super) fn become_version(&mut self, version: &Arc<dyn Dictionary>, beside: Beside) -> Result<()> {
+        let counted = match beside {
+            Beside::Current => 0,
+            Beside::Nothing => self.current,
+        };
+        self.hold(version.memory_bytes().saturating_sub(counted))
+    }
+
+    fn hold(&mut self, bytes: u64) -> Result<()> {
+        let Some(more) = bytes.checked_sub(self.held).filter(|&more| more > 0) else { return Ok(()) };
+        if !self.server.make_room(more) {
+            return Err(self.too_much(more));
+        }
+        self.server.dictionaries().loading.fetch_add(more, Ordering::Relaxed);
+        self.held = bytes;
+        Ok(())
+    }
+
+    fn give_back(&mut self) {
+        self.server.dictionaries().loading.fetch_sub(self.held, Ordering::Relaxed);
+        (self.held, self.rows) = (0, 0);
+    }
+
+    fn too_much(&self, more: u64) -> Error {
+        let LoadMemory { name, held, current, server, .. } = self;
+        Error::new(
+            ErrorCode::MemoryLimitExceeded,
+            format!(
+                "the load of dictionary `{name}` holds {held} bytes and needs {more} more, over the limit \
+                 max_server_memory_usage of {} bytes (queries, merges and dictionaries hold {}, the version of it that \
+                 answers {current}); raise the limit, or let the dictionary take less: SETTINGS(persist = 1) keeps it \
+                 in a file, the layout COMPACT_HASHED in fewer bytes",
+                server.limit(),
+                server.total(),
+            ),
+        )
+    }
+}
+
+impl Drop for LoadMemory {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// What a column takes where its values stand back to back.
+fn column_bytes(column: &ArrayRef) -> usize {
+    match column.data_type() {
+        DataType::Boolean => column.len(),
+        DataType::BinaryView => {
+            let lengths = column.as_binary_view().lengths().map(|length| length as usize);
+            lengths.sum::<usize>() + column.len() * size_of::<u32>()
+        }
+        other => match other.primitive_width() {
+            Some(width) => width * column.len(),
+            None => column.get_array_memory_size(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{BinaryViewArray, UInt16Array};
+    use basalt_parts::{BlockCache, WorkMemory};
+
+    use super::*;
+
+    fn server(limit: u64) -> Arc<ServerMemory> {
+        ServerMemory::new(limit, WorkMemory::default(), Arc::new(BlockCache::new(0)))
+    }
+
+    #[test]
+    fn a_load_is_refused_over_the_limit_and_gives_back_what_it_held() {
+        let server = server(10_000);
+        let block: [ArrayRef; 2] = [
+            Arc::new(UInt16Array::from(vec![1; 100])),
+            Arc::new(BinaryViewArray::from_iter_values(vec![b"0123456789012345"; 100])),
+        ];
+        let mut load = LoadMemory::new(&server, "db.d".into(), None);
+        // 8 for the hash, 2, 16 and where the string ends.
+        for blocks in 1..=3 {
+            load.take(&block, 100).expect("below the limit");
+            assert_eq!(server.dictionaries().bytes(), blocks * 3000);
+        }
+        let error = load.take(&block, 100).expect_err("over the limit");
+        assert_eq!(error.code(), ErrorCode::MemoryLimitExceeded);
+        let text = error.to_string();
+        for part in ["`db.d` holds 9000 bytes", "needs 3000 more", "max_server_memory_usage of 10000 bytes"] {
+            assert!(text.contains(part), "{text}");
+        }
+        drop(load);
+        assert_eq!(server.dictionaries().bytes(), 0);
+    }
+
+    #[test]
+    fn rows_that_go_through_files_take_what_is_in_memory_at_once() {
+        let bounds = LoadBounds { memory_bytes: 4000, shard_bytes: 0 };
+        let server = server(5000);
+        let mut load = LoadMemory::new(&server, "db.d".into(), None);
+        load.bound(bounds, 0);
+        let block: [ArrayRef; 1] = [Arc::new(UInt16Array::from(vec![1; 100]))];
+        (0..100).for_each(|_| load.take(&block, 100).expect("below the limit"));
+        assert_eq!(server.dictionaries().bytes(), 4000);
+        load.unbound();
+        assert!((0..10).any(|_| load.take(&block, 100).is_err()));
+    }
+}
