@@ -4,8 +4,8 @@
 //! [`PointIndex`]; a polygon that is left is asked by counting how many of its edges lie to one side. The
 //! four layouts of ClickHouse's differ in how they index; here they are one.
 //!
-//! A point on the lower or left edge of a polygon is in it, one on the upper or right edge is not, so
-//! that of polygons that share an edge one has the point.
+//! A point on an edge of a polygon, of a hole too, is in it. (ClickHouse's layouts with an index leave out some of
+//! these points, its POLYGON_SIMPLE none.)
 
 use std::sync::Arc;
 
@@ -167,8 +167,18 @@ impl Shape {
         points.fold(Rectangle::NOTHING, Rectangle::around)
     }
 
-    /// Whether an odd number of edges lies to the right of the point.
+    /// Whether the point is on an edge, or an odd number of edges lies to its right.
     fn holds(&self, [x, y]: [f64; 2]) -> bool {
+        let is_between = |value: f64, from: f64, to: f64| from.min(to) <= value && value <= from.max(to);
+        let has_point = |(from, to): ([f64; 2], [f64; 2])| {
+            is_between(x, from[0], to[0])
+                && is_between(y, from[1], to[1])
+                && (to[0] - from[0]) * (y - from[1]) == (to[1] - from[1]) * (x - from[0])
+        };
+        let rings = self.rings.iter().filter(|ring| ring.len() > 2);
+        if rings.flat_map(|ring| Shape::edges(ring)).any(has_point) {
+            return true;
+        }
         let right = |&(from, to): &([f64; 2], [f64; 2])| {
             (from[1] > y) != (to[1] > y)
                 && x < (to[0] - from[0]) * (y - from[1]) / (to[1] - from[1]) + from[0]
@@ -283,10 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_outside_and_edges_belong_to_one_side() {
+    fn holes_are_outside_and_edges_inside() {
         let shape = Shape { rings: vec![square(0.0, 10.0), square(2.0, 4.0)], row: 0 };
-        let inside = [[1.0, 1.0], [5.0, 5.0], [0.0, 0.0], [4.0, 4.0], [9.9, 0.0]];
-        let outside = [[3.0, 3.0], [10.0, 10.0], [2.0, 2.0], [-1.0, 5.0], [5.0, 10.0]];
+        let edges = [[0.0, 0.0], [4.0, 4.0], [9.9, 0.0], [10.0, 10.0], [2.0, 2.0], [5.0, 10.0], [4.0, 3.0]];
+        let inside = [[1.0, 1.0], [5.0, 5.0], [4.1, 3.0]];
+        let outside = [[3.0, 3.0], [-1.0, 5.0], [11.0, 10.0], [3.9, 3.0]];
+        assert!(edges.iter().all(|&point| shape.holds(point)));
         assert!(inside.iter().all(|&point| shape.holds(point)));
         assert!(outside.iter().all(|&point| !shape.holds(point)));
         assert_eq!(shape.area(), 104.0);

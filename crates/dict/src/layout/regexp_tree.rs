@@ -2,8 +2,8 @@
 //!
 //! A node counts for a text if its expression and those of all nodes above it match. Nodes are gone through
 //! in order of their identifiers, those below a node before it; an attribute has the value of the first
-//! node that has one, or of the next one above that. A value may have `\1` and so on in it: what the
-//! group of the node's own expression matched.
+//! node that has one, or of the next one above that. A value may have `\1` or `$1` and so on in it: what the
+//! group of the node's own expression matched, nothing if it has no such group.
 //!
 //! # Cost
 //!
@@ -95,14 +95,7 @@ pub fn build_regexp_tree(
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
     read_values: Arc<ReadValues>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let spec = spec.resolved()?;
-    if spec.key_types() != [SqlType::String] {
-        bail!(
-            IncorrectDictionaryDefinition,
-            "the key of a REGEXP_TREE dictionary is one String, the regular expression"
-        );
-    }
-    let attributes = spec.attributes;
+    let attributes = spec.resolved()?.attributes;
     let blocks = blocks.collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::new();
     for block in &blocks {
@@ -228,7 +221,7 @@ impl Value {
         let mut rest = text;
         while let Some((&byte, behind)) = rest.split_first() {
             rest = behind;
-            if let (b'\\', Some(&digit)) = (byte, behind.first())
+            if let (b'\\' | b'$', Some(&digit)) = (byte, behind.first())
                 && digit.is_ascii_digit()
             {
                 pieces.push(Piece::Group(usize::from(digit - b'0')));
@@ -444,7 +437,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_without_groups_is_itself(text: Vec<u8>) {
-            prop_assume!(!text.contains(&b'\\'));
+            prop_assume!(!text.contains(&b'\\') && !text.contains(&b'$'));
             prop_assert_eq!(Value::parse(&text).text(None), text);
         }
     }

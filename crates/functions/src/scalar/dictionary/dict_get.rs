@@ -10,9 +10,10 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::KeyForm;
 
 use super::attribute_of::AttributeOf;
+use super::exact::Exact;
 use super::lookup::{Lookup, masked};
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Converter, Kernel, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
 
 /// What a missing key gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,9 @@ impl ScalarFunction for DictGet {
             );
         }
         self.check_type(&lookup, &attributes)?;
+        if self.missing == Missing::Null {
+            check_nullable(self.name, &lookup, &attributes)?;
+        }
         let defaults = match args.get(default) {
             Some(default) => Some(self.bind_defaults(&lookup, &attributes, is_tuple, default, context)?),
             None => None,
@@ -203,15 +207,28 @@ impl DictGet {
             // A column that may be NULL makes the result so; NULL itself is refused below.
             let nullable = from.accepts_null() && from.stripped() != &SqlType::Nothing;
             let to = if nullable { to.into_nullable() } else { to };
-            Ok(Default { converter: Converter::new(from, &to, context)?, nullable })
+            Ok(Default { exact: Exact::bind(from, &to, context)?, nullable })
         };
         given.iter().zip(attributes).map(bind).collect()
     }
 }
 
+fn check_nullable(function: &str, lookup: &Lookup, attributes: &[usize]) -> Result<()> {
+    let attributes = attributes.iter().map(|&attribute| &lookup.dictionary.attributes()[attribute]);
+    match attributes.into_iter().find(|attribute| !attribute.ty.clone().into_nullable().accepts_null()) {
+        None => Ok(()),
+        Some(attribute) => bail!(
+            IllegalTypeOfArgument,
+            "function `{function}` cannot give NULL for attribute `{}` of type {}",
+            attribute.name,
+            attribute.ty
+        ),
+    }
+}
+
 /// How a given default becomes a value of its attribute.
 struct Default {
-    converter: Converter,
+    exact: Exact,
     nullable: bool,
 }
 
@@ -289,7 +306,7 @@ impl GetKernel {
                 (Some(_), Some(tuple)) => tuple.column(position),
                 _ => &given,
             };
-            let column = defaults[position].converter.convert(column)?;
+            let column = defaults[position].exact.convert(column, "the default of a lookup")?;
             *value = zip(found, value, &column).map_err(Error::logical)?;
         }
         Ok(())

@@ -10,9 +10,10 @@ use arrow::row::{RowConverter, SortField};
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_dict::{Dictionary, KeyForm};
 
+use super::exact::Exact;
 use super::lookup::{attribute_position, open};
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Converter, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
 
 pub(super) struct DictGetKeys;
 
@@ -45,14 +46,14 @@ impl ScalarFunction for DictGetKeys {
         let attribute = attribute_position(self.name(), &args[1], dictionary.as_ref())?;
         let ty = dictionary.attributes()[attribute].ty.clone();
         let to = if args[2].ty.accepts_null() { ty.clone().into_nullable() } else { ty };
-        let converter = Converter::new(&args[2].ty, &to, context)?;
+        let value = Exact::bind(&args[2].ty, &to, context)?;
         let element = match dictionary.key_types() {
             [key] => key.clone(),
             keys => SqlType::tuple_of(keys.iter().cloned()),
         };
         let inverse = Inverse { dictionary, attribute, element: element.clone(), index: OnceLock::new() };
         Ok(Bound::new(SqlType::array_of(element), move |operands: &[Operand], rows: usize| {
-            inverse.keys(&converter.convert(&operands[2].full(rows)?)?)
+            inverse.keys(&value.convert(&operands[2].full(rows)?, "the value of `dictGetKeys`")?)
         }))
     }
 }
@@ -73,12 +74,17 @@ struct Index {
 }
 
 impl Inverse {
+    /// NULL is equal to nothing.
     fn keys(&self, values: &ArrayRef) -> Result<ArrayRef> {
         let index = self.index.get_or_init(|| self.read()).as_ref().map_err(Error::clone)?;
+        let nulls = values.logical_nulls();
+        let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let values = index.converter.convert_columns(std::slice::from_ref(values)).map_err(Error::logical)?;
+        let rows_of = |value: &[u8]| index.rows.get(value).map_or(&[][..], Vec::as_slice);
         let found: Vec<&[u32]> = values
             .iter()
-            .map(|value| index.rows.get(value.as_ref()).map_or(&[][..], Vec::as_slice))
+            .enumerate()
+            .map(|(row, value)| if is_null(row) { &[][..] } else { rows_of(value.as_ref()) })
             .collect();
         let offsets = OffsetBuffer::from_lengths(found.iter().map(|rows| rows.len()));
         let rows = UInt32Array::from_iter_values(found.into_iter().flatten().copied());

@@ -1,4 +1,4 @@
-//! `dictHas(dictionary, key[, point])`: whether the key is there; a NULL key is not.
+//! `dictHas(dictionary, key[, point])`: whether the key is there; NULL for a NULL key.
 
 use std::sync::Arc;
 
@@ -37,7 +37,8 @@ impl ScalarFunction for DictHas {
         }
         let lookup = Lookup::bind(self.name(), &args[0], &args[1..], context)?;
         lookup.check_count(self.name(), args.len(), 1 + lookup.width())?;
-        Ok(Bound::new(SqlType::UInt8, HasKernel { lookup }))
+        let ty = if lookup.nullable { SqlType::UInt8.into_nullable() } else { SqlType::UInt8 };
+        Ok(Bound::new(ty, HasKernel { lookup }))
     }
 }
 
@@ -49,9 +50,8 @@ impl Kernel for HasKernel {
     fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef> {
         let (keys, nulls) = self.lookup.keys(&operands[1..], rows)?;
         let found = self.lookup.dictionary.has(&keys)?;
-        let is_there =
-            |row: usize| u8::from(found.value(row) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)));
-        Ok(Arc::new(UInt8Array::from_iter_values((0..found.len()).map(is_there))))
+        let is_there = found.values().iter().map(u8::from).collect();
+        Ok(Arc::new(UInt8Array::new(is_there, nulls)))
     }
 
     fn prefers_large_blocks(&self) -> bool {

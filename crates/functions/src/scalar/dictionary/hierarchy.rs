@@ -42,6 +42,13 @@ impl Hierarchy {
         }
     }
 
+    /// What the attribute has where there is no parent: its default; `None` if that is NULL.
+    fn root(&self) -> Result<Option<u64>> {
+        let default = &self.lookup.dictionary.attributes()[self.attribute].default;
+        let default = cast(default, &DataType::UInt64).map_err(Error::logical)?;
+        Ok(default.as_primitive::<UInt64Type>().iter().next().flatten())
+    }
+
     /// The chain of each row's key: the key itself, if it is there, and its parents, of which the last need
     /// not be there.
     fn chains(&self, operands: &[Operand], rows: usize) -> Result<Vec<Vec<u64>>> {
@@ -53,6 +60,7 @@ impl Hierarchy {
             .filter(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
             .map(|row| (row, first.value(row)))
             .collect();
+        let root = self.root()?;
         for _ in 0..DEPTH_MAX {
             if open.is_empty() {
                 break;
@@ -70,7 +78,7 @@ impl Hierarchy {
                     chains[row].push(key);
                 }
                 let parent = parents.value(index);
-                if parents.is_valid(index) && parent != 0 && !chains[row].contains(&parent) {
+                if parents.is_valid(index) && Some(parent) != root && !chains[row].contains(&parent) {
                     chains[row].push(parent);
                     next.push((row, parent));
                 }

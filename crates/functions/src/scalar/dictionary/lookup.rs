@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, make_array};
 use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::{Dictionary, KeyForm};
 
+use super::exact::Exact;
 use crate::FunctionContext;
-use crate::scalar::{Argument, Converter, Operand};
+use crate::scalar::{Argument, Operand};
 
 /// A dictionary and the conversions of its key columns.
 pub(super) struct Lookup {
@@ -196,10 +196,8 @@ fn bind_point(
 
 /// How a column becomes one of the dictionary's key columns.
 struct Key {
-    converter: Converter,
+    exact: Exact,
     to: SqlType,
-    /// The given number may be one that the key type does not have.
-    may_not_fit: bool,
     /// `NULL` and nothing else is given.
     is_null: bool,
 }
@@ -207,7 +205,7 @@ struct Key {
 impl Key {
     fn bind(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Key> {
         let is_null = *from == SqlType::Nothing;
-        let converter = Converter::new(if is_null { to } else { from }, to, context).map_err(|error| {
+        let exact = Exact::bind(if is_null { to } else { from }, to, context).map_err(|error| {
             let code = match error.code() {
                 ErrorCode::CannotConvertType => ErrorCode::IllegalTypeOfArgument,
                 other => other,
@@ -217,31 +215,15 @@ impl Key {
                 format!("a key of type {from} for a dictionary with keys of type {to}: {}", error.message()),
             )
         })?;
-        let widens = from.is_unsigned() && to.is_integer() && from.fixed_bytes() < to.fixed_bytes();
-        let may_not_fit = from != to && from.is_number() && to.is_number() && !widens;
-        Ok(Key { converter, to: to.clone(), may_not_fit, is_null })
+        Ok(Key { exact, to: to.clone(), is_null })
     }
 
     fn convert(&self, column: &ArrayRef) -> Result<ArrayRef> {
         if self.is_null {
             return Ok(self.to.default_array(column.len()));
         }
-        if self.may_not_fit && !fits(column, &self.to)? {
-            return Err(Error::new(
-                ErrorCode::CannotConvertType,
-                format!("the key of a lookup has a value that {} does not have", self.to),
-            ));
-        }
-        self.converter.convert(column)
+        self.exact.convert(column, "the key of a lookup")
     }
-}
-
-/// Whether every number in `column` is one of `to`.
-fn fits(column: &ArrayRef, to: &SqlType) -> Result<bool> {
-    let there = cast(column, &to.carrier()).map_err(Error::logical)?;
-    let back = cast(&there, column.data_type()).map_err(Error::logical)?;
-    let same = arrow::compute::kernels::cmp::not_distinct(&back, column).map_err(Error::logical)?;
-    Ok(same.true_count() == column.len())
 }
 
 /// The dictionary that a constant string names.
