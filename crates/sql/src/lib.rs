@@ -20,4 +20,5 @@ mod types;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parser::{ParsedStatement, Script, parse_codec, parse_expr, parse_statement, parse_type};
+pub use print::quote_name;
 pub use types::resolve_type;

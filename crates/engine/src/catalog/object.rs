@@ -73,7 +73,15 @@ impl CatalogObject {
         }
     }
 
-    /// The statement that makes it, as `SHOW CREATE` prints it.
+    /// [`CatalogObject::create_statement`] as SHOW CREATE prints it: that of a dictionary in lines.
+    pub(crate) fn shown_statement(&self) -> String {
+        match self {
+            CatalogObject::Dictionary(dictionary) => format!("{:#}", dictionary.create().without_secrets()),
+            other => other.create_statement(),
+        }
+    }
+
+    /// The statement that makes it, without passwords.
     pub(crate) fn create_statement(&self) -> String {
         match self {
             CatalogObject::Table(table) => {
@@ -82,9 +90,7 @@ impl CatalogObject {
             CatalogObject::View(view) => {
                 ast::Statement::CreateView(Box::new(view.create.clone())).to_string()
             }
-            CatalogObject::Dictionary(dictionary) => {
-                ast::Statement::CreateDictionary(Box::new(dictionary.create())).to_string()
-            }
+            CatalogObject::Dictionary(dictionary) => dictionary.create().without_secrets().to_string(),
             CatalogObject::Broken(broken) => broken.statement.clone(),
         }
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use basalt_base::region::Incoming;
-use basalt_base::{Columns, Error, Result};
+use basalt_base::{Column, Columns, Error, Result};
 use basalt_dict::{Dictionary, KeyForm, LoadedImage};
 use basalt_sql::ast::{self, ObjectName};
 use parking_lot::{Mutex, RwLock};
@@ -91,6 +91,19 @@ impl DictionaryEntry {
         self.definition.columns()
     }
 
+    /// The key columns as they are looked up.
+    pub(crate) fn keys(&self) -> Columns {
+        let spec = &self.definition.spec;
+        let keys = spec.key_columns.iter().zip(spec.key_types());
+        keys.map(|(column, ty)| Column::new(&column.name, ty)).collect()
+    }
+
+    /// What a lookup gives; unlike [`DictionaryEntry::columns`] without the ends of a range.
+    pub(crate) fn attributes(&self) -> Columns {
+        let attributes = self.definition.spec.attributes.iter();
+        attributes.map(|attribute| Column::new(&attribute.name, attribute.ty.clone())).collect()
+    }
+
     pub(crate) fn key_count(&self) -> usize {
         self.definition.spec.key_columns.len()
     }
@@ -126,6 +139,11 @@ impl DictionaryEntry {
     pub(crate) fn rename(&self, database: &str, name: &str) {
         *self.name.write() = (database.to_owned(), name.to_owned());
         self.create.write().name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
+    }
+
+    /// The comment from now on; answers with what it was.
+    pub(crate) fn set_comment(&self, comment: Option<String>) -> Option<String> {
+        std::mem::replace(&mut self.create.write().comment, comment)
     }
 
     /// The version that answers; loaded now if there is none yet.

@@ -105,6 +105,12 @@ impl QueryContext {
     }
 
     #[must_use]
+    /// With another text than that which is run, for those who look at queries.
+    pub(crate) fn shown_as(mut self, text: String) -> QueryContext {
+        self.text = text;
+        self
+    }
+
     pub(crate) fn asked_by(mut self, user: &str, database: &str, interface: Interface) -> QueryContext {
         user.clone_into(&mut self.user);
         database.clone_into(&mut self.database);

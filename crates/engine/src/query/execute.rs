@@ -36,7 +36,11 @@ pub(crate) async fn execute(session: &mut SessionState, request: Request) -> Res
     if readonly > 0 && !may_run_readonly(&statement, readonly) {
         bail!(ReadOnly, "readonly = {readonly}: a {} statement may not run", kind_name(&statement));
     }
-    let query = Arc::new(context(session, &request, settings));
+    let query = context(session, &request, settings);
+    let query = Arc::new(match text_without_secrets(&statement) {
+        Some(text) => query.shown_as(text),
+        None => query,
+    });
     let kind = kind_name(&statement);
     let entry = query.engine.processes().enter(&query)?;
     query.engine.query_log().record(&query, QueryLogKind::Start, kind, None);
@@ -50,6 +54,13 @@ fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
         bail!(SyntaxError, "the statement has {bytes} bytes, more than max_query_size, {most}");
     }
     Ok(basalt_sql::parse_statement(&request.text)?)
+}
+
+/// What the log and the list of processes show of a statement that has a password in it.
+fn text_without_secrets(statement: &Statement) -> Option<String> {
+    let Statement::CreateDictionary(create) = statement else { return None };
+    let shown = create.as_ref().clone().without_secrets();
+    (shown != **create).then(|| shown.to_string())
 }
 
 fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {

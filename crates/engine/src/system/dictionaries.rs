@@ -52,8 +52,8 @@ struct Line {
     entry: Arc<DictionaryEntry>,
     state: DictionaryState,
     stats: DictionaryStats,
-    key_count: usize,
-    columns: Columns,
+    keys: Columns,
+    attributes: Columns,
 }
 
 impl Line {
@@ -82,8 +82,8 @@ fn line((database, name, object): (String, String, CatalogObject)) -> Option<Lin
     let CatalogObject::Dictionary(entry) = object else { return None };
     let state = entry.state();
     let stats = state.current.as_ref().map(|dictionary| dictionary.stats()).unwrap_or_default();
-    let (key_count, columns) = (entry.key_count(), entry.columns());
-    Some(Line { database, name, entry, state, stats, key_count, columns })
+    let (keys, attributes) = (entry.keys(), entry.attributes());
+    Some(Line { database, name, entry, state, stats, keys, attributes })
 }
 
 fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
@@ -97,10 +97,10 @@ fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
         .i8s(lines.iter().map(|line| line.state.status() as i8))
         .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
         .strings(lines.iter().map(|line| type_name(line.layout())))
-        .string_lists(lines.iter().map(|line| names(&line.columns[..line.key_count])))
-        .string_lists(lines.iter().map(|line| types(&line.columns[..line.key_count])))
-        .string_lists(lines.iter().map(|line| names(&line.columns[line.key_count..])))
-        .string_lists(lines.iter().map(|line| types(&line.columns[line.key_count..])));
+        .string_lists(lines.iter().map(|line| names(&line.keys)))
+        .string_lists(lines.iter().map(|line| types(&line.keys)))
+        .string_lists(lines.iter().map(|line| names(&line.attributes)))
+        .string_lists(lines.iter().map(|line| types(&line.attributes)));
 }
 
 fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
@@ -131,6 +131,13 @@ fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
 
 /// `SPARSE_HASHED` as the column `type` shows it: `SparseHashed`.
 fn type_name(layout: &str) -> String {
+    match layout {
+        "COMPLEX_KEY_HASHED_ARRAY" => return "ComplexHashedArray".to_owned(),
+        "IP_TRIE" => return "Trie".to_owned(),
+        "REGEXP_TREE" => return "RegExpTree".to_owned(),
+        polygon if polygon.starts_with("POLYGON") => return "Polygon".to_owned(),
+        _ => {}
+    }
     let word = |word: &str| {
         let (first, rest) = word.split_at(1);
         format!("{first}{}", rest.to_ascii_lowercase())

@@ -78,8 +78,17 @@ fn line((database, name, object): (String, String, CatalogObject)) -> Line {
         keys: table.map(keys).unwrap_or_default(),
         rows: table.and_then(Table::total_rows),
         bytes: table.and_then(Table::total_bytes),
-        comment: table.and_then(|table| table.definition().create.comment.clone()).unwrap_or_default(),
+        comment: comment(&object),
     }
+}
+
+fn comment(object: &CatalogObject) -> String {
+    let comment = match object {
+        CatalogObject::Table(table) => table.definition().create.comment.clone(),
+        CatalogObject::Dictionary(dictionary) => dictionary.create().comment,
+        _ => None,
+    };
+    comment.unwrap_or_default()
 }
 
 /// The texts of a table's keys.

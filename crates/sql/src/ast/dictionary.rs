@@ -20,6 +20,31 @@ pub struct CreateDictionary {
     pub comment: Option<String>,
 }
 
+/// What stands for a password where the statement is shown.
+const HIDDEN: &[u8] = b"[HIDDEN]";
+
+impl CreateDictionary {
+    /// The statement as it may be shown: what a PASSWORD says is hidden.
+    pub fn without_secrets(mut self) -> CreateDictionary {
+        if let Some(source) = &mut self.source {
+            hide_passwords(&mut source.args);
+        }
+        self
+    }
+}
+
+fn hide_passwords(args: &mut [(Ident, KeyValueArgument)]) {
+    for (name, value) in args {
+        match value {
+            KeyValueArgument::Nested(args) => hide_passwords(args),
+            value if name.eq_ignore_ascii_case("PASSWORD") => {
+                *value = KeyValueArgument::Literal(Literal::String(HIDDEN.to_vec()));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A key or an attribute in the column list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DictionaryAttribute {
@@ -40,7 +65,7 @@ pub struct DictionaryLifetime {
     pub max_seconds: u64,
 }
 
-/// `NAME(key value key value ..)`: the form of a source, of a layout and of what they nest.
+/// `NAME(key value key value ..)`: the form of a source, of a layout and of what they nest; names are in upper case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue {
     pub name: Ident,

@@ -3,7 +3,8 @@
 use super::create::CreateWords;
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
-    CreateDictionary, DictionaryAttribute, DictionaryLifetime, Ident, KeyValue, KeyValueArgument, Statement,
+    CreateDictionary, DictionaryAttribute, DictionaryLifetime, Ident, KeyValue, KeyValueArgument, Literal,
+    Statement,
 };
 use crate::lexer::{Symbol, TokenKind};
 
@@ -45,7 +46,7 @@ impl Cursor<'_> {
         };
         loop {
             match () {
-                () if self.eat("DEFAULT") => attribute.default = Some(self.parse_literal()?),
+                () if self.eat("DEFAULT") => attribute.default = Some(self.parse_default()?),
                 () if self.eat("EXPRESSION") => attribute.expression = Some(self.parse_expr()?),
                 () if self.eat("HIERARCHICAL") => attribute.hierarchical = self.parse_flag(),
                 () if self.eat("INJECTIVE") => attribute.injective = self.parse_flag(),
@@ -54,6 +55,19 @@ impl Cursor<'_> {
                 () => return Ok(attribute),
             }
         }
+    }
+
+    /// A literal; an array of literals becomes its text.
+    fn parse_default(&mut self) -> Parsed<Literal> {
+        if !self.eat_symbol(Symbol::OpenBracket) {
+            return self.parse_literal();
+        }
+        let mut items = vec![self.parse_literal()?.to_string()];
+        while self.eat_symbol(Symbol::Comma) {
+            items.push(self.parse_literal()?.to_string());
+        }
+        self.expect_symbol(Symbol::CloseBracket)?;
+        Ok(Literal::String(format!("[{}]", items.join(", ")).into_bytes()))
     }
 
     /// The value of a flag; a flag alone is set.
@@ -89,7 +103,7 @@ impl Cursor<'_> {
     /// `(NAME(..))`; the inner parentheses may be left out.
     fn parse_enclosed_key_value(&mut self) -> Parsed<KeyValue> {
         self.expect_symbol(Symbol::OpenParen)?;
-        let name = self.parse_ident()?;
+        let name = self.parse_ident()?.to_ascii_uppercase();
         let has_args = self.is_symbol(Symbol::OpenParen);
         let args = if has_args { self.parse_key_values()? } else { Vec::new() };
         self.expect_symbol(Symbol::CloseParen)?;
@@ -102,7 +116,7 @@ impl Cursor<'_> {
             cursor.expect_symbol(Symbol::OpenParen)?;
             let mut pairs = Vec::new();
             while !cursor.eat_symbol(Symbol::CloseParen) {
-                let key = cursor.parse_ident()?;
+                let key = cursor.parse_ident()?.to_ascii_uppercase();
                 pairs.push((key, cursor.parse_key_value()?));
             }
             Ok(pairs)
@@ -126,22 +140,20 @@ impl Cursor<'_> {
         Ok(KeyValueArgument::Ident(name))
     }
 
-    /// `(n)` or `(MIN a MAX b)`.
+    /// `(n)`, `(MIN a MAX b)` or `(MAX b MIN a)`.
     fn parse_lifetime(&mut self) -> Parsed<DictionaryLifetime> {
         self.expect_symbol(Symbol::OpenParen)?;
-        let (mut min_seconds, mut max_seconds) = (0, 0);
-        if self.is_one_of(&["MIN", "MAX"]) {
-            while !self.is_symbol(Symbol::CloseParen) {
-                if self.eat("MIN") {
-                    min_seconds = self.parse_u64()?;
-                } else {
-                    self.expect("MAX")?;
-                    max_seconds = self.parse_u64()?;
-                }
-            }
+        let (min_seconds, max_seconds) = if self.eat("MIN") {
+            let min_seconds = self.parse_u64()?;
+            self.expect("MAX")?;
+            (min_seconds, self.parse_u64()?)
+        } else if self.eat("MAX") {
+            let max_seconds = self.parse_u64()?;
+            self.expect("MIN")?;
+            (self.parse_u64()?, max_seconds)
         } else {
-            max_seconds = self.parse_u64()?;
-        }
+            (0, self.parse_u64()?)
+        };
         self.expect_symbol(Symbol::CloseParen)?;
         Ok(DictionaryLifetime { min_seconds, max_seconds })
     }

@@ -2,6 +2,7 @@
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{ObjectName, Statement, SystemCommand};
+use crate::lexer::TokenKind;
 
 impl Cursor<'_> {
     pub(super) fn parse_system(&mut self) -> Parsed<Statement> {
@@ -9,12 +10,12 @@ impl Cursor<'_> {
         let command = match () {
             () if self.eat("RELOAD DICTIONARY") => {
                 self.refuse_cluster()?;
-                SystemCommand::ReloadDictionary(self.parse_object_name()?)
+                SystemCommand::ReloadDictionary(self.parse_dictionary_name()?)
             }
             () if self.eat("RELOAD DICTIONARIES") => SystemCommand::ReloadDictionaries,
             () if self.eat("UNLOAD DICTIONARY") => {
                 self.refuse_cluster()?;
-                SystemCommand::UnloadDictionary(self.parse_object_name()?)
+                SystemCommand::UnloadDictionary(self.parse_dictionary_name()?)
             }
             () if self.eat("UNLOAD DICTIONARIES") => SystemCommand::UnloadDictionaries,
             () if self.is_phrase("FLUSH LOGS") && self.ends_at(2) => {
@@ -30,6 +31,20 @@ impl Cursor<'_> {
         };
         self.refuse_cluster()?;
         Ok(Statement::System(command))
+    }
+
+    /// A name, or a string with one: `'database.name'`.
+    fn parse_dictionary_name(&mut self) -> Parsed<ObjectName> {
+        if self.peek_kind() != TokenKind::String {
+            return self.parse_object_name();
+        }
+        let text = self.parse_string()?;
+        Ok(match text.split_once('.') {
+            Some((database, name)) => {
+                ObjectName { database: Some(database.to_owned()), name: name.to_owned() }
+            }
+            None => ObjectName { database: None, name: text },
+        })
     }
 
     fn parse_optional_name(&mut self) -> Parsed<Option<ObjectName>> {

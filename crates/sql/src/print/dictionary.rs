@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Clause, Comma, LooseName, Name, flag, names, text_clause};
+use super::{Clause, Comma, LooseName, Name, QuotedName, Text, flag, names};
 use crate::ast::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 
+/// In one line, or (`{:#}`) in lines as SHOW CREATE has it.
 impl Display for CreateDictionary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("CREATE")?;
@@ -12,40 +13,49 @@ impl Display for CreateDictionary {
         f.write_str(" DICTIONARY")?;
         flag(f, self.if_not_exists, "IF NOT EXISTS")?;
         write!(f, " {}", self.name)?;
-        if !self.attributes.is_empty() {
-            write!(f, " ({})", Comma(&self.attributes))?;
+        match self.attributes.as_slice() {
+            [] => {}
+            attributes if f.alternate() => {
+                let lines: Vec<String> = attributes.iter().map(|line| format!("    {line}")).collect();
+                write!(f, "\n(\n{}\n)", lines.join(",\n"))?;
+            }
+            attributes => write!(f, " ({})", Comma(attributes))?,
         }
+        let space = if f.alternate() { '\n' } else { ' ' };
         if !self.primary_key.is_empty() {
-            write!(f, " PRIMARY KEY {}", Comma(&names(&self.primary_key)))?;
+            write!(f, "{space}PRIMARY KEY {}", Comma(&names(&self.primary_key)))?;
         }
-        self.fmt_clauses(f)
+        self.fmt_clauses(f, space)
     }
 }
 
 impl CreateDictionary {
-    fn fmt_clauses(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    fn fmt_clauses(&self, f: &mut Formatter<'_>, space: char) -> fmt::Result {
         if let Some(source) = &self.source {
-            write!(f, " SOURCE({source})")?;
-        }
-        if let Some(layout) = &self.layout {
-            write!(f, " LAYOUT({layout})")?;
+            write!(f, "{space}SOURCE({source})")?;
         }
         if let Some(DictionaryLifetime { min_seconds, max_seconds }) = self.lifetime {
-            write!(f, " LIFETIME(MIN {min_seconds} MAX {max_seconds})")?;
+            write!(f, "{space}LIFETIME(MIN {min_seconds} MAX {max_seconds})")?;
+        }
+        if let Some(layout) = &self.layout {
+            write!(f, "{space}LAYOUT({layout})")?;
         }
         if let Some((low, high)) = &self.range {
-            write!(f, " RANGE(MIN {} MAX {})", Name(low), Name(high))?;
+            write!(f, "{space}RANGE(MIN {} MAX {})", Name(low), Name(high))?;
         }
         if !self.settings.is_empty() {
-            write!(f, " SETTINGS({})", Comma(&self.settings))?;
+            write!(f, "{space}SETTINGS({})", Comma(&self.settings))?;
         }
-        text_clause(f, "COMMENT", self.comment.as_ref())
+        if let Some(comment) = &self.comment {
+            write!(f, "{space}COMMENT {}", Text(comment.as_bytes()))?;
+        }
+        Ok(())
     }
 }
 
 impl Display for DictionaryAttribute {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", Name(&self.name), self.ty)?;
+        write!(f, "{} {}", QuotedName(&self.name), self.ty)?;
         Clause("DEFAULT", &self.default).fmt(f)?;
         Clause("EXPRESSION", &self.expression).fmt(f)?;
         flag(f, self.hierarchical, "HIERARCHICAL")?;

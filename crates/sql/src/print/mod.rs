@@ -25,6 +25,9 @@ use crate::parser::{is_function_word, is_reserved};
 /// A name, quoted where it would be read as something else.
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
+/// A name in backticks, whatever it is.
+struct QuotedName<'a>(&'a str);
+
 /// The name of a function or of a key, which may be a keyword in more cases.
 struct LooseName<'a>(&'a str);
 
@@ -40,9 +43,23 @@ struct Clause<'a, T>(&'static str, &'a Option<T>);
 /// `words a, b`, or nothing for an empty list.
 struct ListClause<'a, T>(&'static str, &'a [T]);
 
+/// `name` as SQL writes it: in backticks where it would be read as something else.
+pub fn quote_name(name: &str) -> String {
+    Name(name).to_string()
+}
+
 impl Display for Name<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(&quote_identifier(self.0)) }
+    }
+}
+
+impl Display for QuotedName<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match quote_identifier(self.0) {
+            bare if bare == self.0 => write!(f, "`{bare}`"),
+            quoted => f.write_str(&quoted),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ impl Display for TypeName {
         if is_compound_type(&self.name) {
             f.write_str(&self.name)?;
         } else {
-            Name(&self.name).fmt(f)?;
+            f.write_str(&quote_identifier(&self.name))?;
         }
         if self.args.is_empty() { Ok(()) } else { write!(f, "({})", Comma(&self.args)) }
     }

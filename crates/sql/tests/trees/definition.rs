@@ -210,8 +210,13 @@ fn key_values() -> BoxedStrategy<Vec<(String, KeyValueArgument)>> {
         ident().prop_map(KeyValueArgument::Ident),
     ];
     let nested =
-        value.prop_recursive(2, 6, 2, |inner| some((ident(), inner)).prop_map(KeyValueArgument::Nested));
-    some((ident(), nested)).boxed()
+        value.prop_recursive(2, 6, 2, |inner| some((key(), inner)).prop_map(KeyValueArgument::Nested));
+    some((key(), nested)).boxed()
+}
+
+/// Names of sources, layouts and their parameters are in upper case.
+fn key() -> impl Strategy<Value = String> {
+    ident().prop_map(|name| name.to_ascii_uppercase())
 }
 
 fn create_dictionary() -> impl Strategy<Value = CreateDictionary> {
@@ -237,7 +242,7 @@ fn create_dictionary() -> impl Strategy<Value = CreateDictionary> {
             }
         });
     let key_value =
-        || prop::option::of((ident(), key_values()).prop_map(|(name, args)| KeyValue { name, args }));
+        || prop::option::of((key(), key_values()).prop_map(|(name, args)| KeyValue { name, args }));
     let lifetime = any::<(u64, u64)>()
         .prop_map(|(min_seconds, max_seconds)| DictionaryLifetime { min_seconds, max_seconds });
     let parts = (key_value(), key_value(), prop::option::of(lifetime), prop::option::of((ident(), ident())));
