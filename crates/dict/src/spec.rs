@@ -77,6 +77,12 @@ impl DictionarySpec {
             };
             self.layout.kind = complex;
         }
+        if self.layout.kind == LayoutKind::RegexpTree && self.key_types() != [SqlType::String] {
+            bail!(
+                IncorrectDictionaryDefinition,
+                "the key of a REGEXP_TREE dictionary is one String, the regular expression"
+            );
+        }
         if self.layout.kind.is_polygon() {
             check_polygon_key(&self.key_types())?;
         }

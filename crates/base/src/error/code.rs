@@ -66,6 +66,8 @@ error_codes! {
     TypeMismatch                     "TYPE_MISMATCH"                          53  400 "42804"
     UnknownStorage                   "UNKNOWN_STORAGE"                        56  404 "42704"
     TableAlreadyExists               "TABLE_ALREADY_EXISTS"                   57  500 "42P07"
+    DictionaryAlreadyExists          "DICTIONARY_ALREADY_EXISTS"             387  500 "42P07"
+    CannotDropDictionaryAsTable      "CANNOT_DETACH_DICTIONARY_AS_TABLE"     520  400 "42809"
     UnknownTable                     "UNKNOWN_TABLE"                          60  404 "42P01"
     SyntaxError                      "SYNTAX_ERROR"                           62  400 "42601"
     UnknownAggregateFunction         "UNKNOWN_AGGREGATE_FUNCTION"             63  404 "42883"

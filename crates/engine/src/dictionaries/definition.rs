@@ -32,19 +32,13 @@ impl Definition {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a LAYOUT");
         };
         let spec = structure(create, layout_of(layout)?)?;
-        if spec.layout.kind == LayoutKind::Direct && create.lifetime.is_some() {
-            bail!(BadArguments, "layout DIRECT keeps nothing that could have a LIFETIME");
-        }
         let spec = spec.resolved()?;
-        let lifetime = create.lifetime.map_or_else(Lifetime::default, |lifetime| Lifetime {
-            min_seconds: lifetime.min_seconds,
-            max_seconds: lifetime.max_seconds,
-        });
         let Some(source) = &create.source else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a SOURCE");
         };
         let source = source::open(source, &spec)?;
         let kind = spec.layout.kind;
+        let lifetime = lifetime_of(create, kind)?;
         if settings.tombstone.is_some() && kind.asks_source() {
             bail!(BadArguments, "tombstone_column: layout {} holds no keys that could go", kind.name());
         }
@@ -116,6 +110,20 @@ impl Definition {
         };
         self.columns().iter().map(nullable).collect()
     }
+}
+
+/// Without a LIFETIME a dictionary is never refreshed, as with LIFETIME(0).
+fn lifetime_of(create: &ast::CreateDictionary, kind: LayoutKind) -> Result<Lifetime> {
+    let Some(ast::DictionaryLifetime { min_seconds, max_seconds }) = create.lifetime else {
+        return Ok(Lifetime::default());
+    };
+    if kind.is_direct() {
+        bail!(BadArguments, "layout DIRECT keeps nothing that could have a LIFETIME");
+    }
+    if min_seconds > max_seconds {
+        bail!(BadArguments, "LIFETIME: MIN {min_seconds} is greater than MAX {max_seconds}");
+    }
+    Ok(Lifetime { min_seconds, max_seconds })
 }
 
 fn expressions_of(create: &ast::CreateDictionary, source: &dyn RowSource) -> Result<Arc<Expressions>> {

@@ -58,17 +58,22 @@ impl EngineDictionaries {
 impl Dictionaries for EngineDictionaries {
     fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>> {
         let (database, plain) = split_name(name, current_database);
-        match self.engine.catalog().find(&database, &plain) {
-            Some(CatalogObject::Dictionary(entry)) => entry.get(&self.engine, &self.asking),
-            Some(CatalogObject::Broken(broken)) => Err(broken.error.clone()),
-            _ => {
-                let objects = self.engine.catalog().objects(&database);
-                let known = objects.iter().filter_map(|(name, object)| match object {
-                    CatalogObject::Dictionary(_) => Some(name.as_str()),
-                    _ => None,
-                });
-                bail!(BadArguments, "dictionary `{name}` does not exist{}", did_you_mean(&plain, known))
-            }
+        find(&self.engine, &database, &plain)?.get(&self.engine, &self.asking)
+    }
+}
+
+/// The dictionary of this name.
+pub(crate) fn find(engine: &Engine, database: &str, name: &str) -> Result<Arc<DictionaryEntry>> {
+    match engine.catalog().find(database, name) {
+        Some(CatalogObject::Dictionary(entry)) => Ok(entry),
+        Some(CatalogObject::Broken(broken)) => Err(broken.error.clone()),
+        _ => {
+            let objects = engine.catalog().objects(database);
+            let known = objects.iter().filter_map(|(name, object)| match object {
+                CatalogObject::Dictionary(_) => Some(name.as_str()),
+                _ => None,
+            });
+            bail!(BadArguments, "dictionary `{database}.{name}` does not exist{}", did_you_mean(name, known))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Keys, range, attributes and layout of a CREATE DICTIONARY.
 
+use std::collections::HashSet;
+
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Result, SqlType, bail};
 use basalt_dict::{Attribute, DictionarySpec, LayoutParameter, LayoutSpec, RangeSpec};
@@ -9,6 +11,7 @@ use basalt_sql::ast::{self, KeyValue, KeyValueArgument, Literal};
 
 /// What the column list, PRIMARY KEY and RANGE state.
 pub(super) fn structure(create: &ast::CreateDictionary, layout: LayoutSpec) -> Result<DictionarySpec> {
+    check_names(create)?;
     let key_columns = create.primary_key.iter().map(|name| column(create, name)).collect::<Result<_>>()?;
     let range = range_of(create)?;
     let is_bound =
@@ -19,8 +22,26 @@ pub(super) fn structure(create: &ast::CreateDictionary, layout: LayoutSpec) -> R
         .filter(|attribute| !create.primary_key.contains(&attribute.name) && !is_bound(&attribute.name))
         .map(attribute_of)
         .collect::<Result<Vec<_>>>()?;
+    if let Some(lone) = create.attributes.iter().find(|column| column.bidirectional && !column.hierarchical) {
+        bail!(BadArguments, "BIDIRECTIONAL is for a HIERARCHICAL attribute, which `{}` is not", lone.name);
+    }
     check_hierarchy(&attributes, &layout)?;
     Ok(DictionarySpec { key_columns, attributes, layout, range })
+}
+
+/// No name comes twice, neither among the columns nor in the key.
+fn check_names(create: &ast::CreateDictionary) -> Result<()> {
+    let columns: Vec<&String> = create.attributes.iter().map(|attribute| &attribute.name).collect();
+    for names in [columns, create.primary_key.iter().collect()] {
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.into_iter().find(|name| !seen.insert(*name)) {
+            bail!(
+                BadArguments,
+                "the name `{twice}` comes twice in the columns or in the key of the dictionary"
+            );
+        }
+    }
+    Ok(())
 }
 
 fn column(create: &ast::CreateDictionary, name: &str) -> Result<Column> {

@@ -107,6 +107,9 @@ impl Catalog for Surroundings {
                 let (query, columns) = (view.create.query.clone(), view.columns.clone());
                 Ok(ResolvedTable::View { query, columns })
             }
+            CatalogObject::Dictionary(_) if options.is_final => {
+                bail!(IllegalFinal, "the dictionary `{name}` doesn't support FINAL")
+            }
             CatalogObject::Dictionary(entry) => {
                 let table = table_functions::dictionary_table(&entry, &self.query)?;
                 Ok(self.resolve(table))

@@ -77,8 +77,15 @@ fn create_database(query: &QueryContext, create: &ast::CreateDatabase) -> Result
     catalog.create_database(&create.name)
 }
 
-/// Whether `key` is free; under IF NOT EXISTS a taken name is no error.
-fn is_free(query: &QueryContext, key: &ObjectKey, if_not_exists: bool, or_replace: bool) -> Result<bool> {
+/// Whether `key` is free for an object of `kind`, or OR REPLACE makes it so; under IF NOT EXISTS a taken name is no
+/// error.
+fn is_free(
+    query: &QueryContext,
+    key: &ObjectKey,
+    kind: ObjectKind,
+    if_not_exists: bool,
+    or_replace: bool,
+) -> Result<bool> {
     if key.database == SYSTEM {
         bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
     }
@@ -86,8 +93,19 @@ fn is_free(query: &QueryContext, key: &ObjectKey, if_not_exists: bool, or_replac
     catalog.require_database(&key.database)?;
     match catalog.find(&key.database, &key.name) {
         None => Ok(true),
-        Some(_) if or_replace => Ok(true),
+        Some(object) if or_replace => {
+            let is_dictionary = matches!(object, CatalogObject::Dictionary(_));
+            let is_broken = matches!(object, CatalogObject::Broken(_));
+            if !is_broken && is_dictionary != (kind == ObjectKind::Dictionary) {
+                let (database, name) = (&key.database, &key.name);
+                bail!(IncorrectQuery, "`{database}.{name}` is a {}; drop it to replace it", object.kind());
+            }
+            Ok(true)
+        }
         Some(_) if if_not_exists => Ok(false),
+        Some(CatalogObject::Dictionary(_)) => {
+            bail!(DictionaryAlreadyExists, "dictionary `{}.{}` already exists", key.database, key.name)
+        }
         Some(object) => {
             bail!(TableAlreadyExists, "{} `{}.{}` already exists", object.kind(), key.database, key.name)
         }
@@ -122,7 +140,7 @@ async fn create_table(query: &Arc<QueryContext>, mut create: ast::CreateTable) -
 fn enter_table(query: &Arc<QueryContext>, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
-    if !is_free(query, key, create.if_not_exists, create.or_replace)? {
+    if !is_free(query, key, ObjectKind::Table, create.if_not_exists, create.or_replace)? {
         return Ok(false);
     }
     if create.engine.is_none() {
@@ -155,7 +173,16 @@ async fn complete_source(
         }
         Some(TableSource::Like(other)) => {
             let key = key_of(query, &other);
-            let table = query.engine.catalog().table(&key.database, &key.name, "CREATE TABLE ... AS")?;
+            let catalog = query.engine.catalog();
+            if let Some(CatalogObject::Dictionary(_)) = catalog.find(&key.database, &key.name) {
+                let (database, name) = (&key.database, &key.name);
+                bail!(
+                    IncorrectQuery,
+                    "`{database}.{name}` is a dictionary, not a table; \
+                     ENGINE = Dictionary({database}.{name}) makes a table of it"
+                );
+            }
+            let table = catalog.table(&key.database, &key.name, "CREATE TABLE ... AS")?;
             let like = table.definition();
             create.elements = like.create.elements.clone();
             if create.engine.is_none() {
@@ -192,7 +219,7 @@ async fn create_view(query: &Arc<QueryContext>, mut create: ast::CreateView) -> 
     let key = key_of(query, &create.name);
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
-    if !is_free(query, &key, create.if_not_exists, create.or_replace)? {
+    if !is_free(query, &key, ObjectKind::View, create.if_not_exists, create.or_replace)? {
         return Ok(());
     }
     create.name = ObjectName { database: Some(key.database.clone()), name: key.name.clone() };
@@ -206,7 +233,7 @@ fn create_dictionary(query: &QueryContext, create: ast::CreateDictionary) -> Res
     let key = key_of(query, &create.name);
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
-    if !is_free(query, &key, create.if_not_exists, create.or_replace)? {
+    if !is_free(query, &key, ObjectKind::Dictionary, create.if_not_exists, create.or_replace)? {
         return Ok(());
     }
     let entry = DictionaryEntry::new(&key.database, &key.name, Uuid::new_v4(), create)?;
@@ -236,6 +263,12 @@ fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
 fn drop_named(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
+    for name in drop.names.iter().filter(|_| drop.kind != ObjectKind::Database) {
+        let key = key_of(query, name);
+        catalog
+            .find(&key.database, &key.name)
+            .map_or(Ok(()), |object| check_kind(&object, drop.kind, &key))?;
+    }
     if query.settings.check_table_dependencies {
         catalog.check_no_dependents(|key| match drop.kind {
             ObjectKind::Database => drop.names.iter().any(|name| name.name == key.database),
@@ -262,7 +295,6 @@ fn drop_named(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
             None if drop.if_exists => {}
             None => drop_missing(query, &key)?,
             Some(object) => {
-                check_kind(&object, drop.kind, &key)?;
                 // Whoever holds the table keeps its data.
                 std::mem::drop(object);
                 query.engine.background().cancel_table(&key);
@@ -290,8 +322,9 @@ fn check_kind(object: &CatalogObject, kind: ObjectKind, key: &ObjectKey) -> Resu
     if fits {
         return Ok(());
     }
+    let is_dictionary = matches!(object, CatalogObject::Dictionary(_));
     Err(Error::new(
-        ErrorCode::IncorrectQuery,
+        if is_dictionary { ErrorCode::CannotDropDictionaryAsTable } else { ErrorCode::IncorrectQuery },
         format!(
             "`{}.{}` is a {}; use DROP {}",
             key.database,

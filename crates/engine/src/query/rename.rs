@@ -5,7 +5,7 @@ use basalt_sql::ast::{ObjectKind, ObjectName, RenamePair};
 
 use super::QueryContext;
 use super::ddl::key_of;
-use crate::catalog::{CatalogStore, ObjectKey, SYSTEM};
+use crate::catalog::{CatalogObject, CatalogStore, ObjectKey, SYSTEM};
 
 /// `RENAME a TO b, ...`: one pair after the other, so that `a TO c, b TO a, c TO b` exchanges two; all of
 /// them or none.
@@ -17,6 +17,7 @@ pub(super) fn rename(query: &QueryContext, kind: ObjectKind, pairs: &[RenamePair
     let _ddl = catalog.ddl();
     let mut moves = Moves { catalog, moves: Vec::new() };
     for pair in pairs {
+        check_dictionary(catalog, kind, &key_of(query, &pair.from))?;
         moves.push(key_of(query, &pair.from), key_of(query, &pair.to))?;
     }
     let mut moves = moves.moves;
@@ -40,9 +41,21 @@ pub(super) fn exchange(
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();
     let (left, right) = (key_of(query, left), key_of(query, right));
+    check_dictionary(catalog, kind, &left)?;
+    check_dictionary(catalog, kind, &right)?;
     catalog.get(&left.database, &left.name)?;
     catalog.get(&right.database, &right.name)?;
     catalog.rename(&[(left.clone(), right.clone()), (right, left)])
+}
+
+/// RENAME and EXCHANGE of TABLES move dictionaries too; of DICTIONARIES nothing else.
+fn check_dictionary(catalog: &CatalogStore, kind: ObjectKind, key: &ObjectKey) -> Result<()> {
+    match catalog.find(&key.database, &key.name) {
+        Some(object) if kind == ObjectKind::Dictionary && !matches!(object, CatalogObject::Dictionary(_)) => {
+            bail!(IncorrectQuery, "`{}.{}` is a {}, not a dictionary", key.database, key.name, object.kind())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where each object of the statement was before it, and where the pairs so far have moved it.

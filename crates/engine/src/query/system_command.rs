@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{QueryContext, ddl};
 use crate::Engine;
 use crate::catalog::{CatalogObject, ObjectKey};
-use crate::dictionaries::DictionaryEntry;
+use crate::dictionaries::{self, DictionaryEntry};
 
 /// Runs a SYSTEM command on a thread that may block.
 pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()> {
@@ -23,14 +23,14 @@ pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Re
 fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
     let engine = &query.engine;
     match command {
-        SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name, "RELOAD")?.reload(engine),
+        SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name)?.reload(engine),
         SystemCommand::ReloadDictionaries => reload_all(engine),
         SystemCommand::UnloadDictionary(name) => {
-            dictionary_of(query, &name, "UNLOAD")?.unload();
+            dictionary_of(query, &name)?.unload();
             Ok(())
         }
         SystemCommand::UnloadDictionaries => {
-            dictionaries(engine).for_each(|entry| entry.unload());
+            all_dictionaries(engine).for_each(|entry| entry.unload());
             Ok(())
         }
         // The logs are in memory and complete at any time.
@@ -74,15 +74,12 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
     }
 }
 
-fn dictionary_of(query: &QueryContext, name: &ObjectName, verb: &str) -> Result<Arc<DictionaryEntry>> {
+fn dictionary_of(query: &QueryContext, name: &ObjectName) -> Result<Arc<DictionaryEntry>> {
     let key = ddl::key_of(query, name);
-    match query.engine.catalog().get(&key.database, &key.name)? {
-        CatalogObject::Dictionary(entry) => Ok(entry),
-        other => Err(Error::not_implemented(format!("SYSTEM {verb} of a {}", other.kind()))),
-    }
+    dictionaries::find(&query.engine, &key.database, &key.name)
 }
 
-fn dictionaries(engine: &Engine) -> impl Iterator<Item = Arc<DictionaryEntry>> {
+fn all_dictionaries(engine: &Engine) -> impl Iterator<Item = Arc<DictionaryEntry>> {
     let objects = engine.catalog().all_objects().into_iter();
     objects.filter_map(|(_, _, object)| match object {
         CatalogObject::Dictionary(entry) => Some(entry),
@@ -93,7 +90,7 @@ fn dictionaries(engine: &Engine) -> impl Iterator<Item = Arc<DictionaryEntry>> {
 /// Those that nobody needed so far stay as they are. One that fails does not keep the others waiting; the
 /// first error is told in the end.
 fn reload_all(engine: &Arc<Engine>) -> Result<()> {
-    let tried: Vec<_> = dictionaries(engine).filter(|entry| entry.was_tried()).collect();
+    let tried: Vec<_> = all_dictionaries(engine).filter(|entry| entry.was_tried()).collect();
     let results: Vec<Result<()>> = tried.iter().map(|entry| entry.reload(engine)).collect();
     results.into_iter().collect()
 }

@@ -9,8 +9,7 @@ use basalt_base::{Error, Result};
 use basalt_dict::Dictionary;
 
 use super::Arguments;
-use crate::catalog::CatalogObject;
-use crate::dictionaries::{DictionaryEntry, split_name};
+use crate::dictionaries::{self, DictionaryEntry, split_name};
 use crate::query::QueryContext;
 use crate::scan::MemorySource;
 use crate::tables::{FindsRows, Found, Table, VirtualTable};
@@ -19,10 +18,7 @@ pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Res
     args.check_count(1, 1)?;
     let name = args.text(0)?;
     let (database, name) = split_name(&name, &query.database);
-    match query.engine.catalog().get(&database, &name)? {
-        CatalogObject::Dictionary(entry) => dictionary_table(&entry, query),
-        other => Err(Error::not_implemented(format!("dictionary() over a {}", other.kind()))),
-    }
+    dictionary_table(&dictionaries::find(&query.engine, &database, &name)?, query)
 }
 
 /// The rows of a dictionary as a table.

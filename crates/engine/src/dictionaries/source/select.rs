@@ -146,7 +146,7 @@ impl Dialect {
 
     fn name(self, name: &str) -> String {
         match self {
-            Dialect::ClickHouse => basalt_base::types::quote_identifier(name),
+            Dialect::ClickHouse => basalt_sql::quote_name(name),
             Dialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
             // In double quotes SQLite would take a name that it does not know for a text.
             Dialect::MySql | Dialect::Sqlite => format!("`{}`", name.replace('`', "``")),

@@ -13,24 +13,51 @@ mod types;
 
 use std::sync::Arc;
 
-use basalt_base::{Result, bail};
+use basalt_base::{Error, Result, bail};
 use basalt_parts::{MutationStatus, PartSelection};
 use basalt_sql::ast::{AlterAction, AlterTable, IndexAction};
 
 use super::{QueryContext, ddl, mutation, partition};
 use crate::catalog::{CatalogObject, ObjectKey};
+use crate::dictionaries::DictionaryEntry;
 use crate::tables::{Table, TableDefinition};
 use altered::Altered;
 
 /// Applies the actions and waits for what the settings say.
 pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
     let key = ddl::key_of(query, &ast.name);
+    if let Some(CatalogObject::Dictionary(entry)) = query.engine.catalog().find(&key.database, &key.name) {
+        return alter_dictionary(query, &key, &entry, &ast.actions);
+    }
     let mut begun = begin(query, &key, &ast.actions)?;
     begun.mutations.retain(|(kind, _)| match kind {
         Kind::Rows => query.settings.mutations_sync > 0,
         _ => query.settings.alter_sync > 0 || query.settings.mutations_sync > 0,
     });
     begun.mutations.iter().try_for_each(|(_, version)| mutation::wait(query, &key, &begun.table, *version))
+}
+
+/// A dictionary has nothing to be altered but its comment: CREATE OR REPLACE does the rest.
+fn alter_dictionary(
+    query: &QueryContext,
+    key: &ObjectKey,
+    entry: &Arc<DictionaryEntry>,
+    actions: &[AlterAction],
+) -> Result<()> {
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    for action in actions {
+        let AlterAction::ModifyComment { comment } = action else {
+            return Err(Error::not_implemented(format!("ALTER .. {action} of a dictionary")));
+        };
+        let previous = entry.set_comment(Some(comment.clone()));
+        let object = CatalogObject::Dictionary(Arc::clone(entry));
+        if let Err(error) = catalog.put(&key.database, &key.name, object) {
+            entry.set_comment(previous);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// What is left to run.
