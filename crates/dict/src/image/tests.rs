@@ -24,6 +24,9 @@ struct Sample {
     answer: Vec<ArrayRef>,
 }
 
+/// Rows of a shard have so many bytes, so that eight of them are in some shards.
+const SHARD_BYTES: usize = 8000;
+
 /// Makes a dictionary of blocks.
 type Load =
     fn(&DictionarySpec, &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<Arc<dyn Dictionary>>;
@@ -33,13 +36,19 @@ impl Sample {
         Sample::of_kind(kind, |spec, blocks| build(spec.clone(), blocks))
     }
 
-    /// Of a dictionary that was loaded into its file.
-    fn in_shards(kind: LayoutKind) -> Sample {
-        Sample::of_kind(kind, |spec, blocks| load_in_shards(spec, 400, blocks))
+    /// Of keys that AUTO makes an array of.
+    fn dense(load: Load) -> Sample {
+        let (spec, mut block) = (simple_spec(&LayoutSpec::new(LayoutKind::Auto)), simple_block(8));
+        let keys = |count: u64| Arc::new(UInt64Array::from_iter_values(50..50 + count)) as ArrayRef;
+        block[0] = keys(8);
+        let sample = Sample::of(spec, block, vec![keys(12)], load);
+        assert_eq!(sample.dictionary.layout(), "AUTO_FLAT");
+        sample
     }
 
     fn of_kind(kind: LayoutKind, load: Load) -> Sample {
-        let layout = LayoutSpec::new(kind);
+        // No places without need: every bit of them is flipped.
+        let layout = LayoutSpec { initial_array_size: 0, ..LayoutSpec::new(kind) };
         let (mut spec, block, keys) = match kind.is_complex() {
             true => (complex_spec(&layout), complex_block(8), complex_block(12)),
             false => (simple_spec(&layout), simple_block(8), simple_block(12)),
@@ -106,31 +115,35 @@ impl Sample {
 
 #[test]
 fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
+    let in_memory: Load = |spec, blocks| build(spec.clone(), blocks);
+    let in_shards: Load = |spec, blocks| load_in_shards(spec, SHARD_BYTES, blocks);
     let kinds = [
-        LayoutKind::Flat,
-        LayoutKind::Hashed,
-        LayoutKind::SparseHashed,
-        LayoutKind::CompactHashed,
-        LayoutKind::Auto,
-        LayoutKind::ComplexKeyHashed,
+        (LayoutKind::Flat, in_memory),
+        (LayoutKind::Flat, in_shards),
+        (LayoutKind::Hashed, in_memory),
+        (LayoutKind::SparseHashed, in_memory),
+        (LayoutKind::CompactHashed, in_memory),
+        (LayoutKind::CompactHashed, in_shards),
+        (LayoutKind::Auto, in_memory),
+        (LayoutKind::ComplexKeyHashed, in_memory),
+        (LayoutKind::ComplexKeyHashed, in_shards),
     ];
-    let samples = kinds.map(|kind| (format!("{kind:?}"), Sample::new(kind)));
-    let others = [
-        ("texts".to_owned(), Sample::of_texts()),
-        ("in shards".to_owned(), Sample::in_shards(LayoutKind::ComplexKeyHashed)),
-    ];
-    for (kind, sample) in samples.into_iter().chain(others) {
+    let mut samples: Vec<Sample> =
+        kinds.into_iter().map(|(kind, load)| Sample::of_kind(kind, load)).collect();
+    samples.extend([Sample::of_texts(), Sample::dense(in_memory), Sample::dense(in_shards)]);
+    for (number, sample) in samples.iter().enumerate() {
         let storage = FaultyStorage::new();
         sample.save(&storage, b"stamp").expect("space enough");
         let whole = storage.read(Path::new(PATH), u64::MAX).expect("the file");
+        assert!(whole.len() < 5000, "sample {number} takes long: {} bytes", whole.len());
         for bit in 0..whole.len() * 8 {
             storage.damage(Path::new(PATH), |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
-            sample.check_damaged(&storage, &format!("{kind}, bit {bit}"));
+            sample.check_damaged(&storage, &format!("sample {number}, bit {bit}"));
             storage.damage(Path::new(PATH), |bytes| bytes.clone_from(&whole));
         }
         for bytes in 0..whole.len() {
             storage.damage(Path::new(PATH), |file| file.truncate(bytes));
-            assert!(sample.open(&storage).is_err(), "{kind} cut to {bytes} bytes");
+            assert!(sample.open(&storage).is_err(), "sample {number} cut to {bytes} bytes");
             storage.damage(Path::new(PATH), |file| file.clone_from(&whole));
         }
     }
