@@ -52,11 +52,22 @@ impl Foreign {
         }
         let mut server = as_user("postgres", &bin.join("postgres"));
         let sockets = dir.path().to_owned();
-        Foreign::start(dir, |port| {
+        let started = Foreign::start(dir, |port| {
             server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-F", "-k"]);
             server.arg(sockets);
             server
-        })
+        })?;
+        // It takes connections before it answers them.
+        let deadline = Instant::now() + START;
+        let mut is_ready = Command::new(bin.join("pg_isready"));
+        is_ready.args(["-q", "-h", "127.0.0.1", "-p", &started.port.to_string()]);
+        while run(&mut is_ready).is_none() {
+            if Instant::now() > deadline {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(started)
     }
 
     /// MariaDB with the user `basalt`, whose password is `secret`.

@@ -22,6 +22,12 @@ impl<R: Rows + ?Sized> Rows for Box<R> {
     }
 }
 
+impl<R: Rows + ?Sized> Rows for &mut R {
+    fn next_row(&mut self, row: &mut Row) -> Result<bool> {
+        (**self).next_row(row)
+    }
+}
+
 impl Row {
     pub fn clear(&mut self) {
         self.bytes.clear();

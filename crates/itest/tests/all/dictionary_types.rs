@@ -6,7 +6,14 @@ use basalt_itest::foreign::{Foreign, find, run};
 use basalt_itest::server::Server;
 use basalt_itest::{http, note};
 
-use crate::dictionary_sources::ask;
+use crate::dictionary_sources::{ask, ask_error};
+
+fn psql(postgresql: &Foreign, statement: &str) {
+    let mut command = Command::new("psql");
+    command.env("PGPASSWORD", "secret").args(["-h", "127.0.0.1", "-U", "postgres", "-q"]);
+    command.args(["-v", "ON_ERROR_STOP=1", "-p", &postgresql.port.to_string(), "-c", statement]);
+    run(&mut command).unwrap_or_else(|| panic!("{statement}"));
+}
 
 /// A column of another database and its value, and the type of an attribute and its text.
 type Case = (&'static str, String, &'static str, String);
@@ -58,12 +65,7 @@ fn values_of_postgresql_arrive_as_they_are() {
     let Some(postgresql) = Foreign::postgresql() else {
         return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
     };
-    let psql = |statement: &str| {
-        let mut command = Command::new("psql");
-        command.env("PGPASSWORD", "secret").args(["-h", "127.0.0.1", "-U", "postgres", "-q"]);
-        command.args(["-v", "ON_ERROR_STOP=1", "-p", &postgresql.port.to_string(), "-c", statement]);
-        run(&mut command).unwrap_or_else(|| panic!("{statement}"));
-    };
+    let psql = |statement: &str| psql(&postgresql, statement);
     let data = tempfile::tempdir().expect("a directory");
     let server = Server::start(data.path());
     let source = format!(
@@ -177,6 +179,13 @@ fn values_of_mariadb_arrive_as_they_are() {
         case("BIGINT UNSIGNED", "18446744073709551615", "UInt64", "18446744073709551615"),
         case("BIGINT", "-9223372036854775808", "Int64", "-9223372036854775808"),
         case("TINYINT(1)", "TRUE", "Bool", "true"),
+        case("BIT(1)", "b'1'", "Bool", "true"),
+        case(
+            "BIT(64)",
+            "b'1000000000000000000000000000000000000000000000000000000000000001'",
+            "UInt64",
+            "9223372036854775809",
+        ),
         case("DOUBLE", "1.7976931348623157e308", "Float64", "1.7976931348623157e308"),
         case("DOUBLE", "-2.2250738585072014e-308", "Float64", "-2.2250738585072014e-308"),
         case(
@@ -243,12 +252,7 @@ fn names_of_any_letters_are_quoted() {
     let Some(postgresql) = Foreign::postgresql() else {
         return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
     };
-    let psql = |statement: &str| {
-        let mut command = Command::new("psql");
-        command.env("PGPASSWORD", "secret").args(["-h", "127.0.0.1", "-U", "postgres", "-q"]);
-        command.args(["-v", "ON_ERROR_STOP=1", "-p", &postgresql.port.to_string(), "-c", statement]);
-        run(&mut command).unwrap_or_else(|| panic!("{statement}"));
-    };
+    let psql = |statement: &str| psql(&postgresql, statement);
     psql(r#"CREATE SCHEMA "Sch""ema""#);
     psql(r#"CREATE TABLE "Sch""ema"."T.a`b" ("Ke""y" bigint, "va'l `ue" text, "select" int)"#);
     psql(
@@ -289,4 +293,42 @@ fn names_of_any_letters_are_quoted() {
             format!("{rows}\t0\n")
         );
     }
+}
+
+#[test]
+fn lookups_keep_their_connection_until_it_is_lost() {
+    let Some(postgresql) = Foreign::postgresql() else {
+        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+    };
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Server::start(data.path());
+    ask(
+        &server,
+        &format!(
+            "CREATE DICTIONARY d (id UInt64, pid UInt64) PRIMARY KEY id SOURCE(POSTGRESQL(HOST '127.0.0.1' PORT {} USER \
+             'postgres' PASSWORD 'secret' QUERY 'SELECT 1 AS id, pg_backend_pid() AS pid')) LAYOUT(DIRECT())",
+            postgresql.port
+        ),
+    );
+    let pid = || ask(&server, "SELECT dictGet('d', 'pid', 1::UInt64)").trim().to_owned();
+    let first = pid();
+    assert_eq!(pid(), first);
+    psql(&postgresql, &format!("SELECT pg_terminate_backend({first})"));
+    let second = pid();
+    assert_ne!(second, first);
+    // A question that fails costs its connection, not the next question.
+    psql(&postgresql, "CREATE TABLE t (id bigint, n text); INSERT INTO t VALUES (1, 'x'), (2, '2')");
+    ask(
+        &server,
+        &format!(
+            "CREATE OR REPLACE DICTIONARY e (id UInt64, n UInt64) PRIMARY KEY id SOURCE(POSTGRESQL(HOST '127.0.0.1' PORT {} \
+             USER 'postgres' PASSWORD 'secret' TABLE 't')) LAYOUT(DIRECT())",
+            postgresql.port
+        ),
+    );
+    let get = |key: u64| format!("SELECT dictGet('e', 'n', {key}::UInt64)");
+    for _ in 0..20 {
+        assert!(ask_error(&server, &get(1)).contains("CANNOT_PARSE"));
+    }
+    assert_eq!(ask(&server, &get(2)), "2\n");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use basalt_base::{Error, Result};
+use basalt_base::{Error, ErrorCode, Result};
 
 use crate::Limits;
 
@@ -49,21 +49,24 @@ impl Retries {
         mut send: impl FnMut() -> Result<T, Failure>,
     ) -> Result<T> {
         let mut pause = self.pauses.0;
+        let mut earlier: Option<Error> = None;
         for tried in 1.. {
-            match send() {
+            let Failure { error, may_pass } = match send() {
                 Ok(answer) => return Ok(answer),
-                Err(Failure { error, may_pass }) if !may_pass || tried >= self.tries_max => {
-                    return Err(error);
-                }
-                Err(Failure { error, .. }) => {
-                    // What went wrong says more than that the time is over.
-                    if limits.wait(Duration::MAX, whom).is_ok_and(|left| left <= pause) {
-                        return Err(error);
-                    }
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(self.pauses.1);
-                }
+                Err(failure) => failure,
+            };
+            // What went wrong says more than that the time is over.
+            let error = match earlier.take() {
+                Some(earlier) if error.code() == ErrorCode::TimeoutExceeded => return Err(earlier),
+                _ => error,
+            };
+            let has_time = limits.wait(Duration::MAX, whom).is_ok_and(|left| left > pause);
+            if !may_pass || tried >= self.tries_max || !has_time {
+                return Err(error);
             }
+            earlier = Some(error);
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(self.pauses.1);
         }
         Err(Error::logical("a request is never sent"))
     }
@@ -71,8 +74,6 @@ impl Retries {
 
 #[cfg(test)]
 mod tests {
-    use basalt_base::ErrorCode;
-
     use super::*;
 
     #[test]
@@ -92,5 +93,16 @@ mod tests {
         assert_eq!(check(3, 3, true), (3, false));
         assert_eq!(check(3, 2, false), (1, false));
         assert_eq!(check(0, 2, true), (1, false));
+    }
+
+    #[test]
+    fn what_went_wrong_is_told_and_not_that_time_is_over() {
+        let retries = Retries { tries_max: 9, ..Retries::default() };
+        let mut codes = [ErrorCode::NetworkError, ErrorCode::TimeoutExceeded].into_iter();
+        let answer: Result<()> = retries.run(&Limits::default(), "them", || {
+            let code = codes.next().expect("two tries");
+            Err(Failure { error: Error::new(code, "no"), may_pass: code == ErrorCode::NetworkError })
+        });
+        assert_eq!(answer.map_err(|error| error.code()), Err(ErrorCode::NetworkError));
     }
 }

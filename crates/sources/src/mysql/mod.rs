@@ -1,12 +1,16 @@
 //! MySQL and MariaDB: the rows of one query, over the text protocol.
 //!
 //! Layout of a packet: the count of its bytes in 24 bits, little-endian, a sequence number, and the bytes;
-//! one of 2^24 - 1 bytes goes on in the next. Numbers of variable width stand before texts.
+//! one of 2^24 - 1 bytes goes on in the next.
 
 mod password;
+mod values;
+
+use std::borrow::BorrowMut;
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 
+use self::values::{parse_is_bit, parse_number, parse_row};
 use crate::socket::Socket;
 use crate::{Address, Limits, Row, Rows, TlsMode};
 
@@ -15,6 +19,7 @@ const PACKET_BYTES_MAX: usize = (1 << 24) - 1;
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// Messages from the greeting to the end of the authentication.
 const LOGIN_STEPS_MAX: usize = 100;
+const COLUMNS_MAX: u64 = 4096;
 const UTF8MB4: u8 = 45;
 
 const LONG_PASSWORD: u32 = 1;
@@ -27,29 +32,62 @@ const PLUGIN_AUTH: u32 = 1 << 19;
 
 const OK: u8 = 0;
 const MORE_AUTHENTICATION: u8 = 1;
-const NULL: u8 = 0xfb;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
-/// Runs `query`; the rows come as they are asked for.
+/// Runs `query` on a connection of its own; the rows come as they are asked for.
 pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
-    let (mut client, greeting) = Client::connect(address, limits)?;
-    client.start(address, &greeting)?;
-    client.command("SET time_zone = '+00:00'")?;
-    client.receive()?;
-    client.command(query)?;
-    client.skip_columns()?;
-    Ok(QueryRows { client, is_done: false })
+    let mut client = Client::connect(address, limits)?;
+    let bits = client.ask(query)?;
+    Ok(QueryRows { client, bits, is_done: false })
 }
 
-struct Client {
+/// A connection.
+pub struct Client {
     socket: Socket,
     sequence: u8,
 }
 
 impl Client {
+    pub fn connect(address: &Address, limits: Limits) -> Result<Client> {
+        let (mut client, greeting) = Client::reach(address, limits)?;
+        client.start(address, &greeting)?;
+        client.command("SET time_zone = '+00:00'")?;
+        client.receive()?;
+        Ok(client)
+    }
+
+    /// Runs `query`. Unless all its rows are taken without an error, the connection is of no use any more.
+    pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
+        self.socket.renew(limits);
+        let bits = self.ask(query)?;
+        Ok(QueryRows { client: self, bits, is_done: false })
+    }
+
+    /// Whether it can be asked again; if not, it is of no use any more.
+    pub fn is_ready(&mut self) -> bool {
+        self.socket.is_silent()
+    }
+
+    /// Sends `query`, and takes what comes before its rows: which columns have values of bits.
+    fn ask(&mut self, query: &str) -> Result<Vec<bool>> {
+        self.command(query)?;
+        let head = self.receive()?;
+        let count = parse_number(&mut &head[..]).filter(|&count| count > 0).ok_or_else(|| self.damaged())?;
+        if count > COLUMNS_MAX {
+            return Err(self.damaged());
+        }
+        let mut bits = Vec::new();
+        for _ in 0..count {
+            let column = self.receive()?;
+            bits.push(parse_is_bit(&column).ok_or_else(|| self.damaged())?);
+        }
+        self.receive()?;
+        Ok(bits)
+    }
+
     /// A connection that is protected as the address asks, and the server's greeting.
-    fn connect(address: &Address, limits: Limits) -> Result<(Client, Greeting)> {
+    fn reach(address: &Address, limits: Limits) -> Result<(Client, Greeting)> {
         match Client::greeted(address, address.tls.mode, limits) {
             Err(error)
                 if address.tls.mode == TlsMode::Prefer && error.code() != ErrorCode::TimeoutExceeded =>
@@ -138,19 +176,6 @@ impl Client {
         self.send(&message)
     }
 
-    /// From the count of columns to the packet before the rows.
-    fn skip_columns(&mut self) -> Result<()> {
-        let head = self.receive()?;
-        let count = parse_number(&mut &head[..]).filter(|&count| count > 0).ok_or_else(|| self.damaged())?;
-        if count > 4096 {
-            return Err(self.damaged());
-        }
-        for _ in 0..=count {
-            self.receive()?;
-        }
-        Ok(())
-    }
-
     fn send(&mut self, message: &[u8]) -> Result<()> {
         if message.len() >= PACKET_BYTES_MAX {
             bail!(BadArguments, "a query to MySQL has {} bytes", message.len());
@@ -192,22 +217,24 @@ impl Client {
     }
 }
 
-struct QueryRows {
-    client: Client,
+struct QueryRows<C> {
+    client: C,
+    bits: Vec<bool>,
     is_done: bool,
 }
 
-impl Rows for QueryRows {
+impl<C: BorrowMut<Client> + Send> Rows for QueryRows<C> {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         if self.is_done {
             return Ok(false);
         }
-        let message = self.client.receive()?;
+        let client = self.client.borrow_mut();
+        let message = client.receive()?;
         if message.first() == Some(&END) && message.len() < 9 {
             self.is_done = true;
             return Ok(false);
         }
-        parse_row(&message, row).ok_or_else(|| self.client.damaged())?;
+        parse_row(&message, &self.bits, row).ok_or_else(|| client.damaged())?;
         Ok(true)
     }
 }
@@ -263,42 +290,6 @@ fn parse_greeting(message: &[u8]) -> Option<Greeting> {
     Some(Greeting { plugin: String::from_utf8_lossy(plugin).into_owned(), salt, has_tls })
 }
 
-/// Fills `row`; `None` if the message is damaged.
-fn parse_row(message: &[u8], row: &mut Row) -> Option<()> {
-    row.clear();
-    let mut rest = message;
-    while let Some(&first) = rest.first() {
-        if first == NULL {
-            rest = &rest[1..];
-            row.push(None);
-            continue;
-        }
-        let bytes = usize::try_from(parse_number(&mut rest)?).ok()?;
-        row.push(Some(rest.get(..bytes)?));
-        rest = &rest[bytes..];
-    }
-    Some(())
-}
-
-/// A number of variable width.
-fn parse_number(rest: &mut &[u8]) -> Option<u64> {
-    let (&first, behind) = rest.split_first()?;
-    let width = match first {
-        0..=0xfa => {
-            *rest = behind;
-            return Some(u64::from(first));
-        }
-        0xfc => 2,
-        0xfd => 3,
-        0xfe => 8,
-        _ => return None,
-    };
-    let mut bytes = [0; 8];
-    bytes[..width].copy_from_slice(behind.get(..width)?);
-    *rest = &behind[width..];
-    Some(u64::from_le_bytes(bytes))
-}
-
 fn text(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
     bytes.push(0);
@@ -308,21 +299,6 @@ fn text(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_damaged_row_is_refused_without_a_panic() {
-        let body = [&[2][..], b"ab", &[NULL], &[0xfc, 3, 0], b"cde", &[0]].concat();
-        let mut row = Row::default();
-        assert_eq!(parse_row(&body, &mut row), Some(()));
-        assert_eq!(row.fields().collect::<Vec<_>>(), [Some(&b"ab"[..]), None, Some(b"cde"), Some(b"")]);
-        for bit in 0..body.len() * 8 {
-            let mut damaged = body.clone();
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            let _ = parse_row(&damaged, &mut row);
-        }
-        assert_eq!(parse_row(&body[..2], &mut row), None);
-        assert_eq!(parse_row(&[0xfd, 1], &mut row), None);
-    }
 
     #[test]
     fn a_damaged_greeting_is_refused() {

@@ -6,6 +6,8 @@
 
 mod scram;
 
+use std::borrow::BorrowMut;
+
 use basalt_base::{Error, ErrorCode, Result, bail};
 use md5::{Digest, Md5};
 
@@ -20,11 +22,10 @@ const LOGIN_STEPS_MAX: usize = 1000;
 /// A message without a letter that asks for TLS; the answer is one letter.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
-/// Runs `query`; the rows come as they are asked for.
+/// Runs `query` on a connection of its own; the rows come as they are asked for.
 pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
-    let mut client = Client { socket: connect(address, limits)? };
-    client.start(address)?;
-    client.send(b'Q', &text(query))?;
+    let mut client = Client::connect(address, limits)?;
+    client.ask(query)?;
     Ok(QueryRows { client, is_done: false })
 }
 
@@ -60,11 +61,34 @@ fn protected(mut socket: Socket, address: &Address) -> Result<Socket> {
     }
 }
 
-struct Client {
+/// A connection.
+pub struct Client {
     socket: Socket,
 }
 
 impl Client {
+    pub fn connect(address: &Address, limits: Limits) -> Result<Client> {
+        let mut client = Client { socket: connect(address, limits)? };
+        client.start(address)?;
+        Ok(client)
+    }
+
+    /// Runs `query`. Unless all its rows are taken without an error, the connection is of no use any more.
+    pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
+        self.socket.renew(limits);
+        self.ask(query)?;
+        Ok(QueryRows { client: self, is_done: false })
+    }
+
+    /// Whether it can be asked again; if not, it is of no use any more.
+    pub fn is_ready(&mut self) -> bool {
+        self.socket.is_silent()
+    }
+
+    fn ask(&mut self, query: &str) -> Result<()> {
+        self.send(b'Q', &text(query))
+    }
+
     /// From the first message to the one that says that a query may come.
     fn start(&mut self, address: &Address) -> Result<()> {
         let mut message = PROTOCOL_VERSION.to_be_bytes().to_vec();
@@ -162,23 +186,24 @@ impl Client {
     }
 }
 
-struct QueryRows {
-    client: Client,
+struct QueryRows<C> {
+    client: C,
     is_done: bool,
 }
 
-impl Rows for QueryRows {
+impl<C: BorrowMut<Client> + Send> Rows for QueryRows<C> {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
+        let client = self.client.borrow_mut();
         while !self.is_done {
-            match self.client.receive()? {
+            match client.receive()? {
                 (b'D', body) => {
-                    parse_row(&body, row).ok_or_else(|| self.client.unexpected(b'D'))?;
+                    parse_row(&body, row).ok_or_else(|| client.unexpected(b'D'))?;
                     return Ok(true);
                 }
                 // The names of the columns, notices, parameters, the end of the rows.
                 (b'T' | b'N' | b'S' | b'C' | b'I', _) => {}
                 (b'Z', _) => self.is_done = true,
-                (kind, _) => return Err(self.client.unexpected(kind)),
+                (kind, _) => return Err(client.unexpected(kind)),
             }
         }
         Ok(false)

@@ -1,10 +1,13 @@
 //! The sources POSTGRESQL, MYSQL and SQLITE: a table or a query of another database.
 
+use std::time::Duration;
+
 use arrow::array::{Array, ArrayRef};
-use basalt_base::{Result, bail};
+use basalt_base::{ErrorCode, Result, bail};
 use basalt_sources::{Limits, Row, Rows, TlsMode, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
+use super::pool::Pool;
 use super::replicas::{Replicas, Usual};
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
@@ -16,6 +19,10 @@ const KEYS_A_QUERY: usize = 4096;
 const REVISION_BYTES_MAX: usize = 1 << 20;
 const POSTGRESQL: Usual = Usual { port: 5432, host_may_be_folder: true, rounds: 2 };
 const MYSQL: Usual = Usual { port: 3306, host_may_be_folder: false, rounds: 3 };
+
+/// Connections of lookups at the same time, and how long another one waits for one of them.
+const CONNECTIONS_MAX: usize = 16;
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What both say about where they are.
 const SERVER_PARAMETERS: [&str; 3] = ["replica", "priority", "background_reconnect"];
@@ -45,7 +52,21 @@ pub(super) struct DatabaseSource {
 enum Place {
     /// Of SQLite.
     File(String),
-    Server(Replicas, Tls),
+    Server(Box<Server>),
+}
+
+struct Server {
+    replicas: Replicas,
+    tls: Tls,
+    /// Of lookups; loads have their own.
+    connections: Pool<Connection>,
+    /// Whether a connection is used again.
+    keeps: bool,
+}
+
+enum Connection {
+    MySql(mysql::Client),
+    PostgreSql(postgresql::Client),
 }
 
 /// libpq's: TLS if the server can.
@@ -67,7 +88,7 @@ impl DatabaseSource {
             *table = name;
             replicas.set_database(&std::mem::replace(database, schema).unwrap_or_default());
         }
-        let place = Place::Server(replicas, Tls::parse(parameters, POSTGRESQL_TLS)?);
+        let place = Server::place(replicas, Tls::parse(parameters, POSTGRESQL_TLS)?, true);
         let own = [&SERVER_PARAMETERS[..], &["schema"]].concat();
         parameters
             .finish(&[&SELECT_PARAMETERS[..], &CONNECTION_PARAMETERS, &TLS_PARAMETERS, &own].concat())?;
@@ -77,10 +98,12 @@ impl DatabaseSource {
     pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
         parameters.refuse_collection()?;
         let mut select = Select::parse(parameters)?;
-        // Every question has a connection of its own, so these have it as it is.
-        for name in ["close_connection", "share_connection", "opt_reconnect", "dont_check_update_time"] {
+        // A connection that is lost is always made anew, and the second is obsolete in ClickHouse too.
+        for name in ["opt_reconnect", "dont_check_update_time"] {
             parameters.flag(name, true)?;
         }
+        let closes = parameters.flag("close_connection", false)?;
+        let keeps = !(parameters.flag("share_connection", false)? || closes);
         if parameters.flag("enable_local_infile", false)? {
             return Err(
                 parameters.wrong("enable_local_infile", "0: the server is given no files of this machine")
@@ -91,7 +114,7 @@ impl DatabaseSource {
         if let From::Table(database, _) = &mut select.from {
             replicas.set_database(&database.take().unwrap_or_default());
         }
-        let place = Place::Server(replicas, Tls::parse(parameters, MYSQL_TLS)?);
+        let place = Server::place(replicas, Tls::parse(parameters, MYSQL_TLS)?, keeps);
         let connect = parameters.seconds("connect_timeout", "mysql_connect_timeout")?;
         let silence = parameters.seconds("rw_timeout", "mysql_rw_timeout")?;
         let own = [&SERVER_PARAMETERS[..], &MYSQL_PARAMETERS].concat();
@@ -121,12 +144,40 @@ impl DatabaseSource {
             Place::File(path) => {
                 Ok(Box::new(sqlite::query(&question.engine.user_file(path)?, text, limits)?))
             }
-            Place::Server(replicas, tls) => replicas.ask(&tls.options(question)?, |address| {
+            Place::Server(server) => server.replicas.ask(&server.tls.options(question)?, |address| {
                 Ok(match self.dialect {
                     Dialect::MySql => Box::new(mysql::query(address, text, limits)?) as Box<dyn Rows>,
                     _ => Box::new(postgresql::query(address, text, limits)?),
                 })
             }),
+        }
+    }
+
+    /// All rows that `text` selects, over a connection that was kept if there is one.
+    fn look_up(&self, question: &Question, text: &str) -> Result<Vec<Vec<ArrayRef>>> {
+        let limits = self.limits(question);
+        let blocks = |rows: &mut dyn Rows| {
+            TextBlocks::new(question, rows, false, &self.describe(""))?.collect::<Result<Vec<_>>>()
+        };
+        let Place::Server(server) = &self.place else { return blocks(&mut *self.ask(question, text)?) };
+        let connect = || {
+            server.replicas.ask(&server.tls.options(question)?, |address| {
+                Ok(match self.dialect {
+                    Dialect::MySql => Connection::MySql(mysql::Client::connect(address, limits)?),
+                    _ => Connection::PostgreSql(postgresql::Client::connect(address, limits)?),
+                })
+            })
+        };
+        let ask = |connection: &mut Connection| match connection {
+            Connection::MySql(client) => blocks(&mut client.query(text, limits)?),
+            Connection::PostgreSql(client) => blocks(&mut client.query(text, limits)?),
+        };
+        let is_ready = |connection: &mut Connection| server.keeps && connection.is_ready();
+        let answer = || server.connections.with(limits.deadline, is_ready, connect, ask);
+        match answer() {
+            // The server may have gone since the connection was used, and come again.
+            Err(error) if error.code() == ErrorCode::NetworkError => answer(),
+            other => other,
         }
     }
 
@@ -139,12 +190,29 @@ impl DatabaseSource {
     }
 }
 
+impl Server {
+    fn place(replicas: Replicas, tls: Tls, keeps: bool) -> Place {
+        let what = "connections to the database";
+        let connections = Pool::new(CONNECTIONS_MAX, PATIENCE, what);
+        Place::Server(Box::new(Server { replicas, tls, connections, keeps }))
+    }
+}
+
+impl Connection {
+    fn is_ready(&mut self) -> bool {
+        match self {
+            Connection::MySql(client) => client.is_ready(),
+            Connection::PostgreSql(client) => client.is_ready(),
+        }
+    }
+}
+
 impl RowSource for DatabaseSource {
     fn describe(&self, _database: &str) -> String {
         let from = match &self.select.from {
             From::Table(schema, table) => {
                 let database = match &self.place {
-                    Place::Server(replicas, _) => Some(replicas.database()).filter(|name| !name.is_empty()),
+                    Place::Server(server) => Some(server.replicas.database()).filter(|name| !name.is_empty()),
                     Place::File(_) => None,
                 };
                 let names = database.into_iter().chain(schema.as_deref()).chain([table.as_str()]);
@@ -169,8 +237,7 @@ impl RowSource for DatabaseSource {
             let count = KEYS_A_QUERY.min(count - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
             let text = self.select.text_of_keys(self.dialect, question, &keys)?;
-            let blocks = TextBlocks::new(question, self.ask(question, &text)?, false, &self.describe(""))?;
-            found.extend(blocks.collect::<Result<Vec<_>>>()?);
+            found.extend(self.look_up(question, &text)?);
         }
         Ok(found)
     }

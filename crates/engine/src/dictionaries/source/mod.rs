@@ -8,6 +8,7 @@ mod file;
 mod foreign_value;
 mod formatted;
 mod http;
+mod keyed;
 mod null;
 mod parameters;
 mod pool;
@@ -22,16 +23,17 @@ mod yaml;
 mod yaml_regexp_tree;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use basalt_base::suggest::did_you_mean;
-use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
-use basalt_dict::{DictionarySpec, DirectSource, Located};
+use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use basalt_dict::{DictionarySpec, Located};
 use basalt_formats::text::write_date_time;
 use basalt_sources::Limits;
 use basalt_sql::ast::KeyValue;
 
+pub(super) use self::keyed::KeyedSource;
 use self::parameters::Parameters;
 use self::select::{SELECT_PARAMETERS, Select};
 use self::tls::TLS_PARAMETERS;
@@ -123,7 +125,7 @@ pub(super) trait RowSource: Send + Sync {
         Ok(None)
     }
 
-    /// See [`DirectSource::prefers_large_blocks`].
+    /// See [`basalt_dict::DirectSource::prefers_large_blocks`].
     fn prefers_large_blocks(&self, _question: &Question) -> bool {
         false
     }
@@ -282,53 +284,6 @@ impl Question {
     fn context(&self, text: &str) -> QueryContext {
         let query = QueryContext::internal_with(&self.engine, &self.database, text, self.settings.clone());
         query.asking_dictionaries_as(Arc::clone(&self.asking))
-    }
-}
-
-/// Makes what is asked: a dictionary must not keep the engine that keeps it.
-type MakeQuestion = dyn Fn(&Arc<Engine>) -> Question + Send + Sync;
-
-/// The source of a dictionary that holds no rows, or not all: asked for keys.
-pub(super) struct KeyedSource {
-    engine: Weak<Engine>,
-    source: Arc<dyn RowSource>,
-    question: Box<MakeQuestion>,
-}
-
-impl KeyedSource {
-    /// `question` makes what is asked, each time anew.
-    pub(super) fn new(
-        engine: &Arc<Engine>,
-        source: Arc<dyn RowSource>,
-        question: impl Fn(&Arc<Engine>) -> Question + Send + Sync + 'static,
-    ) -> KeyedSource {
-        KeyedSource { engine: Arc::downgrade(engine), source, question: Box::new(question) }
-    }
-
-    fn question(&self) -> Result<Question> {
-        match self.engine.upgrade() {
-            Some(engine) => Ok((self.question)(&engine)),
-            None => Err(Error::new(ErrorCode::QueryWasCancelled, "the engine is shut down")),
-        }
-    }
-}
-
-impl DirectSource for KeyedSource {
-    fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        self.source.rows_of(&self.question()?, keys)
-    }
-
-    fn locate(&self, keys: &[ArrayRef], attributes: &[usize], threads_max: usize) -> Result<Option<Located>> {
-        self.source.locate(&self.question()?, keys, attributes, threads_max)
-    }
-
-    fn prefers_large_blocks(&self) -> bool {
-        self.question().is_ok_and(|question| self.source.prefers_large_blocks(&question))
-    }
-
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        // The caller may be an operator on a runtime thread: it steps aside while the source answers.
-        tokio::task::block_in_place(|| self.source.rows(&self.question()?, Wanted::All)?.collect())
     }
 }
 
