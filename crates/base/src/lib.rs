@@ -10,6 +10,7 @@
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
 //! - [`allocator`]: memory that is free and not given back.
+//! - [`lanes`]: compares numbers side by side with one.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`processor`]: runs a loop in the form for the processor at hand.
 //! - [`region`]: memory in large blocks, and files as memory.
@@ -26,6 +27,7 @@ pub mod civil;
 pub mod clock;
 pub mod error;
 pub mod fs;
+pub mod lanes;
 pub mod prefetch;
 pub mod processor;
 pub mod region;

@@ -149,6 +149,9 @@ impl<'a> Cells<'a> {
 impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     type Aim = Window;
 
+    const BATCH: usize = 128;
+    const IS_TWOFOLD: bool = false;
+
     #[inline(always)]
     fn approach(&self, hash: u64) {
         let (cells, widths) = self.shard(self.shard_bits.split(hash).0);
@@ -211,6 +214,11 @@ impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
         let is_all =
             (window.is_first | (seen[0] < remainder)) & (window.is_last | (seen[WINDOW - 1] > remainder));
         Sight { payload, is_found: equal != 0, is_all }
+    }
+
+    #[inline(always)]
+    fn turn(&self, hash: u64) -> Window {
+        self.aim(hash)
     }
 
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {

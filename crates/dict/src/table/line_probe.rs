@@ -1,5 +1,6 @@
 //! Finds hashes in the lines of all shards of a table.
 
+use basalt_base::lanes::{LANES, equal_lanes};
 use basalt_base::prefetch::prefetch_read;
 
 use super::Hits;
@@ -56,10 +57,11 @@ struct Shard<'a> {
     table: &'a LineTable,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Aim {
-    shard: u32,
-    spot: Spot,
+/// A line of a key, and its word there.
+#[derive(Clone, Copy)]
+struct Aim<'a> {
+    line: &'a Line,
+    word: u64,
 }
 
 impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
@@ -87,9 +89,10 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
     /// A bit for each cell whose word has these low bits.
     #[inline(always)]
     fn equal_cells(line: &Line, low: u32) -> u32 {
-        let (lows, _) = line.as_chunks::<LOW_BYTES>();
-        (0..Self::SHAPE.cells())
-            .fold(0, |equal, cell| equal | u32::from(u32::from_le_bytes(lows[cell]) == low) << cell)
+        let (groups, _) = line.as_chunks::<LOW_BYTES>().0.as_chunks::<LANES>();
+        let equal = (0..Self::SHAPE.cells().div_ceil(LANES))
+            .fold(0, |equal, at| equal | equal_lanes(&groups[at], low) << (at * LANES));
+        equal & ((1 << Self::SHAPE.cells()) - 1)
     }
 
     /// The high bits of a word.
@@ -125,38 +128,45 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
     }
 }
 
-impl<const WORD: usize, const PAYLOAD: usize> Probe for LineProbe<'_, WORD, PAYLOAD> {
-    type Aim = Aim;
+impl<'a, const WORD: usize, const PAYLOAD: usize> Probe for LineProbe<'a, WORD, PAYLOAD> {
+    type Aim = Aim<'a>;
+
+    const BATCH: usize = 256;
+    const IS_TWOFOLD: bool = true;
 
     #[inline(always)]
     fn approach(&self, _: u64) {}
 
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Aim {
-        let (at, shard) = self.shard(hash);
-        let spot = shard.homes.spot(hash);
-        // So little was done for it that it need not wait for a loop of its own.
-        prefetch_read(shard.lines, spot.home);
-        Aim { shard: at as u32, spot }
+    fn aim(&self, hash: u64) -> Aim<'a> {
+        let (_, shard) = self.shard(hash);
+        let Spot { home, tail } = shard.homes.spot(hash);
+        Aim { line: &shard.lines[home], word: tail | state::FILLED << Self::SHAPE.tail_bits() }
     }
 
     #[inline(always)]
-    fn fetch(&self, _: Aim) {}
+    fn fetch(&self, Aim { line, .. }: Aim<'a>) {
+        prefetch_read(std::slice::from_ref(line), 0);
+    }
 
     #[inline(always)]
-    fn seek(&self, _: u64, Aim { shard, spot }: Aim) -> Sight {
-        let shard = &self.shards[shard as usize];
-        let line = &shard.lines[spot.home];
-        let equal = Self::equal_cells(line, spot.tail as u32);
-        let cell = (equal.trailing_zeros() as usize).min(Self::SHAPE.cells() - 1);
-        let high = spot.tail >> u32::BITS | state::FILLED << Self::HIGH_TAIL_BITS;
-        let is_found = equal != 0 && Self::high_at(line, cell) & !Self::SIGN == high;
-        let is_signed = Self::high_at(line, Self::SHAPE.sign(spot.tail)) & Self::SIGN != 0;
-        if !is_found && is_signed {
-            prefetch_read(shard.lines, shard.homes.other(spot));
-        }
+    fn seek(&self, _: u64, Aim { line, word }: Aim<'a>) -> Sight {
+        let equal = Self::equal_cells(line, word as u32);
+        let cell = (equal | 1 << (Self::SHAPE.cells() - 1)).trailing_zeros() as usize;
+        let is_found = (equal != 0) & (Self::high_at(line, cell) & !Self::SIGN == word >> u32::BITS);
+        let is_signed = Self::high_at(line, Self::SHAPE.sign(word)) & Self::SIGN != 0;
         // Low bits that are equal by chance may hide the cell.
-        Sight { payload: Self::payload_at(line, cell), is_found, is_all: !is_signed && equal == 0 }
+        Sight { payload: Self::payload_at(line, cell), is_found, is_all: !is_signed & (equal == 0) }
+    }
+
+    #[inline(always)]
+    fn turn(&self, hash: u64) -> Aim<'a> {
+        let (_, shard) = self.shard(hash);
+        let spot = shard.homes.spot(hash);
+        Aim {
+            line: &shard.lines[shard.homes.other(spot)],
+            word: spot.tail | (state::FILLED | state::AWAY) << Self::SHAPE.tail_bits(),
+        }
     }
 
     #[inline(always)]

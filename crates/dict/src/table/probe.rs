@@ -6,21 +6,30 @@
 //! the core's window is full of the other steps of few keys.
 //!
 //! All keys of a batch take the same instructions, found or not, because a branch that is guessed wrong costs as
-//! much as a line. The few keys that are not where they most probably are wait until there are many of them.
+//! much as a line. The few keys that are not where they most probably are wait until there are many of them, and then
+//! go together to their second place.
 
 use basalt_base::processor::{self, Loop};
 
 use super::Hits;
 
-/// Keys that take a step together. Their lines fit into the first cache several times.
-const BATCH: usize = 128;
+/// Keys that take a step together are at most so many: their lines fit into the first cache.
+const BATCH_MAX: usize = 256;
 /// Keys that were not where they were first looked for wait until there are so many.
 const LATER: usize = 128;
+/// So many wait at most: a batch may come to them.
+const LATER_MAX: usize = (LATER + BATCH_MAX).next_power_of_two();
 
 /// A table, or several that answer as one.
 pub(super) trait Probe {
     /// Where the cells of a key are expected.
-    type Aim: Copy + Default;
+    type Aim: Copy;
+
+    /// Keys that take a step together.
+    const BATCH: usize;
+
+    /// Whether an entry has a second place, see [`Probe::turn`].
+    const IS_TWOFOLD: bool;
 
     /// Asks for what [`Probe::aim`] reads.
     fn approach(&self, hash: u64);
@@ -34,12 +43,16 @@ pub(super) trait Probe {
     /// Looks there and nowhere else.
     fn seek(&self, hash: u64, aim: Self::Aim) -> Sight;
 
+    /// Where an entry of `hash` most probably is if the first look did not see it. Who does not see it there either
+    /// has to search.
+    fn turn(&self, hash: u64) -> Self::Aim;
+
     /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
 }
 
 /// What one look told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sight {
     /// Of the entry that was seen, if one was.
     pub(super) payload: u64,
@@ -69,45 +82,81 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
     fn run(self) -> Hits {
         let Find { table, hashes, mut accept } = self;
         let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
-        let mut aims = [T::Aim::default(); BATCH];
-        let mut later = Vec::with_capacity(LATER + BATCH);
-        for (first, batch) in (0..).step_by(BATCH).zip(hashes.chunks(BATCH)) {
-            batch.iter().for_each(|&hash| table.approach(hash));
+        let Some(&any) = hashes.first() else { return hits };
+        let mut aims = [table.aim(any); BATCH_MAX];
+        let mut later = Later { keys: [0; LATER_MAX], len: 0 };
+        for (first, batch) in (0..).step_by(T::BATCH).zip(hashes.chunks(T::BATCH)) {
+            for &hash in batch {
+                table.approach(hash);
+            }
             for (aim, &hash) in aims.iter_mut().zip(batch) {
                 *aim = table.aim(hash);
             }
-            aims[..batch.len()].iter().for_each(|&aim| table.fetch(aim));
+            for &aim in &aims[..batch.len()] {
+                table.fetch(aim);
+            }
             let out = hits.payloads[first..].iter_mut().zip(&mut hits.found[first..]);
             for (at, ((&hash, &aim), (payload, found))) in batch.iter().zip(&aims).zip(out).enumerate() {
                 let sight = table.seek(hash, aim);
-                *found = sight.is_found && accept(first + at, sight.payload);
-                *payload = if *found { sight.payload } else { 0 };
-                if !*found && (sight.is_found || !sight.is_all) {
-                    later.push(first + at);
-                }
+                let is_found = sight.is_found && accept(first + at, sight.payload);
+                *found = is_found;
+                // No branch, nor an invitation to one.
+                *payload = sight.payload & u64::from(is_found).wrapping_neg();
+                later.push_if(!is_found & (sight.is_found | !sight.is_all), first + at);
             }
-            if later.len() >= LATER {
-                settle(table, hashes, &mut later, &mut accept, &mut hits);
+            if later.len >= LATER {
+                later.settle(table, hashes, &mut aims, &mut accept, &mut hits);
             }
         }
-        settle(table, hashes, &mut later, &mut accept, &mut hits);
+        later.settle(table, hashes, &mut aims, &mut accept, &mut hits);
         hits
     }
 }
 
-/// Looks up the keys `later` of `hashes`, whose first look left them open.
-#[inline(always)]
-fn settle<T: Probe>(
-    table: &T,
-    hashes: &[u64],
-    later: &mut Vec<usize>,
-    accept: &mut impl FnMut(usize, u64) -> bool,
-    hits: &mut Hits,
-) {
-    for index in later.drain(..) {
-        if let Some(payload) = table.search(hashes[index], |payload| accept(index, payload)) {
-            hits.payloads[index] = payload;
-            hits.found[index] = true;
+/// Keys whose first look left them open.
+struct Later {
+    keys: [usize; LATER_MAX],
+    len: usize,
+}
+
+impl Later {
+    /// Takes the same instructions whatever `is_open` says.
+    #[inline(always)]
+    fn push_if(&mut self, is_open: bool, key: usize) {
+        self.keys[self.len % LATER_MAX] = key;
+        self.len += usize::from(is_open);
+    }
+
+    /// Looks them up in `hashes`.
+    #[inline(always)]
+    fn settle<T: Probe>(
+        &mut self,
+        table: &T,
+        hashes: &[u64],
+        aims: &mut [T::Aim; BATCH_MAX],
+        accept: &mut impl FnMut(usize, u64) -> bool,
+        hits: &mut Hits,
+    ) {
+        for keys in self.keys[..self.len].chunks(T::BATCH) {
+            if T::IS_TWOFOLD {
+                for (aim, &key) in aims.iter_mut().zip(keys) {
+                    *aim = table.turn(hashes[key]);
+                }
+                for &aim in &aims[..keys.len()] {
+                    table.fetch(aim);
+                }
+            }
+            for (&aim, &key) in aims.iter().zip(keys) {
+                let sight = if T::IS_TWOFOLD { table.seek(hashes[key], aim) } else { Sight::default() };
+                let found = if sight.is_found && accept(key, sight.payload) {
+                    Some(sight.payload)
+                } else {
+                    table.search(hashes[key], |payload| accept(key, payload))
+                };
+                hits.payloads[key] = found.unwrap_or_default();
+                hits.found[key] = found.is_some();
+            }
         }
+        self.len = 0;
     }
 }
