@@ -11,6 +11,7 @@
 //! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
 //! - [`growing`](GrowingBytes): a region that is added to.
 //! - [`incoming`](Incoming): a mapped file that becomes memory of the process.
+//! - [`recycling`](RecyclingRegion): a region that is written on pages that another one had.
 //!
 //! # Not here
 //!
@@ -20,11 +21,13 @@
 mod checks;
 mod growing;
 mod incoming;
+mod recycling;
 
 use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
 pub use growing::GrowingBytes;
 pub use incoming::Incoming;
+pub use recycling::RecyclingRegion;
 
 use std::fmt;
 use std::fs::File;
@@ -155,6 +158,20 @@ impl Region {
         // SAFETY: the target is inside the mapping of `self` and has the same bytes, which nobody changes (see the
         // module). The system unmaps the one and moves the other under one lock, so a reader meets either.
         unsafe { move_pages(own, self.start.add(at)) }.map_err(|(_, error)| error)
+    }
+
+    /// Puts `other` where the pages from `at` on are, and their bytes are its bytes. Both begin at a page. Where that
+    /// cannot be, nothing changes, and `other` goes back to the system.
+    fn put_pages(&mut self, at: usize, other: Region) -> io::Result<()> {
+        assert!(at.is_multiple_of(PAGE_BYTES), "pages are replaced whole");
+        assert!(other.bytes > 0 && at + other.bytes <= self.bytes, "pages of the region");
+        #[cfg(target_os = "linux")]
+        {
+            // SAFETY: the target is inside the mapping of `self`, and `&mut self` is the only reference to it.
+            unsafe { move_pages(other, self.start.add(at)) }.map_err(|(_, error)| error)
+        }
+        #[cfg(not(target_os = "linux"))]
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// The same bytes with zeroes behind them, `bytes` in all; itself if the system does not give as many. Its

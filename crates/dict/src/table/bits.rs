@@ -64,6 +64,12 @@ impl BitWriter {
         }
     }
 
+    /// The next two numbers are written before this byte.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> usize {
+        self.at + 3 * WORD_BYTES
+    }
+
     /// Writes what is left; `bytes` has the padding.
     pub(crate) fn finish(self, bytes: &mut [u8]) {
         self.write(bytes);

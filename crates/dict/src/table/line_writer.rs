@@ -5,7 +5,7 @@
 //! Pagh and Rodler, Journal of Algorithms 51, 2004; cells of several entries: Dietzfelbinger and Weidling, TCS 380, 2007).
 
 use basalt_base::Result;
-use basalt_base::region::Region;
+use basalt_base::region::{RecyclingRegion, Region};
 
 use super::LineTable;
 use super::line_shape::{Homes, LINE_BYTES, Line, LineShape, Spot, state};
@@ -19,7 +19,7 @@ const BESIDE_PUSHED_MAX: usize = 1000;
 
 /// Builds a [`LineTable`] from entries in order of hash.
 pub(super) struct LineTableWriter {
-    region: Region,
+    region: RecyclingRegion,
     shape: LineShape,
     homes: Homes,
     /// That all hashes are of.
@@ -44,8 +44,10 @@ impl LineTableWriter {
         assert!(load_factor > 0.0 && load_factor < 1.0);
         let count = shape.homes_for(len, load_factor).max(shape.homes_min(shard_bits));
         let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
+        let mut region = RecyclingRegion::new(count as usize * LINE_BYTES)?;
+        region.ready(homes.group(0).1 * LINE_BYTES);
         Ok(LineTableWriter {
-            region: Region::zeroed(count as usize * LINE_BYTES)?,
+            region,
             shape,
             homes,
             shard: 0,
@@ -65,6 +67,7 @@ impl LineTableWriter {
         if spot.home >= self.first + self.filled.len() {
             self.end_group();
             let (first, len) = self.homes.group(spot.home);
+            self.region.ready((first + len) * LINE_BYTES);
             self.first = first;
             self.filled.clear();
             self.filled.resize(len, 0);
@@ -75,10 +78,15 @@ impl LineTableWriter {
         }
     }
 
+    /// Gives memory that is no longer needed elsewhere.
+    pub(super) fn give(&mut self, memory: Region) {
+        self.region.give(memory);
+    }
+
     pub(super) fn finish(mut self) -> Result<LineTable> {
         self.end_group();
         let LineTableWriter { region, shape, homes, len, beside, .. } = self;
-        Ok(LineTable { lines: region.into(), shape, homes, len, beside: beside_section(beside)? })
+        Ok(LineTable { lines: region.finish().into(), shape, homes, len, beside: beside_section(beside)? })
     }
 
     fn end_group(&mut self) {

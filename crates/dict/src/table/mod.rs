@@ -7,18 +7,22 @@
 //! - [`bucket_index`]: where each bucket of that table begins.
 //! - [`cell_probe`]: finds hashes among its cells.
 //! - [`probe`]: looks up many keys so that their waits for memory overlap.
-//! - [`rows`]: the rows of a table while it loads.
+//! - [`rows`]: the rows of a table while it loads; [`row_group`] has their memory, [`row_sorter`] puts them in order.
+//! - [`filling`]: turns them into a table.
 //! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
 pub(crate) mod bits;
 mod bucket_index;
 mod cell_probe;
+mod filling;
 mod line_probe;
 mod line_shape;
 mod line_writer;
 mod lines;
 mod probe;
 mod quotient;
+mod row_group;
+mod row_sorter;
 mod rows;
 mod sharded;
 

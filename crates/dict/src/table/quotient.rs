@@ -21,7 +21,7 @@
 //! `UInt16` payload that is 7.4 bytes a key at 100 million keys
 //! and four to eight keys a bucket. A lookup reads a line of the index and 1.4 lines of cells.
 
-use basalt_base::region::{Region, Section};
+use basalt_base::region::{RecyclingRegion, Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::Hits;
@@ -67,7 +67,7 @@ pub(crate) enum CellPayload {
 
 /// Builds a [`QuotientTable`] from entries in order of hash.
 pub(crate) struct QuotientTableWriter {
-    cells: Region,
+    cells: RecyclingRegion,
     bits: BitWriter,
     index: BucketIndexWriter,
     shape: CellShape,
@@ -222,7 +222,7 @@ impl QuotientTableWriter {
             return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many keys"));
         };
         Ok(QuotientTableWriter {
-            cells: Region::zeroed(bytes)?,
+            cells: RecyclingRegion::new(bytes)?,
             bits: BitWriter::default(),
             index: BucketIndexWriter::new(shape.buckets())?,
             shape,
@@ -238,6 +238,7 @@ impl QuotientTableWriter {
         self.end_buckets(bucket)?;
         assert!(self.pushed < self.len, "no more entries than were announced");
         let remainder_bits = self.shape.remainder_bits();
+        self.cells.ready(self.bits.end());
         self.bits.push(&mut self.cells, hash & low_bits(remainder_bits), remainder_bits);
         if let CellPayload::Bits(bits) = self.shape.payload {
             debug_assert!(payload <= low_bits(bits), "the payload fits");
@@ -247,10 +248,16 @@ impl QuotientTableWriter {
         Ok(())
     }
 
+    /// Gives memory that is no longer needed elsewhere.
+    pub(super) fn give(&mut self, memory: Region) {
+        self.cells.give(memory);
+    }
+
     pub(crate) fn finish(mut self) -> Result<QuotientTable> {
         assert_eq!(self.pushed, self.len, "as many entries as were announced");
         self.end_buckets(self.shape.buckets() as u64)?;
-        let QuotientTableWriter { mut cells, bits, index, shape, len, .. } = self;
+        let QuotientTableWriter { cells, bits, index, shape, len, .. } = self;
+        let mut cells = cells.finish();
         bits.finish(&mut cells);
         Ok(QuotientTable { cells: cells.into(), index: index.finish(), shape, len })
     }

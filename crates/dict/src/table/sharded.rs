@@ -10,9 +10,9 @@ use std::thread::JoinHandle;
 
 use basalt_base::{Error, ErrorCode, Result};
 
+use super::filling::{line_table, quotient_table};
 use super::line_shape::LineShape;
-use super::line_writer::LineTableWriter;
-use super::quotient::{CellPayload, CellShape, QuotientTableWriter};
+use super::quotient::{CellPayload, CellShape};
 use super::{Hits, LineTable, QuotientTable, Rows};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
@@ -287,26 +287,6 @@ impl SortedShards {
             }
         })
     }
-}
-
-fn line_table(
-    rows: Rows,
-    load_factor: f64,
-    shape: LineShape,
-    renamed: impl Fn(u64) -> u64,
-) -> Result<LineTable> {
-    let mut writer = LineTableWriter::new(rows.len(), load_factor, shape, rows.shard_bits())?;
-    rows.drain(|hash, payload| {
-        writer.push(hash, renamed(payload));
-        Ok(())
-    })?;
-    writer.finish()
-}
-
-fn quotient_table(rows: Rows, shape: CellShape, renamed: impl Fn(u64) -> u64) -> Result<QuotientTable> {
-    let mut writer = QuotientTableWriter::new(rows.len(), shape)?;
-    rows.drain(|hash, payload| writer.push(hash, renamed(payload)))?;
-    writer.finish()
 }
 
 /// How many shards a load without `SHARDS` makes: one a core.

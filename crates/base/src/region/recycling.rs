@@ -1,0 +1,150 @@
+//! A region that is written from front to back, on pages that another one had.
+//!
+//! The system clears a page before it hands it out, and on a virtual machine its host may have to find one first:
+//! together that can take longer than to fill the page. Who reads one region and writes another has pages to give.
+
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
+
+use super::{HUGE_PAGE_BYTES, Region};
+use crate::Result;
+
+/// So many bytes are made ready at once, or more.
+const STRETCH_BYTES: usize = 64 << 10;
+
+/// Zeroes as far as [`RecyclingRegion::ready`] was called for; behind that, nothing is promised.
+#[derive(Debug)]
+pub struct RecyclingRegion {
+    region: Region,
+    ready: usize,
+    /// Up to here pages have been put in, or it was seen that there are none.
+    placed: usize,
+    spare: VecDeque<Region>,
+}
+
+impl RecyclingRegion {
+    /// A region of so many bytes.
+    pub fn new(bytes: usize) -> Result<RecyclingRegion> {
+        Ok(RecyclingRegion { region: Region::zeroed(bytes)?, ready: 0, placed: 0, spare: VecDeque::new() })
+    }
+
+    /// Gives memory that is no longer needed. Taken is what has the size of a huge page.
+    pub fn give(&mut self, memory: Region) {
+        if memory.len() == HUGE_PAGE_BYTES && self.placed < self.region.len() {
+            self.spare.push_back(memory);
+        }
+    }
+
+    /// Makes the bytes before `end` zeroes that can be written, unless they were before.
+    #[inline(always)]
+    pub fn ready(&mut self, end: usize) {
+        if end > self.ready {
+            self.make_ready(end.saturating_add(STRETCH_BYTES).min(self.region.len()));
+        }
+    }
+
+    #[cold]
+    fn make_ready(&mut self, end: usize) {
+        while self.ready < end {
+            let is_recycled = match self.ready.is_multiple_of(HUGE_PAGE_BYTES) {
+                true => self.place(),
+                false => self.placed > self.ready,
+            };
+            let page_end = (self.ready + 1).next_multiple_of(HUGE_PAGE_BYTES);
+            let until = page_end.min(end);
+            if is_recycled {
+                self.region[self.ready..until].fill(0);
+            }
+            self.ready = until;
+        }
+    }
+
+    /// Puts spare pages where the next ones are needed, if there are any.
+    fn place(&mut self) -> bool {
+        let end = self.ready + HUGE_PAGE_BYTES;
+        if end > self.region.len() {
+            return false;
+        }
+        let Some(memory) = self.spare.pop_front() else { return false };
+        let is_placed = self.region.put_pages(self.ready, memory).is_ok();
+        match is_placed {
+            true => self.placed = end,
+            // Nor would the next ones be.
+            false => self.spare.clear(),
+        }
+        is_placed
+    }
+
+    /// The region, all of it ready.
+    pub fn finish(mut self) -> Region {
+        self.make_ready(self.region.len());
+        self.region
+    }
+}
+
+impl Deref for RecyclingRegion {
+    type Target = Region;
+
+    #[inline(always)]
+    fn deref(&self) -> &Region {
+        &self.region
+    }
+}
+
+impl DerefMut for RecyclingRegion {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Region {
+        &mut self.region
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES: usize = 5;
+
+    fn used(byte: u8) -> Region {
+        let mut region = Region::zeroed(HUGE_PAGE_BYTES).expect("memory");
+        region.fill(byte);
+        region
+    }
+
+    #[test]
+    fn what_is_ready_is_zero_whatever_the_pages_had() {
+        for given in 0..=PAGES + 1 {
+            for step in [1000, 256 << 10, 3 << 20] {
+                let bytes = PAGES * HUGE_PAGE_BYTES - 5000;
+                let mut region = RecyclingRegion::new(bytes).expect("memory");
+                (0..given).for_each(|_| region.give(used(9)));
+                for at in (0..bytes).step_by(step) {
+                    let end = (at + step).min(bytes);
+                    region.ready(end);
+                    assert!(
+                        region[at..end].iter().all(|&byte| byte == 0),
+                        "{given} pages, {step} bytes, at {at}"
+                    );
+                    region[at..end].fill(7);
+                }
+                assert!(region.finish().iter().all(|&byte| byte == 7), "{given} pages, {step} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_ready_in_the_end() {
+        let mut region = RecyclingRegion::new(2 * HUGE_PAGE_BYTES + 1).expect("memory");
+        region.give(used(9));
+        region.give(used(8));
+        region.ready(5);
+        assert_eq!(region.finish()[..], vec![0; 2 * HUGE_PAGE_BYTES + 1]);
+    }
+
+    #[test]
+    fn memory_of_other_sizes_goes_back_to_the_system() {
+        let mut region = RecyclingRegion::new(HUGE_PAGE_BYTES).expect("memory");
+        region.give(Region::zeroed(HUGE_PAGE_BYTES / 2).expect("memory"));
+        assert!(region.spare.is_empty());
+        assert_eq!(region.finish()[..], vec![0; HUGE_PAGE_BYTES]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Neighbouring partitions of rows, and the memory that they share.
+//!
+//! A partition's rows are in chunks, which are cut from blocks. Both begin small, so that few rows take little, and
+//! grow, so that many are on huge pages: to get a page of 4 KB from the system takes as long as to write what fits in.
+
+use basalt_base::Result;
+use basalt_base::region::Region;
+
+pub(super) const HASH_BYTES: usize = size_of::<u64>();
+/// A row takes this many bytes of the place that it is written to, though the next begins before.
+const RESERVED_BYTES: usize = 2 * HASH_BYTES;
+/// The first chunk of a partition, and the largest: a chunk has as many bytes as all before it.
+const CHUNK_BYTES_MIN: usize = 8 << 10;
+const CHUNK_BYTES_MAX: usize = 64 << 10;
+/// The same of the blocks that chunks are cut from; the largest is a huge page.
+const BLOCK_BYTES_MIN: usize = CHUNK_BYTES_MAX;
+const BLOCK_BYTES_MAX: usize = 2 << 20;
+
+/// Neighbouring partitions, and memory of their own, which the system has back as soon as they were read, whatever
+/// the allocator would keep.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) partitions: Vec<Partition>,
+    pub(super) memory: Blocks,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Partition {
+    /// All but the last are full.
+    chunks: Vec<Chunk>,
+    pub(super) rows: usize,
+}
+
+/// Where some rows are, hash and payload back to back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunk {
+    block: usize,
+    start: usize,
+    bytes: usize,
+    used: usize,
+}
+
+/// Memory that is cut into chunks.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    pub(super) blocks: Vec<Region>,
+    /// Of the last block.
+    used: usize,
+}
+
+impl Group {
+    pub(super) fn new(partitions: usize) -> Group {
+        Group {
+            partitions: (0..partitions).map(|_| Partition::default()).collect(),
+            memory: Blocks::default(),
+        }
+    }
+
+    /// Adds `rows` to the partition `at`.
+    #[inline(always)]
+    pub(super) fn extend(&mut self, at: usize, mut rows: &[(u64, u64)], row_bytes: usize) -> Result<()> {
+        let Group { partitions, memory } = self;
+        let partition = &mut partitions[at];
+        partition.rows += rows.len();
+        while !rows.is_empty() {
+            let room = partition.chunks.last().map_or(0, |chunk| chunk.room(row_bytes));
+            if room == 0 {
+                partition.start_chunk(memory)?;
+                continue;
+            }
+            let chunk = partition.chunks.last_mut().expect("it has room");
+            let (now, later) = rows.split_at(room.min(rows.len()));
+            write_rows(memory.get_mut(*chunk), chunk.used, now, row_bytes);
+            chunk.used += now.len() * row_bytes;
+            rows = later;
+        }
+        Ok(())
+    }
+}
+
+impl Partition {
+    #[cold]
+    fn start_chunk(&mut self, memory: &mut Blocks) -> Result<()> {
+        let before: usize = self.chunks.iter().map(|chunk| chunk.bytes).sum();
+        self.chunks.push(memory.cut(before.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX))?);
+        Ok(())
+    }
+
+    /// Puts `rows`, no more than there are, in the place of those that are there.
+    pub(super) fn write_again(&mut self, memory: &mut Blocks, rows: &[(u64, u64)], row_bytes: usize) {
+        let mut left = rows;
+        for chunk in &mut self.chunks {
+            let (now, later) = left.split_at((chunk.used / row_bytes).min(left.len()));
+            write_rows(memory.get_mut(*chunk), 0, now, row_bytes);
+            chunk.used = now.len() * row_bytes;
+            left = later;
+        }
+        self.rows = rows.len();
+    }
+
+    /// All rows in their order.
+    #[inline(always)]
+    pub(super) fn rows<'a>(
+        &'a self,
+        memory: &'a Blocks,
+        row_bytes: usize,
+    ) -> impl Iterator<Item = (u64, u64)> + 'a {
+        self.chunks.iter().flat_map(move |chunk| {
+            let bytes = memory.get(*chunk);
+            (0..chunk.used).step_by(row_bytes).map(move |at| row_at(bytes, at, row_bytes))
+        })
+    }
+}
+
+impl Chunk {
+    /// How many rows still fit.
+    #[inline(always)]
+    fn room(&self, row_bytes: usize) -> usize {
+        (self.bytes - self.used).checked_sub(RESERVED_BYTES).map_or(0, |left| left / row_bytes + 1)
+    }
+}
+
+impl Blocks {
+    /// An empty chunk.
+    fn cut(&mut self, bytes: usize) -> Result<Chunk> {
+        if self.blocks.last().is_none_or(|block| block.len() - self.used < bytes) {
+            let before: usize = self.blocks.iter().map(|block| block.len()).sum();
+            self.blocks.push(Region::zeroed(before.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX))?);
+            self.used = 0;
+        }
+        let start = self.used;
+        self.used += bytes;
+        Ok(Chunk { block: self.blocks.len() - 1, start, bytes, used: 0 })
+    }
+
+    #[inline(always)]
+    fn get(&self, chunk: Chunk) -> &[u8] {
+        &self.blocks[chunk.block][chunk.start..chunk.start + chunk.bytes]
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, chunk: Chunk) -> &mut [u8] {
+        &mut self.blocks[chunk.block][chunk.start..chunk.start + chunk.bytes]
+    }
+}
+
+/// Writes rows from byte `at` on, and zeroes or another's bytes behind each, as far as it reserves.
+#[inline(always)]
+fn write_rows(bytes: &mut [u8], at: usize, rows: &[(u64, u64)], row_bytes: usize) {
+    for (row, &(hash, payload)) in rows.iter().enumerate() {
+        let to = bytes[at + row * row_bytes..].first_chunk_mut::<RESERVED_BYTES>();
+        let to = to.expect("a row has all the bytes that it reserves");
+        *to = (u128::from(payload) << 64 | u128::from(hash)).to_le_bytes();
+    }
+}
+
+#[inline(always)]
+fn row_at(bytes: &[u8], at: usize, row_bytes: usize) -> (u64, u64) {
+    let bytes: &[u8; RESERVED_BYTES] =
+        bytes[at..].first_chunk().expect("a row has all the bytes that it reserves");
+    let (hash, payload) = bytes.split_at(HASH_BYTES);
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("half of sixteen bytes"));
+    let mask = u64::MAX.checked_shr((8 * (RESERVED_BYTES - row_bytes)) as u32).unwrap_or(0);
+    (word(hash), word(payload) & mask)
+}
