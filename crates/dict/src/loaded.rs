@@ -20,9 +20,6 @@ use crate::spec::DictionarySpec;
 use crate::table::{Hits, TableForm, TableShape};
 use crate::values::Values;
 
-/// The load factor of HASHED and HASHED_ARRAY unless they state one: eight cells a line are then 10.7
-/// bytes a key.
-const HASHED_LOAD_FACTOR: f64 = 0.75;
 /// Of SPARSE_HASHED, and the most that any table is filled: beyond it, loading takes ever longer.
 const LOAD_FACTOR_MAX: f64 = 0.95;
 
@@ -132,10 +129,11 @@ pub(crate) fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableSha
 /// Lines, filled as far as the layout says. `rows` is how many there are at most, if some come later.
 pub(crate) fn table_form(layout: &LayoutSpec, rows: Option<usize>) -> TableForm {
     let own = match layout.kind {
-        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => LOAD_FACTOR_MAX,
-        _ => HASHED_LOAD_FACTOR,
+        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => Some(LOAD_FACTOR_MAX),
+        _ => None,
     };
-    TableForm::Lines { load_factor: layout.max_load_factor.unwrap_or(own).min(LOAD_FACTOR_MAX), rows }
+    let load_factor = layout.max_load_factor.or(own).map(|factor| factor.min(LOAD_FACTOR_MAX));
+    TableForm::Lines { load_factor, rows }
 }
 
 impl LoadedDictionary {

@@ -6,7 +6,7 @@
 //! # Layout
 //!
 //! ```text
-//! sections   the bytes of tables and columns, each at a multiple of 64; zeroes between them
+//! sections   the bytes of tables and columns, each at a multiple of 128; zeroes between them
 //! numbers    u32 length, definition; u32 length, stamp; u32 length, shape;
 //!            u32 count, sections as offset u64, bytes u64; u32 count, CRC-32C of each 64 KiB of sections
 //! trailer    offset of numbers u64 | their bytes u64 | their CRC-32C | version u32
@@ -33,8 +33,8 @@ pub use writer::{ImageWriter, save};
 pub(crate) use writer::{Piece, Written, write_parts};
 
 /// The version that is written, and the only one that is read: a dictionary can be loaded again.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const MAGIC: [u8; 4] = *b"BDIC";
 const TRAILER_BYTES: usize = 32;
-/// A line of a table is a line of the processor's cache.
-const SECTION_ALIGNMENT: u64 = 64;
+/// A line of a table is one or two lines of the processor's cache.
+const SECTION_ALIGNMENT: u64 = 128;

@@ -2,7 +2,7 @@
 //!
 //! | layout | table | attributes |
 //! |---|---|---|
-//! | HASHED | lines, a quarter of their cells free | in the cells if they are narrow, else by row |
+//! | HASHED | lines, a quarter or a fifth of their cells free | in the cells if they are narrow, else by row |
 //! | SPARSE_HASHED | lines, a twentieth of their cells free | the same |
 //! | HASHED_ARRAY | as HASHED | by row, so that scans of an attribute read one array |
 //! | COMPACT_HASHED | cells without any that is free | packed to the bits that they need, in the cells or in their order |

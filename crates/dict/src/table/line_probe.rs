@@ -4,67 +4,74 @@ use basalt_base::lanes::{LANES, equal_lanes};
 use basalt_base::prefetch::prefetch_read;
 
 use super::Hits;
-use super::line_shape::{Homes, LOW_BYTES, Line, LineShape, Spot, state};
+use super::line_shape::{Homes, LOW_BYTES, LineShape, Spot, state};
 use super::lines::{Cell, LineTable, number};
 use super::probe::{self, Probe, Sight};
 use crate::hash::ShardBits;
 
+const CACHE_LINE_BYTES: usize = 64;
+
 /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
 pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
-    let LineShape { word_bytes, payload_bytes } = tables[0].shape();
-    match word_bytes {
-        5 => find_words::<5>(tables, hashes, payload_bytes, accept),
-        6 => find_words::<6>(tables, hashes, payload_bytes, accept),
-        7 => find_words::<7>(tables, hashes, payload_bytes, accept),
-        _ => find_words::<8>(tables, hashes, payload_bytes, accept),
+    match tables[0].shape().word_bytes {
+        5 => find_words::<5>(tables, hashes, accept),
+        6 => find_words::<6>(tables, hashes, accept),
+        7 => find_words::<7>(tables, hashes, accept),
+        _ => find_words::<8>(tables, hashes, accept),
     }
 }
 
 fn find_words<const WORD: usize>(
     tables: &[LineTable],
     hashes: &[u64],
-    payload_bytes: usize,
     accept: impl FnMut(usize, u64) -> bool,
 ) -> Hits {
+    let shape = tables[0].shape();
     macro_rules! find {
-        ($payload:literal) => {
-            probe::find(&LineProbe::<WORD, $payload>::new(tables), hashes, accept)
+        ($payload:literal, $line:literal) => {
+            probe::find(&LineProbe::<WORD, $payload, $line>::new(tables), hashes, accept)
         };
     }
-    match payload_bytes {
-        0 => find!(0),
-        1 => find!(1),
-        2 => find!(2),
-        3 => find!(3),
-        4 => find!(4),
-        5 => find!(5),
-        6 => find!(6),
-        7 => find!(7),
-        _ => find!(8),
+    match (shape.payload_bytes, shape.line_bytes()) {
+        (0, _) => find!(0, 64),
+        (1, _) => find!(1, 64),
+        (2, _) => find!(2, 64),
+        (3, 64) => find!(3, 64),
+        (3, _) => find!(3, 128),
+        (4, 64) => find!(4, 64),
+        (4, _) => find!(4, 128),
+        (5, 64) => find!(5, 64),
+        (5, _) => find!(5, 128),
+        (6, 64) => find!(6, 64),
+        (6, _) => find!(6, 128),
+        (7, 64) => find!(7, 64),
+        (7, _) => find!(7, 128),
+        (_, 64) => find!(8, 64),
+        (_, _) => find!(8, 128),
     }
 }
 
-/// All shards of a table whose cells have words of `WORD` bytes and payloads of `PAYLOAD`.
-struct LineProbe<'a, const WORD: usize, const PAYLOAD: usize> {
-    shards: Vec<Shard<'a>>,
+/// All shards of a table whose cells have words of `WORD` bytes and payloads of `PAYLOAD`, in lines of `LINE`.
+struct LineProbe<'a, const WORD: usize, const PAYLOAD: usize, const LINE: usize> {
+    shards: Vec<Shard<'a, LINE>>,
     shard_bits: ShardBits,
 }
 
 #[derive(Clone, Copy)]
-struct Shard<'a> {
-    lines: &'a [Line],
+struct Shard<'a, const LINE: usize> {
+    lines: &'a [[u8; LINE]],
     homes: Homes,
     table: &'a LineTable,
 }
 
 /// A line of a key, and its word there.
 #[derive(Clone, Copy)]
-struct Aim<'a> {
-    line: &'a Line,
+struct Aim<'a, const LINE: usize> {
+    line: &'a [u8; LINE],
     word: u64,
 }
 
-impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
+impl<'a, const WORD: usize, const PAYLOAD: usize, const LINE: usize> LineProbe<'a, WORD, PAYLOAD, LINE> {
     const SHAPE: LineShape = LineShape { word_bytes: WORD, payload_bytes: PAYLOAD };
     const HIGH_BYTES: usize = WORD - LOW_BYTES;
     /// Where the high bits of a word have the state.
@@ -73,7 +80,7 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
 
     fn new(tables: &'a [LineTable]) -> Self {
         let shard = |table: &'a LineTable| Shard {
-            lines: table.lines(),
+            lines: table.lines.as_chunks().0,
             homes: Homes { tail_bits: Self::SHAPE.tail_bits(), ..table.homes },
             table,
         };
@@ -81,14 +88,14 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
     }
 
     #[inline(always)]
-    fn shard(&self, hash: u64) -> (usize, &Shard<'a>) {
+    fn shard(&self, hash: u64) -> (usize, &Shard<'a, LINE>) {
         let shard = self.shard_bits.split(hash).0;
         (shard, &self.shards[shard])
     }
 
     /// A bit for each cell whose word has these low bits.
     #[inline(always)]
-    fn equal_cells(line: &Line, low: u32) -> u32 {
+    fn equal_cells(line: &[u8; LINE], low: u32) -> u32 {
         let (groups, _) = line.as_chunks::<LOW_BYTES>().0.as_chunks::<LANES>();
         let equal = (0..Self::SHAPE.cells().div_ceil(LANES))
             .fold(0, |equal, at| equal | equal_lanes(&groups[at], low) << (at * LANES));
@@ -97,13 +104,13 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
 
     /// The high bits of a word.
     #[inline(always)]
-    fn high_at(line: &Line, cell: usize) -> u64 {
+    fn high_at(line: &[u8; LINE], cell: usize) -> u64 {
         let at = Self::SHAPE.cells() * LOW_BYTES + cell * Self::HIGH_BYTES;
         number(&line[at..at + Self::HIGH_BYTES])
     }
 
     #[inline(always)]
-    fn payload_at(line: &Line, cell: usize) -> u64 {
+    fn payload_at(line: &[u8; LINE], cell: usize) -> u64 {
         let at = Self::SHAPE.cells() * WORD + cell * PAYLOAD;
         number(&line[at..at + PAYLOAD])
     }
@@ -111,7 +118,7 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
     /// The first payload that `accept` takes of the cells of `line` that have `tail`.
     #[inline(always)]
     fn search_line(
-        line: &Line,
+        line: &[u8; LINE],
         (tail, state): (u64, u64),
         accept: &mut impl FnMut(u64) -> bool,
     ) -> Option<u64> {
@@ -128,8 +135,10 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> LineProbe<'a, WORD, PAYLOAD> {
     }
 }
 
-impl<'a, const WORD: usize, const PAYLOAD: usize> Probe for LineProbe<'a, WORD, PAYLOAD> {
-    type Aim = Aim<'a>;
+impl<'a, const WORD: usize, const PAYLOAD: usize, const LINE: usize> Probe
+    for LineProbe<'a, WORD, PAYLOAD, LINE>
+{
+    type Aim = Aim<'a, LINE>;
 
     const BATCH: usize = 256;
     const IS_TWOFOLD: bool = true;
@@ -138,19 +147,21 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> Probe for LineProbe<'a, WORD, 
     fn approach(&self, _: u64) {}
 
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Aim<'a> {
+    fn aim(&self, hash: u64) -> Aim<'a, LINE> {
         let (_, shard) = self.shard(hash);
         let Spot { home, tail } = shard.homes.spot(hash);
         Aim { line: &shard.lines[home], word: tail | state::FILLED << Self::SHAPE.tail_bits() }
     }
 
     #[inline(always)]
-    fn fetch(&self, Aim { line, .. }: Aim<'a>) {
-        prefetch_read(std::slice::from_ref(line), 0);
+    fn fetch(&self, Aim { line, .. }: Aim<'a, LINE>) {
+        for at in (0..LINE).step_by(CACHE_LINE_BYTES) {
+            prefetch_read(line, at);
+        }
     }
 
     #[inline(always)]
-    fn seek(&self, _: u64, Aim { line, word }: Aim<'a>) -> Sight {
+    fn seek(&self, _: u64, Aim { line, word }: Aim<'a, LINE>) -> Sight {
         let equal = Self::equal_cells(line, word as u32);
         let cell = (equal | 1 << (Self::SHAPE.cells() - 1)).trailing_zeros() as usize;
         let is_found = (equal != 0) & (Self::high_at(line, cell) & !Self::SIGN == word >> u32::BITS);
@@ -160,7 +171,7 @@ impl<'a, const WORD: usize, const PAYLOAD: usize> Probe for LineProbe<'a, WORD, 
     }
 
     #[inline(always)]
-    fn turn(&self, hash: u64) -> Aim<'a> {
+    fn turn(&self, hash: u64) -> Aim<'a, LINE> {
         let (_, shard) = self.shard(hash);
         let spot = shard.homes.spot(hash);
         Aim {

@@ -5,7 +5,12 @@ use basalt_base::Result;
 use crate::hash::{ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
 
-pub(super) const LINE_BYTES: usize = 64;
+/// A cache line.
+const NARROW_LINE_BYTES: usize = 64;
+/// Two of them, side by side: the second costs a fifth of what the first does.
+const WIDE_LINE_BYTES: usize = 128;
+/// With more cells in a cache line, little is left over.
+const NARROW_CELLS_MIN: usize = 6;
 /// The low bits of a cell's word lie together, so that those of all cells are compared at once.
 pub(super) const LOW_BYTES: usize = size_of::<u32>();
 /// Every cell's word ends with these bits.
@@ -16,8 +21,6 @@ pub(super) const WORD_BYTES: std::ops::RangeInclusive<usize> = 5..=8;
 const GROUP_LINES_BITS: u32 = 12;
 /// Spreads tails over a group: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
-pub(super) type Line = [u8; LINE_BYTES];
 
 /// What the state bits of a word say; none of them: the cell is free.
 pub(super) mod state {
@@ -52,17 +55,40 @@ pub(super) struct Homes {
 }
 
 impl LineShape {
-    /// The narrowest words for `rows` at this load factor, in all shards together.
-    pub(super) fn of(rows: usize, load_factor: f64, payload_bytes: usize) -> LineShape {
+    /// The narrowest words for `rows` at this load factor, or their own, in all shards together.
+    pub(super) fn of(rows: usize, load_factor: Option<f64>, payload_bytes: usize) -> LineShape {
         let shape = |word_bytes| LineShape { word_bytes, payload_bytes };
-        let fits =
-            |shape: &LineShape| shape.homes_for(rows, load_factor) >= shape.homes_min(ShardBits::default());
+        let fits = |shape: &LineShape| {
+            let homes = shape.homes_for(rows, load_factor.unwrap_or(shape.load_factor()));
+            homes >= shape.homes_min(ShardBits::default())
+        };
         WORD_BYTES.map(shape).find(fits).unwrap_or(shape(*WORD_BYTES.end()))
+    }
+
+    /// Bytes a line: those of two cache lines where these have room for a cell more, and few cells.
+    pub(super) const fn line_bytes(self) -> usize {
+        let narrow = NARROW_LINE_BYTES / self.cell_bytes();
+        match narrow < NARROW_CELLS_MIN && WIDE_LINE_BYTES / self.cell_bytes() > 2 * narrow {
+            true => WIDE_LINE_BYTES,
+            false => NARROW_LINE_BYTES,
+        }
     }
 
     /// Cells a line.
     pub(super) const fn cells(self) -> usize {
-        LINE_BYTES / (self.word_bytes + self.payload_bytes)
+        self.line_bytes() / self.cell_bytes()
+    }
+
+    /// How far lines are filled that are to be fast: about one in seventeen entries is away then.
+    pub(super) const fn load_factor(self) -> f64 {
+        match self.line_bytes() {
+            WIDE_LINE_BYTES => 0.8,
+            _ => 0.75,
+        }
+    }
+
+    const fn cell_bytes(self) -> usize {
+        self.word_bytes + self.payload_bytes
     }
 
     pub(super) const fn tail_bits(self) -> u32 {

@@ -8,7 +8,7 @@ use basalt_base::Result;
 use basalt_base::region::{RecyclingRegion, Region};
 
 use super::LineTable;
-use super::line_shape::{Homes, LINE_BYTES, Line, LineShape, Spot, state};
+use super::line_shape::{Homes, LineShape, Spot, state};
 use super::lines::{Cell, beside_section};
 use crate::hash::ShardBits;
 
@@ -44,8 +44,8 @@ impl LineTableWriter {
         assert!(load_factor > 0.0 && load_factor < 1.0);
         let count = shape.homes_for(len, load_factor).max(shape.homes_min(shard_bits));
         let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
-        let mut region = RecyclingRegion::new(count as usize * LINE_BYTES)?;
-        region.ready(homes.group(0).1 * LINE_BYTES);
+        let mut region = RecyclingRegion::new(count as usize * shape.line_bytes())?;
+        region.ready(homes.group(0).1 * shape.line_bytes());
         Ok(LineTableWriter {
             region,
             shape,
@@ -67,7 +67,7 @@ impl LineTableWriter {
         if spot.home >= self.first + self.filled.len() {
             self.end_group();
             let (first, len) = self.homes.group(spot.home);
-            self.region.ready((first + len) * LINE_BYTES);
+            self.region.ready((first + len) * self.shape.line_bytes());
             self.first = first;
             self.filled.clear();
             self.filled.resize(len, 0);
@@ -163,14 +163,14 @@ impl LineTableWriter {
 
     #[inline(always)]
     fn cell(&self, line: usize, at: usize) -> Cell {
-        let line: &Line = &self.region.as_chunks().0[line];
-        Cell::at(line, self.shape, at)
+        let bytes = self.shape.line_bytes();
+        Cell::at(&self.region[line * bytes..][..bytes], self.shape, at)
     }
 
     #[inline(always)]
     fn put_at(&mut self, line: usize, at: usize, cell: Cell) {
-        let line: &mut Line = &mut self.region.as_chunks_mut().0[line];
-        cell.put(line, self.shape, at);
+        let bytes = self.shape.line_bytes();
+        cell.put(&mut self.region[line * bytes..][..bytes], self.shape, at);
     }
 
     #[inline(always)]

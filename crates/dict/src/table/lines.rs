@@ -1,4 +1,4 @@
-//! A hash table of cache lines: as many cells as fit into 64 bytes, and two lines in which an entry may be.
+//! A hash table of lines: as many cells as fit into one or two cache lines, and two lines in which an entry may be.
 //!
 //! # Layout
 //!
@@ -6,10 +6,13 @@
 //! line:  low 32 bits of each cell's word    N x 4 bytes, little-endian
 //!        the words' high bits               N x 1, 2, 3 or 4 bytes
 //!        payloads                           N x P bytes, P of 0 to 8
-//!        rest of the 64 bytes, zeroes       N = 64 / (word + P): eight for a word of six bytes and a UInt16
+//!        rest of the line, zeroes           N = 64 / (word + P): eight for a word of six bytes and a UInt16
 //! word:  tail                               37, 45, 53 or 61 bits, the lowest ones
 //!        filled, away, sign                 a bit each
 //! ```
+//! Where 64 bytes have room for five cells or fewer, and 128 for more than twice as many, a line has 128: nine cells
+//! instead of eight for a word of six bytes and a UInt64.
+//!
 //! A hash times the number of lines is the number of its *home* line and a fraction; the fraction's first bits are the
 //! *tail*. So a cell need not store what its line says (quotienting: Knuth, The Art of Computer Programming 3, 6.4,
 //! exercise 13), and in tables of more than half a million lines a word has six bytes. Where the home is full,
@@ -25,15 +28,15 @@
 //!
 //! # Cost
 //!
-//! `64 / N / load factor` bytes a key. At 0.75 and eight cells 6 % of the entries are away, and of the keys that are
-//! not there 4 % read a second line.
+//! `64 / N / load factor` bytes a key, or 128. At 0.75 and eight cells, and at 0.8 and nine, 6 % of the entries are away,
+//! and of the keys that are not there 4 % read a second line.
 
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
 
 use super::Hits;
 use super::line_probe::find;
-use super::line_shape::{Homes, LINE_BYTES, LOW_BYTES, Line, LineShape, Spot, state};
+use super::line_shape::{Homes, LOW_BYTES, LineShape, Spot, state};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -73,7 +76,7 @@ impl LineTable {
             let table = &tables[tables[0].homes.shard_bits.split(hash).0];
             let spot = table.homes.spot(hash);
             table.check_line(spot.home)?;
-            let sign = Cell::at(&table.lines()[spot.home], table.shape, table.shape.sign(spot.tail));
+            let sign = Cell::at(table.line(spot.home), table.shape, table.shape.sign(spot.tail));
             if sign.word(table.shape).1 & state::SIGN != 0 {
                 table.check_line(table.homes.other(spot))?;
                 table.beside.check(0..table.beside.len())?;
@@ -83,7 +86,8 @@ impl LineTable {
     }
 
     fn check_line(&self, line: usize) -> Result<()> {
-        self.lines.check(line * LINE_BYTES..(line + 1) * LINE_BYTES)
+        let bytes = self.shape.line_bytes();
+        self.lines.check(line * bytes..(line + 1) * bytes)
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
@@ -98,7 +102,7 @@ impl LineTable {
         let count = image.number()?;
         let shape = LineShape::open(image)?;
         let len = image.count()?;
-        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(LINE_BYTES));
+        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(shape.line_bytes()));
         let lines = image.section_of(bytes.filter(|&bytes| bytes > 0))?;
         let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
         Ok(LineTable { lines, shape, homes, len, beside: image.section()? })
@@ -109,8 +113,9 @@ impl LineTable {
         find(tables, hashes, accept)
     }
 
-    pub(super) fn lines(&self) -> &[Line] {
-        self.lines.as_chunks().0
+    fn line(&self, line: usize) -> &[u8] {
+        let bytes = self.shape.line_bytes();
+        &self.lines[line * bytes..][..bytes]
     }
 
     /// The payloads of the entries of `hash` beside the lines.
@@ -122,7 +127,8 @@ impl LineTable {
 
     /// All entries of this table, which is number `shard`, as (hash, payload).
     pub(crate) fn entries(&self, shard: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let lines = self.lines().iter().take(self.homes.count as usize).enumerate();
+        let lines =
+            self.lines.chunks_exact(self.shape.line_bytes()).take(self.homes.count as usize).enumerate();
         let filled = lines.flat_map(move |(at, line)| {
             (0..self.shape.cells()).filter_map(move |cell| {
                 let (tail, state) = Cell::at(line, self.shape, cell).word(self.shape);
@@ -146,7 +152,7 @@ pub(super) struct Cell {
 
 impl Cell {
     #[inline(always)]
-    pub(super) fn at(line: &Line, shape: LineShape, cell: usize) -> Cell {
+    pub(super) fn at(line: &[u8], shape: LineShape, cell: usize) -> Cell {
         let (cells, high_bytes) = (shape.cells(), shape.word_bytes - LOW_BYTES);
         let low = number(&line[cell * LOW_BYTES..][..LOW_BYTES]);
         let high = number(&line[cells * LOW_BYTES + cell * high_bytes..][..high_bytes]);
@@ -162,7 +168,7 @@ impl Cell {
     }
 
     #[inline(always)]
-    pub(super) fn put(self, line: &mut Line, shape: LineShape, cell: usize) {
+    pub(super) fn put(self, line: &mut [u8], shape: LineShape, cell: usize) {
         let (cells, high_bytes) = (shape.cells(), shape.word_bytes - LOW_BYTES);
         let (low, high) = (self.word as u32, self.word >> u32::BITS);
         line[cell * LOW_BYTES..][..LOW_BYTES].copy_from_slice(&low.to_le_bytes());
@@ -279,7 +285,7 @@ mod tests {
         let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let model: BTreeMap<u64, u64> = (0..200_000).map(|at| (hash(at), at & 0xffff)).collect();
         for (load_factor, bytes_a_key) in [(0.75, 12.2), (0.95, 9.7)] {
-            let shape = LineShape::of(model.len(), load_factor, 2);
+            let shape = LineShape::of(model.len(), Some(load_factor), 2);
             assert_eq!((shape.word_bytes, shape.cells()), (7, 7));
             check(&model, load_factor, shape, 1);
             let entries: Vec<_> = model.iter().map(|(&hash, &payload)| (hash, payload)).collect();
@@ -288,6 +294,17 @@ mod tests {
             let bytes = table.heap_bytes() as f64 / model.len() as f64;
             assert!(bytes < bytes_a_key + 0.05, "{bytes} bytes a key");
         }
+    }
+
+    #[test]
+    fn wide_cells_lie_in_lines_of_two_cache_lines() {
+        let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let model: BTreeMap<u64, u64> = (0..100_000).map(|at| (hash(at), at << 30)).collect();
+        let shape = LineShape::of(model.len(), None, 7);
+        assert_eq!((shape.line_bytes(), shape.cells(), shape.load_factor()), (128, 9, 0.8));
+        check(&model, shape.load_factor(), shape, 2);
+        // Ten cells are as many as two times five.
+        assert_eq!(LineShape { word_bytes: 6, payload_bytes: 6 }.line_bytes(), 64);
     }
 
     #[test]
