@@ -10,10 +10,12 @@ use crate::parser::is_compound_type;
 
 impl Display for TypeName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if is_compound_type(&self.name) {
+        // A keyword elsewhere, but never here.
+        let is_array = self.name.eq_ignore_ascii_case("Array");
+        if is_array || is_compound_type(&self.name) {
             f.write_str(&self.name)?;
         } else {
-            f.write_str(&quote_identifier(&self.name))?;
+            Name(&self.name).fmt(f)?;
         }
         if self.args.is_empty() { Ok(()) } else { write!(f, "({})", Comma(&self.args)) }
     }
