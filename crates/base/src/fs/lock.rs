@@ -18,7 +18,7 @@ const PID_BYTES_MAX: u64 = 20;
 /// ends, so a stale `LOCK` file never has to be removed by hand.
 #[derive(Debug)]
 pub struct DirectoryLock {
-    _file: File,
+    file: File,
 }
 
 impl DirectoryLock {
@@ -39,7 +39,16 @@ impl DirectoryLock {
         file.set_len(0).map_err(io)?;
         file.seek(SeekFrom::Start(0)).map_err(io)?;
         write!(file, "{}", std::process::id()).map_err(io)?;
-        Ok(DirectoryLock { _file: file })
+        Ok(DirectoryLock { file })
+    }
+}
+
+impl Drop for DirectoryLock {
+    /// A child that has just been forked, and not yet become its program, has the file open as well: with the lock it
+    /// would keep the directory for a moment.
+    fn drop(&mut self) {
+        // Closing the file releases it, too, if that fails.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -66,5 +75,15 @@ mod tests {
         assert!(refused.message().contains(&pid), "{refused}");
         drop(first);
         DirectoryLock::acquire(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn the_lock_is_released_though_a_child_has_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DirectoryLock::acquire(dir.path()).unwrap();
+        let of_child = first.file.try_clone().unwrap();
+        drop(first);
+        DirectoryLock::acquire(dir.path()).unwrap();
+        drop(of_child);
     }
 }
