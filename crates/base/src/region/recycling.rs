@@ -11,6 +11,9 @@ use crate::Result;
 
 /// So many bytes are made ready at once, or more.
 const STRETCH_BYTES: usize = 64 << 10;
+/// Pages that are put into a region one by one are so many mappings of the process, of which the system allows 65,530:
+/// a region takes a gigabyte of them, whatever it is given.
+const PLACED_MAX: usize = 512 * HUGE_PAGE_BYTES;
 
 /// Zeroes as far as [`RecyclingRegion::ready`] was called for; behind that, nothing is promised.
 #[derive(Debug)]
@@ -19,18 +22,22 @@ pub struct RecyclingRegion {
     ready: usize,
     /// Up to here pages have been put in, or it was seen that there are none.
     placed: usize,
+    /// Bytes that were given and kept.
+    taken: usize,
     spare: VecDeque<Region>,
 }
 
 impl RecyclingRegion {
     /// A region of so many bytes.
     pub fn new(bytes: usize) -> Result<RecyclingRegion> {
-        Ok(RecyclingRegion { region: Region::zeroed(bytes)?, ready: 0, placed: 0, spare: VecDeque::new() })
+        let region = Region::zeroed(bytes)?;
+        Ok(RecyclingRegion { region, ready: 0, placed: 0, taken: 0, spare: VecDeque::new() })
     }
 
     /// Gives memory that is no longer needed. Taken is what has the size of a huge page.
     pub fn give(&mut self, memory: Region) {
-        if memory.len() == HUGE_PAGE_BYTES && self.placed < self.region.len() {
+        if memory.len() == HUGE_PAGE_BYTES && self.placed < self.region.len() && self.taken < PLACED_MAX {
+            self.taken += memory.len();
             self.spare.push_back(memory);
         }
     }
@@ -138,6 +145,15 @@ mod tests {
         region.give(used(8));
         region.ready(5);
         assert_eq!(region.finish()[..], vec![0; 2 * HUGE_PAGE_BYTES + 1]);
+    }
+
+    #[test]
+    fn no_more_pages_are_taken_than_mappings_are_to_spare() {
+        let mut region = RecyclingRegion::new(PLACED_MAX + 3 * HUGE_PAGE_BYTES).expect("memory");
+        // Never touched, so that they take no memory.
+        (0..PLACED_MAX / HUGE_PAGE_BYTES + 2)
+            .for_each(|_| region.give(Region::zeroed(HUGE_PAGE_BYTES).expect("memory")));
+        assert_eq!(region.spare.len(), PLACED_MAX / HUGE_PAGE_BYTES);
     }
 
     #[test]
