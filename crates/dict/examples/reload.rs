@@ -48,15 +48,7 @@ struct Measured {
 }
 
 fn kind_of(name: &str) -> Option<LayoutKind> {
-    let kinds = [
-        LayoutKind::Flat,
-        LayoutKind::Hashed,
-        LayoutKind::SparseHashed,
-        LayoutKind::HashedArray,
-        LayoutKind::CompactHashed,
-        LayoutKind::Auto,
-    ];
-    kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
+    LayoutKind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
 }
 
 fn measure(measured: &Measured, dir: &Path) -> Result<()> {
