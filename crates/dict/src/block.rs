@@ -10,6 +10,7 @@ use arrow::datatypes::{
 use basalt_base::{Error, Result, SqlType, bail};
 
 use crate::dictionary::Attribute;
+use crate::spec::DictionarySpec;
 
 /// The keys of a simple layout: any integers, negative ones wrapped as a cast to `UInt64` does.
 pub(crate) fn integer_keys(array: &ArrayRef) -> Result<Vec<u64>> {
@@ -101,6 +102,38 @@ pub(crate) fn split_block(
         columns.push(attribute_column(attribute, array)?);
     }
     Ok((rows, keys.to_vec(), columns))
+}
+
+/// A block of a source, split and checked.
+pub(crate) struct RowBlock {
+    pub(crate) rows: usize,
+    pub(crate) keys: Vec<ArrayRef>,
+    /// Both ends of each row's range, if rows have one.
+    pub(crate) bounds: Vec<ArrayRef>,
+    pub(crate) columns: Vec<ArrayRef>,
+}
+
+impl RowBlock {
+    /// Splits a block of key columns, bounds and attributes.
+    pub(crate) fn of(spec: &DictionarySpec, block: &[ArrayRef]) -> Result<RowBlock> {
+        let (key_types, simple) = (spec.key_types(), !spec.layout.kind.is_complex());
+        let Some(range) = &spec.range else {
+            let (rows, keys, columns) = split_block(&key_types, &spec.attributes, block, simple)?;
+            return Ok(RowBlock { rows, keys, bounds: Vec::new(), columns });
+        };
+        let first = key_types.len();
+        let Some(bounds) = block.get(first..first + 2) else {
+            return Err(Error::logical("a block of a range dictionary without bounds"));
+        };
+        let others = [&block[..first], &block[first + 2..]].concat();
+        let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &others, simple)?;
+        let carrier = range.ty.carrier();
+        if let Some(wrong) = bounds.iter().find(|bound| bound.len() != rows || *bound.data_type() != carrier)
+        {
+            bail!(TypeMismatch, "the range is {}, the source's column is {}", range.ty, wrong.data_type());
+        }
+        Ok(RowBlock { rows, keys, bounds: bounds.to_vec(), columns })
+    }
 }
 
 /// A `UInt64` key column.

@@ -47,14 +47,9 @@ impl KeyNumbers {
         self.keys.len()
     }
 
-    pub(crate) fn shrink(&mut self) {
-        let KeyNumbers { keys, table } = self;
-        keys.shrink();
-        table.shrink_to_fit(|&number| hash_bytes(keys.get(number as usize)));
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.keys.heap_bytes() + self.table.allocation_size()
+    /// The keys by number.
+    pub(crate) fn into_keys(self) -> StringArena {
+        self.keys
     }
 }
 
@@ -68,7 +63,6 @@ mod tests {
         let keys: [&[u8]; 5] = [b"b", b"", b"a", b"b", b""];
         let given: Vec<u32> = keys.iter().map(|key| numbers.number(key).expect("few keys")).collect();
         assert_eq!(given, [0, 1, 2, 0, 1]);
-        numbers.shrink();
         assert_eq!((numbers.len(), numbers.find(b"a"), numbers.find(b"c")), (3, Some(2), None));
         assert_eq!(numbers.get(0), b"b");
     }

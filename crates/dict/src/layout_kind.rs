@@ -156,6 +156,12 @@ impl LayoutKind {
 
     /// Whether a loaded dictionary can be written to a file and answer from it.
     pub fn is_storable(self) -> bool {
+        self.has_shards() || self.is_range() || self == LayoutKind::IpTrie
+    }
+
+    /// Whether a dictionary can be reloaded shard by shard: its keys, in a hash table or an array, are all that says
+    /// which rows a lookup needs.
+    pub fn has_shards(self) -> bool {
         use LayoutKind::{
             Auto, CompactHashed, ComplexKeyHashed, ComplexKeyHashedArray, ComplexKeySparseHashed, Flat,
             Hashed, HashedArray, SparseHashed,

@@ -9,10 +9,11 @@ use basalt_base::{Error, Result, SqlType};
 use crate::block::{check_keys, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
-use crate::image::{ImageReader, ImageWriter};
+use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
-    Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, open_auto,
+    Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, open_auto, open_ip_trie,
+    open_range,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
@@ -30,8 +31,7 @@ struct LoadedDictionary {
     layout: Box<dyn Layout>,
     values: Values,
     counters: Counters,
-    /// The file that the layout and the values are in, if they are.
-    file: Option<Arc<Region>>,
+    backing: Backing,
 }
 
 /// Loads a dictionary from `blocks`: the key columns followed by all attributes. Blocks are taken one by
@@ -62,9 +62,9 @@ pub fn build(
     }
     let layout = builder.finish(&mut values)?;
     values.shrink()?;
-    let counters = Counters::default();
-    let attributes = spec.attributes;
-    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, file: None }))
+    let (attributes, counters) = (spec.attributes, Counters::default());
+    let backing = Backing::default();
+    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, backing }))
 }
 
 /// A dictionary over the parts of `file`, in the order in which [`Dictionary::save`] wrote them.
@@ -74,6 +74,13 @@ pub(crate) fn open(
     file: Arc<Region>,
 ) -> Result<Arc<dyn Dictionary>> {
     let spec = spec.resolved()?;
+    let backing = Backing::of(file);
+    if spec.layout.kind.is_range() {
+        return open_range(spec, image, backing);
+    }
+    if spec.layout.kind == LayoutKind::IpTrie {
+        return open_ip_trie(spec, image, backing);
+    }
     let (kind, key_types) = (spec.layout.kind, spec.key_types());
     let layout: Box<dyn Layout> = match kind {
         LayoutKind::Flat => Box::new(Positions::<FlatPart>::open(image)?),
@@ -89,8 +96,7 @@ pub(crate) fn open(
         return Err(ImageReader::unfit());
     }
     let (attributes, counters) = (spec.attributes, Counters::default());
-    let file = Some(file);
-    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, file }))
+    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, backing }))
 }
 
 fn layout_builder(
@@ -139,17 +145,12 @@ pub(crate) fn table_form(layout: &LayoutSpec, rows: Option<usize>) -> TableForm 
 impl LoadedDictionary {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         check_keys(&self.key_types, keys, !self.kind.is_complex())?;
-        if self.is_unchecked() {
+        if self.backing.is_unchecked() {
             self.layout.check(keys)?;
         }
         let hits = self.layout.find(keys)?;
         self.counters.add(&hits.found);
         Ok(hits)
-    }
-
-    /// Whether it answers from a file that was not read through yet.
-    fn is_unchecked(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| !file.is_checked())
     }
 }
 
@@ -168,7 +169,7 @@ impl Dictionary for LoadedDictionary {
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
-        if self.is_unchecked() {
+        if self.backing.is_unchecked() {
             self.values.check(attributes, &hits)?;
         }
         let columns = self.values.get(attributes, &hits)?;
@@ -199,18 +200,15 @@ impl Dictionary for LoadedDictionary {
     }
 
     fn check(&self) -> Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| file.check_all())
+        self.backing.check()
     }
 
     fn is_damaged(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.is_damaged())
+        self.backing.is_damaged()
     }
 
     fn memory_bytes(&self) -> u64 {
-        match self.file.as_ref().is_some_and(|file| file.is_of_file()) {
-            true => size_of::<LoadedDictionary>() as u64,
-            false => self.stats().bytes_allocated,
-        }
+        self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<LoadedDictionary>())
     }
 
     fn stats(&self) -> DictionaryStats {

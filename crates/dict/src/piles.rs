@@ -86,7 +86,16 @@ impl Piles {
             hierarchical: false,
             injective: false,
         });
-        let columns: Vec<Attribute> = keys.chain(spec.attributes.iter().cloned()).collect();
+        let bounds = spec.range.iter().flat_map(|range| {
+            [&range.low, &range.high].map(|name| Attribute {
+                name: name.clone(),
+                default: range.ty.clone().into_nullable().default_array(1),
+                ty: range.ty.clone().into_nullable(),
+                hierarchical: false,
+                injective: false,
+            })
+        });
+        let columns: Vec<Attribute> = keys.chain(bounds).chain(spec.attributes.iter().cloned()).collect();
         let (storage, file_bytes) = (Arc::clone(storage), collected_bytes / count);
         let dir = PendingDirectory::create(Arc::clone(&storage), dir.to_owned())?;
         let piles = (0..count).map(|_| Pile { rows: ColumnStore::new(&columns), files: 0, bytes: 0 });

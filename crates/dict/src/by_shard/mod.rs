@@ -152,13 +152,6 @@ impl ShardForm {
     }
 }
 
-impl LayoutKind {
-    /// Whether a dictionary can be reloaded shard by shard.
-    pub fn has_shards(self) -> bool {
-        self.is_storable()
-    }
-}
-
 impl ShardByShard {
     fn shard(&self, at: usize) -> Arc<dyn Dictionary> {
         Arc::clone(&self.shards[at].read().unwrap_or_else(PoisonError::into_inner))

@@ -21,12 +21,14 @@
 //!   [`open`], those of a section's block before the block is first used.
 //! - **Of one definition**: a file of another one, or of another version, is no file at all.
 
+mod backing;
 mod reader;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use backing::Backing;
 pub use reader::open;
 pub(crate) use reader::{ImageReader, open_parts, open_unnamed};
 pub use writer::{ImageWriter, save};

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewArray, UInt64Array};
+use arrow::array::{ArrayRef, BinaryViewArray, UInt16Array, UInt32Array, UInt64Array};
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{Crash, FaultyStorage, Storage};
-use basalt_base::{ErrorCode, Result, SqlType};
+use basalt_base::{Column, ErrorCode, Result, SqlType};
 
 use super::{MAGIC, TRAILER_BYTES, VERSION, open, save};
 use crate::image_load::tests::load_in_shards;
-use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
+use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec, with_range};
 use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
 
 const PATH: &str = "/dictionary";
@@ -54,13 +54,28 @@ impl Sample {
             false => (simple_spec(&layout), simple_block(8), simple_block(12)),
         };
         let key_count = spec.key_columns.len();
-        let mut block = block;
+        let mut block = with_range(kind, key_count, block);
         // Narrow values lie in the cells of the table.
         if kind == LayoutKind::SparseHashed {
             spec.attributes.truncate(1);
             block.truncate(key_count + 1);
         }
-        Sample::of(spec, block, keys[..key_count].to_vec(), load)
+        let mut keys = keys[..key_count].to_vec();
+        // A point of the ranges.
+        keys.extend(kind.is_range().then(|| Arc::new(UInt16Array::from(vec![5; 12])) as ArrayRef));
+        Sample::of(spec, block, keys, load)
+    }
+
+    /// Prefixes, one inside the other.
+    fn of_prefixes(load: Load) -> Sample {
+        let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::IpTrie));
+        spec.key_columns = std::iter::once(Column::new("prefix", SqlType::String)).collect();
+        let texts = ["10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "2001:db8::/32", "::/0", "10.1.0.0/16"];
+        let mut block: Vec<ArrayRef> = vec![Arc::new(BinaryViewArray::from_iter_values(texts))];
+        block.extend(simple_block(6).split_off(1));
+        let asked = ["10.5.0.0", "10.1.9.9", "10.1.2.3", "11.0.0.0"]
+            .map(|text| text.parse::<std::net::Ipv4Addr>().map_or(0, u32::from));
+        Sample::of(spec, block, vec![Arc::new(UInt32Array::from(asked.to_vec()))], load)
     }
 
     /// Strings that are compressed.
@@ -117,6 +132,7 @@ impl Sample {
 fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
     let in_memory: Load = |spec, blocks| build(spec.clone(), blocks);
     let in_shards: Load = |spec, blocks| load_in_shards(spec, SHARD_BYTES, blocks);
+    let in_two_shards: Load = |spec, blocks| load_in_shards(spec, 4 * SHARD_BYTES, blocks);
     let kinds = [
         (LayoutKind::Flat, in_memory),
         (LayoutKind::Flat, in_shards),
@@ -127,9 +143,12 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
         (LayoutKind::Auto, in_memory),
         (LayoutKind::ComplexKeyHashed, in_memory),
         (LayoutKind::ComplexKeyHashed, in_shards),
+        (LayoutKind::RangeHashed, in_memory),
+        (LayoutKind::ComplexKeyRangeHashed, in_two_shards),
     ];
     let mut samples: Vec<Sample> =
         kinds.into_iter().map(|(kind, load)| Sample::of_kind(kind, load)).collect();
+    samples.extend([Sample::of_prefixes(in_memory), Sample::of_prefixes(in_two_shards)]);
     samples.extend([Sample::of_texts(), Sample::dense(in_memory), Sample::dense(in_shards)]);
     for (number, sample) in samples.iter().enumerate() {
         let storage = FaultyStorage::new();

@@ -8,11 +8,14 @@
 //! Keys that become positions in an array (FLAT, and AUTO of dense keys) are dealt once more when all are known, a
 //! pile for each stretch of positions: from then on a shard is such a stretch.
 //!
+//! Layouts whose keys are put in order all together have no shards: their keys stay in memory to the end ([`in_order`]).
+//!
 //! # Cost
 //!
 //! On disk, the rows once while the load runs, and the version. In memory, some of the rows ([`LoadBounds::memory_bytes`]); then
 //! the rows and the table of as many shards as are built at once.
 
+mod in_order;
 mod shard;
 
 #[cfg(test)]
@@ -26,8 +29,9 @@ use basalt_base::fs::{PendingFile, StartedFile, Storage};
 use basalt_base::region::Incoming;
 use basalt_base::{Error, Result};
 
+use self::in_order::load_in_order;
 use self::shard::{ArrayShards, BuiltShard, ShardForm};
-use crate::block::{integer_keys, split_block};
+use crate::block::{RowBlock, integer_keys};
 use crate::dictionary::Dictionary;
 use crate::image::{ImageWriter, Written, open, open_unnamed};
 use crate::layout::{AutoKeys, check_flat_key};
@@ -117,8 +121,12 @@ pub fn load_image(
         bytes += block.iter().map(|column| column.get_array_memory_size()).sum::<usize>();
         first.push(block);
     }
+    let mut blocks = first.into_iter().map(Ok).chain(blocks);
+    if spec.layout.kind == LayoutKind::IpTrie {
+        return load_in_order(spec, &mut blocks, place, bounds);
+    }
     let mut dealt = Dealt::new(&spec, rows, place, bounds.memory_bytes)?;
-    for block in first.into_iter().map(Ok).chain(blocks) {
+    for block in blocks {
         dealt.push(&block?)?;
     }
     dealt.into_image(place, bounds)
@@ -181,8 +189,7 @@ impl Dealt {
             RowForm::Plain => (block, &[][..]),
             RowForm::Marked => block.split_at(block.len().saturating_sub(1)),
         };
-        let is_complex = spec.layout.kind.is_complex();
-        let (rows, keys, columns) = split_block(&spec.key_types(), &spec.attributes, columns, !is_complex)?;
+        let RowBlock { rows, keys, bounds, columns } = RowBlock::of(spec, columns)?;
         if let Values::Inline(inline) = &self.values {
             inline.widen(&mut self.extents, &inline.payloads(&columns, rows)?);
         }
@@ -196,7 +203,7 @@ impl Dealt {
         self.rows += rows;
         let piles = self.hasher.hashes(&keys)?;
         let piles: Vec<usize> = piles.into_iter().map(pile_of).collect();
-        self.piles.push(&[&keys, &columns, mark].concat(), &piles)
+        self.piles.push(&[&keys, &bounds, &columns, mark].concat(), &piles)
     }
 
     fn into_image(self, place: &ImagePlace<'_>, bounds: LoadBounds) -> Result<LoadedImage> {
@@ -213,22 +220,31 @@ impl Dealt {
             let place = ImagePlace { piles: &dir, ..*place };
             piles = deal_again(&with_mark(&spec, rows_form), &piles, &shards, &place, bounds.memory_bytes)?;
         }
-        let mut started = PendingFile::start(place.storage.as_ref(), place.path)?;
-        let mut image = ImageWriter::resume(started.file(), Written::default());
-        let written = write_shards(&spec, &form, &piles, &mut image).map(|len| (len, image.pause()));
-        match written {
-            Ok((element_count, written)) => Ok(LoadedImage::InFile(Box::new(PendingImage {
-                spec,
-                element_count,
-                definition: place.definition.to_owned(),
-                storage: Arc::clone(place.storage),
-                path: place.path.to_owned(),
-                started: Some((started, written)),
-            }))),
-            Err(error) => {
-                started.discard(place.storage.as_ref());
-                Err(error)
-            }
+        in_file(spec, place, |spec, image| write_shards(spec, &form, &piles, image))
+    }
+}
+
+/// The dictionary that `write` writes, and says the number of keys of.
+fn in_file(
+    spec: DictionarySpec,
+    place: &ImagePlace<'_>,
+    write: impl FnOnce(&DictionarySpec, &mut ImageWriter<'_>) -> Result<u64>,
+) -> Result<LoadedImage> {
+    let mut started = PendingFile::start(place.storage.as_ref(), place.path)?;
+    let mut image = ImageWriter::resume(started.file(), Written::default());
+    let written = write(&spec, &mut image).map(|len| (len, image.pause()));
+    match written {
+        Ok((element_count, written)) => Ok(LoadedImage::InFile(Box::new(PendingImage {
+            spec,
+            element_count,
+            definition: place.definition.to_owned(),
+            storage: Arc::clone(place.storage),
+            path: place.path.to_owned(),
+            started: Some((started, written)),
+        }))),
+        Err(error) => {
+            started.discard(place.storage.as_ref());
+            Err(error)
         }
     }
 }

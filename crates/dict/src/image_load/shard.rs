@@ -3,12 +3,13 @@
 use arrow::array::ArrayRef;
 use basalt_base::{Result, SqlType, bail};
 
-use crate::block::split_block;
+use crate::block::RowBlock;
 use crate::hash::ShardBits;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{
     AutoKeys, ComplexKeyHashed, ComplexKeyHashedBuilder, Cut, DensePart, FlatBuilder, FlatPart, Hashed,
-    HashedBuilder, LayoutBuilder, Part, dense_part, hashes, save_choice,
+    HashedBuilder, LayoutBuilder, Part, RangeShard, RangeShardBuilder, dense_part, hashes,
+    range_shard_builder, save_choice,
 };
 use crate::layout_kind::LayoutKind;
 use crate::loaded::{table_form, table_shape};
@@ -62,6 +63,7 @@ enum ShardLayout {
     Complex(ComplexKeyHashed),
     Flat(FlatPart),
     Dense(DensePart),
+    Range(RangeShard),
 }
 
 /// Where the parts of the shards are that were written.
@@ -72,6 +74,7 @@ pub(super) struct Pieces {
     count: usize,
     tables: Vec<Piece>,
     keys: Vec<Piece>,
+    intervals: Vec<Piece>,
     values: Vec<Piece>,
     key_count: u64,
 }
@@ -145,6 +148,7 @@ impl ShardForm {
             count: self.count,
             tables: Vec::new(),
             keys: Vec::new(),
+            intervals: Vec::new(),
             values: Vec::new(),
             key_count: 0,
         }
@@ -169,19 +173,18 @@ impl ShardForm {
         shard: usize,
         blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
     ) -> Result<BuiltShard> {
-        let is_simple = !spec.layout.kind.is_complex();
         let mut values = match &self.inline {
             Some(inline) => Values::Inline(inline.clone()),
             None => Values::new(&spec.attributes, false),
         };
         let mut builder = self.builder(spec, shard)?;
         for block in blocks {
-            let (rows, keys, columns) = split_block(&self.key_types, &spec.attributes, &block?, is_simple)?;
+            let RowBlock { rows, keys, bounds, columns } = RowBlock::of(spec, &block?)?;
             let payloads = values.push(&columns, rows)?;
             if values.rows() > 1 << SEGMENT_BITS {
                 bail!(ArgumentOutOfBound, "a shard of a dictionary has more than {} rows", 1 << SEGMENT_BITS);
             }
-            builder.push(&keys, payloads)?;
+            builder.push(&keys, &bounds, payloads)?;
         }
         let layout = builder.finish((shard as u64) << SEGMENT_BITS, &mut values)?;
         values.shrink()?;
@@ -192,6 +195,9 @@ impl ShardForm {
         let first = (shard as u64) << SEGMENT_BITS;
         let table = |shards| TableBuilder::of_shard(self.payload_bytes, ShardBits::of(shards));
         Ok(match self.keys {
+            KeysForm::Table { form: Some(form), .. } if spec.layout.kind.is_range() => {
+                Builder::Range { rows: range_shard_builder(spec)?, table: table(self.count), form }
+            }
             KeysForm::Table { form: Some(form), .. } if spec.layout.kind.is_complex() => {
                 let table = table(self.count);
                 let builder = ComplexKeyHashedBuilder::of_shard(&self.key_types, table, form, first)?;
@@ -227,6 +233,10 @@ impl KeysForm {
                 chosen: Some(auto.hashed_name()),
             },
             LayoutKind::CompactHashed => KeysForm::Table { form: None, chosen: None },
+            // Of the keys there may be far fewer than rows, which no table that is large from the start should have.
+            kind if kind.is_range() => {
+                KeysForm::Table { form: Some(table_form(layout, Some(1))), chosen: None }
+            }
             _ => KeysForm::Table { form: Some(table_form(layout, Some(rows))), chosen: None },
         })
     }
@@ -244,15 +254,17 @@ enum Builder {
     Complex(Box<ComplexKeyHashedBuilder>),
     Flat(FlatBuilder),
     Dense { table: TableBuilder, least: u64, places: usize },
+    Range { rows: Box<dyn RangeShardBuilder>, table: TableBuilder, form: TableForm },
 }
 
 impl Builder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], bounds: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
         match self {
             Builder::Simple(builder) => builder.push(keys, payloads),
             Builder::Complex(builder) => builder.push(keys, payloads),
             Builder::Flat(builder) => builder.push(keys, payloads),
             Builder::Dense { table, .. } => table.push(hashes(&keys[0])?, payloads),
+            Builder::Range { rows, .. } => rows.push(keys, bounds, &payloads),
         }
     }
 
@@ -265,6 +277,7 @@ impl Builder {
             Builder::Dense { table, least, places } => {
                 ShardLayout::Dense(dense_part(table, least, places, first, values)?)
             }
+            Builder::Range { rows, table, form } => ShardLayout::Range(rows.finish(table, form, first)?),
         })
     }
 }
@@ -275,7 +288,16 @@ impl BuiltShard {
         match &self.layout {
             ShardLayout::Simple(layout) => Some(layout.table()),
             ShardLayout::Complex(layout) => Some(layout.table()),
+            ShardLayout::Range(shard) => Some(shard.groups.table()),
             ShardLayout::Flat(_) | ShardLayout::Dense(_) => None,
+        }
+    }
+
+    fn composite_keys(&self) -> Option<&ComplexKeyHashed> {
+        match &self.layout {
+            ShardLayout::Complex(layout) => Some(layout),
+            ShardLayout::Range(shard) => shard.groups.composite_keys(),
+            ShardLayout::Simple(_) | ShardLayout::Flat(_) | ShardLayout::Dense(_) => None,
         }
     }
 
@@ -285,6 +307,7 @@ impl BuiltShard {
             ShardLayout::Complex(layout) => layout.table().len(),
             ShardLayout::Flat(part) => part.len(),
             ShardLayout::Dense(part) => part.len(),
+            ShardLayout::Range(shard) => shard.len(),
         }
     }
 
@@ -294,6 +317,7 @@ impl BuiltShard {
             ShardLayout::Complex(layout) => layout.table().save_shards(image),
             ShardLayout::Flat(part) => part.save(image),
             ShardLayout::Dense(part) => part.save(image),
+            ShardLayout::Range(shard) => shard.groups.table().save_shards(image),
         }
     }
 }
@@ -311,8 +335,11 @@ impl Pieces {
             })?);
         }
         self.tables.push(image.piece(|image| shard.save_keys(image))?);
-        if let ShardLayout::Complex(layout) = &shard.layout {
+        if let Some(layout) = shard.composite_keys() {
             self.keys.push(image.piece(|image| layout.save_keys(image))?);
+        }
+        if let ShardLayout::Range(shard) = &shard.layout {
+            self.intervals.push(image.piece(|image| shard.save_intervals(image))?);
         }
         if let Values::Rows(store) = &shard.values {
             self.values.push(image.piece(|image| store.save(image))?);
@@ -328,7 +355,7 @@ impl Pieces {
             KeysForm::Dense(shards) => shards.cut.save::<DensePart>(self.count, image),
         }
         self.kind.into_iter().chain(self.tables).for_each(|piece| image.put(piece));
-        for pieces in [self.keys, self.values] {
+        for pieces in [self.keys, self.intervals, self.values] {
             if !pieces.is_empty() {
                 image.number(pieces.len() as u64);
                 pieces.into_iter().for_each(|piece| image.put(piece));

@@ -80,6 +80,13 @@ impl ComplexKeyHashedBuilder {
         Ok(ComplexKeyHashedBuilder { shape, keys: StringArena::default(), table, form, first })
     }
 
+    /// Of distinct keys whose payloads are their numbers.
+    pub(crate) fn push_encoded(&mut self, keys: StringArena) -> Result<()> {
+        self.table.push(hashes(&keys), (0..keys.len() as u64).collect())?;
+        self.keys = keys;
+        Ok(())
+    }
+
     pub(crate) fn into_layout(self, values: &mut Values) -> Result<ComplexKeyHashed> {
         let ComplexKeyHashedBuilder { shape, mut keys, table, form, first } = self;
         let sorted = table.sort(|left, right| keys.get(left as usize) == keys.get(right as usize))?;

@@ -12,8 +12,13 @@
 
 use std::ops::Range;
 
+use basalt_base::Result;
+
+use crate::image::{ImageReader, ImageWriter};
+use crate::values::{Number, Numbers};
+
 /// A bound that can be compared, with a least and a greatest value for open ends.
-pub(crate) trait Bound: Copy + Ord + Send + Sync {
+pub(crate) trait Bound: Number + Ord {
     const LEAST: Self;
     const GREATEST: Self;
 }
@@ -46,20 +51,21 @@ pub(crate) struct Interval<T> {
     pub(crate) row: u32,
 }
 
+#[derive(Debug)]
 pub(crate) struct Intervals<T> {
     /// Where each group begins, and the end of the last.
-    starts: Vec<u32>,
-    lows: Vec<T>,
-    highs: Vec<T>,
+    starts: Numbers<u32>,
+    lows: Numbers<T>,
+    highs: Numbers<T>,
     /// The greatest end below the node.
-    reaches: Vec<T>,
-    rows: Vec<u32>,
+    reaches: Numbers<T>,
+    rows: Numbers<u32>,
 }
 
 impl<T: Bound> Intervals<T> {
     /// `groups` is more than the greatest group.
     pub(crate) fn new(mut intervals: Vec<Interval<T>>, groups: usize) -> Intervals<T> {
-        intervals.sort_by_key(|interval| (interval.group, interval.low, interval.high, interval.row));
+        intervals.sort_unstable_by_key(|of| (of.group, of.low, of.high, of.row));
         let mut starts = vec![0; groups + 1];
         for interval in &intervals {
             starts[interval.group as usize + 1] += 1;
@@ -67,46 +73,77 @@ impl<T: Bound> Intervals<T> {
         for group in 0..groups {
             starts[group + 1] += starts[group];
         }
-        let lows = intervals.iter().map(|interval| interval.low).collect();
         let highs: Vec<T> = intervals.iter().map(|interval| interval.high).collect();
-        let rows = intervals.iter().map(|interval| interval.row).collect();
         let mut reaches = highs.clone();
         for group in 0..groups {
             set_reach(&mut reaches, &highs, starts[group] as usize..starts[group + 1] as usize);
         }
-        Intervals { starts, lows, highs, reaches, rows }
+        Intervals {
+            lows: intervals.iter().map(|interval| interval.low).collect(),
+            rows: intervals.iter().map(|interval| interval.row).collect(),
+            starts: starts.into_iter().collect(),
+            highs: highs.into_iter().collect(),
+            reaches: reaches.into_iter().collect(),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
+    /// Where the intervals of a group are; nowhere if there is no such group.
+    fn range(&self, group: usize) -> Range<usize> {
+        let ends = self.starts.get(group).zip(self.starts.get(group + 1));
+        ends.map_or(0..0, |(start, end)| start as usize..(end as usize).min(self.len()))
+    }
+
     /// The row of the interval of `group` that holds `point`.
-    pub(crate) fn find(&self, group: u32, point: T, lookup: RangeLookup) -> Option<u32> {
-        let group = group as usize;
-        let range = self.starts[group] as usize..self.starts[group + 1] as usize;
+    pub(crate) fn find(&self, group: usize, point: T, lookup: RangeLookup) -> Option<u32> {
+        let range = self.range(group);
         let at = match lookup {
             RangeLookup::Min => self.first(range, point),
             RangeLookup::Max => {
-                let begun = range.start + self.lows[range.clone()].partition_point(|&low| low <= point);
+                let begun = self.begun(range.clone(), point);
                 self.last(range.clone(), begun, point).map(|at| self.first_equal(range.start, at))
             }
         };
-        at.map(|at| self.rows[at])
+        at.and_then(|at| self.rows.get(at))
+    }
+
+    fn reaches(&self, at: usize, point: T) -> bool {
+        self.reaches.get(at).is_some_and(|reach| reach >= point)
+    }
+
+    fn begins_by(&self, at: usize, point: T) -> bool {
+        self.lows.get(at).is_some_and(|low| low <= point)
+    }
+
+    fn ends_from(&self, at: usize, point: T) -> bool {
+        self.highs.get(at).is_some_and(|high| high >= point)
+    }
+
+    /// The first interval of `range` that begins behind `point`.
+    fn begun(&self, range: Range<usize>, point: T) -> usize {
+        let (mut left, mut right) = (range.start, range.end);
+        while left < right {
+            let middle = left.midpoint(right);
+            if self.begins_by(middle, point) { left = middle + 1 } else { right = middle }
+        }
+        left
     }
 
     fn first(&self, range: Range<usize>, point: T) -> Option<usize> {
         let (mut left, mut right) = (range.start, range.end);
         while left < right {
             let middle = left.midpoint(right);
-            if self.reaches[middle] < point {
+            if !self.reaches(middle, point) {
                 return None;
             }
-            let left_reaches = left < middle && self.reaches[left.midpoint(middle)] >= point;
+            let left_reaches = left < middle && self.reaches(left.midpoint(middle), point);
             // Behind a middle that starts too late all start later still.
-            if self.lows[middle] > point || left_reaches {
+            if !self.begins_by(middle, point) || left_reaches {
                 right = middle;
-            } else if self.highs[middle] >= point {
+            } else if self.ends_from(middle, point) {
                 return Some(middle);
             } else {
                 left = middle + 1;
@@ -121,13 +158,13 @@ impl<T: Bound> Intervals<T> {
             return None;
         }
         let middle = range.start.midpoint(range.end);
-        if self.reaches[middle] < point {
+        if !self.reaches(middle, point) {
             return None;
         }
         if let Some(found) = self.last(middle + 1..range.end, begun, point) {
             return Some(found);
         }
-        if middle < begun && self.highs[middle] >= point {
+        if middle < begun && self.ends_from(middle, point) {
             return Some(middle);
         }
         self.last(range.start..middle, begun, point)
@@ -135,7 +172,7 @@ impl<T: Bound> Intervals<T> {
 
     /// Of the intervals equal to that at `at`, the one that came first.
     fn first_equal(&self, start: usize, at: usize) -> usize {
-        let bounds = |at: usize| (self.lows[at], self.highs[at]);
+        let bounds = |at: usize| (self.lows.get(at), self.highs.get(at));
         let (mut left, mut right) = (start, at);
         while left < right {
             let middle = left.midpoint(right);
@@ -144,22 +181,44 @@ impl<T: Bound> Intervals<T> {
         left
     }
 
-    /// Every interval with its group.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Interval<T>> + '_ {
-        let groups = self.starts.windows(2).enumerate();
-        groups.flat_map(move |(group, ends)| {
-            (ends[0] as usize..ends[1] as usize).map(move |at| Interval {
-                group: group as u32,
-                low: self.lows[at],
-                high: self.highs[at],
-                row: self.rows[at],
-            })
+    /// Every interval of a group.
+    pub(crate) fn of_group(&self, group: usize) -> impl Iterator<Item = Interval<T>> + '_ {
+        self.range(group).filter_map(move |at| {
+            let (low, high, row) = (self.lows.get(at)?, self.highs.get(at)?, self.rows.get(at)?);
+            Some(Interval { group: group as u32, low, high, row })
+        })
+    }
+
+    /// Makes sure that what a search in a group reads is what was written.
+    pub(crate) fn check(&self, group: usize) -> Result<()> {
+        self.starts.check(group..group + 2)?;
+        let range = self.range(group);
+        [&self.lows, &self.highs, &self.reaches].into_iter().try_for_each(|of| of.check(range.clone()))?;
+        self.rows.check(range)
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        [self.starts.len(), self.len()].into_iter().for_each(|count| image.number(count as u64));
+        self.starts.save(image)?;
+        [&self.lows, &self.highs, &self.reaches].into_iter().try_for_each(|of| of.save(image))?;
+        self.rows.save(image)
+    }
+
+    /// What [`Intervals::save`] wrote.
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Intervals<T>> {
+        let (starts, len) = (image.count()?, image.count()?);
+        Ok(Intervals {
+            starts: Numbers::open(starts, image)?,
+            lows: Numbers::open(len, image)?,
+            highs: Numbers::open(len, image)?,
+            reaches: Numbers::open(len, image)?,
+            rows: Numbers::open(len, image)?,
         })
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        let bounds = self.lows.capacity() + self.highs.capacity() + self.reaches.capacity();
-        bounds * size_of::<T>() + (self.starts.capacity() + self.rows.capacity()) * size_of::<u32>()
+        let bounds = [&self.lows, &self.highs, &self.reaches].map(Numbers::heap_bytes);
+        bounds.iter().sum::<usize>() + self.starts.heap_bytes() + self.rows.heap_bytes()
     }
 }
 
@@ -192,17 +251,18 @@ mod tests {
                 .map(|(row, &(group, low, high))| Interval { group, low, high, row: row as u32 })
                 .collect();
             let index = Intervals::new(intervals.clone(), 3);
-            for (group, point) in (0..3).flat_map(|group| (-1..13).map(move |point| (group, point))) {
+            for (group, point) in (0..3_u32).flat_map(|group| (-1..13).map(move |point| (group, point))) {
                 let holding =
                     || intervals.iter().filter(|i| i.group == group && i.low <= point && point <= i.high);
                 let first = holding().min_by_key(|i| (i.low, i.high, i.row)).map(|i| i.row);
                 let last = holding()
                     .max_by_key(|i| (i.low, i.high, std::cmp::Reverse(i.row)))
                     .map(|i| i.row);
-                prop_assert_eq!(index.find(group, point, RangeLookup::Min), first);
-                prop_assert_eq!(index.find(group, point, RangeLookup::Max), last);
+                prop_assert_eq!(index.find(group as usize, point, RangeLookup::Min), first);
+                prop_assert_eq!(index.find(group as usize, point, RangeLookup::Max), last);
             }
-            prop_assert_eq!((index.iter().count(), index.len()), (given.len(), given.len()));
+            let count: usize = (0..4).map(|group| index.of_group(group).count()).sum();
+            prop_assert_eq!((count, index.len()), (given.len(), given.len()));
         }
     }
 }

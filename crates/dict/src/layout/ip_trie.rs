@@ -1,12 +1,17 @@
 //! IP_TRIE: prefixes of addresses; a lookup finds the longest prefix of its address.
 //!
-//! The prefixes are laid flat: where one begins or ends, the row of the longest prefix from there on. So a
-//! lookup is one binary search, however deep prefixes are nested. IPv4 has a table of its own; an IPv6
-//! address that stands for an IPv4 one (`::ffff:0:0/96`) is looked up there first.
+//! The prefixes are laid flat ([`ip_ranges`](super::ip_ranges)): where one begins or ends, the longest prefix from there
+//! on. So a lookup is one binary search, however deep prefixes are nested. IPv4 has a table of its own; an IPv6 address
+//! that stands for an IPv4 one (`::ffff:0:0/96`) is looked up there first.
+//!
+//! # Layout
+//!
+//! In a file: how many prefixes there are; their addresses, lengths and rows, in order; the places of IPv4 and of IPv6;
+//! the attributes.
 //!
 //! # Cost
 //!
-//! At most two places a prefix, of 8 bytes for IPv4 and 20 for IPv6, and the row itself.
+//! At most two places a prefix, of 8 bytes for IPv4 and 20 for IPv6, 21 bytes for the prefix, and the row itself.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -16,20 +21,23 @@ use arrow::datatypes::{DataType, UInt32Type};
 use basalt_base::{Result, SqlType, bail};
 
 use super::SCAN_BLOCK_ROWS;
+use super::ip_ranges::FlatRanges;
 use crate::block::split_block;
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
 use crate::table::Hits;
-use crate::values::{Bitmap, Values};
+use crate::values::{Bitmap, Numbers, Values};
 
 /// Addresses from here on stand for IPv4 ones: `::ffff:0:0`.
 const MAPPED: u128 = 0xffff_0000_0000;
 const MAPPED_BITS: u8 = 96;
 
-/// The first `bits` bits of an address; IPv4 as the IPv6 address that stands for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The first `bits` bits of an address; IPv4 as the IPv6 address that stands for it. In order, a prefix stands before
+/// those inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Prefix {
     address: u128,
     bits: u8,
@@ -40,14 +48,25 @@ struct IpTrie {
     attributes: Vec<Attribute>,
     /// The prefix is the last of `attributes` and not in `values`.
     key_is_attribute: bool,
-    /// By row.
-    prefixes: Vec<Prefix>,
-    has_v6: bool,
-    v4: Flat<u32>,
-    v6: Flat<u128>,
+    prefixes: Prefixes,
     values: Values,
     counters: Counters,
+    backing: Backing,
 }
+
+/// Prefixes in order, and what finds them.
+struct Prefixes {
+    addresses: Numbers<u128>,
+    bits: Numbers<u8>,
+    /// Where the attributes are.
+    rows: Numbers<u32>,
+    v4: FlatRanges<u32>,
+    v6: FlatRanges<u128>,
+}
+
+/// Prefixes on their way, and their rows.
+#[derive(Default)]
+pub(crate) struct GivenPrefixes(Vec<(Prefix, u32)>);
 
 /// Loads a dictionary from blocks of the prefix and all attributes. Of equal prefixes the last counts.
 pub(crate) fn build_ip_trie(
@@ -55,65 +74,170 @@ pub(crate) fn build_ip_trie(
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Arc<dyn Dictionary>> {
     let key_types = spec.key_types();
+    check_prefix_key(&key_types)?;
+    let mut values = Values::new(&spec.attributes, false);
+    let mut given = GivenPrefixes::default();
+    for block in blocks {
+        let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, false)?;
+        let rows = values.push(&columns, rows)?;
+        given.push(&keys, &rows)?;
+    }
+    given.keep_last();
+    given.drop_dead_rows(&mut values)?;
+    values.shrink()?;
+    Ok(IpTrie::new(spec, Prefixes::of(&given.0), values, Backing::default()))
+}
+
+/// A dictionary over the parts that [`Dictionary::save`] wrote.
+pub(crate) fn open_ip_trie(
+    spec: DictionarySpec,
+    image: &mut ImageReader<'_>,
+    backing: Backing,
+) -> Result<Arc<dyn Dictionary>> {
+    let prefixes = Prefixes::open(image)?;
+    let values = Values::open(&spec.attributes, false, image)?;
+    if !image.is_at_end() {
+        return Err(ImageReader::unfit());
+    }
+    Ok(IpTrie::new(spec, prefixes, values, backing))
+}
+
+/// Refuses what is no key of this layout.
+pub(crate) fn check_prefix_key(key_types: &[SqlType]) -> Result<()> {
     if key_types != [SqlType::String] {
         bail!(BadArguments, "the key of an IP_TRIE dictionary is one String, the prefix");
     }
-    let mut values = Values::new(&spec.attributes, false);
-    let mut prefixes = Vec::new();
-    for block in blocks {
-        let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, false)?;
-        values.push(&columns, rows)?;
-        for text in keys[0].as_binary_view().iter().flatten() {
-            prefixes.push(Prefix::parse(text)?);
-        }
-    }
-    keep_last(&mut prefixes, &mut values)?;
-    values.shrink()?;
-    let mut attributes = spec.attributes;
-    if spec.layout.key_is_attribute {
-        attributes.push(Attribute {
-            name: spec.key_columns[0].name.clone(),
-            ty: SqlType::String,
-            default: SqlType::String.default_array(1),
-            hierarchical: false,
-            injective: false,
-        });
-    }
-    let numbered = || prefixes.iter().zip(0_u32..);
-    let v4 = numbered().filter(|(prefix, _)| prefix.is_v4());
-    let v6 = numbered().filter(|(prefix, _)| !prefix.is_v4());
-    Ok(Arc::new(IpTrie {
-        key_types,
-        attributes,
-        key_is_attribute: spec.layout.key_is_attribute,
-        has_v6: prefixes.iter().any(|prefix| !prefix.is_v4()),
-        v4: Flat::new(v4.map(|(prefix, row)| {
-            let (first, last) = prefix.range();
-            (first as u32, last as u32, row)
-        })),
-        v6: Flat::new(v6.map(|(prefix, row)| {
-            let (first, last) = prefix.range();
-            (first, last, row)
-        })),
-        prefixes,
-        values,
-        counters: Counters::default(),
-    }))
+    Ok(())
 }
 
-/// Drops the rows whose prefix comes again.
-fn keep_last(prefixes: &mut Vec<Prefix>, values: &mut Values) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
-    let mut alive = Bitmap::zeroes(prefixes.len());
-    (0..prefixes.len()).rev().filter(|&row| seen.insert(prefixes[row])).for_each(|row| alive.set(row));
-    if alive.count() == prefixes.len() {
-        return Ok(());
+impl GivenPrefixes {
+    /// Takes the keys of a block, whose rows have these numbers.
+    pub(crate) fn push(&mut self, keys: &[ArrayRef], rows: &[u64]) -> Result<()> {
+        let texts = keys[0].as_binary_view().iter().flatten();
+        texts.zip(rows).try_for_each(|(text, &row)| {
+            self.0.push((Prefix::parse(text)?, row as u32));
+            Ok(())
+        })
     }
-    let mut row = 0..;
-    prefixes.retain(|_| row.next().is_some_and(|row| alive.get(row)));
-    match values {
-        Values::Rows(store) => store.retain(&alive),
-        Values::Inline(_) | Values::Segments(_) => Ok(()),
+
+    /// Puts them in order and drops those that come again.
+    fn keep_last(&mut self) {
+        self.0.sort_unstable_by_key(|&(prefix, row)| (prefix, std::cmp::Reverse(row)));
+        self.0.dedup_by_key(|(prefix, _)| *prefix);
+    }
+
+    /// Drops the attribute rows that no prefix has any more.
+    fn drop_dead_rows(&mut self, values: &mut Values) -> Result<()> {
+        let Values::Rows(store) = values else { return Ok(()) };
+        if store.rows() == self.0.len() {
+            return Ok(());
+        }
+        let mut alive = Bitmap::zeroes(store.rows());
+        self.0.iter().for_each(|&(_, row)| alive.set(row as usize));
+        let mut next = 0;
+        let number = |row| {
+            let number = next;
+            next += u32::from(alive.get(row));
+            number
+        };
+        let numbers: Vec<u32> = (0..alive.len()).map(number).collect();
+        self.0.iter_mut().for_each(|(_, row)| *row = numbers[*row as usize]);
+        store.retain(&alive)
+    }
+
+    /// Writes them as a loaded dictionary does, and says how many there are.
+    pub(crate) fn save(mut self, image: &mut ImageWriter<'_>) -> Result<u64> {
+        self.keep_last();
+        let prefixes = Prefixes::of(&self.0);
+        prefixes.save(image)?;
+        Ok(self.0.len() as u64)
+    }
+}
+
+impl Prefixes {
+    /// Of prefixes in order, each once.
+    fn of(given: &[(Prefix, u32)]) -> Prefixes {
+        let ranges = |is_v4: bool| {
+            let numbered = given.iter().map(|(prefix, _)| *prefix).zip(0_u32..);
+            let own = numbered.filter(move |(prefix, _)| prefix.is_v4() == is_v4);
+            own.map(|(prefix, number)| {
+                let (first, last) = prefix.range();
+                (first, last, number)
+            })
+        };
+        Prefixes {
+            addresses: given.iter().map(|(prefix, _)| prefix.address).collect(),
+            bits: given.iter().map(|(prefix, _)| prefix.bits).collect(),
+            rows: given.iter().map(|&(_, row)| row).collect(),
+            v4: FlatRanges::new(
+                ranges(true).map(|(first, last, number)| (first as u32, last as u32, number)),
+            ),
+            v6: FlatRanges::new(ranges(false)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn get(&self, number: u32) -> Prefix {
+        let at = number as usize;
+        let (address, bits) = (self.addresses.get(at), self.bits.get(at));
+        Prefix { address: address.unwrap_or_default(), bits: bits.unwrap_or_default() }
+    }
+
+    /// The longest prefix of an address.
+    fn find(&self, address: u128) -> Option<u32> {
+        let v4 = address & mask(MAPPED_BITS) == MAPPED;
+        v4.then(|| self.v4.find(address as u32)).flatten().or_else(|| self.v6.find(address))
+    }
+
+    /// As [`Prefixes::find`], of a file that was not read through: makes sure that what is read is what was written,
+    /// here and later.
+    fn find_checked(&self, address: u128) -> Result<Option<u32>> {
+        let mut found = None;
+        if address & mask(MAPPED_BITS) == MAPPED {
+            found = self.v4.find_checked(address as u32)?;
+        }
+        if found.is_none() {
+            found = self.v6.find_checked(address)?;
+        }
+        if let Some(number) = found {
+            let at = number as usize;
+            self.addresses.check(at..at + 1)?;
+            self.bits.check(at..at + 1)?;
+            self.rows.check(at..at + 1)?;
+        }
+        Ok(found)
+    }
+
+    fn has_v6(&self) -> bool {
+        self.v6.len() > 0
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.number(self.len() as u64);
+        self.addresses.save(image)?;
+        self.bits.save(image)?;
+        self.rows.save(image)?;
+        self.v4.save(image)?;
+        self.v6.save(image)
+    }
+
+    fn open(image: &mut ImageReader<'_>) -> Result<Prefixes> {
+        let len = image.count()?;
+        Ok(Prefixes {
+            addresses: Numbers::open(len, image)?,
+            bits: Numbers::open(len, image)?,
+            rows: Numbers::open(len, image)?,
+            v4: FlatRanges::open(image)?,
+            v6: FlatRanges::open(image)?,
+        })
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let prefixes = self.addresses.heap_bytes() + self.bits.heap_bytes() + self.rows.heap_bytes();
+        prefixes + self.v4.heap_bytes() + self.v6.heap_bytes()
     }
 }
 
@@ -154,7 +278,7 @@ impl Prefix {
     fn text(self, all_v4: bool) -> String {
         let address = Ipv6Addr::from(self.address);
         match address.to_ipv4_mapped() {
-            Some(address) if all_v4 => format!("{address}/{}", self.bits - MAPPED_BITS),
+            Some(address) if all_v4 => format!("{address}/{}", self.bits.saturating_sub(MAPPED_BITS)),
             _ => format!("{address}/{}", self.bits),
         }
     }
@@ -164,88 +288,28 @@ fn mask(bits: u8) -> u128 {
     u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0)
 }
 
-/// Nested ranges as places that follow each other.
-struct Flat<T> {
-    starts: Vec<T>,
-    /// The row from the start on; `NO_ROW` if there is none.
-    rows: Vec<u32>,
-}
-
-const NO_ROW: u32 = u32::MAX;
-
-trait Place: Copy + Ord {
-    /// `None` behind the last.
-    fn next(self) -> Option<Self>;
-}
-
-impl Place for u32 {
-    fn next(self) -> Option<u32> {
-        self.checked_add(1)
-    }
-}
-
-impl Place for u128 {
-    fn next(self) -> Option<u128> {
-        self.checked_add(1)
-    }
-}
-
-impl<T: Place> Flat<T> {
-    /// Of ranges (first, last, row) that are apart or one inside the other.
-    fn new(ranges: impl Iterator<Item = (T, T, u32)>) -> Flat<T> {
-        let mut ranges: Vec<(T, T, u32)> = ranges.collect();
-        ranges.sort_unstable_by_key(|&(first, last, _)| (first, std::cmp::Reverse(last)));
-        let mut flat = Flat { starts: Vec::new(), rows: Vec::new() };
-        let mut open: Vec<(T, u32)> = Vec::new();
-        for (first, last, row) in ranges {
-            flat.close(&mut open, Some(first));
-            flat.push(first, row);
-            open.push((last, row));
-        }
-        flat.close(&mut open, None);
-        flat.starts.shrink_to_fit();
-        flat.rows.shrink_to_fit();
-        flat
-    }
-
-    /// Ends the ranges that end before `until`.
-    fn close(&mut self, open: &mut Vec<(T, u32)>, until: Option<T>) {
-        while let Some(&(last, _)) = open.last() {
-            if until.is_some_and(|until| last >= until) {
-                return;
-            }
-            open.pop();
-            if let Some(behind) = last.next() {
-                self.push(behind, open.last().map_or(NO_ROW, |&(_, row)| row));
-            }
-        }
-    }
-
-    fn push(&mut self, start: T, row: u32) {
-        if self.starts.last() == Some(&start) {
-            self.starts.pop();
-            self.rows.pop();
-        }
-        self.starts.push(start);
-        self.rows.push(row);
-    }
-
-    fn find(&self, place: T) -> Option<u32> {
-        let at = self.starts.partition_point(|&start| start <= place).checked_sub(1)?;
-        Some(self.rows[at]).filter(|&row| row != NO_ROW)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.starts.capacity() * size_of::<T>() + self.rows.capacity() * size_of::<u32>()
-    }
-}
-
 impl IpTrie {
-    fn row_of(&self, address: u128) -> Option<u32> {
-        let v4 = address & mask(MAPPED_BITS) == MAPPED;
-        v4.then(|| self.v4.find(address as u32)).flatten().or_else(|| self.v6.find(address))
+    fn new(
+        spec: DictionarySpec,
+        prefixes: Prefixes,
+        values: Values,
+        backing: Backing,
+    ) -> Arc<dyn Dictionary> {
+        let (key_types, mut attributes) = (spec.key_types(), spec.attributes);
+        if spec.layout.key_is_attribute {
+            attributes.push(Attribute {
+                name: spec.key_columns[0].name.clone(),
+                ty: SqlType::String,
+                default: SqlType::String.default_array(1),
+                hierarchical: false,
+                injective: false,
+            });
+        }
+        let (key_is_attribute, counters) = (spec.layout.key_is_attribute, Counters::default());
+        Arc::new(IpTrie { key_types, attributes, key_is_attribute, prefixes, values, counters, backing })
     }
 
+    /// The number of each address's prefix.
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let addresses: Vec<u128> = match keys {
             [key] if *key.data_type() == DataType::UInt32 => {
@@ -259,24 +323,40 @@ impl IpTrie {
             }
             _ => bail!(TypeMismatch, "the key of an IP_TRIE dictionary is an IPv4 or an IPv6 address"),
         };
-        let mut hits = Hits::with_capacity(addresses.len());
-        addresses.iter().for_each(|&address| hits.push(self.row_of(address).map(u64::from)));
+        let (mut hits, is_unchecked) = (Hits::with_capacity(addresses.len()), self.backing.is_unchecked());
+        for address in addresses {
+            let found = match is_unchecked {
+                true => self.prefixes.find_checked(address)?,
+                false => self.prefixes.find(address),
+            };
+            hits.push(found.map(u64::from));
+        }
         self.counters.add(&hits.found);
         Ok(hits)
     }
 
     fn texts(&self, hits: &Hits) -> ArrayRef {
-        let text = |(&row, &found): (&u64, &bool)| match found {
-            true => self.prefixes[row as usize].text(!self.has_v6),
+        let text = |(&number, &found): (&u64, &bool)| match found {
+            true => self.prefixes.get(number as u32).text(!self.prefixes.has_v6()),
             false => String::new(),
         };
         Arc::new(BinaryViewArray::from_iter_values(hits.payloads.iter().zip(&hits.found).map(text)))
     }
 
-    fn columns(&self, attributes: &[usize], hits: &Hits) -> Result<Vec<ArrayRef>> {
-        let column = |&at: &usize| match self.key_is_attribute && at + 1 == self.attributes.len() {
-            true => Ok(self.texts(hits)),
-            false => Ok(self.values.get(&[at], hits)?.remove(0)),
+    fn columns(&self, attributes: &[usize], hits: Hits) -> Result<Vec<ArrayRef>> {
+        let row = |(&number, &found): (&u64, &bool)| {
+            found.then(|| self.prefixes.rows.get(number as usize)).flatten().map_or(0, u64::from)
+        };
+        let payloads = hits.payloads.iter().zip(&hits.found).map(row).collect();
+        let rows = Hits { payloads, found: hits.found.clone() };
+        let is_key = |at: usize| self.key_is_attribute && at + 1 == self.attributes.len();
+        if self.backing.is_unchecked() {
+            let own: Vec<usize> = attributes.iter().copied().filter(|&at| !is_key(at)).collect();
+            self.values.check(&own, &rows)?;
+        }
+        let column = |&at: &usize| match is_key(at) {
+            true => Ok(self.texts(&hits)),
+            false => Ok(self.values.get(&[at], &rows)?.remove(0)),
         };
         attributes.iter().map(column).collect()
     }
@@ -301,8 +381,8 @@ impl Dictionary for IpTrie {
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
-        let columns = self.columns(attributes, &hits)?;
-        Ok((columns, BooleanArray::from(hits.found)))
+        let found = BooleanArray::from(hits.found.clone());
+        Ok((self.columns(attributes, hits)?, found))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
@@ -310,29 +390,46 @@ impl Dictionary for IpTrie {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        self.check()?;
         let attributes: Vec<usize> = (0..self.attributes.len()).collect();
         let mut blocks = Vec::new();
         for first in (0..self.prefixes.len()).step_by(SCAN_BLOCK_ROWS) {
-            let rows = first..self.prefixes.len().min(first + SCAN_BLOCK_ROWS);
-            let hits = Hits { found: vec![true; rows.len()], payloads: rows.map(|row| row as u64).collect() };
+            let numbers = first..self.prefixes.len().min(first + SCAN_BLOCK_ROWS);
+            let found = vec![true; numbers.len()];
+            let hits = Hits { found, payloads: numbers.map(|number| number as u64).collect() };
             let mut block = vec![self.texts(&hits)];
-            block.extend(self.columns(&attributes, &hits)?);
+            block.extend(self.columns(&attributes, hits)?);
             blocks.push(block);
         }
         Ok(blocks)
     }
 
     fn stats(&self) -> DictionaryStats {
-        let heap = self.v4.heap_bytes()
-            + self.v6.heap_bytes()
-            + self.prefixes.capacity() * size_of::<Prefix>()
-            + self.values.heap_bytes();
+        let heap = self.prefixes.heap_bytes() + self.values.heap_bytes();
         self.counters.fill(DictionaryStats {
             element_count: self.prefixes.len() as u64,
             bytes_allocated: (size_of::<IpTrie>() + heap) as u64,
             load_factor: 1.0,
             ..DictionaryStats::default()
         })
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<IpTrie>())
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        self.prefixes.save(image)?;
+        self.values.save(image)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.backing.check()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.backing.is_damaged()
     }
 }
 
@@ -353,25 +450,22 @@ mod tests {
                 .iter()
                 .map(|&(byte, bits)| Prefix::parse(format!("1.2.3.{byte}/{}", 24 + bits).as_bytes()).expect("valid"))
                 .collect();
-            let mut unique: Vec<Prefix> = Vec::new();
-            for prefix in prefixes {
-                if !unique.contains(&prefix) {
-                    unique.push(prefix);
-                }
-            }
-            let ranges = unique.iter().zip(0_u32..).map(|(prefix, row)| {
-                let (first, last) = prefix.range();
-                (first as u32, last as u32, row)
-            });
-            let flat = Flat::new(ranges);
+            let mut given = GivenPrefixes(prefixes.into_iter().zip(0..).collect());
+            let count = given.0.len();
+            given.keep_last();
+            let found = Prefixes::of(&given.0);
+            prop_assert!(given.0.len() <= count);
+            let unique: Vec<Prefix> = given.0.iter().map(|&(prefix, _)| prefix).collect();
             for byte in asked {
                 let address = MAPPED | u128::from(u32::from_be_bytes([1, 2, 3, byte]));
                 let holds = |prefix: &&Prefix| address & mask(prefix.bits) == prefix.address;
                 let best = unique.iter().filter(holds).max_by_key(|prefix| prefix.bits);
                 let row = best.and_then(|best| unique.iter().position(|prefix| prefix == best));
-                prop_assert_eq!(flat.find(address as u32), row.map(|row| row as u32));
+                let row = row.map(|row| row as u32);
+                prop_assert_eq!(found.find(address), row);
+                prop_assert_eq!(found.find_checked(address).expect("in memory"), row);
             }
-            prop_assert_eq!(flat.find(0), None);
+            prop_assert_eq!(found.find(0), None);
         }
 
         #[test]

@@ -23,12 +23,14 @@ mod direct;
 mod flat;
 mod hashed;
 mod intervals;
+mod ip_ranges;
 mod ip_trie;
 mod point_index;
 mod polygon;
 mod positions;
 mod range_bounds;
 mod range_hashed;
+mod range_rows;
 mod regexp_tree;
 
 #[cfg(test)]
@@ -42,11 +44,12 @@ pub use direct::build_direct;
 pub(crate) use flat::{FlatBuilder, FlatPart, check_flat_key};
 pub(crate) use hashed::{Hashed, HashedBuilder, hashes};
 pub use intervals::RangeLookup;
-pub(crate) use ip_trie::build_ip_trie;
+pub(crate) use ip_trie::{GivenPrefixes, build_ip_trie, check_prefix_key, open_ip_trie};
 pub(crate) use polygon::{build_polygon, check_polygon_key};
 pub(crate) use positions::{Cut, Part, Positions};
 pub(crate) use range_bounds::is_range_type;
-pub(crate) use range_hashed::build_range;
+pub(crate) use range_hashed::{build_range, open_range};
+pub(crate) use range_rows::{RangeShard, RangeShardBuilder, range_shard_builder};
 pub(crate) use regexp_tree::regexp_tree_columns;
 pub use regexp_tree::{ReadValues, build_regexp_tree};
 

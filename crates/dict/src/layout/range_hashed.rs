@@ -1,28 +1,35 @@
 //! RANGE_HASHED and COMPLEX_KEY_RANGE_HASHED: a key and a point find the row whose range holds the point.
 //!
-//! Keys are numbered; the ranges of one key are a group of `intervals`. Unlike other layouts this one
-//! keeps every row, also those with one key and one range.
+//! Keys are numbered by a hashed layout; the ranges of one key are a group of `intervals`. Unlike other layouts
+//! this one keeps every row, also those with one key and one range.
 //!
 //! A bound that is NULL is open, unless `CONVERT_NULL_RANGE_BOUND_TO_OPEN` is 0: then such a row holds
 //! nothing. A row whose range is empty is kept and holds nothing.
+//!
+//! # Layout
+//!
+//! In a file: the hashed layout, how many pieces the intervals are, each of them, the attributes. A version that was
+//! loaded shard by shard has a piece for each, and the number of a group or a row says which (`values::segments`).
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow::compute::take;
 use basalt_base::{Error, Result, SqlType};
 
 use super::SCAN_BLOCK_ROWS;
 use super::intervals::{Bound, Interval, Intervals, RangeLookup};
 use super::range_bounds::{from_bounds, is_nan, to_bounds};
-use crate::block::{check_keys, integer_keys, key_column, split_block};
+use super::range_rows::{Groups, RangeRows};
+use crate::block::{RowBlock, check_keys};
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
-use crate::key_bytes::KeyShape;
-use crate::key_numbers::KeyNumbers;
+use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::LayoutKind;
+use crate::loaded::{table_form, table_shape};
 use crate::spec::DictionarySpec;
-use crate::table::Hits;
-use crate::values::Values;
+use crate::table::{Hits, TableBuilder};
+use crate::values::{SEGMENTS_MAX, Values, split_row};
 
 struct RangeHashed<T> {
     kind: LayoutKind,
@@ -30,18 +37,12 @@ struct RangeHashed<T> {
     range_type: SqlType,
     lookup: RangeLookup,
     attributes: Vec<Attribute>,
-    shape: KeyShape,
-    keys: KeyNumbers,
-    intervals: Intervals<T>,
+    groups: Groups,
+    /// One, or those of the shards of a file.
+    intervals: Vec<Intervals<T>>,
     values: Values,
     counters: Counters,
-}
-
-/// The rows of a load.
-struct Rows<T> {
-    keys: KeyNumbers,
-    intervals: Vec<Interval<T>>,
-    values: Values,
+    backing: Backing,
 }
 
 /// Loads a dictionary from blocks of the key columns, both bounds and all attributes.
@@ -49,50 +50,64 @@ pub(crate) fn build_range(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let Some(range) = spec.range.clone() else {
-        return Err(Error::logical("a range dictionary without a range"));
-    };
-    match range.ty.carrier() {
-        arrow::datatypes::DataType::Decimal128(..) => build::<i128>(spec, range.ty, blocks),
-        _ => build::<i64>(spec, range.ty, blocks),
+    match is_wide(&spec) {
+        true => build::<i128>(spec, blocks),
+        false => build::<i64>(spec, blocks),
     }
+}
+
+/// A dictionary over the parts that [`Dictionary::save`] wrote.
+pub(crate) fn open_range(
+    spec: DictionarySpec,
+    image: &mut ImageReader<'_>,
+    backing: Backing,
+) -> Result<Arc<dyn Dictionary>> {
+    match is_wide(&spec) {
+        true => open::<i128>(spec, image, backing),
+        false => open::<i64>(spec, image, backing),
+    }
+}
+
+/// Whether the bounds of ranges have 128 bits.
+pub(super) fn is_wide(spec: &DictionarySpec) -> bool {
+    let carrier = spec.range.as_ref().map(|range| range.ty.carrier());
+    matches!(carrier, Some(arrow::datatypes::DataType::Decimal128(..)))
 }
 
 fn build<T: RangeBound>(
     spec: DictionarySpec,
-    range_type: SqlType,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let key_types = spec.key_types();
-    let shape = KeyShape::new(&key_types)?;
-    let mut rows = Rows::<T> {
-        keys: KeyNumbers::default(),
-        intervals: Vec::new(),
-        values: Values::new(&spec.attributes, false),
-    };
+    let mut rows = RangeRows::<T>::new(&spec)?;
+    let mut values = Values::new(&spec.attributes, false);
     for block in blocks {
-        rows.push(&spec, &key_types, &shape, block?)?;
+        let block = RowBlock::of(&spec, &block?)?;
+        let numbers = values.push(&block.columns, block.rows)?;
+        rows.push(&block.keys, &block.bounds, &numbers)?;
     }
-    let Rows { mut keys, intervals, mut values } = rows;
     values.shrink()?;
-    keys.shrink();
-    let intervals = Intervals::new(intervals, keys.len());
-    Ok(Arc::new(RangeHashed {
-        kind: spec.layout.kind,
-        key_types,
-        range_type,
-        lookup: spec.layout.range_lookup,
-        attributes: spec.attributes,
-        shape,
-        keys,
-        intervals,
-        values,
-        counters: Counters::default(),
-    }))
+    let table = TableBuilder::new(table_shape(&spec.layout, values.payload_bytes()))?;
+    let (groups, intervals) = rows.into_parts(table, table_form(&spec.layout, None), 0)?;
+    RangeHashed::new(spec, groups, vec![intervals], values, Backing::default())
+}
+
+fn open<T: RangeBound>(
+    spec: DictionarySpec,
+    image: &mut ImageReader<'_>,
+    backing: Backing,
+) -> Result<Arc<dyn Dictionary>> {
+    let groups = Groups::open(&spec, image)?;
+    let pieces = image.number_below(SEGMENTS_MAX as u64 + 1)?;
+    let intervals = (0..pieces).map(|_| Intervals::<T>::open(image)).collect::<Result<Vec<_>>>()?;
+    let values = Values::open(&spec.attributes, false, image)?;
+    if intervals.is_empty() || !image.is_at_end() {
+        return Err(ImageReader::unfit());
+    }
+    RangeHashed::new(spec, groups, intervals, values, backing)
 }
 
 /// A bound that a column of the range's type turns into and back.
-trait RangeBound: Bound + 'static {
+pub(super) trait RangeBound: Bound {
     fn of(array: &ArrayRef) -> Result<Vec<Self>>;
     fn array(ty: &SqlType, bounds: &[Self]) -> Result<ArrayRef>;
 }
@@ -117,69 +132,87 @@ impl RangeBound for i128 {
     }
 }
 
-impl<T: RangeBound> Rows<T> {
-    fn push(
-        &mut self,
-        spec: &DictionarySpec,
-        key_types: &[SqlType],
-        shape: &KeyShape,
-        mut block: Vec<ArrayRef>,
-    ) -> Result<()> {
-        let first = key_types.len();
-        if block.len() < first + 2 {
-            return Err(Error::logical("a block of a range dictionary without bounds"));
-        }
-        let bounds: Vec<ArrayRef> = block.drain(first..first + 2).collect();
-        let simple = !spec.layout.kind.is_complex();
-        let (rows, keys, columns) = split_block(key_types, &spec.attributes, &block, simple)?;
-        let encoded = shape.encode(&widened(&keys, simple)?)?;
-        let numbers = self.values.push(&columns, rows)?;
-        let (lows, highs) = (T::of(&bounds[0])?, T::of(&bounds[1])?);
-        for row in 0..rows {
-            let group = self.keys.number(encoded.get(row))?;
-            let open = [bounds[0].is_null(row), bounds[1].is_null(row)];
-            let (mut low, mut high) = (lows[row], highs[row]);
-            if open.contains(&true) && !spec.layout.null_bound_is_open
-                || is_nan(&bounds[0], row)
-                || is_nan(&bounds[1], row)
-            {
-                (low, high) = (T::GREATEST, T::LEAST);
-            } else {
-                low = if open[0] { T::LEAST } else { low };
-                high = if open[1] { T::GREATEST } else { high };
-            }
-            self.intervals.push(Interval { group, low, high, row: numbers[row] as u32 });
-        }
-        Ok(())
-    }
-}
-
-/// Keys of a simple layout as `UInt64`.
-fn widened(keys: &[ArrayRef], simple: bool) -> Result<Vec<ArrayRef>> {
-    if simple { Ok(vec![key_column(integer_keys(&keys[0])?)]) } else { Ok(keys.to_vec()) }
-}
-
 impl<T: RangeBound> RangeHashed<T> {
+    fn new(
+        spec: DictionarySpec,
+        groups: Groups,
+        intervals: Vec<Intervals<T>>,
+        values: Values,
+        backing: Backing,
+    ) -> Result<Arc<dyn Dictionary>> {
+        let (kind, key_types, lookup) = (spec.layout.kind, spec.key_types(), spec.layout.range_lookup);
+        let Some(range) = spec.range else {
+            return Err(Error::logical("a range dictionary without a range"));
+        };
+        let (range_type, attributes, counters) = (range.ty, spec.attributes, Counters::default());
+        Ok(Arc::new(RangeHashed {
+            kind,
+            key_types,
+            range_type,
+            lookup,
+            attributes,
+            groups,
+            intervals,
+            values,
+            counters,
+            backing,
+        }))
+    }
+
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let Some((point, keys)) = keys.split_last() else {
             return Err(Error::logical("a lookup without a point"));
         };
-        let simple = !self.kind.is_complex();
-        let rows = check_keys(&self.key_types, keys, simple)?;
+        let rows = check_keys(&self.key_types, keys, !self.kind.is_complex())?;
         check_keys(std::slice::from_ref(&self.range_type), std::slice::from_ref(point), false)?;
         if point.len() != rows {
             return Err(Error::logical("keys and points differ in length"));
         }
-        let encoded = self.shape.encode(&widened(keys, simple)?)?;
-        let points = T::of(point)?;
+        let is_unchecked = self.backing.is_unchecked();
+        if is_unchecked {
+            self.groups.layout().check(keys)?;
+        }
+        let groups = self.groups.layout().find(keys)?;
+        if is_unchecked {
+            groups.found_payloads().try_for_each(|group| {
+                let (piece, group) = split_row(self.intervals.len(), group);
+                self.intervals[piece].check(group)
+            })?;
+        }
         let mut hits = Hits::with_capacity(rows);
-        for (row, &at) in points.iter().enumerate() {
-            let group = self.keys.find(encoded.get(row)).filter(|_| !is_nan(point, row));
-            let found = group.and_then(|group| self.intervals.find(group, at, self.lookup));
+        for (row, at) in T::of(point)?.into_iter().enumerate() {
+            let group = groups.found[row].then(|| split_row(self.intervals.len(), groups.payloads[row]));
+            let group = group.filter(|_| !is_nan(point, row));
+            let found = group.and_then(|(piece, group)| self.intervals[piece].find(group, at, self.lookup));
             hits.push(found.map(u64::from));
         }
         self.counters.add(&hits.found);
         Ok(hits)
+    }
+
+    /// Adds the block of some intervals, each with the row of its key in `keys`.
+    fn add_block(
+        &self,
+        keys: &[ArrayRef],
+        of: &mut Vec<(u32, Interval<T>)>,
+        blocks: &mut Vec<Vec<ArrayRef>>,
+    ) -> Result<()> {
+        if of.is_empty() {
+            return Ok(());
+        }
+        let picks = UInt32Array::from_iter_values(of.iter().map(|(key, _)| *key));
+        let key = |key: &ArrayRef| take(key, &picks, None).map_err(Error::logical);
+        let mut block = keys.iter().map(key).collect::<Result<Vec<_>>>()?;
+        for bound in [|of: &Interval<T>| of.low, |of: &Interval<T>| of.high] {
+            let bounds: Vec<T> = of.iter().map(|(_, interval)| bound(interval)).collect();
+            block.push(T::array(&self.range_type, &bounds)?);
+        }
+        let payloads = of.iter().map(|(_, interval)| u64::from(interval.row)).collect();
+        let hits = Hits { payloads, found: vec![true; of.len()] };
+        block.extend(self.values.get(&(0..self.attributes.len()).collect::<Vec<_>>(), &hits)?);
+        of.clear();
+        blocks.push(block);
+        Ok(())
     }
 }
 
@@ -202,6 +235,9 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
+        if self.backing.is_unchecked() {
+            self.values.check(attributes, &hits)?;
+        }
         let columns = self.values.get(attributes, &hits)?;
         Ok((columns, BooleanArray::from(hits.found)))
     }
@@ -211,33 +247,53 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
-        let mut intervals = self.intervals.iter().peekable();
+        self.check()?;
         let mut blocks = Vec::new();
-        while intervals.peek().is_some() {
-            let block: Vec<Interval<T>> = intervals.by_ref().take(SCAN_BLOCK_ROWS).collect();
-            let mut columns =
-                self.shape.decode(block.iter().map(|interval| self.keys.get(interval.group as usize)))?;
-            let lows: Vec<T> = block.iter().map(|interval| interval.low).collect();
-            let highs: Vec<T> = block.iter().map(|interval| interval.high).collect();
-            columns.push(T::array(&self.range_type, &lows)?);
-            columns.push(T::array(&self.range_type, &highs)?);
-            let payloads = block.iter().map(|interval| u64::from(interval.row)).collect();
-            let hits = Hits { payloads, found: vec![true; block.len()] };
-            columns.extend(self.values.get(&attributes, &hits)?);
-            blocks.push(columns);
-        }
+        self.groups.layout().visit(&mut |keys, groups| {
+            let mut of = Vec::new();
+            for (key, group) in groups.into_iter().enumerate() {
+                let (piece, group) = split_row(self.intervals.len(), group);
+                for interval in self.intervals[piece].of_group(group) {
+                    of.push((key as u32, interval));
+                    if of.len() == SCAN_BLOCK_ROWS {
+                        self.add_block(&keys, &mut of, &mut blocks)?;
+                    }
+                }
+            }
+            self.add_block(&keys, &mut of, &mut blocks)
+        })?;
         Ok(blocks)
     }
 
     fn stats(&self) -> DictionaryStats {
-        let heap = self.keys.heap_bytes() + self.intervals.heap_bytes() + self.values.heap_bytes();
+        let intervals = self.intervals.iter().map(Intervals::heap_bytes).sum::<usize>();
+        let heap = self.groups.layout().heap_bytes() + intervals + self.values.heap_bytes();
         self.counters.fill(DictionaryStats {
-            element_count: self.intervals.len() as u64,
+            element_count: self.intervals.iter().map(Intervals::len).sum::<usize>() as u64,
             bytes_allocated: (size_of::<RangeHashed<T>>() + heap) as u64,
-            load_factor: 1.0,
+            load_factor: self.groups.layout().load_factor(),
             ..DictionaryStats::default()
         })
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<RangeHashed<T>>())
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        self.groups.layout().save(image)?;
+        image.number(self.intervals.len() as u64);
+        self.intervals.iter().try_for_each(|intervals| intervals.save(image))?;
+        self.values.save(image)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.backing.check()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.backing.is_damaged()
     }
 }
 
@@ -285,7 +341,9 @@ mod tests {
         assert_eq!(get(open.as_ref(), 1, &[i32::MIN, 10, 11, 20, i32::MAX]), [1, 1, 77, 2, 2]);
         assert_eq!((get(open.as_ref(), 2, &[0]), get(open.as_ref(), 3, &[3])), (vec![3], vec![77]));
         let scan = open.scan().expect("a loaded dictionary");
-        assert_eq!(scan[0][1].as_primitive::<Int32Type>().values(), &[i32::MIN, 20, i32::MIN, 5]);
+        let mut lows = scan[0][1].as_primitive::<Int32Type>().values().to_vec();
+        lows.sort_unstable();
+        assert_eq!(lows, [i32::MIN, i32::MIN, 5, 20]);
         let layout = LayoutSpec { null_bound_is_open: false, ..LayoutSpec::new(LayoutKind::RangeHashed) };
         let closed = load(layout, &rows);
         assert_eq!((get(closed.as_ref(), 1, &[10, 20]), closed.stats().element_count), (vec![77, 77], 4));

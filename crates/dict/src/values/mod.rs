@@ -8,7 +8,7 @@
 //!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
 //! - [`segments`]: several stores, of a dictionary that was loaded shard by shard.
-//! - [`bytes`]: what columns are made of, in memory or in a file.
+//! - [`bytes`]: what columns are made of, in memory or in a file; [`numbers`] of one width.
 
 mod arena;
 mod bitmap;
@@ -16,6 +16,7 @@ mod bytes;
 mod fixed;
 mod inline;
 mod nested;
+mod numbers;
 mod packed;
 mod packed_ends;
 mod packed_strings;
@@ -31,6 +32,7 @@ pub(crate) use bitmap::Bitmap;
 pub(crate) use bytes::Bytes;
 pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
+pub(crate) use numbers::{Number, Numbers};
 pub(crate) use packed::Extent;
 pub(crate) use segments::{SEGMENT_BITS, SEGMENTS_MAX, Segments, split_row};
 pub(crate) use store::{ColumnStore, has_nested_columns};

@@ -43,7 +43,7 @@ pub(super) fn take(
         return Err(Error::new(ErrorCode::NotEnoughSpace, what));
     }
     let rows_form = rows.form();
-    rows.memory().bound(LoadBounds::default(), 0);
+    rows.memory().bound(LoadBounds::default(), 0, spec.key_bytes_in_memory());
     let (piles, path) = (piles_dir(engine), piles_dir(engine).with_extension("bin"));
     let place = ImagePlace { storage, path: &path, definition: "", piles: &piles };
     match load_image(spec.clone(), &mut rows.blocks(), rows_form, &place, LoadBounds::default())? {

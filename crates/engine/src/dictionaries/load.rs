@@ -194,7 +194,7 @@ fn by_shard(
 ) -> Result<Arc<dyn Dictionary>> {
     if let Some(previous) = previous {
         // Two shards, of which the new one is not the largest.
-        rows.memory().bound(LoadBounds::default(), previous.memory_bytes() / 8);
+        rows.memory().bound(LoadBounds::default(), previous.memory_bytes() / 8, 0);
     }
     let deleted = RefCell::new(DeletedKeys::of(&definition.spec));
     let mut alive = rows.map(|block| deleted.borrow_mut().take_from(&block?));

@@ -34,11 +34,14 @@ pub(super) struct LoadMemory {
     server: Arc<ServerMemory>,
     /// Of the dictionary.
     name: String,
-    /// Of its rows so far.
+    /// Bytes of its rows so far.
     rows: u64,
     held: u64,
     /// What it holds at most, if its rows go through files.
     most: u64,
+    /// The same, of keys that do not: all of them, and bytes a row.
+    keys: u64,
+    key_bytes: u64,
     /// What the version that answers holds.
     current: u64,
 }
@@ -93,12 +96,15 @@ impl LoadMemory {
         current: Option<&Arc<dyn Dictionary>>,
     ) -> LoadMemory {
         let current = current.map_or(0, |current| current.memory_bytes());
-        LoadMemory { server: Arc::clone(server), name, rows: 0, held: 0, most: u64::MAX, current }
+        let server = Arc::clone(server);
+        LoadMemory { server, name, rows: 0, held: 0, most: u64::MAX, keys: 0, key_bytes: 0, current }
     }
 
-    /// From now on rows go through files, and what is in memory at once is bounded by `bounds` and so many bytes.
-    pub(super) fn bound(&mut self, bounds: LoadBounds, more: u64) {
+    /// From now on rows go through files, and what is in memory at once is bounded by `bounds`, so many bytes, and
+    /// so many of the key of each row.
+    pub(super) fn bound(&mut self, bounds: LoadBounds, more: u64, key_bytes: usize) {
         self.most = (bounds.memory_most() as u64).saturating_add(more);
+        self.key_bytes = key_bytes as u64;
     }
 
     /// Rows are in memory again.
@@ -111,7 +117,8 @@ impl LoadMemory {
     pub(super) fn take(&mut self, columns: &[ArrayRef], rows: usize) -> Result<()> {
         let bytes: usize = columns.iter().map(column_bytes).sum();
         self.rows += (bytes + rows * HASH_BYTES) as u64;
-        self.hold(self.rows.min(self.most))
+        self.keys += self.key_bytes * rows as u64;
+        self.hold(self.rows.min(self.most.saturating_add(self.keys)))
     }
 
     /// All rows have become `version`, which has what the version that answers has, or takes its place before it
@@ -136,7 +143,7 @@ impl LoadMemory {
 
     fn give_back(&mut self) {
         self.server.dictionaries().loading.fetch_sub(self.held, Ordering::Relaxed);
-        (self.held, self.rows) = (0, 0);
+        (self.held, self.rows, self.keys) = (0, 0, 0);
     }
 
     fn too_much(&self, more: u64) -> Error {
@@ -215,10 +222,15 @@ mod tests {
         let bounds = LoadBounds { memory_bytes: 4000, shard_bytes: 0 };
         let server = server(5000);
         let mut load = LoadMemory::new(&server, "db.d".into(), None);
-        load.bound(bounds, 0);
+        load.bound(bounds, 0, 0);
         let block: [ArrayRef; 1] = [Arc::new(UInt16Array::from(vec![1; 100]))];
         (0..100).for_each(|_| load.take(&block, 100).expect("below the limit"));
         assert_eq!(server.dictionaries().bytes(), 4000);
+        let mut with_keys = LoadMemory::new(&server, "db.keys".into(), None);
+        with_keys.bound(LoadBounds { memory_bytes: 100, shard_bytes: 0 }, 0, 1);
+        (0..3).for_each(|_| with_keys.take(&block, 100).expect("below the limit"));
+        assert_eq!(server.dictionaries().bytes(), 4400);
+        drop(with_keys);
         load.unbound();
         assert!((0..10).any(|_| load.take(&block, 100).is_err()));
     }

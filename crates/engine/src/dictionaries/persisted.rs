@@ -83,7 +83,7 @@ impl PersistedFile {
         }
         publish_empty_dir(storage.as_ref(), &engine.catalog().store_dir(self.uuid))?;
         let place = ImagePlace { storage, path: &path, definition: &self.statement, piles: &piles };
-        rows.memory().bound(LoadBounds::default(), 0);
+        rows.memory().bound(LoadBounds::default(), 0, spec.key_bytes_in_memory());
         load_image(spec.clone(), &mut rows.blocks(), form, &place, LoadBounds::default())
     }
 

@@ -114,6 +114,56 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     server.kill();
 }
 
+/// What else than a key says which row it is: ranges, prefixes.
+#[test]
+fn layouts_that_do_not_hash_answer_from_their_file_too() {
+    let place = Place::new();
+    let server = place.start();
+    let kinds = [
+        (
+            "r",
+            "id UInt64, s UInt32, e UInt32",
+            "RANGE(MIN s MAX e) LAYOUT(RANGE_HASHED())",
+            "1\t5\t9\tone\n1\t20\t30\ttwo\n",
+        ),
+        ("i", "id String", "LAYOUT(IP_TRIE())", "10.0.0.0/8\tone\n10.1.0.0/16\ttwo\n"),
+    ];
+    let asks = [
+        ("r", "[dictGet('r', 'name', 1, 6), dictGet('r', 'name', 1, 30), dictGet('r', 'name', 1, 10)]"),
+        (
+            "i",
+            "[dictGet('i', 'name', toIPv4('10.2.0.0')), dictGet('i', 'name', toIPv4('10.1.0.9')), \
+               dictGet('i', 'name', toIPv4('11.0.0.0'))]",
+        ),
+    ];
+    for (name, keys, layout, rows) in kinds {
+        let source = place.source.path().join(format!("{name}.tsv"));
+        std::fs::write(&source, rows).expect("a place to write to");
+        server.ask(&format!(
+            "CREATE DICTIONARY {name} ({keys}, name String) PRIMARY KEY id \
+             SOURCE(FILE(PATH '{}' FORMAT 'TSV')) {layout} LIFETIME(0) SETTINGS(persist = 1)",
+            source.display()
+        ));
+    }
+    let check = |server: &Server| {
+        for (name, ask) in asks {
+            assert_eq!(server.ask(&format!("SELECT {ask}")), "['one','two','']\n", "{name}");
+            assert_eq!(server.ask(&format!("SELECT count() FROM {name}")), "2\n");
+        }
+    };
+    check(&server);
+    server.kill();
+    for (name, ..) in kinds {
+        std::fs::remove_file(place.source.path().join(format!("{name}.tsv"))).expect("the source is there");
+    }
+    let server = place.start();
+    check(&server);
+    let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
+    wait_until(&server, failed, |answer| answer == format!("{}\n", kinds.len()));
+    check(&server);
+    server.kill();
+}
+
 #[test]
 fn a_file_that_is_of_no_use_is_thrown_away_and_written_anew() {
     let damages: [fn(&mut Vec<u8>); 3] = [

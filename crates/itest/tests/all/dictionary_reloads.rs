@@ -159,6 +159,54 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
     server.kill();
 }
 
+/// Ranges and prefixes, whole versions of which wait in files.
+#[test]
+fn ranges_and_prefixes_are_reloaded_without_a_second_version() {
+    let (data, server) = start();
+    let long = "concat((SELECT max(version) FROM control), toString(number), repeat('x', 900)) AS name";
+    let ranges = format!("SELECT number % 300000 AS id, number AS s, number + 5 AS e, {long}");
+    let prefixes = format!("SELECT concat(IPv4NumToString(toUInt32(number * 256)), '/24') AS id, {long}");
+    let ways = [
+        (
+            "id UInt64, s UInt32, e UInt32",
+            "RANGE(MIN s MAX e) LAYOUT(RANGE_HASHED())",
+            ranges,
+            "number, number + 3",
+        ),
+        ("id String", "LAYOUT(IP_TRIE())", prefixes, "toIPv4(number * 256 + 77)"),
+    ];
+    for ((keys, layout, query, key), settings) in
+        ways.iter().flat_map(|way| [(way, ""), (way, "SETTINGS(persist = 1)")])
+    {
+        control(&server, 400_000, "", false);
+        let query = query.replace('\'', "''");
+        server.ask(&format!(
+            "CREATE OR REPLACE DICTIONARY d ({keys}, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+             '{query} FROM numbers((SELECT max(rows) FROM control))')) {layout} LIFETIME(0) {settings}"
+        ));
+        let check = |version: &str| {
+            server.ask(&format!(
+                "SELECT countIf(startsWith(dictGet('d', 'name', {key}), concat('{version}', toString(number), 'x'))), \
+                 (SELECT element_count FROM system.dictionaries), (SELECT last_exception FROM system.dictionaries) \
+                 FROM numbers(300000)"
+            ))
+        };
+        assert_eq!(check(""), "300000\t400000\t\n", "{layout} {settings}");
+        let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
+        let bytes: u64 = server.ask(version).trim().parse().expect("a number");
+        assert!(bytes > 300 << 20, "{layout} {settings}: {bytes}");
+        control(&server, 390_000, "new", false);
+        let before = own_bytes(&server);
+        let peak = peak_bytes(&server, || drop(server.ask("SYSTEM RELOAD DICTIONARY d")));
+        let taken = peak.saturating_sub(before) >> 20;
+        assert!(taken << 20 < bytes, "{layout} {settings}: {taken} MiB, a version has {}", bytes >> 20);
+        assert_eq!(check("new"), "300000\t390000\t\n", "{layout} {settings}");
+        assert_eq!(left_over(&data), Vec::<String>::new(), "{layout} {settings}");
+        server.ask("DROP DICTIONARY d");
+    }
+    server.kill();
+}
+
 #[test]
 fn a_large_reload_that_fails_leaves_the_old_version_and_no_files() {
     let (data, server) = start();
