@@ -85,7 +85,7 @@ pub(crate) fn build_ip_trie(
     given.keep_last();
     given.drop_dead_rows(&mut values)?;
     values.shrink()?;
-    Ok(IpTrie::new(spec, Prefixes::of(&given.0), values, Backing::default()))
+    Ok(IpTrie::over(spec, Prefixes::of(&given.0), values, Backing::default()))
 }
 
 /// A dictionary over the parts that [`Dictionary::save`] wrote.
@@ -99,7 +99,7 @@ pub(crate) fn open_ip_trie(
     if !image.is_at_end() {
         return Err(ImageReader::unfit());
     }
-    Ok(IpTrie::new(spec, prefixes, values, backing))
+    Ok(IpTrie::over(spec, prefixes, values, backing))
 }
 
 /// Refuses what is no key of this layout.
@@ -289,7 +289,7 @@ fn mask(bits: u8) -> u128 {
 }
 
 impl IpTrie {
-    fn new(
+    fn over(
         spec: DictionarySpec,
         prefixes: Prefixes,
         values: Values,

@@ -88,7 +88,7 @@ fn build<T: RangeBound>(
     values.shrink()?;
     let table = TableBuilder::new(table_shape(&spec.layout, values.payload_bytes()))?;
     let (groups, intervals) = rows.into_parts(table, table_form(&spec.layout, None), 0)?;
-    RangeHashed::new(spec, groups, vec![intervals], values, Backing::default())
+    RangeHashed::over(spec, groups, vec![intervals], values, Backing::default())
 }
 
 fn open<T: RangeBound>(
@@ -103,7 +103,7 @@ fn open<T: RangeBound>(
     if intervals.is_empty() || !image.is_at_end() {
         return Err(ImageReader::unfit());
     }
-    RangeHashed::new(spec, groups, intervals, values, backing)
+    RangeHashed::over(spec, groups, intervals, values, backing)
 }
 
 /// A bound that a column of the range's type turns into and back.
@@ -133,7 +133,7 @@ impl RangeBound for i128 {
 }
 
 impl<T: RangeBound> RangeHashed<T> {
-    fn new(
+    fn over(
         spec: DictionarySpec,
         groups: Groups,
         intervals: Vec<Intervals<T>>,
