@@ -8,6 +8,7 @@ use crate::dictionary::DictionaryStats;
 pub(crate) struct Counters {
     query_count: AtomicU64,
     found_count: AtomicU64,
+    missed_count: AtomicU64,
 }
 
 impl Counters {
@@ -18,10 +19,16 @@ impl Counters {
         self.found_count.fetch_add(found_count as u64, Ordering::Relaxed);
     }
 
+    /// Counts the rows of a lookup whose keys a cache did not have, or had too long.
+    pub(crate) fn add_missed(&self, missed_count: usize) {
+        self.missed_count.fetch_add(missed_count as u64, Ordering::Relaxed);
+    }
+
     pub(crate) fn fill(&self, stats: DictionaryStats) -> DictionaryStats {
         DictionaryStats {
             query_count: self.query_count.load(Ordering::Relaxed),
             found_count: self.found_count.load(Ordering::Relaxed),
+            missed_count: self.missed_count.load(Ordering::Relaxed),
             ..stats
         }
     }

@@ -30,6 +30,8 @@ pub struct DictionaryStats {
     pub load_factor: f64,
     pub query_count: u64,
     pub found_count: u64,
+    /// Of `query_count`, those that a cache did not have, or had too long.
+    pub missed_count: u64,
 }
 
 /// A dictionary that can answer. Cheap to share; never changes once built (a reload makes another).

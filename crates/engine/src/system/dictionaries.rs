@@ -105,12 +105,14 @@ fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
 
 fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
     let rate = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+    let hits = |stats: &DictionaryStats| stats.query_count.saturating_sub(stats.missed_count);
     let seconds = |us: u64| (us / 1_000_000) as u32;
     block
         .u64s(lines.iter().map(|line| line.stats.bytes_allocated))
+        // What is below a key is found by a scan.
         .u64s(lines.iter().map(|_| 0))
         .u64s(lines.iter().map(|line| line.stats.query_count))
-        .f64s(lines.iter().map(|line| if line.stats.query_count == 0 { 0.0 } else { 1.0 }))
+        .f64s(lines.iter().map(|line| rate(hits(&line.stats), line.stats.query_count)))
         .f64s(lines.iter().map(|line| rate(line.stats.found_count, line.stats.query_count)))
         .u64s(lines.iter().map(|line| line.stats.element_count))
         .f64s(lines.iter().map(|line| line.stats.load_factor))

@@ -131,6 +131,7 @@ impl CacheDictionary {
         let keys = shared.widened(keys)?;
         let distinct = DistinctKeys::new(&shared.shape.encode(&keys)?)?;
         let mut gathered = shared.gather(&distinct.numbers)?;
+        self.counters.add_missed(gathered.missed_rows(&distinct.of_row));
         let mut wanted = std::mem::take(&mut gathered.absent);
         if shared.spec.allow_read_expired_keys {
             self.refresh_later(&keys, &distinct, &gathered.stale)?;
@@ -174,6 +175,13 @@ impl CacheDictionary {
 }
 
 impl Gathered {
+    /// How many rows have a key that is not there, or is old.
+    fn missed_rows(&self, of_row: &[u32]) -> usize {
+        let mut is_missed = vec![false; self.of_key.len()];
+        self.absent.iter().chain(&self.stale).for_each(|&key| is_missed[key as usize] = true);
+        of_row.iter().filter(|&&key| is_missed[key as usize]).count()
+    }
+
     fn add(&mut self, wanted: &[u32], numbers: &KeyNumbers, fetched: &Fetched) {
         for &key in wanted {
             let row = fetched.keys.find(numbers.get(key as usize)).map(|at| &fetched.rows[at as usize]);
