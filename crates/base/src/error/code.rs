@@ -67,6 +67,7 @@ error_codes! {
     UnknownStorage                   "UNKNOWN_STORAGE"                        56  404 "42704"
     TableAlreadyExists               "TABLE_ALREADY_EXISTS"                   57  500 "42P07"
     DictionaryAlreadyExists          "DICTIONARY_ALREADY_EXISTS"             387  500 "42P07"
+    CannotGetCreateTableQuery        "CANNOT_GET_CREATE_TABLE_QUERY"         390  404 "42P01"
     CannotDropDictionaryAsTable      "CANNOT_DETACH_DICTIONARY_AS_TABLE"     520  400 "42809"
     UnknownTable                     "UNKNOWN_TABLE"                          60  404 "42P01"
     SyntaxError                      "SYNTAX_ERROR"                           62  400 "42601"

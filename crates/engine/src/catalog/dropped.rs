@@ -5,7 +5,7 @@
 //! at the next open, because no metadata names it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use basalt_base::fs::Storage;
 use parking_lot::Mutex;
@@ -25,8 +25,8 @@ struct Dropped {
 
 impl DroppedTables {
     /// Takes over the data of a table that no name leads to any more.
-    pub(crate) fn add(&self, table: Arc<dyn Table>, dir: PathBuf) {
-        self.waiting.lock().push(Dropped { table: Arc::downgrade(&table), dir });
+    pub(crate) fn add(&self, table: Weak<dyn Table>, dir: PathBuf) {
+        self.waiting.lock().push(Dropped { table, dir });
     }
 
     /// Deletes what nobody uses. What cannot be deleted now stays for the next call.

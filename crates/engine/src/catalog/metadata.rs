@@ -10,6 +10,7 @@
 //!   -- crc32c 1a2b3c4d            of everything behind this line
 //!   -- column renamed a b         what happened to the names of columns, in order; only in a table's file
 //!   -- column dropped c
+//!   -- detached                 nobody is to open it: DETACH .. PERMANENTLY
 //!   CREATE TABLE ...
 //! ```
 //!
@@ -37,6 +38,7 @@ use super::journal::{JOURNAL_FILE, RenameJournal};
 
 const FIRST_LINE: &str = "-- basalt metadata 1";
 const COLUMN_LINE: &str = "-- column ";
+const DETACHED_LINE: &str = "-- detached\n";
 const SUFFIX: &str = ".sql";
 /// Ends the name of a database's directory that is being removed. No encoded name has a dot.
 const DROPPED_SUFFIX: &str = ".dropped";
@@ -64,6 +66,8 @@ pub(crate) struct StoredObject {
     pub(crate) statement: String,
     /// How a table's columns were called before.
     pub(crate) history: ColumnHistory,
+    /// Detached for good: it is not opened at a start.
+    pub(crate) is_detached: bool,
 }
 
 impl MetadataStore {
@@ -132,26 +136,38 @@ impl MetadataStore {
         let mut objects = Vec::new();
         for entry in self.storage.list(&dir)? {
             if let Some(stem) = entry.name.strip_suffix(SUFFIX) {
-                let path = dir.join(&entry.name);
-                let bytes = self.storage.read(&path, BYTES_MAX)?;
-                objects
-                    .push(decode(decode_name(stem)?, &bytes).map_err(|error| error.within(path.display()))?);
+                objects.push(self.read(&dir.join(&entry.name), decode_name(stem)?)?);
             }
         }
         Ok(objects)
     }
 
+    /// What the file of one object says.
+    pub(crate) fn object(&self, database: &str, name: &str) -> Result<StoredObject> {
+        self.read(&self.path_of(database, name), name.to_owned())
+    }
+
+    fn read(&self, path: &Path, name: String) -> Result<StoredObject> {
+        let bytes = self.storage.read(path, BYTES_MAX)?;
+        decode(name, &bytes).map_err(|error| error.within(path.display()))
+    }
+
+    /// Where the file of an object is.
+    pub(crate) fn path_of(&self, database: &str, name: &str) -> PathBuf {
+        self.root.join(file_path(database, name))
+    }
+
     /// Writes or replaces the object's file; durable when it returns.
     pub(crate) fn write(&self, database: &str, object: &StoredObject) -> Result<()> {
         self.check_open()?;
-        let path = self.root.join(file_path(database, &object.name));
+        let path = self.path_of(database, &object.name);
         let pending = PendingFile::write(self.storage.as_ref(), &path, &encode(object))?;
         self.change(|storage| pending.publish(storage))
     }
 
     pub(crate) fn remove(&self, database: &str, name: &str) -> Result<()> {
         self.change(|storage| {
-            storage.remove_file(&self.root.join(file_path(database, name)))?;
+            storage.remove_file(&self.path_of(database, name))?;
             storage.sync_dir(&self.database_dir(database))
         })
     }
@@ -207,7 +223,8 @@ fn encode(object: &StoredObject) -> Vec<u8> {
         forgotten => format!("{COLUMN_LINE}forgotten {forgotten}\n"),
     };
     changes.extend(object.history.changes().iter().map(encode_change));
-    let body = format!("{changes}{}\n", object.statement);
+    let detached = if object.is_detached { DETACHED_LINE } else { "" };
+    let body = format!("{changes}{detached}{}\n", object.statement);
     let crc = crc32c(body.as_bytes());
     format!("{FIRST_LINE}\n-- uuid {}\n-- crc32c {crc:08x}\n{body}", object.uuid).into_bytes()
 }
@@ -244,7 +261,9 @@ fn decode(name: String, bytes: &[u8]) -> Result<StoredObject> {
         statement = rest;
     }
     let history = ColumnHistory::new(forgotten, changes);
-    Ok(StoredObject { name, uuid, statement: statement.to_owned(), history })
+    let is_detached = statement.starts_with(DETACHED_LINE);
+    let statement = statement.strip_prefix(DETACHED_LINE).unwrap_or(statement).to_owned();
+    Ok(StoredObject { name, uuid, statement, history, is_detached })
 }
 
 fn encode_change(change: &NameChange) -> String {
@@ -330,6 +349,7 @@ mod tests {
                     NameChange::Dropped { name: "c\nd".to_owned() },
                 ],
             ),
+            is_detached: true,
         }
     }
 
@@ -337,6 +357,8 @@ mod tests {
     fn file_round_trips() {
         let decoded = decode("orders".to_owned(), &encode(&object())).expect("our own bytes");
         assert_eq!(decoded, object());
+        let attached = StoredObject { is_detached: false, ..object() };
+        assert_eq!(decode("orders".to_owned(), &encode(&attached)).expect("our own bytes"), attached);
     }
 
     #[test]
@@ -347,7 +369,7 @@ mod tests {
             flipped[bit / 8] ^= 1 << (bit % 8);
             // The uuid and the checksum's letters are not under the checksum; the statement is.
             if let Ok(decoded) = decode("orders".to_owned(), &flipped) {
-                assert_eq!(decoded.statement, object().statement, "bit {bit}");
+                assert_eq!((decoded.statement, decoded.is_detached), (object().statement, true), "bit {bit}");
             }
         }
     }

@@ -7,6 +7,7 @@
 //! check to their last effect, so that one is whole before the next begins.
 
 mod dependents;
+mod detached;
 mod dropped;
 mod journal;
 pub(crate) mod metadata;
@@ -16,6 +17,7 @@ mod open;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use detached::DetachedObject;
 pub(crate) use object::{BrokenObject, CatalogObject, ViewDefinition};
 pub(crate) use open::view_of;
 
@@ -30,6 +32,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use uuid::Uuid;
 
 use crate::tables::{Table, TableDefinition};
+use detached::DetachedObjects;
 use dropped::DroppedTables;
 use metadata::MetadataStore;
 
@@ -41,6 +44,7 @@ pub(crate) const DEFAULT: &str = "default";
 /// All databases of a data directory.
 pub(crate) struct CatalogStore {
     databases: RwLock<BTreeMap<String, BTreeMap<String, CatalogObject>>>,
+    detached: RwLock<DetachedObjects>,
     metadata: MetadataStore,
     storage: Arc<dyn Storage>,
     data_dir: PathBuf,
@@ -144,10 +148,11 @@ impl CatalogStore {
         }
         self.metadata.drop_database(database)?;
         let objects = self.databases.write().remove(database).unwrap_or_default();
+        let detached = self.detached.write().remove(database).unwrap_or_default();
         for object in objects.into_values() {
             self.remove_data(object.uuid(), object)?;
         }
-        Ok(())
+        detached.values().try_for_each(|object| self.remove_detached_data(object))
     }
 
     /// Enters an object under a name, replacing what was there together with its data, and writes its
@@ -211,17 +216,33 @@ impl CatalogStore {
     fn remove_data(&self, uuid: Uuid, object: CatalogObject) -> Result<()> {
         let dir = self.store_dir(uuid);
         // A copied metadata file names the data of another table.
-        if self.all_objects().iter().any(|(_, _, other)| other.uuid() == uuid) {
+        if self.all_objects().iter().any(|(_, _, other)| other.uuid() == uuid)
+            || self.all_detached().iter().any(|(_, other)| other.uuid == uuid)
+        {
             return Ok(());
         }
         match object {
             CatalogObject::Table(table) => {
-                self.dropped.add(table, dir);
+                self.dropped.add(Arc::downgrade(&table), dir);
+                drop(table);
                 self.sweep_dropped();
                 Ok(())
             }
             _ if self.storage.exists(&dir)? => self.storage.remove_dir_all(&dir),
             _ => Ok(()),
+        }
+    }
+
+    fn remove_detached_data(&self, object: &DetachedObject) -> Result<()> {
+        let dir = self.store_dir(object.uuid);
+        match object.table() {
+            Some(table) => {
+                self.dropped.add(table, dir);
+                self.sweep_dropped();
+                Ok(())
+            }
+            None if self.storage.exists(&dir)? => self.storage.remove_dir_all(&dir),
+            None => Ok(()),
         }
     }
 

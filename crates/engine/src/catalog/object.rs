@@ -40,7 +40,8 @@ pub(crate) struct BrokenObject {
 pub(super) fn stored_table(definition: &TableDefinition) -> StoredObject {
     let statement = ast::Statement::CreateTable(Box::new(definition.create.clone())).to_string();
     let history = definition.history.clone();
-    StoredObject { name: definition.name.clone(), uuid: definition.uuid, statement, history }
+    let (name, uuid) = (definition.name.clone(), definition.uuid);
+    StoredObject { name, uuid, statement, history, is_detached: false }
 }
 
 impl CatalogObject {
@@ -118,7 +119,7 @@ impl CatalogObject {
             _ => ColumnHistory::default(),
         };
         let (name, statement) = (name.to_owned(), statement.to_string());
-        Ok(StoredObject { name, uuid: self.uuid(), statement, history })
+        Ok(StoredObject { name, uuid: self.uuid(), statement, history, is_detached: false })
     }
 
     /// The same object under another name.

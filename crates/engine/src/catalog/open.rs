@@ -13,9 +13,11 @@ use basalt_sql::ast::{self, Statement};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
+use super::detached::DetachedObjects;
 use super::metadata::{MetadataStore, StoredObject};
 use super::{
-    BrokenObject, CatalogObject, CatalogStore, DEFAULT, SYSTEM, ViewDefinition, store_dir, store_root,
+    BrokenObject, CatalogObject, CatalogStore, DEFAULT, DetachedObject, SYSTEM, ViewDefinition, store_dir,
+    store_root,
 };
 use crate::dictionaries::DictionaryEntry;
 use crate::tables::{TableOpener, definition_of};
@@ -38,11 +40,18 @@ impl CatalogStore {
         }
         let mut databases = BTreeMap::new();
         databases.insert(SYSTEM.to_owned(), BTreeMap::new());
+        let mut detached = DetachedObjects::new();
         let mut used = HashSet::new();
         for database in names {
             let mut objects = BTreeMap::new();
             for stored in metadata.objects(&database)? {
-                let object = match used.insert(stored.uuid) {
+                let is_first = used.insert(stored.uuid);
+                if stored.is_detached {
+                    let object = Arc::new(DetachedObject::stored(&stored));
+                    detached.entry(database.clone()).or_default().insert(stored.name, object);
+                    continue;
+                }
+                let object = match is_first {
                     true => open_object(&database, &stored, opener),
                     false => broken(&database, &stored, shared_uuid(stored.uuid)),
                 };
@@ -52,6 +61,7 @@ impl CatalogStore {
         }
         let store = CatalogStore {
             databases: RwLock::new(databases),
+            detached: RwLock::new(detached),
             metadata,
             storage,
             data_dir,
@@ -95,7 +105,12 @@ fn shared_uuid(uuid: Uuid) -> Error {
     )
 }
 
-fn read_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> Result<CatalogObject> {
+/// Opens what a metadata file says.
+pub(super) fn read_object(
+    database: &str,
+    stored: &StoredObject,
+    opener: &TableOpener,
+) -> Result<CatalogObject> {
     match basalt_sql::parse_statement(stored.statement.as_bytes())? {
         Statement::CreateTable(create) => {
             let mut definition = definition_of(database, &stored.name, stored.uuid, *create)?;

@@ -8,7 +8,9 @@ use basalt_sql::ast::{self, ObjectKind, ObjectName, Statement, TableSource};
 use uuid::Uuid;
 
 use super::current::CurrentQuery;
-use super::{QueryContext, alter, defaults, insert, kill_mutation, mutation, optimize, rename, select};
+use super::{
+    QueryContext, alter, defaults, detach, insert, kill_mutation, mutation, optimize, rename, select,
+};
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::dictionaries::DictionaryEntry;
 use crate::request::Request;
@@ -48,8 +50,8 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
         Statement::Delete { table, filter } => mutation::delete_from(query, &table, &filter),
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Check(table) => Err(Error::not_implemented(format!("CHECK TABLE `{table}`"))),
-        Statement::Detach(_) => Err(Error::not_implemented("DETACH")),
-        Statement::Attach { .. } => Err(Error::not_implemented("ATTACH")),
+        Statement::Detach(detach) => detach::detach(query, &detach),
+        Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),
         other => Err(Error::logical(format!("no room runs the statement `{other}`"))),
     }
 }
@@ -91,6 +93,10 @@ fn is_free(
     }
     let catalog = query.engine.catalog();
     catalog.require_database(&key.database)?;
+    if if_not_exists && catalog.detached(key).is_some() {
+        return Ok(false);
+    }
+    catalog.check_not_detached(key)?;
     match catalog.find(&key.database, &key.name) {
         None => Ok(true),
         Some(object) if or_replace => {
@@ -267,7 +273,7 @@ fn drop_named(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {
         let key = key_of(query, name);
         catalog
             .find(&key.database, &key.name)
-            .map_or(Ok(()), |object| check_kind(&object, drop.kind, &key))?;
+            .map_or(Ok(()), |object| check_kind(&object, drop.kind, &key, "DROP"))?;
     }
     if query.settings.check_table_dependencies {
         catalog.check_no_dependents(|key| match drop.kind {
@@ -312,7 +318,13 @@ fn drop_missing(query: &QueryContext, key: &ObjectKey) -> Result<()> {
     query.engine.catalog().get(&key.database, &key.name).map(|_| ())
 }
 
-fn check_kind(object: &CatalogObject, kind: ObjectKind, key: &ObjectKey) -> Result<()> {
+/// Whether DROP or DETACH, as `verb` says, of an object of this kind may name it.
+pub(super) fn check_kind(
+    object: &CatalogObject,
+    kind: ObjectKind,
+    key: &ObjectKey,
+    verb: &str,
+) -> Result<()> {
     let fits = match object {
         CatalogObject::Table(_) => kind == ObjectKind::Table,
         CatalogObject::View(_) => matches!(kind, ObjectKind::View | ObjectKind::Table),
@@ -322,11 +334,11 @@ fn check_kind(object: &CatalogObject, kind: ObjectKind, key: &ObjectKey) -> Resu
     if fits {
         return Ok(());
     }
-    let is_dictionary = matches!(object, CatalogObject::Dictionary(_));
+    let is_dictionary = matches!(object, CatalogObject::Dictionary(_)) && kind == ObjectKind::Table;
     Err(Error::new(
         if is_dictionary { ErrorCode::CannotDropDictionaryAsTable } else { ErrorCode::IncorrectQuery },
         format!(
-            "`{}.{}` is a {}; use DROP {}",
+            "`{}.{}` is a {}; use {verb} {}",
             key.database,
             key.name,
             object.kind(),

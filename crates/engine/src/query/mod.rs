@@ -11,6 +11,7 @@ mod context;
 mod current;
 mod ddl;
 mod defaults;
+mod detach;
 mod events;
 mod execute;
 mod explain;

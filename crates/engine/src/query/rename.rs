@@ -90,6 +90,7 @@ impl Moves<'_> {
             bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
         }
         self.catalog.require_database(&key.database)?;
+        self.catalog.check_not_detached(key)?;
         let is_target = self.moves.iter().any(|(_, place)| place == key);
         let stays = self.catalog.find(&key.database, &key.name).is_some() && !self.has_left(key);
         if is_target || stays {

@@ -138,7 +138,11 @@ fn show_create(query: &QueryContext, kind: ObjectKind, name: &ObjectName) -> Res
         format!("CREATE DATABASE {} ENGINE = Atomic", quote_identifier(&name.name))
     } else {
         let key = ddl::key_of(query, name);
-        query.engine.catalog().get(&key.database, &key.name)?.shown_statement()
+        let catalog = query.engine.catalog();
+        match (catalog.find(&key.database, &key.name), catalog.detached(&key)) {
+            (None, Some(detached)) => detached.shown_statement()?,
+            _ => catalog.get(&key.database, &key.name)?.shown_statement(),
+        }
     };
     let columns = Columns::new(vec![Column::new("statement", SqlType::String)]);
     let block = strings_block(&columns, vec![vec![statement]])?;

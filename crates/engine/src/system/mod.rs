@@ -7,6 +7,7 @@ mod columns;
 mod data_skipping_indices;
 mod databases;
 mod detached_parts;
+mod detached_tables;
 mod dictionaries;
 mod formats;
 mod functions;
@@ -51,6 +52,7 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "databases", columns: databases::columns, block: databases::block },
     SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
     SystemTable { name: "detached_parts", columns: detached_parts::columns, block: detached_parts::block },
+    SystemTable { name: "detached_tables", columns: detached_tables::columns, block: detached_tables::block },
     SystemTable { name: "formats", columns: formats::columns, block: formats::block },
     SystemTable { name: "functions", columns: functions::columns, block: functions::block },
     SystemTable {

@@ -168,6 +168,18 @@ pub struct DropObject {
     pub sync: bool,
 }
 
+/// `DETACH TABLE|VIEW|DICTIONARY|DATABASE [IF EXISTS] name [PERMANENTLY] [SYNC]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DetachObject {
+    pub kind: ObjectKind,
+    /// The name of a database stands in `name.name`.
+    pub name: ObjectName,
+    pub if_exists: bool,
+    /// It stays detached over a restart.
+    pub permanently: bool,
+    pub sync: bool,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenamePair {
     pub from: ObjectName,

@@ -14,8 +14,8 @@ mod walk;
 
 pub use ddl::{
     AlterAction, AlterTable, CodecArg, CodecCall, ColumnDef, ColumnPosition, ColumnProperty, CreateDatabase,
-    CreateTable, CreateView, DefaultKind, DropObject, EngineCall, IndexAction, IndexCall, IndexDef,
-    ObjectKind, PartitionAction, PartitionRef, RenamePair, TableElement, TableSource,
+    CreateTable, CreateView, DefaultKind, DetachObject, DropObject, EngineCall, IndexAction, IndexCall,
+    IndexDef, ObjectKind, PartitionAction, PartitionRef, RenamePair, TableElement, TableSource,
 };
 pub use dictionary::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 pub use expr::{

@@ -1,8 +1,9 @@
 //! Statements.
 
 use super::{
-    AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateTable, CreateView, DropObject, Expr, Ident,
-    Insert, ObjectKind, ObjectName, PartitionRef, Query, RenamePair, Setting, TableFactor,
+    AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateTable, CreateView, DetachObject,
+    DropObject, Expr, Ident, Insert, ObjectKind, ObjectName, PartitionRef, Query, RenamePair, Setting,
+    TableFactor,
 };
 
 /// One statement, as written.
@@ -16,8 +17,8 @@ pub enum Statement {
     CreateView(Box<CreateView>),
     CreateDictionary(Box<CreateDictionary>),
     Drop(DropObject),
-    /// `DETACH` and `ATTACH TABLE name`.
-    Detach(DropObject),
+    Detach(DetachObject),
+    /// `ATTACH TABLE|VIEW|DICTIONARY|DATABASE [IF NOT EXISTS] name`.
     Attach {
         kind: ObjectKind,
         name: ObjectName,

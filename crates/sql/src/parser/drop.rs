@@ -1,14 +1,14 @@
 //! DROP, DETACH, TRUNCATE, RENAME, EXCHANGE and DELETE.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{DropObject, ObjectKind, RenamePair, Statement};
+use crate::ast::{DetachObject, DropObject, ObjectKind, RenamePair, Statement};
 use crate::lexer::Symbol;
 
 impl Cursor<'_> {
     pub(super) fn parse_drop_family(&mut self) -> Parsed<Statement> {
         match () {
-            () if self.eat("DROP") => self.parse_drop("DROP").map(Statement::Drop),
-            () if self.eat("DETACH") => self.parse_drop("DETACH").map(Statement::Detach),
+            () if self.eat("DROP") => self.parse_drop().map(Statement::Drop),
+            () if self.eat("DETACH") => self.parse_detach().map(Statement::Detach),
             () if self.eat("TRUNCATE") => self.parse_truncate(),
             () if self.eat("RENAME") => self.parse_rename(),
             () if self.eat("EXCHANGE") => self.parse_exchange(),
@@ -16,22 +16,31 @@ impl Cursor<'_> {
         }
     }
 
-    fn parse_drop(&mut self, verb: &str) -> Parsed<DropObject> {
+    fn parse_drop(&mut self) -> Parsed<DropObject> {
         let temporary = self.eat("TEMPORARY");
         let Some(kind) = self.eat_object_kind() else {
             self.note("TABLE");
-            return Err(self.refuse_kind(verb));
+            return Err(self.refuse_kind("DROP"));
         };
         let if_exists = self.eat_if_exists();
         if self.is_phrase("IF EMPTY") {
             return Err(self.not_implemented("IF EMPTY"));
         }
         let names = self.parse_list(|cursor| cursor.parse_kind_name(kind))?;
-        if self.is_word("PERMANENTLY") {
-            return Err(self.not_implemented("DETACH .. PERMANENTLY"));
-        }
         let sync = self.eat("SYNC") || self.eat("NO DELAY");
         Ok(DropObject { kind, names, if_exists, temporary, sync })
+    }
+
+    fn parse_detach(&mut self) -> Parsed<DetachObject> {
+        let Some(kind) = self.eat_object_kind() else {
+            self.note("TABLE");
+            return Err(self.refuse_kind("DETACH"));
+        };
+        let if_exists = self.eat_if_exists();
+        let name = self.parse_kind_name(kind)?;
+        let permanently = self.eat("PERMANENTLY");
+        let sync = self.eat("SYNC") || self.eat("NO DELAY");
+        Ok(DetachObject { kind, name, if_exists, permanently, sync })
     }
 
     fn parse_truncate(&mut self) -> Parsed<Statement> {

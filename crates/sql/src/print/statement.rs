@@ -7,8 +7,8 @@ use basalt_base::types::quote_identifier;
 use super::query::quoted;
 use super::{Clause, Comma, ListClause, Name, Text, flag, format_clause, named_clause, names, text_clause};
 use crate::ast::{
-    CopyFrom, Describe, DropObject, Explain, ExplainKind, Insert, InsertSource, InsertTarget, ObjectKind,
-    Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+    CopyFrom, Describe, DetachObject, DropObject, Explain, ExplainKind, Insert, InsertSource, InsertTarget,
+    ObjectKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
 };
 
 impl Display for Statement {
@@ -27,7 +27,7 @@ impl Display for Statement {
             Statement::Explain(explain) => explain.fmt(f),
             Statement::System(command) => write!(f, "SYSTEM {command}"),
             Statement::Drop(drop) => write!(f, "DROP{drop}"),
-            Statement::Detach(drop) => write!(f, "DETACH{drop}"),
+            Statement::Detach(detach) => detach.fmt(f),
             other => fmt_short(f, other),
         }
     }
@@ -99,6 +99,16 @@ impl Display for DropObject {
         write!(f, " {}", self.kind)?;
         flag(f, self.if_exists, "IF EXISTS")?;
         write!(f, " {}", Comma(&self.names))?;
+        flag(f, self.sync, "SYNC")
+    }
+}
+
+impl Display for DetachObject {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "DETACH {}", self.kind)?;
+        flag(f, self.if_exists, "IF EXISTS")?;
+        write!(f, " {}", self.name)?;
+        flag(f, self.permanently, "PERMANENTLY")?;
         flag(f, self.sync, "SYNC")
     }
 }

@@ -120,14 +120,18 @@ impl Database {
         }
         let detached = "SELECT database, table, partition_id, count() FROM system.detached_parts GROUP BY ALL ORDER BY ALL";
         lines.push(self.ask(detached));
+        lines.push(self.ask("SELECT database, table, is_permanently FROM system.detached_tables"));
         lines
     }
 
     /// What is on disk belongs to an object, and nothing is left over.
     fn assert_tidy(&self, context: &str) {
         let (engine, _) = self.session.as_ref().unwrap();
-        let used: Vec<String> =
-            engine.catalog().all_objects().iter().map(|(_, _, object)| object.uuid().to_string()).collect();
+        let catalog = engine.catalog();
+        let (attached, detached) = (catalog.all_objects(), catalog.all_detached());
+        let used = attached.iter().map(|(_, _, object)| object.uuid());
+        let used = used.chain(detached.iter().map(|(_, object)| object.uuid));
+        let used: Vec<String> = used.map(|uuid| uuid.to_string()).collect();
         for name in self.names(&self.dir.path().join("store")) {
             assert!(used.contains(&name), "{context}: store/{name} belongs to nothing");
         }

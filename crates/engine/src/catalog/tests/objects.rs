@@ -111,6 +111,23 @@ fn replaced_objects_are_the_old_one_or_the_new_one() {
 }
 
 #[test]
+fn objects_that_are_detached_for_good_stay_so_or_are_there() {
+    check(
+        TWO_TABLES,
+        &[
+            "DETACH DICTIONARY shop.d PERMANENTLY",
+            "DETACH TABLE shop.t PERMANENTLY",
+            "DETACH VIEW shop.v PERMANENTLY",
+            "ATTACH TABLE shop.t",
+            "ATTACH DICTIONARY shop.d",
+            "ATTACH TABLE shop.v",
+            "DETACH TABLE shop.u PERMANENTLY",
+            "DROP DATABASE shop",
+        ],
+    );
+}
+
+#[test]
 fn dropped_objects_are_whole_or_absent() {
     check(
         TWO_TABLES,
@@ -163,6 +180,38 @@ fn full_disk_refuses_a_change_and_takes_the_next() {
     database.ask("CREATE TABLE u (x UInt8) ENGINE = Memory");
     database.crash(Crash::LoseUnsynced);
     assert_eq!(database.ask("SHOW TABLES"), "u\n");
+}
+
+#[test]
+fn detached_objects_come_back_at_the_next_start() {
+    let mut database = Database::new();
+    TWO_TABLES.iter().for_each(|statement| drop(database.ask(statement)));
+    let before = database.snapshot();
+    for name in ["TABLE shop.t", "TABLE shop.u", "VIEW shop.v", "DICTIONARY shop.d"] {
+        database.ask(&format!("DETACH {name} SYNC"));
+    }
+    assert_eq!(database.ask("SHOW TABLES FROM shop"), "");
+    let refused = database.run("CREATE TABLE shop.u (x UInt8) ENGINE = Memory").unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::TableAlreadyExists, "{refused}");
+    database.crash(Crash::LoseUnsynced);
+    assert_eq!(database.snapshot(), before);
+}
+
+/// A key/value table's files can be open once only.
+#[test]
+fn detached_table_waits_for_who_reads_it() {
+    let mut database = Database::new();
+    database.ask("CREATE TABLE t (k UInt64, v UInt64) ENGINE = EmbeddedRocksDB PRIMARY KEY k");
+    database.ask("INSERT INTO t VALUES (1, 2)");
+    let held = {
+        let (engine, _) = database.session.as_ref().unwrap();
+        engine.catalog().find("default", "t").unwrap()
+    };
+    database.ask("DETACH TABLE t");
+    let reader = std::thread::spawn(move || drop(held));
+    database.ask("ATTACH TABLE t");
+    reader.join().unwrap();
+    assert_eq!(database.ask("SELECT * FROM t"), "1\t2\n");
 }
 
 /// Two tables that write into one directory would destroy it.

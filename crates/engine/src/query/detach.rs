@@ -1,0 +1,135 @@
+//! DETACH and ATTACH: an object leaves the catalog with its name, its metadata and its data in their places, and
+//! comes back.
+
+use std::time::{Duration, Instant};
+
+use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_sql::ast::{DetachObject, ObjectKind, ObjectName};
+
+use super::QueryContext;
+use super::ddl::{check_kind, key_of};
+use crate::catalog::{CatalogObject, DetachedObject, ObjectKey, SYSTEM};
+
+/// How long ATTACH waits for queries that began before DETACH.
+const USERS_MAX_WAIT: Duration = Duration::from_secs(10);
+/// How often it looks whether the last of them has ended.
+const USERS_INTERVAL: Duration = Duration::from_millis(5);
+
+/// `DETACH TABLE|VIEW|DICTIONARY name [PERMANENTLY] [SYNC]`.
+pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> {
+    refuse_database("DETACH", detach.kind)?;
+    let key = key_of(query, &detach.name);
+    refuse_system("detached", &key)?;
+    let catalog = query.engine.catalog();
+    {
+        let _ddl = catalog.ddl();
+        let Some(object) = catalog.find(&key.database, &key.name) else {
+            if detach.if_exists {
+                return Ok(());
+            }
+            return catalog.get(&key.database, &key.name).map(|_| ());
+        };
+        check_kind(&object, detach.kind, &key, "DETACH")?;
+        // Whoever holds it keeps its files open.
+        drop(object);
+        query.engine.background().cancel_table(&key);
+        catalog.detach(&key, detach.permanently)?;
+    }
+    match detach.sync {
+        true => wait_for_users(query, &key),
+        false => Ok(()),
+    }
+}
+
+/// `ATTACH TABLE|VIEW|DICTIONARY [IF NOT EXISTS] name`. Queries that began before DETACH may take a while to end.
+pub(super) fn attach(
+    query: &QueryContext,
+    kind: ObjectKind,
+    name: &ObjectName,
+    if_not_exists: bool,
+) -> Result<()> {
+    refuse_database("ATTACH", kind)?;
+    let key = key_of(query, name);
+    refuse_system("attached", &key)?;
+    let started = Instant::now();
+    loop {
+        match attach_now(query, kind, &key, if_not_exists)? {
+            None => return Ok(()),
+            Some(in_use) if started.elapsed() >= USERS_MAX_WAIT => return Err(in_use),
+            Some(_) => {
+                query.check()?;
+                std::thread::sleep(USERS_INTERVAL);
+            }
+        }
+    }
+}
+
+/// The error that it is still in use, or nothing when it is there.
+fn attach_now(
+    query: &QueryContext,
+    kind: ObjectKind,
+    key: &ObjectKey,
+    if_not_exists: bool,
+) -> Result<Option<Error>> {
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    catalog.require_database(&key.database)?;
+    let (database, name) = (&key.database, &key.name);
+    match catalog.find(database, name) {
+        Some(_) if if_not_exists => return Ok(None),
+        Some(CatalogObject::Dictionary(_)) => {
+            bail!(DictionaryAlreadyExists, "dictionary `{database}.{name}` already exists")
+        }
+        Some(object) => bail!(TableAlreadyExists, "{} `{database}.{name}` already exists", object.kind()),
+        None => {}
+    }
+    let Some(detached) = catalog.detached(key) else {
+        bail!(
+            CannotGetCreateTableQuery,
+            "there is no metadata of `{database}.{name}`: nothing was detached under that name"
+        );
+    };
+    check_attached_kind(&detached, kind, key)?;
+    if detached.is_used() {
+        let message = "was detached, but a query still uses it; try again when it has ended";
+        let message = format!("`{database}.{name}` {message}");
+        return Ok(Some(Error::new(ErrorCode::TableAlreadyExists, message)));
+    }
+    match catalog.attach(key, query.engine.opener()) {
+        // A scan may hold the files longer than the table, and to close them takes a moment.
+        Err(error) if error.code() == ErrorCode::DirectoryAlreadyLocked => Ok(Some(error)),
+        attached => attached.map(|()| None),
+    }
+}
+
+fn check_attached_kind(detached: &DetachedObject, kind: ObjectKind, key: &ObjectKey) -> Result<()> {
+    let known = detached.kind()?;
+    if (known == ObjectKind::Dictionary) == (kind == ObjectKind::Dictionary) {
+        return Ok(());
+    }
+    let (database, name, word) = (&key.database, &key.name, known.to_string().to_lowercase());
+    bail!(IncorrectQuery, "`{database}.{name}` is a {word}; use ATTACH {known}")
+}
+
+/// Waits until no query works on what was detached.
+fn wait_for_users(query: &QueryContext, key: &ObjectKey) -> Result<()> {
+    while query.engine.catalog().detached(key).is_some_and(|detached| detached.is_used()) {
+        query.check()?;
+        std::thread::sleep(USERS_INTERVAL);
+    }
+    Ok(())
+}
+
+fn refuse_database(verb: &str, kind: ObjectKind) -> Result<()> {
+    match kind {
+        ObjectKind::Database => Err(Error::not_implemented(format!("{verb} DATABASE"))),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_system(what: &str, key: &ObjectKey) -> Result<()> {
+    match key.database == SYSTEM {
+        true => bail!(ReadOnly, "tables of the database `{SYSTEM}` cannot be {what}"),
+        false => Ok(()),
+    }
+}
