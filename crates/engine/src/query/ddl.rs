@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::current::CurrentQuery;
 use super::{
-    QueryContext, alter, defaults, detach, insert, kill_mutation, mutation, optimize, rename, select,
+    QueryContext, alter, create_dictionary, defaults, detach, insert, kill_mutation, mutation, optimize,
+    rename, select,
 };
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
-use crate::dictionaries::DictionaryEntry;
 use crate::request::Request;
 use crate::tables::definition_of;
 
@@ -38,7 +38,7 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
     let _current = CurrentQuery::enter(query);
     match statement {
         Statement::CreateDatabase(create) => create_database(query, &create),
-        Statement::CreateDictionary(create) => create_dictionary(query, *create),
+        Statement::CreateDictionary(create) => create_dictionary::create_dictionary(query, *create),
         Statement::Drop(drop) => drop_objects(query, &drop),
         Statement::Truncate { name, if_exists } => truncate(query, &name, if_exists),
         Statement::Rename { kind, pairs } => rename::rename(query, kind, &pairs),
@@ -81,7 +81,7 @@ fn create_database(query: &QueryContext, create: &ast::CreateDatabase) -> Result
 
 /// Whether `key` is free for an object of `kind`, or OR REPLACE makes it so; under IF NOT EXISTS a taken name is no
 /// error.
-fn is_free(
+pub(super) fn is_free(
     query: &QueryContext,
     key: &ObjectKey,
     kind: ObjectKind,
@@ -233,24 +233,6 @@ async fn create_view(query: &Arc<QueryContext>, mut create: ast::CreateView) -> 
     create.if_not_exists = false;
     let view = view_of(Uuid::new_v4(), create)?;
     catalog.put(&key.database, &key.name, CatalogObject::View(Arc::new(view)))
-}
-
-fn create_dictionary(query: &QueryContext, create: ast::CreateDictionary) -> Result<()> {
-    let key = key_of(query, &create.name);
-    let catalog = query.engine.catalog();
-    let _ddl = catalog.ddl();
-    if !is_free(query, &key, ObjectKind::Dictionary, create.if_not_exists, create.or_replace)? {
-        return Ok(());
-    }
-    let entry = DictionaryEntry::new(&key.database, &key.name, Uuid::new_v4(), create)?;
-    let entry = Arc::new(entry);
-    catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
-    if query.engine.loads_eagerly() {
-        let (engine, asking) = (Arc::clone(&query.engine), Arc::default());
-        // Told in system.dictionaries.
-        query.engine.runtime().spawn_blocking(move || drop(entry.get(&engine, &asking)));
-    }
-    Ok(())
 }
 
 fn drop_objects(query: &QueryContext, drop: &ast::DropObject) -> Result<()> {

@@ -8,6 +8,7 @@ mod alter;
 mod async_insert;
 mod catalog_view;
 mod context;
+mod create_dictionary;
 mod current;
 mod ddl;
 mod defaults;

@@ -1,6 +1,6 @@
 //! CREATE DICTIONARY.
 
-use super::{Expr, Ident, Literal, ObjectName, Setting, TypeName};
+use super::{Expr, FunctionCall, Ident, Literal, ObjectName, Setting, TypeName};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateDictionary {
@@ -77,6 +77,8 @@ pub enum KeyValueArgument {
     Literal(Literal),
     /// A bare word: `TABLE rocksDB`.
     Ident(Ident),
+    /// `PORT tcpPort()`: CREATE puts its value there.
+    Call(Box<FunctionCall>),
     /// `STRUCTURE(..)`, `HEADERS(..)`, `CREDENTIALS(user 'a' password 'b')`.
     Nested(Vec<(Ident, KeyValueArgument)>),
 }

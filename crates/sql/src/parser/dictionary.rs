@@ -133,11 +133,10 @@ impl Cursor<'_> {
         if !matches!(self.peek_kind(), TokenKind::Word | TokenKind::QuotedName) {
             return self.parse_literal().map(KeyValueArgument::Literal);
         }
-        let name = self.parse_ident()?;
-        if self.is_symbol(Symbol::OpenParen) {
-            return Err(self.not_implemented("a function as the value of a dictionary's option"));
+        if self.is_symbol_at(1, Symbol::OpenParen) {
+            return self.parse_call().map(|call| KeyValueArgument::Call(Box::new(call)));
         }
-        Ok(KeyValueArgument::Ident(name))
+        self.parse_ident().map(KeyValueArgument::Ident)
     }
 
     /// `(n)`, `(MIN a MAX b)` or `(MAX b MIN a)`.

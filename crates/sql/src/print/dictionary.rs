@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Clause, Comma, LooseName, Name, QuotedName, Text, flag, names};
+use basalt_base::types::quote_identifier;
+
+use super::{Clause, Comma, Name, QuotedName, Text, flag, names};
 use crate::ast::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 
 /// In one line, or (`{:#}`) in lines as SHOW CREATE has it.
@@ -67,7 +69,7 @@ impl Display for DictionaryAttribute {
 
 impl Display for KeyValue {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({})", LooseName(&self.name), pairs(&self.args))
+        write!(f, "{}({})", quote_identifier(&self.name), pairs(&self.args))
     }
 }
 
@@ -76,12 +78,14 @@ impl Display for KeyValueArgument {
         match self {
             KeyValueArgument::Literal(literal) => literal.fmt(f),
             KeyValueArgument::Ident(name) => Name(name).fmt(f),
+            KeyValueArgument::Call(call) => call.fmt(f),
             KeyValueArgument::Nested(args) => write!(f, "({})", pairs(args)),
         }
     }
 }
 
 fn pairs(pairs: &[(String, KeyValueArgument)]) -> String {
-    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{} {value}", LooseName(key))).collect();
-    pairs.join(" ")
+    // A name of a parameter may be a keyword: nothing else can stand there.
+    let pair = |(key, value): &(String, KeyValueArgument)| format!("{} {value}", quote_identifier(key));
+    pairs.iter().map(pair).collect::<Vec<_>>().join(" ")
 }

@@ -28,7 +28,7 @@ pub(crate) struct Name<'a>(pub(crate) &'a str);
 /// A name in backticks, whatever it is.
 struct QuotedName<'a>(&'a str);
 
-/// The name of a function or of a key, which may be a keyword in more cases.
+/// The name of a function, which may be a keyword in more cases.
 struct LooseName<'a>(&'a str);
 
 /// A string literal.

@@ -2,11 +2,11 @@
 
 use basalt_sql::ast::{
     AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
-    CreateDictionary, CreateTable, CreateView, DefaultKind, Describe, DictionaryAttribute,
-    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, IndexAction, IndexCall, IndexDef,
-    Insert, InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName,
-    PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
-    TableElement, TableSource, TtlAction, TtlElement,
+    CreateDictionary, CreateTable, CreateView, DefaultKind, Describe, DetachObject, DictionaryAttribute,
+    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction,
+    IndexCall, IndexDef, Insert, InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind,
+    ObjectName, PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement,
+    SystemCommand, TableElement, TableSource, TtlAction, TtlElement,
 };
 use proptest::prelude::*;
 
@@ -208,6 +208,8 @@ fn key_values() -> BoxedStrategy<Vec<(String, KeyValueArgument)>> {
     let value = prop_oneof![
         signed_literal().prop_map(KeyValueArgument::Literal),
         ident().prop_map(KeyValueArgument::Ident),
+        (ident(), many(leaf()))
+            .prop_map(|(name, args)| { KeyValueArgument::Call(Box::new(FunctionCall::plain(&name, args))) }),
     ];
     let nested =
         value.prop_recursive(2, 6, 2, |inner| some((key(), inner)).prop_map(KeyValueArgument::Nested));
@@ -427,6 +429,15 @@ fn short_statement() -> BoxedStrategy<Statement> {
             },
         )
     };
+    let detach = (named_kind(), any::<(bool, bool, bool)>()).prop_map(
+        |((kind, name), (if_exists, permanently, sync))| DetachObject {
+            kind,
+            name,
+            if_exists,
+            permanently,
+            sync,
+        },
+    );
     let pair = || (object_name(), object_name()).prop_map(|(from, to)| RenamePair { from, to });
     let partition = prop::option::of(in_partition());
     prop_oneof![
@@ -439,7 +450,7 @@ fn short_statement() -> BoxedStrategy<Statement> {
             })
         ),
         drop().prop_map(Statement::Drop),
-        drop().prop_map(Statement::Detach),
+        detach.prop_map(Statement::Detach),
         (named_kind(), any::<bool>()).prop_map(|((kind, name), if_not_exists)| Statement::Attach {
             kind,
             name,

@@ -31,6 +31,7 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &session::CURRENT_USER,
     &session::HOST_NAME,
     &session::TIME_ZONE,
+    &session::TCP_PORT,
     &session::UPTIME,
     &session::QUERY_ID,
     &session::GET_SETTING,

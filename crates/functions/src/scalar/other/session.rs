@@ -1,16 +1,19 @@
-//! `version`, `currentDatabase`, `currentUser`, `hostName`, `timezone`, `uptime`, `queryID`, `getSetting`: the
-//! surroundings of a query.
+//! `version`, `currentDatabase`, `currentUser`, `hostName`, `timezone`, `uptime`, `queryID`, `tcpPort`, `getSetting`:
+//! the surroundings of a query.
 //!
 //! Syntax: `version()`, without arguments; `getSetting(name)`. The same value for a whole query.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewArray, UInt32Array};
+use arrow::array::{ArrayRef, BinaryViewArray, UInt16Array, UInt32Array};
 use basalt_base::SqlType;
 
 use crate::FunctionContext;
 use crate::scalar::definition::Definition;
 use crate::scalar::{Arity, Bound, Operand, Volatility};
+
+/// The port of ClickHouse's native protocol, where nothing else is said.
+const NATIVE_PORT: u16 = 9000;
 
 /// Declares functions that answer with a text of the context.
 macro_rules! text_of_context {
@@ -40,6 +43,14 @@ pub(super) static UPTIME: Definition = Definition::new("uptime", Arity::Exactly(
     }))
 })
 .case_insensitive()
+.volatility(Volatility::Stable);
+
+/// Nobody listens to ClickHouse's native protocol; its port is how a dictionary's source names this database.
+pub(super) static TCP_PORT: Definition = Definition::new("tcpPort", Arity::Exactly(0), |_| {
+    Ok(Bound::of(SqlType::UInt16, move |_: &[Operand], rows| {
+        Ok(Arc::new(UInt16Array::from_value(NATIVE_PORT, rows)))
+    }))
+})
 .volatility(Volatility::Stable);
 
 pub(super) static GET_SETTING: Definition = Definition::new("getSetting", Arity::Exactly(1), |call| {

@@ -1,0 +1,73 @@
+//! CREATE DICTIONARY: functions in its source get their values, and the catalog gets the dictionary.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray};
+use basalt_base::{Result, bail};
+use basalt_planner::plan_constant;
+use basalt_sql::ast::{self, Expr, FunctionCall, KeyValueArgument, Literal, ObjectKind};
+use uuid::Uuid;
+
+use super::QueryContext;
+use super::catalog_view::Surroundings;
+use super::ddl::{is_free, key_of};
+use crate::catalog::CatalogObject;
+use crate::dictionaries::DictionaryEntry;
+
+/// Enters the dictionary; it is loaded when a query needs it, or now where that is wanted.
+pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::CreateDictionary) -> Result<()> {
+    let key = key_of(query, &create.name);
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    if !is_free(query, &key, ObjectKind::Dictionary, create.if_not_exists, create.or_replace)? {
+        return Ok(());
+    }
+    if let Some(source) = &mut create.source {
+        let name = source.name.clone();
+        evaluate_calls(query, &mut source.args)
+            .map_err(|error| error.within(format!("dictionary source {name}")))?;
+    }
+    let entry = DictionaryEntry::new(&key.database, &key.name, Uuid::new_v4(), create)?;
+    let entry = Arc::new(entry);
+    catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
+    if query.engine.loads_eagerly() {
+        let (engine, asking) = (Arc::clone(&query.engine), Arc::default());
+        // Told in system.dictionaries.
+        query.engine.runtime().spawn_blocking(move || drop(entry.get(&engine, &asking)));
+    }
+    Ok(())
+}
+
+/// Puts the value of each call in its place, as it is for this query: `DB currentDatabase()` names the database
+/// that the session is in now, wherever the dictionary is asked from.
+fn evaluate_calls(query: &Arc<QueryContext>, args: &mut [(String, KeyValueArgument)]) -> Result<()> {
+    for (_, value) in args {
+        match value {
+            KeyValueArgument::Nested(args) => evaluate_calls(query, args)?,
+            KeyValueArgument::Call(call) => {
+                *value = KeyValueArgument::Literal(evaluate(query, call)?);
+            }
+            KeyValueArgument::Literal(_) | KeyValueArgument::Ident(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A number where the call gives a whole one, else a text.
+fn evaluate(query: &Arc<QueryContext>, call: &FunctionCall) -> Result<Literal> {
+    let surroundings = Surroundings::of(query, HashMap::new());
+    let plan = |expr: Expr| plan_constant(&expr, &surroundings.context());
+    let call = Expr::Function(call.clone());
+    let ty = plan(call.clone())?.1;
+    let (text, _) = plan(Expr::Function(FunctionCall::plain("toString", vec![call.clone()])))?;
+    let Some(bytes) = text.as_binary_view_opt().filter(|text| text.is_valid(0)).map(|text| text.value(0))
+    else {
+        bail!(BadArguments, "`{call}` is NULL, and no value of a parameter");
+    };
+    let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
+    Ok(match number.filter(|_| ty.stripped().is_integer()) {
+        Some(number) => Literal::UInt(number),
+        None => Literal::String(bytes.to_vec()),
+    })
+}
