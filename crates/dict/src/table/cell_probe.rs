@@ -149,7 +149,7 @@ impl<'a> Cells<'a> {
 impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     type Aim = Window;
 
-    const BATCH: usize = 128;
+    const OVERLAPS: bool = false;
     const IS_TWOFOLD: bool = false;
 
     #[inline(always)]

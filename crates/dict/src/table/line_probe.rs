@@ -140,7 +140,7 @@ impl<'a, const WORD: usize, const PAYLOAD: usize, const LINE: usize> Probe
 {
     type Aim = Aim<'a, LINE>;
 
-    const BATCH: usize = 256;
+    const OVERLAPS: bool = true;
     const IS_TWOFOLD: bool = true;
 
     #[inline(always)]

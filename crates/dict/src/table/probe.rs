@@ -3,7 +3,9 @@
 //! A lookup is steps that each wait for what the step before asked for. Each step is done for a whole
 //! batch of keys before the next: loops of few instructions, so that a core holds as many keys at once as it can
 //! wait for lines. A pipeline of all steps for one key after the other reaches two thirds of that, because
-//! the core's window is full of the other steps of few keys.
+//! the core's window is full of the other steps of few keys. Of a table whose steps are short, the lines of the next batch
+//! are asked for one by one while this one is looked at ([`Probe::OVERLAPS`]), so that a core computes while it waits;
+//! where steps are long, that takes a sixth longer than one after the other.
 //!
 //! All keys of a batch take the same instructions, found or not, because a branch that is guessed wrong costs as
 //! much as a line. The few keys that are not where they most probably are wait until there are many of them, and then
@@ -13,20 +15,20 @@ use basalt_base::processor::{self, Loop};
 
 use super::Hits;
 
-/// Keys that take a step together are at most so many: their lines fit into the first cache.
-const BATCH_MAX: usize = 256;
+/// Keys that take a step together: their lines, and those of the next batch, fit into the first cache.
+const BATCH: usize = 128;
 /// Keys that were not where they were first looked for wait until there are so many.
 const LATER: usize = 128;
 /// So many wait at most: a batch may come to them.
-const LATER_MAX: usize = (LATER + BATCH_MAX).next_power_of_two();
+const LATER_MAX: usize = (LATER + BATCH).next_power_of_two();
 
 /// A table, or several that answer as one.
 pub(super) trait Probe {
     /// Where the cells of a key are expected.
     type Aim: Copy;
 
-    /// Keys that take a step together.
-    const BATCH: usize;
+    /// Whether what is asked for one batch is asked while the one before is looked at.
+    const OVERLAPS: bool;
 
     /// Whether an entry has a second place, see [`Probe::turn`].
     const IS_TWOFOLD: bool;
@@ -83,20 +85,32 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
         let Find { table, hashes, mut accept } = self;
         let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
         let Some(&any) = hashes.first() else { return hits };
-        let mut aims = [table.aim(any); BATCH_MAX];
+        let batch_from = |from: usize| {
+            let rest = hashes.get(from..).unwrap_or_default();
+            &rest[..rest.len().min(BATCH)]
+        };
+        let mut aims = [[table.aim(any); BATCH]; 2];
         let mut later = Later { keys: [0; LATER_MAX], len: 0 };
-        for (first, batch) in (0..).step_by(T::BATCH).zip(hashes.chunks(T::BATCH)) {
-            for &hash in batch {
-                table.approach(hash);
-            }
-            for (aim, &hash) in aims.iter_mut().zip(batch) {
-                *aim = table.aim(hash);
-            }
-            for &aim in &aims[..batch.len()] {
-                table.fetch(aim);
+        if T::OVERLAPS {
+            aim_and_fetch(table, batch_from(0), &mut aims[0]);
+        }
+        for (number, first) in (0..hashes.len()).step_by(BATCH).enumerate() {
+            let batch = batch_from(first);
+            let [even, odd] = &mut aims;
+            let (aims, next_aims) = if number % 2 == 0 { (even, odd) } else { (odd, even) };
+            if T::OVERLAPS {
+                aim_all(table, batch_from(first + BATCH), next_aims);
+            } else {
+                aim_and_fetch(table, batch, aims);
             }
             let out = hits.payloads[first..].iter_mut().zip(&mut hits.found[first..]);
-            for (at, ((&hash, &aim), (payload, found))) in batch.iter().zip(&aims).zip(out).enumerate() {
+            let aims_of_both = aims.iter().zip(&*next_aims);
+            for (at, ((&hash, (&aim, &next_aim)), (payload, found))) in
+                batch.iter().zip(aims_of_both).zip(out).enumerate()
+            {
+                if T::OVERLAPS {
+                    table.fetch(next_aim);
+                }
                 let sight = table.seek(hash, aim);
                 let is_found = sight.is_found && accept(first + at, sight.payload);
                 *found = is_found;
@@ -105,11 +119,29 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
                 later.push_if(!is_found & (sight.is_found | !sight.is_all), first + at);
             }
             if later.len >= LATER {
-                later.settle(table, hashes, &mut aims, &mut accept, &mut hits);
+                later.settle(table, hashes, aims, &mut accept, &mut hits);
             }
         }
-        later.settle(table, hashes, &mut aims, &mut accept, &mut hits);
+        later.settle(table, hashes, &mut aims[0], &mut accept, &mut hits);
         hits
+    }
+}
+
+#[inline(always)]
+fn aim_all<T: Probe>(table: &T, batch: &[u64], aims: &mut [T::Aim; BATCH]) {
+    for &hash in batch {
+        table.approach(hash);
+    }
+    for (aim, &hash) in aims.iter_mut().zip(batch) {
+        *aim = table.aim(hash);
+    }
+}
+
+#[inline(always)]
+fn aim_and_fetch<T: Probe>(table: &T, batch: &[u64], aims: &mut [T::Aim; BATCH]) {
+    aim_all(table, batch, aims);
+    for &aim in &aims[..batch.len()] {
+        table.fetch(aim);
     }
 }
 
@@ -133,11 +165,11 @@ impl Later {
         &mut self,
         table: &T,
         hashes: &[u64],
-        aims: &mut [T::Aim; BATCH_MAX],
+        aims: &mut [T::Aim; BATCH],
         accept: &mut impl FnMut(usize, u64) -> bool,
         hits: &mut Hits,
     ) {
-        for keys in self.keys[..self.len].chunks(T::BATCH) {
+        for keys in self.keys[..self.len].chunks(BATCH) {
             if T::IS_TWOFOLD {
                 for (aim, &key) in aims.iter_mut().zip(keys) {
                     *aim = table.turn(hashes[key]);
