@@ -24,6 +24,8 @@ ORDERS = {
     "missing": ("hashed", "cityHash64(number % {keys} + {keys})"),
 }
 LOOKUPS = 10_000_000
+# What loads in less is loaded twice: the first load pays for memory that nobody touched before.
+LOAD_SECONDS_MAX = 10
 
 
 def run(bench):
@@ -31,6 +33,8 @@ def run(bench):
         with bench.opened(f"dictionaries-{value}", "basalt", "clickhouse") as engines:
             found = Found([engine.name for engine in engines])
             for engine in engines:
+                # The threads that merge what was just inserted would be measured, too.
+                engine.timed("SYSTEM STOP MERGES")
                 for kind in KEYS:
                     _fill(engine, kind, value, bench.options.keys)
                 for layout in LAYOUTS:
@@ -67,18 +71,27 @@ def _fill(engine, kind, value, keys):
 
 
 def _layout(engine, layout, kind, value, options, found):
-    clause = INSTEAD.get((engine.name, layout), LAYOUTS[layout])
-    engine.timed(
-        f"CREATE DICTIONARY asked (Key UInt64, Value {value}) PRIMARY KEY Key "
-        f"SOURCE(CLICKHOUSE(TABLE '{kind}')) LIFETIME(0) LAYOUT({clause})"
-    )
     name = f"{layout}, {kind} keys"
-    found.loads.add(name, engine.name, engine.timed("SYSTEM RELOAD DICTIONARY asked"))
+    seconds = _load(engine, layout, kind, value)
+    if seconds < LOAD_SECONDS_MAX:
+        engine.timed("DROP DICTIONARY asked")
+        seconds = min(seconds, _load(engine, layout, kind, value))
+    found.loads.add(name, engine.name, seconds)
     size = "SELECT bytes_allocated / element_count FROM system.dictionaries WHERE name = 'asked'"
     found.bytes_a_key.setdefault(name, {})[engine.name] = float(engine.rows(size)[0][0])
     for order in [order for order, (of, _) in ORDERS.items() if of == kind]:
         _lookups(engine, layout, order, value, options, found.lookups)
     engine.timed("DROP DICTIONARY asked")
+
+
+def _load(engine, layout, kind, value):
+    """Makes the dictionary; how many seconds it took to load it."""
+    clause = INSTEAD.get((engine.name, layout), LAYOUTS[layout])
+    engine.timed(
+        f"CREATE DICTIONARY asked (Key UInt64, Value {value}) PRIMARY KEY Key "
+        f"SOURCE(CLICKHOUSE(TABLE '{kind}')) LIFETIME(0) LAYOUT({clause})"
+    )
+    return engine.timed("SYSTEM RELOAD DICTIONARY asked")
 
 
 def _lookups(engine, layout, order, value, options, lookups):
