@@ -245,7 +245,7 @@ fn many_rows_scan_in_batches_and_come_back_by_key() {
     assert_eq!(store.lookup(&key_arrays(&keys)).expect("valid keys")[0].len(), 30_000);
     assert!(store.approximate_rows().expect("a property") >= 30_000);
     assert!(store.size_on_disk().expect("a property") > 0);
-    assert!(store.statistics().iter().any(|(name, _)| *name == "rocksdb.block.cache.hit"));
+    assert!(store.counters().iter().any(|(name, _)| *name == "rocksdb.block.cache.hit"));
 }
 
 #[test]

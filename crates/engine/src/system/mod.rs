@@ -20,6 +20,7 @@ mod parts;
 mod parts_columns;
 mod processes;
 mod query_log;
+mod rocksdb;
 mod settings;
 mod table_engines;
 mod tables;
@@ -68,6 +69,7 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },
     SystemTable { name: "processes", columns: processes::columns, block: processes::block },
     SystemTable { name: "query_log", columns: query_log::columns, block: query_log::block },
+    SystemTable { name: "rocksdb", columns: rocksdb::columns, block: rocksdb::block },
     SystemTable { name: "settings", columns: settings::columns, block: settings::block },
     SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
     SystemTable { name: "tables", columns: tables::columns, block: tables::block },

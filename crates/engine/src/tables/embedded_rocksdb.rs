@@ -249,6 +249,10 @@ impl Table for EmbeddedRocksDbTable {
         self.store.size_on_disk().ok()
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.store.counters()
+    }
+
     fn data_path(&self) -> Option<PathBuf> {
         Some(self.store.path().to_owned())
     }

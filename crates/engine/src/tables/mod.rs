@@ -197,6 +197,11 @@ pub(crate) trait Table: Send + Sync {
         Vec::new()
     }
 
+    /// What the storage has counted since it was opened, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// The directory with the table's data, if it has one.
     fn data_path(&self) -> Option<std::path::PathBuf> {
         None
