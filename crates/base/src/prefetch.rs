@@ -3,12 +3,55 @@
 //! A probe of a table larger than the caches waits about 100 ns for its line. Code that probes a
 //! block of keys first asks for all lines and then reads them, so the waits overlap.
 
+const LINE_BYTES: usize = 64;
+
 /// Starts fetching the cache line of `slice[index]`; does nothing when `index` is out of range or the
 /// processor has no such instruction.
 #[inline(always)]
 pub fn prefetch_read<T>(slice: &[T], index: usize) {
     if let Some(item) = slice.get(index) {
         prefetch_line(std::ptr::from_ref(item).cast());
+    }
+}
+
+/// Fetches what lies before a reader who goes forward through memory in small steps, jumps, and goes forward
+/// again from there: through the blocks of a cache, of each of which several places are read.
+///
+/// Nothing is fetched where the last place was read only once.
+#[derive(Debug)]
+pub struct PrefetchAhead {
+    bytes: usize,
+    last: usize,
+    fetched_to: usize,
+    /// Whether more than one was read of the place that the reader is at, and of the one before it.
+    steps: bool,
+    stepped: bool,
+}
+
+impl PrefetchAhead {
+    /// Steps have less than `bytes`, and as many lie ready before the reader.
+    pub fn new(bytes: usize) -> PrefetchAhead {
+        PrefetchAhead { bytes, last: 0, fetched_to: 0, steps: false, stepped: false }
+    }
+
+    /// The reader is at the beginning of `slice`.
+    #[inline]
+    pub fn at(&mut self, slice: &[u8]) {
+        let start = slice.as_ptr().addr();
+        if start.wrapping_sub(self.last) < self.bytes {
+            self.steps = true;
+        } else {
+            self.stepped = std::mem::take(&mut self.steps);
+            self.fetched_to = start;
+        }
+        self.last = start;
+        if self.steps || self.stepped {
+            let from = self.fetched_to.max(start) - start;
+            (from..self.bytes)
+                .step_by(LINE_BYTES)
+                .for_each(|at| prefetch_line(slice.as_ptr().wrapping_add(at)));
+            self.fetched_to = start.saturating_add(self.bytes);
+        }
     }
 }
 
@@ -46,5 +89,23 @@ mod tests {
         }
         prefetch_read::<u8>(&[], 0);
         assert_eq!(items, [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_lies_before_a_reader_is_fetched_once_he_takes_steps() {
+        let bytes = [0_u8; 4096];
+        let mut ahead = PrefetchAhead::new(256);
+        let mut check = |place: usize, fetched_to: usize| {
+            ahead.at(&bytes[place..]);
+            assert_eq!(ahead.fetched_to, bytes.as_ptr().addr() + fetched_to, "at {place}");
+        };
+        check(0, 0);
+        check(1000, 1000);
+        check(1100, 1356);
+        check(1100, 1356);
+        check(3000, 3256);
+        check(2000, 2000);
+        check(1000, 1000);
+        check(4095, 4095);
     }
 }

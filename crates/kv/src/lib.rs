@@ -20,12 +20,14 @@
 
 mod columns;
 mod error;
+mod finder;
 mod key_encoding;
 mod load;
 mod lookup;
 mod options;
 mod parallel;
 mod range;
+mod row_assembler;
 mod row_encoding;
 mod run;
 mod scan;

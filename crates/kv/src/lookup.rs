@@ -11,24 +11,21 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
-use basalt_base::{Columns, Error, Result, SqlType};
-use rocksdb::ReadOptions;
+use basalt_base::{Error, Result};
 
-use crate::columns::ColumnBuilder;
-use crate::error::Corrupt;
-use crate::key_encoding::{EncodedKeys, KeyEncoder};
+use crate::finder::Finder;
+use crate::key_encoding::EncodedKeys;
 use crate::parallel::in_parallel;
-use crate::row_encoding::RowReader;
+use crate::row_assembler::RowAssembler;
 use crate::run::head;
-use crate::spec::KvSpec;
 use crate::store::Store;
 
-/// Keys in one question to RocksDB: pinned blocks stay bounded.
+/// Keys that are looked for in one way: pinned blocks stay bounded.
 const BATCH_KEYS: usize = 1024;
-/// Distinct keys that are worth a thread: several milliseconds of work.
-const THREAD_KEYS_MIN: usize = 8192;
+/// Distinct keys that are worth a thread: a few milliseconds of work.
+const THREAD_KEYS_MIN: usize = 2048;
 
 /// What [`Store::get`] found.
 #[derive(Clone, Debug)]
@@ -37,19 +34,6 @@ pub struct Found {
     pub rows: RecordBatch,
     /// For each key asked for, in the order asked: its row in `rows`, or `None` if there is none.
     pub row_of_key: Vec<Option<u32>>,
-}
-
-/// Puts decoded rows together to a batch of the projected columns.
-pub(crate) struct RowAssembler {
-    columns: Columns,
-    key: KeyEncoder,
-    key_targets: Vec<Option<usize>>,
-    reader: RowReader,
-    types: Vec<SqlType>,
-    builders: Vec<ColumnBuilder>,
-    /// The builder of each projected column.
-    output: Vec<usize>,
-    len: usize,
 }
 
 impl Store {
@@ -85,32 +69,18 @@ impl Store {
         part: &[SortedKey],
     ) -> Result<FoundPart> {
         let mut places = Vec::with_capacity(part.len());
+        let mut finder = Finder::new(self, part.len())?;
         for batch in part.chunk_by(|left, right| left.group / BATCH_KEYS == right.group / BATCH_KEYS) {
-            self.get_batch(encoded, batch, &mut assembler, &mut places)?;
+            let groups: Vec<&[SortedKey]> = batch.chunk_by(|left, right| left.group == right.group).collect();
+            let keys: Vec<&[u8]> = groups.iter().map(|group| encoded.get(group[0].asked as usize)).collect();
+            finder.find(&keys, |at, row| {
+                let number = assembler.len() as u32;
+                assembler.push(keys[at], row).map_err(|corrupt| corrupt.at(self.path(), keys[at]))?;
+                places.extend(groups[at].iter().map(|key| (key.asked, number)));
+                Ok(())
+            })?;
         }
         Ok(FoundPart { rows: assembler.finish()?, places })
-    }
-
-    fn get_batch(
-        &self,
-        encoded: &EncodedKeys,
-        batch: &[SortedKey],
-        assembler: &mut RowAssembler,
-        places: &mut Vec<(u32, u32)>,
-    ) -> Result<()> {
-        let groups: Vec<&[SortedKey]> = batch.chunk_by(|left, right| left.group == right.group).collect();
-        let keys: Vec<&[u8]> = groups.iter().map(|group| encoded.get(group[0].asked as usize)).collect();
-        let family = self.family();
-        let values =
-            self.db().batched_multi_get_cf_opt(&family, keys.iter().copied(), true, &ReadOptions::default());
-        for ((group, key), value) in groups.into_iter().zip(keys).zip(values) {
-            let value = value.map_err(|error| self.failed("looking up keys", &error))?;
-            let Some(row) = value.filter(|row| !self.is_expired(row)) else { continue };
-            let number = assembler.len as u32;
-            assembler.push(key, &row).map_err(|corrupt| corrupt.at(self.path(), key))?;
-            places.extend(group.iter().map(|key| (key.asked, number)));
-        }
-        Ok(())
     }
 }
 
@@ -192,54 +162,4 @@ fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
         sorted.push(SortedKey { asked, group });
     }
     sorted
-}
-
-impl RowAssembler {
-    pub(crate) fn new(spec: &KvSpec, projection: &[usize]) -> Result<RowAssembler> {
-        let mut wanted: Vec<usize> = projection.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let target = |position: usize| wanted.binary_search(&position).ok();
-        let value_positions = spec.value_positions();
-        let types: Vec<SqlType> = wanted.iter().map(|&position| spec.columns[position].ty.clone()).collect();
-        Ok(RowAssembler {
-            columns: spec.columns.project(projection),
-            key: spec.key_encoder()?,
-            key_targets: spec.key.iter().map(|&position| target(position)).collect(),
-            reader: RowReader::new(
-                value_positions.iter().map(|&position| spec.columns[position].ty.carrier()).collect(),
-                value_positions.iter().map(|&position| target(position)).collect(),
-                value_positions.iter().map(|&position| spec.defaults[position].clone()).collect(),
-            ),
-            builders: types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?,
-            types,
-            output: projection.iter().filter_map(|&position| target(position)).collect(),
-            len: 0,
-        })
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(crate) fn push(&mut self, key: &[u8], row: &[u8]) -> Result<(), Corrupt> {
-        if self.key_targets.iter().any(Option::is_some) {
-            self.key.decode(key, &self.key_targets, &mut self.builders)?;
-        }
-        self.reader.read(row, &mut self.builders)?;
-        self.len += 1;
-        Ok(())
-    }
-
-    /// The rows so far; the assembler is empty again.
-    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
-        let fresh = self.types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?;
-        let builders = std::mem::replace(&mut self.builders, fresh);
-        let arrays = builders.into_iter().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
-        let columns = self.output.iter().map(|&at| arrays[at].clone()).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.len)));
-        RecordBatch::try_new_with_options(self.columns.to_arrow(), columns, &options).map_err(|error| {
-            basalt_base::Error::logical(format!("decoded rows do not fit together: {error}"))
-        })
-    }
 }

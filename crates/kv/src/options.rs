@@ -6,7 +6,8 @@ use basalt_base::clock::{Clock, SystemClock};
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, LogLevel, Options, WriteBufferManager};
 
-const BLOCK_BYTES: usize = 8 << 10;
+/// Rows in a block before it is compressed.
+pub(crate) const BLOCK_BYTES: usize = 8 << 10;
 const BLOOM_BITS_PER_KEY: f64 = 10.0;
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
 const WRITE_BUFFERS_MAX: i32 = 3;

@@ -4,8 +4,8 @@ use arrow::array::RecordBatch;
 use basalt_base::Result;
 use rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions};
 
-use crate::lookup::RowAssembler;
 use crate::range::KeyRange;
+use crate::row_assembler::RowAssembler;
 use crate::store::Store;
 
 const BATCH_ROWS: usize = 8192;
