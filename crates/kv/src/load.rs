@@ -8,7 +8,8 @@
 //!
 //! Memory for two runs: one is collected, one written. Rows that come in the order of their key make files
 //! whose keys do not overlap, so a run of them ends early; of other rows a larger run makes fewer files that
-//! a lookup has to ask.
+//! a lookup has to ask. Blocks of rows may change places on their way, where several threads read them: the
+//! greatest rows of a run wait for the next one, among whose rows those may be that stand before them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(crate) struct LoadLimits {
     /// More rows than these, or more bytes, are written as files.
     pub(crate) batch_rows: usize,
     pub(crate) batch_bytes: usize,
-    /// Rows in order of key that are a run, at the beginning of a load; of a long one, as many as of others.
+    /// Rows in order of key, or nearly, that are a run, at the beginning of a load; of a long one, as many as of others.
     pub(crate) ordered_bytes: usize,
     /// Rows that are a run.
     pub(crate) run_bytes: usize,
@@ -66,6 +67,13 @@ struct LoadFiles {
     bytes: usize,
     runs: usize,
     writing: Option<JoinHandle<Result<WrittenRun>>>,
+}
+
+/// Whether more rows come behind a run.
+#[derive(PartialEq)]
+enum Rest {
+    Comes,
+    IsNone,
 }
 
 struct WrittenRun {
@@ -98,9 +106,10 @@ impl Store {
 impl Load<'_> {
     /// Adds every row of `batch`, which has all columns in order.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.run.begin_block();
         for_each_row(&self.spec, batch, self.written, |key, row| self.run.push(key, row))?;
         self.rows += batch.num_rows() as u64;
-        if self.run.bytes() >= self.run_bytes_max() { self.end_run() } else { Ok(()) }
+        if self.run.bytes() >= self.run_bytes_max() { self.end_run(Rest::Comes) } else { Ok(()) }
     }
 
     /// Puts the rows over those with their keys; of rows with one key the last stays. All or none, and
@@ -116,7 +125,7 @@ impl Load<'_> {
             self.store.write(changes, &doing)?;
             return Ok(self.rows);
         }
-        self.end_run()?;
+        self.end_run(Rest::IsNone)?;
         if let Some(mut files) = self.files.take() {
             files.written()?;
             let mut options = IngestExternalFileOptions::default();
@@ -130,7 +139,7 @@ impl Load<'_> {
     /// A load may be long: its later files are larger, so that they stay few.
     fn run_bytes_max(&self) -> usize {
         let LoadLimits { ordered_bytes, run_bytes, .. } = self.limits;
-        if !self.run.is_sorted() {
+        if !self.run.is_nearly_sorted() {
             return run_bytes;
         }
         let before = self.files.as_ref().map_or(0, |files| files.bytes);
@@ -138,7 +147,7 @@ impl Load<'_> {
     }
 
     /// Has the rows so far written.
-    fn end_run(&mut self) -> Result<()> {
+    fn end_run(&mut self, rest: Rest) -> Result<()> {
         if self.run.len() == 0 {
             return Ok(());
         }
@@ -147,7 +156,11 @@ impl Load<'_> {
             None => LoadFiles::create(self.store.next_load_directory())?,
         };
         let fresh = files.written()?;
-        let run = std::mem::replace(&mut self.run, fresh);
+        let mut run = std::mem::replace(&mut self.run, fresh);
+        if rest == Rest::Comes && run.is_nearly_sorted() {
+            run.sort();
+            run.move_greatest(&mut self.run);
+        }
         let file_options = RunFiles {
             options: self.store.rocksdb_options().clone(),
             store: self.store.path().to_owned(),

@@ -228,6 +228,59 @@ fn many_keys_are_found_by_several_threads_as_by_one() {
 }
 
 #[test]
+fn rows_of_one_run_are_found_beside_deleted_and_changed_ones() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let key = |id: i32| (id, b"x".to_vec());
+    let mut model: Model = (0..30_000).map(|id| (key(id), id as u64)).collect();
+    let rows: Vec<(Key, u64)> = model.iter().map(|(key, value)| (key.clone(), *value)).collect();
+    load(
+        &store,
+        rows.chunks(5000).map(batch),
+        LoadLimits { run_bytes: 200_000, ordered_bytes: 100_000, ..FILES },
+    );
+    let asked: Vec<Key> = (-10..30_010).map(key).collect();
+    assert!(store.is_one_run().expect("properties"));
+    check_found(&store, &model, &asked);
+    let changed: Vec<(Key, u64)> = (500..900).map(|id| (key(id), 7)).collect();
+    apply(&store, &mut model, &Op::Insert(changed));
+    // More than an iterator may step over.
+    apply(&store, &mut model, &Op::Delete((20_000..20_300).map(key).collect()));
+    assert!(store.is_one_run().expect("properties"));
+    check_found(&store, &model, &asked);
+    apply(&store, &mut model, &Op::Delete((3000..9000).map(key).collect()));
+    assert!(!store.is_one_run().expect("properties"));
+    check_found(&store, &model, &asked);
+    apply(&store, &mut model, &Op::Compact);
+    assert!(store.is_one_run().expect("properties"));
+    check_found(&store, &model, &asked);
+}
+
+fn check_found(store: &Store, model: &Model, asked: &[Key]) {
+    for threads_max in [1, 3] {
+        let found = store.get(&key_arrays(asked), &[1], threads_max).expect("valid keys");
+        let values = found.rows.column(0).as_primitive::<UInt64Type>();
+        assert_eq!(values.len(), model.len());
+        for (asked, row) in asked.iter().zip(&found.row_of_key) {
+            assert_eq!(row.map(|row| values.value(row as usize)), model.get(asked).copied(), "{asked:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_that_change_places_are_one_run() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let rows: Vec<(Key, u64)> = (0..60_000).map(|id| ((id, b"x".to_vec()), id as u64)).collect();
+    let mut blocks: Vec<RecordBatch> = rows.chunks(2000).map(batch).collect();
+    blocks.chunks_mut(3).for_each(<[_]>::reverse);
+    let limits = LoadLimits { run_bytes: 400_000, ordered_bytes: 400_000, ..FILES };
+    load(&store, blocks, limits);
+    assert!(store.is_one_run().expect("properties"));
+    assert_eq!(scan(&store, &KeyRange::all()), rows);
+}
+
+#[test]
 fn many_rows_scan_in_batches_and_come_back_by_key() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = open(directory.path());

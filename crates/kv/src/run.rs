@@ -9,6 +9,8 @@ use crate::error::failed;
 use crate::parallel::in_parallel;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
+/// Rows are nearly in order if so many on average are: blocks of a source in order that several threads read.
+const ASCENDING_ROWS_MIN: usize = 1024;
 
 /// Rows in the order of arrival, or, once sorted, of key.
 ///
@@ -19,11 +21,14 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 /// length of the value  u32, little-endian
 /// key, value
 /// ```
+#[derive(Default)]
 pub(crate) struct Run {
     bytes: Vec<u8>,
     rows: Vec<RunRow>,
-    /// Whether every key is greater than the one before it.
-    is_sorted: bool,
+    /// Where stretches of rows begin whose keys become greater: a block's rows, or some of them.
+    stretches: Vec<usize>,
+    /// How many keys are not greater than the one before them.
+    descents: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -46,19 +51,23 @@ pub(crate) struct RunFiles {
     pub(crate) file_bytes_min: usize,
 }
 
-impl Default for Run {
-    fn default() -> Run {
-        Run { bytes: Vec::new(), rows: Vec::new(), is_sorted: true }
-    }
-}
-
 impl Run {
+    /// The next rows may belong elsewhere than behind those that are there.
+    pub(crate) fn begin_block(&mut self) {
+        if self.stretches.last() != Some(&self.rows.len()) {
+            self.stretches.push(self.rows.len());
+        }
+    }
+
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
         let row = RunRow { key_head: head(key), start: self.bytes.len() };
         let is_greater = |last: &RunRow| {
             last.key_head < row.key_head || (last.key_head == row.key_head && self.key(last) < key)
         };
-        self.is_sorted = self.is_sorted && self.rows.last().is_none_or(is_greater);
+        if !self.rows.last().is_some_and(is_greater) {
+            self.descents += usize::from(!self.rows.is_empty());
+            self.begin_block();
+        }
         self.rows.push(row);
         self.bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
         self.bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
@@ -75,8 +84,13 @@ impl Run {
         self.rows.len()
     }
 
+    /// Whether every key is greater than the one before it.
     pub(crate) fn is_sorted(&self) -> bool {
-        self.is_sorted
+        self.descents == 0
+    }
+
+    pub(crate) fn is_nearly_sorted(&self) -> bool {
+        self.descents * ASCENDING_ROWS_MIN <= self.rows.len()
     }
 
     /// Key and value of every row.
@@ -88,13 +102,14 @@ impl Run {
     pub(crate) fn cleared(mut self) -> Run {
         self.bytes.clear();
         self.rows.clear();
-        self.is_sorted = true;
+        self.stretches.clear();
+        self.descents = 0;
         self
     }
 
     /// In order of key, and of rows with one key the last only.
     pub(crate) fn sort(&mut self) {
-        if self.is_sorted {
+        if self.sort_stretches() {
             return;
         }
         let mut rows = std::mem::take(&mut self.rows);
@@ -113,13 +128,56 @@ impl Run {
             }
         }
         rows.truncate(kept);
+        self.set_sorted(rows, vec![0]);
+    }
+
+    /// Sorts the rows if they are sorted once their stretches are.
+    fn sort_stretches(&mut self) -> bool {
+        if self.is_sorted() || !self.is_nearly_sorted() {
+            return self.is_sorted();
+        }
+        let ends = self.stretches[1..].iter().copied().chain([self.rows.len()]);
+        let stretches = self.stretches.iter().zip(ends).map(|(&start, end)| &self.rows[start..end]);
+        let mut stretches: Vec<&[RunRow]> = stretches.filter(|rows| !rows.is_empty()).collect();
+        stretches.sort_unstable_by(|left, right| self.key(&left[0]).cmp(self.key(&right[0])));
+        let is_before = |left: &&[RunRow], right: &&[RunRow]| {
+            left.last().is_some_and(|last| self.key(last) < self.key(&right[0]))
+        };
+        if !stretches.is_sorted_by(is_before) {
+            return false;
+        }
+        let rows = stretches.concat();
+        let starts = stretches.iter().scan(0, |next, rows| Some(std::mem::replace(next, *next + rows.len())));
+        let starts = starts.collect();
+        self.set_sorted(rows, starts);
+        true
+    }
+
+    /// Takes the greatest quarter of the rows, which are sorted, away and adds it to `next`.
+    pub(crate) fn move_greatest(&mut self, next: &mut Run) {
+        assert!(self.is_sorted(), "the greatest rows are taken of a run before it is sorted");
+        let first = self.rows.len() - self.rows.len() / 4;
+        let moved = self.rows.split_off(first);
+        let begun = self.stretches.partition_point(|&start| start < first);
+        let mut starts = self.stretches.split_off(begun).into_iter().peekable();
+        for (at, row) in moved.iter().enumerate() {
+            if starts.next_if_eq(&(first + at)).is_some() {
+                next.begin_block();
+            }
+            let (key, value) = self.row(row);
+            next.push(key, value);
+        }
+    }
+
+    fn set_sorted(&mut self, rows: Vec<RunRow>, stretches: Vec<usize>) {
         self.rows = rows;
-        self.is_sorted = true;
+        self.stretches = stretches;
+        self.descents = 0;
     }
 
     /// Writes the rows, which are sorted, as files whose keys do not overlap. All are synced on return.
     pub(crate) fn write(&self, files: &RunFiles) -> Result<Vec<PathBuf>> {
-        assert!(self.is_sorted, "a run is written before it is sorted");
+        assert!(self.is_sorted(), "a run is written before it is sorted");
         let count = (self.bytes.len() / files.file_bytes_min.max(1)).clamp(1, files.threads_max.max(1));
         let rows_each = self.rows.len().div_ceil(count).max(1);
         let parts: Vec<(PathBuf, &[RunRow])> = self
@@ -193,8 +251,58 @@ mod tests {
             prop_assert!(came.eq(rows.iter().cloned()));
             prop_assert_eq!(run.is_sorted(), rows.is_sorted_by(|left, right| left.0 < right.0));
             run.sort();
+            prop_assert!(run.is_sorted());
             let sorted = run.iter().map(|(key, value)| (key.to_vec(), value.to_vec()));
             prop_assert!(sorted.eq(rows.into_iter().collect::<BTreeMap<_, _>>()));
         }
+    }
+
+    fn numbers(run: &Run) -> Vec<u32> {
+        run.iter().map(|(key, _)| u32::from_be_bytes(key.try_into().expect("four bytes"))).collect()
+    }
+
+    fn run_of(blocks: &[std::ops::Range<u32>]) -> Run {
+        let mut run = Run::default();
+        for block in blocks {
+            run.begin_block();
+            block.clone().for_each(|number| run.push(&number.to_be_bytes(), b"value"));
+        }
+        run
+    }
+
+    #[test]
+    fn blocks_that_do_not_overlap_are_put_in_order() {
+        let mut run = run_of(&[2000..4000, 6000..8000, 0..2000, 4000..6000, 7..7]);
+        assert!(!run.is_sorted() && run.is_nearly_sorted() && run.sort_stretches() && run.is_sorted());
+        assert_eq!(numbers(&run), Vec::from_iter(0..8000));
+        let mut next = Run::default();
+        run.move_greatest(&mut next);
+        assert_eq!(numbers(&run), Vec::from_iter(0..6000));
+        assert_eq!(numbers(&next), Vec::from_iter(6000..8000));
+        assert_eq!(run.cleared().len(), 0);
+    }
+
+    #[test]
+    fn a_block_may_come_late() {
+        let mut run = run_of(&[0..2000, 2000..3000, 4000..5000, 1_000_000..1_000_001]);
+        run.push(&3999_u32.to_be_bytes(), b"value");
+        run.sort();
+        let mut next = Run::default();
+        run.move_greatest(&mut next);
+        assert_eq!((run.len(), next.len()), (3002, 1000));
+        next.begin_block();
+        (3000..3999_u32).for_each(|number| next.push(&number.to_be_bytes(), b"value"));
+        assert!(next.sort_stretches());
+        let expected = (3000..3999).chain(4001..5000).chain([1_000_000]);
+        assert_eq!(numbers(&next), Vec::from_iter(expected));
+    }
+
+    #[test]
+    fn blocks_that_overlap_are_merged() {
+        let mut run = run_of(&[0..2000, 1999..4000, 10..3000]);
+        assert!(run.is_nearly_sorted() && !run.sort_stretches() && !run.is_sorted());
+        run.sort();
+        assert_eq!(numbers(&run), Vec::from_iter(0..4000));
+        assert!(!run_of(&[5..6, 4..5, 3..4]).is_nearly_sorted());
     }
 }

@@ -124,11 +124,12 @@ impl<'a> Job<'a> {
         let blocks = self.blocks(source, settings, input)?;
         let mut gatherer = Gatherer::new(self.query);
         let mut sink = self.table.begin_insert(&insert_settings(self.query))?;
+        let gathers = sink.as_ref().is_none_or(|sink| sink.prefers_large_blocks());
         let mut written = (0, 0);
         for block in blocks {
             self.query.check()?;
             gatherer.push(filler.fill(&block?)?);
-            if gatherer.is_full() {
+            if gatherer.is_full() || !gathers {
                 self.write(sink.as_deref_mut(), gatherer.take(), &mut written)?;
             }
         }

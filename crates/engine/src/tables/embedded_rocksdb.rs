@@ -268,6 +268,10 @@ impl InsertSink for KeyValueSink<'_> {
         blocks.iter().try_for_each(|block| self.load.write(block))
     }
 
+    fn prefers_large_blocks(&self) -> bool {
+        false
+    }
+
     fn commit(self: Box<Self>) -> Result<()> {
         self.load.commit().map(|_| ())
     }

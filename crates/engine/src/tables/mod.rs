@@ -232,6 +232,11 @@ pub(crate) trait InsertSink {
     /// Adds the rows of `blocks` as one block: all stored columns in the order of the definition.
     fn write(&mut self, blocks: Vec<RecordBatch>) -> Result<()>;
 
+    /// Whether larger blocks make a better table; otherwise they are written as they come.
+    fn prefers_large_blocks(&self) -> bool {
+        true
+    }
+
     /// Makes the rows durable, if the engine stores at all; every later scan sees them.
     fn commit(self: Box<Self>) -> Result<()>;
 }
