@@ -156,7 +156,17 @@ impl LayoutKind {
 
     /// Whether a loaded dictionary can be written to a file and answer from it.
     pub fn is_storable(self) -> bool {
-        self.has_shards() || self.is_range() || self == LayoutKind::IpTrie
+        self.is_loaded_in_files() || self == LayoutKind::RegexpTree
+    }
+
+    /// Whether a load can write it to a file part by part.
+    pub fn is_loaded_in_files(self) -> bool {
+        self.has_shards() || self.is_range() || self.is_ordered()
+    }
+
+    /// Whether its keys are put in order all together.
+    pub(crate) fn is_ordered(self) -> bool {
+        self == LayoutKind::IpTrie || self.is_polygon()
     }
 
     /// Whether a dictionary can be reloaded shard by shard: its keys, in a hash table or an array, are all that says

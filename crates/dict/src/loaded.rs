@@ -13,7 +13,7 @@ use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
     Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, open_auto, open_ip_trie,
-    open_range,
+    open_polygon, open_range,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
@@ -80,6 +80,9 @@ pub(crate) fn open(
     }
     if spec.layout.kind == LayoutKind::IpTrie {
         return open_ip_trie(spec, image, backing);
+    }
+    if spec.layout.kind.is_polygon() {
+        return open_polygon(spec, image, backing);
     }
     let (kind, key_types) = (spec.layout.kind, spec.key_types());
     let layout: Box<dyn Layout> = match kind {

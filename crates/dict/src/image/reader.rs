@@ -9,8 +9,9 @@ use basalt_base::fs::Storage;
 use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Incoming, Region, Section};
 use basalt_base::{Error, ErrorCode, Result, bail};
 
-use super::{MAGIC, TRAILER_BYTES, VERSION};
+use super::{Backing, MAGIC, TRAILER_BYTES, VERSION};
 use crate::Dictionary;
+use crate::layout::{ReadValues, open_regexp_tree};
 use crate::loaded;
 use crate::spec::DictionarySpec;
 
@@ -35,6 +36,22 @@ pub fn open(
     let dictionary = open_image(storage, path, definition, |reader, region, found| {
         stamp = found;
         loaded::open(spec, reader, region)
+    })?;
+    Ok((dictionary, stamp))
+}
+
+/// As [`open`], of a tree of regular expressions: all of it is read, and its expressions are compiled.
+pub fn open_regexp_tree_image(
+    spec: DictionarySpec,
+    storage: &dyn Storage,
+    path: &Path,
+    definition: &str,
+    read_values: Arc<ReadValues>,
+) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
+    let mut stamp = Vec::new();
+    let dictionary = open_image(storage, path, definition, |reader, region, found| {
+        stamp = found;
+        open_regexp_tree(spec.resolved()?, reader, Backing::of(region), read_values)
     })?;
     Ok((dictionary, stamp))
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewArray, UInt16Array, UInt32Array, UInt64Array};
+use arrow::array::builder::{Float64Builder, ListBuilder};
+use arrow::array::{ArrayRef, BinaryViewArray, Float64Array, UInt16Array, UInt32Array, UInt64Array};
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use basalt_base::{Column, ErrorCode, Result, SqlType};
@@ -78,6 +79,30 @@ impl Sample {
         Sample::of(spec, block, vec![Arc::new(UInt32Array::from(asked.to_vec()))], load)
     }
 
+    /// Polygons, one inside the other, which are kept as they came.
+    fn of_polygons(load: Load) -> Sample {
+        let layout = LayoutSpec { store_polygons: true, ..LayoutSpec::new(LayoutKind::Polygon) };
+        let mut spec = simple_spec(&layout);
+        spec.attributes.truncate(2);
+        let ring = SqlType::array_of(SqlType::array_of(SqlType::Float64));
+        spec.key_columns = std::iter::once(Column::new("ring", ring)).collect();
+        let points = Float64Builder::new();
+        let points = ListBuilder::new(points).with_field(SqlType::Float64.element_field());
+        let field = SqlType::array_of(SqlType::Float64).element_field();
+        let mut rings = ListBuilder::new(points).with_field(field);
+        for size in [8.0, 2.0, 5.0, 1.0] {
+            for point in [[0.0, 0.0], [size, 0.0], [size, size], [0.0, size]] {
+                rings.values().append_value(point.map(Some));
+            }
+            rings.append(true);
+        }
+        let mut block: Vec<ArrayRef> = vec![Arc::new(rings.finish())];
+        block.extend(simple_block(4)[1..3].to_vec());
+        let asked: [ArrayRef; 2] = [[7.0, 0.5, 1.5, 9.0], [7.0, 0.5, 1.0, 0.0]]
+            .map(|axis| Arc::new(Float64Array::from(axis.to_vec())) as ArrayRef);
+        Sample::of(spec, block, asked.to_vec(), load)
+    }
+
     /// Strings that are compressed.
     fn of_texts() -> Sample {
         let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::CompactHashed));
@@ -149,6 +174,7 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
     let mut samples: Vec<Sample> =
         kinds.into_iter().map(|(kind, load)| Sample::of_kind(kind, load)).collect();
     samples.extend([Sample::of_prefixes(in_memory), Sample::of_prefixes(in_two_shards)]);
+    samples.extend([Sample::of_polygons(in_memory), Sample::of_polygons(in_two_shards)]);
     samples.extend([Sample::of_texts(), Sample::dense(in_memory), Sample::dense(in_shards)]);
     for (number, sample) in samples.iter().enumerate() {
         let storage = FaultyStorage::new();

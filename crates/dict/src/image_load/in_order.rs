@@ -8,23 +8,30 @@ use basalt_base::{Result, bail};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, in_file};
 use crate::block::RowBlock;
+use crate::dictionary::Attribute;
 use crate::image::{ImageWriter, Piece};
-use crate::layout::{GivenPrefixes, check_prefix_key};
-use crate::layout_kind::LayoutKind;
+use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key};
 use crate::spec::DictionarySpec;
 use crate::values::{ColumnStore, SEGMENT_BITS, SEGMENTS_MAX};
 
 /// A segment has at least this part of what is written.
 const SEGMENT_SHARE: usize = 8;
 
-/// What a prefix takes until the last row came: itself, and the places that it begins and ends at.
-const PREFIX_BYTES: usize = 96;
+/// What a key takes until the last row came: of a prefix, itself and the places that it begins and ends at; of a polygon,
+/// what the index says of it.
+const KEY_BYTES: usize = 96;
 
 impl DictionarySpec {
     /// What the key of a row takes in memory while the dictionary is loaded into a file, if all keys are needed at once.
     pub fn key_bytes_in_memory(&self) -> usize {
-        if self.layout.kind == LayoutKind::IpTrie { PREFIX_BYTES } else { 0 }
+        if self.layout.kind.is_ordered() { KEY_BYTES } else { 0 }
     }
+}
+
+/// Keys on their way.
+enum Given {
+    Prefixes(GivenPrefixes),
+    Polygons(GivenPolygons),
 }
 
 /// Loads rows whose keys need to be in memory, into a file.
@@ -34,24 +41,69 @@ pub(super) fn load_in_order(
     place: &ImagePlace<'_>,
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
-    check_prefix_key(&spec.key_types())?;
+    let mut keys = Given::of(&spec)?;
     in_file(spec, place, |spec, image| {
-        let (mut keys, mut rows) = (GivenPrefixes::default(), RowSegments::new(spec, bounds.shard_bytes));
+        let columns = spec.columns_by_row();
+        let mut rows = RowSegments::new(&columns, bounds.shard_bytes);
         for block in blocks {
-            let RowBlock { rows: count, keys: columns, columns: values, .. } = RowBlock::of(spec, &block?)?;
-            keys.push(&columns, &rows.push(&values, count, image)?)?;
+            let block = RowBlock::of(spec, &block?)?;
+            if rows.is_full(block.rows, keys.piece_bytes()) {
+                rows.write(image)?;
+                keys.write_piece(image)?;
+            }
+            keys.push(&block.keys, &rows.push(&block.columns_by_row(spec), block.rows)?)?;
         }
-        let values = rows.finish(image)?;
+        rows.write(image)?;
+        keys.write_piece(image)?;
         let len = keys.save(image)?;
-        image.number(values.len() as u64);
-        values.into_iter().for_each(|piece| image.put(piece));
+        image.number(rows.written.len() as u64);
+        rows.written.into_iter().for_each(|piece| image.put(piece));
         Ok(len)
     })
 }
 
+impl Given {
+    fn of(spec: &DictionarySpec) -> Result<Given> {
+        if spec.layout.kind.is_polygon() {
+            return GivenPolygons::of(spec).map(Given::Polygons);
+        }
+        check_prefix_key(&spec.key_types())?;
+        Ok(Given::Prefixes(GivenPrefixes::default()))
+    }
+
+    fn push(&mut self, keys: &[ArrayRef], rows: &[u64]) -> Result<()> {
+        match self {
+            Given::Prefixes(given) => given.push(keys, rows),
+            Given::Polygons(given) => given.push(keys, rows),
+        }
+    }
+
+    /// What would be written with the rows' segment.
+    fn piece_bytes(&self) -> usize {
+        match self {
+            Given::Prefixes(_) => 0,
+            Given::Polygons(given) => given.piece_bytes(),
+        }
+    }
+
+    fn write_piece(&mut self, image: &mut ImageWriter<'_>) -> Result<()> {
+        match self {
+            Given::Prefixes(_) => Ok(()),
+            Given::Polygons(given) => given.write_piece(image),
+        }
+    }
+
+    fn save(self, image: &mut ImageWriter<'_>) -> Result<u64> {
+        match self {
+            Given::Prefixes(given) => given.save(image),
+            Given::Polygons(given) => given.save(image),
+        }
+    }
+}
+
 /// Attributes on their way into the file.
 struct RowSegments<'a> {
-    spec: &'a DictionarySpec,
+    columns: &'a [Attribute],
     /// Rows that are not written yet.
     store: ColumnStore,
     written: Vec<Piece>,
@@ -60,18 +112,21 @@ struct RowSegments<'a> {
 }
 
 impl<'a> RowSegments<'a> {
-    fn new(spec: &'a DictionarySpec, segment_bytes: usize) -> RowSegments<'a> {
-        let store = ColumnStore::new(&spec.attributes);
-        RowSegments { spec, store, written: Vec::new(), written_bytes: 0, segment_bytes }
+    fn new(columns: &'a [Attribute], segment_bytes: usize) -> RowSegments<'a> {
+        let store = ColumnStore::new(columns);
+        RowSegments { columns, store, written: Vec::new(), written_bytes: 0, segment_bytes }
+    }
+
+    /// Whether the segment is to be written before so many rows come, with so many bytes of their keys.
+    fn is_full(&self, rows: usize, key_bytes: usize) -> bool {
+        let full = self.segment_bytes.max(self.written_bytes / SEGMENT_SHARE);
+        let is_full =
+            self.store.heap_bytes() + key_bytes >= full || self.store.rows() + rows > 1 << SEGMENT_BITS;
+        is_full && self.store.rows() > 0 && self.written.len() + 1 < SEGMENTS_MAX
     }
 
     /// Takes a block and says the number of each of its rows.
-    fn push(&mut self, columns: &[ArrayRef], rows: usize, image: &mut ImageWriter<'_>) -> Result<Vec<u64>> {
-        let full = self.segment_bytes.max(self.written_bytes / SEGMENT_SHARE);
-        let is_full = self.store.heap_bytes() >= full || self.store.rows() + rows > 1 << SEGMENT_BITS;
-        if is_full && self.store.rows() > 0 && self.written.len() + 1 < SEGMENTS_MAX {
-            self.write(image)?;
-        }
+    fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
         if self.store.rows() + rows > 1 << SEGMENT_BITS {
             bail!(ArgumentOutOfBound, "a dictionary of this layout has too many rows");
         }
@@ -80,18 +135,10 @@ impl<'a> RowSegments<'a> {
     }
 
     fn write(&mut self, image: &mut ImageWriter<'_>) -> Result<()> {
-        let mut store = std::mem::replace(&mut self.store, ColumnStore::new(&self.spec.attributes));
+        let mut store = std::mem::replace(&mut self.store, ColumnStore::new(self.columns));
         store.shrink()?;
         self.written_bytes += store.heap_bytes();
         self.written.push(image.piece(|image| store.save(image))?);
         Ok(())
-    }
-
-    /// Where the segments are; there is one at least.
-    fn finish(mut self, image: &mut ImageWriter<'_>) -> Result<Vec<Piece>> {
-        if self.store.rows() > 0 || self.written.is_empty() {
-            self.write(image)?;
-        }
-        Ok(self.written)
     }
 }

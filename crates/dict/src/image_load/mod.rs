@@ -110,7 +110,7 @@ pub fn load_image(
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
     let spec = spec.resolved()?;
-    if !spec.layout.kind.is_storable() {
+    if !spec.layout.kind.is_loaded_in_files() {
         return build(spec, blocks).map(LoadedImage::InMemory);
     }
     let (mut first, mut bytes) = (Vec::new(), 0);
@@ -122,7 +122,7 @@ pub fn load_image(
         first.push(block);
     }
     let mut blocks = first.into_iter().map(Ok).chain(blocks);
-    if spec.layout.kind == LayoutKind::IpTrie {
+    if spec.layout.kind.is_ordered() {
         return load_in_order(spec, &mut blocks, place, bounds);
     }
     let mut dealt = Dealt::new(&spec, rows, place, bounds.memory_bytes)?;
@@ -146,7 +146,7 @@ impl DictionarySpec {
     /// Whether a version that came out of a file is what a load in memory makes: a nested column that was once
     /// asked for is there twice.
     pub fn passes_files(&self) -> bool {
-        self.layout.kind.is_storable() && !has_nested_columns(&self.attributes)
+        self.layout.kind.is_loaded_in_files() && !has_nested_columns(&self.columns_by_row())
     }
 }
 

@@ -5,6 +5,11 @@
 
 use std::ops::Range;
 
+use basalt_base::Result;
+
+use crate::image::{ImageReader, ImageWriter};
+use crate::values::Numbers;
+
 /// Rectangles below one node.
 const NODE: usize = 8;
 
@@ -17,11 +22,22 @@ pub(crate) struct Rectangle {
 #[derive(Debug, Default)]
 pub(crate) struct PointIndex {
     /// The number of each rectangle in the lowest level.
-    numbers: Vec<u32>,
-    /// Level by level from the lowest.
-    rectangles: Vec<Rectangle>,
+    numbers: Numbers<u32>,
+    /// Level by level from the lowest, as the coordinates of two corners.
+    rectangles: Numbers<[f64; 4]>,
     /// Where each level is.
     levels: Vec<Range<usize>>,
+}
+
+/// Where the levels over so many rectangles are.
+fn levels_over(rectangles: usize) -> Vec<Range<usize>> {
+    let mut level = 0..rectangles;
+    let mut levels = vec![level.clone()];
+    while level.len() > NODE {
+        level = level.end..level.end + level.len().div_ceil(NODE);
+        levels.push(level.clone());
+    }
+    levels
 }
 
 impl Rectangle {
@@ -56,43 +72,70 @@ impl PointIndex {
         let column = (((given.len() / NODE) as f64).sqrt().ceil() as usize).max(1) * NODE;
         numbers.chunks_mut(column).for_each(|column| column.sort_by(by(1)));
         let mut rectangles: Vec<Rectangle> = numbers.iter().map(|&number| given[number as usize]).collect();
-        let mut level = 0..rectangles.len();
-        let mut levels = vec![level.clone()];
-        while level.len() > NODE {
-            let start = rectangles.len();
-            for first in level.clone().step_by(NODE) {
-                let below = rectangles[first..level.end.min(first + NODE)].iter().copied();
+        let levels = levels_over(given.len());
+        for below in &levels[..levels.len() - 1] {
+            for first in below.clone().step_by(NODE) {
+                let below = rectangles[first..below.end.min(first + NODE)].iter().copied();
                 let around = below.fold(Rectangle::NOTHING, Rectangle::around);
                 rectangles.push(around);
             }
-            level = start..rectangles.len();
-            levels.push(level.clone());
         }
-        PointIndex { numbers, rectangles, levels }
+        let corners = rectangles.iter().map(|of| [of.low[0], of.low[1], of.high[0], of.high[1]]);
+        PointIndex { numbers: numbers.into_iter().collect(), rectangles: corners.collect(), levels }
     }
 
-    /// Adds the numbers of the rectangles that hold `point` to `found`, in no order.
-    pub(crate) fn find(&self, point: [f64; 2], found: &mut Vec<u32>) {
+    /// Adds the numbers of the rectangles that hold `point` to `found`, in no order. `check` makes sure that what is
+    /// read is what was written.
+    pub(crate) fn find(&self, point: [f64; 2], check: bool, found: &mut Vec<u32>) -> Result<()> {
         let mut open: Vec<(usize, usize)> = Vec::new();
         let top = self.levels.len().saturating_sub(1);
         let width = self.levels.get(top).map_or(0, Range::len);
         open.extend((0..width).map(|at| (top, at)));
         while let Some((level, at)) = open.pop() {
-            if !self.rectangles[self.levels[level].start + at].holds(point) {
+            let place = self.levels[level].start + at;
+            if check {
+                self.rectangles.check(place..place + 1)?;
+            }
+            if !self.rectangle(place).holds(point) {
                 continue;
             }
             if level == 0 {
-                found.push(self.numbers[at]);
+                if check {
+                    self.numbers.check(at..at + 1)?;
+                }
+                found.extend(self.numbers.get(at));
                 continue;
             }
             let below = &self.levels[level - 1];
             open.extend((at * NODE..below.len().min((at + 1) * NODE)).map(|at| (level - 1, at)));
         }
+        Ok(())
+    }
+
+    fn rectangle(&self, place: usize) -> Rectangle {
+        self.rectangles.get(place).map_or(Rectangle::NOTHING, |[left, bottom, right, top]| Rectangle {
+            low: [left, bottom],
+            high: [right, top],
+        })
+    }
+
+    pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        image.number(self.numbers.len() as u64);
+        self.numbers.save(image)?;
+        self.rectangles.save(image)
+    }
+
+    /// What [`PointIndex::save`] wrote.
+    pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<PointIndex> {
+        let len = image.number_below(u64::from(u32::MAX))? as usize;
+        let (numbers, levels) = (Numbers::open(len, image)?, levels_over(len));
+        let rectangles = Numbers::open(levels.last().map_or(0, |level| level.end), image)?;
+        Ok(PointIndex { numbers, rectangles, levels })
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.numbers.capacity() * size_of::<u32>()
-            + self.rectangles.capacity() * size_of::<Rectangle>()
+        self.numbers.heap_bytes()
+            + self.rectangles.heap_bytes()
             + self.levels.capacity() * size_of::<Range<usize>>()
     }
 }
@@ -118,7 +161,7 @@ mod tests {
             for (x, y) in asked {
                 let point = [f64::from(x), f64::from(y)];
                 let mut found = Vec::new();
-                index.find(point, &mut found);
+                index.find(point, true, &mut found).expect("in memory");
                 found.sort_unstable();
                 let expected: Vec<u32> =
                     (0..rectangles.len() as u32).filter(|&at| rectangles[at as usize].holds(point)).collect();

@@ -1,45 +1,60 @@
 //! POLYGON and its kin: the key of a row is a polygon, a lookup is a point.
 //!
 //! Of several polygons around a point the smallest counts. The rectangles around polygons are in a
-//! [`PointIndex`]; a polygon that is left is asked by counting how many of its edges lie to one side. The
+//! [`PointIndex`]; a polygon that is left is asked by counting how many of its edges lie to one side ([`Shapes`]). The
 //! four layouts of ClickHouse's differ in how they index; here they are one.
 //!
 //! A point on an edge of a polygon, of a hole too, is in it. (ClickHouse's layouts with an index leave out some of
 //! these points, its POLYGON_SIMPLE none.)
+//!
+//! # Layout
+//!
+//! In a file: how many pieces the shapes are, and each of them; the rows in order of area; the index over them; the
+//! attributes, and behind them the polygons as they came, if they are kept.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray};
-use arrow::compute::concat;
 use arrow::datatypes::{DataType, Float64Type};
 use basalt_base::{Error, Result, SqlType, bail};
 
+use super::SCAN_BLOCK_ROWS;
 use super::point_index::{PointIndex, Rectangle};
-use crate::block::split_block;
+use super::polygon_shapes::Shapes;
+use crate::block::RowBlock;
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::image::{Backing, ImageReader, ImageWriter, Piece};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
 use crate::table::Hits;
-use crate::values::{ROWS_MAX, Values};
+use crate::values::{Numbers, SEGMENT_BITS, SEGMENTS_MAX, Values, split_row};
 
 struct PolygonDictionary {
     kind: LayoutKind,
     key_types: Vec<SqlType>,
     attributes: Vec<Attribute>,
-    /// In order of area, the smallest first.
-    shapes: Vec<Shape>,
+    /// By row: one piece, or those of a file (see `values::segments`).
+    shapes: Vec<Shapes>,
+    /// Rows in order of area, the smallest first.
+    order: Numbers<u32>,
+    /// Over `order`.
     index: PointIndex,
-    /// The key columns as they came, if they are kept.
-    polygons: Option<Vec<ArrayRef>>,
+    /// Whether the polygons as they came are behind the attributes.
+    keeps_polygons: bool,
     values: Values,
     counters: Counters,
+    backing: Backing,
 }
 
-/// A polygon with holes, or several, and its row.
-struct Shape {
-    rings: Vec<Vec<[f64; 2]>>,
-    row: u32,
+/// Polygons on their way.
+pub(crate) struct GivenPolygons {
+    depth: usize,
+    /// Pieces before the one that grows.
+    written: Vec<Piece>,
+    shapes: Shapes,
+    /// Area, rectangle and row of each.
+    known: Vec<(f64, Rectangle, u32)>,
 }
 
 /// Loads a dictionary from blocks of polygons and all attributes.
@@ -47,38 +62,112 @@ pub(crate) fn build_polygon(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let key_types = spec.key_types();
-    let depth = check_polygon_key(&key_types)?;
-    let mut values = Values::new(&spec.attributes, false);
-    let (mut shapes, mut polygons) = (Vec::new(), Vec::new());
+    let mut values = Values::new(&spec.columns_by_row(), false);
+    let mut given = GivenPolygons::of(&spec)?;
     for block in blocks {
-        let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, false)?;
-        values.push(&columns, rows)?;
-        if shapes.len() + rows > ROWS_MAX {
-            bail!(ArgumentOutOfBound, "a dictionary holds at most {ROWS_MAX} rows");
-        }
-        for row in 0..rows {
-            let mut rings = Vec::new();
-            read_rings(&keys[0].slice(row, 1), depth, &mut rings)?;
-            shapes.push(Shape { rings, row: shapes.len() as u32 });
-        }
-        if spec.layout.store_polygons {
-            polygons.push(Arc::clone(&keys[0]));
-        }
+        let block = RowBlock::of(&spec, &block?)?;
+        let rows = values.push(&block.columns_by_row(&spec), block.rows)?;
+        given.push(&block.keys, &rows)?;
     }
     values.shrink()?;
-    shapes.sort_by(|left, right| left.area().total_cmp(&right.area()));
-    let rectangles: Vec<Rectangle> = shapes.iter().map(Shape::rectangle).collect();
-    Ok(Arc::new(PolygonDictionary {
-        kind: spec.layout.kind,
-        key_types,
-        attributes: spec.attributes,
-        shapes,
-        index: PointIndex::new(&rectangles),
-        polygons: spec.layout.store_polygons.then_some(polygons),
-        values,
-        counters: Counters::default(),
-    }))
+    let (order, index) = given.in_order();
+    given.shapes.shrink();
+    Ok(PolygonDictionary::over(spec, vec![given.shapes], order, index, values, Backing::default()))
+}
+
+/// A dictionary over the parts that [`Dictionary::save`] wrote.
+pub(crate) fn open_polygon(
+    spec: DictionarySpec,
+    image: &mut ImageReader<'_>,
+    backing: Backing,
+) -> Result<Arc<dyn Dictionary>> {
+    let pieces = image.number_below(SEGMENTS_MAX as u64 + 1)?;
+    let shapes = (0..pieces).map(|_| Shapes::open(image)).collect::<Result<Vec<_>>>()?;
+    let rows = image.count()?;
+    let (order, index) = (Numbers::open(rows, image)?, PointIndex::open(image)?);
+    let values = Values::open(&spec.columns_by_row(), false, image)?;
+    if shapes.is_empty() || !image.is_at_end() {
+        return Err(ImageReader::unfit());
+    }
+    Ok(PolygonDictionary::over(spec, shapes, order, index, values, backing))
+}
+
+impl DictionarySpec {
+    /// The columns that are found by the number of a row.
+    pub(crate) fn columns_by_row(&self) -> Vec<Attribute> {
+        let polygon = self.key_columns.iter().zip(self.key_types()).filter(|_| self.keeps_polygons());
+        let polygon = polygon.map(|(column, ty)| Attribute {
+            name: column.name.clone(),
+            default: ty.default_array(1),
+            ty,
+            hierarchical: false,
+            injective: false,
+        });
+        self.attributes.iter().cloned().chain(polygon).collect()
+    }
+
+    fn keeps_polygons(&self) -> bool {
+        self.layout.kind.is_polygon() && self.layout.store_polygons
+    }
+}
+
+impl RowBlock {
+    /// The columns that [`DictionarySpec::columns_by_row`] names.
+    pub(crate) fn columns_by_row(&self, spec: &DictionarySpec) -> Vec<ArrayRef> {
+        let polygons = self.keys.iter().filter(|_| spec.keeps_polygons());
+        self.columns.iter().chain(polygons).cloned().collect()
+    }
+}
+
+impl GivenPolygons {
+    /// No polygons.
+    pub(crate) fn of(spec: &DictionarySpec) -> Result<GivenPolygons> {
+        let depth = check_polygon_key(&spec.key_types())?;
+        Ok(GivenPolygons { depth, written: Vec::new(), shapes: Shapes::default(), known: Vec::new() })
+    }
+
+    /// Takes the keys of a block, whose rows have these numbers.
+    pub(crate) fn push(&mut self, keys: &[ArrayRef], rows: &[u64]) -> Result<()> {
+        for (at, &row) in rows.iter().enumerate() {
+            let mut rings = Vec::new();
+            read_rings(&keys[0].slice(at, 1), self.depth, &mut rings)?;
+            self.shapes.push(&rings);
+            let shape = self.shapes.get(self.shapes.len() - 1);
+            self.known.push((shape.area(), shape.rectangle(), row as u32));
+        }
+        Ok(())
+    }
+
+    /// What the piece that grows takes.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        self.shapes.heap_bytes()
+    }
+
+    /// Writes the piece that grows: the rows to come are of the next segment.
+    pub(crate) fn write_piece(&mut self, image: &mut ImageWriter<'_>) -> Result<()> {
+        let shapes = std::mem::take(&mut self.shapes);
+        self.written.push(image.piece(|image| shapes.save(image))?);
+        Ok(())
+    }
+
+    /// Writes the rest as a loaded dictionary does, and says how many there are.
+    pub(crate) fn save(mut self, image: &mut ImageWriter<'_>) -> Result<u64> {
+        image.number(self.written.len() as u64);
+        std::mem::take(&mut self.written).into_iter().for_each(|piece| image.put(piece));
+        let (order, index) = self.in_order();
+        image.number(order.len() as u64);
+        order.save(image)?;
+        index.save(image)?;
+        Ok(order.len() as u64)
+    }
+
+    /// The rows in order of area, and the index over them.
+    fn in_order(&mut self) -> (Numbers<u32>, PointIndex) {
+        let mut known = std::mem::take(&mut self.known);
+        known.sort_unstable_by(|left, right| left.0.total_cmp(&right.0).then(left.2.cmp(&right.2)));
+        let rectangles: Vec<Rectangle> = known.iter().map(|&(_, rectangle, _)| rectangle).collect();
+        (known.iter().map(|&(_, _, row)| row).collect(), PointIndex::new(&rectangles))
+    }
 }
 
 /// Refuses what is no key of a polygon dictionary; how many arrays are around the points of one that is.
@@ -149,46 +238,29 @@ fn read_points(array: &ArrayRef) -> Result<Vec<[f64; 2]>> {
     Ok(points)
 }
 
-impl Shape {
-    fn edges(ring: &[[f64; 2]]) -> impl Iterator<Item = ([f64; 2], [f64; 2])> + '_ {
-        ring.iter().copied().zip(ring.iter().copied().cycle().skip(1))
-    }
-
-    /// The area of the rings, of each for itself: holes make it no smaller than what is around them.
-    fn area(&self) -> f64 {
-        let twice = |ring: &Vec<[f64; 2]>| {
-            Shape::edges(ring).map(|(from, to)| from[0] * to[1] - to[0] * from[1]).sum::<f64>().abs()
-        };
-        self.rings.iter().map(twice).sum::<f64>() / 2.0
-    }
-
-    fn rectangle(&self) -> Rectangle {
-        let points = self.rings.iter().flatten().map(|&point| Rectangle { low: point, high: point });
-        points.fold(Rectangle::NOTHING, Rectangle::around)
-    }
-
-    /// Whether the point is on an edge, or an odd number of edges lies to its right.
-    fn holds(&self, [x, y]: [f64; 2]) -> bool {
-        let is_between = |value: f64, from: f64, to: f64| from.min(to) <= value && value <= from.max(to);
-        let has_point = |(from, to): ([f64; 2], [f64; 2])| {
-            is_between(x, from[0], to[0])
-                && is_between(y, from[1], to[1])
-                && (to[0] - from[0]) * (y - from[1]) == (to[1] - from[1]) * (x - from[0])
-        };
-        let rings = self.rings.iter().filter(|ring| ring.len() > 2);
-        if rings.flat_map(|ring| Shape::edges(ring)).any(has_point) {
-            return true;
-        }
-        let right = |&(from, to): &([f64; 2], [f64; 2])| {
-            (from[1] > y) != (to[1] > y)
-                && x < (to[0] - from[0]) * (y - from[1]) / (to[1] - from[1]) + from[0]
-        };
-        let crossed: usize = self.rings.iter().map(|ring| Shape::edges(ring).filter(right).count()).sum();
-        crossed % 2 == 1
-    }
-}
-
 impl PolygonDictionary {
+    fn over(
+        spec: DictionarySpec,
+        shapes: Vec<Shapes>,
+        order: Numbers<u32>,
+        index: PointIndex,
+        values: Values,
+        backing: Backing,
+    ) -> Arc<dyn Dictionary> {
+        Arc::new(PolygonDictionary {
+            kind: spec.layout.kind,
+            key_types: spec.key_types(),
+            keeps_polygons: spec.keeps_polygons(),
+            attributes: spec.attributes,
+            shapes,
+            order,
+            index,
+            values,
+            counters: Counters::default(),
+            backing,
+        })
+    }
+
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let points = match keys {
             [x, y] => [x, y].map(|axis| axis.as_primitive_opt::<Float64Type>()),
@@ -197,7 +269,7 @@ impl PolygonDictionary {
         let [Some(x), Some(y)] = points else {
             bail!(TypeMismatch, "the coordinates of a point are Float64");
         };
-        let mut hits = Hits::with_capacity(x.len());
+        let (mut hits, check) = (Hits::with_capacity(x.len()), self.backing.is_unchecked());
         let mut around = Vec::new();
         for (row, point) in x.values().iter().zip(y.values()).map(|(&x, &y)| [x, y]).enumerate() {
             if x.is_null(row) || y.is_null(row) {
@@ -208,13 +280,40 @@ impl PolygonDictionary {
                 bail!(BadArguments, "a coordinate of a point must not be NaN or infinite");
             }
             around.clear();
-            self.index.find(point, &mut around);
+            self.index.find(point, check, &mut around)?;
             around.sort_unstable();
-            let shape = around.iter().map(|&at| &self.shapes[at as usize]).find(|shape| shape.holds(point));
-            hits.push(shape.map(|shape| u64::from(shape.row)));
+            hits.push(self.first_around(point, check, &around)?);
         }
         self.counters.add(&hits.found);
         Ok(hits)
+    }
+
+    /// The row of the first of these polygons, by their places in the order, that holds the point.
+    fn first_around(&self, point: [f64; 2], check: bool, places: &[u32]) -> Result<Option<u64>> {
+        for &place in places {
+            let place = place as usize;
+            if check {
+                self.order.check(place..place + 1)?;
+            }
+            let row = self.order.get(place).map_or(0, u64::from);
+            let (piece, number) = split_row(self.shapes.len(), row);
+            let shape = self.shapes[piece].get(number);
+            if check {
+                shape.check()?;
+            }
+            if shape.holds(point) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The numbers of all rows, in the order of the source.
+    fn rows(&self) -> impl Iterator<Item = u64> + '_ {
+        let pieces = self.shapes.iter().enumerate();
+        pieces.flat_map(|(piece, shapes)| {
+            (0..shapes.len()).map(move |row| (piece << SEGMENT_BITS | row) as u64)
+        })
     }
 }
 
@@ -237,6 +336,9 @@ impl Dictionary for PolygonDictionary {
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
+        if self.backing.is_unchecked() {
+            self.values.check(attributes, &hits)?;
+        }
         let columns = self.values.get(attributes, &hits)?;
         Ok((columns, BooleanArray::from(hits.found)))
     }
@@ -246,69 +348,56 @@ impl Dictionary for PolygonDictionary {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let Some(polygons) = &self.polygons else {
+        self.check()?;
+        if !self.keeps_polygons {
             bail!(
                 UnsupportedMethod,
                 "the polygons are not kept: {}(STORE_POLYGON_KEY_COLUMN 1) keeps them for reading",
                 self.kind.name()
             );
-        };
-        if polygons.is_empty() {
-            return Ok(Vec::new());
         }
-        let arrays: Vec<&dyn Array> = polygons.iter().map(AsRef::as_ref).collect();
-        let mut block = vec![concat(&arrays).map_err(|error| Error::logical(error.to_string()))?];
-        let rows = self.shapes.len();
-        let hits = Hits { payloads: (0..rows as u64).collect(), found: vec![true; rows] };
-        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
-        block.extend(self.values.get(&attributes, &hits)?);
-        Ok(vec![block])
+        let polygon = self.attributes.len();
+        let columns: Vec<usize> = std::iter::once(polygon).chain(0..polygon).collect();
+        let mut rows = self.rows().peekable();
+        let mut blocks = Vec::new();
+        while rows.peek().is_some() {
+            let payloads: Vec<u64> = rows.by_ref().take(SCAN_BLOCK_ROWS).collect();
+            let found = vec![true; payloads.len()];
+            blocks.push(self.values.get(&columns, &Hits { payloads, found })?);
+        }
+        Ok(blocks)
     }
 
     fn stats(&self) -> DictionaryStats {
-        let ring =
-            |ring: &Vec<[f64; 2]>| ring.capacity() * size_of::<[f64; 2]>() + size_of::<Vec<[f64; 2]>>();
-        let shapes = self.shapes.iter().flat_map(|shape| &shape.rings).map(ring).sum::<usize>();
-        let kept = self.polygons.iter().flatten().map(|array| array.get_array_memory_size()).sum::<usize>();
-        let heap = shapes
-            + self.shapes.capacity() * size_of::<Shape>()
-            + self.index.heap_bytes()
-            + kept
-            + self.values.heap_bytes();
+        let shapes = self.shapes.iter().map(Shapes::heap_bytes).sum::<usize>();
+        let heap = shapes + self.order.heap_bytes() + self.index.heap_bytes() + self.values.heap_bytes();
         self.counters.fill(DictionaryStats {
-            element_count: self.shapes.len() as u64,
+            element_count: self.order.len() as u64,
             bytes_allocated: (size_of::<PolygonDictionary>() + heap) as u64,
             load_factor: 1.0,
             ..DictionaryStats::default()
         })
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn square(low: f64, high: f64) -> Vec<[f64; 2]> {
-        vec![[low, low], [high, low], [high, high], [low, high]]
+    fn memory_bytes(&self) -> u64 {
+        self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<PolygonDictionary>())
     }
 
-    #[test]
-    fn holes_are_outside_and_edges_inside() {
-        let shape = Shape { rings: vec![square(0.0, 10.0), square(2.0, 4.0)], row: 0 };
-        let edges = [[0.0, 0.0], [4.0, 4.0], [9.9, 0.0], [10.0, 10.0], [2.0, 2.0], [5.0, 10.0], [4.0, 3.0]];
-        let inside = [[1.0, 1.0], [5.0, 5.0], [4.1, 3.0]];
-        let outside = [[3.0, 3.0], [-1.0, 5.0], [11.0, 10.0], [3.9, 3.0]];
-        assert!(edges.iter().all(|&point| shape.holds(point)));
-        assert!(inside.iter().all(|&point| shape.holds(point)));
-        assert!(outside.iter().all(|&point| !shape.holds(point)));
-        assert_eq!(shape.area(), 104.0);
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        image.number(self.shapes.len() as u64);
+        self.shapes.iter().try_for_each(|shapes| shapes.save(image))?;
+        image.number(self.order.len() as u64);
+        self.order.save(image)?;
+        self.index.save(image)?;
+        self.values.save(image)
     }
 
-    #[test]
-    fn degenerate_rings_hold_nothing() {
-        for ring in [vec![], vec![[1.0, 1.0]], vec![[1.0, 1.0], [2.0, 2.0]]] {
-            let shape = Shape { rings: vec![ring], row: 0 };
-            assert!(!shape.holds([1.0, 1.0]) && shape.area() == 0.0);
-        }
+    fn check(&self) -> Result<()> {
+        self.backing.check()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.backing.is_damaged()
     }
 }

@@ -5,6 +5,11 @@
 //! node that has one, or of the next one above that. A value may have `\1` or `$1` and so on in it: what the
 //! group of the node's own expression matched, nothing if it has no such group.
 //!
+//! # Layout
+//!
+//! A file has the nodes as the source gave them, as a column store of five columns. All of it is read and all expressions
+//! are compiled when it is opened; nothing answers from its pages.
+//!
 //! # Cost
 //!
 //! All expressions are run over a text at once; groups are looked for only where a value names one.
@@ -21,8 +26,11 @@ use regex::bytes::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
+use crate::table::Hits;
+use crate::values::ColumnStore;
 
 /// Memory that the compiled expressions may take.
 const SIZE_MAX: usize = 256 << 20;
@@ -42,6 +50,8 @@ struct RegexpTree {
     /// As they came.
     blocks: Vec<Vec<ArrayRef>>,
     counters: Counters,
+    /// The file that it was read from.
+    backing: Backing,
 }
 
 struct Node {
@@ -95,8 +105,48 @@ pub fn build_regexp_tree(
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
     read_values: Arc<ReadValues>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let attributes = spec.resolved()?.attributes;
     let blocks = blocks.collect::<Result<Vec<_>>>()?;
+    tree_of(spec.resolved()?.attributes, blocks, read_values, Backing::default())
+}
+
+/// A dictionary over the nodes that [`Dictionary::save`] wrote; their expressions are compiled now.
+pub(crate) fn open_regexp_tree(
+    spec: DictionarySpec,
+    image: &mut ImageReader<'_>,
+    backing: Backing,
+    read_values: Arc<ReadValues>,
+) -> Result<Arc<dyn Dictionary>> {
+    // All of it is read.
+    backing.check()?;
+    let nodes = ColumnStore::new(&node_columns()).open(image)?;
+    if !image.is_at_end() {
+        return Err(ImageReader::unfit());
+    }
+    let rows = nodes.rows();
+    let hits = Hits { payloads: (0..rows as u64).collect(), found: vec![true; rows] };
+    let block =
+        (0..node_columns().len()).map(|column| nodes.get(column, &hits)).collect::<Result<Vec<_>>>()?;
+    tree_of(spec.attributes, vec![block], read_values, backing)
+}
+
+/// The columns of the nodes, to be kept in a file.
+fn node_columns() -> Vec<Attribute> {
+    let columns = regexp_tree_columns().into_iter().map(|(name, ty)| Attribute {
+        name: name.into(),
+        default: ty.default_array(1),
+        ty,
+        hierarchical: false,
+        injective: false,
+    });
+    columns.collect()
+}
+
+fn tree_of(
+    attributes: Vec<Attribute>,
+    blocks: Vec<Vec<ArrayRef>>,
+    read_values: Arc<ReadValues>,
+    backing: Backing,
+) -> Result<Arc<dyn Dictionary>> {
     let mut rows = Vec::new();
     for block in &blocks {
         read_rows(block, &attributes, &mut rows)?;
@@ -108,7 +158,8 @@ pub fn build_regexp_tree(
         .build()
         .map_err(|error| wrong_regexp(&error))?;
     let nodes = nodes(&rows, &order)?;
-    let tree = RegexpTree { attributes, nodes, set, read_values, blocks, counters: Counters::default() };
+    let counters = Counters::default();
+    let tree = RegexpTree { attributes, nodes, set, read_values, blocks, counters, backing };
     tree.check_values()?;
     Ok(Arc::new(tree))
 }
@@ -388,6 +439,23 @@ impl Dictionary for RegexpTree {
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
         Ok(self.blocks.clone())
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        let mut nodes = ColumnStore::new(&node_columns());
+        for block in &self.blocks {
+            nodes.push(block, block[0].len())?;
+        }
+        nodes.shrink()?;
+        nodes.save(image)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.backing.check()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.backing.is_damaged()
     }
 
     fn stats(&self) -> DictionaryStats {

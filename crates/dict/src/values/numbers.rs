@@ -14,7 +14,7 @@ pub(crate) struct Numbers<T> {
     number: PhantomData<T>,
 }
 
-/// An integer of a fixed width.
+/// An integer, or some floats, of a fixed width.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// The number at a position; `None` behind the last.
     fn read(bytes: &[u8], at: usize) -> Option<Self>;
@@ -37,7 +37,20 @@ macro_rules! numbers {
     };
 }
 
-numbers!(u8, u32, i64, i128, u128);
+numbers!(u8, u32, u64, i64, i128, u128);
+
+/// So many floats as one.
+impl<const N: usize> Number for [f64; N] {
+    #[inline(always)]
+    fn read(bytes: &[u8], at: usize) -> Option<[f64; N]> {
+        let floats = bytes.as_chunks().0.get(at.checked_mul(N)?..at.checked_mul(N)?.checked_add(N)?)?;
+        Some(std::array::from_fn(|number| f64::from_le_bytes(floats[number])))
+    }
+
+    fn append(self, bytes: &mut Vec<u8>) {
+        self.iter().for_each(|float| bytes.extend_from_slice(&float.to_le_bytes()));
+    }
+}
 
 /// Numbers that are appended at once.
 const BATCH: usize = 4096;

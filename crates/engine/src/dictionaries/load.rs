@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
-use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    CacheSurroundings, DeletedKeys, Dictionary, LayoutKind, LoadBounds, LoadedImage, build_by_shard,
-    build_cache, build_direct, build_regexp_tree, build_rows, update,
+    CacheSurroundings, DeletedKeys, Dictionary, LayoutKind, LoadBounds, LoadedImage, ReadValues,
+    build_by_shard, build_cache, build_direct, build_regexp_tree, build_rows, update,
 };
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
@@ -170,7 +170,7 @@ fn all(
     rows: &mut Rows<'_>,
 ) -> Result<LoadedImage> {
     let spec = &definition.spec;
-    if let Some(file) = file {
+    if let Some(file) = file.filter(|_| spec.layout.kind.is_loaded_in_files()) {
         // Shard by shard too, if that was asked for: into the next file, while the old one answers.
         return file.load(&question.engine, spec, rows);
     }
@@ -179,7 +179,7 @@ fn all(
     }
     let form = rows.form();
     let dictionary = match spec.layout.kind {
-        LayoutKind::RegexpTree => build_regexp_tree(spec.clone(), &mut rows.blocks(), Arc::new(read_values)),
+        LayoutKind::RegexpTree => build_regexp_tree(spec.clone(), &mut rows.blocks(), read_values()),
         _ => build_rows(spec, form, &mut rows.blocks()),
     };
     dictionary.map(LoadedImage::InMemory)
@@ -217,11 +217,13 @@ pub(super) fn piles_dir(engine: &Engine) -> PathBuf {
     engine.data_dir().join("tmp").join(format!("dictionary-{}", Uuid::new_v4()))
 }
 
-/// Texts as values of a type.
-fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
-    let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
-    for text in texts {
-        column.parse_raw(text)?;
-    }
-    Ok(column.finish())
+/// What makes values of a type of texts.
+pub(super) fn read_values() -> Arc<ReadValues> {
+    Arc::new(|ty, texts| {
+        let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
+        for text in texts {
+            column.parse_raw(text)?;
+        }
+        Ok(column.finish())
+    })
 }

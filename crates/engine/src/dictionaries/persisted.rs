@@ -11,20 +11,20 @@
 //! ```
 //! All integers are little-endian.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::publish_empty_dir;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, build_rows, load_image, open_image,
-    save_image,
+    Dictionary, DictionarySpec, ImagePlace, LayoutKind, LoadBounds, LoadedImage, build_rows, load_image,
+    open_image, open_regexp_tree_image, save_image,
 };
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
 use super::definition::Definition;
-use super::load::{Load, Loaded, piles_dir};
+use super::load::{Load, Loaded, piles_dir, read_values};
 use super::rows::Rows;
 use super::state::Origin;
 use crate::Engine;
@@ -58,7 +58,7 @@ impl PersistedFile {
         if !storage.exists(&path)? {
             return Ok(None);
         }
-        let opened = open_image(definition.spec.clone(), storage, &path, &self.statement);
+        let opened = self.open_at(engine, definition, &path);
         let opened = opened.and_then(|(dictionary, stamp)| {
             let (loaded_us, origin) = read_stamp(&stamp).ok_or_else(corrupt_stamp)?;
             Ok(Some((Load { dictionary, origin, incoming: None }, loaded_us)))
@@ -67,6 +67,22 @@ impl PersistedFile {
             self.remove(engine);
             thrown_away(&error)
         })
+    }
+
+    /// The dictionary in the file at `path`, and its stamp.
+    fn open_at(
+        &self,
+        engine: &Engine,
+        definition: &Definition,
+        path: &Path,
+    ) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
+        let (storage, spec) = (engine.opener().storage.as_ref(), definition.spec.clone());
+        match spec.layout.kind {
+            LayoutKind::RegexpTree => {
+                open_regexp_tree_image(spec, storage, path, &self.statement, read_values())
+            }
+            _ => open_image(spec, storage, path, &self.statement),
+        }
     }
 
     /// Loads `rows`: into the file, which has no name yet, if they are many.
@@ -133,7 +149,7 @@ impl PersistedFile {
         let (storage, path) = (engine.opener().storage.as_ref(), self.path(engine));
         publish_empty_dir(storage, &engine.catalog().store_dir(self.uuid))?;
         save_image(dictionary.as_ref(), &self.statement, stamp, storage, &path)?;
-        let (kept, _) = open_image(definition.spec.clone(), storage, &path, &self.statement)?;
+        let (kept, _) = self.open_at(engine, definition, &path)?;
         kept.check()?;
         Ok(kept)
     }

@@ -114,7 +114,7 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     server.kill();
 }
 
-/// What else than a key says which row it is: ranges, prefixes.
+/// What else than a key says which row it is: ranges, prefixes, polygons, expressions.
 #[test]
 fn layouts_that_do_not_hash_answer_from_their_file_too() {
     let place = Place::new();
@@ -127,6 +127,12 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
             "1\t5\t9\tone\n1\t20\t30\ttwo\n",
         ),
         ("i", "id String", "LAYOUT(IP_TRIE())", "10.0.0.0/8\tone\n10.1.0.0/16\ttwo\n"),
+        (
+            "p",
+            "id Array(Tuple(Float64, Float64))",
+            "LAYOUT(POLYGON(STORE_POLYGON_KEY_COLUMN 1))",
+            "[(0,0),(8,0),(8,8),(0,8)]\tone\n[(0,0),(1,0),(1,1),(0,1)]\ttwo\n",
+        ),
     ];
     let asks = [
         ("r", "[dictGet('r', 'name', 1, 6), dictGet('r', 'name', 1, 30), dictGet('r', 'name', 1, 10)]"),
@@ -145,6 +151,15 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
             source.display()
         ));
     }
+    // The nodes of a tree of expressions come from a table, which goes too.
+    server.ask("CREATE TABLE nodes (id UInt64, parent_id UInt64, regexp String, keys Array(String), values Array(String)) \
+                ENGINE = MergeTree ORDER BY id");
+    server
+        .ask("INSERT INTO nodes VALUES (1, 0, 'a (one|two)', ['name'], ['\\\\1']), (2, 1, 'never', [], [])");
+    server.ask(
+        "CREATE DICTIONARY e (regexp String, name String) PRIMARY KEY regexp SOURCE(CLICKHOUSE(QUERY 'SELECT * FROM nodes')) \
+         LAYOUT(REGEXP_TREE()) LIFETIME(0) SETTINGS(persist = 1)",
+    );
     let check = |server: &Server| {
         for (name, ask) in asks {
             assert_eq!(server.ask(&format!("SELECT {ask}")), "['one','two','']\n", "{name}");
@@ -152,6 +167,8 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
         }
     };
     check(&server);
+    assert_eq!(place.files().len(), asks.len());
+    server.ask("DROP TABLE nodes");
     server.kill();
     for (name, ..) in kinds {
         std::fs::remove_file(place.source.path().join(format!("{name}.tsv"))).expect("the source is there");
@@ -159,7 +176,7 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
     let server = place.start();
     check(&server);
     let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
-    wait_until(&server, failed, |answer| answer == format!("{}\n", kinds.len()));
+    wait_until(&server, failed, |answer| answer == format!("{}\n", asks.len()));
     check(&server);
     server.kill();
 }
