@@ -91,6 +91,11 @@ pub trait Dictionary: Send + Sync {
     /// dictionary('name')`.
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>>;
 
+    /// Shows the blocks of [`Dictionary::scan`] one after the other, so that not all of them are there at once.
+    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
+        self.scan()?.into_iter().try_for_each(visit)
+    }
+
     fn stats(&self) -> DictionaryStats;
 
     /// What it holds of the process's own memory, in bytes: pages of a file are the system's to take back.

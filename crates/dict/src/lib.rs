@@ -38,6 +38,7 @@ mod layout_spec;
 mod loaded;
 mod overlay;
 mod piles;
+mod row_stream;
 mod spec;
 mod table;
 mod tombstones;
@@ -54,6 +55,7 @@ pub use layout::{
 pub use layout_kind::{KeyForm, LayoutKind};
 pub use layout_spec::{LayoutParameter, LayoutSpec};
 pub use loaded::build;
-pub use overlay::update;
+pub use overlay::{Updated, update};
+pub use row_stream::RowStream;
 pub use spec::{DictionarySpec, RangeSpec};
 pub use tombstones::{DeletedKeys, RowForm, build_rows};

@@ -184,16 +184,22 @@ impl Dictionary for LoadedDictionary {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        self.check()?;
-        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
         let mut blocks = Vec::new();
-        self.layout.visit(&mut |mut block, payloads| {
-            let found = vec![true; payloads.len()];
-            block.extend(self.values.get(&attributes, &Hits { payloads, found })?);
+        self.visit(&mut |block| {
             blocks.push(block);
             Ok(())
         })?;
         Ok(blocks)
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
+        self.check()?;
+        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
+        self.layout.visit(&mut |mut block, payloads| {
+            let found = vec![true; payloads.len()];
+            block.extend(self.values.get(&attributes, &Hits { payloads, found })?);
+            visit(block)
+        })
     }
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! The loaded dictionary stays as it is; changed, new and deleted keys are a second, small one, which is
 //! asked first. So a refresh takes memory for what changed, not for a second copy. When the changes are
-//! no longer small, [`update`] joins both into one.
+//! no longer small ([`Updated::Many`]), both are to be joined to one.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
+use crate::row_stream::RowStream;
 use crate::spec::DictionarySpec;
 use crate::tombstones::{alive, filtered, mark_attribute, no_mark};
 
@@ -30,34 +31,50 @@ struct Overlay {
     counters: Counters,
 }
 
+/// What became of a dictionary and its changes.
+pub enum Updated {
+    /// A version that answers with them.
+    Few(Arc<dyn Dictionary>),
+    /// The same, and it would be better to load its rows ([`RowStream`]) into a version of their own.
+    Many(Arc<dyn Dictionary>),
+}
+
+impl Updated {
+    /// A version in memory, of one piece if the changes are many.
+    pub fn in_memory(self, spec: &DictionarySpec) -> Result<Arc<dyn Dictionary>> {
+        match self {
+            Updated::Few(version) => Ok(version),
+            Updated::Many(version) => build(spec.clone(), &mut RowStream::of(&version)?),
+        }
+    }
+}
+
 /// Applies `changes` to `current`: blocks of key columns, attributes and a UInt8 that is not 0 for a key
 /// that goes. Of several rows of a key the last counts.
 pub fn update(
     spec: &DictionarySpec,
     current: &Arc<dyn Dictionary>,
     changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
-) -> Result<Arc<dyn Dictionary>> {
+) -> Result<Updated> {
     if let Some(dictionary) = current.shards() {
         dictionary.update(changes)?;
-        return Ok(Arc::clone(current));
+        return Ok(Updated::Few(Arc::clone(current)));
     }
     let spec = spec.clone().resolved()?;
-    let earlier = current.changes();
-    let (base, earlier_rows) = match earlier {
-        Some((base, changes)) => (base, changes.scan()?),
-        None => (Arc::clone(current), Vec::new()),
+    let (base, earlier) = match current.changes() {
+        Some((base, changes)) => (base, Some(RowStream::of(&changes)?)),
+        None => (Arc::clone(current), None),
     };
-    let mut rows = earlier_rows.into_iter().map(Ok).chain(changes);
+    let mut rows = earlier.into_iter().flatten().chain(changes);
     let changes = build(changes_spec(&spec), &mut rows)?;
     if changes.stats().element_count == 0 {
-        return Ok(Arc::clone(current));
+        return Ok(Updated::Few(Arc::clone(current)));
     }
     let overlay = Overlay::new(base, changes)?;
     let (changed, all) = (overlay.changes.stats().element_count, overlay.element_count);
-    if changed > CHANGES_MAX && changed > all / CHANGES_SHARE {
-        return build(spec, &mut overlay.scan()?.into_iter().map(Ok));
-    }
-    Ok(Arc::new(overlay))
+    let is_many = changed > CHANGES_MAX && changed > all / CHANGES_SHARE;
+    let version: Arc<dyn Dictionary> = Arc::new(overlay);
+    Ok(if is_many { Updated::Many(version) } else { Updated::Few(version) })
 }
 
 /// The changes are few, so their table need not be dense.
@@ -136,17 +153,24 @@ impl Dictionary for Overlay {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let keys = self.base.key_types().len();
         let mut blocks = Vec::new();
-        for block in self.base.scan()? {
-            let (changed, _) = self.changed(&block[..keys])?;
-            blocks.push(filtered(&block, &not(&changed).map_err(Error::logical)?)?);
-        }
-        for mut block in self.changes.scan()? {
-            let deleted = block.pop().ok_or_else(no_mark)?;
-            blocks.push(filtered(&block, &alive(&deleted)?)?);
-        }
+        self.visit(&mut |block| {
+            blocks.push(block);
+            Ok(())
+        })?;
         Ok(blocks)
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
+        let keys = self.base.key_types().len();
+        self.base.visit(&mut |block| {
+            let (changed, _) = self.changed(&block[..keys])?;
+            visit(filtered(&block, &not(&changed).map_err(Error::logical)?)?)
+        })?;
+        self.changes.visit(&mut |mut block| {
+            let deleted = block.pop().ok_or_else(no_mark)?;
+            visit(filtered(&block, &alive(&deleted)?)?)
+        })
     }
 
     fn stats(&self) -> DictionaryStats {
@@ -246,7 +270,9 @@ mod tests {
                 };
             }
             let mut blocks = std::iter::once(Ok(block(key, rows)));
-            dictionary = update(&spec(key.clone()), &dictionary, &mut blocks).expect("valid changes");
+            let (spec, current) = (spec(key.clone()), &dictionary);
+            let updated = update(&spec, current, &mut blocks).and_then(|updated| updated.in_memory(&spec));
+            dictionary = updated.expect("valid changes");
             let asked: Vec<u64> = (0..40).collect();
             let (columns, found) = dictionary.get(&[1, 0], &[keys(key, &asked)]).expect("valid keys");
             for (row, key) in asked.iter().enumerate() {

@@ -116,7 +116,7 @@ pub fn build_rows(
     let mut deleted = DeletedKeys::of(spec);
     let dictionary = build(spec.clone(), &mut blocks.map(|block| deleted.take_from(&block?)))?;
     // A key that a row before its deletion brought in is there, and has to go.
-    update(spec, &dictionary, &mut deleted.as_changes()?.into_iter().map(Ok))
+    update(spec, &dictionary, &mut deleted.as_changes()?.into_iter().map(Ok))?.in_memory(spec)
 }
 
 /// The rows of marked blocks that come again and again, without those of deleted keys.

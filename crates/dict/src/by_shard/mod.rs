@@ -91,7 +91,9 @@ pub fn build_by_shard(
         let built = build(form.spec.clone(), &mut piles.blocks(shard))?;
         match gone[shard].is_empty() {
             true => Ok(built),
-            false => update(&form.spec, &built, &mut gone[shard].iter().cloned().map(Ok)),
+            false => {
+                update(&form.spec, &built, &mut gone[shard].iter().cloned().map(Ok))?.in_memory(&form.spec)
+            }
         }
     };
     if let Some((current, dictionary)) = previous.and_then(|previous| Some((previous, previous.shards()?))) {
@@ -172,7 +174,8 @@ impl ShardByShard {
     pub(crate) fn update(&self, changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<()> {
         let (dealt, spec) = (deal_blocks(&self.dealing, self.key_types.len(), changes)?, self.form().spec);
         for (shard, blocks) in dealt.into_iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
-            self.replace(shard, update(&spec, &self.shard(shard), &mut blocks.into_iter().map(Ok))?);
+            let updated = update(&spec, &self.shard(shard), &mut blocks.into_iter().map(Ok))?;
+            self.replace(shard, updated.in_memory(&spec)?);
         }
         Ok(())
     }
@@ -325,7 +328,8 @@ mod tests {
             change.push(Arc::new(arrow::array::UInt8Array::from_iter_values(
                 (0..300).map(|at| u8::from(at < 50)),
             )));
-            let second = update(&spec, &first, &mut [Ok(change)].into_iter()).expect("valid changes");
+            let second = update(&spec, &first, &mut [Ok(change)].into_iter());
+            let second = second.and_then(|updated| updated.in_memory(&spec)).expect("valid changes");
             assert!(Arc::ptr_eq(&first, &second));
             assert_eq!(first.stats().element_count, 250, "{kind:?}");
             assert_eq!(first.has(&simple_block(400)[..1]).expect("valid keys").true_count(), 250);

@@ -31,7 +31,7 @@ impl DictionarySpec {
 /// Keys on their way.
 enum Given {
     Prefixes(GivenPrefixes),
-    Polygons(GivenPolygons),
+    Polygons(Box<GivenPolygons>),
 }
 
 /// Loads rows whose keys need to be in memory, into a file.
@@ -65,7 +65,7 @@ pub(super) fn load_in_order(
 impl Given {
     fn of(spec: &DictionarySpec) -> Result<Given> {
         if spec.layout.kind.is_polygon() {
-            return GivenPolygons::of(spec).map(Given::Polygons);
+            return GivenPolygons::of(spec).map(|given| Given::Polygons(Box::new(given)));
         }
         check_prefix_key(&spec.key_types())?;
         Ok(Given::Prefixes(GivenPrefixes::default()))

@@ -8,13 +8,13 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
-use basalt_dict::{Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, load_image};
+use basalt_dict::{Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, RowForm, load_image};
 
 use super::definition::Definition;
 use super::load::piles_dir;
-use super::rows::Rows;
 use crate::Engine;
 
 /// A version of so many bytes may be there twice: it is a quick load, and no machine is short of them.
@@ -29,12 +29,13 @@ pub(super) fn suits(definition: &Definition, current: &Arc<dyn Dictionary>) -> b
     is_plain && definition.spec.passes_files() && current.stats().bytes_allocated > LARGE_BYTES
 }
 
-/// Loads `rows` into a version that answers, and says what brings it into memory, unless it is there.
+/// Loads rows of this form into a version that answers, and says what brings it into memory, unless it is there.
 pub(super) fn take(
     engine: &Engine,
     spec: &DictionarySpec,
     current: &Arc<dyn Dictionary>,
-    rows: &mut Rows<'_>,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    form: RowForm,
 ) -> Result<(Arc<dyn Dictionary>, Option<Incoming>)> {
     let (storage, dir) = (&engine.opener().storage, engine.data_dir().join("tmp"));
     let needed = current.stats().bytes_allocated.saturating_mul(DISK_RATIO);
@@ -42,11 +43,9 @@ pub(super) fn take(
         let what = format!("{} has {left} bytes left, a load may need {needed}", dir.display());
         return Err(Error::new(ErrorCode::NotEnoughSpace, what));
     }
-    let rows_form = rows.form();
-    rows.memory().bound(LoadBounds::default(), 0, spec.key_bytes_in_memory());
     let (piles, path) = (piles_dir(engine), piles_dir(engine).with_extension("bin"));
     let place = ImagePlace { storage, path: &path, definition: "", piles: &piles };
-    match load_image(spec.clone(), &mut rows.blocks(), rows_form, &place, LoadBounds::default())? {
+    match load_image(spec.clone(), blocks, form, &place, LoadBounds::default())? {
         LoadedImage::InMemory(dictionary) => Ok((dictionary, None)),
         LoadedImage::InFile(pending) => pending.open_unnamed(),
     }

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
 use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    CacheSurroundings, DeletedKeys, Dictionary, LayoutKind, LoadBounds, LoadedImage, ReadValues,
-    build_by_shard, build_cache, build_direct, build_regexp_tree, build_rows, update,
+    CacheSurroundings, DeletedKeys, Dictionary, DictionarySpec, LayoutKind, LoadBounds, LoadedImage,
+    ReadValues, RowForm, RowStream, Updated, build_by_shard, build_cache, build_direct, build_regexp_tree,
+    build_rows, update,
 };
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
@@ -65,7 +65,10 @@ pub(super) fn load(
     let memory = LoadMemory::new(question.engine.memory(), name, previous.map(|(current, _)| current));
     let mut rows = Rows::ask(definition, &question, wanted, progress, memory)?;
     let made = match since {
-        Some((current, _)) => Made::in_memory(update(&definition.spec, current, &mut rows)?),
+        Some((current, _)) => match update(&definition.spec, current, &mut rows)? {
+            Updated::Few(version) => Made::in_memory(version),
+            Updated::Many(version) => join(definition, &question.engine, file, &version, rows.memory())?,
+        },
         None => make(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
     };
     let Made { image, incoming, detour_failure } = made;
@@ -150,7 +153,10 @@ fn make(
 ) -> Result<Made> {
     let mut detour_failure = None;
     if let Some(current) = previous.filter(|current| detour::suits(definition, current)) {
-        match detour::take(&question.engine, &definition.spec, current, rows) {
+        let form = rows.form();
+        go_through_files(rows.memory(), &definition.spec);
+        let taken = detour::take(&question.engine, &definition.spec, current, &mut rows.blocks(), form);
+        match taken {
             Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
             Err(error) if rows.have_failed() => return Err(error),
             Err(error) => detour_failure = Some(error),
@@ -159,6 +165,37 @@ fn make(
     }
     let image = all(definition, question, previous, file, rows)?;
     Ok(Made { image, incoming: None, detour_failure })
+}
+
+/// The rows of a version that answers with many changes, as a version of their own: by way of a file if it is large, so
+/// that beside it and its changes there is never a copy.
+fn join(
+    definition: &Definition,
+    engine: &Engine,
+    file: Option<&PersistedFile>,
+    version: &Arc<dyn Dictionary>,
+    memory: &mut LoadMemory,
+) -> Result<Made> {
+    let (spec, mut detour_failure) = (&definition.spec, None);
+    if let Some(file) = file.filter(|_| spec.layout.kind.is_loaded_in_files()) {
+        go_through_files(memory, spec);
+        let image = file.load(engine, spec, &mut RowStream::of(version)?, RowForm::Plain)?;
+        return Ok(Made { image, incoming: None, detour_failure });
+    }
+    if detour::suits(definition, version) {
+        go_through_files(memory, spec);
+        match detour::take(engine, spec, version, &mut RowStream::of(version)?, RowForm::Plain) {
+            Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
+            Err(error) => detour_failure = Some(error),
+        }
+        memory.unbound();
+    }
+    let joined = build_rows(spec, RowForm::Plain, &mut RowStream::of(version)?)?;
+    Ok(Made { detour_failure, ..Made::in_memory(joined) })
+}
+
+fn go_through_files(memory: &mut LoadMemory, spec: &DictionarySpec) {
+    memory.bound(LoadBounds::default(), 0, spec.key_bytes_in_memory());
 }
 
 /// Every row, without the keys that a later row deletes.
@@ -172,7 +209,9 @@ fn all(
     let spec = &definition.spec;
     if let Some(file) = file.filter(|_| spec.layout.kind.is_loaded_in_files()) {
         // Shard by shard too, if that was asked for: into the next file, while the old one answers.
-        return file.load(&question.engine, spec, rows);
+        let form = rows.form();
+        go_through_files(rows.memory(), spec);
+        return file.load(&question.engine, spec, &mut rows.blocks(), form);
     }
     if definition.settings.by_shard {
         return by_shard(definition, question, previous, rows).map(LoadedImage::InMemory);

@@ -14,18 +14,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use basalt_base::fs::publish_empty_dir;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    Dictionary, DictionarySpec, ImagePlace, LayoutKind, LoadBounds, LoadedImage, build_rows, load_image,
-    open_image, open_regexp_tree_image, save_image,
+    Dictionary, DictionarySpec, ImagePlace, LayoutKind, LoadBounds, LoadedImage, RowForm, build_rows,
+    load_image, open_image, open_regexp_tree_image, save_image,
 };
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
 use super::definition::Definition;
 use super::load::{Load, Loaded, piles_dir, read_values};
-use super::rows::Rows;
 use super::state::Origin;
 use crate::Engine;
 
@@ -85,22 +85,21 @@ impl PersistedFile {
         }
     }
 
-    /// Loads `rows`: into the file, which has no name yet, if they are many.
+    /// Loads rows of this form: into the file, which has no name yet, if they are many.
     pub(super) fn load(
         &self,
         engine: &Engine,
         spec: &DictionarySpec,
-        rows: &mut Rows<'_>,
+        blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+        form: RowForm,
     ) -> Result<LoadedImage> {
-        let form = rows.form();
         let (storage, path, piles) = (&engine.opener().storage, self.path(engine), piles_dir(engine));
         if !self.is_needed(engine) {
-            return build_rows(spec, form, &mut rows.blocks()).map(LoadedImage::InMemory);
+            return build_rows(spec, form, blocks).map(LoadedImage::InMemory);
         }
         publish_empty_dir(storage.as_ref(), &engine.catalog().store_dir(self.uuid))?;
         let place = ImagePlace { storage, path: &path, definition: &self.statement, piles: &piles };
-        rows.memory().bound(LoadBounds::default(), 0, spec.key_bytes_in_memory());
-        load_image(spec.clone(), &mut rows.blocks(), form, &place, LoadBounds::default())
+        load_image(spec.clone(), blocks, form, &place, LoadBounds::default())
     }
 
     /// Writes what was loaded, unless it is written already, and gives the same back from the file: its pages

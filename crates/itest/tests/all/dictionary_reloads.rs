@@ -159,6 +159,41 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
     server.kill();
 }
 
+#[test]
+fn many_changes_are_joined_with_the_rest() {
+    let (data, server) = start();
+    server.ask("CREATE TABLE t (id UInt64, name String, at DateTime) ENGINE = MergeTree ORDER BY id");
+    let row = |version: &str| {
+        format!("number AS id, concat('{version}', toString(number), repeat('x', 900)) AS name")
+    };
+    let create = |settings: &str| {
+        server.ask("TRUNCATE TABLE t");
+        server.ask(&format!("INSERT INTO t SELECT {}, toDateTime(1000) FROM numbers(500000)", row("")));
+        server.ask(&format!(
+            "CREATE OR REPLACE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(TABLE 't' \
+             UPDATE_FIELD at UPDATE_LAG 0)) LAYOUT(HASHED()) LIFETIME(0) {settings}"
+        ));
+    };
+    for settings in ["", "SETTINGS(persist = 1)"] {
+        create(settings);
+        let check = "SELECT countIf(startsWith(dictGet('d', 'name', number), concat(toString(number), 'x'))), \
+                     countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) \
+                     FROM numbers(500000)";
+        assert_eq!(server.ask(check), "500000\t0\n", "{settings}");
+        server.ask(&format!("INSERT INTO t SELECT {}, toDateTime(2000) FROM numbers(130000)", row("new")));
+        server.ask("SYSTEM RELOAD DICTIONARY d");
+        assert_eq!(server.ask(check), "370000\t130000\n", "{settings}");
+        assert_eq!(server.ask(EXCEPTION), "\n");
+        let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
+        let bytes: u64 = server.ask(version).trim().parse().expect("a number");
+        // Of one piece again, without what the old values took.
+        assert!((450_000_000..500_000_000).contains(&bytes), "{settings}: {bytes}");
+        assert_eq!(left_over(&data), Vec::<String>::new(), "{settings}");
+        server.ask("DROP DICTIONARY d");
+    }
+    server.kill();
+}
+
 /// Ranges and prefixes, whole versions of which wait in files.
 #[test]
 fn ranges_and_prefixes_are_reloaded_without_a_second_version() {
