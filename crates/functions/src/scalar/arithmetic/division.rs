@@ -7,13 +7,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
-use basalt_base::processor;
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::binary::zip;
 use super::decimal;
-use super::reciprocal::Reciprocal;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
@@ -43,7 +41,7 @@ pub(super) static POSITIVE_MODULO: Definition =
     .case_insensitive();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+pub(super) enum Operation {
     Quotient,
     Remainder,
     PositiveRemainder,
@@ -189,7 +187,7 @@ impl Division {
         let safe = |b: T::Native| !(b.is_zero() || (T::Native::IS_SIGNED && b == minus_one));
         let (left, right) = (args[0].numbers::<T>()?, args[1].numbers::<T>()?);
         if right.is_constant() && !left.is_constant() && !args[1].is_null(0) && safe(right.get(0)) {
-            let values = self.by_constant(left.values(), right.get(0));
+            let values = self.operation.by_constant(left.values(), right.get(0));
             return Ok(Arc::new(PrimitiveArray::<O>::new(values.into(), None)));
         }
         self.run_checked::<O>(args, rows, |row| {
@@ -200,86 +198,8 @@ impl Division {
             if T::Native::IS_SIGNED && b == minus_one {
                 return self.by_minus_one(a);
             }
-            Ok(self.apply(a, b).wrap())
+            Ok(self.operation.apply(a, b).wrap())
         })
-    }
-
-    /// Every number of `left` by a divisor that is neither 0 nor -1.
-    fn by_constant<N: Number + ArrowNativeTypeOp, O: Number>(self, left: &[N], divisor: N) -> Vec<O> {
-        let Some(reciprocal) = Reciprocal::of(magnitude(divisor)) else {
-            return left.iter().map(|&a| self.apply(a, divisor).wrap()).collect();
-        };
-        processor::run(
-            #[inline(always)]
-            || {
-                let bits = left.iter().fold(0, |bits, &a| bits | magnitude(a));
-                match reciprocal.narrow().filter(|_| bits <= u64::from(u32::MAX)) {
-                    Some(narrow) => self.by_reciprocal(
-                        left,
-                        divisor,
-                        |a| u64::from(narrow.quotient(magnitude(a) as u32)),
-                        |a| u64::from(narrow.remainder(magnitude(a) as u32)),
-                    ),
-                    None => self.by_reciprocal(
-                        left,
-                        divisor,
-                        |a| reciprocal.quotient(magnitude(a)),
-                        |a| reciprocal.remainder(magnitude(a)),
-                    ),
-                }
-            },
-        )
-    }
-
-    /// Quotients and remainders of magnitudes, with the signs that the operation gives them.
-    #[inline(always)]
-    fn by_reciprocal<N: Number + ArrowNativeTypeOp, O: Number>(
-        self,
-        left: &[N],
-        divisor: N,
-        quotient: impl Fn(N) -> u64,
-        remainder: impl Fn(N) -> u64,
-    ) -> Vec<O> {
-        let is_negative = |number: N| N::IS_SIGNED && number < N::default();
-        let signed = |magnitude: u64, negative: bool| {
-            if !N::IS_SIGNED {
-                return O::from_u64(magnitude);
-            }
-            O::from_i64(if negative { (magnitude as i64).wrapping_neg() } else { magnitude as i64 })
-        };
-        let divisor_is_negative = is_negative(divisor);
-        match self.operation {
-            Operation::Quotient => {
-                left.iter().map(|&a| signed(quotient(a), is_negative(a) != divisor_is_negative)).collect()
-            }
-            Operation::Remainder => left.iter().map(|&a| signed(remainder(a), is_negative(a))).collect(),
-            Operation::PositiveRemainder => left
-                .iter()
-                .map(|&a| match (remainder(a), is_negative(a)) {
-                    (rest, true) if rest > 0 => signed(magnitude(divisor) - rest, false),
-                    (rest, _) => signed(rest, false),
-                })
-                .collect(),
-        }
-    }
-
-    #[inline(always)]
-    fn apply<N: Number + ArrowNativeTypeOp>(self, a: N, b: N) -> N {
-        match self.operation {
-            Operation::Quotient => a.div_wrapping(b),
-            Operation::Remainder => a.mod_wrapping(b),
-            Operation::PositiveRemainder => {
-                let rest = a.mod_wrapping(b);
-                let negative = N::IS_SIGNED && rest < N::default();
-                if !negative {
-                    rest
-                } else if b < N::default() {
-                    rest.sub_wrapping(b)
-                } else {
-                    rest.add_wrapping(b)
-                }
-            }
-        }
     }
 
     fn run_mixed<O>(self, args: &[Operand], rows: usize) -> Result<ArrayRef>
@@ -363,11 +283,6 @@ impl Division {
         }
         Ok(cut)
     }
-}
-
-#[inline(always)]
-fn magnitude<N: Number>(number: N) -> u64 {
-    if N::IS_SIGNED { number.wrap::<i64>().unsigned_abs() } else { number.wrap::<u64>() }
 }
 
 fn illegal(what: &str) -> Error {

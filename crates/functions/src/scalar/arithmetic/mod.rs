@@ -4,6 +4,7 @@ pub(super) mod binary;
 mod bit_test;
 mod bits;
 mod calendar;
+mod constant_divisor;
 pub(super) mod decimal;
 mod division;
 mod divisor;
