@@ -3,7 +3,7 @@
 use basalt_base::Result;
 use basalt_functions::scalar::DICT_GET_FOUND;
 
-use super::{Binder, convert};
+use super::{Binder, convert, convert_exactly};
 use crate::bound::Bound;
 
 impl Binder<'_> {
@@ -22,7 +22,7 @@ impl Binder<'_> {
         let told = self.call_function(&DICT_GET_FOUND, key.to_vec())?;
         let found = self.tuple_element_at(told.clone(), 2)?.into_condition()?;
         let value = convert(self.tuple_element_at(told, 1)?, &ty, self.session.ctx)?;
-        let default = convert(default.clone(), &ty, self.session.ctx)?;
+        let default = convert_exactly(default.clone(), &ty, self.session.ctx)?;
         self.choose(vec![found], vec![value, default]).map(Some)
     }
 }

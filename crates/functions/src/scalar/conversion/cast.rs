@@ -4,16 +4,11 @@
 //! CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN in every other. `CAST` wraps and cuts; `accurateCast`
 //! refuses a number that is not the same in the other type, `accurateCastOrNull` gives NULL.
 
-use std::sync::Arc;
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
-use arrow::compute::nullif;
-use arrow::datatypes::UInt8Type;
-use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
-
-use super::{Converter, OnError};
+use super::Converter;
+use super::exact::{Exact, Inexact};
 use crate::FunctionContext;
-use crate::scalar::comparison::Comparison;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
 
@@ -93,62 +88,9 @@ fn type_at(call: &Call<'_>, index: usize) -> Result<SqlType> {
     basalt_sql::resolve_type(&written)
 }
 
-/// What a number that the other type does not have becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inexact {
-    Fails,
-    GivesNull,
-}
-
 fn bind_accurate(call: &Call<'_>, inexact: Inexact) -> Result<Bound> {
     let to = type_at(call, 1)?;
     let exact = Exact::new(call.ty(0), &to, call.context, inexact)?;
     let to = if inexact == Inexact::GivesNull { to.into_nullable() } else { to };
     Ok(Bound::new(to, move |args: &[Operand], _| exact.convert(&args[0].array)))
-}
-
-/// A conversion that does not change a number.
-pub(super) struct Exact {
-    converter: Converter,
-    /// Compares a number with what it became; `None` if one side is not a number.
-    comparison: Option<Comparison>,
-    inexact: Inexact,
-    name: String,
-}
-
-impl Exact {
-    /// To `to`, or to `Nullable(to)` where a number that does not fit gives NULL.
-    pub(super) fn new(
-        from: &SqlType,
-        to: &SqlType,
-        context: &FunctionContext,
-        inexact: Inexact,
-    ) -> Result<Exact> {
-        let (reached, on_error) = match inexact {
-            Inexact::Fails => (to.clone(), OnError::Fails),
-            Inexact::GivesNull => (to.clone().into_nullable(), OnError::GivesNull),
-        };
-        let args = [from, to].map(|ty| Argument { ty: ty.clone(), constant: None });
-        let comparison = if from.stripped().is_number() && to.stripped().is_number() {
-            Some(Comparison::equality(&Call { name: "accurateCast", args: &args, context })?)
-        } else {
-            None
-        };
-        let converter = Converter::with_errors(from, &reached, context, on_error)?;
-        Ok(Exact { converter, comparison, inexact, name: to.to_string() })
-    }
-
-    pub(super) fn convert(&self, source: &ArrayRef) -> Result<ArrayRef> {
-        let converted = self.converter.convert(source)?;
-        let Some(comparison) = &self.comparison else { return Ok(converted) };
-        let sides = [source, &converted].map(|array| Operand { array: Arc::clone(array), constant: false });
-        let equal = comparison.evaluate(&sides, source.len())?;
-        let equal = equal.as_primitive::<UInt8Type>();
-        let changed: BooleanArray = equal.iter().map(|equal| Some(equal == Some(0))).collect();
-        match self.inexact {
-            _ if changed.true_count() == 0 => Ok(converted),
-            Inexact::Fails => bail!(CannotConvertType, "a number is not the same in type {}", self.name),
-            Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::logical),
-        }
-    }
 }

@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, Datum};
 use arrow::compute::{is_not_null, kernels::zip::zip};
 use basalt_base::{Error, Result, SqlType};
 
-use super::cast::{Exact, Inexact};
+use super::exact::{Exact, Inexact};
 use super::to_type::{date_time64, decimal, zone_at};
 use super::{Converter, OnError};
 use crate::scalar::definition::{Call, Definition};

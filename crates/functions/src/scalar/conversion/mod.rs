@@ -7,6 +7,7 @@ mod addresses;
 mod cast;
 mod convert;
 mod decimals;
+mod exact;
 mod lenient;
 mod nested;
 mod numbers;
@@ -21,6 +22,7 @@ pub use cast::Cast;
 pub use convert::Converter;
 
 pub(super) use convert::with_nulls;
+pub(super) use exact::{Exact, Inexact};
 pub(super) use parse::OnError;
 
 use super::ScalarFunction;

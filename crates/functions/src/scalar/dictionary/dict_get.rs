@@ -10,9 +10,9 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::KeyForm;
 
 use super::attribute_of::AttributeOf;
-use super::exact::Exact;
 use super::lookup::{Lookup, masked};
 use crate::FunctionContext;
+use crate::scalar::conversion::{Exact, Inexact};
 use crate::scalar::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
 
 /// What a missing key gives.
@@ -207,7 +207,7 @@ impl DictGet {
             // A column that may be NULL makes the result so; NULL itself is refused below.
             let nullable = from.accepts_null() && from.stripped() != &SqlType::Nothing;
             let to = if nullable { to.into_nullable() } else { to };
-            Ok(Default { exact: Exact::bind(from, &to, context)?, nullable })
+            Ok(Default { exact: Exact::new(from, &to, context, Inexact::Fails)?, nullable })
         };
         given.iter().zip(attributes).map(bind).collect()
     }
@@ -306,7 +306,8 @@ impl GetKernel {
                 (Some(_), Some(tuple)) => tuple.column(position),
                 _ => &given,
             };
-            let column = defaults[position].exact.convert(column, "the default of a lookup")?;
+            let column = defaults[position].exact.convert(column);
+            let column = column.map_err(|error| error.within("the default of a lookup"))?;
             *value = zip(found, value, &column).map_err(Error::logical)?;
         }
         Ok(())

@@ -7,12 +7,12 @@ use arrow::array::{Array, ArrayRef, ListArray, StructArray, UInt32Array, new_emp
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{concat, take};
 use arrow::row::{RowConverter, SortField};
-use basalt_base::{Error, Result, SqlType, bail};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::{Dictionary, KeyForm};
 
-use super::exact::Exact;
 use super::lookup::{attribute_position, open};
 use crate::FunctionContext;
+use crate::scalar::conversion::{Exact, Inexact};
 use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
 
 pub(super) struct DictGetKeys;
@@ -43,17 +43,22 @@ impl ScalarFunction for DictGetKeys {
                 dictionary.layout()
             );
         }
-        let attribute = attribute_position(self.name(), &args[1], dictionary.as_ref())?;
+        let attribute = attribute_position(self.name(), &args[1], dictionary.as_ref());
+        let attribute = attribute.map_err(|error| match error.code() {
+            ErrorCode::BadArguments => Error::new(ErrorCode::IllegalColumn, error.message()),
+            _ => error,
+        })?;
         let ty = dictionary.attributes()[attribute].ty.clone();
         let to = if args[2].ty.accepts_null() { ty.clone().into_nullable() } else { ty };
-        let value = Exact::bind(&args[2].ty, &to, context)?;
+        let value = Exact::new(&args[2].ty, &to, context, Inexact::Fails)?;
         let element = match dictionary.key_types() {
             [key] => key.clone(),
             keys => SqlType::tuple_of(keys.iter().cloned()),
         };
         let inverse = Inverse { dictionary, attribute, element: element.clone(), index: OnceLock::new() };
         Ok(Bound::new(SqlType::array_of(element), move |operands: &[Operand], rows: usize| {
-            inverse.keys(&value.convert(&operands[2].full(rows)?, "the value of `dictGetKeys`")?)
+            let values = value.convert(&operands[2].full(rows)?);
+            inverse.keys(&values.map_err(|error| error.within("the value of `dictGetKeys`"))?)
         }))
     }
 }

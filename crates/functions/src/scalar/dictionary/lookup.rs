@@ -9,8 +9,8 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::{Dictionary, KeyForm};
 
-use super::exact::Exact;
 use crate::FunctionContext;
+use crate::scalar::conversion::{Exact, Inexact};
 use crate::scalar::{Argument, Operand};
 
 /// A dictionary and the conversions of its key columns.
@@ -205,7 +205,8 @@ struct Key {
 impl Key {
     fn bind(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Key> {
         let is_null = *from == SqlType::Nothing;
-        let exact = Exact::bind(if is_null { to } else { from }, to, context).map_err(|error| {
+        let from_known = if is_null { to } else { from };
+        let exact = Exact::new(from_known, to, context, Inexact::Fails).map_err(|error| {
             let code = match error.code() {
                 ErrorCode::CannotConvertType => ErrorCode::IllegalTypeOfArgument,
                 other => other,
@@ -222,7 +223,7 @@ impl Key {
         if self.is_null {
             return Ok(self.to.default_array(column.len()));
         }
-        self.exact.convert(column, "the key of a lookup")
+        self.exact.convert(column).map_err(|error| error.within("the key of a lookup"))
     }
 }
 

@@ -6,7 +6,6 @@ mod dict_get;
 mod dict_get_all;
 mod dict_get_keys;
 mod dict_has;
-mod exact;
 mod hierarchy;
 mod lookup;
 #[cfg(test)]

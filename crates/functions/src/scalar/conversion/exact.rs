@@ -1,0 +1,116 @@
+//! A conversion that refuses a number which the other type does not have, or gives NULL for it.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, StructArray};
+use arrow::compute::nullif;
+use arrow::datatypes::UInt8Type;
+use basalt_base::{Error, Result, SqlType, bail};
+
+use super::{Converter, OnError};
+use crate::FunctionContext;
+use crate::scalar::comparison::Comparison;
+use crate::scalar::definition::Call;
+use crate::scalar::{Argument, Operand};
+
+/// What a number that the other type does not have becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::scalar) enum Inexact {
+    Fails,
+    GivesNull,
+}
+
+/// A conversion that does not change a number. A decimal may lose digits behind its point, as in ClickHouse.
+pub(in crate::scalar) struct Exact {
+    step: Step,
+    inexact: Inexact,
+    to: SqlType,
+}
+
+enum Step {
+    /// A number is compared with what it became, if there is a comparison.
+    Value { converter: Converter, comparison: Option<Comparison> },
+    /// Each element of a tuple by itself.
+    Tuple(Vec<Exact>),
+}
+
+impl Exact {
+    /// To `to`, or to `Nullable(to)` where a number that does not fit gives NULL.
+    pub(in crate::scalar) fn new(
+        from: &SqlType,
+        to: &SqlType,
+        context: &FunctionContext,
+        inexact: Inexact,
+    ) -> Result<Exact> {
+        let step = match (from, to) {
+            (SqlType::Tuple(given), SqlType::Tuple(wanted))
+                if given.len() == wanted.len() && inexact == Inexact::Fails =>
+            {
+                let pairs = given.iter().zip(wanted.iter());
+                let elements = pairs.map(|(from, to)| Exact::new(&from.ty, &to.ty, context, inexact));
+                Step::Tuple(elements.collect::<Result<_>>()?)
+            }
+            _ => Step::value(from, to, context, inexact)?,
+        };
+        Ok(Exact { step, inexact, to: to.clone() })
+    }
+
+    pub(in crate::scalar) fn convert(&self, source: &ArrayRef) -> Result<ArrayRef> {
+        match &self.step {
+            Step::Value { converter, comparison } => {
+                let converted = converter.convert(source)?;
+                match comparison {
+                    Some(comparison) => self.checked(source, converted, comparison),
+                    None => Ok(converted),
+                }
+            }
+            Step::Tuple(elements) => {
+                let tuple = source.as_struct();
+                let columns = elements.iter().zip(tuple.columns());
+                let columns =
+                    columns.map(|(element, column)| element.convert(column)).collect::<Result<_>>()?;
+                let tuple = StructArray::try_new(self.to.struct_fields(), columns, tuple.nulls().cloned());
+                Ok(Arc::new(tuple.map_err(Error::logical)?))
+            }
+        }
+    }
+
+    fn checked(&self, source: &ArrayRef, converted: ArrayRef, comparison: &Comparison) -> Result<ArrayRef> {
+        let sides = [source, &converted].map(|array| Operand { array: Arc::clone(array), constant: false });
+        let equal = comparison.evaluate(&sides, source.len())?;
+        let equal = equal.as_primitive::<UInt8Type>();
+        let nulls = source.logical_nulls();
+        // What lies under a NULL is nobody's number.
+        let is_there = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        let changed = equal.iter().enumerate().map(|(row, equal)| Some(equal == Some(0) && is_there(row)));
+        let changed: BooleanArray = changed.collect();
+        match self.inexact {
+            _ if changed.true_count() == 0 => Ok(converted),
+            Inexact::Fails => bail!(CannotConvertType, "a number is not the same in type {}", self.to),
+            Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::logical),
+        }
+    }
+}
+
+impl Step {
+    fn value(from: &SqlType, to: &SqlType, context: &FunctionContext, inexact: Inexact) -> Result<Step> {
+        let (reached, on_error) = match inexact {
+            Inexact::Fails => (to.clone(), OnError::Fails),
+            Inexact::GivesNull => (to.clone().into_nullable(), OnError::GivesNull),
+        };
+        let args = [from, to].map(|ty| Argument { ty: ty.clone(), constant: None });
+        let comparison = match may_change(from.stripped(), to.stripped()) {
+            true => Some(Comparison::equality(&Call { name: "accurateCast", args: &args, context })?),
+            false => None,
+        };
+        let converter = Converter::with_errors(from, &reached, context, on_error)?;
+        Ok(Step::Value { converter, comparison })
+    }
+}
+
+/// Whether a number may be one that the other type does not have, and that is to be noticed.
+fn may_change(from: &SqlType, to: &SqlType) -> bool {
+    let is_plain = |ty: &SqlType| ty.is_number() && !matches!(ty, SqlType::Decimal { .. });
+    let widens = from.is_unsigned() && to.is_integer() && from.fixed_bytes() < to.fixed_bytes();
+    is_plain(from) && is_plain(to) && from != to && !widens
+}
