@@ -4,6 +4,7 @@
 //! VERSION       "basalt 1\n"
 //! LOCK          held while open; holds the number of the process
 //! metadata/     see `catalog/metadata.rs`
+//! named_collections/  see `named_collections.rs`
 //! store/<uuid>/ the data of one table
 //! tmp/          what is being spilled or written; emptied at open
 //! ```

@@ -17,6 +17,7 @@ use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::data_dir;
 use crate::dictionaries::{Waits, load_all};
+use crate::named_collections::NamedCollections;
 use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::session::Session;
 use crate::tables::TableOpener;
@@ -111,6 +112,7 @@ impl Engine {
             work_memory: WorkMemory::default(),
             part_log: Arc::default(),
             release_memory: options.release_memory,
+            collections: Arc::new(NamedCollections::open(Arc::clone(&storage), &data_dir)?),
         };
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
         let memory_max = server_memory(options.max_server_memory_usage);
@@ -169,6 +171,10 @@ impl Engine {
 
     pub(crate) fn catalog(&self) -> &CatalogStore {
         &self.catalog
+    }
+
+    pub(crate) fn named_collections(&self) -> &NamedCollections {
+        &self.opener.collections
     }
 
     pub(crate) fn data_dir(&self) -> &Path {

@@ -309,7 +309,8 @@ pub(crate) fn encode_name(name: &str) -> String {
     encoded
 }
 
-fn decode_name(encoded: &str) -> Result<String> {
+/// The name that [`encode_name`] made a file name of.
+pub(crate) fn decode_name(encoded: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

@@ -119,7 +119,8 @@ pub(super) fn read_object(
         }
         Statement::CreateView(create) => Ok(CatalogObject::View(Arc::new(view_of(stored.uuid, *create)?))),
         Statement::CreateDictionary(create) => {
-            let entry = DictionaryEntry::new(database, &stored.name, stored.uuid, *create)?;
+            let entry =
+                DictionaryEntry::new(database, &stored.name, stored.uuid, *create, &opener.collections)?;
             Ok(CatalogObject::Dictionary(Arc::new(entry)))
         }
         _ => Err(Error::new(ErrorCode::CorruptedData, "its metadata holds no CREATE statement")),

@@ -11,6 +11,7 @@ use super::schedule::Lifetime;
 use super::settings::DictionarySettings;
 use super::source::{self, Expressions, RowSource};
 use super::structure::{layout_of, structure};
+use crate::named_collections::NamedCollections;
 
 /// Everything that a CREATE DICTIONARY states, checked.
 pub(super) struct Definition {
@@ -23,7 +24,7 @@ pub(super) struct Definition {
 
 impl Definition {
     /// Checks the statement.
-    pub(super) fn of(create: &ast::CreateDictionary) -> Result<Definition> {
+    pub(super) fn of(create: &ast::CreateDictionary, collections: &NamedCollections) -> Result<Definition> {
         if create.primary_key.is_empty() {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a PRIMARY KEY");
         }
@@ -36,7 +37,7 @@ impl Definition {
         let Some(source) = &create.source else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a SOURCE");
         };
-        let source = source::open(source, &spec)?;
+        let source = source::open(source, &spec, collections)?;
         let kind = spec.layout.kind;
         let lifetime = lifetime_of(create, kind)?;
         if settings.tombstone.is_some() && kind.asks_source() {

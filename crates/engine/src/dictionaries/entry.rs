@@ -27,16 +27,18 @@ use super::persisted::{PersistedFile, thrown_away};
 use super::progress::{LoadProgress, LoadStep};
 use super::refresh::dictionaries;
 use super::schedule::{Lifetime, backoff_us};
-use super::source::Question;
+use super::source::{Question, collection_of};
 use super::state::{DictionaryState, Origin};
 use crate::Engine;
+use crate::named_collections::NamedCollections;
 
 /// A dictionary of the catalog.
 pub(crate) struct DictionaryEntry {
     uuid: Uuid,
     name: RwLock<(String, String)>,
     create: RwLock<ast::CreateDictionary>,
-    definition: Arc<Definition>,
+    /// Made anew for a load if its source takes parameters from a named collection.
+    definition: RwLock<Arc<Definition>>,
     state: RwLock<DictionaryState>,
     /// Where it is kept between two runs, if it is.
     file: Option<PersistedFile>,
@@ -54,8 +56,9 @@ impl DictionaryEntry {
         name: &str,
         uuid: Uuid,
         mut create: ast::CreateDictionary,
+        collections: &NamedCollections,
     ) -> Result<DictionaryEntry> {
-        let definition = Arc::new(Definition::of(&create)?);
+        let definition = Arc::new(Definition::of(&create, collections)?);
         create.name = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
         create.or_replace = false;
         create.if_not_exists = false;
@@ -64,7 +67,7 @@ impl DictionaryEntry {
             uuid,
             name: RwLock::new((database.to_owned(), name.to_owned())),
             create: RwLock::new(create),
-            definition,
+            definition: RwLock::new(definition),
             state: RwLock::new(DictionaryState::default()),
             file,
             loading: Mutex::new(()),
@@ -86,49 +89,67 @@ impl DictionaryEntry {
         self.create.read().clone()
     }
 
+    fn definition(&self) -> Arc<Definition> {
+        Arc::clone(&self.definition.read())
+    }
+
+    /// The named collection that its source takes parameters from.
+    pub(crate) fn collection(&self) -> Option<String> {
+        self.create.read().source.as_ref().and_then(collection_of)
+    }
+
+    /// Takes the parameters of its named collection as they are now.
+    fn take_parameters(&self, engine: &Engine) -> Result<()> {
+        if self.collection().is_some() {
+            *self.definition.write() = Arc::new(Definition::of(&self.create(), engine.named_collections())?);
+        }
+        Ok(())
+    }
+
     /// Key columns, then attributes.
     pub(crate) fn columns(&self) -> Columns {
-        self.definition.columns()
+        self.definition().columns()
     }
 
     /// The key columns as they are looked up.
     pub(crate) fn keys(&self) -> Columns {
-        let spec = &self.definition.spec;
+        let spec = &self.definition().spec;
         let keys = spec.key_columns.iter().zip(spec.key_types());
         keys.map(|(column, ty)| Column::new(&column.name, ty)).collect()
     }
 
     /// What a lookup gives; unlike [`DictionaryEntry::columns`] without the ends of a range.
     pub(crate) fn attributes(&self) -> Columns {
-        let attributes = self.definition.spec.attributes.iter();
+        let definition = self.definition();
+        let attributes = definition.spec.attributes.iter();
         attributes.map(|attribute| Column::new(&attribute.name, attribute.ty.clone())).collect()
     }
 
     pub(crate) fn key_count(&self) -> usize {
-        self.definition.spec.key_columns.len()
+        self.definition().spec.key_columns.len()
     }
 
     /// Whether a row is found by the columns of its key, each as it is.
     pub(crate) fn finds_by_key(&self) -> bool {
-        let spec = &self.definition.spec;
+        let spec = &self.definition().spec;
         spec.layout.kind.key_form() == KeyForm::Columns && spec.range.is_none()
     }
 
     pub(crate) fn layout(&self) -> &'static str {
-        self.definition.spec.layout.kind.name()
+        self.definition().spec.layout.kind.name()
     }
 
     pub(crate) fn lifetime(&self) -> Lifetime {
-        self.definition.lifetime
+        self.definition().lifetime
     }
 
     /// Database and name of the table that it loads from; `None` where a query says what.
     pub(crate) fn source_table(&self) -> Option<(String, String)> {
-        self.definition.source.table(&self.name().0)
+        self.definition().source.table(&self.name().0)
     }
 
     pub(crate) fn source_text(&self) -> String {
-        self.definition.source.describe(&self.name().0)
+        self.definition().source.describe(&self.name().0)
     }
 
     pub(crate) fn state(&self) -> DictionaryState {
@@ -156,7 +177,7 @@ impl DictionaryEntry {
         };
         asking.refuse_circle(self.uuid, &format!("{database}.{name}"), reads)?;
         // A DIRECT dictionary and a cache ask their source at lookups, not only while they load.
-        let asks_always = self.definition.spec.layout.kind.asks_source();
+        let asks_always = self.definition().spec.layout.kind.asks_source();
         let found = |state: &DictionaryState| state.usable().filter(|_| !asks_always).cloned();
         if let Some(current) = found(&self.state.read()) {
             return Ok(current);
@@ -187,7 +208,7 @@ impl DictionaryEntry {
         let mut state = self.state.write();
         // A load that failed did not find the file of use either.
         let file = self.file.as_ref().filter(|_| state.failure.is_none() && state.file_failure.is_none())?;
-        match file.open(engine, &self.definition) {
+        match file.open(engine, &self.definition()) {
             Ok(opened) => {
                 let (load, loaded_us) = opened?;
                 state.loading_start_us = engine.clock().now_us();
@@ -228,7 +249,7 @@ impl DictionaryEntry {
         previous: Option<&Arc<dyn Dictionary>>,
     ) -> Result<(Load, Option<Error>)> {
         match (&self.file, loaded) {
-            (Some(file), loaded) => file.save(engine, &self.definition, loaded, previous),
+            (Some(file), loaded) => file.save(engine, &self.definition(), loaded, previous),
             (None, Loaded { image: LoadedImage::InMemory(dictionary), origin, incoming, detour_failure }) => {
                 Ok((Load { dictionary, origin, incoming }, detour_failure.as_ref().map(not_taken)))
             }
@@ -284,7 +305,8 @@ impl DictionaryEntry {
         };
         let question = self.question(engine, &Asking::default());
         // A source that cannot answer cannot be loaded from either: the load says so.
-        let is_same = self.definition.source.revision(&question).is_ok_and(|now| now.as_ref() == Some(known));
+        let is_same =
+            self.definition().source.revision(&question).is_ok_and(|now| now.as_ref() == Some(known));
         if is_same {
             let mut state = self.state.write();
             state.next_load_us = self.next_load_us(engine);
@@ -301,12 +323,15 @@ impl DictionaryEntry {
             (state.usable().cloned(), state.origin.clone())
         };
         let started = Instant::now();
+        let taken = self.take_parameters(engine);
         let previous = current.as_ref().map(|current| (current, &origin));
         let (question, file) = (self.question(engine, asking), self.file.as_ref());
         let asked = self.asked.lock().replace(Arc::clone(&question.asking));
         let (database, name) = self.name();
         let name = format!("{database}.{name}");
-        let loaded = load::load(&self.definition, name.clone(), question, previous, file, &self.progress);
+        let definition = self.definition();
+        let load = || load::load(&definition, name.clone(), question, previous, file, &self.progress);
+        let loaded = taken.and_then(|()| load());
         let loaded = loaded.and_then(|loaded| self.keep(engine, loaded, current.as_ref()));
         self.progress.enter(LoadStep::None);
         if loaded.is_err() {
@@ -361,23 +386,23 @@ impl DictionaryEntry {
         Question {
             engine: Arc::clone(engine),
             database: self.name().0,
-            columns: self.definition.source_columns(),
-            exact_keys: self.definition.exact_keys(),
-            expressions: Arc::clone(&self.definition.expressions),
-            settings: self.definition.settings.query.clone(),
+            columns: self.definition().source_columns(),
+            exact_keys: self.definition().exact_keys(),
+            expressions: Arc::clone(&self.definition().expressions),
+            settings: self.definition().settings.query.clone(),
             asking: asking.deeper(self.uuid),
-            tombstone: self.definition.settings.tombstone.clone(),
-            defaults: self.definition.defaults(),
+            tombstone: self.definition().settings.tombstone.clone(),
+            defaults: self.definition().defaults(),
         }
     }
 
     /// When the version that was just loaded is old.
     fn next_load_us(&self, engine: &Engine) -> Option<u64> {
-        if self.definition.spec.layout.kind.is_cache() {
+        if self.definition().spec.layout.kind.is_cache() {
             // Each of its rows has a lifetime of its own.
             return None;
         }
-        let until = self.definition.lifetime.until_next_us(Uuid::new_v4().as_u64_pair().0)?;
+        let until = self.definition().lifetime.until_next_us(Uuid::new_v4().as_u64_pair().0)?;
         Some(engine.clock().now_us().saturating_add(until))
     }
 
@@ -386,7 +411,7 @@ impl DictionaryEntry {
         let random = Uuid::new_v4().as_u64_pair().0;
         let is_wanted = state.current.is_none() || state.is_of_earlier_run;
         if !is_wanted {
-            self.definition.lifetime.until_next_us(random)?;
+            self.definition().lifetime.until_next_us(random)?;
         }
         Some(engine.clock().now_us().saturating_add(backoff_us(state.error_count, random)))
     }

@@ -28,7 +28,13 @@ pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::Crea
         evaluate_calls(query, &mut source.args)
             .map_err(|error| error.within(format!("dictionary source {name}")))?;
     }
-    let entry = DictionaryEntry::new(&key.database, &key.name, Uuid::new_v4(), create)?;
+    let entry = DictionaryEntry::new(
+        &key.database,
+        &key.name,
+        Uuid::new_v4(),
+        create,
+        query.engine.named_collections(),
+    )?;
     let entry = Arc::new(entry);
     catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
     if query.engine.loads_eagerly() {

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::current::CurrentQuery;
 use super::{
-    QueryContext, alter, create_dictionary, defaults, detach, insert, kill_mutation, mutation, optimize,
-    rename, select,
+    QueryContext, alter, create_dictionary, defaults, detach, insert, kill_mutation, mutation,
+    named_collection, optimize, rename, select,
 };
 use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
 use crate::request::Request;
@@ -39,6 +39,9 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
     match statement {
         Statement::CreateDatabase(create) => create_database(query, &create),
         Statement::CreateDictionary(create) => create_dictionary::create_dictionary(query, *create),
+        Statement::CreateNamedCollection(create) => named_collection::create(query, create),
+        Statement::AlterNamedCollection(alter) => named_collection::alter(query, alter),
+        Statement::DropNamedCollection { name, if_exists } => named_collection::drop(query, &name, if_exists),
         Statement::Drop(drop) => drop_objects(query, &drop),
         Statement::Truncate { name, if_exists } => truncate(query, &name, if_exists),
         Statement::Rename { kind, pairs } => rename::rename(query, kind, &pairs),

@@ -58,9 +58,15 @@ fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
 
 /// What the log and the list of processes show of a statement that has a password in it.
 fn text_without_secrets(statement: &Statement) -> Option<String> {
-    let Statement::CreateDictionary(create) = statement else { return None };
-    let shown = create.as_ref().clone().without_secrets();
-    (shown != **create).then(|| shown.to_string())
+    match statement {
+        Statement::CreateDictionary(create) => {
+            let shown = create.as_ref().clone().without_secrets();
+            (shown != **create).then(|| shown.to_string())
+        }
+        Statement::CreateNamedCollection(create) => Some(create.clone().without_secrets().to_string()),
+        Statement::AlterNamedCollection(alter) => Some(alter.clone().without_secrets().to_string()),
+        _ => None,
+    }
 }
 
 fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {

@@ -25,6 +25,7 @@ mod kill_mutation;
 mod log;
 mod memory;
 mod mutation;
+mod named_collection;
 mod optimize;
 mod partition;
 mod processes;

@@ -56,9 +56,13 @@ pub(super) fn kind_name(statement: &Statement) -> &'static str {
         | Statement::CreateTable(_)
         | Statement::CreateView(_)
         | Statement::CreateDictionary(_)
+        | Statement::CreateNamedCollection(_)
         | Statement::Attach { .. } => "Create",
-        Statement::Drop(_) | Statement::Detach(_) | Statement::Truncate { .. } => "Drop",
-        Statement::Alter(_) => "Alter",
+        Statement::Drop(_)
+        | Statement::DropNamedCollection { .. }
+        | Statement::Detach(_)
+        | Statement::Truncate { .. } => "Drop",
+        Statement::Alter(_) | Statement::AlterNamedCollection(_) => "Alter",
         Statement::Rename { .. } | Statement::Exchange { .. } => "Rename",
         Statement::Delete { .. } => "Delete",
         Statement::Optimize { .. } => "Optimize",

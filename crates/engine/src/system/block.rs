@@ -110,6 +110,21 @@ impl BlockBuilder {
         self.push(Arc::new(ListArray::new(item, offsets, Arc::new(entries), None)))
     }
 
+    pub(super) fn string_maps<'a>(
+        &mut self,
+        maps: impl IntoIterator<Item = Vec<(&'a str, &'a str)>>,
+    ) -> &mut Self {
+        let maps: Vec<Vec<(&str, &str)>> = maps.into_iter().collect();
+        let ty = SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::String));
+        let offsets = OffsetBuffer::from_lengths(maps.iter().map(Vec::len));
+        let keys = BinaryViewArray::from_iter_values(maps.iter().flatten().map(|(key, _)| key));
+        let values = BinaryViewArray::from_iter_values(maps.iter().flatten().map(|(_, value)| value));
+        let fields = ty.struct_fields();
+        let entries = StructArray::new(fields.clone(), vec![Arc::new(keys), Arc::new(values)], None);
+        let item = Arc::new(arrow::datatypes::Field::new_struct("item", fields, false));
+        self.push(Arc::new(ListArray::new(item, offsets, Arc::new(entries), None)))
+    }
+
     pub(super) fn uuids(&mut self, values: impl IntoIterator<Item = uuid::Uuid>) -> &mut Self {
         let bytes: Vec<u8> = values.into_iter().flat_map(uuid::Uuid::into_bytes).collect();
         self.push(Arc::new(FixedSizeBinaryArray::new(16, bytes.into(), None)))

@@ -14,6 +14,7 @@ mod functions;
 mod merge_tree_settings;
 mod merges;
 mod mutations;
+mod named_collections;
 mod one;
 mod part_log;
 mod parts;
@@ -63,6 +64,11 @@ const TABLES: &[SystemTable] = &[
     },
     SystemTable { name: "merges", columns: merges::columns, block: merges::block },
     SystemTable { name: "mutations", columns: mutations::columns, block: mutations::block },
+    SystemTable {
+        name: "named_collections",
+        columns: named_collections::columns,
+        block: named_collections::block,
+    },
     SystemTable { name: "one", columns: one::columns, block: one::block },
     SystemTable { name: "part_log", columns: part_log::columns, block: part_log::block },
     SystemTable { name: "parts", columns: parts::columns, block: parts::block },

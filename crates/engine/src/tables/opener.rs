@@ -16,6 +16,7 @@ use super::memory::MemoryTable;
 use super::merge_mode;
 use super::merge_tree::MergeTreeTable;
 use super::{PartLog, Table, TableDefinition};
+use crate::named_collections::NamedCollections;
 
 /// The table engines, as SQL names them.
 pub(crate) const ENGINES: &[&str] = &[
@@ -69,6 +70,8 @@ pub(crate) struct TableOpener {
     pub(crate) part_log: Arc<PartLog>,
     /// Gives memory that is free back to the system.
     pub(crate) release_memory: Option<fn()>,
+    /// What sources of dictionaries take parameters from.
+    pub(crate) collections: Arc<NamedCollections>,
 }
 
 impl TableOpener {

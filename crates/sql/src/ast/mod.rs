@@ -7,6 +7,7 @@ mod ddl;
 mod dictionary;
 mod expr;
 mod insert;
+mod named_collection;
 mod query;
 mod statement;
 mod ttl;
@@ -23,6 +24,7 @@ pub use expr::{
     WindowFrame, WindowFrameUnit, WindowSpec,
 };
 pub use insert::{CopyFrom, Insert, InsertSource, InsertTarget};
+pub use named_collection::{AlterNamedCollection, CollectionEntry, CreateNamedCollection};
 pub use query::{
     ArrayJoin, Cte, GroupBy, Interpolation, Join, JoinConstraint, JoinKind, JoinStrictness, LimitBy, OrderBy,
     Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,

@@ -1,9 +1,9 @@
 //! Statements.
 
 use super::{
-    AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateTable, CreateView, DetachObject,
-    DropObject, Expr, Ident, Insert, ObjectKind, ObjectName, PartitionRef, Query, RenamePair, Setting,
-    TableFactor,
+    AlterNamedCollection, AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection,
+    CreateTable, CreateView, DetachObject, DropObject, Expr, Ident, Insert, ObjectKind, ObjectName,
+    PartitionRef, Query, RenamePair, Setting, TableFactor,
 };
 
 /// One statement, as written.
@@ -16,6 +16,13 @@ pub enum Statement {
     CreateTable(Box<CreateTable>),
     CreateView(Box<CreateView>),
     CreateDictionary(Box<CreateDictionary>),
+    CreateNamedCollection(CreateNamedCollection),
+    AlterNamedCollection(AlterNamedCollection),
+    /// `DROP NAMED COLLECTION [IF EXISTS] name`.
+    DropNamedCollection {
+        name: Ident,
+        if_exists: bool,
+    },
     Drop(DropObject),
     Detach(DetachObject),
     /// `ATTACH TABLE|VIEW|DICTIONARY|DATABASE [IF NOT EXISTS] name`.

@@ -10,9 +10,12 @@ use crate::lexer::Symbol;
 impl Cursor<'_> {
     pub(super) fn parse_alter(&mut self) -> Parsed<Statement> {
         self.expect("ALTER")?;
+        if self.eat("NAMED COLLECTION") {
+            return self.parse_alter_named_collection();
+        }
         if !self.eat("TABLE") {
             return Err(
-                match ["DATABASE", "USER", "ROLE", "QUOTA", "NAMED", "ROW", "POLICY", "SETTINGS"]
+                match ["DATABASE", "USER", "ROLE", "QUOTA", "ROW", "POLICY", "SETTINGS"]
                     .iter()
                     .find(|word| self.is_word(word))
                 {

@@ -23,6 +23,7 @@ impl Cursor<'_> {
             () if self.eat("VIEW") => self.parse_create_view(words, false),
             () if self.eat("MATERIALIZED VIEW") => self.parse_create_view(words, true),
             () if self.eat("DICTIONARY") => self.parse_create_dictionary(words),
+            () if !or_replace && self.eat("NAMED COLLECTION") => self.parse_create_named_collection(),
             () if !or_replace && (self.eat("DATABASE") || self.eat("SCHEMA")) => self.parse_create_database(),
             () => Err(self.refuse_kind("CREATE")),
         }

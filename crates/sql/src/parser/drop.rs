@@ -7,6 +7,7 @@ use crate::lexer::Symbol;
 impl Cursor<'_> {
     pub(super) fn parse_drop_family(&mut self) -> Parsed<Statement> {
         match () {
+            () if self.eat("DROP NAMED COLLECTION") => self.parse_drop_named_collection(),
             () if self.eat("DROP") => self.parse_drop().map(Statement::Drop),
             () if self.eat("DETACH") => self.parse_detach().map(Statement::Detach),
             () if self.eat("TRUNCATE") => self.parse_truncate(),

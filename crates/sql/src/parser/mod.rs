@@ -26,6 +26,7 @@ mod interval;
 mod keyword;
 mod literal;
 mod name;
+mod named_collection;
 mod operand;
 mod order;
 mod partition;

@@ -8,6 +8,7 @@
 mod create;
 mod dictionary;
 mod expr;
+mod named_collection;
 mod partition;
 mod query;
 mod statement;

@@ -21,6 +21,8 @@ impl Display for Statement {
             Statement::CreateTable(table) => table.fmt(f),
             Statement::CreateView(view) => view.fmt(f),
             Statement::CreateDictionary(dictionary) => dictionary.fmt(f),
+            Statement::CreateNamedCollection(create) => create.fmt(f),
+            Statement::AlterNamedCollection(alter) => alter.fmt(f),
             Statement::Alter(alter) => alter.fmt(f),
             Statement::Show(show) => show.fmt(f),
             Statement::Describe(describe) => describe.fmt(f),
@@ -40,6 +42,11 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
             write!(f, "ATTACH {kind}")?;
             flag(f, *if_not_exists, "IF NOT EXISTS")?;
             write!(f, " {name}")
+        }
+        Statement::DropNamedCollection { name, if_exists } => {
+            f.write_str("DROP NAMED COLLECTION")?;
+            flag(f, *if_exists, "IF EXISTS")?;
+            write!(f, " {}", Name(name))
         }
         Statement::Truncate { name, if_exists } => {
             f.write_str("TRUNCATE TABLE")?;

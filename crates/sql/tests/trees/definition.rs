@@ -1,12 +1,13 @@
 //! Statements.
 
 use basalt_sql::ast::{
-    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, CopyFrom, CreateDatabase,
-    CreateDictionary, CreateTable, CreateView, DefaultKind, Describe, DetachObject, DictionaryAttribute,
-    DictionaryLifetime, DropObject, EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction,
-    IndexCall, IndexDef, Insert, InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind,
-    ObjectName, PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement,
-    SystemCommand, TableElement, TableSource, TtlAction, TtlElement,
+    AlterAction, AlterNamedCollection, AlterTable, CollectionEntry, ColumnDef, ColumnPosition,
+    ColumnProperty, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection, CreateTable,
+    CreateView, DefaultKind, Describe, DetachObject, DictionaryAttribute, DictionaryLifetime, DropObject,
+    EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction, IndexCall, IndexDef, Insert,
+    InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction,
+    PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement,
+    TableSource, TtlAction, TtlElement,
 };
 use proptest::prelude::*;
 
@@ -417,6 +418,26 @@ fn named_kind() -> impl Strategy<Value = (ObjectKind, ObjectName)> {
     })
 }
 
+fn named_collection() -> BoxedStrategy<Statement> {
+    let entries = || {
+        let entry = (ident(), signed_literal(), any::<Option<bool>>());
+        many(entry.prop_map(|(key, value, overridable)| CollectionEntry { key, value, overridable }))
+    };
+    prop_oneof![
+        (ident(), any::<bool>(), entries()).prop_map(|(name, if_not_exists, entries)| {
+            Statement::CreateNamedCollection(CreateNamedCollection { name, if_not_exists, entries })
+        }),
+        (ident(), any::<bool>(), entries(), prop::collection::vec(ident(), 0..3)).prop_map(
+            |(name, if_exists, set, delete)| {
+                Statement::AlterNamedCollection(AlterNamedCollection { name, if_exists, set, delete })
+            }
+        ),
+        (ident(), any::<bool>())
+            .prop_map(|(name, if_exists)| Statement::DropNamedCollection { name, if_exists }),
+    ]
+    .boxed()
+}
+
 fn short_statement() -> BoxedStrategy<Statement> {
     let drop = || {
         (named_kind(), any::<(bool, bool, bool)>()).prop_map(
@@ -451,6 +472,7 @@ fn short_statement() -> BoxedStrategy<Statement> {
         ),
         drop().prop_map(Statement::Drop),
         detach.prop_map(Statement::Detach),
+        named_collection(),
         (named_kind(), any::<bool>()).prop_map(|((kind, name), if_not_exists)| Statement::Attach {
             kind,
             name,

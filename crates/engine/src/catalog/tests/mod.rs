@@ -121,6 +121,9 @@ impl Database {
         let detached = "SELECT database, table, partition_id, count() FROM system.detached_parts GROUP BY ALL ORDER BY ALL";
         lines.push(self.ask(detached));
         lines.push(self.ask("SELECT database, table, is_permanently FROM system.detached_tables"));
+        // With their values, which no statement shows.
+        let (engine, _) = self.session.as_ref().unwrap();
+        lines.extend(engine.named_collections().all().iter().map(ToString::to_string));
         lines
     }
 
@@ -134,6 +137,9 @@ impl Database {
         let used: Vec<String> = used.map(|uuid| uuid.to_string()).collect();
         for name in self.names(&self.dir.path().join("store")) {
             assert!(used.contains(&name), "{context}: store/{name} belongs to nothing");
+        }
+        for name in self.names(&self.dir.path().join("named_collections")) {
+            assert!(name.ends_with(".sql"), "{context}: named_collections/{name}");
         }
         let metadata = self.dir.path().join("metadata");
         for database in self.names(&metadata) {

@@ -128,6 +128,20 @@ fn objects_that_are_detached_for_good_stay_so_or_are_there() {
 }
 
 #[test]
+fn named_collections_are_the_old_one_or_the_new_one() {
+    check(
+        &["CREATE NAMED COLLECTION kept AS a = 1"],
+        &[
+            "CREATE NAMED COLLECTION place AS host = 'h', password = 'p' NOT OVERRIDABLE",
+            "ALTER NAMED COLLECTION place SET host = 'i', port = 1 DELETE password",
+            "DROP NAMED COLLECTION kept",
+            "CREATE NAMED COLLECTION kept AS b = 'two words'",
+            "DROP NAMED COLLECTION place",
+        ],
+    );
+}
+
+#[test]
 fn dropped_objects_are_whole_or_absent() {
     check(
         TWO_TABLES,

@@ -79,7 +79,6 @@ const MYSQL_TLS: TlsDefaults =
 
 impl DatabaseSource {
     pub(super) fn postgresql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
-        parameters.refuse_collection()?;
         let mut select = Select::parse(parameters)?;
         let schema = parameters.text("schema")?.filter(|schema| !schema.is_empty());
         let mut replicas = Replicas::parse(parameters, &POSTGRESQL)?;
@@ -96,7 +95,6 @@ impl DatabaseSource {
     }
 
     pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
-        parameters.refuse_collection()?;
         let mut select = Select::parse(parameters)?;
         // A connection that is lost is always made anew, and the second is obsolete in ClickHouse too.
         for name in ["opt_reconnect", "dont_check_update_time"] {

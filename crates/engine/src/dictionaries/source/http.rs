@@ -25,7 +25,6 @@ pub(super) struct HttpSource {
 
 impl HttpSource {
     pub(super) fn parse(parameters: &Parameters<'_>) -> Result<HttpSource> {
-        parameters.refuse_collection()?;
         let url = joined(parameters.required("url")?, &parameters.text("endpoint")?.unwrap_or_default());
         let mut request = HttpRequest { url, ..HttpRequest::default() };
         check_url(&request.url)?;

@@ -2,6 +2,7 @@
 //!
 //! To add one: its file, and its line in [`open`].
 
+mod collection;
 mod database;
 mod executable;
 mod file;
@@ -19,6 +20,7 @@ mod select;
 mod table;
 mod text_rows;
 mod tls;
+mod unusable;
 mod yaml;
 mod yaml_regexp_tree;
 
@@ -33,12 +35,14 @@ use basalt_formats::text::write_date_time;
 use basalt_sources::Limits;
 use basalt_sql::ast::KeyValue;
 
+pub(super) use self::collection::collection_of;
 pub(super) use self::keyed::KeyedSource;
 use self::parameters::Parameters;
 use self::select::{SELECT_PARAMETERS, Select};
 use self::tls::TLS_PARAMETERS;
 use super::asking::Asking;
 use crate::Engine;
+use crate::named_collections::NamedCollections;
 use crate::query::QueryContext;
 use crate::settings::Settings;
 
@@ -149,8 +153,21 @@ pub(super) trait RowSource: Send + Sync {
     }
 }
 
-/// The source that a SOURCE clause describes, for a dictionary of `spec`.
-pub(super) fn open(source: &KeyValue, spec: &DictionarySpec) -> Result<Arc<dyn RowSource>> {
+/// The source that a SOURCE clause describes, for a dictionary of `spec`. If it is a named collection that does not
+/// fit, loads say so: it may be another one by then.
+pub(super) fn open(
+    source: &KeyValue,
+    spec: &DictionarySpec,
+    collections: &NamedCollections,
+) -> Result<Arc<dyn RowSource>> {
+    let opened = collection::resolved(source, collections).and_then(|source| open_resolved(&source, spec));
+    match opened.map_err(|error| collection::within_collection(source, error)) {
+        Err(error) if collection_of(source).is_some() => Ok(Arc::new(unusable::UnusableSource { error })),
+        opened => opened,
+    }
+}
+
+fn open_resolved(source: &KeyValue, spec: &DictionarySpec) -> Result<Arc<dyn RowSource>> {
     let parameters = Parameters::of(source);
     Ok(match parameters.source() {
         "CLICKHOUSE" => return clickhouse(&parameters),
@@ -218,7 +235,6 @@ const FAR_PARAMETERS: [&str; 3] = ["quota_key", "proto_send_chunked", "proto_rec
 
 /// A table or a query of this database, or of another one.
 fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
-    parameters.refuse_collection()?;
     let host = parameters.text("host")?.unwrap_or_default();
     let port = parameters.text("port")?;
     let select = Select::parse(parameters)?;

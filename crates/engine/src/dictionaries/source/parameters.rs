@@ -121,18 +121,6 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// An error if the parameters are to be taken from a named collection: there are none.
-    pub(super) fn refuse_collection(&self) -> Result<()> {
-        match self.text("name")? {
-            None => Ok(()),
-            Some(name) => bail!(
-                NotImplemented,
-                "named collections (`{name}`) are not implemented: write the parameters of source {} out",
-                self.source
-            ),
-        }
-    }
-
     /// An error if there is a parameter that was not asked for; `known` are all that may be there.
     pub(super) fn finish(&self, known: &[&str]) -> Result<()> {
         let Some(unknown) = self.args.iter().find(|parameter| !parameter.is_taken.get()) else {

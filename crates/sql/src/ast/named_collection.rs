@@ -1,0 +1,53 @@
+//! Named collections: CREATE, ALTER and DROP.
+
+use super::{Ident, Literal};
+
+/// What stands for the value of a key where a statement is shown.
+const HIDDEN: &[u8] = b"[HIDDEN]";
+
+/// `CREATE NAMED COLLECTION [IF NOT EXISTS] name AS key = value [[NOT] OVERRIDABLE], ..`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateNamedCollection {
+    pub name: Ident,
+    pub if_not_exists: bool,
+    pub entries: Vec<CollectionEntry>,
+}
+
+/// `ALTER NAMED COLLECTION [IF EXISTS] name [SET key = value [[NOT] OVERRIDABLE], ..] [DELETE key, ..]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterNamedCollection {
+    pub name: Ident,
+    pub if_exists: bool,
+    pub set: Vec<CollectionEntry>,
+    pub delete: Vec<Ident>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectionEntry {
+    pub key: Ident,
+    pub value: Literal,
+    /// Whether who uses the collection may say another value; `None`: nothing is said of it.
+    pub overridable: Option<bool>,
+}
+
+impl CreateNamedCollection {
+    /// The statement as it may be shown: all values are hidden.
+    pub fn without_secrets(mut self) -> CreateNamedCollection {
+        hide(&mut self.entries);
+        self
+    }
+}
+
+impl AlterNamedCollection {
+    /// As [`CreateNamedCollection::without_secrets`].
+    pub fn without_secrets(mut self) -> AlterNamedCollection {
+        hide(&mut self.set);
+        self
+    }
+}
+
+fn hide(entries: &mut [CollectionEntry]) {
+    for entry in entries {
+        entry.value = Literal::String(HIDDEN.to_vec());
+    }
+}
