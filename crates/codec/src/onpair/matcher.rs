@@ -1,70 +1,86 @@
 //! Finds the longest token that a text begins with.
 //!
-//! Tokens of two bytes are in an array. Longer ones are in one hash table, which is asked for one length after
-//! the other, the longest first. Which lengths there are is said by a filter over the first bytes, so most
-//! questions that would be answered with no are not asked.
+//! Tokens of two bytes are in an array. The first four bytes of the others are in a table ([`super::heads`]), which knows
+//! the tokens of three and four bytes and which lengths those have that begin so; these are in a table of their own, which
+//! is asked for one length after the other, the longest first. Since tokens were found in a sample, many a head has longer
+//! tokens that few texts go on with: a filter over the first five bytes says no before they are asked for. So one
+//! question answers most positions, and the branch behind it is guessed right.
 
 use std::ops::Range;
 
+use super::heads::{HEAD_BYTES, Heads, Reach};
 use super::{BYTES, TOKEN_BYTES_MAX, Text, Tokens};
 
-const FILTER_BITS: u32 = 14;
-/// The hash of a prefix that the filter is asked for is of so many bytes, as the shortest tokens in the table have.
-const FILTER_BYTES: u32 = 3;
 /// In the place of a code where there is no token: the code of a single byte is none of two.
 const NO_PAIR: u16 = 0;
-const FREE: u32 = u32::MAX;
-/// What a slot knows of a token's hash.
-const TAG_BITS: u32 = 11;
+const SLOTS_MIN: usize = 64;
+/// Bits of the filter, as a power of two.
+const FRONTS_BITS: u32 = 17;
+/// Bytes of a front.
+const FRONT_BYTES: u32 = HEAD_BYTES as u32 + 1;
 
 /// The codes of strings.
 pub struct TokenMatcher {
     /// The codes of tokens of two bytes, by these.
     pairs: Vec<u16>,
-    /// Which lengths tokens with these first three bytes have: bit n for n + 1 bytes.
-    filter: Vec<u16>,
-    /// From the lowest bit on: a code, four bits of its length less one, a tag. At most half of them are taken.
-    slots: Vec<u32>,
+    heads: Heads,
+    long: LongTokens,
+    /// A bit for the first five bytes of longer tokens.
+    fronts: Vec<u64>,
+}
+
+/// Tokens of five bytes and more.
+struct LongTokens {
+    /// At most half of them are taken.
+    slots: Vec<LongToken>,
+    taken: usize,
     shift: u32,
-    words: Vec<u128>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct LongToken {
+    word: u128,
+    /// 0 where there is none.
+    length: u32,
+    code: u16,
 }
 
 impl TokenMatcher {
     pub fn new(tokens: &Tokens) -> TokenMatcher {
-        let mut matcher = TokenMatcher::for_tokens(tokens.texts.len());
-        (0..tokens.count).for_each(|code| matcher.add(code, tokens.text(code)));
+        let mut matcher = TokenMatcher::empty();
+        (0..tokens.count).for_each(|code| matcher.add(code as u16, tokens.text(code)));
         matcher
     }
 
-    /// Without tokens, for at most `tokens`, which is a power of two.
-    pub(super) fn for_tokens(tokens: usize) -> TokenMatcher {
-        let slots = 2 * tokens;
+    /// Of the single bytes.
+    pub(super) fn empty() -> TokenMatcher {
         TokenMatcher {
             pairs: vec![NO_PAIR; BYTES * BYTES],
-            filter: vec![0; 1 << FILTER_BITS],
-            slots: vec![FREE; slots],
-            shift: u64::BITS - slots.trailing_zeros(),
-            words: vec![0; tokens],
+            heads: Heads::new(),
+            long: LongTokens::of_slots(SLOTS_MIN),
+            fronts: vec![0; (1 << FRONTS_BITS) / u64::BITS as usize],
         }
     }
 
-    /// Adds a token, or gives one that is there already another code.
-    pub(super) fn add(&mut self, code: usize, text: &[u8]) {
+    /// Adds a token. Of one that comes again, one of its codes counts.
+    pub(super) fn add(&mut self, code: u16, text: &[u8]) {
         let word = word(text, 0);
-        self.words[code] = word;
         match text.len() {
-            1 => return,
-            2 => return self.pairs[usize::from(word as u16)] = code as u16,
-            length => self.filter[filter_place(word)] |= 1 << (length - 1),
+            1 => {}
+            2 => self.pairs[usize::from(word as u16)] = code,
+            length => {
+                self.heads.add(word as u32, length, code);
+                if length > HEAD_BYTES {
+                    let (at, bit) = front_place(word);
+                    self.fronts[at] |= 1 << bit;
+                    self.long.add(LongToken { word, length: length as u32, code });
+                }
+            }
         }
-        let (mut slot, known) = self.first_slot(word, text.len());
-        while self.slots[slot] != FREE {
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-        self.slots[slot] = known | code as u32;
     }
 
     /// Appends the codes of the string that is `range` of `bytes`, in which more may follow.
+    #[inline(always)]
     pub fn encode(&self, bytes: &[u8], range: Range<usize>, codes: &mut Vec<u16>) {
         let (mut at, bytes) = (range.start, &bytes[..bytes.len().min(range.end + TOKEN_BYTES_MAX)]);
         while at < range.end {
@@ -79,14 +95,34 @@ impl TokenMatcher {
     #[inline(always)]
     pub(super) fn longest(&self, bytes: &[u8], at: usize, rest: usize) -> (u16, usize) {
         let word = word(bytes, at);
-        let rest = rest.min(TOKEN_BYTES_MAX);
-        let mut lengths = u32::from(self.filter[filter_place(word)]) & ((1 << rest) - 1);
-        while lengths > 0 {
-            let length = (u32::BITS - lengths.leading_zeros()) as usize;
-            if let Some(code) = self.find(front(word, length), length) {
+        let reach = Reach::of(rest);
+        let head = self.heads.get(word as u32, reach);
+        // Bit 0 stays: it is the head itself.
+        let lengths = head.lengths(reach) & (1 | self.is_front(word).wrapping_neg());
+        if lengths == 1 {
+            return (head.code(), reach.bytes());
+        }
+        let mut longer = lengths & !1;
+        while longer > 0 {
+            let bit = u32::BITS - 1 - longer.leading_zeros();
+            let length = HEAD_BYTES + bit as usize;
+            if let Some(code) = self.long.find(front(word, length), length) {
                 return (code, length);
             }
-            lengths ^= 1 << (length - 1);
+            longer ^= 1 << bit;
+        }
+        if lengths & 1 == 1 { (head.code(), reach.bytes()) } else { self.short(word, rest) }
+    }
+
+    /// The longest token of less than four bytes, or than `rest` if that is less.
+    #[inline(always)]
+    fn short(&self, word: u128, rest: usize) -> (u16, usize) {
+        if rest >= HEAD_BYTES {
+            let reach = Reach::of(HEAD_BYTES - 1);
+            let head = self.heads.get(word as u32, reach);
+            if head.lengths(reach) > 0 {
+                return (head.code(), reach.bytes());
+            }
         }
         match self.pairs[usize::from(word as u16)] {
             code if code != NO_PAIR && rest > 1 => (code, 2),
@@ -94,30 +130,60 @@ impl TokenMatcher {
         }
     }
 
+    /// Whether a longer token may begin so: 1, or 0.
+    #[inline(always)]
+    fn is_front(&self, word: u128) -> u32 {
+        let (place, bit) = front_place(word);
+        (self.fronts[place] >> bit) as u32 & 1
+    }
+}
+
+impl LongTokens {
+    fn of_slots(slots: usize) -> LongTokens {
+        let shift = u64::BITS - slots.trailing_zeros();
+        LongTokens { slots: vec![LongToken::default(); slots], taken: 0, shift }
+    }
+
+    fn add(&mut self, token: LongToken) {
+        if self.taken * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let (mut slot, mask) = (self.first_slot(token.word, token.length as usize), self.slots.len() - 1);
+        while self.slots[slot].length != 0 {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = token;
+        self.taken += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let grown = LongTokens::of_slots(self.slots.len() * 2);
+        let old = std::mem::replace(self, grown);
+        old.slots.into_iter().filter(|slot| slot.length != 0).for_each(|token| self.add(token));
+    }
+
     #[inline(always)]
     fn find(&self, word: u128, length: usize) -> Option<u16> {
-        let (mut slot, known) = self.first_slot(word, length);
+        let mut slot = self.first_slot(word, length);
         loop {
-            let found = self.slots[slot];
-            if found == FREE {
-                return None;
+            let found = &self.slots[slot];
+            if found.word == word && found.length == length as u32 {
+                return Some(found.code);
             }
-            let code = found as u16;
-            if found ^ known <= u32::from(u16::MAX) && self.words[usize::from(code)] == word {
-                return Some(code);
+            if found.length == 0 {
+                return None;
             }
             slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 
-    /// Where a token may be, and what its slot then has beside the code.
     #[inline(always)]
-    fn first_slot(&self, word: u128, length: usize) -> (usize, u32) {
+    fn first_slot(&self, word: u128, length: usize) -> usize {
         let folded = (word as u64 ^ length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ ((word >> 64) as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
         let hash = (folded ^ folded >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let tag = (hash >> (self.shift - TAG_BITS)) as u32 & ((1 << TAG_BITS) - 1);
-        ((hash >> self.shift) as usize, tag << (u16::BITS + 4) | (length as u32 - 1) << u16::BITS)
+        (hash >> self.shift) as usize & (self.slots.len() - 1)
     }
 }
 
@@ -128,6 +194,11 @@ fn word(string: &[u8], at: usize) -> u128 {
     if let Some(text) = rest.first_chunk::<TOKEN_BYTES_MAX>() {
         return u128::from_le_bytes(*text);
     }
+    short_word(rest)
+}
+
+#[cold]
+fn short_word(rest: &[u8]) -> u128 {
     let mut text: Text = [0; _];
     text[..rest.len()].copy_from_slice(rest);
     u128::from_le_bytes(text)
@@ -139,21 +210,43 @@ fn front(word: u128, length: usize) -> u128 {
     word & (u128::MAX >> (u128::BITS - 8 * length as u32))
 }
 
+/// Where the filter has the bit of a front: a word, and a bit there.
 #[inline(always)]
-fn filter_place(word: u128) -> usize {
-    let prefix = word as u32 & (u32::MAX >> (u32::BITS - 8 * FILTER_BYTES));
-    (prefix.wrapping_mul(0x9e37_79b1) >> (u32::BITS - FILTER_BITS)) as usize
+fn front_place(word: u128) -> (usize, u32) {
+    let front = (word as u64) << (u64::BITS - 8 * FRONT_BYTES);
+    let hash = front.wrapping_mul(0xff51_afd7_ed55_8ccd) >> (u64::BITS - FRONTS_BITS);
+    ((hash / u64::from(u64::BITS)) as usize, hash as u32 % u64::BITS)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_other_token_is_longer(
+            texts in prop::collection::hash_set(prop::collection::vec(0..3_u8, 2..=16), 0..200),
+            text in prop::collection::vec(0..3_u8, 1..60),
+            rest in 1..60_usize,
+        ) {
+            let mut matcher = TokenMatcher::empty();
+            let texts: Vec<Vec<u8>> = texts.into_iter().collect();
+            texts.iter().zip(256..).for_each(|(text, code)| matcher.add(code, text));
+            let rest = rest.min(text.len());
+            let fitting = texts.iter().zip(256..).filter(|(token, _)| text[..rest].starts_with(token));
+            let (longest, code) = fitting.max_by_key(|(token, _)| token.len()).unzip();
+            let expected = (code.unwrap_or(text[0].into()), longest.map_or(1, Vec::len));
+            prop_assert_eq!(matcher.longest(&text, 0, rest), expected);
+        }
+    }
 
     #[test]
     fn the_longest_token_is_found_and_never_one_beyond_the_end() {
-        let mut matcher = TokenMatcher::for_tokens(512);
+        let mut matcher = TokenMatcher::empty();
         for (at, text) in ["ab", "abc", "abcdefghi", "abcdefghijklmnop", "zz\0"].iter().enumerate() {
-            matcher.add(256 + at, text.as_bytes());
+            matcher.add(256 + at as u16, text.as_bytes());
         }
         let longest = |text: &str| matcher.longest(text.as_bytes(), 0, text.len());
         assert_eq!(longest("abcdefghijklmnopq"), (259, 16));

@@ -18,7 +18,7 @@ struct Counted {
 /// See [`Tokens::train`].
 pub(super) fn train(sample: &[&[u8]], bits: u32) -> Tokens {
     let mut tokens = Tokens::single_bytes(bits);
-    let mut matcher = TokenMatcher::for_tokens(1 << bits);
+    let mut matcher = TokenMatcher::empty();
     let mut counts = vec![Counted::default(); 1 << COUNTED_BITS];
     let bytes_in_all = sample.iter().map(|string| string.len()).sum::<usize>().max(1);
     let free = (tokens.texts.len() - BYTES) as f64;
@@ -55,7 +55,7 @@ fn add_pairs_of(
                     Some((code, length))
                 } else {
                     let text = &string[at - length - first_bytes..at];
-                    matcher.add(tokens.count, text);
+                    matcher.add(tokens.count as u16, text);
                     tokens.add(text);
                     Some(((tokens.count - 1) as u16, text.len()))
                 }

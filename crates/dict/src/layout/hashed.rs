@@ -69,9 +69,7 @@ impl Hashed {
                 sorted.into_table(TableForm::Quotient { payload_bits }, |row| inline.packed(row))?
             }
             Values::Rows(store) => {
-                let mut order = Vec::with_capacity(sorted.len());
-                sorted.payloads().for_each(|row| order.push(row as u32));
-                store.pack(&order)?;
+                store.pack(&sorted.row_numbers())?;
                 sorted.into_table(TableForm::Positions { first }, |row| row)?
             }
             Values::Segments(_) => return Err(Error::logical("the segments of a file are not packed again")),

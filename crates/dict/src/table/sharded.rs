@@ -248,6 +248,25 @@ impl SortedShards {
         in_parallel(self.shards.iter(), work)
     }
 
+    /// The payloads, which are numbers of rows, in order of hash.
+    pub(crate) fn row_numbers(&self) -> Vec<u32> {
+        let mut numbers = vec![0; self.len()];
+        let (mut parts, mut rest) = (Vec::new(), numbers.as_mut_slice());
+        for rows in &self.shards {
+            let (part, behind) = rest.split_at_mut(rows.len());
+            parts.push((part, rows));
+            rest = behind;
+        }
+        in_parallel(parts.into_iter(), |(mut part, rows)| {
+            rows.for_each_block(|payloads| {
+                let (now, later) = std::mem::take(&mut part).split_at_mut(payloads.len());
+                now.iter_mut().zip(payloads).for_each(|(number, &payload)| *number = payload as u32);
+                part = later;
+            });
+        });
+        numbers
+    }
+
     pub(crate) fn payloads(&self) -> impl Iterator<Item = u64> + '_ {
         self.shards.iter().flat_map(Rows::payloads)
     }

@@ -1,0 +1,159 @@
+//! Tokens of three and four bytes, and which lengths those have that begin with four bytes: a hash table in buckets of two.
+//!
+//! A look at a bucket compares both of its heads and takes no branch that depends on which of them it is.
+
+use super::TOKEN_BYTES_MAX;
+
+/// The longest head.
+pub(super) const HEAD_BYTES: usize = 4;
+/// Shorter ones of so many bytes are there too.
+const SHORT_BYTES: usize = 3;
+
+const BUCKETS_MIN: usize = 32;
+/// Slots there are for each head that is taken, at least.
+const SLOTS_A_HEAD: usize = 3;
+
+const LENGTHS_BIT: u32 = u16::BITS;
+/// Above it a key.
+const KEY_BIT: u32 = LENGTHS_BIT + (TOKEN_BYTES_MAX - HEAD_BYTES + 1) as u32;
+
+/// What is known of heads.
+pub(super) struct Heads {
+    /// 0 where there is none; the first of a bucket is taken first.
+    buckets: Vec<[u64; 2]>,
+    taken: usize,
+    shift: u32,
+}
+
+/// What is known of a head: from the lowest bit on a code; the lengths of tokens, a bit each; the key. 0 where there is
+/// none.
+#[derive(Clone, Copy)]
+pub(super) struct Head(u64);
+
+/// What can be found in so many bytes of text.
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    /// The bits of a head.
+    key: u64,
+    /// 1 if a head has less than four bytes.
+    is_short: u64,
+    /// Bit n if a token of n bytes more than the head fits.
+    lengths: u32,
+    /// Of a head.
+    bytes: u32,
+}
+
+const REACHES: [Reach; TOKEN_BYTES_MAX + 1] = reaches();
+
+const fn reaches() -> [Reach; TOKEN_BYTES_MAX + 1] {
+    let mut all = [Reach { key: 0, is_short: 1, lengths: 0, bytes: 0 }; _];
+    let mut rest = 1;
+    while rest <= TOKEN_BYTES_MAX {
+        let head = if rest < HEAD_BYTES { rest } else { HEAD_BYTES };
+        let key = (u32::MAX >> (u32::BITS - 8 * head as u32)) as u64;
+        let lengths = if rest < SHORT_BYTES { 0 } else { (2 << (rest - head)) - 1 };
+        all[rest] = Reach { key, is_short: (head < HEAD_BYTES) as u64, lengths, bytes: head as u32 };
+        rest += 1;
+    }
+    all
+}
+
+impl Head {
+    #[inline(always)]
+    pub(super) fn code(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Bit 0 for the token that the head is, the others for tokens of so many bytes more.
+    #[inline(always)]
+    pub(super) fn lengths(self, reach: Reach) -> u32 {
+        (self.0 >> LENGTHS_BIT) as u32 & reach.lengths
+    }
+}
+
+impl Reach {
+    #[inline(always)]
+    pub(super) fn of(rest: usize) -> Reach {
+        REACHES[rest.min(TOKEN_BYTES_MAX)]
+    }
+
+    /// Bytes of a head.
+    #[inline(always)]
+    pub(super) fn bytes(self) -> usize {
+        self.bytes as usize
+    }
+
+    #[inline(always)]
+    fn key(self, word: u32) -> u64 {
+        (u64::from(word) & self.key) << 1 | self.is_short
+    }
+}
+
+impl Heads {
+    pub(super) fn new() -> Heads {
+        Heads::of_buckets(BUCKETS_MIN)
+    }
+
+    fn of_buckets(buckets: usize) -> Heads {
+        Heads { buckets: vec![[0; 2]; buckets], taken: 0, shift: u64::BITS - buckets.trailing_zeros() }
+    }
+
+    /// Notes a token of `length` bytes, three or more, that begins so.
+    pub(super) fn add(&mut self, word: u32, length: usize, code: u16) {
+        if self.taken * SLOTS_A_HEAD >= self.buckets.len() * 2 {
+            self.grow();
+        }
+        let reach = Reach::of(length.min(HEAD_BYTES));
+        let head = self.entry(reach.key(word));
+        *head |= 1 << (LENGTHS_BIT + length as u32 - reach.bytes);
+        if length <= HEAD_BYTES {
+            *head = *head & !u64::from(u16::MAX) | u64::from(code);
+        }
+    }
+
+    fn entry(&mut self, key: u64) -> &mut u64 {
+        let (mut at, mask) = (self.bucket(key), self.buckets.len() - 1);
+        loop {
+            let known = self.buckets[at].iter().position(|&head| head == 0 || head >> KEY_BIT == key);
+            if let Some(place) = known {
+                let head = &mut self.buckets[at][place];
+                self.taken += usize::from(*head == 0);
+                *head |= key << KEY_BIT;
+                return head;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let grown = Heads::of_buckets(self.buckets.len() * 2);
+        let old = std::mem::replace(self, grown);
+        old.buckets
+            .as_flattened()
+            .iter()
+            .filter(|&&head| head != 0)
+            .for_each(|&head| *self.entry(head >> KEY_BIT) = head);
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, word: u32, reach: Reach) -> Head {
+        let key = reach.key(word);
+        let mut at = self.bucket(key);
+        loop {
+            let [one, other] = self.buckets[at];
+            // Not a choice, which the compiler would make a branch.
+            let own = |head: u64| head & u64::from(head >> KEY_BIT == key).wrapping_neg();
+            let found = own(one) | own(other);
+            if (found != 0) | (other == 0) {
+                return Head(found);
+            }
+            at = (at + 1) & (self.buckets.len() - 1);
+        }
+    }
+
+    #[inline(always)]
+    fn bucket(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize & (self.buckets.len() - 1)
+    }
+}
