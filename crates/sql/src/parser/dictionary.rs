@@ -127,14 +127,16 @@ impl Cursor<'_> {
         if self.is_symbol(Symbol::OpenParen) {
             return self.parse_key_values().map(KeyValueArgument::Nested);
         }
+        let is_word = matches!(self.peek_kind(), TokenKind::Word | TokenKind::QuotedName);
+        // Also where the name is that of a literal, as `null` is.
+        if is_word && self.is_symbol_at(1, Symbol::OpenParen) {
+            return self.parse_call().map(|call| KeyValueArgument::Call(Box::new(call)));
+        }
         if let Some(literal) = self.try_unsigned_literal()? {
             return Ok(KeyValueArgument::Literal(literal));
         }
-        if !matches!(self.peek_kind(), TokenKind::Word | TokenKind::QuotedName) {
+        if !is_word {
             return self.parse_literal().map(KeyValueArgument::Literal);
-        }
-        if self.is_symbol_at(1, Symbol::OpenParen) {
-            return self.parse_call().map(|call| KeyValueArgument::Call(Box::new(call)));
         }
         self.parse_ident().map(KeyValueArgument::Ident)
     }
