@@ -1,4 +1,5 @@
-//! Byte strings in one arena: all bytes back to back, and where each string ends.
+//! Byte strings in one arena: all bytes back to back, and where each string ends, four bytes each while strings are
+//! added and about one when that is over.
 
 use std::ops::Range;
 
@@ -7,6 +8,7 @@ use basalt_base::Result;
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::string_views::{INLINE_BYTES_MAX, StringViews};
 
+use super::packed_ends::{PackedEnds, PackedEndsView};
 use super::string_batch::{Asked, Places, Stretch, Stretches, append_plain, prefetch_string};
 use super::{Bitmap, Bytes};
 use crate::image::{ImageReader, ImageWriter};
@@ -16,6 +18,12 @@ pub(super) const ENDS_AHEAD: usize = 32;
 pub(super) const BYTES_AHEAD: usize = 16;
 
 const VIEW_BYTES: usize = size_of::<u128>();
+const NARROW_BYTES: usize = size_of::<u32>();
+const WIDE_BYTES: usize = size_of::<u64>();
+/// How a file names the kinds of [`Ends`].
+const NARROW: u64 = 0;
+const WIDE: u64 = 1;
+const PACKED: u64 = 2;
 
 /// Strings by row number.
 #[derive(Debug, Default)]
@@ -26,11 +34,14 @@ pub(crate) struct StringArena {
     longest: usize,
 }
 
-/// Little-endian, `u32` until the arena outgrows them, then `u64`.
-#[derive(Debug, Default)]
-struct Ends {
-    bytes: Bytes,
-    is_wide: bool,
+#[derive(Debug)]
+enum Ends {
+    /// Little-endian numbers.
+    Narrow(Bytes),
+    /// Of an arena that outgrew them.
+    Wide(Bytes),
+    /// Of an arena to which nothing is added for a while.
+    Packed { ends: PackedEnds, strings: usize },
 }
 
 /// An arena whose strings are read one after the other.
@@ -44,6 +55,7 @@ pub(crate) struct ArenaView<'a> {
 enum EndsView<'a> {
     Narrow(&'a [[u8; 4]]),
     Wide(&'a [[u8; 8]]),
+    Packed(PackedEndsView<'a>),
 }
 
 impl StringArena {
@@ -84,7 +96,7 @@ impl StringArena {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ends.view().len()
+        self.ends.len()
     }
 
     #[inline(always)]
@@ -107,29 +119,26 @@ impl StringArena {
 
     pub(crate) fn shrink(&mut self) {
         self.bytes.shrink();
-        self.ends.bytes.shrink();
+        self.ends.shrink();
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.bytes.heap_bytes() + self.ends.bytes.heap_bytes()
+        self.bytes.heap_bytes() + self.ends.heap_bytes()
     }
 
     /// Makes sure that string `row` is what was written.
     pub(crate) fn check(&self, row: usize) -> Result<()> {
-        let width = self.ends.width();
-        self.ends.bytes.check(row.saturating_sub(1) * width..(row + 1) * width)?;
+        self.ends.check(row)?;
         self.bytes.check(self.view().range(row))
     }
 
     pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        image.flag(self.ends.is_wide);
-        image.section(&self.ends.bytes)?;
+        self.ends.save(image)?;
         image.section(&self.bytes)
     }
 
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<StringArena> {
-        let is_wide = image.flag()?;
-        let ends = Ends { bytes: Bytes::Shared(image.section()?), is_wide };
+        let ends = Ends::open(image)?;
         Ok(StringArena { bytes: Bytes::Shared(image.section()?), ends, longest: 0 })
     }
 }
@@ -184,30 +193,24 @@ impl Places for EndsView<'_> {
         match self {
             EndsView::Narrow(ends) => prefetch_read(ends, row),
             EndsView::Wide(ends) => prefetch_read(ends, row),
+            EndsView::Packed(ends) => ends.prefetch(row),
         }
     }
 
+    /// Nothing of a row that is not there.
     #[inline(always)]
     fn get(self, row: usize) -> Range<usize> {
-        let start = if row == 0 { 0 } else { self.end(row - 1) };
-        start..self.end(row)
-    }
-}
-
-impl EndsView<'_> {
-    fn len(self) -> usize {
+        let before = row.wrapping_sub(1);
         match self {
-            EndsView::Narrow(ends) => ends.len(),
-            EndsView::Wide(ends) => ends.len(),
-        }
-    }
-
-    /// Of a string; 0 for a row that is not there.
-    #[inline(always)]
-    fn end(self, row: usize) -> usize {
-        match self {
-            EndsView::Narrow(ends) => ends.get(row).map_or(0, |end| u32::from_le_bytes(*end) as usize),
-            EndsView::Wide(ends) => ends.get(row).map_or(0, |end| u64::from_le_bytes(*end) as usize),
+            EndsView::Narrow(ends) => {
+                let end = |row| ends.get(row).map_or(0, |end| u32::from_le_bytes(*end) as usize);
+                end(before)..end(row)
+            }
+            EndsView::Wide(ends) => {
+                let end = |row| ends.get(row).map_or(0, |end| u64::from_le_bytes(*end) as usize);
+                end(before)..end(row)
+            }
+            EndsView::Packed(ends) => ends.get(row),
         }
     }
 }
@@ -215,45 +218,133 @@ impl EndsView<'_> {
 impl Ends {
     #[inline(always)]
     fn view(&self) -> EndsView<'_> {
-        match self.is_wide {
-            false => EndsView::Narrow(self.bytes.as_chunks().0),
-            true => EndsView::Wide(self.bytes.as_chunks().0),
+        match self {
+            Ends::Narrow(bytes) => EndsView::Narrow(bytes.as_chunks().0),
+            Ends::Wide(bytes) => EndsView::Wide(bytes.as_chunks().0),
+            Ends::Packed { ends, .. } => EndsView::Packed(ends.view()),
         }
     }
 
-    fn width(&self) -> usize {
-        if self.is_wide { size_of::<u64>() } else { size_of::<u32>() }
+    fn len(&self) -> usize {
+        match self {
+            Ends::Narrow(bytes) => bytes.len() / NARROW_BYTES,
+            Ends::Wide(bytes) => bytes.len() / WIDE_BYTES,
+            Ends::Packed { strings, .. } => *strings,
+        }
     }
 
     fn push(&mut self, end: usize) {
-        match u32::try_from(end) {
-            Ok(end) if !self.is_wide => self.bytes.to_mut().extend_from_slice(&end.to_le_bytes()),
+        match (&mut *self, u32::try_from(end)) {
+            (Ends::Narrow(bytes), Ok(end)) => bytes.to_mut().extend_from_slice(&end.to_le_bytes()),
+            (Ends::Wide(bytes), _) => bytes.to_mut().extend_from_slice(&(end as u64).to_le_bytes()),
             _ => {
-                if !self.is_wide {
-                    self.widen();
-                }
-                self.bytes.to_mut().extend_from_slice(&(end as u64).to_le_bytes());
+                *self = self.unpacked(end);
+                self.push(end);
             }
         }
     }
 
     /// Adds ends that increase.
     fn push_all(&mut self, ends: &[usize]) {
-        if self.is_wide || ends.last().is_some_and(|&last| u32::try_from(last).is_err()) {
-            return ends.iter().for_each(|&end| self.push(end));
+        match self {
+            Ends::Narrow(bytes) if ends.last().is_none_or(|&last| u32::try_from(last).is_ok()) => {
+                let narrow: Vec<[u8; 4]> = ends.iter().map(|&end| (end as u32).to_le_bytes()).collect();
+                bytes.to_mut().extend_from_slice(narrow.as_flattened());
+            }
+            _ => ends.iter().for_each(|&end| self.push(end)),
         }
-        let narrow: Vec<[u8; 4]> = ends.iter().map(|&end| (end as u32).to_le_bytes()).collect();
-        self.bytes.to_mut().extend_from_slice(narrow.as_flattened());
     }
 
+    /// The same as numbers that have room for one more, `end`.
     #[cold]
-    fn widen(&mut self) {
-        let narrow = self.view();
-        let mut wide = Bytes::with_capacity(narrow.len() * size_of::<u64>());
-        for row in 0..narrow.len() {
-            wide.to_mut().extend_from_slice(&(narrow.end(row) as u64).to_le_bytes());
+    fn unpacked(&self, end: usize) -> Ends {
+        let is_wide = u32::try_from(end).is_err();
+        let mut bytes = Bytes::with_capacity(self.len() * if is_wide { WIDE_BYTES } else { NARROW_BYTES });
+        let view = self.view();
+        for row in 0..self.len() {
+            let end = (view.get(row).end as u64).to_le_bytes();
+            bytes.to_mut().extend_from_slice(if is_wide { &end } else { &end[..NARROW_BYTES] });
         }
-        *self = Ends { bytes: wide, is_wide: true };
+        if is_wide { Ends::Wide(bytes) } else { Ends::Narrow(bytes) }
+    }
+
+    /// Packs them if that takes less.
+    fn shrink(&mut self) {
+        if let Some(ends) = self.packed().filter(|ends| ends.heap_bytes() < self.heap_bytes()) {
+            *self = Ends::Packed { ends, strings: self.len() };
+        }
+        if let Ends::Narrow(bytes) | Ends::Wide(bytes) = self {
+            bytes.shrink();
+        }
+    }
+
+    /// `None` if they are packed, or too large.
+    fn packed(&self) -> Option<PackedEnds> {
+        let lengths = match self.view() {
+            EndsView::Narrow(ends) => lengths(ends.iter().map(|end| u32::from_le_bytes(*end).into()))?,
+            EndsView::Wide(ends) => lengths(ends.iter().map(|end| u64::from_le_bytes(*end)))?,
+            EndsView::Packed(_) => return None,
+        };
+        PackedEnds::new(&lengths).ok()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Ends::Narrow(bytes) | Ends::Wide(bytes) => bytes.heap_bytes(),
+            Ends::Packed { ends, .. } => ends.heap_bytes(),
+        }
+    }
+
+    fn check(&self, row: usize) -> Result<()> {
+        let near = |width: usize| row.saturating_sub(1) * width..(row + 1) * width;
+        match self {
+            Ends::Narrow(bytes) => bytes.check(near(NARROW_BYTES)),
+            Ends::Wide(bytes) => bytes.check(near(WIDE_BYTES)),
+            Ends::Packed { ends, .. } => ends.check(row),
+        }
+    }
+
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        match self {
+            Ends::Narrow(bytes) => {
+                image.number(NARROW);
+                image.section(bytes)
+            }
+            Ends::Wide(bytes) => {
+                image.number(WIDE);
+                image.section(bytes)
+            }
+            Ends::Packed { ends, strings } => {
+                image.number(PACKED);
+                image.number(*strings as u64);
+                ends.save(image)
+            }
+        }
+    }
+
+    fn open(image: &mut ImageReader<'_>) -> Result<Ends> {
+        Ok(match image.number()? {
+            NARROW => Ends::Narrow(Bytes::Shared(image.section()?)),
+            WIDE => Ends::Wide(Bytes::Shared(image.section()?)),
+            PACKED => Ends::Packed { strings: image.count()?, ends: PackedEnds::open(image)? },
+            _ => return Err(ImageReader::unfit()),
+        })
+    }
+}
+
+/// The lengths of strings that end there; `None` if one of them is too long.
+fn lengths(ends: impl ExactSizeIterator<Item = u64>) -> Option<Vec<u32>> {
+    let (mut lengths, mut start) = (Vec::with_capacity(ends.len()), 0);
+    for end in ends {
+        lengths.push(u32::try_from(end.checked_sub(start)?).ok()?);
+        start = end;
+    }
+    Some(lengths)
+}
+
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends::Narrow(Bytes::default())
     }
 }
 
@@ -281,7 +372,26 @@ mod tests {
         ends.push_all(&[7, u32::MAX as usize]);
         ends.push_all(&[u32::MAX as usize + 9]);
         ends.push(1 << 40);
-        assert_eq!([0, 1, 2, 3].map(|row| ends.view().end(row)), [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]);
-        assert!(ends.is_wide);
+        assert_eq!(
+            [0, 1, 2, 3].map(|row| ends.view().get(row).end),
+            [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]
+        );
+        assert!(matches!(ends, Ends::Wide(_)));
+    }
+
+    #[test]
+    fn strings_are_added_to_packed_ones() {
+        let strings: Vec<Vec<u8>> = (0..9000_usize).map(|at| vec![at as u8; at % 20]).collect();
+        let mut arena = StringArena::default();
+        strings[..8000].iter().for_each(|string| arena.push(string));
+        let before = arena.heap_bytes();
+        arena.shrink();
+        assert!(matches!(arena.ends, Ends::Packed { .. }) && arena.heap_bytes() < before - 8000);
+        assert_eq!((arena.len(), arena.get(7999)), (8000, strings[7999].as_slice()));
+        strings[8000..8500].iter().for_each(|string| arena.push(string));
+        arena.push_all(&BinaryViewArray::from_iter_values(&strings[8500..]));
+        assert!(matches!(arena.ends, Ends::Narrow(_)) && arena.len() == 9000);
+        arena.shrink();
+        assert!(strings.iter().enumerate().all(|(row, string)| arena.get(row) == string));
     }
 }
