@@ -62,6 +62,15 @@ fn own_bytes(server: &Server) -> u64 {
     line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).expect("a number") << 10
 }
 
+/// Says so when it is gone.
+struct UntilOver<'a>(&'a AtomicBool);
+
+impl Drop for UntilOver<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The most that the process took while `run` ran.
 fn peak_bytes(server: &Server, run: impl FnOnce()) -> u64 {
     let is_over = AtomicBool::new(false);
@@ -74,8 +83,9 @@ fn peak_bytes(server: &Server, run: impl FnOnce()) -> u64 {
             }
             most
         });
+        let until_over = UntilOver(&is_over);
         run();
-        is_over.store(true, Ordering::Relaxed);
+        drop(until_over);
         watch.join().expect("it only watches")
     })
 }
