@@ -131,6 +131,16 @@ pub trait Dictionary: Send + Sync {
     }
 }
 
+/// The blocks that `dictionary` [shows](Dictionary::visit), of one that does not gather them to show them.
+pub(crate) fn gathered(dictionary: &dyn Dictionary) -> Result<Vec<Vec<ArrayRef>>> {
+    let mut blocks = Vec::new();
+    dictionary.visit(&mut |block| {
+        blocks.push(block);
+        Ok(())
+    })?;
+    Ok(blocks)
+}
+
 /// The dictionaries of a database, by name; what `dictGet` asks.
 pub trait Dictionaries: Send + Sync {
     /// The dictionary called `name` (`dict` or `database.dict`), loaded now if it was not yet. A

@@ -8,7 +8,7 @@ use basalt_base::{Error, Result, SqlType};
 
 use crate::block::{check_keys, split_block};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, gathered};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
@@ -184,12 +184,7 @@ impl Dictionary for LoadedDictionary {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let mut blocks = Vec::new();
-        self.visit(&mut |block| {
-            blocks.push(block);
-            Ok(())
-        })?;
-        Ok(blocks)
+        gathered(self)
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {

@@ -11,7 +11,7 @@ use arrow::compute::{not, or};
 use basalt_base::{Error, Result, SqlType};
 
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, gathered};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
@@ -153,12 +153,7 @@ impl Dictionary for Overlay {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let mut blocks = Vec::new();
-        self.visit(&mut |block| {
-            blocks.push(block);
-            Ok(())
-        })?;
-        Ok(blocks)
+        gathered(self)
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
