@@ -14,8 +14,12 @@ pub(crate) struct Counters {
 impl Counters {
     /// Counts a lookup of a block: once a block, not once a key, so that threads do not fight over it.
     pub(crate) fn add(&self, found: &[bool]) {
-        let found_count = found.iter().filter(|&&found| found).count();
-        self.query_count.fetch_add(found.len() as u64, Ordering::Relaxed);
+        self.add_rows(found.len(), found.iter().filter(|&&found| found).count());
+    }
+
+    /// The same of a block of so many rows.
+    pub(crate) fn add_rows(&self, row_count: usize, found_count: usize) {
+        self.query_count.fetch_add(row_count as u64, Ordering::Relaxed);
         self.found_count.fetch_add(found_count as u64, Ordering::Relaxed);
     }
 

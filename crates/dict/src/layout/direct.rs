@@ -128,7 +128,7 @@ impl DirectDictionary {
         if !is_whole {
             return Err(Error::logical("a direct source located rows that it did not return"));
         }
-        self.counters.add(&located.row_of_key.iter().map(Option::is_some).collect::<Vec<_>>());
+        self.counters.add_rows(located.row_of_key.len(), located.row_of_key.iter().flatten().count());
         Ok(Some(located))
     }
 

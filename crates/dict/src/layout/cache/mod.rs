@@ -132,6 +132,7 @@ impl CacheDictionary {
         let distinct = DistinctKeys::new(&shared.shape.encode(&keys)?)?;
         let mut gathered = shared.gather(&distinct.numbers)?;
         self.counters.add_missed(gathered.missed_rows(&distinct.of_row));
+        let looked_for = [&gathered.absent[..], &gathered.stale].concat();
         let mut wanted = std::mem::take(&mut gathered.absent);
         if shared.spec.allow_read_expired_keys {
             self.refresh_later(&keys, &distinct, &gathered.stale)?;
@@ -143,9 +144,11 @@ impl CacheDictionary {
             let fetched = shared.gate.enter().and_then(|_pass| shared.refresh(&question))?;
             gathered.add(&wanted, &distinct.numbers, &fetched);
         }
+        // As in ClickHouse, what the cache remembers as missing is found, and of the other rows all but one for
+        // each key that the source does not have.
+        let missing_count = looked_for.iter().filter(|&&key| gathered.of_key[key as usize] == 0).count();
         let of_row: Vec<u32> = distinct.of_row.iter().map(|&key| gathered.of_key[key as usize]).collect();
-        let found: Vec<bool> = of_row.iter().map(|&row| row > 0).collect();
-        self.counters.add(&found);
+        self.counters.add_rows(of_row.len(), of_row.len() - missing_count);
         Ok((shared.decode(&gathered.rows)?, of_row))
     }
 

@@ -109,6 +109,22 @@ fn all_misses_are_asked_for_at_once_and_kept() {
 }
 
 #[test]
+fn keys_that_are_remembered_as_missing_count_as_found() {
+    let setting = setting(LayoutKind::Cache, cells(100));
+    let check = |keys: &[u64], query_count, missed_count, found_count| {
+        setting.get(keys).expect("a source");
+        let stats = setting.dictionary.stats();
+        let counted = (stats.query_count, stats.missed_count, stats.found_count);
+        assert_eq!(counted, (query_count, missed_count, found_count), "{keys:?}");
+    };
+    check(&[2, 3, 3, 4], 4, 4, 3);
+    check(&[2, 3, 3, 4], 8, 4, 7);
+    check(&[3, 5, 5, 7, 6], 13, 8, 10);
+    setting.clock.advance(21_000_000);
+    check(&[3, 4], 15, 10, 11);
+}
+
+#[test]
 fn a_small_cache_throws_out_what_was_not_used() {
     let setting = setting(LayoutKind::Cache, cells(4));
     for key in 0..50 {
