@@ -37,6 +37,8 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use arrow::buffer::Buffer;
+
 use crate::{Error, ErrorCode, Result};
 
 /// Regions of at least one such page are aligned to it.
@@ -274,6 +276,17 @@ impl From<Region> for Section {
     }
 }
 
+impl From<Section> for Buffer {
+    /// The same bytes, not copied; the region stays as long as the buffer.
+    fn from(section: Section) -> Buffer {
+        let (start, bytes) = (NonNull::from(&*section).cast(), section.len());
+        // SAFETY: the bytes are valid until the region goes, which the buffer owns a share of, and nobody writes a
+        // region that is shared. The region's bytes lie in a mapping of their own, so they stay where they are when
+        // the section moves.
+        unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(section)) }
+    }
+}
+
 impl Deref for Section {
     type Target = [u8];
 
@@ -403,6 +416,20 @@ mod tests {
         let region = Arc::new(Region::zeroed(100).unwrap());
         assert_eq!(Section::new(&region, 90..100).map(|section| section.len()), Some(10));
         assert!(Section::new(&region, 90..101).is_none());
+    }
+
+    #[test]
+    fn a_buffer_keeps_the_bytes_of_its_section() {
+        let mut region = Region::zeroed(5000).unwrap();
+        region.fill(7);
+        let region = Arc::new(region);
+        for range in [0..0, 10..20, 4000..5000, 5000..5000] {
+            let section = Section::new(&region, range.clone()).unwrap();
+            let (at, buffer) = (section.as_ptr(), Buffer::from(section));
+            assert_eq!((buffer.as_ptr(), buffer.as_slice()), (at, &region[range]));
+        }
+        let buffer = Buffer::from(Section::from(Arc::into_inner(region).unwrap()));
+        assert!(buffer.len() == 5000 && buffer.iter().all(|&byte| byte == 7));
     }
 
     #[test]

@@ -41,7 +41,7 @@ use crate::piles::{COLLECTED_BYTES, FullPiles, KeyHasher, Piles};
 use crate::spec::DictionarySpec;
 use crate::table::in_parallel;
 use crate::tombstones::{RowForm, mark_attribute, surviving};
-use crate::values::{Bitmap, Extent, SEGMENTS_MAX, Values, has_nested_columns};
+use crate::values::{Bitmap, Extent, SEGMENTS_MAX, Values};
 
 /// As many shards as there may be at most.
 const PILES: usize = SEGMENTS_MAX;
@@ -139,14 +139,6 @@ fn build_few(spec: DictionarySpec, blocks: Vec<Vec<ArrayRef>>, rows: RowForm) ->
             let mut surviving = surviving(&spec, || blocks.iter().cloned().map(Ok))?;
             build(spec.clone(), &mut surviving)
         }
-    }
-}
-
-impl DictionarySpec {
-    /// Whether a version that came out of a file is what a load in memory makes: a nested column that was once
-    /// asked for is there twice.
-    pub fn passes_files(&self) -> bool {
-        self.layout.kind.is_loaded_in_files() && !has_nested_columns(&self.columns_by_row())
     }
 }
 

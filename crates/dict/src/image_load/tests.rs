@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, UInt8Array};
+use arrow::array::{Array, ArrayRef, BinaryViewArray, ListArray, StructArray, UInt8Array, UInt16Array};
+use arrow::buffer::OffsetBuffer;
 use basalt_base::fs::{Crash, FaultyStorage, PendingDirectory, RealStorage, Storage};
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, load_image};
 use crate::block::key_column;
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
-use crate::{Dictionary, DictionarySpec, LayoutKind, LayoutSpec, RowForm, open_image};
+use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, RowForm, open_image};
 
 const DIR: &str = "/store";
 const PATH: &str = "/store/dictionary";
@@ -219,6 +220,49 @@ fn rows_that_delete_keys_leave_none_of_them() {
     }
 }
 
+/// So many rows of `Array(String)` and of `Map(String, UInt16)`, with a kilobyte of text each.
+fn nested_columns(rows: u16) -> (Vec<SqlType>, Vec<ArrayRef>) {
+    let map = SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt16));
+    let types = vec![SqlType::array_of(SqlType::String), map];
+    let long = |row: u16| format!("{row} {}", "x".repeat(500));
+    let texts = || Arc::new(BinaryViewArray::from_iter_values((0..2 * rows).map(long)));
+    let pairs = OffsetBuffer::from_lengths(vec![2; rows.into()]);
+    let lists = ListArray::new(SqlType::String.element_field(), pairs.clone(), texts(), None);
+    let numbers: ArrayRef = Arc::new(UInt16Array::from_iter_values(0..2 * rows));
+    let entries = StructArray::new(types[1].struct_fields(), vec![texts(), numbers], None);
+    let arrow::datatypes::DataType::List(field) = types[1].carrier() else { panic!("a list of pairs") };
+    (types, vec![Arc::new(lists), Arc::new(ListArray::new(field, pairs, Arc::new(entries), None))])
+}
+
+/// A row takes its own strings along, not those that came with it.
+#[test]
+fn nested_values_pass_files_alone() {
+    for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed, LayoutKind::Flat] {
+        let mut spec = simple_spec(&LayoutSpec::new(kind));
+        let (types, values) = nested_columns(1000);
+        let attribute = |ty: SqlType| Attribute {
+            name: ty.to_string(),
+            default: ty.default_array(1),
+            ty,
+            hierarchical: false,
+            injective: false,
+        };
+        spec.attributes = types.into_iter().map(attribute).collect();
+        let block: Vec<ArrayRef> = simple_block(1000).into_iter().take(1).chain(values.clone()).collect();
+        let dictionary = load_in_shards(&spec, 256 << 10, &mut [Ok(block.clone())].into_iter());
+        let dictionary = dictionary.expect("a valid source");
+        let bytes = dictionary.stats().bytes_allocated;
+        assert!((2_000_000..2_700_000).contains(&bytes), "{kind:?}: {bytes}");
+        assert_eq!(dictionary.get(&[0, 1], &block[..1]).expect("valid keys").0, values);
+        // What was asked for is not there twice, and an answer keeps nothing else.
+        assert_eq!(dictionary.stats().bytes_allocated, bytes, "{kind:?}");
+        let (answer, _) = dictionary.get(&[0, 1], &[block[0].slice(77, 3)]).expect("valid keys");
+        assert_eq!(answer, [values[0].slice(77, 3), values[1].slice(77, 3)]);
+        let answer: usize = answer.iter().map(|column| column.get_array_memory_size()).sum();
+        assert!(answer < 10_000, "{kind:?}: {answer}");
+    }
+}
+
 #[test]
 fn a_version_without_a_name_leaves_no_file_and_comes_into_memory() {
     let (spec, _, new) = old_and_new();
@@ -233,7 +277,6 @@ fn a_version_without_a_name_leaves_no_file_and_comes_into_memory() {
     assert!(storage.list(dir.path()).expect("a directory").is_empty());
     let (keys, values) = new.split_at(spec.key_columns.len());
     assert_eq!(dictionary.get(&[0, 1, 2], keys).expect("valid keys").0, values);
-    // What was read of a nested column counts.
     let before = dictionary.stats().bytes_allocated;
     incoming.expect("a mapped file").run().expect("memory");
     assert_eq!(dictionary.get(&[0, 1, 2], keys).expect("valid keys").0, values);

@@ -35,7 +35,7 @@ pub(crate) use inline::InlineValues;
 pub(crate) use numbers::{Number, Numbers};
 pub(crate) use packed::Extent;
 pub(crate) use segments::{SEGMENT_BITS, SEGMENTS_MAX, Segments, split_row};
-pub(crate) use store::{ColumnStore, has_nested_columns};
+pub(crate) use store::ColumnStore;
 
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result};

@@ -1,9 +1,16 @@
 //! Attributes of nested types (`Array`, `Tuple`, `Map`) as arrow arrays.
+//!
+//! Strings of arrow's views share the bytes of the block that they came with. Rows that are kept, and rows that are handed
+//! out, have bytes of their own instead: a few of them would keep all others in memory, or take these along into a
+//! file.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, StructArray, UInt32Array};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::{concat, filter, take};
+use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
 use basalt_base::{Error, Result};
 
 use super::Bitmap;
@@ -23,11 +30,11 @@ pub(super) struct NestedColumn {
     stored: Option<Stored>,
 }
 
-/// Rows that are read when one of them is first asked for.
+/// Rows that are looked through when one of them is first asked for.
 #[derive(Debug)]
 struct Stored {
     array: StoredArray,
-    read: OnceLock<ArrayRef>,
+    whole: OnceLock<ArrayRef>,
 }
 
 impl NestedColumn {
@@ -36,7 +43,7 @@ impl NestedColumn {
     }
 
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<()> {
-        self.blocks.push(array.clone());
+        self.blocks.push(compacted(array).map_err(broken)?);
         if self.blocks.len() > BLOCKS_MAX { self.join() } else { Ok(()) }
     }
 
@@ -48,17 +55,17 @@ impl NestedColumn {
 
     fn rows(&self) -> Result<&ArrayRef> {
         let Some(stored) = &self.stored else { return Ok(&self.blocks[0]) };
-        if let Some(read) = stored.read.get() {
-            return Ok(read);
+        if let Some(whole) = stored.whole.get() {
+            return Ok(whole);
         }
-        let array = stored.array.read(self.default.data_type())?;
-        Ok(stored.read.get_or_init(|| array))
+        let array = stored.array.array(self.default.data_type())?;
+        Ok(stored.whole.get_or_init(|| array))
     }
 
     pub(super) fn get(&self, hits: &Hits) -> Result<ArrayRef> {
         let row = |(&row, &found): (&u64, &bool)| if found { row as u32 + 1 } else { 0 };
         let rows: UInt32Array = hits.payloads.iter().zip(&hits.found).map(row).collect::<Vec<_>>().into();
-        take(self.rows()?, &rows, None).map_err(broken)
+        take(self.rows()?, &rows, None).and_then(|values| compacted(&values)).map_err(broken)
     }
 
     pub(super) fn retain(&mut self, alive: &Bitmap) -> Result<()> {
@@ -86,7 +93,7 @@ impl NestedColumn {
     /// Makes sure that all rows are what was written.
     pub(super) fn check(&self) -> Result<()> {
         match &self.stored {
-            Some(stored) if stored.read.get().is_none() => stored.array.check(),
+            Some(stored) if stored.whole.get().is_none() => stored.array.check(),
             _ => Ok(()),
         }
     }
@@ -98,20 +105,49 @@ impl NestedColumn {
     /// The column that [`NestedColumn::save`] wrote, in the place of one without rows.
     pub(super) fn open(self, image: &mut ImageReader<'_>) -> Result<NestedColumn> {
         let array = StoredArray::open(self.default.data_type(), image)?;
-        let stored = Some(Stored { array, read: OnceLock::new() });
+        let stored = Some(Stored { array, whole: OnceLock::new() });
         Ok(NestedColumn { blocks: Vec::new(), stored, ..self })
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let stored = self.stored.as_ref().map_or(0, |stored| {
-            stored.array.bytes() + stored.read.get().map_or(0, |read| read.get_array_memory_size())
-        });
+        let stored = self.stored.as_ref().map_or(0, |stored| stored.array.bytes());
         self.default.get_array_memory_size()
             + self.blocks.iter().map(|block| block.get_array_memory_size()).sum::<usize>()
             + stored
     }
 }
 
-fn broken(error: arrow::error::ArrowError) -> Error {
+/// The same values, with no bytes of strings that are none of theirs.
+fn compacted(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    if !has_views(array.data_type()) {
+        return Ok(Arc::clone(array));
+    }
+    Ok(match array.data_type() {
+        DataType::List(field) => {
+            let list = array.as_list::<i32>();
+            let (first, last) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
+            let values = compacted(&list.values().slice(first as usize, (last - first) as usize))?;
+            let offsets = OffsetBuffer::from_lengths(list.offsets().lengths());
+            Arc::new(ListArray::try_new(Arc::clone(field), offsets, values, list.nulls().cloned())?)
+        }
+        DataType::Struct(fields) => {
+            let columns = array.as_struct().columns().iter().map(compacted).collect::<Result<_, _>>()?;
+            Arc::new(StructArray::try_new(fields.clone(), columns, array.nulls().cloned())?)
+        }
+        _ => Arc::new(array.as_binary_view().gc()),
+    })
+}
+
+/// Whether a carrier has strings in it.
+fn has_views(ty: &DataType) -> bool {
+    match ty {
+        DataType::BinaryView => true,
+        DataType::List(field) => has_views(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_views(field.data_type())),
+        _ => false,
+    }
+}
+
+fn broken(error: ArrowError) -> Error {
     Error::logical(format!("attribute arrays do not fit together: {error}"))
 }

@@ -177,13 +177,6 @@ impl ColumnStore {
     }
 }
 
-/// Whether a column is kept as arrow arrays, for want of a form of our own.
-pub(crate) fn has_nested_columns(attributes: &[Attribute]) -> bool {
-    attributes
-        .iter()
-        .any(|attribute| matches!(AttributeColumn::new(&attribute.default), AttributeColumn::Nested(_)))
-}
-
 impl AttributeColumn {
     fn new(default: &ArrayRef) -> AttributeColumn {
         if let Some(fixed) = FixedColumn::new(default) {

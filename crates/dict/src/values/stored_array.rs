@@ -4,7 +4,7 @@
 //!
 //! The array, then its children, each as: length and offset; whether it has NULLs, and then the bits that
 //! are set where a value is there; count of buffers, and these. Types are not written: the dictionary's
-//! definition says them.
+//! definition says them. Its buffers are the sections as they lie: an array of a file takes no memory of its own.
 
 use arrow::array::{ArrayData, ArrayRef, make_array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
@@ -70,8 +70,8 @@ impl StoredArray {
         own + self.children.iter().map(StoredArray::bytes).sum::<usize>()
     }
 
-    /// The array, copied into memory; whether its parts fit together is found out.
-    pub(super) fn read(&self, ty: &DataType) -> Result<ArrayRef> {
+    /// The array, over the sections; whether its parts fit together is found out.
+    pub(super) fn array(&self, ty: &DataType) -> Result<ArrayRef> {
         let data = self.data(ty)?;
         data.validate_full().map_err(unfit)?;
         Ok(make_array(data))
@@ -79,12 +79,12 @@ impl StoredArray {
 
     fn data(&self, ty: &DataType) -> Result<ArrayData> {
         let children = children_of(ty)?.into_iter().zip(&self.children).map(|(ty, child)| child.data(ty));
-        let bits = |section: &Section| BooleanBuffer::new(Buffer::from(&**section), 0, self.len);
+        let bits = |section: &Section| BooleanBuffer::new(section.clone().into(), 0, self.len);
         let builder = ArrayData::builder(ty.clone())
             .len(self.len)
             .offset(self.offset)
             .nulls(self.valid.as_ref().map(|section| NullBuffer::new(bits(section))))
-            .buffers(self.buffers.iter().map(|section| Buffer::from(&**section)).collect())
+            .buffers(self.buffers.iter().cloned().map(Buffer::from).collect())
             .child_data(children.collect::<Result<_>>()?);
         builder.align_buffers(true).build().map_err(unfit)
     }

@@ -26,7 +26,8 @@ const DISK_RATIO: u64 = 3;
 pub(super) fn suits(definition: &Definition, current: &Arc<dyn Dictionary>) -> bool {
     let settings = &definition.settings;
     let is_plain = !settings.persist && !settings.by_shard;
-    is_plain && definition.spec.passes_files() && current.stats().bytes_allocated > LARGE_BYTES
+    let is_in_files = definition.spec.layout.kind.is_loaded_in_files();
+    is_plain && is_in_files && current.stats().bytes_allocated > LARGE_BYTES
 }
 
 /// Loads rows of this form into a version that answers, and says what brings it into memory, unless it is there.
