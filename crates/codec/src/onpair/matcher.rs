@@ -79,13 +79,13 @@ impl TokenMatcher {
         }
     }
 
-    /// Appends the codes of the string that is `range` of `bytes`, in which more may follow.
+    /// Hands out the codes of the string that is `range` of `bytes`, in which more may follow.
     #[inline(always)]
-    pub fn encode(&self, bytes: &[u8], range: Range<usize>, codes: &mut Vec<u16>) {
+    pub fn encode(&self, bytes: &[u8], range: Range<usize>, mut take: impl FnMut(u16)) {
         let (mut at, bytes) = (range.start, &bytes[..bytes.len().min(range.end + TOKEN_BYTES_MAX)]);
         while at < range.end {
             let (code, length) = self.longest(bytes, at, range.end - at);
-            codes.push(code);
+            take(code);
             at += length;
         }
     }
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(matcher.longest(b"abcdefghijkl", 0, 2), (256, 2));
         assert_eq!(matcher.longest(b"ab", 0, 1), (u16::from(b'a'), 1));
         let mut codes = Vec::new();
-        matcher.encode(b"zzabcdef", 1..5, &mut codes);
+        matcher.encode(b"zzabcdef", 1..5, |code| codes.push(code));
         assert_eq!(codes, [u16::from(b'z'), 257]);
     }
 }

@@ -167,7 +167,7 @@ mod tests {
         let mut codes = Vec::new();
         for string in strings.iter().rev() {
             codes.clear();
-            matcher.encode(string, 0..string.len(), &mut codes);
+            matcher.encode(string, 0..string.len(), |code| codes.push(code));
             assert!(codes.len() <= string.len());
             assert_eq!(&decoded(tokens, &codes), string);
         }
@@ -220,7 +220,9 @@ mod tests {
         for bits in [12, 16] {
             let tokens = trained(&strings[..10_000], bits);
             let (matcher, mut codes) = (TokenMatcher::new(&tokens), Vec::new());
-            strings.iter().for_each(|string| matcher.encode(string, 0..string.len(), &mut codes));
+            strings
+                .iter()
+                .for_each(|string| matcher.encode(string, 0..string.len(), |code| codes.push(code)));
             let bytes: usize = strings.iter().map(Vec::len).sum();
             assert!(codes.len() * bits as usize / 8 <= bytes / 3, "{} codes of {bits} bits", codes.len());
         }

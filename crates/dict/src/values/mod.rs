@@ -3,16 +3,18 @@
 //! - [`inline`]: narrow attributes packed into the payload itself.
 //! - [`store`]: columns, and the payload is a row number; a column is one of
 //!   - [`fixed`]: values of one width, back to back;
-//!   - [`strings`]: all strings in one [`arena`], or compressed ([`string_packer`], [`packed_strings`],
-//!     [`packed_ends`]), and read in a [`string_batch`];
+//!   - [`strings`]: all strings in one [`arena`], or compressed ([`string_packer`], [`string_codes`],
+//!     [`packed_strings`], [`packed_ends`]), and read in a [`string_batch`];
 //!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
 //! - [`segments`]: several stores, of a dictionary that was loaded shard by shard.
 //! - [`bytes`]: what columns are made of, in memory or in a file; [`numbers`] of one width.
+//! - [`cores`]: columns are packed by all of them.
 
 mod arena;
 mod bitmap;
 mod bytes;
+mod cores;
 mod fixed;
 mod inline;
 mod nested;
@@ -24,6 +26,7 @@ mod segments;
 mod store;
 mod stored_array;
 mod string_batch;
+mod string_codes;
 mod string_packer;
 mod strings;
 

@@ -15,12 +15,16 @@ use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
+use super::cores::on_all_cores;
 use super::string_batch::Places;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::bits::low_bits;
 
 const LINE_BYTES: usize = 64;
 const WORD_BYTES: usize = size_of::<u64>();
+/// Lines, and strings, that one core goes through at a time.
+const STRETCH_LINES: usize = 1 << 11;
+const STRETCH_STRINGS: usize = 1 << 16;
 const START_BITS: u32 = 40;
 /// What stands in front of the first end is then still in the line.
 const END_BITS_MAX: u32 = START_BITS;
@@ -56,12 +60,17 @@ impl PackedEnds {
     pub(super) fn new(lengths: &[u32]) -> Result<PackedEnds> {
         let shape = LineShape::of_lengths(lengths).ok_or_else(too_long)?;
         let mut lines = Region::zeroed(lengths.len().div_ceil(shape.strings) * LINE_BYTES)?;
-        let mut start = 0;
-        for (line, lengths) in
-            lines.as_chunks_mut::<LINE_BYTES>().0.iter_mut().zip(lengths.chunks(shape.strings))
-        {
-            start = shape.write(lengths, start, line).ok_or_else(too_long)?;
-        }
+        let stretches = || lengths.chunks(STRETCH_LINES * shape.strings);
+        let sums = on_all_cores(stretches(), sum).into_iter();
+        let mut end = 0_u64;
+        let start = |sum: u64| {
+            end += sum;
+            end - sum
+        };
+        let starts: Vec<u64> = sums.map(start).collect();
+        let parts = lines.as_chunks_mut().0.chunks_mut(STRETCH_LINES).zip(stretches()).zip(starts);
+        let written = on_all_cores(parts, |((lines, lengths), start)| shape.write_all(lengths, start, lines));
+        written.into_iter().collect::<Option<()>>().ok_or_else(too_long)?;
         Ok(PackedEnds { lines: lines.into(), shape })
     }
 
@@ -118,14 +127,26 @@ impl LineShape {
 
     /// The one with the most strings whose ends fit; `None` if there is none.
     fn of_lengths(lengths: &[u32]) -> Option<LineShape> {
-        let sum = |lengths: &[u32]| lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-        let all = u128::from(sum(lengths));
+        let all: u64 = on_all_cores(lengths.chunks(STRETCH_STRINGS), sum).into_iter().sum();
+        let all = u128::from(all);
         (1..=END_BITS_MAX).map(LineShape::of_bits).find(|shape| {
             // The greatest sum is not below the mean: most shapes need no look at every string.
             let limit = 1_u64 << shape.bits;
             all * (shape.strings as u128) < u128::from(limit) * lengths.len().max(1) as u128
-                && lengths.chunks(shape.strings).all(|line| sum(line) < limit)
+                && on_all_cores(lengths.chunks(STRETCH_LINES * shape.strings), |lengths| {
+                    lengths.chunks(shape.strings).all(|line| sum(line) < limit)
+                })
+                .into_iter()
+                .all(|fits| fits)
         })
+    }
+
+    /// Writes the lines of strings of which the first begins at `start`; `None` if that is more than a line can say.
+    fn write_all(self, lengths: &[u32], mut start: u64, lines: &mut [Line]) -> Option<()> {
+        for (line, lengths) in lines.iter_mut().zip(lengths.chunks(self.strings)) {
+            start = self.write(lengths, start, line)?;
+        }
+        Some(())
     }
 
     /// Writes the ends of a line's strings and returns where the next line starts.
@@ -163,6 +184,10 @@ fn number(line: &Line, at: usize, bits: u32) -> u64 {
     let from = (at / u8::BITS as usize).min(LINE_BYTES - WORD_BYTES);
     let word = line[from..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
     word >> (at - from * u8::BITS as usize) & low_bits(bits)
+}
+
+fn sum(lengths: &[u32]) -> u64 {
+    lengths.iter().map(|&length| u64::from(length)).sum()
 }
 
 fn too_long() -> Error {

@@ -26,7 +26,7 @@ pub(super) struct PackedStrings {
 
 impl PackedStrings {
     /// The strings of the rows `rows` of `arena`, in that order.
-    pub(super) fn new(arena: &StringArena, rows: &[u32]) -> Result<PackedStrings> {
+    pub(super) fn new(arena: StringArena, rows: &[u32]) -> Result<PackedStrings> {
         let Packed { bytes, lengths, tokens } = pack(arena, rows)?;
         Ok(PackedStrings { bytes: bytes.into(), ends: PackedEnds::new(&lengths)?, tokens })
     }
@@ -84,12 +84,15 @@ mod tests {
 
     /// The strings of all rows, of each third one and of none come back, and take at most `part` of the bytes.
     fn check(strings: &[Vec<u8>], part: f64) {
-        let mut arena = StringArena::default();
-        strings.iter().for_each(|string| arena.push(string));
+        let packed = |rows: &[u32]| {
+            let mut arena = StringArena::default();
+            strings.iter().for_each(|string| arena.push(string));
+            PackedStrings::new(arena, rows).expect("memory")
+        };
         let all: Vec<u32> = (0..strings.len() as u32).rev().collect();
         let some: Vec<u32> = all.iter().copied().step_by(3).collect();
         for rows in [&all, &some, &Vec::new()] {
-            let packed = PackedStrings::new(&arena, rows).expect("memory");
+            let packed = packed(rows);
             let asked: Vec<u64> = (0..rows.len() as u64).chain([0]).collect();
             let found: Vec<bool> = asked.iter().enumerate().map(|(place, _)| place < rows.len()).collect();
             let mut out = StringViews::default();
@@ -99,7 +102,7 @@ mod tests {
             assert!(out.finish(None).iter().map(Option::unwrap).eq(expected));
         }
         let bytes: usize = strings.iter().map(Vec::len).sum();
-        let packed = PackedStrings::new(&arena, &all).expect("memory");
+        let packed = packed(&all);
         assert!(packed.heap_bytes() as f64 <= part * bytes as f64, "{} of {bytes}", packed.heap_bytes());
     }
 

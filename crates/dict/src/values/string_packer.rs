@@ -1,23 +1,30 @@
-//! Packs the strings of an arena: finds tokens that make them smaller, and encodes them on all cores.
+//! Packs the strings of an arena: finds tokens that make them smaller, encodes them, and puts their codes into the order
+//! of rows, on all cores.
 
 use basalt_base::region::Region;
-use basalt_base::{Error, ErrorCode, Result, processor};
+use basalt_base::{Error, ErrorCode, Result};
 use basalt_codec::{TokenMatcher, Tokens};
 
 use super::StringArena;
 use super::arena::{ArenaView, BYTES_AHEAD, ENDS_AHEAD};
-use crate::table::bits::{BitWriter, PADDING_BYTES};
+use super::cores::on_all_cores;
+use super::string_codes::StringCodes;
+use crate::table::bits::PADDING_BYTES;
 use crate::table::in_parallel;
 
 /// Codes of so many bits are tried: their tokens fit the processor's first cache, its second, or its third.
 pub(super) const CODE_BITS: [u32; 3] = [9, 12, 16];
 /// Strings that one thread packs at a time.
-const STRETCH_STRINGS: usize = 1 << 16;
+pub(super) const STRETCH_STRINGS: usize = 1 << 16;
 /// Strings that tokens are found in, and others that say whether they are of use.
 const SAMPLE_BYTES: usize = 2 << 20;
 const TRIAL_BYTES: usize = 1 << 18;
+/// Strings whose lengths say how many these are.
+const MEASURED_STRINGS: usize = 1 << 12;
 /// Compressed strings take longer to read; they have to take this part less.
 const GAIN_MIN: f64 = 0.1;
+/// All strings are encoded if at least one in so many is needed.
+const ENCODED_SHARE: usize = 2;
 /// Longer strings are not compressed: what a reader puts together has an end.
 const COMPRESSED_BYTES_MAX: usize = 1 << 28;
 const WORD_BYTES: usize = size_of::<u64>();
@@ -33,54 +40,54 @@ pub(super) struct Packed {
 /// Strings that follow each other, some of all.
 struct Stretch {
     bytes: Vec<u8>,
-    lengths: Vec<u32>,
-    /// What the lengths add up to.
+    /// What their lengths add up to.
     count: u64,
 }
 
 /// The strings of the rows `rows` of `arena`, in that order.
-pub(super) fn pack(arena: &StringArena, rows: &[u32]) -> Result<Packed> {
+pub(super) fn pack(arena: StringArena, rows: &[u32]) -> Result<Packed> {
     let may_compress = arena.longest() <= COMPRESSED_BYTES_MAX;
-    let tokens = if may_compress { choose_tokens(arena, rows) } else { None };
-    let matcher = tokens.as_ref().map(|tokens| (TokenMatcher::new(tokens), tokens.bits()));
-    let parts: Vec<&[u32]> = rows.chunks(STRETCH_STRINGS).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(parts.len());
-    let packed = in_parallel(0..threads, |thread| {
-        let own = parts.iter().skip(thread).step_by(threads);
-        own.map(|rows| Stretch::new(arena, rows, matcher.as_ref())).collect::<Result<Vec<_>>>()
-    });
-    let mut packed = packed.into_iter().map(|own| own.map(Vec::into_iter)).collect::<Result<Vec<_>>>()?;
-    let in_order = (0..parts.len()).filter_map(|part| packed[part % threads].next()).collect();
-    join(in_order, tokens, threads)
+    let tokens = if may_compress { choose_tokens(&arena, rows) } else { None };
+    let mut lengths = vec![0; rows.len()];
+    let parts = lengths.chunks_mut(STRETCH_STRINGS);
+    let stretches = match &tokens {
+        None => on_all_cores(rows.chunks(STRETCH_STRINGS).zip(parts), |(rows, lengths)| {
+            Stretch::plain(arena.view(), rows, lengths)
+        }),
+        Some(tokens) => {
+            // Of few of all strings, the others would be encoded in vain.
+            let is_few = rows.len() < arena.len() / ENCODED_SHARE;
+            let codes = StringCodes::new(&arena, is_few.then_some(rows), tokens)?;
+            drop(arena);
+            let own: Vec<u32> = if is_few { (0..rows.len() as u32).collect() } else { Vec::new() };
+            let numbers = if is_few { &own } else { rows };
+            on_all_cores(numbers.chunks(STRETCH_STRINGS).zip(parts), |(numbers, lengths)| {
+                Ok(Stretch::compressed(&codes, numbers, lengths))
+            })
+        }
+    };
+    join(stretches.into_iter().collect::<Result<_>>()?, lengths, tokens)
 }
 
-/// Puts stretches one behind the other, by so many threads.
-fn join(stretches: Vec<Stretch>, tokens: Option<Tokens>, threads: usize) -> Result<Packed> {
+/// Puts stretches one behind the other.
+fn join(stretches: Vec<Stretch>, lengths: Vec<u32>, tokens: Option<Tokens>) -> Result<Packed> {
     let bits = u64::from(tokens.as_ref().map_or(u8::BITS, Tokens::bits));
     let all: u64 = stretches.iter().map(|stretch| stretch.count).sum();
     let mut bytes = Region::zeroed((all * bits).div_ceil(u64::from(u8::BITS)) as usize + PADDING_BYTES)?;
-    let mut lengths = vec![0; stretches.iter().map(|stretch| stretch.lengths.len()).sum()];
     let (mut places, mut end) = (Vec::with_capacity(stretches.len()), 0);
-    let (mut bytes_left, mut lengths_left) = (&mut bytes[..], lengths.as_mut_slice());
+    let mut bytes_left = &mut bytes[..];
     for stretch in stretches {
         let start = end;
         end += stretch.count * bits;
         let (bytes, behind) = bytes_left.split_at_mut((end / 8 - start / 8) as usize);
-        let (lengths, lengths_behind) = lengths_left.split_at_mut(stretch.lengths.len());
-        (bytes_left, lengths_left) = (behind, lengths_behind);
-        places.push((stretch, bytes, lengths, start, end));
+        bytes_left = behind;
+        places.push((stretch, bytes, start, end));
     }
-    let mut hands: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
-    places.into_iter().enumerate().for_each(|(at, place)| hands[at % threads].push(place));
-    let behind = in_parallel(hands.into_iter(), |hand| {
-        let put = hand.into_iter().map(|(stretch, bytes, lengths, start, end)| {
-            lengths.copy_from_slice(&stretch.lengths);
-            ((end / 8) as usize, put_bytes(bytes, (start % 8) as u32, &stretch.bytes))
-        });
-        put.collect::<Vec<_>>()
+    let behind = on_all_cores(places.into_iter(), |(stretch, bytes, start, end)| {
+        ((end / 8) as usize, put_bytes(bytes, (start % 8) as u32, &stretch.bytes))
     });
     // Two stretches share a byte where one ends inside of it.
-    behind.into_iter().flatten().for_each(|(at, byte)| bytes[at] |= byte);
+    behind.into_iter().for_each(|(at, byte)| bytes[at] |= byte);
     Ok(Packed { bytes, lengths, tokens })
 }
 
@@ -107,41 +114,33 @@ fn put_bytes(out: &mut [u8], at: u32, bytes: &[u8]) -> u8 {
 }
 
 impl Stretch {
-    fn new(arena: &StringArena, rows: &[u32], matcher: Option<&(TokenMatcher, u32)>) -> Result<Stretch> {
-        let Some((matcher, bits)) = matcher else { return Stretch::plain(arena.view(), rows) };
-        let (view, mut codes) = (arena.view(), Vec::new());
-        let mut lengths = Vec::with_capacity(rows.len());
-        processor::run(
-            #[inline(always)]
-            || {
-                for_each_ahead(view, rows, |row| {
-                    let before = codes.len();
-                    matcher.encode(view.bytes(), view.range(row), &mut codes);
-                    // A string that is compressed has at most `COMPRESSED_BYTES_MAX` codes.
-                    lengths.push((codes.len() - before) as u32);
-                });
-            },
-        );
-        Ok(Stretch { bytes: packed_codes(&codes, *bits), lengths, count: codes.len() as u64 })
+    /// Of strings by their numbers.
+    fn compressed(codes: &StringCodes, numbers: &[u32], lengths: &mut [u32]) -> Stretch {
+        let mut bytes = Vec::new();
+        let count = codes.pack(numbers, &mut bytes, lengths);
+        bytes.truncate((count * u64::from(codes.bits())).div_ceil(u8::BITS.into()) as usize);
+        bytes.shrink_to_fit();
+        Stretch { bytes, count }
     }
 
-    fn plain(view: ArenaView<'_>, rows: &[u32]) -> Result<Stretch> {
-        let (mut bytes, mut lengths) = (Vec::new(), Vec::with_capacity(rows.len()));
+    fn plain(view: ArenaView<'_>, rows: &[u32], lengths: &mut [u32]) -> Result<Stretch> {
+        let (mut bytes, mut strings) = (Vec::new(), Vec::with_capacity(rows.len()));
         for_each_ahead(view, rows, |row| {
             let string = view.get(row);
             bytes.extend_from_slice(string);
-            lengths.push(string.len());
+            strings.push(string.len());
         });
-        let lengths = lengths.into_iter().map(|length| u32::try_from(length).map_err(|_| too_long()));
-        let (count, lengths) = (bytes.len() as u64, lengths.collect::<Result<_>>()?);
+        for (to, length) in lengths.iter_mut().zip(strings) {
+            *to = u32::try_from(length).map_err(|_| too_long())?;
+        }
         bytes.shrink_to_fit();
-        Ok(Stretch { bytes, lengths, count })
+        Ok(Stretch { count: bytes.len() as u64, bytes })
     }
 }
 
 /// Visits `rows` in their order, and asks for the strings of those that follow.
 #[inline(always)]
-fn for_each_ahead(view: ArenaView<'_>, rows: &[u32], mut visit: impl FnMut(usize)) {
+pub(super) fn for_each_ahead(view: ArenaView<'_>, rows: &[u32], mut visit: impl FnMut(usize)) {
     for (index, &row) in rows.iter().enumerate() {
         if let Some(&ahead) = rows.get(index + ENDS_AHEAD) {
             view.prefetch_end(ahead as usize);
@@ -151,23 +150,6 @@ fn for_each_ahead(view: ArenaView<'_>, rows: &[u32], mut visit: impl FnMut(usize
         }
         visit(row as usize);
     }
-}
-
-fn packed_codes(codes: &[u16], bits: u32) -> Vec<u8> {
-    let mut bytes = vec![0; packed_bytes(codes.len(), bits) + PADDING_BYTES];
-    if bits == u16::BITS {
-        bytes.as_chunks_mut().0.iter_mut().zip(codes).for_each(|(to, code)| *to = code.to_le_bytes());
-    } else {
-        let mut writer = BitWriter::default();
-        codes.iter().for_each(|&code| writer.push(&mut bytes, code.into(), bits));
-        writer.finish(&mut bytes);
-    }
-    bytes.truncate(packed_bytes(codes.len(), bits));
-    bytes
-}
-
-fn packed_bytes(codes: usize, bits: u32) -> usize {
-    (codes * bits as usize).div_ceil(u8::BITS as usize)
 }
 
 /// The tokens by which the strings take the least; `None` if none make them much smaller.
@@ -180,9 +162,9 @@ fn choose_tokens(arena: &StringArena, rows: &[u32]) -> Option<Tokens> {
     let worth = CODE_BITS.into_iter().filter(|&bits| (Tokens::bytes_of(bits) as f64) < limit);
     let tried = in_parallel(worth.collect::<Vec<_>>().into_iter(), |bits| {
         let tokens = Tokens::train(&sample, bits);
-        let (matcher, mut codes) = (TokenMatcher::new(&tokens), Vec::new());
-        trial.iter().for_each(|string| matcher.encode(string, 0..string.len(), &mut codes));
-        let a_string = codes.len() as f64 * f64::from(bits) / f64::from(u8::BITS) / trial.len().max(1) as f64;
+        let (matcher, mut codes) = (TokenMatcher::new(&tokens), 0);
+        trial.iter().for_each(|string| matcher.encode(string, 0..string.len(), |_| codes += 1));
+        let a_string = f64::from(codes) * f64::from(bits) / f64::from(u8::BITS) / trial.len().max(1) as f64;
         (a_string * rows.len() as f64 + tokens.heap_bytes() as f64, tokens)
     });
     let best = tried.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
@@ -193,8 +175,9 @@ fn choose_tokens(arena: &StringArena, rows: &[u32]) -> Option<Tokens> {
 fn some_of<'a>(arena: &'a StringArena, rows: &[u32], bytes_max: usize, offset: usize) -> Vec<&'a [u8]> {
     let view = arena.view();
     // Strings of the same length throughout would need one row in so many.
-    let first = rows.iter().take(STRETCH_STRINGS).map(|&row| view.get(row as usize).len()).sum::<usize>();
-    let a_string = first / rows.len().clamp(1, STRETCH_STRINGS) + 1;
+    let (first, mut first_bytes) = (&rows[..rows.len().min(MEASURED_STRINGS)], 0);
+    for_each_ahead(view, first, |row| first_bytes += view.range(row).len());
+    let a_string = first_bytes / first.len().max(1) + 1;
     let step = (rows.len() * a_string / bytes_max).max(1);
     let chosen: Vec<u32> = rows.iter().copied().skip(offset.min(step - 1)).step_by(step).collect();
     let (mut strings, mut bytes) = (Vec::with_capacity(chosen.len()), 0);

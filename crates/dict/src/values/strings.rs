@@ -105,8 +105,9 @@ impl StringColumn {
     /// can be added behind.
     pub(super) fn pack(&mut self, order: &[u32]) -> Result<()> {
         self.valid = self.valid.take().map(|valid| select_bits(&valid, order));
-        let arena = self.strings.growing()?;
-        let packed = match Distinct::of_many(arena, order) {
+        // It takes the memory of what it becomes, so it goes as soon as nothing of it is needed.
+        let arena = std::mem::take(self.strings.growing()?);
+        let packed = match Distinct::of_many(&arena, order) {
             None => PackedStrings::new(arena, order)?,
             Some(Distinct { codes, firsts }) => {
                 let codes = || codes.iter().map(|&code| u64::from(code));

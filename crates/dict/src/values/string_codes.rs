@@ -1,0 +1,234 @@
+//! The codes of strings on their way into the order of rows: a word for each string.
+//!
+//! Strings are encoded in the order in which they came: those that lie together are read without waiting and often begin
+//! alike. In order of hash each would be waited for twice, for where it is and for its bytes. What is then read in that
+//! order is the word, which has all codes of a short string.
+//!
+//! # Layout
+//!
+//! Of a word, from the lowest bit on:
+//!
+//! ```text
+//! count      3 bits       of the codes; 7: there are more than fit
+//! codes      61 bits      or where the words of many codes are, among those of the stretch
+//! ```
+//!
+//! Words of many codes: how many codes there are, then the codes, as many in each word as fit.
+
+use std::ops::Range;
+
+use basalt_base::prefetch::prefetch_read;
+use basalt_base::region::Region;
+use basalt_base::{Result, processor};
+use basalt_codec::{TokenMatcher, Tokens};
+
+use super::StringArena;
+use super::arena::ArenaView;
+use super::cores::on_all_cores;
+use super::string_packer::{STRETCH_STRINGS, for_each_ahead};
+use crate::table::bits::BitWriter;
+
+const WORD_BYTES: usize = size_of::<u64>();
+const COUNT_BITS: u32 = 3;
+/// In the place of a count.
+const IS_LONG: u64 = (1 << COUNT_BITS) - 1;
+/// How many rows ahead of its use a word is asked for.
+const WORDS_AHEAD: usize = 32;
+
+/// The codes of strings, by their numbers.
+pub(super) struct StringCodes {
+    /// Little-endian.
+    words: Region,
+    /// The words of many codes, of each stretch of strings.
+    long: Vec<Vec<u64>>,
+    /// Of a code.
+    bits: u32,
+}
+
+/// Codes that are added to a string's words.
+struct CodeWords<'a> {
+    /// Those of the stretch; the string's begin at `start`.
+    long: &'a mut Vec<u64>,
+    start: usize,
+    /// Codes that are not there yet, and how many bits they have.
+    word: u64,
+    used: u32,
+    count: u64,
+}
+
+impl StringCodes {
+    /// Of all strings of `arena`, or of those of `rows`, in that order.
+    pub(super) fn new(arena: &StringArena, rows: Option<&[u32]>, tokens: &Tokens) -> Result<StringCodes> {
+        let (matcher, bits) = (&TokenMatcher::new(tokens), tokens.bits());
+        let mut words = Region::zeroed(rows.map_or(arena.len(), <[u32]>::len) * WORD_BYTES)?;
+        let stretches = words.as_chunks_mut().0.chunks_mut(STRETCH_STRINGS).enumerate();
+        let long = on_all_cores(stretches, |(at, words)| {
+            let first = at * STRETCH_STRINGS;
+            let encoder = Encoder { view: arena.view(), matcher, bits };
+            match rows {
+                None => encoder.encode(first..first + words.len(), words),
+                Some(rows) => encoder.encode_rows(&rows[first..first + words.len()], words),
+            }
+        });
+        Ok(StringCodes { words, long, bits })
+    }
+
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Puts the codes of the strings `numbers` one behind the other into `bytes`, and how many each has into `counts`;
+    /// returns how many all have.
+    pub(super) fn pack(&self, numbers: &[u32], bytes: &mut Vec<u8>, counts: &mut [u32]) -> u64 {
+        let words = self.words.as_chunks::<WORD_BYTES>().0;
+        let (mut writer, mut all) = (BitWriter::default(), 0);
+        for (index, (&number, to)) in numbers.iter().zip(counts).enumerate() {
+            if let Some(&ahead) = numbers.get(index + WORDS_AHEAD) {
+                prefetch_read(words, ahead as usize);
+            }
+            if bytes.len() < writer.end() {
+                bytes.resize(2 * writer.end(), 0);
+            }
+            let word = u64::from_le_bytes(words[number as usize]);
+            let mut count = word & IS_LONG;
+            if count < IS_LONG {
+                writer.push(bytes, word >> COUNT_BITS, count as u32 * self.bits);
+            } else {
+                let long = &self.long[number as usize / STRETCH_STRINGS][(word >> COUNT_BITS) as usize..];
+                count = self.pack_long(long, &mut writer, bytes);
+            }
+            // A string that is compressed has at most 2^28 codes.
+            *to = count as u32;
+            all += count;
+        }
+        bytes.resize(bytes.len().max(writer.end()), 0);
+        writer.finish(bytes);
+        all
+    }
+
+    /// Returns how many codes there are.
+    fn pack_long(&self, long: &[u64], writer: &mut BitWriter, bytes: &mut Vec<u8>) -> u64 {
+        let full = u64::BITS / self.bits;
+        let mut left = long[0];
+        for &word in &long[1..] {
+            if bytes.len() < writer.end() {
+                bytes.resize(2 * writer.end(), 0);
+            }
+            let now = left.min(full.into());
+            writer.push(bytes, word, now as u32 * self.bits);
+            left -= now;
+            if left == 0 {
+                break;
+            }
+        }
+        long[0]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Encoder<'a> {
+    view: ArenaView<'a>,
+    matcher: &'a TokenMatcher,
+    bits: u32,
+}
+
+impl Encoder<'_> {
+    /// Writes the words of the strings `rows` and returns those of many codes.
+    fn encode(self, rows: Range<usize>, words: &mut [[u8; WORD_BYTES]]) -> Vec<u64> {
+        let mut long = Vec::new();
+        processor::run(
+            #[inline(always)]
+            || rows.zip(words).for_each(|(row, word)| *word = self.word(row, &mut long).to_le_bytes()),
+        );
+        long
+    }
+
+    /// The same of strings that do not lie together.
+    fn encode_rows(self, rows: &[u32], words: &mut [[u8; WORD_BYTES]]) -> Vec<u64> {
+        let (mut long, mut words) = (Vec::new(), words.iter_mut());
+        for_each_ahead(self.view, rows, |row| {
+            let word = self.word(row, &mut long).to_le_bytes();
+            words.by_ref().take(1).for_each(|to| *to = word);
+        });
+        long
+    }
+
+    #[inline(always)]
+    fn word(self, row: usize, long: &mut Vec<u64>) -> u64 {
+        let start = long.len();
+        let mut codes = CodeWords { long, start, word: 0, used: 0, count: 0 };
+        self.matcher.encode(self.view.bytes(), self.view.range(row), |code| codes.push(code, self.bits));
+        codes.finish()
+    }
+}
+
+impl CodeWords<'_> {
+    #[inline(always)]
+    fn push(&mut self, code: u16, bits: u32) {
+        if self.used + bits > u64::BITS {
+            self.flush();
+        }
+        self.word |= u64::from(code) << self.used;
+        self.used += bits;
+        self.count += 1;
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) {
+        if self.long.len() == self.start {
+            self.long.push(0);
+        }
+        self.long.push(self.word);
+        (self.word, self.used) = (0, 0);
+    }
+
+    /// The word of the string.
+    #[inline(always)]
+    fn finish(mut self) -> u64 {
+        if self.long.len() == self.start && self.count < IS_LONG && self.used + COUNT_BITS <= u64::BITS {
+            return self.word << COUNT_BITS | self.count;
+        }
+        self.flush();
+        self.long[self.start] = self.count;
+        (self.start as u64) << COUNT_BITS | IS_LONG
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::table::bits::get_short;
+
+    proptest! {
+        #[test]
+        fn codes_are_those_of_the_strings_in_the_order_asked_for(
+            strings in prop::collection::vec(prop::collection::vec(b'a'..b'd', 0..60), 1..80),
+            asked in prop::collection::vec(any::<prop::sample::Index>(), 0..80),
+            bits in prop::sample::select(vec![9_u32, 12, 16]),
+        ) {
+            let tokens = Tokens::train(&strings.iter().map(Vec::as_slice).collect::<Vec<_>>(), bits);
+            let rows: Vec<u32> = asked.iter().map(|row| row.index(strings.len()) as u32).collect();
+            let own: Vec<u32> = (0..rows.len() as u32).collect();
+            let mut arena = StringArena::default();
+            strings.iter().for_each(|string| arena.push(string));
+            let all = StringCodes::new(&arena, None, &tokens).expect("memory");
+            let some = StringCodes::new(&arena, Some(&rows), &tokens).expect("memory");
+            for (codes, numbers) in [(all, &rows), (some, &own)] {
+                let (mut bytes, mut counts) = (Vec::new(), vec![0; rows.len()]);
+                let count = codes.pack(numbers, &mut bytes, &mut counts);
+                let mut at = 0;
+                for (&row, &count) in rows.iter().zip(&counts) {
+                    let string = &strings[row as usize];
+                    let mut expected = Vec::new();
+                    TokenMatcher::new(&tokens).encode(string, 0..string.len(), |code| expected.push(u64::from(code)));
+                    let code = |at: u64| get_short(&bytes, at * u64::from(bits), (1 << bits) - 1);
+                    prop_assert_eq!((at..at + u64::from(count)).map(code).collect::<Vec<_>>(), expected);
+                    at += u64::from(count);
+                }
+                prop_assert_eq!(at, count);
+            }
+        }
+    }
+}
