@@ -34,6 +34,9 @@ const COUNT_BITS: u32 = 3;
 const IS_LONG: u64 = (1 << COUNT_BITS) - 1;
 /// How many rows ahead of its use a word is asked for.
 const WORDS_AHEAD: usize = 32;
+/// The same of the words of many codes, and how many of these are asked for.
+const LONG_AHEAD: usize = 16;
+const LONG_WORDS: usize = 6;
 
 /// The codes of strings, by their numbers.
 pub(super) struct StringCodes {
@@ -86,6 +89,9 @@ impl StringCodes {
             if let Some(&ahead) = numbers.get(index + WORDS_AHEAD) {
                 prefetch_read(words, ahead as usize);
             }
+            if let Some(&ahead) = numbers.get(index + LONG_AHEAD) {
+                self.prefetch_long(ahead as usize, words);
+            }
             if bytes.len() < writer.end() {
                 bytes.resize(2 * writer.end(), 0);
             }
@@ -104,6 +110,17 @@ impl StringCodes {
         bytes.resize(bytes.len().max(writer.end()), 0);
         writer.finish(bytes);
         all
+    }
+
+    /// Asks for the first words of many codes, if the string has these.
+    #[inline(always)]
+    fn prefetch_long(&self, number: usize, words: &[[u8; WORD_BYTES]]) {
+        let word = u64::from_le_bytes(words[number]);
+        if word & IS_LONG == IS_LONG {
+            let (long, start) = (&self.long[number / STRETCH_STRINGS], (word >> COUNT_BITS) as usize);
+            prefetch_read(long, start);
+            prefetch_read(long, start + LONG_WORDS - 1);
+        }
     }
 
     /// Returns how many codes there are.
