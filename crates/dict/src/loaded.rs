@@ -21,8 +21,8 @@ use crate::spec::DictionarySpec;
 use crate::table::{Hits, TableForm, TableShape};
 use crate::values::Values;
 
-/// Of SPARSE_HASHED, and the most that any table is filled: beyond it, loading takes ever longer.
-const LOAD_FACTOR_MAX: f64 = 0.95;
+/// How far SPARSE_HASHED fills lines if it says nothing.
+const SPARSE_LOAD_FACTOR: f64 = 0.95;
 
 struct LoadedDictionary {
     kind: LayoutKind,
@@ -138,11 +138,10 @@ pub(crate) fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableSha
 /// Lines, filled as far as the layout says. `rows` is how many there are at most, if some come later.
 pub(crate) fn table_form(layout: &LayoutSpec, rows: Option<usize>) -> TableForm {
     let own = match layout.kind {
-        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => Some(LOAD_FACTOR_MAX),
+        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => Some(SPARSE_LOAD_FACTOR),
         _ => None,
     };
-    let load_factor = layout.max_load_factor.or(own).map(|factor| factor.min(LOAD_FACTOR_MAX));
-    TableForm::Lines { load_factor, rows }
+    TableForm::Lines { load_factor: layout.max_load_factor.or(own), rows }
 }
 
 impl LoadedDictionary {

@@ -5,37 +5,29 @@ use basalt_base::Result;
 use crate::hash::{ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
 
-/// A cache line.
-const NARROW_LINE_BYTES: usize = 64;
-/// Two of them, side by side: the second costs a fifth of what the first does.
-const WIDE_LINE_BYTES: usize = 128;
-/// With more cells in a cache line, little is left over.
-const NARROW_CELLS_MIN: usize = 6;
 /// The low bits of a cell's word lie together, so that those of all cells are compared at once.
-pub(super) const LOW_BYTES: usize = size_of::<u32>();
-/// Every cell's word ends with these bits.
-pub(super) const STATE_BITS: u32 = 3;
-/// Words of these sizes are known.
-pub(super) const WORD_BYTES: std::ops::RangeInclusive<usize> = 5..=8;
+pub(super) const TAG_BYTES: usize = size_of::<u16>();
+/// Behind them, a bit for each of the eight kinds of tails, see [`LineShape::sign`].
+const SIGN_BYTES: usize = 1;
+/// A word of one bit more would not leave a bit to say that a word is none.
+const WORD_BITS_MAX: usize = 63;
 /// The two lines of an entry are of one group, which the second cache holds while it is filled.
-const GROUP_LINES_BITS: u32 = 12;
+const GROUP_BYTES: usize = 1 << 19;
+const GROUP_LINES_MAX: usize = 1 << 12;
+/// Two cache lines.
+const LINE_BYTES_FAST: usize = 128;
+/// Beyond it, lines of at most eleven cells take ever longer to fill.
+const LOAD_FACTOR_MAX: f64 = 0.95;
+/// The same for lines of more cells.
+const LONG_LOAD_FACTOR_MAX: f64 = 0.98;
 /// Spreads tails over a group: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What the state bits of a word say; none of them: the cell is free.
-pub(super) mod state {
-    /// The cell has an entry.
-    pub(in super::super) const FILLED: u64 = 1;
-    /// The entry is in its other line.
-    pub(in super::super) const AWAY: u64 = 2;
-    /// Some entry of this line is away: see [`super::LineShape::sign`].
-    pub(in super::super) const SIGN: u64 = 4;
-}
-
-/// How wide the words and the payloads of cells are.
+/// How many cells of which payload share a line, in one cache line, two or four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineShape {
-    pub(super) word_bytes: usize,
+    pub(super) line_bytes: usize,
+    pub(super) cells: usize,
     pub(super) payload_bytes: usize,
 }
 
@@ -52,52 +44,101 @@ pub(super) struct Homes {
     pub(super) count: u64,
     pub(super) shard_bits: ShardBits,
     pub(super) tail_bits: u32,
+    /// Of the count of lines in a group, a power of two.
+    pub(super) group_bits: u32,
 }
 
+/// Bytes and cells of all lines that there are, for payloads of each width: the words have the bits that are left.
+///
+/// A cache line takes few cells of wide payloads and wastes most of a cell. The second one that is fetched with it costs a
+/// fifth of the first; four of them make a lookup by a third to a half slower, and are for who asks for the least memory.
+#[rustfmt::skip]
+const KNOWN: [&[(usize, usize)]; 9] = [
+    &[(64, 8), (64, 10), (64, 12)],
+    &[(64, 7), (64, 8), (64, 10)],
+    &[(64, 6), (64, 7), (64, 8), (64, 9)],
+    &[(64, 5), (64, 6), (64, 7)],
+    &[(64, 5), (64, 6), (64, 7)],
+    &[(64, 5), (128, 11), (64, 6)],
+    &[(64, 4), (64, 5), (128, 11)],
+    &[(64, 4), (128, 9), (64, 5)],
+    &[(64, 4), (128, 9), (256, 19)],
+];
+
 impl LineShape {
-    /// The narrowest words for `rows` at this load factor, or their own, in all shards together.
+    /// The shape with the smallest cells that can tell hashes apart in a table of `rows` at this load factor, or its own, in
+    /// all shards together.
     pub(super) fn of(rows: usize, load_factor: Option<f64>, payload_bytes: usize) -> LineShape {
-        let shape = |word_bytes| LineShape { word_bytes, payload_bytes };
+        let shapes = LineShape::known(payload_bytes);
+        let widest = shapes.clone().next().expect("payloads of each width have shapes");
+        let is_least_wanted = load_factor.is_some_and(|wanted| wanted > LOAD_FACTOR_MAX);
         let fits = |shape: &LineShape| {
-            let homes = shape.homes_for(rows, load_factor.unwrap_or(shape.load_factor()));
-            homes >= shape.homes_min(ShardBits::default())
+            let homes = shape.homes_for(rows, shape.load_factor(load_factor));
+            homes >= shape.homes_min(ShardBits::default()) && (is_least_wanted || !shape.is_long())
         };
-        WORD_BYTES.map(shape).find(fits).unwrap_or(shape(*WORD_BYTES.end()))
+        shapes.filter(fits).last().unwrap_or(widest)
     }
 
-    /// Bytes a line: those of two cache lines where these have room for a cell more, and few cells.
-    pub(super) const fn line_bytes(self) -> usize {
-        let narrow = NARROW_LINE_BYTES / self.cell_bytes();
-        match narrow < NARROW_CELLS_MIN && WIDE_LINE_BYTES / self.cell_bytes() > 2 * narrow {
-            true => WIDE_LINE_BYTES,
-            false => NARROW_LINE_BYTES,
-        }
+    /// Whether a line is more than two cache lines.
+    const fn is_long(self) -> bool {
+        self.line_bytes > LINE_BYTES_FAST
     }
 
-    /// Cells a line.
-    pub(super) const fn cells(self) -> usize {
-        self.line_bytes() / self.cell_bytes()
+    /// All shapes for this payload, those with the smallest cells last.
+    pub(super) fn known(payload_bytes: usize) -> impl Iterator<Item = LineShape> + Clone {
+        let shape = move |&(line_bytes, cells)| LineShape { line_bytes, cells, payload_bytes };
+        KNOWN[payload_bytes].iter().map(shape)
     }
 
-    /// How far lines are filled that are to be fast: about one in seventeen entries is away then.
-    pub(super) const fn load_factor(self) -> f64 {
-        match self.line_bytes() {
-            WIDE_LINE_BYTES => 0.8,
-            _ => 0.75,
-        }
+    /// How far lines are filled, if `wanted` or to be fast: one in seventeen entries is away then.
+    pub(super) fn load_factor(self, wanted: Option<f64>) -> f64 {
+        let (own, most) = match self.cells {
+            _ if self.is_long() => (LOAD_FACTOR_MAX, LONG_LOAD_FACTOR_MAX),
+            9.. => (0.8, LOAD_FACTOR_MAX),
+            _ => (0.75, LOAD_FACTOR_MAX),
+        };
+        wanted.map_or(own, |wanted| wanted.min(most))
     }
 
-    const fn cell_bytes(self) -> usize {
-        self.word_bytes + self.payload_bytes
+    /// Bits of a word: a tail, and whether it is at home.
+    pub(super) const fn word_bits(self) -> u32 {
+        let bits = 8 * (self.line_bytes - SIGN_BYTES) / self.cells - 8 * self.payload_bytes;
+        if bits < WORD_BITS_MAX { bits as u32 } else { WORD_BITS_MAX as u32 }
     }
 
     pub(super) const fn tail_bits(self) -> u32 {
-        8 * self.word_bytes as u32 - STATE_BITS
+        self.word_bits() - 1
+    }
+
+    /// Bits of a word that are not its tag.
+    pub(super) const fn rest_bits(self) -> u32 {
+        self.word_bits() - u16::BITS
+    }
+
+    /// Where the byte of signs is.
+    pub(super) const fn signs_at(self) -> usize {
+        self.cells * TAG_BYTES
+    }
+
+    /// Bits of what a cell has beside its tag.
+    pub(super) const fn record_bits(self) -> usize {
+        self.rest_bits() as usize + 8 * self.payload_bytes
+    }
+
+    /// The bit of a line at which that begins.
+    pub(super) const fn record_at(self, cell: usize) -> usize {
+        8 * (self.signs_at() + SIGN_BYTES) + cell * self.record_bits()
+    }
+
+    /// The word of an entry with this tail, at home or away.
+    #[inline(always)]
+    pub(super) const fn word(self, tail: u64, is_home: bool) -> u64 {
+        tail | (is_home as u64) << self.tail_bits()
     }
 
     /// How many lines hold `rows` at this load factor.
     pub(super) fn homes_for(self, rows: usize, load_factor: f64) -> u64 {
-        (rows as f64 / load_factor / self.cells() as f64).ceil() as u64
+        (rows as f64 / load_factor / self.cells as f64).ceil() as u64
     }
 
     /// With fewer lines in a shard, two hashes of one line might have the same tail.
@@ -105,25 +146,34 @@ impl LineShape {
         1 << (u64::BITS - self.tail_bits()).saturating_sub(shard_bits.count())
     }
 
-    /// The cell of an entry's home whose sign says that it may be away.
+    pub(super) const fn group_bits(self) -> u32 {
+        let lines = GROUP_BYTES / self.line_bytes;
+        if lines < GROUP_LINES_MAX { lines.ilog2() } else { GROUP_LINES_MAX.ilog2() }
+    }
+
     #[inline(always)]
-    pub(super) const fn sign(self, tail: u64) -> usize {
-        (tail as usize % 8 * self.cells()) / 8
+    pub(super) const fn homes(self, count: u64, shard_bits: ShardBits) -> Homes {
+        Homes { count, shard_bits, tail_bits: self.tail_bits(), group_bits: self.group_bits() }
     }
 
     pub(super) fn save(self, image: &mut ImageWriter<'_>) {
-        image.number(self.word_bytes as u64);
-        image.number(self.payload_bytes as u64);
+        let numbers = [self.line_bytes, self.cells, self.payload_bytes];
+        numbers.into_iter().for_each(|number| image.number(number as u64));
     }
 
     pub(super) fn open(image: &mut ImageReader<'_>) -> Result<LineShape> {
-        let word_bytes = image.number_below(*WORD_BYTES.end() as u64 + 1)? as usize;
-        let payload_bytes = image.number_below(size_of::<u64>() as u64 + 1)? as usize;
-        if !WORD_BYTES.contains(&word_bytes) {
-            return Err(ImageReader::unfit());
-        }
-        Ok(LineShape { word_bytes, payload_bytes })
+        let (line_bytes, cells) = (image.number()?, image.number()?);
+        let payload_bytes = image.number_below(KNOWN.len() as u64)? as usize;
+        let is_meant =
+            |shape: &LineShape| (shape.line_bytes as u64, shape.cells as u64) == (line_bytes, cells);
+        LineShape::known(payload_bytes).find(is_meant).ok_or_else(ImageReader::unfit)
     }
+}
+
+/// The bit, among the signs of an entry's home, that says that it may be away.
+#[inline(always)]
+pub(super) const fn sign(tail: u64) -> u8 {
+    1 << (tail % 8)
 }
 
 impl Homes {
@@ -165,10 +215,10 @@ impl Homes {
     #[inline(always)]
     pub(super) fn group(&self, line: usize) -> (usize, usize) {
         let count = self.count as usize;
-        let last = (count >> GROUP_LINES_BITS).max(1) - 1;
-        let group = (line >> GROUP_LINES_BITS).min(last);
-        let first = group << GROUP_LINES_BITS;
-        (first, if group == last { count - first } else { 1 << GROUP_LINES_BITS })
+        let last = (count >> self.group_bits).max(1) - 1;
+        let group = (line >> self.group_bits).min(last);
+        let first = group << self.group_bits;
+        (first, if group == last { count - first } else { 1 << self.group_bits })
     }
 }
 

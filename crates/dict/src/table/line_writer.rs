@@ -8,7 +8,7 @@ use basalt_base::Result;
 use basalt_base::region::{RecyclingRegion, Region};
 
 use super::LineTable;
-use super::line_shape::{Homes, LineShape, Spot, state};
+use super::line_shape::{Homes, LineShape, Spot, sign};
 use super::lines::{Cell, beside_section};
 use crate::hash::ShardBits;
 
@@ -43,9 +43,9 @@ impl LineTableWriter {
     ) -> Result<LineTableWriter> {
         assert!(load_factor > 0.0 && load_factor < 1.0);
         let count = shape.homes_for(len, load_factor).max(shape.homes_min(shard_bits));
-        let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
-        let mut region = RecyclingRegion::new(count as usize * shape.line_bytes())?;
-        region.ready(homes.group(0).1 * shape.line_bytes());
+        let homes = shape.homes(count, shard_bits);
+        let mut region = RecyclingRegion::new(count as usize * shape.line_bytes)?;
+        region.ready(homes.group(0).1 * shape.line_bytes);
         Ok(LineTableWriter {
             region,
             shape,
@@ -67,12 +67,12 @@ impl LineTableWriter {
         if spot.home >= self.first + self.filled.len() {
             self.end_group();
             let (first, len) = self.homes.group(spot.home);
-            self.region.ready((first + len) * self.shape.line_bytes());
+            self.region.ready((first + len) * self.shape.line_bytes);
             self.first = first;
             self.filled.clear();
             self.filled.resize(len, 0);
         }
-        if !self.put(spot.home, Cell { word: self.word(spot.tail, state::FILLED), payload }) {
+        if !self.put(spot.home, Cell { word: self.shape.word(spot.tail, true), payload }) {
             self.shard = self.homes.shard_bits.split(hash).0;
             self.waiting.push((spot, payload));
         }
@@ -101,97 +101,85 @@ impl LineTableWriter {
     fn put_away(&mut self, spot: Spot, payload: u64) {
         self.sign(spot);
         let mut line = self.homes.other(spot);
-        let mut cell = Cell { word: self.word(spot.tail, state::FILLED | state::AWAY), payload };
-        let pushes = if self.beside.len() < BESIDE_PUSHED_MAX { PUSHES_MAX } else { 1 };
+        let mut cell = Cell { word: self.shape.word(spot.tail, false), payload };
+        let pushes = match () {
+            () if spot.tail == 0 => 0,
+            () if self.beside.len() < BESIDE_PUSHED_MAX => PUSHES_MAX,
+            () => 1,
+        };
         for push in 0..pushes {
             if self.put(line, cell) || self.put_beyond(line, cell) {
                 return;
             }
-            let at = (push + line) % self.shape.cells();
-            let out = self.cell(line, at);
-            self.replace(line, at, cell);
-            (line, cell) = self.turned(line, out);
+            let at = (push + line) % self.shape.cells;
+            if let Some((to, turned)) = self.turned(line, self.cell(line, at)) {
+                self.put_at(line, at, cell);
+                (line, cell) = (to, turned);
+            }
         }
         // It was on its way to `line`.
-        let (tail, state) = cell.word(self.shape);
-        let home = if state & state::AWAY == 0 { line } else { self.homes.home_of_away(line, tail) };
+        let (tail, is_home) = cell.tail(self.shape);
+        let home = if is_home { line } else { self.homes.home_of_away(line, tail) };
         self.sign(Spot { home, tail });
         self.beside.push((self.homes.hash(self.shard, Spot { home, tail }), cell.payload));
     }
 
     /// Puts a cell into the full `line` in the place of one whose entry has room in its other line.
     fn put_beyond(&mut self, line: usize, cell: Cell) -> bool {
-        for at in 0..self.shape.cells() {
-            let (to, turned) = self.turned(line, self.cell(line, at));
-            if to != line && self.put(to, turned) {
-                self.replace(line, at, cell);
+        for at in 0..self.shape.cells {
+            if let Some((to, turned)) = self.turned(line, self.cell(line, at))
+                && to != line
+                && self.put(to, turned)
+            {
+                self.put_at(line, at, cell);
                 return true;
             }
         }
         false
     }
 
-    /// A cell of `line` in its other line, which is told.
-    fn turned(&self, line: usize, cell: Cell) -> (usize, Cell) {
-        let (tail, state) = cell.word(self.shape);
-        let to = match state & state::AWAY {
-            0 => self.homes.other(Spot { home: line, tail }),
-            _ => self.homes.home_of_away(line, tail),
+    /// A cell of `line` in its other line, which is told, if it may be there.
+    fn turned(&self, line: usize, cell: Cell) -> Option<(usize, Cell)> {
+        let (tail, is_home) = cell.tail(self.shape);
+        let to = match is_home {
+            true => self.homes.other(Spot { home: line, tail }),
+            false => self.homes.home_of_away(line, tail),
         };
-        (to, Cell { word: self.word(tail, (state & !state::SIGN) ^ state::AWAY), ..cell })
+        (tail != 0).then(|| (to, Cell { word: self.shape.word(tail, !is_home), ..cell }))
     }
 
-    /// Puts a cell behind the others of `line`, if it has room, and signs its home if it is away.
+    /// Puts a cell behind the others of `line`, if it has room.
     #[inline(always)]
     fn put(&mut self, line: usize, cell: Cell) -> bool {
         let at = usize::from(self.filled[line - self.first]);
-        if at == self.shape.cells() {
+        if at == self.shape.cells {
             return false;
         }
         self.filled[line - self.first] += 1;
         self.put_at(line, at, cell);
-        self.sign_home(line, cell);
         true
-    }
-
-    /// Puts a cell in the place of another, whose sign it keeps.
-    fn replace(&mut self, line: usize, at: usize, cell: Cell) {
-        let sign = self.cell(line, at).word & self.word(0, state::SIGN);
-        self.put_at(line, at, Cell { word: cell.word | sign, ..cell });
-        self.sign_home(line, cell);
     }
 
     #[inline(always)]
     fn cell(&self, line: usize, at: usize) -> Cell {
-        let bytes = self.shape.line_bytes();
+        let bytes = self.shape.line_bytes;
         Cell::at(&self.region[line * bytes..][..bytes], self.shape, at)
     }
 
+    /// Puts a cell into `line`, and a sign into its home if it is away.
     #[inline(always)]
     fn put_at(&mut self, line: usize, at: usize, cell: Cell) {
-        let bytes = self.shape.line_bytes();
+        let bytes = self.shape.line_bytes;
         cell.put(&mut self.region[line * bytes..][..bytes], self.shape, at);
-    }
-
-    #[inline(always)]
-    fn word(&self, tail: u64, state: u64) -> u64 {
-        tail | state << self.shape.tail_bits()
-    }
-
-    #[inline(always)]
-    fn sign_home(&mut self, line: usize, cell: Cell) {
-        let (tail, state) = cell.word(self.shape);
-        if state & state::AWAY != 0 {
-            let home = self.homes.home_of_away(line, tail);
-            self.sign(Spot { home, tail });
+        let (tail, is_home) = cell.tail(self.shape);
+        if !is_home {
+            self.sign(Spot { home: self.homes.home_of_away(line, tail), tail });
         }
     }
 
     /// Notes in its home that the entry of `spot` is not there.
     fn sign(&mut self, spot: Spot) {
-        let at = self.shape.sign(spot.tail);
-        let mut cell = self.cell(spot.home, at);
-        cell.word |= self.word(0, state::SIGN);
-        self.put_at(spot.home, at, cell);
+        let at = spot.home * self.shape.line_bytes + self.shape.signs_at();
+        self.region[at] |= sign(spot.tail);
     }
 }

@@ -3,43 +3,48 @@
 //! # Layout
 //!
 //! ```text
-//! line:  low 32 bits of each cell's word    N x 4 bytes, little-endian
-//!        the words' high bits               N x 1, 2, 3 or 4 bytes
-//!        payloads                           N x P bytes, P of 0 to 8
-//!        rest of the line, zeroes           N = 64 / (word + P): eight for a word of six bytes and a UInt16
-//! word:  tail                               37, 45, 53 or 61 bits, the lowest ones
-//!        filled, away, sign                 a bit each
+//! line:  tags                               N x 2 bytes: the low bits of each cell's word
+//!        signs                              1 byte, a bit for each eighth of all tails
+//!        records                            N x, back to back: the rest of the word, then a payload of 0 to 8 bytes
+//!        rest of the line, zeroes
+//! word:  tail                               41 to 62 bits, the lowest ones
+//!        home                               a bit: the entry is in its home
 //! ```
-//! Where 64 bytes have room for five cells or fewer, and 128 for more than twice as many, a line has 128: nine cells
-//! instead of eight for a word of six bytes and a UInt64.
+//! A line is one cache line, two or four: eight cells of a UInt16 in 64 bytes, nine of a UInt64 in 128, or 19 in 256
+//! (see [`LineShape::known`]). A word has the bits that are left. A free cell's word is 0.
 //!
 //! A hash times the number of lines is the number of its *home* line and a fraction; the fraction's first bits are the
 //! *tail*. So a cell need not store what its line says (quotienting: Knuth, The Art of Computer Programming 3, 6.4,
-//! exercise 13), and in tables of more than half a million lines a word has six bytes. Where the home is full,
+//! exercise 13), and the more lines there are the shorter words are enough. Where the home is full,
 //! an entry is *away*, in a line of the same group that home and tail tell (partial-key cuckoo hashing: Fan, Andersen,
-//! Kaminsky and Mitzenmacher, CoNEXT 2014, 3.1). A *sign* in one of the home's cells, which one the tail tells, says that: a
+//! Kaminsky and Mitzenmacher, CoNEXT 2014, 3.1). A *sign* in its home, which one the tail tells, says that: a
 //! lookup reads a second line only if it meets one.
 //!
 //! # Invariants
 //!
 //! - An entry is in its home, away, or, where both were full and no other made room, *beside* the lines: a
 //!   sorted list, empty unless keys were chosen to crowd a line.
+//! - An entry whose tail is 0 is in its home or beside: away it would look like a free cell.
 //! - One line has no two filled cells with one word but those of keys with one hash.
 //!
 //! # Cost
 //!
-//! `64 / N / load factor` bytes a key, or 128. At 0.75 and eight cells, and at 0.8 and nine, 6 % of the entries are away,
+//! `line bytes / N / load factor` bytes a key. At 0.75 and eight cells, and at 0.8 and nine, 6 % of the entries are away,
 //! and of the keys that are not there 4 % read a second line.
 
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
 
 use super::Hits;
+use super::bits::{SHORT_BITS_MAX, low_bits};
 use super::line_probe::find;
-use super::line_shape::{Homes, LOW_BYTES, LineShape, Spot, state};
+use super::line_shape::{Homes, LineShape, Spot, TAG_BYTES, sign};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
+/// Bytes that a record is read from, at once: one word or two.
+const SHORT: usize = size_of::<u64>();
+const LONG: usize = size_of::<u128>();
 /// A hash and a payload beside the lines.
 pub(super) const BESIDE_BYTES: usize = 2 * size_of::<u64>();
 
@@ -63,7 +68,7 @@ impl LineTable {
     }
 
     pub(crate) fn slots(&self) -> u64 {
-        self.homes.count * self.shape.cells() as u64
+        self.homes.count * self.shape.cells as u64
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -76,8 +81,7 @@ impl LineTable {
             let table = &tables[tables[0].homes.shard_bits.split(hash).0];
             let spot = table.homes.spot(hash);
             table.check_line(spot.home)?;
-            let sign = Cell::at(table.line(spot.home), table.shape, table.shape.sign(spot.tail));
-            if sign.word(table.shape).1 & state::SIGN != 0 {
+            if table.line(spot.home)[table.shape.signs_at()] & sign(spot.tail) != 0 {
                 table.check_line(table.homes.other(spot))?;
                 table.beside.check(0..table.beside.len())?;
             }
@@ -86,7 +90,7 @@ impl LineTable {
     }
 
     fn check_line(&self, line: usize) -> Result<()> {
-        let bytes = self.shape.line_bytes();
+        let bytes = self.shape.line_bytes;
         self.lines.check(line * bytes..(line + 1) * bytes)
     }
 
@@ -102,9 +106,9 @@ impl LineTable {
         let count = image.number()?;
         let shape = LineShape::open(image)?;
         let len = image.count()?;
-        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(shape.line_bytes()));
+        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(shape.line_bytes));
         let lines = image.section_of(bytes.filter(|&bytes| bytes > 0))?;
-        let homes = Homes { count, shard_bits, tail_bits: shape.tail_bits() };
+        let homes = shape.homes(count, shard_bits);
         Ok(LineTable { lines, shape, homes, len, beside: image.section()? })
     }
 
@@ -114,7 +118,7 @@ impl LineTable {
     }
 
     fn line(&self, line: usize) -> &[u8] {
-        let bytes = self.shape.line_bytes();
+        let bytes = self.shape.line_bytes;
         &self.lines[line * bytes..][..bytes]
     }
 
@@ -128,14 +132,13 @@ impl LineTable {
     /// All entries of this table, which is number `shard`, as (hash, payload).
     pub(crate) fn entries(&self, shard: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
         let lines =
-            self.lines.chunks_exact(self.shape.line_bytes()).take(self.homes.count as usize).enumerate();
+            self.lines.chunks_exact(self.shape.line_bytes).take(self.homes.count as usize).enumerate();
         let filled = lines.flat_map(move |(at, line)| {
-            (0..self.shape.cells()).filter_map(move |cell| {
-                let (tail, state) = Cell::at(line, self.shape, cell).word(self.shape);
-                let home = if state & state::AWAY == 0 { at } else { self.homes.home_of_away(at, tail) };
-                let hash =
-                    (state & state::FILLED != 0).then(|| self.homes.hash(shard, Spot { home, tail }))?;
-                Some((hash, Cell::at(line, self.shape, cell).payload))
+            let cells = (0..self.shape.cells).map(|cell| Cell::at(line, self.shape, cell));
+            cells.filter(|cell| cell.word != 0).map(move |cell| {
+                let (tail, is_home) = cell.tail(self.shape);
+                let home = if is_home { at } else { self.homes.home_of_away(at, tail) };
+                (self.homes.hash(shard, Spot { home, tail }), cell.payload)
             })
         });
         filled.chain(self.beside.as_chunks::<BESIDE_BYTES>().0.iter().map(pair))
@@ -145,7 +148,7 @@ impl LineTable {
 /// What a cell holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The tail, and the state behind it.
+    /// See [`LineShape::word`]; 0 in a free cell.
     pub(super) word: u64,
     pub(super) payload: u64,
 }
@@ -153,44 +156,84 @@ pub(super) struct Cell {
 impl Cell {
     #[inline(always)]
     pub(super) fn at(line: &[u8], shape: LineShape, cell: usize) -> Cell {
-        let (cells, high_bytes) = (shape.cells(), shape.word_bytes - LOW_BYTES);
-        let low = number(&line[cell * LOW_BYTES..][..LOW_BYTES]);
-        let high = number(&line[cells * LOW_BYTES + cell * high_bytes..][..high_bytes]);
-        let payloads = &line[cells * shape.word_bytes..];
-        let payload = number(&payloads[cell * shape.payload_bytes..][..shape.payload_bytes]);
-        Cell { word: high << u32::BITS | low, payload }
+        let tag = u16::from_le_bytes([line[cell * TAG_BYTES], line[cell * TAG_BYTES + 1]]);
+        let Record { rest, payload } = Record::at(line, shape, cell);
+        Cell { word: rest << u16::BITS | u64::from(tag), payload }
     }
 
-    /// The tail and the state.
+    /// The tail, and whether it is at home.
     #[inline(always)]
-    pub(super) fn word(self, shape: LineShape) -> (u64, u64) {
-        (self.word & ((1 << shape.tail_bits()) - 1), self.word >> shape.tail_bits())
+    pub(super) fn tail(self, shape: LineShape) -> (u64, bool) {
+        (self.word & low_bits(shape.tail_bits()), self.word >> shape.tail_bits() != 0)
     }
 
     #[inline(always)]
     pub(super) fn put(self, line: &mut [u8], shape: LineShape, cell: usize) {
-        let (cells, high_bytes) = (shape.cells(), shape.word_bytes - LOW_BYTES);
-        let (low, high) = (self.word as u32, self.word >> u32::BITS);
-        line[cell * LOW_BYTES..][..LOW_BYTES].copy_from_slice(&low.to_le_bytes());
-        put_number(&mut line[cells * LOW_BYTES + cell * high_bytes..][..high_bytes], high);
-        let payloads = &mut line[cells * shape.word_bytes..];
-        put_number(&mut payloads[cell * shape.payload_bytes..][..shape.payload_bytes], self.payload);
+        line[cell * TAG_BYTES..][..TAG_BYTES].copy_from_slice(&(self.word as u16).to_le_bytes());
+        Record { rest: self.word >> u16::BITS, payload: self.payload }.put(line, shape, cell);
+    }
+}
+
+/// What a cell holds beside its tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) rest: u64,
+    pub(super) payload: u64,
+}
+
+impl Record {
+    #[inline(always)]
+    pub(super) fn at(line: &[u8], shape: LineShape, cell: usize) -> Record {
+        let bits = match Record::place(shape, cell) {
+            (byte, bit, SHORT) => u128::from(number(&line[byte..byte + SHORT]) >> bit),
+            (byte, bit, _) => wide_number(&line[byte..byte + LONG]) >> bit,
+        };
+        let payload_mask = low_bits(8 * shape.payload_bytes as u32);
+        Record {
+            rest: bits as u64 & low_bits(shape.rest_bits()),
+            payload: (bits >> shape.rest_bits()) as u64 & payload_mask,
+        }
+    }
+
+    #[inline(always)]
+    fn put(self, line: &mut [u8], shape: LineShape, cell: usize) {
+        let (byte, bit, _) = Record::place(shape, cell);
+        let bits = u128::from(self.payload) << shape.rest_bits() | u128::from(self.rest);
+        if shape.record_bits() <= SHORT_BITS_MAX as usize {
+            let to = &mut line[byte..byte + SHORT];
+            let others = number(to) & !(low_bits(shape.record_bits() as u32) << bit);
+            to.copy_from_slice(&(others | (bits as u64) << bit).to_le_bytes());
+        } else {
+            let to = &mut line[byte..byte + LONG];
+            let others = wide_number(to) & !(((1 << shape.record_bits()) - 1) << bit);
+            to.copy_from_slice(&(others | bits << bit).to_le_bytes());
+        }
+    }
+
+    /// The byte from which on so many bytes, none of them beyond the line, hold the record, and at which bit of them.
+    #[inline(always)]
+    pub(super) const fn place(shape: LineShape, cell: usize) -> (usize, usize, usize) {
+        let len = if shape.record_bits() <= SHORT_BITS_MAX as usize { SHORT } else { LONG };
+        let (bit, last) = (shape.record_at(cell), shape.line_bytes - len);
+        let byte = if bit / 8 < last { bit / 8 } else { last };
+        (byte, bit - 8 * byte, len)
     }
 }
 
 /// At most eight bytes as a number, zeroes above them.
 #[inline(always)]
-pub(super) fn number(bytes: &[u8]) -> u64 {
-    let mut all = [0; size_of::<u64>()];
+fn number(bytes: &[u8]) -> u64 {
+    let mut all = [0; SHORT];
     all[..bytes.len()].copy_from_slice(bytes);
     u64::from_le_bytes(all)
 }
 
+/// Sixteen bytes as a number.
 #[inline(always)]
-fn put_number(bytes: &mut [u8], number: u64) {
-    for (to, from) in bytes.iter_mut().zip(number.to_le_bytes()) {
-        *to = from;
-    }
+fn wide_number(bytes: &[u8]) -> u128 {
+    let mut all = [0; LONG];
+    all.copy_from_slice(bytes);
+    u128::from_le_bytes(all)
 }
 
 fn pair(entry: &[u8; BESIDE_BYTES]) -> (u64, u64) {
@@ -218,7 +261,7 @@ mod tests {
     use super::super::line_writer::LineTableWriter;
     use super::*;
 
-    /// The entries in `tables`, all shards with words of `word_bytes`.
+    /// The entries in tables of this shape, all shards.
     fn tables(entries: &[(u64, u64)], load_factor: f64, shape: LineShape, shards: usize) -> Vec<LineTable> {
         let shard_bits = ShardBits::of(shards);
         let of_shard = |shard: usize| {
@@ -250,28 +293,37 @@ mod tests {
         u64::MAX.checked_shr(64 - 8 * payload_bytes as u32).unwrap_or(0)
     }
 
+    /// The shape that serves tables of any size.
+    fn widest(payload_bytes: usize) -> LineShape {
+        LineShape::known(payload_bytes).next().expect("payloads of each width have shapes")
+    }
+
+    fn hash(at: u64) -> u64 {
+        at.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
     proptest! {
         #[test]
-        fn finds_what_was_written(hashes: Vec<u64>, load in 0.5..0.99, word_bytes in 7..=8_usize, payload_bytes in 0..=8_usize) {
+        fn finds_what_was_written(hashes: Vec<u64>, load in 0.5..0.99, payload_bytes in 0..=8_usize) {
             let model = hashes.iter().map(|&hash| (hash, hash & mask(payload_bytes))).collect();
-            check(&model, load, LineShape { word_bytes, payload_bytes }, 2);
+            check(&model, load, widest(payload_bytes), 2);
         }
 
         /// More hashes than two lines have room for go to others, and in the end beside the lines.
         #[test]
-        fn crowded_lines_lose_nothing(low: Vec<u16>, high: Vec<u8>) {
+        fn crowded_lines_lose_nothing(low: Vec<u16>, high: Vec<u8>, payload_bytes in 0..=8_usize) {
             let hashes = low.iter().map(|&at| u64::from(at)).chain(high.iter().map(|&at| u64::MAX - u64::from(at)));
-            check(&hashes.map(|hash| (hash, hash)).collect(), 0.95, LineShape { word_bytes: 8, payload_bytes: 8 }, 2);
+            let model = hashes.map(|hash| (hash, hash & mask(payload_bytes))).collect();
+            check(&model, 0.95, widest(payload_bytes), 2);
         }
 
-        /// Narrow words need many lines; 2^16 shards have them with few rows each.
+        /// Narrow words need many lines; of 2^16 shards each has few.
         #[test]
         fn narrow_words_tell_hashes_apart(low: Vec<(u64, u16)>, payload_bytes in 0..=8_usize) {
             let shard = 0xabcd_0000_0000_0000;
             let hashes = low.iter().flat_map(|&(hash, near)| [hash >> 16, (hash >> 16) ^ u64::from(near)]);
             let entries: BTreeMap<u64, u64> = hashes.map(|rest| (shard | rest, rest & mask(payload_bytes))).collect();
-            for word_bytes in [5, 6] {
-                let shape = LineShape { word_bytes, payload_bytes };
+            for shape in LineShape::known(payload_bytes) {
                 let mut writer = LineTableWriter::new(entries.len(), 0.9, shape, ShardBits::of(1 << 16)).expect("memory");
                 entries.iter().for_each(|(&hash, &payload)| writer.push(hash, payload));
                 let table = writer.finish().expect("memory");
@@ -280,13 +332,56 @@ mod tests {
         }
     }
 
+    /// A free cell looks like an entry with the tail 0 that is away.
+    #[test]
+    fn tails_of_zero_are_found() {
+        for shape in LineShape::known(8).chain(LineShape::known(2)) {
+            // As many homes as the narrowest words need: the first hash of each has the tail 0.
+            let homes = shape.homes_min(ShardBits::default());
+            if homes > 1 << 10 {
+                continue;
+            }
+            let firsts = (0..homes).map(|home| (u128::from(home) << 64).div_ceil(u128::from(homes)) as u64);
+            let crowd = (0..40).map(|at| at << 8);
+            let model: BTreeMap<u64, u64> = firsts.chain(crowd).map(|hash| (hash, hash & 0xffff)).collect();
+            check(&model, 0.95, shape, 1);
+        }
+    }
+
+    /// Every shape, in a table of so many lines that its words are enough, or nearly as many.
+    #[test]
+    fn every_shape_is_filled_as_far_as_it_may_be() {
+        for (payload_bytes, shape) in
+            (0..=8).flat_map(|width| LineShape::known(width).map(move |shape| (width, shape)))
+        {
+            let shards = 1 << 12;
+            let shard_bits = ShardBits::of(shards);
+            let load_factor = shape.load_factor(Some(0.99));
+            let rows = (shape.homes_min(shard_bits).max(2000) * shape.cells as u64) as f64 * load_factor;
+            let entries: BTreeMap<u64, u64> =
+                (0..rows as u64).map(|at| (hash(at) >> 12, hash(at) & mask(payload_bytes))).collect();
+            let mut writer =
+                LineTableWriter::new(entries.len(), load_factor, shape, shard_bits).expect("memory");
+            entries.iter().for_each(|(&hash, &payload)| writer.push(hash, payload));
+            let table = writer.finish().expect("memory");
+            assert!(table.beside.len() <= 64 * BESIDE_BYTES, "{shape:?}: {} beside", table.beside.len());
+            let tables: Vec<LineTable> = vec![table];
+            let near = entries.keys().flat_map(|&hash| [hash, hash ^ 1]);
+            let asked: Vec<u64> = near.collect();
+            let hits = LineTable::find(&tables, &asked, |_, _| true);
+            for (at, hash) in asked.iter().enumerate() {
+                let found = hits.found[at].then(|| hits.payloads[at]);
+                assert_eq!(found, entries.get(hash).copied(), "{shape:?}, hash {hash}");
+            }
+        }
+    }
+
     #[test]
     fn lines_are_filled_as_far_as_was_said() {
-        let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let model: BTreeMap<u64, u64> = (0..200_000).map(|at| (hash(at), at & 0xffff)).collect();
         for (load_factor, bytes_a_key) in [(0.75, 12.2), (0.95, 9.7)] {
             let shape = LineShape::of(model.len(), Some(load_factor), 2);
-            assert_eq!((shape.word_bytes, shape.cells()), (7, 7));
+            assert_eq!((shape.line_bytes, shape.cells), (64, 7));
             check(&model, load_factor, shape, 1);
             let entries: Vec<_> = model.iter().map(|(&hash, &payload)| (hash, payload)).collect();
             let table = &tables(&entries, load_factor, shape, 1)[0];
@@ -297,21 +392,27 @@ mod tests {
     }
 
     #[test]
-    fn wide_cells_lie_in_lines_of_two_cache_lines() {
-        let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let model: BTreeMap<u64, u64> = (0..100_000).map(|at| (hash(at), at << 30)).collect();
-        let shape = LineShape::of(model.len(), None, 7);
-        assert_eq!((shape.line_bytes(), shape.cells(), shape.load_factor()), (128, 9, 0.8));
-        check(&model, shape.load_factor(), shape, 2);
-        // Ten cells are as many as two times five.
-        assert_eq!(LineShape { word_bytes: 6, payload_bytes: 6 }.line_bytes(), 64);
+    fn the_more_lines_the_smaller_are_cells() {
+        let of = |load_factor| {
+            let shapes = [10_000, 2_000_000, 100_000_000].map(|rows| LineShape::of(rows, load_factor, 8));
+            shapes.map(|shape| {
+                (shape.line_bytes, shape.cells, shape.word_bits(), shape.load_factor(load_factor))
+            })
+        };
+        let fast = [(64, 4, 62, 0.75), (128, 9, 48, 0.8), (128, 9, 48, 0.8)];
+        assert_eq!(of(None), fast);
+        assert_eq!(of(Some(0.95)).map(|shape| shape.3), [0.95; 3]);
+        assert_eq!(of(Some(0.98))[2], (256, 19, 43, 0.98));
+        for shape in (0..=8).flat_map(LineShape::known) {
+            assert!(shape.record_at(shape.cells) <= 8 * shape.line_bytes, "{shape:?}");
+        }
     }
 
     #[test]
     fn entries_of_one_hash_are_all_offered() {
         let entries: Vec<(u64, u64)> =
             (0..60).map(|payload| ((payload / 50 * 3 + 1) << 60, payload)).collect();
-        let tables = tables(&entries, 0.75, LineShape { word_bytes: 8, payload_bytes: 2 }, 1);
+        let tables = tables(&entries, 0.75, widest(2), 1);
         let asked: Vec<u64> = entries.iter().map(|entry| entry.0).collect();
         let hits = LineTable::find(&tables, &asked, |index, payload| payload == index as u64);
         assert_eq!(hits.payloads, (0..60).collect::<Vec<u64>>());

@@ -40,7 +40,7 @@ pub(crate) struct TableShape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TableForm {
     Lines {
-        /// `None`: what makes lookups fast in lines of their shape.
+        /// `None`: what makes lookups fast in lines of their shape. No more than what such lines take is used.
         load_factor: Option<f64>,
         /// How many rows all shards have together, at most; `None` if all are here.
         rows: Option<usize>,
@@ -291,7 +291,7 @@ impl SortedShards {
                 let rows_max = rows.unwrap_or(lens.iter().sum());
                 let tables = in_parallel(shards, |(_, rows)| {
                     let shape = LineShape::of(rows_max, load_factor, rows.payload_bytes());
-                    line_table(rows, load_factor.unwrap_or(shape.load_factor()), shape, &renamed)
+                    line_table(rows, shape.load_factor(load_factor), shape, &renamed)
                 });
                 ShardedTable::Lines(tables.into_iter().collect::<Result<_>>()?)
             }
