@@ -51,7 +51,7 @@ pub(super) struct Homes {
 /// Bytes and cells of all lines that there are, for payloads of each width: the words have the bits that are left.
 ///
 /// A cache line takes few cells of wide payloads and wastes most of a cell. The second one that is fetched with it costs a
-/// fifth of the first; four of them make a lookup by a third to a half slower, and are for who asks for the least memory.
+/// fifth of the first; four of them make a lookup take up to twice as long, and are for who asks for the least memory.
 #[rustfmt::skip]
 const KNOWN: [&[(usize, usize)]; 9] = [
     &[(64, 8), (64, 10), (64, 12)],
