@@ -7,9 +7,9 @@ use crate::image::{ImageReader, ImageWriter};
 
 /// The low bits of a cell's word lie together, so that those of all cells are compared at once.
 pub(super) const TAG_BYTES: usize = size_of::<u16>();
-/// Behind them, a bit for each of the eight kinds of tails, see [`LineShape::sign`].
+/// Behind them, a bit for each eighth of all tails, see [`sign`].
 const SIGN_BYTES: usize = 1;
-/// A word of one bit more would not leave a bit to say that a word is none.
+/// So a number of 64 bits can say that it is no word.
 const WORD_BITS_MAX: usize = 63;
 /// The two lines of an entry are of one group, which the second cache holds while it is filled.
 const GROUP_BYTES: usize = 1 << 19;

@@ -7,7 +7,7 @@
 //!        signs                              1 byte, a bit for each eighth of all tails
 //!        records                            N x, back to back: the rest of the word, then a payload of 0 to 8 bytes
 //!        rest of the line, zeroes
-//! word:  tail                               41 to 62 bits, the lowest ones
+//! word:  tail                               39 to 62 bits, the lowest ones
 //!        home                               a bit: the entry is in its home
 //! ```
 //! A line is one cache line, two or four: eight cells of a UInt16 in 64 bytes, nine of a UInt64 in 128, or 19 in 256
