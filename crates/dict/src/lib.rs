@@ -24,6 +24,7 @@
 //! blocks to the builder, and implements [`DirectSource`] for dictionaries that hold nothing.
 
 mod block;
+mod block_cut;
 mod by_shard;
 mod counters;
 mod dictionary;

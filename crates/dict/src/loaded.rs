@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef, BooleanArray};
 use basalt_base::region::Region;
 use basalt_base::{Error, Result, SqlType};
 
 use crate::block::{check_keys, split_block};
+use crate::block_cut::BlockCut;
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats, gathered};
 use crate::image::{Backing, ImageReader, ImageWriter};
@@ -189,10 +190,20 @@ impl Dictionary for LoadedDictionary {
     fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
         self.check()?;
         let attributes: Vec<usize> = (0..self.attributes.len()).collect();
-        self.layout.visit(&mut |mut block, payloads| {
-            let found = vec![true; payloads.len()];
-            block.extend(self.values.get(&attributes, &Hits { payloads, found })?);
-            visit(block)
+        let mut cut = BlockCut::of(self.values.heap_bytes(), self.layout.len());
+        self.layout.visit(&mut |keys, payloads| {
+            let mut rest = payloads.as_slice();
+            while !rest.is_empty() {
+                let (front, behind) = rest.split_at(rest.len().min(cut.rows()));
+                let first = payloads.len() - rest.len();
+                let hits = Hits { payloads: front.to_vec(), found: vec![true; front.len()] };
+                let columns = self.values.get(&attributes, &hits)?;
+                cut.learn(&columns, front.len());
+                let keys = keys.iter().map(|key| key.slice(first, front.len()));
+                visit(keys.chain(columns).collect())?;
+                rest = behind;
+            }
+            Ok(())
         })
     }
 

@@ -92,11 +92,12 @@ impl Overlay {
     fn new(base: Arc<dyn Dictionary>, changes: Arc<dyn Dictionary>) -> Result<Overlay> {
         let keys = base.key_types().len();
         let mut element_count = base.stats().element_count;
-        for block in changes.scan()? {
+        changes.visit(&mut |block| {
             let known = base.has(&block[..keys])?.true_count() as u64;
             element_count = element_count.saturating_sub(known);
             element_count += alive(block.last().ok_or_else(no_mark)?)?.true_count() as u64;
-        }
+            Ok(())
+        })?;
         Ok(Overlay { base, changes, element_count, counters: Counters::default() })
     }
 
@@ -294,6 +295,35 @@ mod tests {
             check(&SqlType::UInt64, &loaded, &updates);
             check(&SqlType::String, &loaded, &updates);
         }
+    }
+
+    /// What joins them holds several blocks at a time.
+    #[test]
+    fn wide_rows_are_shown_in_short_blocks() {
+        let wide = |keys: std::ops::Range<u64>, text: &str, marks: usize| -> Vec<ArrayRef> {
+            let rows = (keys.end - keys.start) as usize;
+            let mut block = block(&SqlType::UInt64, &keys.map(|key| (key, key, false)).collect::<Vec<_>>());
+            block[2] = Arc::new(BinaryViewArray::from_iter_values((0..rows).map(|_| text.repeat(500))));
+            block.truncate(3 + marks);
+            block
+        };
+        let first = wide(0..40_000, "a", 0);
+        let loaded = build(spec(SqlType::UInt64), &mut std::iter::once(Ok(first))).expect("valid rows");
+        let mut changes = std::iter::once(Ok(wide(30_000..60_000, "b", 1)));
+        let Ok(Updated::Few(version)) = update(&spec(SqlType::UInt64), &loaded, &mut changes) else {
+            panic!("fewer than 65,536 changes")
+        };
+        let mut shown = [0, 0];
+        version
+            .visit(&mut |block| {
+                let texts = block[2].as_binary_view();
+                assert!(texts.total_buffer_bytes_used() < 9 << 20);
+                shown[0] += texts.iter().flatten().filter(|text| text[0] == b'a').count();
+                shown[1] += texts.iter().flatten().filter(|text| text[0] == b'b').count();
+                Ok(())
+            })
+            .expect("readable");
+        assert_eq!(shown, [30_000, 30_000]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ use crate::image::ImageWriter;
 use crate::table::{Hits, SortedShards};
 use crate::values::{Bitmap, Extent, InlineValues, Values};
 
-/// Rows in a block of a scan.
+/// Rows in a block of a scan, at most.
 pub(crate) const SCAN_BLOCK_ROWS: usize = 65_536;
 
 /// Called with each block of a scan: the key columns and the payloads of its rows.
