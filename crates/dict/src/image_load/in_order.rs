@@ -1,9 +1,11 @@
 //! Layouts whose keys are put in order all together: they stay in memory until the last row, while attributes go to the
 //! file as they come, one segment after the other.
 //!
+//! Of prefixes the rows wait in files of their own first, so that those that count for nothing are left out.
+//!
 //! A segment is an eighth of what is written already, or more, so that few of them have any number of rows.
 
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef, BooleanArray};
 use basalt_base::{Result, bail};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, in_file};
@@ -11,8 +13,11 @@ use crate::block::RowBlock;
 use crate::dictionary::Attribute;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key};
+use crate::layout_kind::LayoutKind;
+use crate::piles::Piles;
 use crate::spec::DictionarySpec;
-use crate::values::{ColumnStore, SEGMENT_BITS, SEGMENTS_MAX};
+use crate::tombstones::filtered;
+use crate::values::{ColumnStore, ROWS_MAX, SEGMENT_BITS, SEGMENTS_MAX};
 
 /// A segment has at least this part of what is written.
 const SEGMENT_SHARE: usize = 8;
@@ -28,12 +33,6 @@ impl DictionarySpec {
     }
 }
 
-/// Keys on their way.
-enum Given {
-    Prefixes(GivenPrefixes),
-    Polygons(Box<GivenPolygons>),
-}
-
 /// Loads rows whose keys need to be in memory, into a file.
 pub(super) fn load_in_order(
     spec: DictionarySpec,
@@ -41,64 +40,86 @@ pub(super) fn load_in_order(
     place: &ImagePlace<'_>,
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
-    let mut keys = Given::of(&spec)?;
+    match spec.layout.kind {
+        LayoutKind::IpTrie => load_prefixes(spec, blocks, place, bounds),
+        _ => load_polygons(spec, blocks, place, bounds),
+    }
+}
+
+fn load_polygons(
+    spec: DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    place: &ImagePlace<'_>,
+    bounds: LoadBounds,
+) -> Result<LoadedImage> {
+    let mut given = GivenPolygons::of(&spec)?;
     in_file(spec, place, |spec, image| {
         let columns = spec.columns_by_row();
         let mut rows = RowSegments::new(&columns, bounds.shard_bytes);
         for block in blocks {
             let block = RowBlock::of(spec, &block?)?;
-            if rows.is_full(block.rows, keys.piece_bytes()) {
+            if rows.is_full(block.rows, given.piece_bytes()) {
                 rows.write(image)?;
-                keys.write_piece(image)?;
+                given.write_piece(image)?;
             }
-            keys.push(&block.keys, &rows.push(&block.columns_by_row(spec), block.rows)?)?;
+            given.push(&block.keys, &rows.push(&block.columns_by_row(spec), block.rows)?)?;
         }
         rows.write(image)?;
-        keys.write_piece(image)?;
-        let len = keys.save(image)?;
-        image.number(rows.written.len() as u64);
-        rows.written.into_iter().for_each(|piece| image.put(piece));
+        given.write_piece(image)?;
+        let len = given.save(image)?;
+        rows.put(image);
         Ok(len)
     })
 }
 
-impl Given {
-    fn of(spec: &DictionarySpec) -> Result<Given> {
-        if spec.layout.kind.is_polygon() {
-            return GivenPolygons::of(spec).map(|given| Given::Polygons(Box::new(given)));
+/// Which rows count is known when all prefixes are: until then they are in files.
+fn load_prefixes(
+    spec: DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    place: &ImagePlace<'_>,
+    bounds: LoadBounds,
+) -> Result<LoadedImage> {
+    check_prefix_key(&spec.key_types())?;
+    let (mut given, mut count) = (GivenPrefixes::default(), 0);
+    let mut waiting = Piles::create(&spec, 1, bounds.memory_bytes, place.storage, place.piles)?;
+    for block in blocks {
+        let RowBlock { rows, keys, columns, .. } = RowBlock::of(&spec, &block?)?;
+        if count + rows > ROWS_MAX {
+            bail!(ArgumentOutOfBound, "a dictionary holds at most {ROWS_MAX} rows");
         }
-        check_prefix_key(&spec.key_types())?;
-        Ok(Given::Prefixes(GivenPrefixes::default()))
+        given.push(&keys, &(count as u64..(count + rows) as u64).collect::<Vec<_>>())?;
+        count += rows;
+        waiting.push(&[keys, columns].concat(), &vec![0; rows])?;
     }
-
-    fn push(&mut self, keys: &[ArrayRef], rows: &[u64]) -> Result<()> {
-        match self {
-            Given::Prefixes(given) => given.push(keys, rows),
-            Given::Polygons(given) => given.push(keys, rows),
+    let (waiting, alive) = (waiting.finish()?, given.keep_last(count));
+    in_file(spec, place, |spec, image| {
+        let mut rows = RowSegments::new(&spec.attributes, bounds.shard_bytes);
+        // Of each row that came.
+        let mut numbers = Vec::with_capacity(count);
+        for block in waiting.blocks(0) {
+            let mut block = block?;
+            let came = numbers.len()..numbers.len() + block[0].len();
+            let stays = came.map(|row| alive.as_ref().is_none_or(|alive| alive.get(row)));
+            let stays = stays.map(Some).collect::<BooleanArray>();
+            if stays.false_count() > 0 {
+                block = filtered(&block, &stays)?;
+            }
+            let columns = block.split_off(spec.key_columns.len());
+            if rows.is_full(block[0].len(), 0) {
+                rows.write(image)?;
+            }
+            let mut kept = rows.push(&columns, block[0].len())?.into_iter();
+            numbers.extend(stays.values().iter().map(|stays| match stays {
+                true => kept.next().map_or(0, |row| row as u32),
+                false => 0,
+            }));
         }
-    }
-
-    /// What would be written with the rows' segment.
-    fn piece_bytes(&self) -> usize {
-        match self {
-            Given::Prefixes(_) => 0,
-            Given::Polygons(given) => given.piece_bytes(),
-        }
-    }
-
-    fn write_piece(&mut self, image: &mut ImageWriter<'_>) -> Result<()> {
-        match self {
-            Given::Prefixes(_) => Ok(()),
-            Given::Polygons(given) => given.write_piece(image),
-        }
-    }
-
-    fn save(self, image: &mut ImageWriter<'_>) -> Result<u64> {
-        match self {
-            Given::Prefixes(given) => given.save(image),
-            Given::Polygons(given) => given.save(image),
-        }
-    }
+        rows.write(image)?;
+        given.renumber(&numbers);
+        let len = given.save(image)?;
+        rows.put(image);
+        Ok(len)
+    })
 }
 
 /// Attributes on their way into the file.
@@ -140,5 +161,10 @@ impl<'a> RowSegments<'a> {
         self.written_bytes += store.heap_bytes();
         self.written.push(image.piece(|image| store.save(image))?);
         Ok(())
+    }
+    /// Says where the segments are.
+    fn put(self, image: &mut ImageWriter<'_>) {
+        image.number(self.written.len() as u64);
+        self.written.into_iter().for_each(|piece| image.put(piece));
     }
 }

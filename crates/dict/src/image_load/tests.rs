@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BinaryViewArray, ListArray, StructArray, UInt8Array, UInt16Array};
+use arrow::array::{
+    Array, ArrayRef, BinaryViewArray, ListArray, StructArray, UInt8Array, UInt16Array, UInt32Array,
+};
 use arrow::buffer::OffsetBuffer;
 use basalt_base::fs::{Crash, FaultyStorage, PendingDirectory, RealStorage, Storage};
-use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_base::{Column, Error, ErrorCode, Result, SqlType};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, load_image};
 use crate::block::key_column;
@@ -218,6 +220,35 @@ fn rows_that_delete_keys_leave_none_of_them() {
         assert_eq!(dictionary.stats().element_count, 400, "{kind:?}");
         assert!(dictionary.changes().is_none(), "{kind:?}");
     }
+}
+
+#[test]
+fn a_prefix_that_comes_again_leaves_nothing_in_the_file() {
+    let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::IpTrie));
+    spec.key_columns = std::iter::once(Column::new("prefix", SqlType::String)).collect();
+    let block = |rows: std::ops::Range<u16>, shift: u16| {
+        let text = |row: u16| format!("10.{}.{}.0/24", row / 256, row % 256);
+        let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(rows.clone().map(text)));
+        let values = simple_block(shift + rows.end).split_off(1);
+        let values = values.iter().map(|column| column.slice((shift + rows.start).into(), rows.len()));
+        std::iter::once(keys).chain(values).collect::<Vec<_>>()
+    };
+    let load = |blocks: Vec<Vec<ArrayRef>>| {
+        load_in_shards(&spec, 4 << 10, &mut blocks.into_iter().map(Ok)).expect("a valid source")
+    };
+    let once = load(vec![block(0..900, 7)]);
+    let twice = load(vec![block(0..900, 300), block(0..900, 7)]);
+    assert_eq!(twice.stats(), once.stats());
+    let asked = UInt32Array::from_iter_values((0..900_u32).map(|row| (10 << 24) + (row << 8) + 5));
+    let asked: ArrayRef = Arc::new(asked);
+    let some = load(vec![block(0..900, 300), block(100..700, 7), block(100..101, 8)]);
+    let (values, _) = some.get(&[0, 1, 2], std::slice::from_ref(&asked)).expect("addresses");
+    for (at, rows, of) in [(0, 0..100, 300), (100, 100..101, 8), (101, 101..700, 7), (700, 700..900, 300)] {
+        let expected = block(rows.clone(), of).split_off(1);
+        let values: Vec<ArrayRef> = values.iter().map(|column| column.slice(at, rows.len())).collect();
+        assert_eq!(values, expected, "{rows:?}");
+    }
+    assert_eq!(some.stats().element_count, 900);
 }
 
 /// So many rows of `Array(String)` and of `Map(String, UInt16)`, with a kilobyte of text each.

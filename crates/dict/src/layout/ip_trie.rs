@@ -82,8 +82,10 @@ pub(crate) fn build_ip_trie(
         let rows = values.push(&columns, rows)?;
         given.push(&keys, &rows)?;
     }
-    given.keep_last();
-    given.drop_dead_rows(&mut values)?;
+    if let (Some(alive), Values::Rows(store)) = (given.keep_last(values.rows()), &mut values) {
+        given.renumber(&alive.ranks());
+        store.retain(&alive)?;
+    }
     values.shrink()?;
     Ok(IpTrie::over(spec, Prefixes::of(&given.0), values, Backing::default()))
 }
@@ -120,36 +122,26 @@ impl GivenPrefixes {
         })
     }
 
-    /// Puts them in order and drops those that come again.
-    fn keep_last(&mut self) {
+    /// Puts them in order and drops those that come again; says which of so many rows are left, unless all are.
+    pub(crate) fn keep_last(&mut self, rows: usize) -> Option<Bitmap> {
         self.0.sort_unstable_by_key(|&(prefix, row)| (prefix, std::cmp::Reverse(row)));
         self.0.dedup_by_key(|(prefix, _)| *prefix);
-    }
-
-    /// Drops the attribute rows that no prefix has any more.
-    fn drop_dead_rows(&mut self, values: &mut Values) -> Result<()> {
-        let Values::Rows(store) = values else { return Ok(()) };
-        if store.rows() == self.0.len() {
-            return Ok(());
+        if self.0.len() == rows {
+            return None;
         }
-        let mut alive = Bitmap::zeroes(store.rows());
+        let mut alive = Bitmap::zeroes(rows);
         self.0.iter().for_each(|&(_, row)| alive.set(row as usize));
-        let mut next = 0;
-        let number = |row| {
-            let number = next;
-            next += u32::from(alive.get(row));
-            number
-        };
-        let numbers: Vec<u32> = (0..alive.len()).map(number).collect();
-        self.0.iter_mut().for_each(|(_, row)| *row = numbers[*row as usize]);
-        store.retain(&alive)
+        Some(alive)
     }
 
-    /// Writes them as a loaded dictionary does, and says how many there are.
-    pub(crate) fn save(mut self, image: &mut ImageWriter<'_>) -> Result<u64> {
-        self.keep_last();
-        let prefixes = Prefixes::of(&self.0);
-        prefixes.save(image)?;
+    /// Row `n` has the number `numbers[n]` from now on.
+    pub(crate) fn renumber(&mut self, numbers: &[u32]) {
+        self.0.iter_mut().for_each(|(_, row)| *row = numbers[*row as usize]);
+    }
+
+    /// Writes them, which are in order, as a loaded dictionary does; says how many there are.
+    pub(crate) fn save(self, image: &mut ImageWriter<'_>) -> Result<u64> {
+        Prefixes::of(&self.0).save(image)?;
         Ok(self.0.len() as u64)
     }
 }
@@ -452,9 +444,9 @@ mod tests {
                 .collect();
             let mut given = GivenPrefixes(prefixes.into_iter().zip(0..).collect());
             let count = given.0.len();
-            given.keep_last();
+            let alive = given.keep_last(count);
             let found = Prefixes::of(&given.0);
-            prop_assert!(given.0.len() <= count);
+            prop_assert_eq!(given.0.len(), alive.map_or(count, |alive| alive.count()));
             let unique: Vec<Prefix> = given.0.iter().map(|&(prefix, _)| prefix).collect();
             for byte in asked {
                 let address = MAPPED | u128::from(u32::from_be_bytes([1, 2, 3, byte]));

@@ -112,13 +112,7 @@ fn drop_dead_rows(sorted: &SortedShards, values: &mut Values) -> Result<Option<(
     }
     let mut alive = Bitmap::zeroes(store.rows());
     sorted.payloads().for_each(|row| alive.set(row as usize));
-    let mut next = 0;
-    let number = |row| {
-        let number = next;
-        next += u32::from(alive.get(row));
-        number
-    };
-    let numbers = (0..alive.len()).map(number).collect();
+    let numbers = alive.ranks();
     store.retain(&alive)?;
     Ok(Some((alive, numbers)))
 }

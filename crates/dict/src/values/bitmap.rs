@@ -47,6 +47,17 @@ impl Bitmap {
         self.bytes.iter().map(|byte| byte.count_ones() as usize).sum()
     }
 
+    /// How many bits before each are set.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let mut next = 0;
+        let rank = |index| {
+            let rank = next;
+            next += u32::from(self.get(index));
+            rank
+        };
+        (0..self.len).map(rank).collect()
+    }
+
     /// The positions of the set bits.
     pub(crate) fn ones(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.len).filter(|&index| self.get(index))
@@ -94,5 +105,6 @@ mod tests {
         (0..200).for_each(|index| bits.push(index % 3 == 0));
         assert_eq!(bits.ones().collect::<Vec<_>>(), (0..200).step_by(3).collect::<Vec<_>>());
         assert_eq!((bits.len(), bits.count(), bits.get(1000)), (200, 67, false));
+        assert_eq!(bits.ranks()[..7], [0, 1, 1, 1, 2, 2, 2]);
     }
 }
