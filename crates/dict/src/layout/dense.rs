@@ -6,19 +6,28 @@ use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::auto::FLAT;
-use super::positions::Part;
+use super::positions::{Part, PartSlices};
 use super::{drop_dead_rows, extents};
 use crate::hash::unscramble;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::SortedShards;
 use crate::table::bits::{PADDING_BYTES, get, low_bits, packed_bytes, put};
-use crate::values::{Bitmap, Values};
+use crate::values::{Bitmap, Bits, Values};
 
 pub(crate) struct DensePart {
     present: Bitmap,
     payloads: Section,
     payload_bits: u32,
     len: usize,
+}
+
+/// What a lookup reads of a [`DensePart`].
+#[derive(Clone, Copy)]
+pub(crate) struct DenseSlices<'a> {
+    present: Bits<'a>,
+    payloads: &'a [u8],
+    payload_bits: u64,
+    payload_mask: u64,
 }
 
 impl DensePart {
@@ -62,7 +71,17 @@ impl DensePart {
     }
 }
 
+impl PartSlices for DenseSlices<'_> {
+    #[inline(always)]
+    fn payload(self, at: usize) -> Option<u64> {
+        let bit = at as u64 * self.payload_bits;
+        self.present.get(at).then(|| get(self.payloads, bit, self.payload_mask))
+    }
+}
+
 impl Part for DensePart {
+    type Slices<'a> = DenseSlices<'a>;
+
     const NAME: Option<&'static str> = Some(FLAT);
 
     fn places(&self) -> usize {
@@ -73,10 +92,13 @@ impl Part for DensePart {
         self.len
     }
 
-    #[inline(always)]
-    fn payload(&self, at: usize) -> Option<u64> {
-        let bit = at as u64 * u64::from(self.payload_bits);
-        self.present.get(at).then(|| get(&self.payloads, bit, low_bits(self.payload_bits)))
+    fn slices(&self) -> DenseSlices<'_> {
+        DenseSlices {
+            present: self.present.bits(),
+            payloads: &self.payloads,
+            payload_bits: u64::from(self.payload_bits),
+            payload_mask: low_bits(self.payload_bits),
+        }
     }
 
     fn check(&self, at: usize) -> Result<()> {

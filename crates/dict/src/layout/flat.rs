@@ -7,20 +7,27 @@
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result, bail};
 
-use super::positions::{Part, Positions};
+use super::positions::{Part, PartSlices, Positions};
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS};
 use crate::block::integer_keys;
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::layout_spec::LayoutSpec;
 use crate::table::Hits;
-use crate::values::{Bitmap, ColumnStore, Values};
+use crate::values::{Bitmap, Bits, ColumnStore, Values};
 
 /// The row of a key is its position.
 pub(crate) struct FlatPart {
     present: Bitmap,
     len: usize,
     /// The number of the first row.
+    first: u64,
+}
+
+/// What a lookup reads of a [`FlatPart`].
+#[derive(Clone, Copy)]
+pub(crate) struct FlatSlices<'a> {
+    present: Bits<'a>,
     first: u64,
 }
 
@@ -104,7 +111,16 @@ impl LayoutBuilder for FlatBuilder {
     }
 }
 
+impl PartSlices for FlatSlices<'_> {
+    #[inline(always)]
+    fn payload(self, at: usize) -> Option<u64> {
+        self.present.get(at).then_some(self.first + at as u64)
+    }
+}
+
 impl Part for FlatPart {
+    type Slices<'a> = FlatSlices<'a>;
+
     const NAME: Option<&'static str> = None;
 
     fn places(&self) -> usize {
@@ -115,9 +131,8 @@ impl Part for FlatPart {
         self.len
     }
 
-    #[inline(always)]
-    fn payload(&self, at: usize) -> Option<u64> {
-        self.present.get(at).then_some(self.first + at as u64)
+    fn slices(&self) -> FlatSlices<'_> {
+        FlatSlices { present: self.present.bits(), first: self.first }
     }
 
     fn check(&self, at: usize) -> Result<()> {

@@ -15,6 +15,11 @@ use crate::values::SEGMENTS_MAX;
 
 /// Some positions, and the payloads of the keys that are there.
 pub(crate) trait Part: Send + Sync + Sized {
+    /// What a lookup reads.
+    type Slices<'a>: PartSlices
+    where
+        Self: 'a;
+
     /// The layout's name where the definition does not say it.
     const NAME: Option<&'static str>;
 
@@ -24,10 +29,10 @@ pub(crate) trait Part: Send + Sync + Sized {
     /// How many of them have a key.
     fn len(&self) -> usize;
 
-    /// The payload at a position; `None` if no key is there, or the position is none.
-    fn payload(&self, at: usize) -> Option<u64>;
+    /// Where the bytes are is found out once for many lookups.
+    fn slices(&self) -> Self::Slices<'_>;
 
-    /// Makes sure that what [`Part::payload`] reads is what was written.
+    /// Makes sure that what [`PartSlices::payload`] reads is what was written.
     fn check(&self, at: usize) -> Result<()>;
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()>;
@@ -35,6 +40,12 @@ pub(crate) trait Part: Send + Sync + Sized {
     fn open(image: &mut ImageReader<'_>) -> Result<Self>;
 
     fn heap_bytes(&self) -> usize;
+}
+
+/// The bytes of a part.
+pub(crate) trait PartSlices: Copy {
+    /// The payload at a position; `None` if no key is there, or the position is none.
+    fn payload(self, at: usize) -> Option<u64>;
 }
 
 /// What all parts have in common.
@@ -94,17 +105,11 @@ impl<P: Part> Positions<P> {
         Ok(Positions { cut: Cut { least, place_bits }, parts })
     }
 
-    #[inline(always)]
-    fn payload(&self, key: u64) -> Option<u64> {
-        let (part, at) = self.cut.place(key);
-        self.parts.get(part)?.payload(at)
-    }
-
     /// Every key and its payload, in order.
     fn entries(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.parts.iter().enumerate().flat_map(|(number, part)| {
-            let first = self.cut.first_key(number);
-            (0..part.places()).filter_map(move |at| Some((first + at as u64, part.payload(at)?)))
+            let (first, slices) = (self.cut.first_key(number), part.slices());
+            (0..part.places()).filter_map(move |at| Some((first + at as u64, slices.payload(at)?)))
         })
     }
 }
@@ -112,11 +117,8 @@ impl<P: Part> Positions<P> {
 impl<P: Part> Layout for Positions<P> {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let keys = integer_keys(&keys[0])?;
-        let mut hits = Hits::with_capacity(keys.len());
-        for key in keys {
-            hits.push(self.payload(key));
-        }
-        Ok(hits)
+        let parts: Vec<P::Slices<'_>> = self.parts.iter().map(P::slices).collect();
+        Ok(find_in(self.cut, &parts, &keys))
     }
 
     fn check(&self, keys: &[ArrayRef]) -> Result<()> {
@@ -157,4 +159,13 @@ impl<P: Part> Layout for Positions<P> {
     fn name(&self) -> Option<&'static str> {
         P::NAME
     }
+}
+
+fn find_in<S: PartSlices>(cut: Cut, parts: &[S], keys: &[u64]) -> Hits {
+    let mut hits = Hits::with_capacity(keys.len());
+    for &key in keys {
+        let (part, at) = cut.place(key);
+        hits.push(parts.get(part).and_then(|part| part.payload(at)));
+    }
+    hits
 }

@@ -11,6 +11,10 @@ pub(crate) struct Bitmap {
     len: usize,
 }
 
+/// The bits of a [`Bitmap`], wherever it has them.
+#[derive(Clone, Copy)]
+pub(crate) struct Bits<'a>(&'a [u8]);
+
 impl Bitmap {
     /// `len` bits that are all clear.
     pub(crate) fn zeroes(len: usize) -> Bitmap {
@@ -33,10 +37,15 @@ impl Bitmap {
         self.bytes.to_mut()[index / 8] |= 1 << (index % 8);
     }
 
-    /// Whether bit `index` is set; bits behind the end are clear.
+    /// See [`Bits::get`].
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> bool {
-        self.bytes.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+        self.bits().get(index)
+    }
+
+    /// The bits, to be read many times.
+    pub(crate) fn bits(&self) -> Bits<'_> {
+        Bits(&self.bytes)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -92,6 +101,14 @@ impl Bitmap {
 
     pub(crate) fn open_optional(image: &mut ImageReader<'_>) -> Result<Option<Bitmap>> {
         if image.flag()? { Bitmap::open(image).map(Some) } else { Ok(None) }
+    }
+}
+
+impl Bits<'_> {
+    /// Whether bit `index` is set; bits behind the end are clear.
+    #[inline(always)]
+    pub(crate) fn get(self, index: usize) -> bool {
+        self.0.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
     }
 }
 

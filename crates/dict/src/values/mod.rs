@@ -31,7 +31,7 @@ mod string_packer;
 mod strings;
 
 pub(crate) use arena::StringArena;
-pub(crate) use bitmap::Bitmap;
+pub(crate) use bitmap::{Bitmap, Bits};
 pub(crate) use bytes::Bytes;
 pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
