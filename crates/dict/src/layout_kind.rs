@@ -154,19 +154,14 @@ impl LayoutKind {
         !self.is_range() && !self.asks_source() && self.key_form() == KeyForm::Columns
     }
 
-    /// Whether a loaded dictionary can be written to a file and answer from it.
+    /// Whether a loaded dictionary can be written to a file, by a load part by part, and answer from it.
     pub fn is_storable(self) -> bool {
-        self.is_loaded_in_files() || self == LayoutKind::RegexpTree
-    }
-
-    /// Whether a load can write it to a file part by part.
-    pub fn is_loaded_in_files(self) -> bool {
         self.has_shards() || self.is_range() || self.is_ordered()
     }
 
     /// Whether its keys are put in order all together.
     pub(crate) fn is_ordered(self) -> bool {
-        self == LayoutKind::IpTrie || self.is_polygon()
+        matches!(self, LayoutKind::IpTrie | LayoutKind::RegexpTree) || self.is_polygon()
     }
 
     /// Whether a dictionary can be reloaded shard by shard: its keys, in a hash table or an array, are all that says

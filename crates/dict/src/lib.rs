@@ -47,12 +47,9 @@ mod values;
 
 pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located};
-pub use image::{ImageWriter, open as open_image, open_regexp_tree_image, save as save_image};
+pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
-pub use layout::{
-    CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct,
-    build_regexp_tree,
-};
+pub use layout::{CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct};
 pub use layout_kind::{KeyForm, LayoutKind};
 pub use layout_spec::{LayoutParameter, LayoutSpec};
 pub use loaded::build;

@@ -13,8 +13,8 @@ use crate::dictionary::{Attribute, Dictionary, DictionaryStats, gathered};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
-    Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, open_auto, open_ip_trie,
-    open_polygon, open_range,
+    Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, build_regexp_tree,
+    open_auto, open_ip_trie, open_polygon, open_range, open_regexp_tree,
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
@@ -53,6 +53,9 @@ pub fn build(
     if kind == LayoutKind::IpTrie {
         return build_ip_trie(spec, blocks);
     }
+    if kind == LayoutKind::RegexpTree {
+        return build_regexp_tree(spec, blocks);
+    }
     let key_types = spec.key_types();
     let mut values = Values::new(&spec.attributes, kind.may_inline());
     let mut builder = layout_builder(&spec, &key_types, values.payload_bytes())?;
@@ -84,6 +87,9 @@ pub(crate) fn open(
     }
     if spec.layout.kind.is_polygon() {
         return open_polygon(spec, image, backing);
+    }
+    if spec.layout.kind == LayoutKind::RegexpTree {
+        return open_regexp_tree(spec, image, backing);
     }
     let (kind, key_types) = (spec.layout.kind, spec.key_types());
     let layout: Box<dyn Layout> = match kind {

@@ -60,6 +60,17 @@ impl PendingFile {
         Ok(StartedFile { file: storage.create(&pending.temporary)?, pending })
     }
 
+    /// What was written, as memory, which stays the same when it gets its name.
+    pub fn map(&self, storage: &dyn Storage) -> Result<Region> {
+        storage.map(&self.temporary)
+    }
+
+    /// Removes what was written.
+    pub fn discard(self, storage: &dyn Storage) {
+        // What is left of it is in the way of nobody; the next write empties it.
+        let _ = storage.remove_file(&self.temporary);
+    }
+
     /// Gives it its name, replacing what had it; durable when it returns.
     pub fn publish(self, storage: &dyn Storage) -> Result<()> {
         storage.rename(&self.temporary, &self.path)?;
@@ -100,8 +111,7 @@ impl StartedFile {
     /// Removes what was written.
     pub fn discard(self, storage: &dyn Storage) {
         drop(self.file);
-        // What is left of it is in the way of nobody; the next write empties it.
-        let _ = storage.remove_file(&self.pending.temporary);
+        self.pending.discard(storage);
     }
 }
 

@@ -29,8 +29,8 @@ mod writer;
 mod tests;
 
 pub(crate) use backing::Backing;
-pub(crate) use reader::{ImageReader, open_parts, open_unnamed};
-pub use reader::{open, open_regexp_tree_image};
+pub use reader::open;
+pub(crate) use reader::{ImageReader, open_parts, open_unnamed, open_unpublished};
 pub use writer::{ImageWriter, save};
 pub(crate) use writer::{Piece, Written, write_parts};
 

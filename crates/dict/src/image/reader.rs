@@ -9,9 +9,8 @@ use basalt_base::fs::Storage;
 use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Incoming, Region, Section};
 use basalt_base::{Error, ErrorCode, Result, bail};
 
-use super::{Backing, MAGIC, TRAILER_BYTES, VERSION};
+use super::{MAGIC, TRAILER_BYTES, VERSION};
 use crate::Dictionary;
-use crate::layout::{ReadValues, open_regexp_tree};
 use crate::loaded;
 use crate::spec::DictionarySpec;
 
@@ -40,20 +39,15 @@ pub fn open(
     Ok((dictionary, stamp))
 }
 
-/// As [`open`], of a tree of regular expressions: all of it is read, and its expressions are compiled.
-pub fn open_regexp_tree_image(
+/// A dictionary over the bytes of a file that is to be at `path`; see [`open`].
+pub(crate) fn open_unpublished(
     spec: DictionarySpec,
-    storage: &dyn Storage,
+    file: Region,
     path: &Path,
     definition: &str,
-    read_values: Arc<ReadValues>,
-) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
-    let mut stamp = Vec::new();
-    let dictionary = open_image(storage, path, definition, |reader, region, found| {
-        stamp = found;
-        open_regexp_tree(spec.resolved()?, reader, Backing::of(region), read_values)
-    })?;
-    Ok((dictionary, stamp))
+) -> Result<Arc<dyn Dictionary>> {
+    let open = |reader: &mut ImageReader<'_>, region, _| loaded::open(spec, reader, region);
+    open_region(file, &path.to_string_lossy(), definition, |region| Ok(Arc::new(region)), open)
 }
 
 /// A dictionary over the bytes of a file that nobody else has, all of them compared with their checksums; and what

@@ -10,7 +10,7 @@ use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use basalt_base::{Column, ErrorCode, Result, SqlType};
 
 use super::{MAGIC, TRAILER_BYTES, VERSION, open, save};
-use crate::image_load::tests::load_in_shards;
+use crate::image_load::tests::{load_in_shards, tree_block, tree_spec};
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec, with_range};
 use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
 
@@ -103,6 +103,12 @@ impl Sample {
         Sample::of(spec, block, asked.to_vec(), load)
     }
 
+    /// Expressions, one below the other.
+    fn of_nodes(load: Load) -> Sample {
+        let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["ab 7", "a", "b 12", "c"]));
+        Sample::of(tree_spec(), tree_block(0..3), vec![keys], load)
+    }
+
     /// Strings that are compressed.
     fn of_texts() -> Sample {
         let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::CompactHashed));
@@ -175,6 +181,7 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
         kinds.into_iter().map(|(kind, load)| Sample::of_kind(kind, load)).collect();
     samples.extend([Sample::of_prefixes(in_memory), Sample::of_prefixes(in_two_shards)]);
     samples.extend([Sample::of_polygons(in_memory), Sample::of_polygons(in_two_shards)]);
+    samples.extend([Sample::of_nodes(in_memory), Sample::of_nodes(in_shards)]);
     samples.extend([Sample::of_texts(), Sample::dense(in_memory), Sample::dense(in_shards)]);
     for (number, sample) in samples.iter().enumerate() {
         let storage = FaultyStorage::new();

@@ -12,7 +12,7 @@ use super::{ImagePlace, LoadBounds, LoadedImage, in_file};
 use crate::block::RowBlock;
 use crate::dictionary::Attribute;
 use crate::image::{ImageWriter, Piece};
-use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key};
+use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key, node_block, node_columns};
 use crate::layout_kind::LayoutKind;
 use crate::piles::Piles;
 use crate::spec::DictionarySpec;
@@ -23,7 +23,7 @@ use crate::values::{ColumnStore, ROWS_MAX, SEGMENT_BITS, SEGMENTS_MAX};
 const SEGMENT_SHARE: usize = 8;
 
 /// What a key takes until the last row came: of a prefix, itself and the places that it begins and ends at; of a polygon,
-/// what the index says of it.
+/// what the index says of it; of a node of expressions, where its values are.
 const KEY_BYTES: usize = 96;
 
 impl DictionarySpec {
@@ -42,8 +42,34 @@ pub(super) fn load_in_order(
 ) -> Result<LoadedImage> {
     match spec.layout.kind {
         LayoutKind::IpTrie => load_prefixes(spec, blocks, place, bounds),
+        LayoutKind::RegexpTree => load_nodes(spec, blocks, place, bounds),
         _ => load_polygons(spec, blocks, place, bounds),
     }
+}
+
+/// Nodes of expressions: their file says all of them, and the tree is made when it is opened.
+fn load_nodes(
+    spec: DictionarySpec,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+    place: &ImagePlace<'_>,
+    bounds: LoadBounds,
+) -> Result<LoadedImage> {
+    in_file(spec, place, |_, image| {
+        let (columns, mut count) = (node_columns(), 0);
+        let mut rows = RowSegments::new(&columns, bounds.shard_bytes);
+        for block in blocks {
+            let block = node_block(&block?)?;
+            let nodes = block[0].len();
+            if rows.is_full(nodes, 0) {
+                rows.write(image)?;
+            }
+            rows.push(&block, nodes)?;
+            count += nodes as u64;
+        }
+        rows.write(image)?;
+        rows.put(image);
+        Ok(count)
+    })
 }
 
 fn load_polygons(

@@ -33,7 +33,7 @@ use self::in_order::load_in_order;
 use self::shard::{ArrayShards, BuiltShard, ShardForm};
 use crate::block::{RowBlock, integer_keys};
 use crate::dictionary::Dictionary;
-use crate::image::{ImageWriter, Written, open, open_unnamed};
+use crate::image::{ImageWriter, Written, open_unnamed, open_unpublished};
 use crate::layout::{AutoKeys, check_flat_key};
 use crate::layout_kind::LayoutKind;
 use crate::loaded::build;
@@ -110,7 +110,7 @@ pub fn load_image(
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
     let spec = spec.resolved()?;
-    if !spec.layout.kind.is_loaded_in_files() {
+    if !spec.layout.kind.is_storable() {
         return build(spec, blocks).map(LoadedImage::InMemory);
     }
     let (mut first, mut bytes) = (Vec::new(), 0);
@@ -331,8 +331,18 @@ impl PendingImage {
     pub fn publish(mut self, stamp: &[u8]) -> Result<Arc<dyn Dictionary>> {
         let ended = self.end(stamp)?;
         let storage = self.storage.as_ref();
-        ended.finish(storage)?.publish(storage)?;
-        Ok(open(self.spec.clone(), storage, &self.path, &self.definition)?.0)
+        let ended = ended.finish(storage)?;
+        // What cannot be opened must not take the place of what can: expressions are compiled here.
+        let opened = ended
+            .map(storage)
+            .and_then(|file| open_unpublished(self.spec.clone(), file, &self.path, &self.definition));
+        match opened {
+            Ok(dictionary) => ended.publish(storage).map(|()| dictionary),
+            Err(error) => {
+                ended.discard(storage);
+                Err(error)
+            }
+        }
     }
 
     /// Ends the file, which never gets a name, and opens it; and says what brings it into memory while it

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BinaryViewArray, ListArray, StructArray, UInt8Array, UInt16Array, UInt32Array,
+    Array, ArrayRef, AsArray, BinaryViewArray, ListArray, StructArray, UInt8Array, UInt16Array, UInt32Array,
+    UInt64Array,
 };
 use arrow::buffer::OffsetBuffer;
 use basalt_base::fs::{Crash, FaultyStorage, PendingDirectory, RealStorage, Storage};
@@ -13,7 +14,9 @@ use basalt_base::{Column, Error, ErrorCode, Result, SqlType};
 use super::{ImagePlace, LoadBounds, LoadedImage, load_image};
 use crate::block::key_column;
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec};
-use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, RowForm, open_image};
+use crate::{
+    Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, ReadValues, RowForm, build, open_image,
+};
 
 const DIR: &str = "/store";
 const PATH: &str = "/store/dictionary";
@@ -222,6 +225,101 @@ fn rows_that_delete_keys_leave_none_of_them() {
     }
 }
 
+/// A tree of expressions with the attributes `name` and `number`.
+pub(crate) fn tree_spec() -> DictionarySpec {
+    let read = |ty: &SqlType, texts: &[Vec<u8>]| -> Result<ArrayRef> {
+        let number = |text: &Vec<u8>| std::str::from_utf8(text).ok()?.parse::<u16>().ok();
+        Ok(match ty {
+            SqlType::String => Arc::new(BinaryViewArray::from_iter_values(texts)),
+            _ => {
+                let numbers = texts.iter().map(number).collect::<Option<Vec<_>>>();
+                let wrong = || Error::new(ErrorCode::CannotParseText, "no number");
+                Arc::new(UInt16Array::from(numbers.ok_or_else(wrong)?))
+            }
+        })
+    };
+    let layout = LayoutSpec { read_values: ReadValues::new(read), ..LayoutSpec::new(LayoutKind::RegexpTree) };
+    let mut spec = simple_spec(&layout);
+    spec.key_columns = std::iter::once(Column::new("regexp", SqlType::String)).collect();
+    let types = [("name", SqlType::String), ("number", SqlType::UInt16)];
+    spec.attributes = types.map(|(name, ty)| attribute(name, ty)).into();
+    spec
+}
+
+/// Nodes of [`tree_spec`]: of three that follow on each other, two are below the first.
+pub(crate) fn tree_block(nodes: std::ops::Range<u64>) -> Vec<ArrayRef> {
+    let texts = |lists: Vec<Vec<String>>| -> ArrayRef {
+        let lengths: Vec<usize> = lists.iter().map(Vec::len).collect();
+        let texts = Arc::new(BinaryViewArray::from_iter_values(lists.into_iter().flatten()));
+        let offsets = OffsetBuffer::from_lengths(lengths);
+        Arc::new(ListArray::new(SqlType::String.element_field(), offsets, texts, None))
+    };
+    let first = |node: u64| node / 3 * 3 + 1;
+    let name = |node: u64| match node % 3 {
+        0 => format!("a node above {}", node / 3),
+        1 => format!("below \\1 of {}, and a name that is no short one", node / 3),
+        _ => String::new(),
+    };
+    let ids = nodes.clone().map(|node| node + 1);
+    let parents = nodes.clone().map(|node| if node.is_multiple_of(3) { 0 } else { first(node) });
+    let regexp = |node: u64| match node % 3 {
+        0 => format!("[ab].*{}", if node < 3 { String::new() } else { format!("<{}>", node / 3) }),
+        1 => r"([a-z]+) \d".to_owned(),
+        _ => r"\d\d".to_owned(),
+    };
+    let keys = nodes.clone().map(|_| vec!["number".to_owned(), "other".to_owned(), "name".to_owned()]);
+    let values = nodes.clone().map(|node| vec![node.to_string(), "x".to_owned(), name(node)]);
+    vec![
+        Arc::new(UInt64Array::from_iter_values(ids)),
+        Arc::new(UInt64Array::from_iter_values(parents)),
+        Arc::new(BinaryViewArray::from_iter_values(nodes.clone().map(regexp))),
+        texts(keys.collect()),
+        texts(values.collect()),
+    ]
+}
+
+/// Whether its nodes come in one block or in many, by way of a file or not.
+#[test]
+fn a_tree_of_expressions_passes_files() {
+    let spec = tree_spec();
+    let blocks = || (0..20_u64).map(|block| Ok(tree_block(block * 6..block * 6 + 6)));
+    let in_memory = build(spec.clone(), &mut blocks()).expect("a tree");
+    let filed = load_in_shards(&spec, 1 << 10, &mut blocks()).expect("a tree");
+    let texts = (0..120).map(|at| format!("{} {at} <{}>", ["a", "ab", "c"][at % 3], at / 3));
+    let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(texts));
+    let keys = std::slice::from_ref(&keys);
+    let (values, found) = in_memory.get(&[0, 1], keys).expect("valid keys");
+    assert_eq!(found.true_count(), 80);
+    let names = values[0].as_binary_view();
+    assert_eq!(names.value(1), b"below ab of 0, and a name that is no short one");
+    assert_eq!(filed.get(&[0, 1], keys).expect("valid keys"), (values, found));
+    let all = |tree: &Arc<dyn Dictionary>| tree.get_all(&[0], keys, None).expect("valid keys");
+    assert_eq!(all(&filed), all(&in_memory));
+    assert_eq!(filed.scan().expect("nodes"), in_memory.scan().expect("nodes"));
+    assert_eq!(filed.scan().expect("nodes"), [tree_block(0..120)]);
+    assert_eq!(filed.stats().element_count, 120);
+}
+
+/// Whatever is found out when the tree is made.
+#[test]
+fn a_tree_that_is_refused_leaves_the_old_file() {
+    let spec = tree_spec();
+    let storage = Arc::new(FaultyStorage::new());
+    storage.create_dir_all(Path::new(DIR)).expect("a disk");
+    load(&storage, &spec, &mut [Ok(tree_block(0..3))].into_iter(), b"old").expect("a tree");
+    let broken: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["(", "a", "b"]));
+    let orphans: ArrayRef = Arc::new(UInt64Array::from(vec![0, 77, 1]));
+    for (column, wrong) in [(2, broken), (1, orphans)] {
+        let mut block = tree_block(0..3);
+        block[column] = wrong;
+        let error = load(&storage, &spec, &mut [Ok(block)].into_iter(), b"new").err().expect("no tree");
+        assert_eq!(error.code(), ErrorCode::IncorrectDictionaryDefinition);
+        assert_eq!(storage.list(Path::new(DIR)).expect("a directory").len(), 1);
+        let opened = open_image(spec.clone(), storage.as_ref(), Path::new(PATH), DEFINITION);
+        assert_eq!(opened.expect("the old file").1, b"old");
+    }
+}
+
 #[test]
 fn a_prefix_that_comes_again_leaves_nothing_in_the_file() {
     let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::IpTrie));
@@ -251,6 +349,10 @@ fn a_prefix_that_comes_again_leaves_nothing_in_the_file() {
     assert_eq!(some.stats().element_count, 900);
 }
 
+fn attribute(name: &str, ty: SqlType) -> Attribute {
+    Attribute { name: name.into(), default: ty.default_array(1), ty, hierarchical: false, injective: false }
+}
+
 /// So many rows of `Array(String)` and of `Map(String, UInt16)`, with a kilobyte of text each.
 fn nested_columns(rows: u16) -> (Vec<SqlType>, Vec<ArrayRef>) {
     let map = SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt16));
@@ -271,14 +373,7 @@ fn nested_values_pass_files_alone() {
     for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed, LayoutKind::Flat] {
         let mut spec = simple_spec(&LayoutSpec::new(kind));
         let (types, values) = nested_columns(1000);
-        let attribute = |ty: SqlType| Attribute {
-            name: ty.to_string(),
-            default: ty.default_array(1),
-            ty,
-            hierarchical: false,
-            injective: false,
-        };
-        spec.attributes = types.into_iter().map(attribute).collect();
+        spec.attributes = types.into_iter().map(|ty| attribute("nested", ty)).collect();
         let block: Vec<ArrayRef> = simple_block(1000).into_iter().take(1).chain(values.clone()).collect();
         let dictionary = load_in_shards(&spec, 256 << 10, &mut [Ok(block.clone())].into_iter());
         let dictionary = dictionary.expect("a valid source");

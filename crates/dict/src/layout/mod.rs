@@ -51,8 +51,10 @@ pub(crate) use positions::{Cut, Part, Positions};
 pub(crate) use range_bounds::is_range_type;
 pub(crate) use range_hashed::{build_range, open_range};
 pub(crate) use range_rows::{RangeShard, RangeShardBuilder, range_shard_builder};
-pub use regexp_tree::{ReadValues, build_regexp_tree};
-pub(crate) use regexp_tree::{open_regexp_tree, regexp_tree_columns};
+pub use regexp_tree::ReadValues;
+pub(crate) use regexp_tree::{
+    build_regexp_tree, node_block, node_columns, open_regexp_tree, regexp_tree_columns,
+};
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;

@@ -7,14 +7,17 @@
 //!
 //! # Layout
 //!
-//! A file has the nodes as the source gave them, as a column store of five columns. All of it is read and all expressions
-//! are compiled when it is opened; nothing answers from its pages.
+//! A file has the nodes as the source gave them, as the attributes of other layouts are: five columns. All of it is read
+//! and all expressions are compiled when it is opened. From then on texts of values are read where they are, in the file
+//! or in memory.
 //!
 //! # Cost
 //!
-//! All expressions are run over a text at once; groups are looked for only where a value names one.
+//! All expressions are run over a text at once; groups are looked for only where a value names one. Beside the nodes as
+//! they came, a node takes its compiled expressions, 56 bytes, and 16 a value.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, ListArray};
@@ -24,21 +27,30 @@ use arrow::datatypes::UInt64Type;
 use basalt_base::{Error, Result, SqlType, bail};
 use regex::bytes::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
+use super::SCAN_BLOCK_ROWS;
+use crate::block::split_block;
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
 use crate::table::Hits;
-use crate::values::ColumnStore;
+use crate::values::{SEGMENT_BITS, Values};
 
 /// Memory that the compiled expressions may take.
 const SIZE_MAX: usize = 256 << 20;
 /// Nodes one below the other.
 const DEPTH_MAX: usize = 100;
 
+/// Columns of the nodes.
+const NAMES: usize = 3;
+const VALUES: usize = 4;
+
+type Read = dyn Fn(&SqlType, &[Vec<u8>]) -> Result<ArrayRef> + Send + Sync;
+
 /// Reads texts as values of a type: where the values of attributes come from.
-pub type ReadValues = dyn Fn(&SqlType, &[Vec<u8>]) -> Result<ArrayRef> + Send + Sync;
+#[derive(Clone)]
+pub struct ReadValues(Arc<Read>);
 
 struct RegexpTree {
     attributes: Vec<Attribute>,
@@ -46,11 +58,12 @@ struct RegexpTree {
     nodes: Vec<Node>,
     /// The expressions of `nodes`.
     set: RegexSet,
-    read_values: Arc<ReadValues>,
-    /// As they came.
-    blocks: Vec<Vec<ArrayRef>>,
+    read_values: ReadValues,
+    /// The nodes as they came.
+    rows: Values,
+    /// The texts in each segment of these.
+    texts: Vec<BinaryViewArray>,
     counters: Counters,
-    /// The file that it was read from.
     backing: Backing,
 }
 
@@ -59,20 +72,18 @@ struct Node {
     /// A position in [`RegexpTree::nodes`].
     parent: Option<usize>,
     /// With its groups, if a value names one.
-    regex: Option<Regex>,
-    /// Attribute and value, in order of attribute.
-    values: Vec<(usize, Value)>,
+    regex: Option<Box<Regex>>,
+    /// In order of attribute.
+    values: Vec<Value>,
 }
 
-enum Value {
-    Text(Vec<u8>),
-    /// Texts, and the groups between them.
-    Template(Vec<Piece>),
-}
-
-enum Piece {
-    Text(Vec<u8>),
-    Group(usize),
+/// Where a value's text is.
+#[derive(Clone, Copy)]
+struct Value {
+    attribute: usize,
+    /// Among [`RegexpTree::texts`].
+    segment: u32,
+    at: u32,
 }
 
 /// Array and row of the values of a column.
@@ -83,7 +94,7 @@ struct Row {
     id: u64,
     parent: u64,
     regexp: String,
-    values: Vec<(usize, Vec<u8>)>,
+    values: Vec<Value>,
 }
 
 /// The columns of the source, whatever the attributes are.
@@ -100,13 +111,17 @@ pub(crate) fn regexp_tree_columns() -> [(&'static str, SqlType); 5] {
 
 /// Loads a dictionary from blocks of nodes: identifier, that of the parent or 0, expression, names of
 /// attributes, their values.
-pub fn build_regexp_tree(
+pub(crate) fn build_regexp_tree(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
-    read_values: Arc<ReadValues>,
 ) -> Result<Arc<dyn Dictionary>> {
-    let blocks = blocks.collect::<Result<Vec<_>>>()?;
-    tree_of(spec.resolved()?.attributes, blocks, read_values, Backing::default())
+    let mut rows = Values::new(&node_columns(), false);
+    for block in blocks {
+        let block = node_block(&block?)?;
+        rows.push(&block, block[0].len())?;
+    }
+    rows.shrink()?;
+    tree_of(spec, rows, Backing::default())
 }
 
 /// A dictionary over the nodes that [`Dictionary::save`] wrote; their expressions are compiled now.
@@ -114,23 +129,18 @@ pub(crate) fn open_regexp_tree(
     spec: DictionarySpec,
     image: &mut ImageReader<'_>,
     backing: Backing,
-    read_values: Arc<ReadValues>,
 ) -> Result<Arc<dyn Dictionary>> {
     // All of it is read.
     backing.check()?;
-    let nodes = ColumnStore::new(&node_columns()).open(image)?;
+    let rows = Values::open(&node_columns(), false, image)?;
     if !image.is_at_end() {
         return Err(ImageReader::unfit());
     }
-    let rows = nodes.rows();
-    let hits = Hits { payloads: (0..rows as u64).collect(), found: vec![true; rows] };
-    let block =
-        (0..node_columns().len()).map(|column| nodes.get(column, &hits)).collect::<Result<Vec<_>>>()?;
-    tree_of(spec.attributes, vec![block], read_values, backing)
+    tree_of(spec, rows, backing)
 }
 
-/// The columns of the nodes, to be kept in a file.
-fn node_columns() -> Vec<Attribute> {
+/// The columns of the nodes, as they are kept.
+pub(crate) fn node_columns() -> Vec<Attribute> {
     let columns = regexp_tree_columns().into_iter().map(|(name, ty)| Attribute {
         name: name.into(),
         default: ty.default_array(1),
@@ -141,25 +151,24 @@ fn node_columns() -> Vec<Attribute> {
     columns.collect()
 }
 
-fn tree_of(
-    attributes: Vec<Attribute>,
-    blocks: Vec<Vec<ArrayRef>>,
-    read_values: Arc<ReadValues>,
-    backing: Backing,
-) -> Result<Arc<dyn Dictionary>> {
-    let mut rows = Vec::new();
-    for block in &blocks {
-        read_rows(block, &attributes, &mut rows)?;
-    }
-    rows.sort_by_key(|row| row.id);
-    let order = order(&rows)?;
-    let set = RegexSetBuilder::new(order.iter().map(|&at| rows[at].regexp.as_str()))
+/// A block of nodes, checked.
+pub(crate) fn node_block(block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    let (_, ids, others) = split_block(&[SqlType::UInt64], &node_columns()[1..], block, false)?;
+    Ok([ids, others].concat())
+}
+
+fn tree_of(spec: DictionarySpec, rows: Values, backing: Backing) -> Result<Arc<dyn Dictionary>> {
+    let DictionarySpec { attributes, layout, .. } = spec;
+    let (mut nodes, texts) = read_rows(&rows, &attributes)?;
+    nodes.sort_by_key(|node| node.id);
+    let order = order(&nodes)?;
+    let set = RegexSetBuilder::new(order.iter().map(|&at| nodes[at].regexp.as_str()))
         .size_limit(SIZE_MAX)
         .build()
         .map_err(|error| wrong_regexp(&error))?;
-    let nodes = nodes(&rows, &order)?;
-    let counters = Counters::default();
-    let tree = RegexpTree { attributes, nodes, set, read_values, blocks, counters, backing };
+    let nodes = into_nodes(&nodes, &order, &texts)?;
+    let (read_values, counters) = (layout.read_values, Counters::default());
+    let tree = RegexpTree { attributes, nodes, set, read_values, rows, texts, counters, backing };
     tree.check_values()?;
     Ok(Arc::new(tree))
 }
@@ -171,40 +180,59 @@ fn wrong_regexp(error: &regex::Error) -> Error {
     )
 }
 
-fn read_rows(block: &[ArrayRef], attributes: &[Attribute], rows: &mut Vec<Row>) -> Result<()> {
-    let [ids, parents, regexps, names, values] = block else {
-        return Err(Error::logical("a block of a regular expression tree has five columns"));
-    };
-    let (ids, parents) = (ids.as_primitive::<UInt64Type>(), parents.as_primitive::<UInt64Type>());
-    let (regexps, names, values) =
-        (regexps.as_binary_view(), names.as_list::<i32>(), values.as_list::<i32>());
-    for row in 0..ids.len() {
-        let id = ids.value(row);
-        let (names, values) = (names.value(row), values.value(row));
-        if id == 0 {
-            bail!(IncorrectDictionaryDefinition, "0 is no identifier of a node: it stands for no parent");
+/// The nodes, and the texts of each segment.
+fn read_rows(rows: &Values, attributes: &[Attribute]) -> Result<(Vec<Row>, Vec<BinaryViewArray>)> {
+    let (mut nodes, mut texts) = (Vec::new(), Vec::new());
+    let lists = rows.nested(NAMES)?.into_iter().zip(rows.nested(VALUES)?);
+    for (segment, (names, values)) in lists.enumerate() {
+        let (names, values) = (names.as_list::<i32>(), values.as_list::<i32>());
+        let first = (segment as u64) << SEGMENT_BITS;
+        let payloads: Vec<u64> = (0..names.len() as u64 - 1).map(|row| first + row).collect();
+        let found = vec![true; payloads.len()];
+        let columns = rows.get(&[0, 1, 2], &Hits { payloads, found })?;
+        let (ids, parents) = (
+            columns[0].as_primitive::<UInt64Type>().values(),
+            columns[1].as_primitive::<UInt64Type>().values(),
+        );
+        let regexps = columns[2].as_binary_view();
+        for (row, (&id, &parent)) in ids.iter().zip(parents).enumerate() {
+            // The default stands before the rows.
+            let (names, texts) = (names.value(row + 1), &values.value_offsets()[row + 1..row + 3]);
+            let values =
+                known_values(id, &names, (texts[0] as u32, texts[1] as u32), segment as u32, attributes)?;
+            let regexp = String::from_utf8_lossy(regexps.value(row)).into_owned();
+            nodes.push(Row { id, parent, regexp, values });
         }
-        if names.len() != values.len() {
-            bail!(
-                IncorrectDictionaryDefinition,
-                "node {id} has {} keys and {} values",
-                names.len(),
-                values.len()
-            );
-        }
-        let mut known = Vec::new();
-        for (name, value) in names.as_binary_view().iter().zip(values.as_binary_view()) {
-            let name = name.unwrap_or_default();
-            // A node may have attributes that this dictionary does not.
-            if let Some(at) = attributes.iter().position(|attribute| attribute.name.as_bytes() == name) {
-                known.push((at, value.unwrap_or_default().to_vec()));
-            }
-        }
-        known.sort_by_key(|&(at, _)| at);
-        let regexp = String::from_utf8_lossy(regexps.value(row)).into_owned();
-        rows.push(Row { id, parent: parents.value(row), regexp, values: known });
+        texts.push(values.values().as_binary_view().clone());
     }
-    Ok(())
+    Ok((nodes, texts))
+}
+
+/// The values of a node, from place `first` to `end` of its segment, whose attributes have these names.
+fn known_values(
+    id: u64,
+    names: &ArrayRef,
+    (first, end): (u32, u32),
+    segment: u32,
+    attributes: &[Attribute],
+) -> Result<Vec<Value>> {
+    if id == 0 {
+        bail!(IncorrectDictionaryDefinition, "0 is no identifier of a node: it stands for no parent");
+    }
+    let count = (end - first) as usize;
+    if names.len() != count {
+        bail!(IncorrectDictionaryDefinition, "node {id} has {} keys and {count} values", names.len());
+    }
+    let mut known = Vec::new();
+    for (name, at) in names.as_binary_view().iter().zip(first..) {
+        let name = name.unwrap_or_default();
+        // A node may have attributes that this dictionary does not.
+        if let Some(attribute) = attributes.iter().position(|of| of.name.as_bytes() == name) {
+            known.push(Value { attribute, segment, at });
+        }
+    }
+    known.sort_by_key(|value| value.attribute);
+    Ok(known)
 }
 
 /// Positions of `rows`, which are in order of identifier: what is below a node comes before it.
@@ -247,69 +275,94 @@ fn order(rows: &[Row]) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-fn nodes(rows: &[Row], order: &[usize]) -> Result<Vec<Node>> {
+/// The rows in this order.
+fn into_nodes(rows: &[Row], order: &[usize], texts: &[BinaryViewArray]) -> Result<Vec<Node>> {
     let positions: HashMap<u64, usize> =
         order.iter().enumerate().map(|(position, &at)| (rows[at].id, position)).collect();
     let node = |&at: &usize| {
         let row = &rows[at];
-        let values: Vec<(usize, Value)> =
-            row.values.iter().map(|(at, text)| (*at, Value::parse(text))).collect();
-        let has_template = values.iter().any(|(_, value)| matches!(value, Value::Template(_)));
-        let regex = has_template.then(|| RegexBuilder::new(&row.regexp).size_limit(SIZE_MAX).build());
+        let has_groups = row.values.iter().any(|value| names_group(value.text(texts)));
+        let regex = has_groups.then(|| RegexBuilder::new(&row.regexp).size_limit(SIZE_MAX).build());
         Ok(Node {
             id: row.id,
             parent: positions.get(&row.parent).copied(),
-            regex: regex.transpose().map_err(|error| wrong_regexp(&error))?,
-            values,
+            regex: regex.transpose().map_err(|error| wrong_regexp(&error))?.map(Box::new),
+            values: row.values.clone(),
         })
     };
     order.iter().map(node).collect()
 }
 
 impl Value {
-    fn parse(text: &[u8]) -> Value {
-        let mut pieces = vec![Piece::Text(Vec::new())];
-        let mut rest = text;
-        while let Some((&byte, behind)) = rest.split_first() {
-            rest = behind;
-            if let (b'\\' | b'$', Some(&digit)) = (byte, behind.first())
-                && digit.is_ascii_digit()
-            {
-                pieces.push(Piece::Group(usize::from(digit - b'0')));
-                rest = &behind[1..];
-            } else if let Some(Piece::Text(text)) = pieces.last_mut() {
-                text.push(byte);
-            } else {
-                pieces.push(Piece::Text(vec![byte]));
-            }
-        }
-        if pieces.len() == 1 { Value::Text(text.to_vec()) } else { Value::Template(pieces) }
+    fn text<'a>(&self, texts: &'a [BinaryViewArray]) -> &'a [u8] {
+        let (texts, at) = (&texts[self.segment as usize], self.at as usize);
+        if texts.is_null(at) { &[] } else { texts.value(at) }
     }
+}
 
-    fn text(&self, groups: Option<&Captures<'_>>) -> Vec<u8> {
-        match self {
-            Value::Text(text) => text.clone(),
-            Value::Template(pieces) => pieces
-                .iter()
-                .flat_map(|piece| match piece {
-                    Piece::Text(text) => text.as_slice(),
-                    Piece::Group(group) => {
-                        groups.and_then(|groups| groups.get(*group)).map_or(&[][..], |found| found.as_bytes())
-                    }
-                })
-                .copied()
-                .collect(),
+/// Whether a text has `\1`, `$1` or the like in it.
+fn names_group(text: &[u8]) -> bool {
+    text.windows(2).any(|pair| matches!(pair[0], b'\\' | b'$') && pair[1].is_ascii_digit())
+}
+
+/// The text with what groups matched in the place of their names.
+fn expanded(text: &[u8], groups: Option<&Captures<'_>>) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        match behind.first() {
+            Some(&digit) if matches!(byte, b'\\' | b'$') && digit.is_ascii_digit() => {
+                let group = groups.and_then(|groups| groups.get(usize::from(digit - b'0')));
+                out.extend_from_slice(group.map_or(&[][..], |found| found.as_bytes()));
+                rest = &behind[1..];
+            }
+            _ => out.push(byte),
         }
+    }
+    out
+}
+
+impl ReadValues {
+    pub fn new(
+        read: impl Fn(&SqlType, &[Vec<u8>]) -> Result<ArrayRef> + Send + Sync + 'static,
+    ) -> ReadValues {
+        ReadValues(Arc::new(read))
+    }
+}
+
+/// Reads nothing: for layouts that have no values as texts.
+impl Default for ReadValues {
+    fn default() -> ReadValues {
+        ReadValues::new(|ty, _| Err(Error::logical(format!("nothing reads texts as values of {ty}"))))
+    }
+}
+
+impl fmt::Debug for ReadValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReadValues")
+    }
+}
+
+impl PartialEq for ReadValues {
+    fn eq(&self, other: &ReadValues) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl RegexpTree {
+    /// What it takes beside the nodes as they came; compiled expressions do not tell what they take.
+    fn bytes_beside(&self) -> usize {
+        let values: usize = self.nodes.iter().map(|node| node.values.capacity() * size_of::<Value>()).sum();
+        size_of::<RegexpTree>() + self.nodes.capacity() * size_of::<Node>() + values
+    }
+
     /// A value that no lookup changes must be one of its attribute's type.
     fn check_values(&self) -> Result<()> {
         for node in &self.nodes {
-            for (at, value) in &node.values {
-                if let Value::Text(text) = value {
-                    (self.read_values)(&self.attributes[*at].ty, std::slice::from_ref(text))
+            for value in &node.values {
+                let text = value.text(&self.texts);
+                if !names_group(text) {
+                    (self.read_values.0)(&self.attributes[value.attribute].ty, &[text.to_vec()])
                         .map_err(|error| error.within(format!("node {}", node.id)))?;
                 }
             }
@@ -335,7 +388,7 @@ impl RegexpTree {
             let mut next = Some(first);
             while let Some(at) = next.filter(|&at| !seen[at]) {
                 seen[at] = true;
-                self.nodes[at].add_values(text, wanted, limit, &mut found);
+                self.add_values(at, text, wanted, limit, &mut found);
                 next = self.nodes[at].parent;
             }
             if found.iter().all(|values| values.len() >= limit) {
@@ -345,24 +398,32 @@ impl RegexpTree {
         found
     }
 
+    /// Adds the values of a node that matches.
+    fn add_values(
+        &self,
+        node: usize,
+        text: &[u8],
+        wanted: &[usize],
+        limit: usize,
+        found: &mut [Vec<Vec<u8>>],
+    ) {
+        let Node { regex, values: own, .. } = &self.nodes[node];
+        let groups = regex.as_ref().and_then(|regex| regex.captures(text));
+        for (values, &at) in found.iter_mut().zip(wanted) {
+            let own = own.iter().find(|value| value.attribute == at);
+            if let Some(value) = own.filter(|_| values.len() < limit) {
+                let text = value.text(&self.texts);
+                values.push(if regex.is_some() { expanded(text, groups.as_ref()) } else { text.to_vec() });
+            }
+        }
+    }
+
     fn keys<'a>(&self, keys: &'a [ArrayRef]) -> Result<&'a BinaryViewArray> {
         match keys {
             [key] => key.as_binary_view_opt(),
             _ => None,
         }
         .ok_or_else(|| Error::logical("the key of a REGEXP_TREE dictionary is one String"))
-    }
-}
-
-impl Node {
-    fn add_values(&self, text: &[u8], wanted: &[usize], limit: usize, found: &mut [Vec<Vec<u8>>]) {
-        let groups = self.regex.as_ref().and_then(|regex| regex.captures(text));
-        for (values, at) in found.iter_mut().zip(wanted) {
-            let own = self.values.iter().find(|(own, _)| own == at);
-            if let Some((_, value)) = own.filter(|_| values.len() < limit) {
-                values.push(value.text(groups.as_ref()));
-            }
-        }
     }
 }
 
@@ -400,7 +461,7 @@ impl Dictionary for RegexpTree {
         self.counters.add(&found);
         let column = |((texts, picks), &at): ((&Vec<Vec<u8>>, &Picks), &usize)| {
             let Attribute { ty, default, .. } = &self.attributes[at];
-            let values = (self.read_values)(ty, texts)?;
+            let values = (self.read_values.0)(ty, texts)?;
             interleave(&[default.as_ref(), values.as_ref()], picks).map_err(broken)
         };
         let columns = texts.iter().zip(&picks).zip(attributes).map(column).collect::<Result<_>>()?;
@@ -425,7 +486,7 @@ impl Dictionary for RegexpTree {
         }
         let list = |((texts, lengths), &at): ((&Vec<Vec<u8>>, Vec<usize>), &usize)| {
             let ty = &self.attributes[at].ty;
-            let values = (self.read_values)(ty, texts)?;
+            let values = (self.read_values.0)(ty, texts)?;
             let list =
                 ListArray::try_new(ty.element_field(), OffsetBuffer::from_lengths(lengths), values, None);
             Ok(Arc::new(list.map_err(broken)?) as ArrayRef)
@@ -438,16 +499,25 @@ impl Dictionary for RegexpTree {
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        Ok(self.blocks.clone())
+        let columns: Vec<usize> = (0..node_columns().len()).collect();
+        let rows = self.rows.nested(VALUES)?.into_iter().enumerate().flat_map(|(segment, rows)| {
+            let first = (segment as u64) << SEGMENT_BITS;
+            (0..rows.len() as u64 - 1).map(move |row| first + row)
+        });
+        let rows: Vec<u64> = rows.collect();
+        let block = |payloads: &[u64]| {
+            self.rows.get(&columns, &Hits { payloads: payloads.to_vec(), found: vec![true; payloads.len()] })
+        };
+        rows.chunks(SCAN_BLOCK_ROWS).map(block).collect()
     }
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        let mut nodes = ColumnStore::new(&node_columns());
-        for block in &self.blocks {
-            nodes.push(block, block[0].len())?;
-        }
-        nodes.shrink()?;
-        nodes.save(image)
+        self.check()?;
+        self.rows.save(image)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.backing.memory_bytes(self.stats().bytes_allocated, self.bytes_beside())
     }
 
     fn check(&self) -> Result<()> {
@@ -459,11 +529,9 @@ impl Dictionary for RegexpTree {
     }
 
     fn stats(&self) -> DictionaryStats {
-        let arrays = self.blocks.iter().flatten().map(|array| array.get_array_memory_size()).sum::<usize>();
-        let bytes = size_of::<RegexpTree>() + arrays + self.nodes.capacity() * size_of::<Node>();
         self.counters.fill(DictionaryStats {
             element_count: self.nodes.len() as u64,
-            bytes_allocated: bytes as u64,
+            bytes_allocated: (self.bytes_beside() + self.rows.heap_bytes()) as u64,
             load_factor: 1.0,
             ..DictionaryStats::default()
         })
@@ -506,7 +574,8 @@ mod tests {
         #[test]
         fn a_value_without_groups_is_itself(text: Vec<u8>) {
             prop_assume!(!text.contains(&b'\\') && !text.contains(&b'$'));
-            prop_assert_eq!(Value::parse(&text).text(None), text);
+            prop_assert!(!names_group(&text));
+            prop_assert_eq!(expanded(&text, None), text);
         }
     }
 }

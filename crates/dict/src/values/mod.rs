@@ -100,6 +100,15 @@ impl Values {
         }
     }
 
+    /// The rows of a column of a nested type, behind the default, of each segment.
+    pub(crate) fn nested(&self, attribute: usize) -> Result<Vec<&ArrayRef>> {
+        match self {
+            Values::Inline(_) => Err(Error::logical("values of a nested type are not inline")),
+            Values::Rows(store) => Ok(vec![store.nested(attribute)?]),
+            Values::Segments(segments) => segments.nested(attribute),
+        }
+    }
+
     /// Makes sure that what [`Values::get`] reads is what was written.
     pub(crate) fn check(&self, attributes: &[usize], hits: &Hits) -> Result<()> {
         match self {

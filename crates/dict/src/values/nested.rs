@@ -53,7 +53,8 @@ impl NestedColumn {
         Ok(())
     }
 
-    fn rows(&self) -> Result<&ArrayRef> {
+    /// All rows, behind the default.
+    pub(super) fn rows(&self) -> Result<&ArrayRef> {
         let Some(stored) = &self.stored else { return Ok(&self.blocks[0]) };
         if let Some(whole) = stored.whole.get() {
             return Ok(whole);
@@ -102,9 +103,12 @@ impl NestedColumn {
         StoredArray::save(&self.rows()?.to_data(), image)
     }
 
-    /// The column that [`NestedColumn::save`] wrote, in the place of one without rows.
-    pub(super) fn open(self, image: &mut ImageReader<'_>) -> Result<NestedColumn> {
+    /// The column of `rows` that [`NestedColumn::save`] wrote, in the place of one without.
+    pub(super) fn open(self, rows: usize, image: &mut ImageReader<'_>) -> Result<NestedColumn> {
         let array = StoredArray::open(self.default.data_type(), image)?;
+        if rows.checked_add(1) != Some(array.len()) {
+            return Err(ImageReader::unfit());
+        }
         let stored = Some(Stored { array, whole: OnceLock::new() });
         Ok(NestedColumn { blocks: Vec::new(), stored, ..self })
     }

@@ -62,6 +62,11 @@ impl Segments {
         interleave(&parts, places).map_err(Error::logical)
     }
 
+    /// See [`Values::nested`](super::Values::nested).
+    pub(super) fn nested(&self, attribute: usize) -> Result<Vec<&ArrayRef>> {
+        self.0.iter().map(|store| store.nested(attribute)).collect()
+    }
+
     pub(super) fn check(&self, attributes: &[usize], hits: &Hits) -> Result<()> {
         let dealt = self.deal(hits).0.into_iter().zip(&self.0);
         dealt.into_iter().try_for_each(|(hits, store)| {

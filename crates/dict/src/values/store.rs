@@ -79,6 +79,14 @@ impl ColumnStore {
         Ok(strings.collect::<Option<Vec<_>>>().and_then(|strings| StringColumn::get_of(&strings, hits)))
     }
 
+    /// All rows of a column of a nested type, behind the default.
+    pub(super) fn nested(&self, attribute: usize) -> Result<&ArrayRef> {
+        match &self.columns[attribute] {
+            AttributeColumn::Nested(column) => column.rows(),
+            _ => Err(Error::logical("a column of no nested type")),
+        }
+    }
+
     pub(crate) fn check(&self, attribute: usize, hits: &Hits) -> Result<()> {
         match &self.columns[attribute] {
             AttributeColumn::Fixed(column) => column.check(hits),
@@ -114,7 +122,7 @@ impl ColumnStore {
                 AttributeColumn::Fixed(column) => AttributeColumn::Fixed(column.open(rows, image)?),
                 AttributeColumn::Packed(_) => return Err(ImageReader::unfit()),
                 AttributeColumn::Strings(column) => AttributeColumn::Strings(column.open(image)?),
-                AttributeColumn::Nested(column) => AttributeColumn::Nested(column.open(image)?),
+                AttributeColumn::Nested(column) => AttributeColumn::Nested(column.open(rows, image)?),
             })
         };
         let columns = self.columns.into_iter().map(&mut open).collect::<Result<_>>()?;

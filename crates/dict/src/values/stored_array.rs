@@ -59,6 +59,10 @@ impl StoredArray {
         Ok(StoredArray { len, offset, valid, buffers, children })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Makes sure that all of it is what was written.
     pub(super) fn check(&self) -> Result<()> {
         self.valid.iter().chain(&self.buffers).try_for_each(|section| section.check(0..section.len()))?;

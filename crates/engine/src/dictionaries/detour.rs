@@ -26,7 +26,7 @@ const DISK_RATIO: u64 = 3;
 pub(super) fn suits(definition: &Definition, current: &Arc<dyn Dictionary>) -> bool {
     let settings = &definition.settings;
     let is_plain = !settings.persist && !settings.by_shard;
-    let is_in_files = definition.spec.layout.kind.is_loaded_in_files();
+    let is_in_files = definition.spec.layout.kind.is_storable();
     is_plain && is_in_files && current.stats().bytes_allocated > LARGE_BYTES
 }
 

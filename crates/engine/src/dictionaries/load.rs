@@ -8,12 +8,9 @@ use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    CacheSurroundings, DeletedKeys, Dictionary, DictionarySpec, LayoutKind, LoadBounds, LoadedImage,
-    ReadValues, RowForm, RowStream, Updated, build_by_shard, build_cache, build_direct, build_regexp_tree,
-    build_rows, update,
+    CacheSurroundings, DeletedKeys, Dictionary, DictionarySpec, LoadBounds, LoadedImage, RowForm, RowStream,
+    Updated, build_by_shard, build_cache, build_direct, build_rows, update,
 };
-use basalt_formats::TextSettings;
-use basalt_formats::text::ColumnBuilder;
 use uuid::Uuid;
 
 use super::definition::Definition;
@@ -177,7 +174,7 @@ fn join(
     memory: &mut LoadMemory,
 ) -> Result<Made> {
     let (spec, mut detour_failure) = (&definition.spec, None);
-    if let Some(file) = file.filter(|_| spec.layout.kind.is_loaded_in_files()) {
+    if let Some(file) = file.filter(|_| spec.layout.kind.is_storable()) {
         go_through_files(memory, spec);
         let image = file.load(engine, spec, &mut RowStream::of(version)?, RowForm::Plain)?;
         return Ok(Made { image, incoming: None, detour_failure });
@@ -207,7 +204,7 @@ fn all(
     rows: &mut Rows<'_>,
 ) -> Result<LoadedImage> {
     let spec = &definition.spec;
-    if let Some(file) = file.filter(|_| spec.layout.kind.is_loaded_in_files()) {
+    if let Some(file) = file.filter(|_| spec.layout.kind.is_storable()) {
         // Shard by shard too, if that was asked for: into the next file, while the old one answers.
         let form = rows.form();
         go_through_files(rows.memory(), spec);
@@ -217,11 +214,7 @@ fn all(
         return by_shard(definition, question, previous, rows).map(LoadedImage::InMemory);
     }
     let form = rows.form();
-    let dictionary = match spec.layout.kind {
-        LayoutKind::RegexpTree => build_regexp_tree(spec.clone(), &mut rows.blocks(), read_values()),
-        _ => build_rows(spec, form, &mut rows.blocks()),
-    };
-    dictionary.map(LoadedImage::InMemory)
+    build_rows(spec, form, &mut rows.blocks()).map(LoadedImage::InMemory)
 }
 
 /// Every row, into shards of which each takes the place of the old one when it is whole.
@@ -254,15 +247,4 @@ fn is_empty() -> Error {
 /// A directory of its own for rows on their way into a dictionary.
 pub(super) fn piles_dir(engine: &Engine) -> PathBuf {
     engine.data_dir().join("tmp").join(format!("dictionary-{}", Uuid::new_v4()))
-}
-
-/// What makes values of a type of texts.
-pub(super) fn read_values() -> Arc<ReadValues> {
-    Arc::new(|ty, texts| {
-        let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
-        for text in texts {
-            column.parse_raw(text)?;
-        }
-        Ok(column.finish())
-    })
 }

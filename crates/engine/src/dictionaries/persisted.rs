@@ -18,14 +18,14 @@ use arrow::array::ArrayRef;
 use basalt_base::fs::publish_empty_dir;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    Dictionary, DictionarySpec, ImagePlace, LayoutKind, LoadBounds, LoadedImage, RowForm, build_rows,
-    load_image, open_image, open_regexp_tree_image, save_image,
+    Dictionary, DictionarySpec, ImagePlace, LoadBounds, LoadedImage, RowForm, build_rows, load_image,
+    open_image, save_image,
 };
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
 use super::definition::Definition;
-use super::load::{Load, Loaded, piles_dir, read_values};
+use super::load::{Load, Loaded, piles_dir};
 use super::state::Origin;
 use crate::Engine;
 
@@ -76,13 +76,7 @@ impl PersistedFile {
         definition: &Definition,
         path: &Path,
     ) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
-        let (storage, spec) = (engine.opener().storage.as_ref(), definition.spec.clone());
-        match spec.layout.kind {
-            LayoutKind::RegexpTree => {
-                open_regexp_tree_image(spec, storage, path, &self.statement, read_values())
-            }
-            _ => open_image(spec, storage, path, &self.statement),
-        }
+        open_image(definition.spec.clone(), engine.opener().storage.as_ref(), path, &self.statement)
     }
 
     /// Loads rows of this form: into the file, which has no name yet, if they are many.

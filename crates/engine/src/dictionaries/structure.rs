@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Result, SqlType, bail};
-use basalt_dict::{Attribute, DictionarySpec, LayoutParameter, LayoutSpec, RangeSpec};
+use basalt_dict::{Attribute, DictionarySpec, LayoutParameter, LayoutSpec, RangeSpec, ReadValues};
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
 use basalt_sql::ast::{self, KeyValue, KeyValueArgument, Literal};
@@ -125,7 +125,17 @@ pub(super) fn layout_of(layout: &KeyValue) -> Result<LayoutSpec> {
         .iter()
         .map(|(name, value)| Ok((name.clone(), parameter_of(name, value)?)))
         .collect::<Result<Vec<_>>>()?;
-    LayoutSpec::parse(&layout.name, &parameters)
+    let layout = LayoutSpec::parse(&layout.name, &parameters)?;
+    Ok(LayoutSpec { read_values: ReadValues::new(read_values), ..layout })
+}
+
+/// The values of a type that these texts are.
+fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
+    let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
+    for text in texts {
+        column.parse_raw(text)?;
+    }
+    Ok(column.finish())
 }
 
 fn parameter_of(name: &str, value: &KeyValueArgument) -> Result<LayoutParameter> {
