@@ -97,6 +97,52 @@ fn check_database(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     assert_eq!(get("updated", 5), "five\t5\n");
 }
 
+/// The table of [`check_database`] by way of a named collection of these entries, in a source of this `kind`.
+fn check_collection(server: &Server, kind: &str, entries: &str) {
+    ask(server, &format!("CREATE NAMED COLLECTION place AS {entries}"));
+    let define = |name: &str, parameters: &str, layout: &str| {
+        ask(
+            server,
+            &format!(
+                "CREATE DICTIONARY {name} (id UInt64, name String DEFAULT 'nobody', score Float64) PRIMARY KEY id \
+                 SOURCE({kind}(NAME place {parameters})) LAYOUT({layout})"
+            ),
+        );
+    };
+    define("named", "TABLE 'people'", "HASHED()) LIFETIME(0");
+    define("named_direct", "TABLE 'people' WHERE 'gone = 0'", "DIRECT()");
+    define(
+        "named_query",
+        "QUERY 'SELECT id, name, 7 AS score FROM people'",
+        "CACHE(SIZE_IN_CELLS 10)) LIFETIME(1",
+    );
+    let scores = |name: &str| {
+        ask(server, &format!("SELECT groupArray(dictGet('{name}', 'score', number)) FROM numbers(1, 4)"))
+    };
+    assert_eq!(scores("named"), "[1.5,-2,3,4]\n");
+    assert_eq!(scores("named_direct"), "[1.5,-2,3,0]\n");
+    assert_eq!(scores("named_query"), "[7,7,7,7]\n");
+    // What the source says itself counts more, unless the collection forbids it.
+    define("own", "PASSWORD 'wrong' TABLE 'people'", "HASHED()) LIFETIME(0");
+    let refused = ask_error(server, "SELECT dictHas('own', 1::UInt64)");
+    assert!(refused.contains("AUTHENTICATION_FAILED") && !refused.contains("secret"), "{refused}");
+    define("fixed", "PORT 1 TABLE 'people'", "HASHED()) LIFETIME(0");
+    let refused = ask_error(server, "SELECT dictHas('fixed', 1::UInt64)");
+    assert!(refused.contains("does not allow another value of `PORT`"), "{refused}");
+    // A collection that has changed counts from the next load on; the rows of before stay if it fails.
+    ask(server, "ALTER NAMED COLLECTION place SET password = 'wrong'");
+    assert_eq!(scores("named"), "[1.5,-2,3,4]\n");
+    assert!(ask_error(server, "SYSTEM RELOAD DICTIONARY named").contains("AUTHENTICATION_FAILED"));
+    assert_eq!(scores("named"), "[1.5,-2,3,4]\n");
+    assert!(ask_error(server, "DROP NAMED COLLECTION place").contains("NAMED_COLLECTION"));
+    ask(server, "ALTER NAMED COLLECTION place SET password = 'secret'");
+    ask(server, "SYSTEM RELOAD DICTIONARY named");
+    for name in ["named", "named_direct", "named_query", "own", "fixed"] {
+        ask(server, &format!("DROP DICTIONARY {name}"));
+    }
+    ask(server, "DROP NAMED COLLECTION place");
+}
+
 /// Statements that make the table of [`check_database`].
 fn people(time_type: &str) -> [String; 2] {
     [
@@ -142,6 +188,11 @@ fn postgresql_is_a_source() {
         ),
     );
     assert!(ask_error(&server, "SELECT dictHas('refused', 1::UInt64)").contains("password"));
+    let place = format!(
+        "host = '127.0.0.1', port = {} NOT OVERRIDABLE, user = 'postgres', password = 'secret', database = 'postgres'",
+        postgresql.port
+    );
+    check_collection(&server, "POSTGRESQL", &place);
     check_database(&server, &source("secret"), psql);
 }
 
@@ -160,6 +211,12 @@ fn mariadb_is_a_source() {
     let server = Server::start(data.path());
     let port = mariadb.port;
     let source = format!("MYSQL(HOST '127.0.0.1' PORT {port} USER 'basalt' PASSWORD 'secret' DB 'shop'");
+    let place = "username = 'basalt', password = 'secret', db = 'shop'";
+    check_collection(
+        &server,
+        "MYSQL",
+        &format!("hostname = '127.0.0.1', port = {port} NOT OVERRIDABLE, {place}"),
+    );
     check_database(&server, &source, mysql);
     let refused = source.replace("secret", "wrong");
     ask(
