@@ -40,6 +40,8 @@ pub struct Address {
     pub database: String,
     /// A socket of this machine, in the place of host and port.
     pub socket: Option<PathBuf>,
+    /// Of what travels, where the other side can: MySQL alone has it.
+    pub compression: bool,
     pub tls: TlsOptions,
 }
 

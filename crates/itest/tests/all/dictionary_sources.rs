@@ -217,6 +217,7 @@ fn mariadb_is_a_source() {
         "MYSQL",
         &format!("hostname = '127.0.0.1', port = {port} NOT OVERRIDABLE, {place}"),
     );
+    check_compression(&server, &source);
     check_database(&server, &source, mysql);
     let refused = source.replace("secret", "wrong");
     ask(
@@ -227,6 +228,30 @@ fn mariadb_is_a_source() {
         ),
     );
     assert!(ask_error(&server, "SELECT dictHas('refused', 1::UInt64)").contains("Access denied"));
+}
+
+/// Rows of a few bytes and of a megabyte from MariaDB, loaded and looked up, over connections that are compressed.
+pub(crate) fn check_compression(server: &Server, source: &str) {
+    let query = "SELECT seq AS id, REPEAT(seq, IF(seq % 1000 = 0, 200000, 1)) AS name, \
+                 (SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = ''COMPRESSION'') \
+                 AS compression FROM shop.seq_1_to_10000";
+    let values = "sum(length(dictGet('{name}', 'name', number))), groupUniqArray(dictGet('{name}', 'compression', number))";
+    for (parameter, compression) in
+        [("", "OFF"), ("ENABLE_COMPRESSION 0", "OFF"), ("ENABLE_COMPRESSION 1", "ON")]
+    {
+        for (name, layout) in [("compressed", "HASHED()) LIFETIME(0"), ("compressed_direct", "DIRECT()")] {
+            ask(
+                server,
+                &format!(
+                    "CREATE OR REPLACE DICTIONARY {name} (id UInt64, name String, compression String) PRIMARY KEY id \
+                     SOURCE({source} {parameter} QUERY '{query}')) LAYOUT({layout})"
+                ),
+            );
+            let values = values.replace("{name}", name);
+            let answer = ask(server, &format!("SELECT {values} FROM numbers(1, 10000)"));
+            assert_eq!(answer, format!("8238853\t['{compression}']\n"), "{name} {parameter}");
+        }
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use basalt_itest::note;
 use basalt_itest::server::Server;
 use tempfile::TempDir;
 
-use crate::dictionary_sources::{ask, ask_error, serve};
+use crate::dictionary_sources::{ask, ask_error, check_compression, serve};
 
 const NO_OPENSSL: &str = "skipped: openssl or python3 is not installed (apt-get install openssl python3)";
 
@@ -264,6 +264,9 @@ fn mariadb_over_tls_is_a_source() {
     check(&strict, &source(&stranger), Err("no authority that is trusted here"));
     check(&strict, &source("SECURE 1"), Err("no authority that is trusted here"));
     check(&server, &source("SSL_MODE 'VERIFY_IDENTITY'"), Ok("tls"));
+    let port = mariadb.port;
+    let guarded = format!("MYSQL(HOST '127.0.0.1' PORT {port} USER 'guarded' PASSWORD 'secret' DB 'shop'");
+    check_compression(&server, &guarded);
 }
 
 #[test]

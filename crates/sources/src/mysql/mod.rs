@@ -3,13 +3,17 @@
 //! Layout of a packet: the count of its bytes in 24 bits, little-endian, a sequence number, and the bytes;
 //! one of 2^24 - 1 bytes goes on in the next.
 
+mod greeting;
 mod password;
+mod transport;
 mod values;
 
 use std::borrow::BorrowMut;
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 
+use self::greeting::{Greeting, parse_greeting};
+use self::transport::Transport;
 use self::values::{parse_is_bit, parse_number, parse_row};
 use crate::socket::Socket;
 use crate::{Address, Limits, Row, Rows, TlsMode};
@@ -24,6 +28,7 @@ const UTF8MB4: u8 = 45;
 
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 8;
+const COMPRESSION: u32 = 32;
 const PROTOCOL_41: u32 = 512;
 const TLS: u32 = 2048;
 const TRANSACTIONS: u32 = 8192;
@@ -44,7 +49,7 @@ pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows
 
 /// A connection.
 pub struct Client {
-    socket: Socket,
+    transport: Transport,
     sequence: u8,
 }
 
@@ -59,14 +64,14 @@ impl Client {
 
     /// Runs `query`. Unless all its rows are taken without an error, the connection is of no use any more.
     pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
-        self.socket.renew(limits);
+        self.transport.renew(limits);
         let bits = self.ask(query)?;
         Ok(QueryRows { client: self, bits, is_done: false })
     }
 
     /// Whether it can be asked again; if not, it is of no use any more.
     pub fn is_ready(&mut self) -> bool {
-        self.socket.is_silent()
+        self.transport.is_silent()
     }
 
     /// Sends `query`, and takes what comes before its rows: which columns have values of bits.
@@ -99,7 +104,8 @@ impl Client {
     }
 
     fn greeted(address: &Address, mode: TlsMode, limits: Limits) -> Result<(Client, Greeting)> {
-        let mut client = Client { socket: Socket::connect("MySQL", address, limits)?, sequence: 0 };
+        let transport = Transport::new(Socket::connect("MySQL", address, limits)?);
+        let mut client = Client { transport, sequence: 0 };
         let greeting = client.receive()?;
         let greeting = parse_greeting(&greeting).ok_or_else(|| client.damaged())?;
         if mode == TlsMode::Disable || !greeting.has_tls && mode == TlsMode::Prefer {
@@ -109,11 +115,11 @@ impl Client {
             bail!(
                 NetworkError,
                 "{} has no TLS: set it up there, or ssl_mode 'prefer' or 'disable' here",
-                client.socket.peer()
+                client.transport.peer()
             );
         }
-        client.send(&client_head(abilities(address) | TLS))?;
-        client.socket = client.socket.protected(&address.host, &address.tls)?;
+        client.send(&client_head(abilities(address, &greeting) | TLS))?;
+        client.transport = client.transport.protected(&address.host, &address.tls)?;
         Ok((client, greeting))
     }
 
@@ -122,8 +128,9 @@ impl Client {
         let Greeting { plugin, salt, .. } = greeting;
         let password = address.password.as_bytes();
         let answer = password::answer(plugin, password, salt).unwrap_or_default();
-        let tls = if self.socket.is_protected() { TLS } else { 0 };
-        let mut message = client_head(abilities(address) | tls);
+        let abilities = abilities(address, greeting);
+        let tls = if self.transport.is_protected() { TLS } else { 0 };
+        let mut message = client_head(abilities | tls);
         message.extend(text(&address.user));
         message.push(answer.len() as u8);
         message.extend(answer);
@@ -135,18 +142,23 @@ impl Client {
         for _ in 0..LOGIN_STEPS_MAX {
             let reply = self.receive()?;
             match reply.split_first() {
-                Some((&OK, _)) => return Ok(()),
+                Some((&OK, _)) => {
+                    if abilities & COMPRESSION > 0 {
+                        self.transport.compress();
+                    }
+                    return Ok(());
+                }
                 Some((&END, rest)) => self.change_plugin(rest, password)?,
                 // 3: the server knows the password's hash already; 4: it wants the password itself.
                 Some((&MORE_AUTHENTICATION, [3, ..])) => {}
-                Some((&MORE_AUTHENTICATION, _)) if self.socket.is_protected() => {
+                Some((&MORE_AUTHENTICATION, _)) if self.transport.is_protected() => {
                     self.send(&text(&address.password))?;
                 }
                 Some((&MORE_AUTHENTICATION, _)) => bail!(
                     AuthenticationFailed,
                     "{} wants the password itself (caching_sha2_password), which goes over TLS alone: set ssl_mode to \
                      'require' or more",
-                    self.socket.peer()
+                    self.transport.peer()
                 ),
                 _ => return Err(self.damaged()),
             }
@@ -164,7 +176,7 @@ impl Client {
             None => bail!(
                 NotImplemented,
                 "{} wants authentication by {plugin}, which is not implemented",
-                self.socket.peer()
+                self.transport.peer()
             ),
         }
     }
@@ -184,17 +196,17 @@ impl Client {
         packet[3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
         packet.extend_from_slice(message);
-        self.socket.send(&packet)
+        self.transport.send(&packet)
     }
 
     /// The next message; the other side's error is ours.
     fn receive(&mut self) -> Result<Vec<u8>> {
         let mut message = Vec::new();
         loop {
-            let head = self.socket.take(4)?;
+            let head = self.transport.take(4)?;
             let bytes = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
             self.sequence = head[3].wrapping_add(1);
-            message.extend_from_slice(self.socket.take(bytes)?);
+            message.extend_from_slice(self.transport.take(bytes)?);
             if bytes < PACKET_BYTES_MAX {
                 break;
             }
@@ -205,14 +217,14 @@ impl Client {
         if message.first() == Some(&ERROR) {
             let code = message.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
             let text = String::from_utf8_lossy(message.get(3..).unwrap_or_default()).into_owned();
-            let message = format!("{} answers: {text} (error {code})", self.socket.peer());
+            let message = format!("{} answers: {text} (error {code})", self.transport.peer());
             return Err(Error::new(error_code(code), message));
         }
         Ok(message)
     }
 
     fn damaged(&self) -> Error {
-        let message = format!("{} sends a message that MySQL does not", self.socket.peer());
+        let message = format!("{} sends a message that MySQL does not", self.transport.peer());
         Error::new(ErrorCode::IncorrectData, message)
     }
 }
@@ -258,58 +270,19 @@ fn client_head(abilities: u32) -> Vec<u8> {
     head
 }
 
-fn abilities(address: &Address) -> u32 {
-    let always = LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
-    if address.database.is_empty() { always } else { always | CONNECT_WITH_DB }
-}
-
-/// What the server says of itself first.
-#[derive(Debug, PartialEq, Eq)]
-struct Greeting {
-    /// The method of authentication.
-    plugin: String,
-    salt: Vec<u8>,
-    has_tls: bool,
-}
-
-fn parse_greeting(message: &[u8]) -> Option<Greeting> {
-    let (&version, rest) = message.split_first()?;
-    if version != 10 {
-        return None;
+fn abilities(address: &Address, greeting: &Greeting) -> u32 {
+    let mut abilities = LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
+    if !address.database.is_empty() {
+        abilities |= CONNECT_WITH_DB;
     }
-    let name_end = rest.iter().position(|&byte| byte == 0)?;
-    // Behind the name: a thread's number, 8 bytes of salt, abilities, charset, status, more abilities, the
-    // salt's length, ten bytes for later, the rest of the salt, the method.
-    let rest = rest.get(name_end + 1 + 4..)?;
-    let mut salt = rest.get(..8)?.to_vec();
-    let rest = rest.get(8 + 1..)?;
-    let has_tls = u32::from(u16::from_le_bytes(*rest.first_chunk()?)) & TLS > 0;
-    let rest = rest.get(2 + 1 + 2 + 2 + 1 + 10..)?;
-    salt.extend_from_slice(rest.get(..12)?);
-    let plugin = rest.get(13..)?.split(|&byte| byte == 0).next()?;
-    Some(Greeting { plugin: String::from_utf8_lossy(plugin).into_owned(), salt, has_tls })
+    if address.compression && greeting.can_compress {
+        abilities |= COMPRESSION;
+    }
+    abilities
 }
 
 fn text(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
     bytes.push(0);
     bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_damaged_greeting_is_refused() {
-        let greeting =
-            [&[10][..], b"8\0", &[1; 4], &[2; 8], &[0; 19], &[3; 12], &[0], b"mysql_native_password\0"]
-                .concat();
-        let parsed = parse_greeting(&greeting).expect("a greeting");
-        assert_eq!((parsed.plugin.as_str(), parsed.salt.len()), ("mysql_native_password", 20));
-        assert!(!parsed.has_tls);
-        for end in 0..greeting.len() - 23 {
-            assert_eq!(parse_greeting(&greeting[..end]), None, "{end}");
-        }
-    }
 }

@@ -8,7 +8,7 @@ use basalt_sources::{Limits, Row, Rows, TlsMode, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
 use super::pool::Pool;
-use super::replicas::{Replicas, Usual};
+use super::replicas::{COMPRESSION, Replicas, Usual};
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
@@ -17,8 +17,8 @@ use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, Update
 /// Keys in one question.
 const KEYS_A_QUERY: usize = 4096;
 const REVISION_BYTES_MAX: usize = 1 << 20;
-const POSTGRESQL: Usual = Usual { port: 5432, host_may_be_folder: true, rounds: 2 };
-const MYSQL: Usual = Usual { port: 3306, host_may_be_folder: false, rounds: 3 };
+const POSTGRESQL: Usual = Usual { port: 5432, host_may_be_folder: true, rounds: 2, can_compress: false };
+const MYSQL: Usual = Usual { port: 3306, host_may_be_folder: false, rounds: 3, can_compress: true };
 
 /// Connections of lookups at the same time, and how long another one waits for one of them.
 const CONNECTIONS_MAX: usize = 16;
@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What both say about where they are.
 const SERVER_PARAMETERS: [&str; 3] = ["replica", "priority", "background_reconnect"];
-const MYSQL_PARAMETERS: [&str; 11] = [
+const MYSQL_PARAMETERS: [&str; 12] = [
+    COMPRESSION,
     "socket",
     "connect_timeout",
     "mysql_connect_timeout",

@@ -54,6 +54,7 @@ impl RedisSource {
                 password: parameters.text("password")?.unwrap_or_default(),
                 database: String::new(),
                 socket: None,
+                compression: false,
                 tls: TlsOptions::default(),
             },
             tls: Tls::parse(parameters, TlsDefaults::BY_PORT)?,

@@ -11,6 +11,8 @@ use super::parameters::Parameters;
 
 /// What a replica may say for itself.
 const REPLICA_PARAMETERS: [&str; 6] = ["host", "port", "socket", "user", "password", "priority"];
+/// Of MySQL, for one or for all.
+pub(super) const COMPRESSION: &str = "enable_compression";
 /// A replica that could not be reached is asked behind the others for so long.
 const SHUNNED: Duration = Duration::from_secs(60);
 
@@ -31,11 +33,12 @@ pub(super) struct Usual {
     pub(super) host_may_be_folder: bool,
     /// Rounds of a server that is not reached at once.
     pub(super) rounds: usize,
+    pub(super) can_compress: bool,
 }
 
 impl Replicas {
     /// The parameters HOST, PORT, SOCKET, USER and PASSWORD, or those of each REPLICA, which take what they do not
-    /// say from the former; the smallest PRIORITY is asked first.
+    /// say from the former; the smallest PRIORITY is asked first. So with ENABLE_COMPRESSION where there is one.
     pub(super) fn parse(parameters: &Parameters<'_>, usual: &Usual) -> Result<Replicas> {
         let database = match parameters.text("database")? {
             Some(name) => Some(name),
@@ -48,6 +51,7 @@ impl Replicas {
             password: parameters.text("password")?.unwrap_or_default(),
             database: database.unwrap_or_default(),
             socket: socket(parameters)?,
+            compression: compression(parameters, usual, false)?,
             tls: TlsOptions::default(),
         };
         // Of use beside others only.
@@ -65,10 +69,12 @@ impl Replicas {
                 user: replica.text("user")?.unwrap_or_else(|| common.user.clone()),
                 password: replica.text("password")?.unwrap_or_else(|| common.password.clone()),
                 socket,
+                compression: compression(&replica, usual, common.compression)?,
                 ..common.clone()
             };
             replicas.push((replica.number("priority", 0)?, address));
-            replica.finish(&REPLICA_PARAMETERS)?;
+            let known = REPLICA_PARAMETERS.iter().copied().chain(usual.can_compress.then_some(COMPRESSION));
+            replica.finish(&known.collect::<Vec<_>>())?;
         }
         replicas.sort_by_key(|(priority, _)| *priority);
         let mut addresses: Vec<Address> = replicas.into_iter().map(|(_, address)| address).collect();
@@ -146,6 +152,10 @@ impl Replicas {
 /// A path, which is none if it is empty.
 fn socket(parameters: &Parameters<'_>) -> Result<Option<PathBuf>> {
     Ok(parameters.text("socket")?.filter(|path| !path.is_empty()).map(PathBuf::from))
+}
+
+fn compression(parameters: &Parameters<'_>, usual: &Usual, default: bool) -> Result<bool> {
+    if usual.can_compress { parameters.flag(COMPRESSION, default) } else { Ok(false) }
 }
 
 /// Whether another replica may do better.
