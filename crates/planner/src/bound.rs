@@ -2,6 +2,7 @@
 
 use arrow::datatypes::DataType;
 use basalt_base::{Error, Result, SqlType};
+use basalt_functions::scalar::low_cardinality_of;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::Expr;
@@ -46,6 +47,17 @@ impl Bound {
             Expr::Literal(value, _) => Some(value),
             _ => None,
         }
+    }
+
+    /// The type, and whether it is a constant: what [`Bound::low_cardinality_as`] asks of an argument.
+    pub(crate) fn kind(&self) -> (SqlType, bool) {
+        (self.ty.clone(), self.constant().is_some())
+    }
+
+    /// The value as one of arguments of these kinds, one of which may be `LowCardinality`.
+    pub(crate) fn low_cardinality_as(self, args: &[(SqlType, bool)]) -> Bound {
+        let args = args.iter().map(|(ty, is_constant)| (ty, *is_constant));
+        Bound { ty: low_cardinality_of(self.ty, args), ..self }
     }
 
     pub(crate) fn is_null_literal(&self) -> bool {

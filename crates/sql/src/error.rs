@@ -32,6 +32,8 @@ pub enum ParseErrorKind {
     NotImplemented,
     /// The grammar holds, a value in it does not (for example a name that is not UTF-8).
     Value,
+    /// The grammar holds, but the clauses do not go together.
+    Incorrect,
 }
 
 /// A failure as the parser carries it: without the source, so that it is cheap to build.
@@ -53,6 +55,7 @@ impl ParseError {
         let column = String::from_utf8_lossy(&source[line_start..offset]).chars().count() + 1;
         let message = match failure.kind {
             ParseErrorKind::NotImplemented => format!("{} is not implemented", failure.message),
+            ParseErrorKind::Incorrect => failure.message,
             _ => describe(source, &failure, line, column) + &excerpt(source, line_start, offset),
         };
         ParseError { kind: failure.kind, offset, line, column, message }
@@ -93,6 +96,7 @@ impl From<ParseError> for Error {
             ParseErrorKind::TooDeep => ErrorCode::TooDeepRecursion,
             ParseErrorKind::NotImplemented => ErrorCode::NotImplemented,
             ParseErrorKind::Value => ErrorCode::BadArguments,
+            ParseErrorKind::Incorrect => ErrorCode::IncorrectQuery,
         };
         Error::new(code, error.message)
     }

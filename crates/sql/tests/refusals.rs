@@ -37,6 +37,18 @@ fn what_clickhouse_has_and_basalt_has_not_is_refused_by_name() {
     check("SELECT * APPLY(sum) FROM t", code, "APPLY");
 }
 
+#[test]
+fn attach_takes_no_definition() {
+    let code = ErrorCode::IncorrectQuery;
+    check("ATTACH TABLE t (x UInt8) ENGINE = Memory", code, "ATTACH TABLE takes no definition");
+    check("ATTACH TABLE t ENGINE = MergeTree ORDER BY x", code, "CREATE TABLE makes a new one");
+    check("ATTACH DATABASE d ENGINE = Atomic", code, "ATTACH DATABASE takes no definition");
+    let uuid = "ATTACH TABLE t UUID '61f0c404-5cb3-41e7-907b-a6006ad3dba0' (x UInt8) ENGINE = Memory";
+    check(uuid, ErrorCode::NotImplemented, "UUID");
+    check("ATTACH TABLE t FROM 'dir' (x UInt8)", ErrorCode::NotImplemented, "ATTACH from a directory");
+    check("ATTACH DICTIONARY d (x UInt64) PRIMARY KEY x", ErrorCode::SyntaxError, "near `(`");
+}
+
 /// The smallest stack that a thread of the server has; without optimization, frames are larger.
 const STACK_BYTES: usize = if cfg!(debug_assertions) { 8 << 20 } else { 2 << 20 };
 

@@ -81,6 +81,7 @@ error_codes! {
     CannotReadFromFile               "CANNOT_READ_FROM_FILE_DESCRIPTOR"       74  500 "58030"
     CannotWriteToFile                "CANNOT_WRITE_TO_FILE_DESCRIPTOR"        75  500 "58030"
     UnknownDatabase                  "UNKNOWN_DATABASE"                       81  404 "3F000"
+    UnknownDatabaseEngine            "UNKNOWN_DATABASE_ENGINE"               336  400 "42704"
     DatabaseAlreadyExists            "DATABASE_ALREADY_EXISTS"                82  500 "42P06"
     DatabaseNotEmpty                 "DATABASE_NOT_EMPTY"                     84  500 "2BP01"
     IndexNotUsed                     "INDEX_NOT_USED"                        277  400 "22023"

@@ -173,6 +173,15 @@ impl SqlType {
         matches!(self, SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. })
     }
 
+    /// The integer that an enum's value is, as a type of its own; `None` for other types.
+    pub fn enum_number(&self) -> Option<SqlType> {
+        match self {
+            SqlType::Enum8(_) => Some(SqlType::Int8),
+            SqlType::Enum16(_) => Some(SqlType::Int16),
+            _ => None,
+        }
+    }
+
     pub fn is_string(&self) -> bool {
         matches!(self, SqlType::String | SqlType::FixedString(_))
     }

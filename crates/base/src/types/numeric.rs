@@ -164,7 +164,20 @@ fn common_scalar(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     if left.is_number() && right.is_number() {
         return common_number(&left, &right);
     }
-    None
+    common_with_enum(&left, &right)
+}
+
+/// An enum is its name beside a string, and its number beside a number or an enum of other names.
+fn common_with_enum(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let is_plain = |ty: &SqlType| ty.is_integer() || ty.is_float();
+    let number = |ty: &SqlType| ty.enum_number().or_else(|| is_plain(ty).then(|| ty.clone()));
+    if left.enum_number().is_none() && right.enum_number().is_none() {
+        return None;
+    }
+    if left.is_string() || right.is_string() {
+        return Some(SqlType::String);
+    }
+    common_number(&number(left)?, &number(right)?)
 }
 
 fn common_time(left: &SqlType, right: &SqlType) -> Option<SqlType> {
@@ -222,6 +235,12 @@ mod tests {
             Some(SqlType::UInt8.into_nullable())
         );
         assert_eq!(common(SqlType::Date, SqlType::DateTime(None)), Some(SqlType::DateTime(None)));
+        let names =
+            |names: &[&str]| SqlType::Enum8((0..).zip(names).map(|(n, s)| (s.to_string(), n)).collect());
+        assert_eq!(common(names(&["a"]), SqlType::FixedString(1)), Some(SqlType::String));
+        assert_eq!(common(names(&["a"]), names(&["b"])), Some(SqlType::Int8));
+        assert_eq!(common(SqlType::UInt8, names(&["a"])), Some(SqlType::Int16));
+        assert_eq!(common(SqlType::Date, names(&["a"])), None);
         assert_eq!(common(SqlType::FixedString(3), SqlType::String), Some(SqlType::String));
     }
 }

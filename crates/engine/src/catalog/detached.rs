@@ -46,7 +46,7 @@ impl DetachedObject {
         }
     }
 
-    fn of(object: &CatalogObject, stored: &StoredObject) -> DetachedObject {
+    pub(super) fn of(object: &CatalogObject, stored: &StoredObject) -> DetachedObject {
         let user = match object {
             CatalogObject::Table(table) => User::Table(Arc::downgrade(table)),
             CatalogObject::Dictionary(dictionary) => User::Dictionary(Arc::downgrade(dictionary)),

@@ -8,6 +8,7 @@
 
 mod dependents;
 mod detached;
+mod detached_database;
 mod dropped;
 mod journal;
 pub(crate) mod metadata;
@@ -21,7 +22,7 @@ pub(crate) use detached::DetachedObject;
 pub(crate) use object::{BrokenObject, CatalogObject, ViewDefinition};
 pub(crate) use open::view_of;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use uuid::Uuid;
 
 use crate::tables::{Table, TableDefinition};
 use detached::DetachedObjects;
+use detached_database::DetachedDatabases;
 use dropped::DroppedTables;
 use metadata::MetadataStore;
 
@@ -45,6 +47,7 @@ pub(crate) const DEFAULT: &str = "default";
 pub(crate) struct CatalogStore {
     databases: RwLock<BTreeMap<String, BTreeMap<String, CatalogObject>>>,
     detached: RwLock<DetachedObjects>,
+    detached_databases: RwLock<DetachedDatabases>,
     metadata: MetadataStore,
     storage: Arc<dyn Storage>,
     data_dir: PathBuf,
@@ -216,9 +219,7 @@ impl CatalogStore {
     fn remove_data(&self, uuid: Uuid, object: CatalogObject) -> Result<()> {
         let dir = self.store_dir(uuid);
         // A copied metadata file names the data of another table.
-        if self.all_objects().iter().any(|(_, _, other)| other.uuid() == uuid)
-            || self.all_detached().iter().any(|(_, other)| other.uuid == uuid)
-        {
+        if self.uuids().contains(&uuid) {
             return Ok(());
         }
         match object {
@@ -231,6 +232,16 @@ impl CatalogStore {
             _ if self.storage.exists(&dir)? => self.storage.remove_dir_all(&dir),
             _ => Ok(()),
         }
+    }
+
+    /// The uuids of all that a name leads to, and of all that is detached.
+    fn uuids(&self) -> HashSet<Uuid> {
+        let mut uuids: HashSet<Uuid> =
+            self.all_objects().iter().map(|(_, _, object)| object.uuid()).collect();
+        uuids.extend(self.all_detached().iter().map(|(_, object)| object.uuid));
+        let databases = self.detached_databases.read();
+        uuids.extend(databases.values().flatten().map(|object| object.uuid));
+        uuids
     }
 
     fn remove_detached_data(&self, object: &DetachedObject) -> Result<()> {

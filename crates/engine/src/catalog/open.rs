@@ -43,25 +43,14 @@ impl CatalogStore {
         let mut detached = DetachedObjects::new();
         let mut used = HashSet::new();
         for database in names {
-            let mut objects = BTreeMap::new();
-            for stored in metadata.objects(&database)? {
-                let is_first = used.insert(stored.uuid);
-                if stored.is_detached {
-                    let object = Arc::new(DetachedObject::stored(&stored));
-                    detached.entry(database.clone()).or_default().insert(stored.name, object);
-                    continue;
-                }
-                let object = match is_first {
-                    true => open_object(&database, &stored, opener),
-                    false => broken(&database, &stored, shared_uuid(stored.uuid)),
-                };
-                objects.insert(stored.name.clone(), object);
-            }
-            databases.insert(database, objects);
+            let opened = OpenedDatabase::open(&metadata, &database, &mut used, opener)?;
+            detached.insert(database.clone(), opened.detached);
+            databases.insert(database, opened.objects);
         }
         let store = CatalogStore {
             databases: RwLock::new(databases),
             detached: RwLock::new(detached),
+            detached_databases: Default::default(),
             metadata,
             storage,
             data_dir,
@@ -84,6 +73,39 @@ impl CatalogStore {
             }
         }
         Ok(())
+    }
+}
+
+/// What the metadata files of one database say.
+pub(super) struct OpenedDatabase {
+    pub(super) objects: BTreeMap<String, CatalogObject>,
+    /// What is detached for good.
+    pub(super) detached: BTreeMap<String, Arc<DetachedObject>>,
+}
+
+impl OpenedDatabase {
+    /// Opens all that is in a database; `used` are the uuids that others have, and gets those of this one.
+    pub(super) fn open(
+        metadata: &MetadataStore,
+        database: &str,
+        used: &mut HashSet<Uuid>,
+        opener: &TableOpener,
+    ) -> Result<OpenedDatabase> {
+        let mut opened = OpenedDatabase { objects: BTreeMap::new(), detached: BTreeMap::new() };
+        for stored in metadata.objects(database)? {
+            let is_first = used.insert(stored.uuid);
+            if stored.is_detached {
+                let object = Arc::new(DetachedObject::stored(&stored));
+                opened.detached.insert(stored.name, object);
+                continue;
+            }
+            let object = match is_first {
+                true => open_object(database, &stored, opener),
+                false => broken(database, &stored, shared_uuid(stored.uuid)),
+            };
+            opened.objects.insert(stored.name, object);
+        }
+        Ok(opened)
     }
 }
 

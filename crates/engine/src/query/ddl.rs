@@ -79,6 +79,7 @@ fn create_database(query: &QueryContext, create: &ast::CreateDatabase) -> Result
         }
         bail!(DatabaseAlreadyExists, "database `{}` already exists", create.name);
     }
+    catalog.check_database_not_detached(&create.name)?;
     catalog.create_database(&create.name)
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{DetachObject, ObjectKind, ObjectName};
 
-use super::QueryContext;
 use super::ddl::{check_kind, key_of};
+use super::{QueryContext, detach_database};
 use crate::catalog::{CatalogObject, DetachedObject, ObjectKey, SYSTEM};
 
 /// How long ATTACH waits for queries that began before DETACH.
@@ -17,7 +17,9 @@ const USERS_INTERVAL: Duration = Duration::from_millis(5);
 
 /// `DETACH TABLE|VIEW|DICTIONARY name [PERMANENTLY] [SYNC]`.
 pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> {
-    refuse_database("DETACH", detach.kind)?;
+    if detach.kind == ObjectKind::Database {
+        return detach_database::detach(query, detach);
+    }
     let key = key_of(query, &detach.name);
     refuse_system("detached", &key)?;
     let catalog = query.engine.catalog();
@@ -35,10 +37,8 @@ pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> 
         query.engine.background().cancel_table(&key);
         catalog.detach(&key, detach.permanently)?;
     }
-    match detach.sync {
-        true => wait_for_users(query, &key),
-        false => Ok(()),
-    }
+    let is_used = || query.engine.catalog().detached(&key).is_some_and(|detached| detached.is_used());
+    wait_while(query, || detach.sync && is_used())
 }
 
 /// `ATTACH TABLE|VIEW|DICTIONARY [IF NOT EXISTS] name`. Queries that began before DETACH may take a while to end.
@@ -48,12 +48,19 @@ pub(super) fn attach(
     name: &ObjectName,
     if_not_exists: bool,
 ) -> Result<()> {
-    refuse_database("ATTACH", kind)?;
+    if kind == ObjectKind::Database {
+        return detach_database::attach(query, &name.name, if_not_exists);
+    }
     let key = key_of(query, name);
     refuse_system("attached", &key)?;
+    until_free(query, || attach_now(query, kind, &key, if_not_exists))
+}
+
+/// Tries until nobody uses what is to be attached; `attach` answers with the error that somebody does.
+pub(super) fn until_free(query: &QueryContext, attach: impl Fn() -> Result<Option<Error>>) -> Result<()> {
     let started = Instant::now();
     loop {
-        match attach_now(query, kind, &key, if_not_exists)? {
+        match attach()? {
             None => return Ok(()),
             Some(in_use) if started.elapsed() >= USERS_MAX_WAIT => return Err(in_use),
             Some(_) => {
@@ -91,12 +98,20 @@ fn attach_now(
     };
     check_attached_kind(&detached, kind, key)?;
     if detached.is_used() {
-        let message = "was detached, but a query still uses it; try again when it has ended";
-        let message = format!("`{database}.{name}` {message}");
-        return Ok(Some(Error::new(ErrorCode::TableAlreadyExists, message)));
+        return Ok(Some(still_used(&format!("{database}.{name}"))));
     }
-    match catalog.attach(key, query.engine.opener()) {
-        // A scan may hold the files longer than the table, and to close them takes a moment.
+    locked_as_used(catalog.attach(key, query.engine.opener()))
+}
+
+/// The error that a query still uses what was detached.
+pub(super) fn still_used(name: &str) -> Error {
+    let message = "was detached, but a query still uses it; try again when it has ended";
+    Error::new(ErrorCode::TableAlreadyExists, format!("`{name}` {message}"))
+}
+
+/// A scan may hold the files longer than the table, and to close them takes a moment: that is a reason to wait.
+pub(super) fn locked_as_used(attached: Result<()>) -> Result<Option<Error>> {
+    match attached {
         Err(error) if error.code() == ErrorCode::DirectoryAlreadyLocked => Ok(Some(error)),
         attached => attached.map(|()| None),
     }
@@ -111,20 +126,13 @@ fn check_attached_kind(detached: &DetachedObject, kind: ObjectKind, key: &Object
     bail!(IncorrectQuery, "`{database}.{name}` is a {word}; use ATTACH {known}")
 }
 
-/// Waits until no query works on what was detached.
-fn wait_for_users(query: &QueryContext, key: &ObjectKey) -> Result<()> {
-    while query.engine.catalog().detached(key).is_some_and(|detached| detached.is_used()) {
+/// Waits while `is_used` says that a query works on what was detached.
+pub(super) fn wait_while(query: &QueryContext, is_used: impl Fn() -> bool) -> Result<()> {
+    while is_used() {
         query.check()?;
         std::thread::sleep(USERS_INTERVAL);
     }
     Ok(())
-}
-
-fn refuse_database(verb: &str, kind: ObjectKind) -> Result<()> {
-    match kind {
-        ObjectKind::Database => Err(Error::not_implemented(format!("{verb} DATABASE"))),
-        _ => Ok(()),
-    }
 }
 
 fn refuse_system(what: &str, key: &ObjectKey) -> Result<()> {

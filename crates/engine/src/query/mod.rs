@@ -13,6 +13,7 @@ mod current;
 mod ddl;
 mod defaults;
 mod detach;
+mod detach_database;
 mod events;
 mod execute;
 mod explain;

@@ -172,7 +172,8 @@ impl PlannedKey {
     pub(super) fn plan_value(stored: &Columns, expr: &Expr, now_us: u64) -> Result<PlannedKey> {
         // Over all columns, so that an unknown name is told from a known one.
         let (planned, ty) = plan_at(Zone::system(), now_us, |ctx| plan_expr(expr, stored, ctx))?;
-        PlannedKey::of_clause(stored, expr, &planned, ty)
+        // How strings are kept is a matter of columns, not of keys.
+        PlannedKey::of_clause(stored, expr, &planned, ty.full().clone())
     }
 
     /// Plans a condition: its value is 1, 0 or NULL.
@@ -225,7 +226,7 @@ pub(super) fn expressions(definition: &TableDefinition) -> Result<Arc<[TableExpr
     let columns = definition.stored();
     let planned = |expr: Expr| {
         let (planned, ty) = plan_alone(Zone::system(), |ctx| plan_expr(&expr, &columns, ctx))?;
-        Ok(TableExpression { text: expr.to_string(), ty, expr: planned })
+        Ok(TableExpression { text: expr.to_string(), ty: ty.full().clone(), expr: planned })
     };
     exprs.into_iter().map(planned).collect()
 }

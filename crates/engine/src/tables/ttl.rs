@@ -127,11 +127,11 @@ struct PlannedExpiry {
 impl PlannedExpiry {
     fn plan(stored: &Columns, expr: &Expr, filter: Option<&Expr>) -> Result<PlannedExpiry> {
         refuse_unsuitable(expr)?;
+        refuse_volatile(expr)?;
         let time = PlannedKey::plan_value(stored, expr, 0)?;
         if time.columns().is_empty() {
             bail!(BadArguments, "TTL expression {expr} does not depend on any of the columns of the table");
         }
-        refuse_volatile(expr)?;
         let ty = time.ty();
         let is_time =
             matches!(ty, SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. });

@@ -1,7 +1,7 @@
 //! The adaptor that makes a bound scalar function a DataFusion function.
 //!
 //! It turns DataFusion's columns into operands, and applies the dialect's default rules:
-//! a NULL argument gives NULL ([`Nulls::Propagate`]), `LowCardinality` is seen through.
+//! a NULL argument gives NULL ([`Nulls::Propagate`]), `LowCardinality` is seen through ([`LowCardinality`]).
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -17,7 +17,10 @@ use datafusion::logical_expr::{
     Volatility as PlanVolatility,
 };
 
-use super::{Argument, Arity, AttributeOf, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
+use super::{
+    Argument, Arity, AttributeOf, Bound, Kernel, LowCardinality, Nulls, Operand, ScalarFunction, Volatility,
+    low_cardinality_of,
+};
 use crate::FunctionContext;
 
 /// A function with its argument types, ready to run.
@@ -40,7 +43,11 @@ impl BoundScalar {
         context: &FunctionContext,
     ) -> Result<(Arc<ScalarUDF>, SqlType)> {
         check_arity(function, args.len())?;
-        let (return_type, kernel) = bind_types(function, args, context)?;
+        let (mut return_type, kernel) = bind_types(function, args, context)?;
+        if function.low_cardinality() == LowCardinality::Kept {
+            let args = args.iter().map(|arg| (&arg.ty, arg.constant.is_some()));
+            return_type = low_cardinality_of(return_type, args);
+        }
         let volatility = match function.volatility() {
             Volatility::Immutable => PlanVolatility::Immutable,
             Volatility::Stable => PlanVolatility::Stable,
@@ -128,6 +135,10 @@ fn bind_types(
     args: &[Argument],
     context: &FunctionContext,
 ) -> Result<(SqlType, Box<dyn Kernel>)> {
+    if function.low_cardinality() == LowCardinality::Seen {
+        let Bound { return_type, kernel } = function.bind(args, context)?;
+        return Ok((return_type, kernel));
+    }
     if function.nulls() == Nulls::Custom {
         let full: Vec<Argument> = args
             .iter()

@@ -3,7 +3,7 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::{Argument, Arity, Bound, Nulls, ScalarFunction, Volatility};
+use super::{Argument, Arity, Bound, LowCardinality, Nulls, ScalarFunction, Volatility};
 use crate::FunctionContext;
 
 /// One call as a function's `bind` sees it.
@@ -21,6 +21,7 @@ pub(super) struct Definition {
     arity: Arity,
     nulls: Nulls,
     volatility: Volatility,
+    low_cardinality: LowCardinality,
     bind: fn(&Call<'_>) -> Result<Bound>,
 }
 
@@ -38,6 +39,7 @@ impl Definition {
             arity,
             nulls: Nulls::Propagate,
             volatility: Volatility::Immutable,
+            low_cardinality: LowCardinality::Kept,
             bind,
         }
     }
@@ -55,6 +57,11 @@ impl Definition {
     /// The function deals with NULL itself.
     pub(super) const fn sees_null(mut self) -> Definition {
         self.nulls = Nulls::Custom;
+        self
+    }
+
+    pub(super) const fn low_cardinality(mut self, low_cardinality: LowCardinality) -> Definition {
+        self.low_cardinality = low_cardinality;
         self
     }
 
@@ -87,6 +94,10 @@ impl ScalarFunction for Definition {
 
     fn volatility(&self) -> Volatility {
         self.volatility
+    }
+
+    fn low_cardinality(&self) -> LowCardinality {
+        self.low_cardinality
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {

@@ -17,6 +17,7 @@ mod definition;
 mod dictionary;
 mod hash;
 mod json;
+mod low_cardinality;
 mod memory;
 mod number;
 mod operand;
@@ -27,6 +28,7 @@ mod tuple;
 pub use bound::BoundScalar;
 pub use conversion::{Cast, Converter};
 pub use dictionary::{AttributeOf, DICT_GET_FOUND};
+pub use low_cardinality::low_cardinality_of;
 pub use other::host_name;
 
 use std::sync::{Arc, LazyLock};
@@ -61,6 +63,11 @@ pub trait ScalarFunction: Send + Sync {
 
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
+    }
+
+    /// What becomes of `LowCardinality`.
+    fn low_cardinality(&self) -> LowCardinality {
+        LowCardinality::Kept
     }
 
     /// Checks the argument types and gives the result type and the code that computes it.
@@ -110,6 +117,17 @@ pub enum Nulls {
     Propagate,
     /// The function: `bind` sees `Nullable` types and answers with the exact result type.
     Custom,
+}
+
+/// What becomes of a `LowCardinality` around the type of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowCardinality {
+    /// `bind` does not see it, and the result has it again: see [`low_cardinality_of`].
+    Kept,
+    /// `bind` does not see it; the result type is what `bind` answers.
+    Dropped,
+    /// `bind` sees it, and answers with the exact result type.
+    Seen,
 }
 
 /// How often the value may change.

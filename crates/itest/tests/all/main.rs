@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod corruption;
+mod detaching;
 mod dictionary_bad_input;
 mod dictionary_files;
 mod dictionary_programs;

@@ -37,6 +37,11 @@ impl Binder<'_> {
 
     pub(super) fn compare(&self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
         let (left, right) = (left.into_value(), right.into_value());
+        let sides = [left.kind(), right.kind()];
+        Ok(self.compare_values(op, left, right)?.low_cardinality_as(&sides))
+    }
+
+    fn compare_values(&self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
         let distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
         if left.is_null_literal() || right.is_null_literal() {
             return Ok(compare_with_null(op, left, right));
@@ -48,6 +53,7 @@ impl Binder<'_> {
             return self.call(function_of(op)?, vec![left, right]);
         }
         let nullable = !distinct && (left.accepts_null() || right.accepts_null());
+        let (left, right) = enums_as_numbers(left, right);
         if left.ty.stripped() == right.ty.stripped() {
             return Ok(native_of(left.ty.stripped(), op, left.expr, right.expr, nullable));
         }
@@ -62,11 +68,18 @@ impl Binder<'_> {
     }
 
     fn compare_constant(&self, op: Operator, value: Bound, constant: Bound, nullable: bool) -> Result<Bound> {
-        match fit(&constant, &value.ty, self.session.ctx)? {
+        let fitted = match fit(&constant, &value.ty, self.session.ctx) {
+            // Nothing equals a name that the enum does not have, or lies below or above it.
+            Err(error) if error.code() == ErrorCode::UnknownElementOfEnum && !is_negated(op) => {
+                return Ok(decided(op, value, false));
+            }
+            fitted => fitted?,
+        };
+        match fitted {
             Some(Fitted::Exact(fitted)) => {
                 Ok(native_of(value.ty.stripped(), op, value.expr, Expr::Literal(fitted, None), nullable))
             }
-            Some(Fitted::Beyond(above)) => Ok(known(op, value, above)),
+            Some(Fitted::Beyond(above)) => Ok(decided(op, value, is_held(op, above))),
             Some(Fitted::Between) | None => self.compare_widened(op, value, constant, nullable),
         }
     }
@@ -205,14 +218,22 @@ fn compare_with_null(op: Operator, left: Bound, right: Bound) -> Bound {
     Bound::truth(expr, false)
 }
 
-/// The outcome of comparing with a constant above (or below) every value of the type.
-fn known(op: Operator, value: Bound, above: bool) -> Bound {
-    let outcome = match op {
+/// Whether the comparison with a constant above (or below) every value of the type holds.
+fn is_held(op: Operator, above: bool) -> bool {
+    match op {
         Operator::Eq | Operator::IsNotDistinctFrom => false,
         Operator::NotEq | Operator::IsDistinctFrom => true,
         Operator::Lt | Operator::LtEq => above,
         _ => !above,
-    };
+    }
+}
+
+fn is_negated(op: Operator) -> bool {
+    matches!(op, Operator::NotEq | Operator::IsDistinctFrom)
+}
+
+/// The outcome of a comparison that is the same for every value but NULL.
+fn decided(op: Operator, value: Bound, outcome: bool) -> Bound {
     let expr = Expr::Literal(ScalarValue::Boolean(Some(outcome)), None);
     let distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
     if distinct || !value.accepts_null() {
@@ -220,6 +241,23 @@ fn known(op: Operator, value: Bound, above: bool) -> Bound {
     }
     let null = Expr::Literal(ScalarValue::Boolean(None), None);
     Bound::truth(crate::bound::case(vec![(value.expr.is_not_null(), expr)], null), true)
+}
+
+/// An enum beside a number or an enum of other names as its number, which is its carrier.
+fn enums_as_numbers(left: Bound, right: Bound) -> (Bound, Bound) {
+    let is_enum = |bound: &Bound| bound.ty.stripped().enum_number().is_some();
+    let is_number = |bound: &Bound| is_enum(bound) || bound.ty.stripped().is_number();
+    let is_decimal = |bound: &Bound| matches!(bound.ty.stripped(), SqlType::Decimal { .. });
+    let same = left.ty.stripped() == right.ty.stripped();
+    if same || !is_number(&left) || !is_number(&right) || is_decimal(&left) || is_decimal(&right) {
+        return (left, right);
+    }
+    let as_number = |bound: Bound| match bound.ty.stripped().enum_number() {
+        Some(number) if bound.accepts_null() => Bound::new(bound.expr, number.into_nullable()),
+        Some(number) => Bound::new(bound.expr, number),
+        None => bound,
+    };
+    (as_number(left), as_number(right))
 }
 
 /// The constant as a value of `ty`; `None` where the types have nothing to do with each other.
@@ -237,6 +275,11 @@ pub(super) fn fit(constant: &Bound, ty: &SqlType, ctx: &PlannerContext<'_>) -> R
     };
     if let (Some(number), true) = (integer_value(value), integer_target.is_integer()) {
         return fit_integer(number, &integer_target).map(Some);
+    }
+    if let Some(target) = to.enum_number()
+        && (from.is_integer() || from.enum_number().is_some())
+    {
+        return integer_value(value).map(|number| fit_integer(number, &target)).transpose();
     }
     if from.is_float() && to.is_integer() {
         return fit_float(value, to);

@@ -32,6 +32,11 @@ struct Members {
 impl Binder<'_> {
     pub(super) fn bind_in(&self, operand: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Bound> {
         let left = self.left_columns(operand)?;
+        let kinds: Vec<_> = left.iter().map(Bound::kind).collect();
+        Ok(self.bind_membership(left, right, negated)?.low_cardinality_as(&kinds))
+    }
+
+    fn bind_membership(&self, left: Vec<Bound>, right: &ast::Expr, negated: bool) -> Result<Bound> {
         if let [only] = left.as_slice()
             && only.is_null_literal()
         {
@@ -183,11 +188,18 @@ impl Binder<'_> {
             if value.is_null_literal() || value.constant().is_some_and(ScalarValue::is_null) {
                 return Ok(None);
             }
-            match fit(&value, &column.ty, self.session.ctx)? {
+            let place = match fit(&value, &column.ty, self.session.ctx) {
+                // A name that the enum does not have.
+                Err(error) if error.code() == ErrorCode::UnknownElementOfEnum => return Ok(None),
+                place => place?,
+            };
+            match place {
                 Some(Fitted::Exact(value)) => fitted.push(value),
                 Some(_) => return Ok(None),
                 None => {
-                    let known = common_type([column.ty.stripped(), value.ty.stripped()]).is_some();
+                    let to = column.ty.stripped();
+                    let known =
+                        to.enum_number().is_none() && common_type([to, value.ty.stripped()]).is_some();
                     if !known && !value.ty.is_string() {
                         return Err(no_common_type(&value.ty, &column.ty));
                     }

@@ -72,8 +72,10 @@ impl Binder<'_> {
     pub(super) fn negate(&self, operand: Bound) -> Result<Bound> {
         let nullable = operand.accepts_null();
         let is_bool = operand.ty.stripped() == &SqlType::Bool;
+        let args = [operand.kind()];
         let expr = !operand.into_condition()?;
-        Ok(if is_bool { bool_bound(expr, nullable) } else { Bound::truth(expr, nullable) })
+        let negated = if is_bool { bool_bound(expr, nullable) } else { Bound::truth(expr, nullable) };
+        Ok(negated.low_cardinality_as(&args))
     }
 
     pub(super) fn bind_between(

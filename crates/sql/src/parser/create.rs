@@ -2,6 +2,7 @@
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{CreateDatabase, EngineCall, ObjectKind, ObjectName, Statement};
+use crate::error::ParseErrorKind;
 use crate::lexer::Symbol;
 
 /// The words in front of the name of what is created.
@@ -73,10 +74,30 @@ impl Cursor<'_> {
         };
         let if_not_exists = self.eat_if_not_exists();
         let name = self.parse_kind_name(kind)?;
-        if !self.at_statement_end() {
-            return Err(self.not_implemented("ATTACH with a definition"));
-        }
+        self.refuse_definition(kind)?;
         Ok(Statement::Attach { kind, name, if_not_exists })
+    }
+
+    /// ATTACH brings back what DETACH left: a definition could only contradict it.
+    fn refuse_definition(&mut self, kind: ObjectKind) -> Parsed<()> {
+        let is_defined = match kind {
+            ObjectKind::Table => self.is_symbol(Symbol::OpenParen) || self.is_word("ENGINE"),
+            ObjectKind::Database => self.is_word("ENGINE"),
+            ObjectKind::View | ObjectKind::Dictionary => false,
+        };
+        if is_defined {
+            let token = self.peek();
+            let message = format!(
+                "ATTACH {kind} takes no definition: it brings back what was detached; CREATE {kind} makes a new one"
+            );
+            return Err(self.failure(ParseErrorKind::Incorrect, token, message));
+        }
+        for (word, what) in [("UUID", "ATTACH with a UUID"), ("FROM", "ATTACH from a directory")] {
+            if self.is_word(word) {
+                return Err(self.not_implemented(what));
+            }
+        }
+        Ok(())
     }
 
     /// The name of an object of this kind; that of a database has one part.

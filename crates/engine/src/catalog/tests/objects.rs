@@ -211,6 +211,43 @@ fn detached_objects_come_back_at_the_next_start() {
     assert_eq!(database.snapshot(), before);
 }
 
+#[test]
+fn detached_database_comes_back_by_attach_and_at_the_next_start() {
+    let mut database = Database::new();
+    TWO_TABLES.iter().for_each(|statement| drop(database.ask(statement)));
+    database.ask("DETACH VIEW shop.v PERMANENTLY");
+    let before = database.snapshot();
+    database.ask("DETACH DATABASE shop SYNC");
+    assert_eq!(database.ask("SELECT count() FROM system.databases WHERE name = 'shop'"), "0\n");
+    for taken in ["CREATE DATABASE shop", "CREATE DATABASE IF NOT EXISTS shop"] {
+        let refused = database.run(taken).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::DatabaseAlreadyExists, "{refused}");
+    }
+    database.ask("ATTACH DATABASE shop");
+    assert_eq!(database.snapshot(), before);
+    database.ask("DETACH DATABASE shop");
+    database.crash(Crash::LoseUnsynced);
+    assert_eq!(database.snapshot(), before);
+}
+
+/// A key/value table's files can be open once only.
+#[test]
+fn detached_database_waits_for_who_reads_it() {
+    let mut database = Database::new();
+    database.ask("CREATE DATABASE shop");
+    database.ask("CREATE TABLE shop.t (k UInt64, v UInt64) ENGINE = EmbeddedRocksDB PRIMARY KEY k");
+    database.ask("INSERT INTO shop.t VALUES (1, 2)");
+    let held = {
+        let (engine, _) = database.session.as_ref().unwrap();
+        engine.catalog().find("shop", "t").unwrap()
+    };
+    database.ask("DETACH DATABASE shop");
+    let reader = std::thread::spawn(move || drop(held));
+    database.ask("ATTACH DATABASE shop");
+    reader.join().unwrap();
+    assert_eq!(database.ask("SELECT * FROM shop.t"), "1\t2\n");
+}
+
 /// A key/value table's files can be open once only.
 #[test]
 fn detached_table_waits_for_who_reads_it() {

@@ -10,7 +10,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 use super::count::expect_same_size;
 use super::lists::{Keys, Lists, chain, common_of, converters, element_of, gather};
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::{Arity, Bound, Converter, Operand};
+use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 /// `map(key, value, ...)`.
 pub(super) static MAP: Definition = Definition::new("map", Arity::AtLeast(0), bind_map).sees_null();
@@ -24,8 +24,9 @@ pub(super) static MAP_KEYS: Definition =
 pub(super) static MAP_VALUES: Definition =
     Definition::new("mapValues", Arity::Exactly(1), |call| bind_column(call, 1));
 
-pub(super) static MAP_CONTAINS: Definition =
-    Definition::new("mapContains", Arity::Exactly(2), bind_contains).aliases(&["mapContainsKey"]);
+pub(super) static MAP_CONTAINS: Definition = Definition::new("mapContains", Arity::Exactly(2), bind_contains)
+    .aliases(&["mapContainsKey"])
+    .low_cardinality(LowCardinality::Dropped);
 
 fn map_of<'a>(call: &Call<'a>) -> Result<(&'a SqlType, &'a SqlType)> {
     match call.ty(0) {

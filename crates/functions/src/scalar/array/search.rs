@@ -12,13 +12,17 @@ use basalt_base::{Result, SqlType};
 
 use super::lists::{Keys, Lists, common_of, convert_lists, element_of};
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::{Arity, Bound, Converter, Operand};
+use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 pub(super) static HAS: Definition =
-    Definition::new("has", Arity::Exactly(2), |call| bind_search(call, Answer::Has)).sees_null();
+    Definition::new("has", Arity::Exactly(2), |call| bind_search(call, Answer::Has))
+        .sees_null()
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static INDEX_OF: Definition =
-    Definition::new("indexOf", Arity::Exactly(2), |call| bind_search(call, Answer::Position)).sees_null();
+    Definition::new("indexOf", Arity::Exactly(2), |call| bind_search(call, Answer::Position))
+        .sees_null()
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static COUNT_EQUAL: Definition =
     Definition::new("countEqual", Arity::Exactly(2), |call| bind_search(call, Answer::Count)).sees_null();

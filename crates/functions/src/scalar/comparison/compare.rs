@@ -88,15 +88,15 @@ impl Comparison {
     }
 
     fn new(call: &Call<'_>, relation: Relation) -> Result<Comparison> {
-        let (left, right) = (call.ty(0).stripped(), call.ty(1).stripped());
         let mut constants = [None, None];
-        let mut types = [left.clone(), right.clone()];
+        let mut types = [call.ty(0).stripped().clone(), call.ty(1).stripped().clone()];
         // A literal takes the type of what it is compared with.
         for (text, other) in [(0, 1), (1, 0)] {
             let is_read = types[text].is_string()
                 && !types[other].is_string()
                 && types[other] != SqlType::Nothing
-                && !is_address_and(&types[other], &types[text]);
+                && !is_address_and(&types[other], &types[text])
+                && (types[other].enum_number().is_none() || call.constant(text).is_some());
             if is_read {
                 let value = call.constant(text).ok_or_else(|| call.illegal_types())?;
                 let converter = Converter::new(&types[text], &types[other], call.context)?;
@@ -108,6 +108,9 @@ impl Comparison {
                 types[text] = types[other].clone();
                 break;
             }
+        }
+        if types[0] != types[1] && !types.iter().any(SqlType::is_string) {
+            types = types.map(|ty| ty.enum_number().unwrap_or(ty));
         }
         let (common, domain) = domain_of(&types[0], &types[1]).ok_or_else(|| call.illegal_types())?;
         let side = |ty: &SqlType| match &common {
@@ -185,7 +188,8 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
     if left == &SqlType::Nothing || right == &SqlType::Nothing {
         return Some((None, Domain::Never));
     }
-    if left.is_string() && right.is_string() {
+    let is_name = |ty: &SqlType| ty.is_string() || ty.enum_number().is_some();
+    if left != right && is_name(left) && is_name(right) || left.is_string() && right.is_string() {
         return Some((Some(SqlType::String), Domain::Text));
     }
     if left == right

@@ -12,16 +12,21 @@ use basalt_base::{Result, SqlType};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::wrap_to;
 use crate::scalar::operand::rows_needed;
-use crate::scalar::{Arity, Bound, Operand};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
-pub(super) static AND: Definition =
-    Definition::new("and", Arity::AtLeast(2), |call| bind(call, and)).case_insensitive().sees_null();
+pub(super) static AND: Definition = Definition::new("and", Arity::AtLeast(2), |call| bind(call, and))
+    .case_insensitive()
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static OR: Definition =
-    Definition::new("or", Arity::AtLeast(2), |call| bind(call, or)).case_insensitive().sees_null();
+pub(super) static OR: Definition = Definition::new("or", Arity::AtLeast(2), |call| bind(call, or))
+    .case_insensitive()
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static XOR: Definition =
-    Definition::new("xor", Arity::AtLeast(2), |call| bind(call, xor)).case_insensitive();
+pub(super) static XOR: Definition = Definition::new("xor", Arity::AtLeast(2), |call| bind(call, xor))
+    .case_insensitive()
+    .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static NOT: Definition =
     Definition::new("not", Arity::Exactly(1), |call| bind(call, |value, _| value.map(|value| !value)))

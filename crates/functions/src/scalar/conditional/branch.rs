@@ -13,15 +13,18 @@ use crate::scalar::conversion::Converter;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::wrap_to;
 use crate::scalar::operand::rows_needed;
-use crate::scalar::{Arity, Bound, Operand};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
-pub(super) static IF: Definition =
-    Definition::new("if", Arity::Exactly(3), bind).case_insensitive().sees_null();
+pub(super) static IF: Definition = Definition::new("if", Arity::Exactly(3), bind)
+    .case_insensitive()
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static MULTI_IF: Definition = Definition::new("multiIf", Arity::AtLeast(3), bind)
     .aliases(&["caseWithoutExpression"])
     .case_insensitive()
-    .sees_null();
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 /// Conditions at even positions, values at odd ones, the last argument without a condition.
 fn bind(call: &Call<'_>) -> Result<Bound> {

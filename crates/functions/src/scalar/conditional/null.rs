@@ -18,7 +18,7 @@ use crate::scalar::conversion::Converter;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::wrap_to;
 use crate::scalar::operand::rows_needed;
-use crate::scalar::{Arity, Bound, Operand};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
 pub(super) static IF_NULL: Definition =
     Definition::new("ifNull", Arity::Exactly(2), bind_coalesce).case_insensitive().sees_null();
@@ -29,11 +29,15 @@ pub(super) static COALESCE: Definition =
 pub(super) static NULL_IF: Definition =
     Definition::new("nullIf", Arity::Exactly(2), bind_null_if).case_insensitive().sees_null();
 
-pub(super) static IS_NULL: Definition =
-    Definition::new("isNull", Arity::Exactly(1), |_| Ok(bind_is_null(1))).case_insensitive().sees_null();
+pub(super) static IS_NULL: Definition = Definition::new("isNull", Arity::Exactly(1), |_| Ok(bind_is_null(1)))
+    .case_insensitive()
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static IS_NOT_NULL: Definition =
-    Definition::new("isNotNull", Arity::Exactly(1), |_| Ok(bind_is_null(0))).sees_null();
+    Definition::new("isNotNull", Arity::Exactly(1), |_| Ok(bind_is_null(0)))
+        .sees_null()
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static IS_NULLABLE: Definition = Definition::new("isNullable", Arity::Exactly(1), |call| {
     let answer = u8::from(call.ty(0).accepts_null());
@@ -41,7 +45,8 @@ pub(super) static IS_NULLABLE: Definition = Definition::new("isNullable", Arity:
         Ok(Arc::new(UInt8Array::from_value(answer, rows)))
     }))
 })
-.sees_null();
+.sees_null()
+.low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ASSUME_NOT_NULL: Definition = Definition::new("assumeNotNull", Arity::Exactly(1), |call| {
     let ty = call.ty(0).stripped().clone();

@@ -10,7 +10,7 @@ use super::Converter;
 use super::exact::{Exact, Inexact};
 use crate::FunctionContext;
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
+use crate::scalar::{Argument, Arity, Bound, LowCardinality, Nulls, Operand, ScalarFunction};
 
 pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), |call| {
     let to = type_at(call, 1)?;
@@ -18,32 +18,37 @@ pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), 
     bind(call.ty(0), &to, call.context)
 })
 .case_insensitive()
-.sees_null();
+.sees_null()
+.low_cardinality(LowCardinality::Dropped);
 
 /// `CAST` to a type that somebody else has chosen: any will do.
 pub(super) static INTERNAL_CAST: Definition = Definition::new("_CAST", Arity::Exactly(2), |call| {
     let to = type_at(call, 1)?;
     bind(call.ty(0), &to, call.context)
 })
-.sees_null();
+.sees_null()
+.low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ACCURATE_CAST: Definition = Definition::new("accurateCast", Arity::Exactly(2), |call| {
     call.context.settings.check_type(&type_at(call, 1)?)?;
     bind_accurate(call, Inexact::Fails)
 })
-.sees_null();
+.sees_null()
+.low_cardinality(LowCardinality::Dropped);
 
 /// As [`INTERNAL_CAST`].
 pub(super) static INTERNAL_ACCURATE_CAST: Definition =
     Definition::new("_accurateCast", Arity::Exactly(2), |call| bind_accurate(call, Inexact::Fails))
-        .sees_null();
+        .sees_null()
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ACCURATE_CAST_OR_NULL: Definition =
     Definition::new("accurateCastOrNull", Arity::Exactly(2), |call| {
         call.context.settings.check_type(&type_at(call, 1)?)?;
         bind_accurate(call, Inexact::GivesNull)
     })
-    .sees_null();
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 /// `CAST` to one type that is known beforehand, as a function of one argument.
 pub struct Cast {
@@ -67,6 +72,10 @@ impl ScalarFunction for Cast {
 
     fn nulls(&self) -> Nulls {
         Nulls::Custom
+    }
+
+    fn low_cardinality(&self) -> LowCardinality {
+        LowCardinality::Dropped
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {

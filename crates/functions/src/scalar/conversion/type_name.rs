@@ -9,7 +9,7 @@ use basalt_base::{Result, SqlType};
 
 use crate::FunctionContext;
 use crate::scalar::definition::Definition;
-use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction};
+use crate::scalar::{Argument, Arity, Bound, LowCardinality, Nulls, Operand, ScalarFunction};
 
 /// A function of one argument whose type it must see whole.
 pub(super) struct OfType {
@@ -36,12 +36,15 @@ pub(super) static DEFAULT_VALUE_OF_ARGUMENT_TYPE: OfType = OfType {
 };
 
 pub(super) static MATERIALIZE: Definition =
-    Definition::new("materialize", Arity::Exactly(1), |call| Ok(same(call.ty(0))))
+    Definition::new("materialize", Arity::Exactly(1), |call| Ok(same(&call.args[0].ty)))
         .sees_null()
+        .low_cardinality(LowCardinality::Seen)
         .volatility(crate::scalar::Volatility::Volatile);
 
 pub(super) static IDENTITY: Definition =
-    Definition::new("identity", Arity::Exactly(1), |call| Ok(same(call.ty(0)))).sees_null();
+    Definition::new("identity", Arity::Exactly(1), |call| Ok(same(&call.args[0].ty)))
+        .sees_null()
+        .low_cardinality(LowCardinality::Seen);
 
 /// The same value; how it is kept is the storage's matter.
 pub(super) static TO_LOW_CARDINALITY: Definition =
@@ -69,6 +72,10 @@ impl ScalarFunction for OfType {
 
     fn nulls(&self) -> Nulls {
         Nulls::Custom
+    }
+
+    fn low_cardinality(&self) -> LowCardinality {
+        LowCardinality::Seen
     }
 
     fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {

@@ -16,7 +16,7 @@ use super::document::Json;
 use super::path::{expect_path, for_each_found};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::push_string;
-use crate::scalar::{Arity, Bound, Operand};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
 /// Declares functions that make a number of the value that is found.
 macro_rules! numbers {
@@ -31,7 +31,7 @@ macro_rules! numbers {
                 })?;
                 Ok(Arc::new($array::from(values)))
             }))
-        });
+        }).low_cardinality(LowCardinality::Dropped);
     )+ };
 }
 
@@ -43,10 +43,12 @@ numbers! {
 }
 
 pub(super) static JSON_EXTRACT_STRING: Definition =
-    Definition::new("JSONExtractString", Arity::AtLeast(1), |call| bind_text(call, write_text));
+    Definition::new("JSONExtractString", Arity::AtLeast(1), |call| bind_text(call, write_text))
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static JSON_EXTRACT_RAW: Definition =
-    Definition::new("JSONExtractRaw", Arity::AtLeast(1), |call| bind_text(call, Json::print));
+    Definition::new("JSONExtractRaw", Arity::AtLeast(1), |call| bind_text(call, Json::print))
+        .low_cardinality(LowCardinality::Dropped);
 
 /// The names of an object's entries.
 pub(super) static JSON_EXTRACT_KEYS: Definition =
@@ -55,7 +57,8 @@ pub(super) static JSON_EXTRACT_KEYS: Definition =
             Json::Object(entries) => entries.iter().try_for_each(|(name, _)| push(name)),
             _ => Ok(()),
         })
-    });
+    })
+    .low_cardinality(LowCardinality::Dropped);
 
 /// The elements of an array, as JSON each.
 pub(super) static JSON_EXTRACT_ARRAY_RAW: Definition =
@@ -68,9 +71,11 @@ pub(super) static JSON_EXTRACT_ARRAY_RAW: Definition =
             }),
             _ => Ok(()),
         })
-    });
+    })
+    .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static JSON_EXTRACT: Definition = Definition::new("JSONExtract", Arity::AtLeast(2), bind_typed);
+pub(super) static JSON_EXTRACT: Definition =
+    Definition::new("JSONExtract", Arity::AtLeast(2), bind_typed).low_cardinality(LowCardinality::Dropped);
 
 fn int_of(value: &Json) -> Option<i64> {
     match value {

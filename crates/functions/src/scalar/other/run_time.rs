@@ -12,7 +12,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::rows_needed;
-use crate::scalar::{Arity, Bound, Operand, Volatility};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand, Volatility};
 
 const SLEEP_MAX_SECONDS: f64 = 3.0;
 
@@ -23,12 +23,15 @@ pub(super) static THROW_IF: Definition =
     Definition::new("throwIf", Arity::Between(1, 2), bind_throw_if).volatility(Volatility::Volatile);
 
 pub(super) static IGNORE: Definition =
-    Definition::new("ignore", Arity::AtLeast(0), |_| Ok(same_everywhere(0))).sees_null();
+    Definition::new("ignore", Arity::AtLeast(0), |_| Ok(same_everywhere(0)))
+        .sees_null()
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static IS_CONSTANT: Definition = Definition::new("isConstant", Arity::Exactly(1), |call| {
     Ok(same_everywhere(u8::from(call.args[0].constant.is_some())))
 })
-.sees_null();
+.sees_null()
+.low_cardinality(LowCardinality::Dropped);
 
 fn same_everywhere(value: u8) -> Bound {
     Bound::of(SqlType::UInt8, move |_: &[Operand], rows| Ok(Arc::new(UInt8Array::from_value(value, rows))))

@@ -1,0 +1,59 @@
+//! DETACH DATABASE and ATTACH DATABASE: all that is in a database leaves the catalog and comes back.
+
+use basalt_base::{Error, Result, bail};
+use basalt_sql::ast::DetachObject;
+
+use super::QueryContext;
+use super::detach::{locked_as_used, still_used, until_free, wait_while};
+use crate::catalog::{ObjectKey, SYSTEM};
+
+/// `DETACH DATABASE [IF EXISTS] name [SYNC]`.
+pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> {
+    let database = &detach.name.name;
+    if database == SYSTEM {
+        bail!(ReadOnly, "database `{SYSTEM}` cannot be detached");
+    }
+    let catalog = query.engine.catalog();
+    {
+        let _ddl = catalog.ddl();
+        if detach.if_exists && !catalog.has_database(database) {
+            return Ok(());
+        }
+        catalog.require_database(database)?;
+        if detach.permanently {
+            return Err(Error::not_implemented("DETACH DATABASE ... PERMANENTLY"));
+        }
+        for (name, _) in catalog.objects(database) {
+            query.engine.background().cancel_table(&ObjectKey { database: database.clone(), name });
+        }
+        catalog.detach_database(database)?;
+    }
+    wait_while(query, || detach.sync && catalog.is_detached_database_used(database))
+}
+
+/// `ATTACH DATABASE [IF NOT EXISTS] name`. Queries that began before DETACH may take a while to end.
+pub(super) fn attach(query: &QueryContext, database: &str, if_not_exists: bool) -> Result<()> {
+    until_free(query, || attach_now(query, database, if_not_exists))
+}
+
+/// The error that it is still in use, or nothing when it is there.
+fn attach_now(query: &QueryContext, database: &str, if_not_exists: bool) -> Result<Option<Error>> {
+    let catalog = query.engine.catalog();
+    let _ddl = catalog.ddl();
+    if catalog.has_database(database) {
+        if if_not_exists {
+            return Ok(None);
+        }
+        bail!(DatabaseAlreadyExists, "database `{database}` already exists");
+    }
+    if !catalog.has_detached_database(database) {
+        bail!(
+            UnknownDatabaseEngine,
+            "no database `{database}` was detached; CREATE DATABASE makes a new one"
+        );
+    }
+    if catalog.is_detached_database_used(database) {
+        return Ok(Some(still_used(database)));
+    }
+    locked_as_used(catalog.attach_database(database, query.engine.opener()))
+}
