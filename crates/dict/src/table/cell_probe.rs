@@ -148,8 +148,10 @@ impl<'a> Cells<'a> {
 
 impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     type Aim = Window;
+    type Place = u64;
 
     const OVERLAPS: bool = false;
+    const IS_APART: bool = false;
     const IS_TWOFOLD: bool = false;
 
     #[inline(always)]
@@ -185,7 +187,7 @@ impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     }
 
     #[inline(always)]
-    fn seek(&self, hash: u64, window: Window) -> Sight {
+    fn seek(&self, hash: u64, window: Window) -> Sight<u64> {
         let (cells, widths) = self.shard(window.shard as usize);
         let mask = low_bits(widths.remainder_bits);
         let remainder = hash & mask;
@@ -193,7 +195,7 @@ impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
         let Some(bytes) =
             cells.bytes.get((at >> 3) as usize..).and_then(|rest| rest.first_chunk::<WINDOW_BYTES>())
         else {
-            return Sight { payload: 0, is_found: false, is_all: window.count == 0 };
+            return Sight { place: 0, is_found: false, is_all: window.count == 0, is_clear: false };
         };
         let cell_at = |cell: u64| (at & 7) + cell * widths.cell_bits;
         let seen: [u64; WINDOW] = std::array::from_fn(|cell| get_short(bytes, cell_at(cell as u64), mask));
@@ -213,12 +215,24 @@ impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
         };
         let is_all =
             (window.is_first | (seen[0] < remainder)) & (window.is_last | (seen[WINDOW - 1] > remainder));
-        Sight { payload, is_found: equal != 0, is_all }
+        Sight { place: payload, is_found: equal != 0, is_all, is_clear: false }
+    }
+
+    #[inline(always)]
+    fn fetch_payload(&self, _: u64) {}
+
+    #[inline(always)]
+    fn payload(&self, payload: u64) -> u64 {
+        payload
     }
 
     #[inline(always)]
     fn turn(&self, hash: u64) -> Window {
         self.aim(hash)
+    }
+
+    fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        self.search(hash, accept)
     }
 
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {

@@ -11,24 +11,37 @@ pub(super) const TAG_BYTES: usize = size_of::<u16>();
 const SIGN_BYTES: usize = 1;
 /// So a number of 64 bits can say that it is no word.
 const WORD_BITS_MAX: usize = 63;
+/// Above all bits of words.
+const NO_WORD: u64 = 1 << WORD_BITS_MAX;
 /// The two lines of an entry are of one group, which the second cache holds while it is filled.
 const GROUP_BYTES: usize = 1 << 19;
 const GROUP_LINES_MAX: usize = 1 << 12;
-/// Two cache lines.
-const LINE_BYTES_FAST: usize = 128;
-/// Beyond it, lines of at most eleven cells take ever longer to fill.
+/// A cache line.
+pub(super) const LINE_BYTES: usize = 64;
+/// Payloads that are apart are behind so many lines.
+pub(super) const BLOCK_LINES: usize = 8;
+/// Beyond it, lines of few cells take ever longer to fill.
 const LOAD_FACTOR_MAX: f64 = 0.95;
-/// The same for lines of more cells.
-const LONG_LOAD_FACTOR_MAX: f64 = 0.98;
+/// The same for lines whose payloads are apart: these have ten cells or more.
+const APART_LOAD_FACTOR_MAX: f64 = 0.98;
 /// Spreads tails over a group: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How many cells of which payload share a line, in one cache line, two or four.
+/// How many cells of which payload share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineShape {
-    pub(super) line_bytes: usize,
     pub(super) cells: usize,
     pub(super) payload_bytes: usize,
+    pub(super) payloads: Payloads,
+}
+
+/// Where the payloads of a line are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Payloads {
+    /// Each in its cell.
+    Inner,
+    /// Behind the lines of its block.
+    Apart,
 }
 
 /// Where an entry belongs, and what tells it from all others there.
@@ -48,22 +61,24 @@ pub(super) struct Homes {
     pub(super) group_bits: u32,
 }
 
-/// Bytes and cells of all lines that there are, for payloads of each width: the words have the bits that are left.
+/// Cells of all lines that there are, for payloads of each width, and where these are: the words have the bits that are left.
 ///
-/// A cache line takes few cells of wide payloads and wastes most of a cell. The second one that is fetched with it costs a
-/// fifth of the first; four of them make a lookup take up to twice as long, and are for who asks for the least memory.
+/// A cache line takes few cells of wide payloads and wastes most of a cell. If they are apart, it takes twelve cells, and who
+/// finds a key reads a second line, who does not find it reads none.
 #[rustfmt::skip]
-const KNOWN: [&[(usize, usize)]; 9] = [
-    &[(64, 8), (64, 10), (64, 12)],
-    &[(64, 7), (64, 8), (64, 10)],
-    &[(64, 6), (64, 7), (64, 8), (64, 9)],
-    &[(64, 5), (64, 6), (64, 7)],
-    &[(64, 5), (64, 6), (64, 7)],
-    &[(64, 5), (128, 11), (64, 6)],
-    &[(64, 4), (64, 5), (128, 11)],
-    &[(64, 4), (128, 9), (64, 5)],
-    &[(64, 4), (128, 9), (256, 19)],
+const KNOWN: [&[(usize, Payloads)]; 9] = [
+    &[(8, INNER), (10, INNER), (12, INNER)],
+    &[(7, INNER), (8, INNER), (10, INNER)],
+    &[(6, INNER), (7, INNER), (8, INNER), (9, INNER)],
+    &[(5, INNER), (6, INNER), (7, INNER)],
+    &[(5, INNER), (6, INNER), (7, INNER)],
+    &[(5, INNER), (6, INNER)],
+    &[(4, INNER), (5, INNER), (11, APART), (12, APART)],
+    &[(4, INNER), (10, APART), (5, INNER)],
+    &[(4, INNER), (10, APART), (11, APART), (12, APART)],
 ];
+const INNER: Payloads = Payloads::Inner;
+const APART: Payloads = Payloads::Apart;
 
 impl LineShape {
     /// The shape with the smallest cells that can tell hashes apart in a table of `rows` at this load factor, or its own, in
@@ -71,38 +86,42 @@ impl LineShape {
     pub(super) fn of(rows: usize, load_factor: Option<f64>, payload_bytes: usize) -> LineShape {
         let shapes = LineShape::known(payload_bytes);
         let widest = shapes.clone().next().expect("payloads of each width have shapes");
-        let is_least_wanted = load_factor.is_some_and(|wanted| wanted > LOAD_FACTOR_MAX);
         let fits = |shape: &LineShape| {
             let homes = shape.homes_for(rows, shape.load_factor(load_factor));
-            homes >= shape.homes_min(ShardBits::default()) && (is_least_wanted || !shape.is_long())
+            homes >= shape.homes_min(ShardBits::default())
         };
         shapes.filter(fits).last().unwrap_or(widest)
     }
 
-    /// Whether a line is more than two cache lines.
-    const fn is_long(self) -> bool {
-        self.line_bytes > LINE_BYTES_FAST
-    }
-
     /// All shapes for this payload, those with the smallest cells last.
     pub(super) fn known(payload_bytes: usize) -> impl Iterator<Item = LineShape> + Clone {
-        let shape = move |&(line_bytes, cells)| LineShape { line_bytes, cells, payload_bytes };
+        let shape = move |&(cells, payloads)| LineShape { cells, payload_bytes, payloads };
         KNOWN[payload_bytes].iter().map(shape)
     }
 
     /// How far lines are filled, if `wanted` or to be fast: one in seventeen entries is away then.
     pub(super) fn load_factor(self, wanted: Option<f64>) -> f64 {
         let (own, most) = match self.cells {
-            _ if self.is_long() => (LOAD_FACTOR_MAX, LONG_LOAD_FACTOR_MAX),
+            12.. if self.is_apart() => (0.94, APART_LOAD_FACTOR_MAX),
+            _ if self.is_apart() => (0.85, APART_LOAD_FACTOR_MAX),
             9.. => (0.8, LOAD_FACTOR_MAX),
             _ => (0.75, LOAD_FACTOR_MAX),
         };
         wanted.map_or(own, |wanted| wanted.min(most))
     }
 
+    pub(super) const fn is_apart(self) -> bool {
+        matches!(self.payloads, Payloads::Apart)
+    }
+
+    /// Bits of a payload that are in its cell.
+    pub(super) const fn inner_payload_bits(self) -> usize {
+        if self.is_apart() { 0 } else { 8 * self.payload_bytes }
+    }
+
     /// Bits of a word: a tail, and whether it is at home.
     pub(super) const fn word_bits(self) -> u32 {
-        let bits = 8 * (self.line_bytes - SIGN_BYTES) / self.cells - 8 * self.payload_bytes;
+        let bits = 8 * (LINE_BYTES - SIGN_BYTES) / self.cells - self.inner_payload_bits();
         if bits < WORD_BITS_MAX { bits as u32 } else { WORD_BITS_MAX as u32 }
     }
 
@@ -122,7 +141,7 @@ impl LineShape {
 
     /// Bits of what a cell has beside its tag.
     pub(super) const fn record_bits(self) -> usize {
-        self.rest_bits() as usize + 8 * self.payload_bytes
+        self.rest_bits() as usize + self.inner_payload_bits()
     }
 
     /// The bit of a line at which that begins.
@@ -130,10 +149,61 @@ impl LineShape {
         8 * (self.signs_at() + SIGN_BYTES) + cell * self.record_bits()
     }
 
+    /// Bytes of a block: lines, and the payloads that are apart.
+    pub(super) const fn block_bytes(self) -> usize {
+        let payloads = if self.is_apart() { self.cells * self.payload_bytes } else { 0 };
+        BLOCK_LINES * (LINE_BYTES + payloads)
+    }
+
+    /// Bytes of so many lines, and of the payloads that are apart.
+    #[inline(always)]
+    pub(super) const fn bytes(self, lines: usize) -> usize {
+        if self.is_apart() { lines.div_ceil(BLOCK_LINES) * self.block_bytes() } else { lines * LINE_BYTES }
+    }
+
+    /// [`Self::bytes`], if there may be so many.
+    pub(super) fn checked_bytes(self, lines: usize) -> Option<usize> {
+        lines.div_ceil(BLOCK_LINES).checked_mul(self.block_bytes()).map(|_| self.bytes(lines))
+    }
+
+    /// Where a line begins.
+    #[inline(always)]
+    pub(super) const fn line_at(self, line: usize) -> usize {
+        match self.is_apart() {
+            true => line / BLOCK_LINES * self.block_bytes() + line % BLOCK_LINES * LINE_BYTES,
+            false => line * LINE_BYTES,
+        }
+    }
+
+    /// Where, from the beginning of its block, the payload of a cell is that is apart.
+    #[inline(always)]
+    pub(super) const fn payload_in_block(self, line: usize, cell: usize) -> usize {
+        BLOCK_LINES * LINE_BYTES + (line % BLOCK_LINES * self.cells + cell) * self.payload_bytes
+    }
+
+    /// Where the payload of a cell is that is apart.
+    #[inline(always)]
+    pub(super) const fn payload_at(self, line: usize, cell: usize) -> usize {
+        line / BLOCK_LINES * self.block_bytes() + self.payload_in_block(line, cell)
+    }
+
     /// The word of an entry with this tail, at home or away.
     #[inline(always)]
     pub(super) const fn word(self, tail: u64, is_home: bool) -> u64 {
         tail | (is_home as u64) << self.tail_bits()
+    }
+
+    /// The word of an entry that is away.
+    #[inline(always)]
+    pub(super) const fn word_away(self, tail: u64) -> u64 {
+        // Nothing with the tail 0 is away, and a free cell looks as if it were.
+        self.word(tail, false) | if tail == 0 { NO_WORD } else { 0 }
+    }
+
+    /// Whether an entry with this tail, which may be the lower bits of a word, may be away from `line`, its home.
+    #[inline(always)]
+    pub(super) const fn is_signed(self, line: &[u8], tail: u64) -> bool {
+        line[self.signs_at()] & sign(tail) != 0
     }
 
     /// How many lines hold `rows` at this load factor.
@@ -147,7 +217,7 @@ impl LineShape {
     }
 
     pub(super) const fn group_bits(self) -> u32 {
-        let lines = GROUP_BYTES / self.line_bytes;
+        let lines = GROUP_BYTES / (self.block_bytes() / BLOCK_LINES);
         if lines < GROUP_LINES_MAX { lines.ilog2() } else { GROUP_LINES_MAX.ilog2() }
     }
 
@@ -157,15 +227,16 @@ impl LineShape {
     }
 
     pub(super) fn save(self, image: &mut ImageWriter<'_>) {
-        let numbers = [self.line_bytes, self.cells, self.payload_bytes];
-        numbers.into_iter().for_each(|number| image.number(number as u64));
+        image.number(self.cells as u64);
+        image.number(self.payload_bytes as u64);
+        image.flag(self.is_apart());
     }
 
     pub(super) fn open(image: &mut ImageReader<'_>) -> Result<LineShape> {
-        let (line_bytes, cells) = (image.number()?, image.number()?);
+        let cells = image.number()?;
         let payload_bytes = image.number_below(KNOWN.len() as u64)? as usize;
-        let is_meant =
-            |shape: &LineShape| (shape.line_bytes as u64, shape.cells as u64) == (line_bytes, cells);
+        let is_apart = image.flag()?;
+        let is_meant = |shape: &LineShape| (shape.cells as u64, shape.is_apart()) == (cells, is_apart);
         LineShape::known(payload_bytes).find(is_meant).ok_or_else(ImageReader::unfit)
     }
 }

@@ -44,8 +44,8 @@ impl LineTableWriter {
         assert!(load_factor > 0.0 && load_factor < 1.0);
         let count = shape.homes_for(len, load_factor).max(shape.homes_min(shard_bits));
         let homes = shape.homes(count, shard_bits);
-        let mut region = RecyclingRegion::new(count as usize * shape.line_bytes)?;
-        region.ready(homes.group(0).1 * shape.line_bytes);
+        let mut region = RecyclingRegion::new(shape.bytes(count as usize))?;
+        region.ready(shape.bytes(homes.group(0).1));
         Ok(LineTableWriter {
             region,
             shape,
@@ -67,7 +67,7 @@ impl LineTableWriter {
         if spot.home >= self.first + self.filled.len() {
             self.end_group();
             let (first, len) = self.homes.group(spot.home);
-            self.region.ready((first + len) * self.shape.line_bytes);
+            self.region.ready(self.shape.bytes(first + len));
             self.first = first;
             self.filled.clear();
             self.filled.resize(len, 0);
@@ -162,15 +162,13 @@ impl LineTableWriter {
 
     #[inline(always)]
     fn cell(&self, line: usize, at: usize) -> Cell {
-        let bytes = self.shape.line_bytes;
-        Cell::at(&self.region[line * bytes..][..bytes], self.shape, at)
+        Cell::at(&self.region, self.shape, line, at)
     }
 
     /// Puts a cell into `line`, and a sign into its home if it is away.
     #[inline(always)]
     fn put_at(&mut self, line: usize, at: usize, cell: Cell) {
-        let bytes = self.shape.line_bytes;
-        cell.put(&mut self.region[line * bytes..][..bytes], self.shape, at);
+        cell.put(&mut self.region, self.shape, line, at);
         let (tail, is_home) = cell.tail(self.shape);
         if !is_home {
             self.sign(Spot { home: self.homes.home_of_away(line, tail), tail });
@@ -179,7 +177,7 @@ impl LineTableWriter {
 
     /// Notes in its home that the entry of `spot` is not there.
     fn sign(&mut self, spot: Spot) {
-        let at = spot.home * self.shape.line_bytes + self.shape.signs_at();
+        let at = self.shape.line_at(spot.home) + self.shape.signs_at();
         self.region[at] |= sign(spot.tail);
     }
 }

@@ -1,4 +1,4 @@
-//! A hash table of lines: as many cells as fit into one or two cache lines, and two lines in which an entry may be.
+//! A hash table of lines: as many cells as fit into a cache line, and two lines in which an entry may be.
 //!
 //! # Layout
 //!
@@ -10,8 +10,13 @@
 //! word:  tail                               39 to 62 bits, the lowest ones
 //!        home                               a bit: the entry is in its home
 //! ```
-//! A line is one cache line, two or four: eight cells of a UInt16 in 64 bytes, nine of a UInt64 in 128, or 19 in 256
-//! (see [`LineShape::known`]). A word has the bits that are left. A free cell's word is 0.
+//! Where few cells of wide payloads would fit, payloads are apart, and records without them:
+//! ```text
+//! block: lines                              8 x 64 bytes
+//!        payloads                           8 x N x, those of each line together
+//! ```
+//! So a line has eight cells of a UInt16, or twelve of a UInt64 that is apart (see [`LineShape::known`]). A word has the bits
+//! that are left. A free cell's word is 0.
 //!
 //! A hash times the number of lines is the number of its *home* line and a fraction; the fraction's first bits are the
 //! *tail*. So a cell need not store what its line says (quotienting: Knuth, The Art of Computer Programming 3, 6.4,
@@ -29,8 +34,10 @@
 //!
 //! # Cost
 //!
-//! `line bytes / N / load factor` bytes a key. At 0.75 and eight cells, and at 0.8 and nine, 6 % of the entries are away,
-//! and of the keys that are not there 4 % read a second line.
+//! `(64 / N + bytes of a payload that is apart) / load factor` bytes a key. At 0.75 and eight cells, and at 0.85 and eleven,
+//! 6 % of the entries are away, and of the keys that are not there 4 % read a second line.
+
+use std::hint::select_unpredictable;
 
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
@@ -38,7 +45,7 @@ use basalt_base::region::{Region, Section};
 use super::Hits;
 use super::bits::{SHORT_BITS_MAX, low_bits};
 use super::line_probe::find;
-use super::line_shape::{Homes, LineShape, Spot, TAG_BYTES, sign};
+use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spot, TAG_BYTES};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -81,7 +88,7 @@ impl LineTable {
             let table = &tables[tables[0].homes.shard_bits.split(hash).0];
             let spot = table.homes.spot(hash);
             table.check_line(spot.home)?;
-            if table.line(spot.home)[table.shape.signs_at()] & sign(spot.tail) != 0 {
+            if table.shape.is_signed(&table.lines[table.shape.line_at(spot.home)..], spot.tail) {
                 table.check_line(table.homes.other(spot))?;
                 table.beside.check(0..table.beside.len())?;
             }
@@ -90,8 +97,13 @@ impl LineTable {
     }
 
     fn check_line(&self, line: usize) -> Result<()> {
-        let bytes = self.shape.line_bytes;
-        self.lines.check(line * bytes..(line + 1) * bytes)
+        let first = self.shape.line_at(line);
+        self.lines.check(first..first + LINE_BYTES)?;
+        if self.shape.is_apart() {
+            let payloads = self.shape.payload_at(line, 0)..self.shape.payload_at(line, self.shape.cells);
+            self.lines.check(payloads)?;
+        }
+        Ok(())
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
@@ -106,7 +118,7 @@ impl LineTable {
         let count = image.number()?;
         let shape = LineShape::open(image)?;
         let len = image.count()?;
-        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(shape.line_bytes));
+        let bytes = usize::try_from(count).ok().and_then(|count| shape.checked_bytes(count));
         let lines = image.section_of(bytes.filter(|&bytes| bytes > 0))?;
         let homes = shape.homes(count, shard_bits);
         Ok(LineTable { lines, shape, homes, len, beside: image.section()? })
@@ -117,24 +129,19 @@ impl LineTable {
         find(tables, hashes, accept)
     }
 
-    fn line(&self, line: usize) -> &[u8] {
-        let bytes = self.shape.line_bytes;
-        &self.lines[line * bytes..][..bytes]
-    }
-
-    /// The payloads of the entries of `hash` beside the lines.
-    pub(super) fn beside(&self, hash: u64) -> impl Iterator<Item = u64> + '_ {
+    /// The payload of the first entry of `hash` beside the lines that `accept` takes.
+    #[inline]
+    pub(super) fn find_beside(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
         let entries = self.beside.as_chunks::<BESIDE_BYTES>().0;
         let first = entries.partition_point(|entry| pair(entry).0 < hash);
-        entries[first..].iter().map(pair).take_while(move |entry| entry.0 == hash).map(|entry| entry.1)
+        let equal = entries[first..].iter().map(pair).take_while(|entry| entry.0 == hash);
+        equal.map(|entry| entry.1).find(|&payload| accept(payload))
     }
 
     /// All entries of this table, which is number `shard`, as (hash, payload).
     pub(crate) fn entries(&self, shard: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let lines =
-            self.lines.chunks_exact(self.shape.line_bytes).take(self.homes.count as usize).enumerate();
-        let filled = lines.flat_map(move |(at, line)| {
-            let cells = (0..self.shape.cells).map(|cell| Cell::at(line, self.shape, cell));
+        let filled = (0..self.homes.count as usize).flat_map(move |at| {
+            let cells = (0..self.shape.cells).map(move |cell| Cell::at(&self.lines, self.shape, at, cell));
             cells.filter(|cell| cell.word != 0).map(move |cell| {
                 let (tail, is_home) = cell.tail(self.shape);
                 let home = if is_home { at } else { self.homes.home_of_away(at, tail) };
@@ -155,7 +162,20 @@ pub(super) struct Cell {
 
 impl Cell {
     #[inline(always)]
-    pub(super) fn at(line: &[u8], shape: LineShape, cell: usize) -> Cell {
+    pub(super) fn at(lines: &[u8], shape: LineShape, line: usize, cell: usize) -> Cell {
+        let inner = Cell::in_line(&lines[shape.line_at(line)..][..LINE_BYTES], shape, cell);
+        match shape.payloads {
+            Payloads::Inner => inner,
+            Payloads::Apart => {
+                let payload = &lines[shape.payload_at(line, cell)..][..shape.payload_bytes];
+                Cell { payload: number(payload), ..inner }
+            }
+        }
+    }
+
+    /// A cell whose payload is in the line, or not asked for.
+    #[inline(always)]
+    pub(super) fn in_line(line: &[u8], shape: LineShape, cell: usize) -> Cell {
         let tag = u16::from_le_bytes([line[cell * TAG_BYTES], line[cell * TAG_BYTES + 1]]);
         let Record { rest, payload } = Record::at(line, shape, cell);
         Cell { word: rest << u16::BITS | u64::from(tag), payload }
@@ -168,9 +188,16 @@ impl Cell {
     }
 
     #[inline(always)]
-    pub(super) fn put(self, line: &mut [u8], shape: LineShape, cell: usize) {
+    pub(super) fn put(self, lines: &mut [u8], shape: LineShape, line: usize, cell: usize) {
+        let mut record = Record { rest: self.word >> u16::BITS, payload: self.payload };
+        if shape.is_apart() {
+            let to = &mut lines[shape.payload_at(line, cell)..][..shape.payload_bytes];
+            to.copy_from_slice(&self.payload.to_le_bytes()[..shape.payload_bytes]);
+            record.payload = 0;
+        }
+        let line = &mut lines[shape.line_at(line)..][..LINE_BYTES];
         line[cell * TAG_BYTES..][..TAG_BYTES].copy_from_slice(&(self.word as u16).to_le_bytes());
-        Record { rest: self.word >> u16::BITS, payload: self.payload }.put(line, shape, cell);
+        record.put(line, shape, cell);
     }
 }
 
@@ -188,7 +215,7 @@ impl Record {
             (byte, bit, SHORT) => u128::from(number(&line[byte..byte + SHORT]) >> bit),
             (byte, bit, _) => wide_number(&line[byte..byte + LONG]) >> bit,
         };
-        let payload_mask = low_bits(8 * shape.payload_bytes as u32);
+        let payload_mask = low_bits(shape.inner_payload_bits() as u32);
         Record {
             rest: bits as u64 & low_bits(shape.rest_bits()),
             payload: (bits >> shape.rest_bits()) as u64 & payload_mask,
@@ -212,17 +239,17 @@ impl Record {
 
     /// The byte from which on so many bytes, none of them beyond the line, hold the record, and at which bit of them.
     #[inline(always)]
-    pub(super) const fn place(shape: LineShape, cell: usize) -> (usize, usize, usize) {
+    pub(super) fn place(shape: LineShape, cell: usize) -> (usize, usize, usize) {
         let len = if shape.record_bits() <= SHORT_BITS_MAX as usize { SHORT } else { LONG };
-        let (bit, last) = (shape.record_at(cell), shape.line_bytes - len);
-        let byte = if bit / 8 < last { bit / 8 } else { last };
+        let (bit, last) = (shape.record_at(cell), LINE_BYTES - len);
+        let byte = select_unpredictable(bit / 8 < last, bit / 8, last);
         (byte, bit - 8 * byte, len)
     }
 }
 
 /// At most eight bytes as a number, zeroes above them.
 #[inline(always)]
-fn number(bytes: &[u8]) -> u64 {
+pub(super) fn number(bytes: &[u8]) -> u64 {
     let mut all = [0; SHORT];
     all[..bytes.len()].copy_from_slice(bytes);
     u64::from_le_bytes(all)
@@ -381,7 +408,7 @@ mod tests {
         let model: BTreeMap<u64, u64> = (0..200_000).map(|at| (hash(at), at & 0xffff)).collect();
         for (load_factor, bytes_a_key) in [(0.75, 12.2), (0.95, 9.7)] {
             let shape = LineShape::of(model.len(), Some(load_factor), 2);
-            assert_eq!((shape.line_bytes, shape.cells), (64, 7));
+            assert_eq!(shape.cells, 7);
             check(&model, load_factor, shape, 1);
             let entries: Vec<_> = model.iter().map(|(&hash, &payload)| (hash, payload)).collect();
             let table = &tables(&entries, load_factor, shape, 1)[0];
@@ -395,16 +422,13 @@ mod tests {
     fn the_more_lines_the_smaller_are_cells() {
         let of = |load_factor| {
             let shapes = [10_000, 2_000_000, 100_000_000].map(|rows| LineShape::of(rows, load_factor, 8));
-            shapes.map(|shape| {
-                (shape.line_bytes, shape.cells, shape.word_bits(), shape.load_factor(load_factor))
-            })
+            shapes.map(|shape| (shape.cells, shape.word_bits(), shape.load_factor(load_factor)))
         };
-        let fast = [(64, 4, 62, 0.75), (128, 9, 48, 0.8), (128, 9, 48, 0.8)];
-        assert_eq!(of(None), fast);
-        assert_eq!(of(Some(0.95)).map(|shape| shape.3), [0.95; 3]);
-        assert_eq!(of(Some(0.98))[2], (256, 19, 43, 0.98));
+        assert_eq!(of(None), [(4, 62, 0.75), (10, 50, 0.85), (12, 42, 0.94)]);
+        assert_eq!(of(Some(0.95)), [(4, 62, 0.95), (10, 50, 0.95), (12, 42, 0.95)]);
+        assert_eq!(of(Some(0.98))[2], (12, 42, 0.98));
         for shape in (0..=8).flat_map(LineShape::known) {
-            assert!(shape.record_at(shape.cells) <= 8 * shape.line_bytes, "{shape:?}");
+            assert!(shape.record_at(shape.cells) <= 8 * LINE_BYTES, "{shape:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The hash tables of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
 //!
 //! - [`lines`]: a table of cache lines, two for each key: the fastest. [`line_shape`] says which two, [`line_writer`] fills
-//!   them, [`line_probe`] looks into them.
+//!   them, [`line_probe`] looks into them, [`apart_probe`] into those whose payloads are apart.
 //! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
 //! - [`bits`]: numbers of any width in bits.
 //! - [`bucket_index`]: where each bucket of that table begins.
@@ -11,6 +11,7 @@
 //! - [`filling`]: turns them into a table.
 //! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
+mod apart_probe;
 pub(crate) mod bits;
 mod bucket_index;
 mod cell_probe;
