@@ -126,6 +126,19 @@ impl Sample {
         Sample::of(spec, vec![Arc::clone(&keys), texts], vec![keys], load)
     }
 
+    /// Numbers that are apart from the lines of their keys, all of which are asked for.
+    fn of_numbers() -> Sample {
+        let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::Hashed));
+        spec.attributes.truncate(1);
+        let ty = SqlType::UInt64;
+        spec.attributes[0] = Attribute { default: ty.default_array(1), ty, ..spec.attributes[0].clone() };
+        let column =
+            |of: fn(u64) -> u64| Arc::new(UInt64Array::from_iter_values((0..300_000).map(of))) as ArrayRef;
+        let keys = column(|row| row * 7);
+        let load: Load = |spec, blocks| build(spec.clone(), blocks);
+        Sample::of(spec, vec![Arc::clone(&keys), column(|row| !row)], vec![keys], load)
+    }
+
     fn of(spec: DictionarySpec, block: Vec<ArrayRef>, keys: Vec<ArrayRef>, load: Load) -> Sample {
         let dictionary = load(&spec, &mut [Ok(block)].into_iter()).expect("a valid source");
         let mut sample = Sample { spec, dictionary, keys, answer: Vec::new() };
@@ -198,6 +211,27 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
             assert!(sample.open(&storage).is_err(), "sample {number} cut to {bytes} bytes");
             storage.damage(Path::new(PATH), |file| file.clone_from(&whole));
         }
+    }
+}
+
+/// Some bytes of lines and of the values behind them, in other blocks of checksums each.
+#[test]
+fn values_apart_from_their_lines_are_checked() {
+    let sample = Sample::of_numbers();
+    let storage = FaultyStorage::new();
+    sample.save(&storage, b"").expect("space enough");
+    let whole = storage.read(Path::new(PATH), u64::MAX).expect("the file");
+    let (whole_dictionary, _) = sample.open(&storage).expect("a whole file");
+    assert_eq!(sample.ask(whole_dictionary.as_ref()).expect("valid keys"), sample.answer);
+    // 14.4 bytes a cell and 17 a key.
+    assert!((5_000_000..5_200_000).contains(&whole.len()), "{} bytes", whole.len());
+    for block in (0..whole.len() >> 16).step_by(9) {
+        let byte = (block << 16) + (block * 4099 & 0xffff);
+        storage.damage(Path::new(PATH), |bytes| bytes[byte] ^= 4);
+        sample.check_damaged(&storage, &format!("byte {byte}"));
+        let (damaged, _) = sample.open(&storage).expect("the numbers are whole");
+        assert!(sample.ask(damaged.as_ref()).is_err(), "byte {byte}");
+        storage.damage(Path::new(PATH), |bytes| bytes[byte] ^= 4);
     }
 }
 
