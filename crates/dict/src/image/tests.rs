@@ -226,7 +226,7 @@ fn values_apart_from_their_lines_are_checked() {
     // 14.4 bytes a cell and 17 a key.
     assert!((5_000_000..5_200_000).contains(&whole.len()), "{} bytes", whole.len());
     for block in (0..whole.len() >> 16).step_by(9) {
-        let byte = (block << 16) + (block * 4099 & 0xffff);
+        let byte = (block << 16) + block * 4099 % (1 << 16);
         storage.damage(Path::new(PATH), |bytes| bytes[byte] ^= 4);
         sample.check_damaged(&storage, &format!("byte {byte}"));
         let (damaged, _) = sample.open(&storage).expect("the numbers are whole");
