@@ -1,13 +1,19 @@
-//! How many rows a block of a scan has: fewer where they are wide.
+//! How many rows a block has, of a scan and on its way into a dictionary: fewer where they are wide.
 //!
-//! A reader of a dictionary holds several blocks at a time, so their bytes have a bound beside that of their rows.
+//! Whoever reads a dictionary, or loads one, holds several blocks at a time, so their bytes have a bound beside that of
+//! their rows.
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::DataType;
+use basalt_base::Result;
 
 use crate::layout::SCAN_BLOCK_ROWS;
+use crate::piles::select;
 
 /// Bytes of a block, about.
 const SCAN_BLOCK_BYTES: usize = 8 << 20;
+/// Rows of a block of a source, at least, whatever the version before was: it may have been nearly empty.
+const SOURCE_BLOCK_ROWS_MIN: usize = 256;
 
 /// Says it block by block: rows are as wide as those of the block before.
 pub(crate) struct BlockCut {
@@ -38,8 +44,50 @@ impl BlockCut {
     }
 }
 
+/// How many rows a block of the source should have, at most, for a version whose rows are as wide as those of one that has
+/// so many of them, in so many bytes.
+pub fn source_block_rows(bytes: u64, rows: u64) -> u64 {
+    (SCAN_BLOCK_BYTES as u64 / (bytes / rows.max(1)).max(1)).max(SOURCE_BLOCK_ROWS_MIN as u64)
+}
+
+/// The rows of a block in pieces of a few megabytes, one after the other.
+pub(crate) fn in_pieces(block: Vec<ArrayRef>) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
+    let rows = block.first().map_or(0, |column| column.len());
+    let most = BlockCut::of(block.iter().map(own_bytes).sum(), rows).rows();
+    (0..rows).step_by(most).map(move |first| piece(&block, first, rows.min(first + most)))
+}
+
+fn piece(block: &[ArrayRef], first: usize, end: usize) -> Result<Vec<ArrayRef>> {
+    if first == 0 && block.first().is_none_or(|column| column.len() == end) {
+        return Ok(block.to_vec());
+    }
+    let column = |column: &ArrayRef| match column.data_type().is_nested() {
+        // A stretch of these would count, and be kept, with all that is around it.
+        true => Ok(select(std::slice::from_ref(column), (first as u32..end as u32).collect())?.remove(0)),
+        false => Ok(column.slice(first, end - first)),
+    };
+    block.iter().map(column).collect()
+}
+
+/// What the rows have, without what others share with them.
+fn own_bytes(column: &ArrayRef) -> usize {
+    match column.data_type() {
+        DataType::BinaryView => {
+            let strings = column.as_binary_view();
+            strings.views().len() * size_of::<u128>()
+                + strings.lengths().map(|len| len as usize).sum::<usize>()
+        }
+        _ => column.get_array_memory_size(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{BinaryViewArray, ListArray, UInt8Array};
+    use arrow::datatypes::UInt8Type;
+
     use super::*;
 
     #[test]
@@ -51,5 +99,40 @@ mod tests {
         let mut cut = BlockCut::of(1 << 30, 1 << 20);
         cut.learn_bytes(40 << 20, 8192);
         assert_eq!(cut.rows(), 1638);
+    }
+
+    #[test]
+    fn a_wide_block_comes_in_pieces() {
+        let texts = (0..20_u8).map(|row| vec![row; 1 << 20]);
+        let lists = (0..20_u8).map(|row| Some(vec![Some(row); 100]));
+        let block: Vec<ArrayRef> = vec![
+            Arc::new(UInt8Array::from_iter_values(0..20)),
+            Arc::new(BinaryViewArray::from_iter_values(texts)),
+            Arc::new(ListArray::from_iter_primitive::<UInt8Type, _, _>(lists)),
+        ];
+        let mut rows = 0;
+        for piece in in_pieces(block) {
+            let piece = piece.expect("a piece");
+            assert!(piece.iter().all(|column| column.len() == piece[0].len()) && piece[0].len() < 9);
+            assert!(piece[2].get_array_memory_size() < 1500);
+            for at in 0..piece[0].len() {
+                assert_eq!(piece[0].as_primitive::<UInt8Type>().value(at), rows);
+                assert_eq!(piece[1].as_binary_view().value(at), vec![rows; 1 << 20]);
+                assert_eq!(
+                    piece[2].as_list::<i32>().value(at).as_primitive::<UInt8Type>().values(),
+                    &[rows; 100]
+                );
+                rows += 1;
+            }
+        }
+        assert_eq!(rows, 20);
+        assert!(in_pieces(Vec::new()).next().is_none());
+    }
+
+    #[test]
+    fn a_source_has_short_blocks_of_wide_rows_and_never_tiny_ones() {
+        assert_eq!(source_block_rows(8_000_000, 1_000_000), 1 << 20);
+        assert_eq!(source_block_rows(1 << 30, 1 << 20), 8192);
+        assert_eq!([source_block_rows(1 << 30, 1), source_block_rows(0, 0)], [256, 8 << 20]);
     }
 }

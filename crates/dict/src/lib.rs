@@ -45,6 +45,7 @@ mod table;
 mod tombstones;
 mod values;
 
+pub use block_cut::source_block_rows;
 pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
 pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located};
 pub use image::{ImageWriter, open as open_image, save as save_image};

@@ -10,6 +10,7 @@ use basalt_base::{Result, bail};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, in_file};
 use crate::block::RowBlock;
+use crate::block_cut::in_pieces;
 use crate::dictionary::Attribute;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key, node_block, node_columns};
@@ -40,10 +41,18 @@ pub(super) fn load_in_order(
     place: &ImagePlace<'_>,
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
+    // What is copied of a block on the way is bounded too.
+    let pieces = blocks.map(|block| block.map(in_pieces));
+    let mut pieces = pieces.flat_map(|pieces| -> Box<dyn Iterator<Item = _>> {
+        match pieces {
+            Ok(pieces) => Box::new(pieces),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    });
     match spec.layout.kind {
-        LayoutKind::IpTrie => load_prefixes(spec, blocks, place, bounds),
-        LayoutKind::RegexpTree => load_nodes(spec, blocks, place, bounds),
-        _ => load_polygons(spec, blocks, place, bounds),
+        LayoutKind::IpTrie => load_prefixes(spec, &mut pieces, place, bounds),
+        LayoutKind::RegexpTree => load_nodes(spec, &mut pieces, place, bounds),
+        _ => load_polygons(spec, &mut pieces, place, bounds),
     }
 }
 
@@ -107,7 +116,7 @@ fn load_prefixes(
 ) -> Result<LoadedImage> {
     check_prefix_key(&spec.key_types())?;
     let (mut given, mut count) = (GivenPrefixes::default(), 0);
-    let mut waiting = Piles::create(&spec, 1, bounds.memory_bytes, place.storage, place.piles)?;
+    let mut waiting = Piles::create(&spec, 1, bounds.shard_bytes, place.storage, place.piles)?;
     for block in blocks {
         let RowBlock { rows, keys, columns, .. } = RowBlock::of(&spec, &block?)?;
         if count + rows > ROWS_MAX {

@@ -18,7 +18,7 @@ use super::load::piles_dir;
 use crate::Engine;
 
 /// A version of so many bytes may be there twice: it is a quick load, and no machine is short of them.
-const LARGE_BYTES: u64 = 64 << 20;
+pub(super) const LARGE_BYTES: u64 = 64 << 20;
 /// Rows and the new version on disk, over the old version in memory: more than any layout was seen to take.
 const DISK_RATIO: u64 = 3;
 

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::asking::Asking;
 use super::definition::Definition;
-use super::detour::not_taken;
+use super::detour::{LARGE_BYTES, not_taken};
 use super::load::{self, Load, Loaded};
 use super::persisted::{PersistedFile, thrown_away};
 use super::progress::{LoadProgress, LoadStep};
@@ -354,9 +354,13 @@ impl DictionaryEntry {
                 state.origin = load.origin;
                 state.current = Some(Arc::clone(&load.dictionary));
                 drop(state);
+                let is_large = load.dictionary.stats().bytes_allocated > LARGE_BYTES;
                 // The old version goes before the new one comes into memory.
                 drop(current);
                 engine.memory().dictionaries().add(&load.dictionary);
+                if let Some(release) = engine.opener().release_memory.filter(|_| is_large) {
+                    release();
+                }
                 self.bring_in(load.incoming);
                 Ok(load.dictionary)
             }

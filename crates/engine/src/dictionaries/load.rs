@@ -46,13 +46,16 @@ pub(super) struct Loaded {
 pub(super) fn load(
     definition: &Arc<Definition>,
     name: String,
-    question: Question,
+    mut question: Question,
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
     file: Option<&PersistedFile>,
     progress: &LoadProgress,
 ) -> Result<Loaded> {
     if definition.spec.layout.kind.asks_source() {
         return asking(definition, &question);
+    }
+    if let Some((current, _)) = previous {
+        question.expect_rows_like(current);
     }
     // Before the rows: what changes meanwhile makes the next answer another one.
     let revision = definition.source.revision(&question)?;

@@ -113,12 +113,13 @@ impl LoadMemory {
         self.most = u64::MAX;
     }
 
-    /// Takes so many rows, which have these columns beside the hash of their key.
-    pub(super) fn take(&mut self, columns: &[ArrayRef], rows: usize) -> Result<()> {
+    /// Takes so many rows, which have these columns beside the hash of their key, and says how many bytes they are.
+    pub(super) fn take(&mut self, columns: &[ArrayRef], rows: usize) -> Result<usize> {
         let bytes: usize = columns.iter().map(column_bytes).sum();
         self.rows += (bytes + rows * HASH_BYTES) as u64;
         self.keys += self.key_bytes * rows as u64;
-        self.hold(self.rows.min(self.most.saturating_add(self.keys)))
+        self.hold(self.rows.min(self.most.saturating_add(self.keys)))?;
+        Ok(bytes)
     }
 
     /// All rows have become `version`, which has what the version that answers has, or takes its place before it
@@ -224,11 +225,15 @@ mod tests {
         let mut load = LoadMemory::new(&server, "db.d".into(), None);
         load.bound(bounds, 0, 0);
         let block: [ArrayRef; 1] = [Arc::new(UInt16Array::from(vec![1; 100]))];
-        (0..100).for_each(|_| load.take(&block, 100).expect("below the limit"));
+        for _ in 0..100 {
+            load.take(&block, 100).expect("below the limit");
+        }
         assert_eq!(server.dictionaries().bytes(), 4000);
         let mut with_keys = LoadMemory::new(&server, "db.keys".into(), None);
         with_keys.bound(LoadBounds { memory_bytes: 100, shard_bytes: 0 }, 0, 1);
-        (0..3).for_each(|_| with_keys.take(&block, 100).expect("below the limit"));
+        for _ in 0..3 {
+            with_keys.take(&block, 100).expect("below the limit");
+        }
         assert_eq!(server.dictionaries().bytes(), 4400);
         drop(with_keys);
         load.unbound();

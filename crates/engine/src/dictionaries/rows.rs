@@ -10,6 +10,10 @@ use super::memory::LoadMemory;
 use super::progress::{LoadProgress, LoadStep};
 use super::source::{Blocks, Question, Wanted};
 
+/// Bytes of rows after which pages that nobody uses go back to the system. Blocks are made on threads of the query and
+/// freed on the one that loads, so the allocator comes to keep as many again.
+const RELEASED_BYTES: usize = 64 << 20;
+
 /// Blocks of key columns, attributes and the mark of deleted keys.
 pub(super) struct Rows<'a> {
     blocks: Blocks,
@@ -25,6 +29,9 @@ pub(super) struct Rows<'a> {
     has_failed: bool,
     progress: &'a LoadProgress,
     memory: LoadMemory,
+    release_memory: Option<fn()>,
+    /// Bytes of rows since that was called.
+    unreleased: usize,
 }
 
 impl<'a> Rows<'a> {
@@ -49,6 +56,8 @@ impl<'a> Rows<'a> {
             has_failed: false,
             progress,
             memory,
+            release_memory: question.engine.opener().release_memory,
+            unreleased: 0,
         })
     }
 
@@ -107,6 +116,7 @@ impl Iterator for Rows<'_> {
             self.progress.enter(LoadStep::Building);
             return None;
         };
+        self.release();
         let block = block.and_then(|block| self.checked(block));
         self.has_failed |= block.is_err();
         Some(block)
@@ -114,6 +124,16 @@ impl Iterator for Rows<'_> {
 }
 
 impl Rows<'_> {
+    /// Gives free pages back, once many rows were taken.
+    fn release(&mut self) {
+        if self.unreleased > RELEASED_BYTES
+            && let Some(release) = self.release_memory
+        {
+            release();
+            self.unreleased = 0;
+        }
+    }
+
     fn checked(&mut self, mut block: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         let rows = block.first().map_or(0, |column| column.len());
         if let Some(at) = block[..self.key_count].iter().position(|key| key.logical_null_count() > 0) {
@@ -129,7 +149,7 @@ impl Rows<'_> {
             self.newest = self.newest.max(newest);
         }
         // The key of a simple layout is what the hash is made of.
-        self.memory.take(&block[self.kept_from..], rows)?;
+        self.unreleased += self.memory.take(&block[self.kept_from..], rows)?;
         if block.len() == self.column_count {
             block.push(SqlType::UInt8.default_array(rows));
         }

@@ -16,7 +16,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
 use futures::executor::block_on;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::QueryContext;
 use super::join_algorithms::JoinAlgorithms;
@@ -26,6 +26,8 @@ use crate::scan::{
 
 /// Blocks that wait between a query and the thread that takes them.
 const BLOCKS_WAITING: usize = 4;
+/// KiB of these, unless one of them alone has more: strings may make a block of any size.
+const WAITING_KIB_MAX: usize = 16 << 10;
 
 /// What the queries of an engine share: the directory to spill to. Made once, for it makes directories.
 pub(crate) fn shared_runtime(spill_dir: &Path) -> Result<RuntimeEnv> {
@@ -143,14 +145,19 @@ pub(super) async fn collect(query: &Arc<QueryContext>, plan: &LogicalPlan) -> Re
 
 /// The blocks of a running plan for a thread that may block: an iterator.
 pub(crate) struct BlockingBlocks {
-    receiver: mpsc::Receiver<Result<RecordBatch>>,
+    receiver: mpsc::Receiver<Result<WaitingBlock>>,
+}
+
+struct WaitingBlock {
+    block: RecordBatch,
+    _room: OwnedSemaphorePermit,
 }
 
 impl Iterator for BlockingBlocks {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        self.receiver.blocking_recv()
+        Some(self.receiver.blocking_recv()?.map(|waiting| waiting.block))
     }
 }
 
@@ -170,11 +177,14 @@ pub(crate) fn run_to_blocks(query: &Arc<QueryContext>, plan: LogicalPlan) -> Blo
 async fn send_blocks(
     query: &Arc<QueryContext>,
     plan: &LogicalPlan,
-    sender: &mpsc::Sender<Result<RecordBatch>>,
+    sender: &mpsc::Sender<Result<WaitingBlock>>,
 ) -> Result<()> {
     let mut stream = stream(query, plan).await?;
+    let room = Arc::new(Semaphore::new(WAITING_KIB_MAX));
     while let Some(block) = next_block(query, &mut stream).await? {
-        if sender.send(Ok(block)).await.is_err() {
+        let kib = (block.get_array_memory_size() >> 10).min(WAITING_KIB_MAX) as u32;
+        let room = Arc::clone(&room).acquire_many_owned(kib).await.map_err(Error::logical)?;
+        if sender.send(Ok(WaitingBlock { block, _room: room })).await.is_err() {
             return Ok(());
         }
     }

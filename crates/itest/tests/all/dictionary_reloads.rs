@@ -1,10 +1,8 @@
-//! Reloads of dictionaries: what they take, what is seen meanwhile, and what a reload that fails leaves.
+//! Reloads of dictionaries: what is seen meanwhile, and what a reload that fails leaves.
 
 use std::io::Write;
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
 
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
@@ -12,11 +10,11 @@ use tempfile::{TempDir, tempdir};
 use crate::dictionary_files::wait_until;
 use crate::dictionary_sources::read_request;
 
-const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
+pub(crate) const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
 const RELOAD: &[u8] = b"SYSTEM RELOAD DICTIONARY d";
 
 /// A server with a table that says what the source of the dictionary `d` gives.
-fn start() -> (TempDir, Server) {
+pub(crate) fn start() -> (TempDir, Server) {
     let data = tempdir().expect("a directory");
     let server = Server::start(data.path());
     server.ask("CREATE TABLE control (at UInt64, rows UInt64, version String, fails UInt8) ENGINE = MergeTree ORDER BY at");
@@ -24,7 +22,7 @@ fn start() -> (TempDir, Server) {
 }
 
 /// What the source gives from now on.
-fn control(server: &Server, rows: u64, version: &str, fails: bool) {
+pub(crate) fn control(server: &Server, rows: u64, version: &str, fails: bool) {
     server.ask("TRUNCATE TABLE control");
     server.ask(&format!("INSERT INTO control VALUES (1, {rows}, '{version}', {})", u8::from(fails)));
 }
@@ -49,207 +47,10 @@ fn counts(server: &Server, version: &str) -> String {
 }
 
 /// Files that a load left behind.
-fn left_over(data: &TempDir) -> Vec<String> {
+pub(crate) fn left_over(data: &TempDir) -> Vec<String> {
     let left = std::fs::read_dir(data.path().join("tmp")).expect("a directory");
     let names = left.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("dictionary-")).collect()
-}
-
-/// Memory of the process's own, as Linux counts it.
-fn own_bytes(server: &Server) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
-    line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).expect("a number") << 10
-}
-
-/// Says so when it is gone.
-struct UntilOver<'a>(&'a AtomicBool);
-
-impl Drop for UntilOver<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The most that the process took while `run` ran.
-fn peak_bytes(server: &Server, run: impl FnOnce()) -> u64 {
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watch = scope.spawn(|| {
-            let mut most = 0;
-            while !is_over.load(Ordering::Relaxed) {
-                most = most.max(own_bytes(server));
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            most
-        });
-        let until_over = UntilOver(&is_over);
-        run();
-        drop(until_over);
-        watch.join().expect("it only watches")
-    })
-}
-
-#[test]
-fn a_plain_reload_takes_no_second_version() {
-    let (data, server) = start();
-    control(&server, 10_000_000, "", false);
-    server.ask(
-        "CREATE DICTIONARY d (id UInt64, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
-         'SELECT cityHash64(number) AS id, number + length((SELECT max(version) FROM control)) AS value \
-          FROM numbers((SELECT max(rows) FROM control))')) LAYOUT(HASHED(MAX_LOAD_FACTOR 0.5)) LIFETIME(0)",
-    );
-    let check = "SELECT countIf(dictGet('d', 'value', cityHash64(number)) = number), \
-                 countIf(dictGet('d', 'value', cityHash64(number)) = number + 1) FROM numbers(10000)";
-    assert_eq!(server.ask(check), "10000\t0\n");
-    let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
-    let bytes: u64 = server.ask(version).trim().parse().expect("a number");
-    // Far more than the rows and the shards on their way, whose bounds do not grow with it.
-    assert!(bytes > 200 << 20, "{bytes}");
-
-    control(&server, 9_900_000, "x", false);
-    let before = own_bytes(&server);
-    let peak = peak_bytes(&server, || drop(server.ask("SYSTEM RELOAD DICTIONARY d")));
-    assert!(peak < before + bytes, "{} MiB over {}", (peak - before) >> 20, before >> 20);
-    assert_eq!(server.ask(check), "0\t10000\n");
-    assert_eq!(server.ask("SELECT element_count FROM system.dictionaries"), "9900000\n");
-    assert_eq!(server.ask(EXCEPTION), "\n");
-    assert_eq!(left_over(&data), Vec::<String>::new());
-    server.kill();
-}
-
-/// Loads what is in files where it is large, deletions too.
-#[test]
-fn arrays_and_deletions_are_reloaded_without_a_second_version() {
-    let (data, server) = start();
-    let ways = [
-        ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'"),
-        ("LAYOUT(AUTO())", "persist = 1"),
-        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1, reload = 'by_shard'"),
-    ];
-    for (layout, settings) in ways {
-        control(&server, 6_000_000, "", false);
-        // A key of seven is deleted at the end.
-        let gone = if settings.contains("gone") { ", number >= r AS gone" } else { "" };
-        let most = "(SELECT max(rows) FROM control)";
-        let most = if gone.is_empty() { most.to_owned() } else { format!("{most} + intDiv({most}, 7)") };
-        server.ask(&format!(
-            "CREATE OR REPLACE DICTIONARY d (id UInt64, a UInt64, b UInt64, c UInt64, e UInt64) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
-             'WITH (SELECT max(rows) FROM control) AS r, (SELECT max(version) FROM control) AS v \
-              SELECT if(number < r, number, toUInt64((number - r) * 7)) AS id, number + length(v) AS a, number * 3 AS b, number AS c, number AS e{gone} \
-              FROM numbers({most}) SETTINGS max_threads = 1')) {layout} LIFETIME(0) SETTINGS({settings})"
-        ));
-        let check = "SELECT countIf(dictHas('d', number)), countIf(dictGet('d', 'a', number) = number), \
-                     countIf(dictGet('d', 'a', number) = number + 1 AND dictGet('d', 'b', number) = number * 3) \
-                     FROM numbers(70000)";
-        let there = if gone.is_empty() { 70_000 } else { 60_000 };
-        // The default of a key that is not there is 0, and so is the first key.
-        let first = there + usize::from(!gone.is_empty());
-        assert_eq!(server.ask(check), format!("{there}\t{first}\t0\n"), "{layout} {settings}");
-        let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
-        let bytes: u64 = server.ask(version).trim().parse().expect("a number");
-        assert!(bytes > 180 << 20, "{layout} {settings}: {bytes}");
-        control(&server, 5_999_000, "x", false);
-        let before = own_bytes(&server);
-        let peak = peak_bytes(&server, || drop(server.ask("SYSTEM RELOAD DICTIONARY d")));
-        let taken = peak.saturating_sub(before) >> 20;
-        assert!(
-            taken << 20 < bytes * 4 / 3,
-            "{layout} {settings}: {taken} MiB, a version has {}",
-            bytes >> 20
-        );
-        assert_eq!(
-            server.ask(check),
-            format!("{there}\t{}\t{there}\n", first - there),
-            "{layout} {settings}"
-        );
-        assert_eq!(server.ask(EXCEPTION), "\n", "{layout} {settings}");
-    }
-    assert_eq!(left_over(&data), Vec::<String>::new());
-    server.kill();
-}
-
-#[test]
-fn many_changes_are_joined_with_the_rest() {
-    let (data, server) = start();
-    server.ask("CREATE TABLE t (id UInt64, name String, at DateTime) ENGINE = MergeTree ORDER BY id");
-    let row = |version: &str| {
-        format!("number AS id, concat('{version}', toString(number), repeat('x', 900)) AS name")
-    };
-    let create = |settings: &str| {
-        server.ask("TRUNCATE TABLE t");
-        server.ask(&format!("INSERT INTO t SELECT {}, toDateTime(1000) FROM numbers(500000)", row("")));
-        server.ask(&format!(
-            "CREATE OR REPLACE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(TABLE 't' \
-             UPDATE_FIELD at UPDATE_LAG 0)) LAYOUT(HASHED()) LIFETIME(0) {settings}"
-        ));
-    };
-    for settings in ["", "SETTINGS(persist = 1)"] {
-        create(settings);
-        let check = "SELECT countIf(startsWith(dictGet('d', 'name', number), concat(toString(number), 'x'))), \
-                     countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) \
-                     FROM numbers(500000)";
-        assert_eq!(server.ask(check), "500000\t0\n", "{settings}");
-        server.ask(&format!("INSERT INTO t SELECT {}, toDateTime(2000) FROM numbers(130000)", row("new")));
-        server.ask("SYSTEM RELOAD DICTIONARY d");
-        assert_eq!(server.ask(check), "370000\t130000\n", "{settings}");
-        assert_eq!(server.ask(EXCEPTION), "\n");
-        let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
-        let bytes: u64 = server.ask(version).trim().parse().expect("a number");
-        // Of one piece again, without what the old values took.
-        assert!((450_000_000..500_000_000).contains(&bytes), "{settings}: {bytes}");
-        assert_eq!(left_over(&data), Vec::<String>::new(), "{settings}");
-        server.ask("DROP DICTIONARY d");
-    }
-    server.kill();
-}
-
-/// Ranges and prefixes, whole versions of which wait in files.
-#[test]
-fn ranges_and_prefixes_are_reloaded_without_a_second_version() {
-    let (data, server) = start();
-    let long = "concat((SELECT max(version) FROM control), toString(number), repeat('x', 900)) AS name";
-    let ranges = format!("SELECT number % 300000 AS id, number AS s, number + 5 AS e, {long}");
-    let prefixes = format!("SELECT concat(IPv4NumToString(toUInt32(number * 256)), '/24') AS id, {long}");
-    let ways = [
-        (
-            "id UInt64, s UInt32, e UInt32",
-            "RANGE(MIN s MAX e) LAYOUT(RANGE_HASHED())",
-            ranges,
-            "number, number + 3",
-        ),
-        ("id String", "LAYOUT(IP_TRIE())", prefixes, "toIPv4(number * 256 + 77)"),
-    ];
-    for ((keys, layout, query, key), settings) in
-        ways.iter().flat_map(|way| [(way, ""), (way, "SETTINGS(persist = 1)")])
-    {
-        control(&server, 400_000, "", false);
-        let query = query.replace('\'', "''");
-        server.ask(&format!(
-            "CREATE OR REPLACE DICTIONARY d ({keys}, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
-             '{query} FROM numbers((SELECT max(rows) FROM control))')) {layout} LIFETIME(0) {settings}"
-        ));
-        let check = |version: &str| {
-            server.ask(&format!(
-                "SELECT countIf(startsWith(dictGet('d', 'name', {key}), concat('{version}', toString(number), 'x'))), \
-                 (SELECT element_count FROM system.dictionaries), (SELECT last_exception FROM system.dictionaries) \
-                 FROM numbers(300000)"
-            ))
-        };
-        assert_eq!(check(""), "300000\t400000\t\n", "{layout} {settings}");
-        let version = "SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'";
-        let bytes: u64 = server.ask(version).trim().parse().expect("a number");
-        assert!(bytes > 300 << 20, "{layout} {settings}: {bytes}");
-        control(&server, 390_000, "new", false);
-        let before = own_bytes(&server);
-        let peak = peak_bytes(&server, || drop(server.ask("SYSTEM RELOAD DICTIONARY d")));
-        let taken = peak.saturating_sub(before) >> 20;
-        assert!(taken << 20 < bytes, "{layout} {settings}: {taken} MiB, a version has {}", bytes >> 20);
-        assert_eq!(check("new"), "300000\t390000\t\n", "{layout} {settings}");
-        assert_eq!(left_over(&data), Vec::<String>::new(), "{layout} {settings}");
-        server.ask("DROP DICTIONARY d");
-    }
-    server.kill();
 }
 
 #[test]

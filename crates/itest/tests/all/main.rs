@@ -5,6 +5,7 @@ mod corruption;
 mod detaching;
 mod dictionary_bad_input;
 mod dictionary_files;
+mod dictionary_memory;
 mod dictionary_programs;
 mod dictionary_reloads;
 mod dictionary_sources;

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
-use basalt_dict::{DictionarySpec, Located};
+use basalt_dict::{Dictionary, DictionarySpec, Located, source_block_rows};
 use basalt_formats::text::write_date_time;
 use basalt_sources::Limits;
 use basalt_sql::ast::KeyValue;
@@ -258,6 +258,13 @@ fn clickhouse(parameters: &Parameters<'_>) -> Result<Arc<dyn RowSource>> {
 impl Question {
     pub(super) fn key_count(&self) -> usize {
         self.columns.len() - self.defaults.len()
+    }
+
+    /// Has wide rows come in short blocks: of these, some are in memory at once.
+    pub(super) fn expect_rows_like(&mut self, version: &Arc<dyn Dictionary>) {
+        let stats = version.stats();
+        let most = source_block_rows(stats.bytes_allocated, stats.element_count);
+        self.settings.max_block_size = self.settings.max_block_size.min(most);
     }
 
     /// How long a source outside may take, and keep us waiting, by the dictionary's settings.

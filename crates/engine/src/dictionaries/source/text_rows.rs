@@ -13,6 +13,8 @@ use super::Question;
 use super::foreign_value::plain;
 
 const ROWS_A_BLOCK: usize = 65_409;
+/// Wide rows make shorter blocks.
+const BYTES_A_BLOCK: usize = 8 << 20;
 
 /// The blocks that rows of text are, of the columns that are wanted.
 pub(super) struct TextBlocks<R> {
@@ -47,8 +49,8 @@ impl<R: Rows> TextBlocks<R> {
     fn block(&mut self) -> Result<Vec<ArrayRef>> {
         let mut row = Row::default();
         let mut missing: Vec<Vec<bool>> = vec![Vec::new(); self.builders.len()];
-        let mut count = 0;
-        while count < ROWS_A_BLOCK {
+        let (mut count, mut bytes) = (0, 0);
+        while count < ROWS_A_BLOCK && bytes < BYTES_A_BLOCK {
             if !self.rows.next_row(&mut row)? {
                 self.is_done = true;
                 break;
@@ -62,6 +64,7 @@ impl<R: Rows> TextBlocks<R> {
                 );
             }
             for (at, field) in row.fields().enumerate() {
+                bytes += field.map_or(0, <[u8]>::len);
                 let is_missing = self.push(at, field)?;
                 if is_missing {
                     missing[at].resize(count, false);

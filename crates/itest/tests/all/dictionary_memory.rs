@@ -1,0 +1,319 @@
+//! What reloads of dictionaries take of memory, and what readers see meanwhile.
+//!
+//! Of the process's own memory the peak counts, over what it had when nothing was loaded and what the version that answers
+//! holds: what the first load left behind counts too, so a second version would never hide in it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use basalt_itest::server::Server;
+
+use crate::dictionary_reloads::{EXCEPTION, control, left_over, start};
+
+/// Memory of the process's own, as Linux counts it.
+fn own_bytes(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
+    line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).expect("a number") << 10
+}
+
+/// Says so when it is gone.
+struct UntilOver<'a>(&'a AtomicBool);
+
+impl Drop for UntilOver<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The most that the process had over `before` while `run` ran.
+fn most_taken(server: &Server, before: u64, run: impl FnOnce()) -> u64 {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut most = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                most = most.max(own_bytes(server));
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            most
+        });
+        let until_over = UntilOver(&is_over);
+        run();
+        drop(until_over);
+        watch.join().expect("it only watches").saturating_sub(before)
+    })
+}
+
+/// What the dictionary `d` has.
+fn version_bytes(server: &Server) -> u64 {
+    let bytes = server.ask("SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'");
+    bytes.trim().parse().expect("a number")
+}
+
+/// Less than a second version in memory would be, without its rows on their way.
+#[track_caller]
+fn check_taken(taken: u64, most: u64, what: &str) {
+    let (taken, most) = (taken >> 20, most >> 20);
+    assert!(taken < most, "{what}: {taken} MiB, at most {most} are allowed");
+}
+
+#[test]
+fn a_plain_reload_takes_no_second_version() {
+    let (data, server) = start();
+    let idle = own_bytes(&server);
+    control(&server, 10_000_000, "", false);
+    server.ask(
+        "CREATE DICTIONARY d (id UInt64, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+         'SELECT cityHash64(number) AS id, number + length((SELECT max(version) FROM control)) AS value \
+          FROM numbers((SELECT max(rows) FROM control))')) LAYOUT(HASHED(MAX_LOAD_FACTOR 0.5)) LIFETIME(0)",
+    );
+    let check = "SELECT countIf(dictGet('d', 'value', cityHash64(number)) = number), \
+                 countIf(dictGet('d', 'value', cityHash64(number)) = number + 1) FROM numbers(10000)";
+    assert_eq!(server.ask(check), "10000\t0\n");
+    let bytes = version_bytes(&server);
+    // Far more than the rows and the shards on their way, whose bounds do not grow with it.
+    assert!(bytes > 200 << 20, "{bytes}");
+
+    control(&server, 9_900_000, "x", false);
+    let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
+    check_taken(most_taken(&server, idle + bytes, reload), bytes, "HASHED");
+    assert_eq!(server.ask(check), "0\t10000\n");
+    assert_eq!(server.ask("SELECT element_count FROM system.dictionaries"), "9900000\n");
+    assert_eq!(server.ask(EXCEPTION), "\n");
+    assert_eq!(left_over(&data), Vec::<String>::new());
+    server.kill();
+}
+
+/// Loads what is in files where it is large, deletions too.
+#[test]
+fn arrays_and_deletions_are_reloaded_without_a_second_version() {
+    let ways = [
+        ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'"),
+        ("LAYOUT(AUTO())", "persist = 1"),
+        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1, reload = 'by_shard'"),
+    ];
+    for (layout, settings) in ways {
+        let (data, server) = start();
+        let idle = own_bytes(&server);
+        control(&server, 6_000_000, "", false);
+        // A key of seven is deleted at the end.
+        let gone = if settings.contains("gone") { ", number >= r AS gone" } else { "" };
+        let most = "(SELECT max(rows) FROM control)";
+        let most = if gone.is_empty() { most.to_owned() } else { format!("{most} + intDiv({most}, 7)") };
+        server.ask(&format!(
+            "CREATE OR REPLACE DICTIONARY d (id UInt64, a UInt64, b UInt64, c UInt64, e UInt64) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+             'WITH (SELECT max(rows) FROM control) AS r, (SELECT max(version) FROM control) AS v \
+              SELECT if(number < r, number, toUInt64((number - r) * 7)) AS id, number + length(v) AS a, number * 3 AS b, number AS c, number AS e{gone} \
+              FROM numbers({most}) SETTINGS max_threads = 1')) {layout} LIFETIME(0) SETTINGS({settings})"
+        ));
+        let check = "SELECT countIf(dictHas('d', number)), countIf(dictGet('d', 'a', number) = number), \
+                     countIf(dictGet('d', 'a', number) = number + 1 AND dictGet('d', 'b', number) = number * 3) \
+                     FROM numbers(70000)";
+        let there = if gone.is_empty() { 70_000 } else { 60_000 };
+        // The default of a key that is not there is 0, and so is the first key.
+        let first = there + usize::from(!gone.is_empty());
+        assert_eq!(server.ask(check), format!("{there}\t{first}\t0\n"), "{layout} {settings}");
+        let bytes = version_bytes(&server);
+        assert!(bytes > 180 << 20, "{layout} {settings}: {bytes}");
+        control(&server, 5_999_000, "x", false);
+        let held = if settings.contains("persist") { 0 } else { bytes };
+        let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
+        check_taken(most_taken(&server, idle + held, reload), bytes * 4 / 3, &format!("{layout} {settings}"));
+        assert_eq!(
+            server.ask(check),
+            format!("{there}\t{}\t{there}\n", first - there),
+            "{layout} {settings}"
+        );
+        assert_eq!(server.ask(EXCEPTION), "\n", "{layout} {settings}");
+        assert_eq!(left_over(&data), Vec::<String>::new());
+        server.kill();
+    }
+}
+
+#[test]
+fn many_changes_are_joined_with_the_rest() {
+    let row = |version: &str| {
+        format!("number AS id, concat('{version}', toString(number), repeat('x', 900)) AS name")
+    };
+    for settings in ["", "SETTINGS(persist = 1)"] {
+        let (data, server) = start();
+        let idle = own_bytes(&server);
+        server.ask("CREATE TABLE t (id UInt64, name String, at DateTime) ENGINE = MergeTree ORDER BY id");
+        // What is as new as the newest row is asked for again: here that is one row.
+        let at = "toDateTime(1000 + (number = 0))";
+        server.ask(&format!("INSERT INTO t SELECT {}, {at} FROM numbers(500000)", row("")));
+        server.ask(&format!(
+            "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(TABLE 't' \
+             UPDATE_FIELD at UPDATE_LAG 0)) LAYOUT(HASHED()) LIFETIME(0) {settings}"
+        ));
+        let check = "SELECT countIf(startsWith(dictGet('d', 'name', number), concat(toString(number), 'x'))), \
+                     countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) \
+                     FROM numbers(500000)";
+        assert_eq!(server.ask(check), "500000\t0\n", "{settings}");
+        server.ask(&format!("INSERT INTO t SELECT {}, toDateTime(2000) FROM numbers(130000)", row("new")));
+        let bytes = version_bytes(&server);
+        let held = if settings.contains("persist") { 0 } else { bytes };
+        let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
+        // The changes, as rows that are put in order and as a version, are half of it; the joined one would be all of it more.
+        let most = bytes * 5 / 4;
+        check_taken(most_taken(&server, idle + held, reload), most, &format!("a join {settings}"));
+        assert_eq!(server.ask(check), "370000\t130000\n", "{settings}");
+        assert_eq!(server.ask(EXCEPTION), "\n");
+        // Of one piece again, without what the old values took.
+        let bytes = version_bytes(&server);
+        assert!((450_000_000..500_000_000).contains(&bytes), "{settings}: {bytes}");
+        assert_eq!(left_over(&data), Vec::<String>::new(), "{settings}");
+        server.kill();
+    }
+}
+
+/// Wide rows in a dictionary `d`.
+struct WideRows {
+    /// How many there are, and how many of them are asked for.
+    rows: u64,
+    asked: u64,
+    /// Key, range and attributes.
+    columns: &'static str,
+    layout: &'static str,
+    /// What the source selects, with a [`long`] text in it.
+    select: String,
+    /// What `d` has for a number: that text.
+    value: &'static str,
+}
+
+/// A text of the version, the number, and so many bytes more.
+fn long(bytes: u64) -> String {
+    format!("concat((SELECT max(version) FROM control), toString(number), repeat('x', {bytes}))")
+}
+
+/// Layouts and types that have ways of their own into a file.
+fn wide_rows() -> [WideRows; 5] {
+    let corner =
+        |x: u8, y: u8| format!("(toFloat64(number % 700 + {x}), toFloat64(intDiv(number, 700) + {y}))");
+    let square = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)].join(", ");
+    let (text, longer) = (long(900), long(20_000));
+    let (rows, asked) = (400_000, 100_000);
+    [
+        WideRows {
+            rows,
+            asked,
+            columns: "id UInt64, s UInt32, e UInt32, name String",
+            layout: "RANGE(MIN s MAX e) LAYOUT(RANGE_HASHED())",
+            select: format!("number % 300000 AS id, number AS s, number + 5 AS e, {text} AS name"),
+            value: "dictGet('d', 'name', number, number + 3)",
+        },
+        WideRows {
+            rows,
+            asked,
+            columns: "id String, name String",
+            layout: "LAYOUT(IP_TRIE())",
+            select: format!("concat(IPv4NumToString(toUInt32(number * 256)), '/24') AS id, {text} AS name"),
+            value: "dictGet('d', 'name', toIPv4(number * 256 + 77))",
+        },
+        WideRows {
+            rows,
+            asked,
+            columns: "id Array(Array(Array(Tuple(Float64, Float64)))), name String",
+            layout: "LAYOUT(POLYGON())",
+            select: format!("[[[{square}]]] AS id, {text} AS name"),
+            value: "dictGet('d', 'name', (number % 700 + 0.5, intDiv(number, 700) + 0.5))",
+        },
+        WideRows {
+            rows,
+            asked,
+            columns: "id UInt64, names Array(String), of Map(String, UInt64)",
+            layout: "LAYOUT(HASHED())",
+            select: format!("number AS id, ['first', {text}] AS names, map('at', toUInt64(2)) AS of"),
+            value: "dictGet('d', 'names', number)[dictGet('d', 'of', number)['at']]",
+        },
+        WideRows {
+            rows: 20_000,
+            asked: 3000,
+            columns: "regexp String, name String",
+            layout: "LAYOUT(REGEXP_TREE())",
+            select: format!(
+                "number + 1 AS id, toUInt64(0) AS parent_id, concat('^', toString(number), '$') AS regexp, \
+                 ['name'] AS keys, [{longer}] AS values"
+            ),
+            value: "dictGet('d', 'name', toString(number))",
+        },
+    ]
+}
+
+/// Readers see the old version or the new one.
+#[test]
+fn wide_rows_are_reloaded_without_a_second_version() {
+    for way in wide_rows() {
+        // What the first load has in blocks is none of the reload's matter.
+        for settings in ["max_block_size = 8192", "max_block_size = 8192, persist = 1"] {
+            way.check(settings);
+        }
+    }
+}
+
+impl WideRows {
+    fn check(&self, settings: &str) {
+        let WideRows { rows, asked, columns, layout, select, .. } = self;
+        let (data, server) = start();
+        let idle = own_bytes(&server);
+        control(&server, *rows, "", false);
+        let (key, _) = columns.split_once(' ').expect("a name and a type");
+        let select = select.replace('\'', "''");
+        server.ask(&format!(
+            "CREATE DICTIONARY d ({columns}) PRIMARY KEY {key} SOURCE(CLICKHOUSE(QUERY \
+             'SELECT {select} FROM numbers((SELECT max(rows) FROM control))')) {layout} LIFETIME(0) \
+             SETTINGS({settings})"
+        ));
+        let check = |version: &str| {
+            server.ask(&format!(
+                "SELECT {}, (SELECT element_count FROM system.dictionaries), \
+                 (SELECT last_exception FROM system.dictionaries) FROM numbers({asked})",
+                self.count(version)
+            ))
+        };
+        let what = format!("{layout} {settings}");
+        assert_eq!(check(""), format!("{asked}\t{rows}\t\n"), "{what}");
+        let bytes = version_bytes(&server);
+        assert!(bytes > 300 << 20, "{what}: {bytes}");
+        let rows = rows - rows / 40;
+        control(&server, rows, "new", false);
+        // A query holds the version that it began with, so readers make no sense beside a peak, except of files.
+        let is_plain = !settings.contains("persist");
+        let (held, reload): (u64, fn(&WideRows, &Server)) = match is_plain {
+            true => (bytes, |_, server| drop(server.ask("SYSTEM RELOAD DICTIONARY d"))),
+            false => (0, |way, server| way.reload_under_watch(server, ["", "new"])),
+        };
+        let taken = most_taken(&server, idle + held, || reload(self, &server));
+        check_taken(taken, bytes, &what);
+        assert_eq!(check("new"), format!("{asked}\t{rows}\t\n"), "{what}");
+        if is_plain {
+            control(&server, rows, "newer", false);
+            self.reload_under_watch(&server, ["new", "newer"]);
+        }
+        assert_eq!(left_over(&data), Vec::<String>::new(), "{what}");
+        server.kill();
+    }
+
+    /// How many numbers have the value of `version`.
+    fn count(&self, version: &str) -> String {
+        format!("countIf(startsWith({}, concat('{version}', toString(number), 'x')))", self.value)
+    }
+
+    /// Reloads `d` while a thousand keys are asked for, all of which have their value of the old or of the new version.
+    fn reload_under_watch(&self, server: &Server, [old, new]: [&str; 2]) {
+        let seen = format!("SELECT {}, {} FROM numbers(1000, 1000)", self.count(old), self.count(new));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let answer = server.ask(&seen);
+                    assert!(["1000\t0\n", "0\t1000\n"].contains(&answer.as_str()), "{seen}: {answer}");
+                }
+            });
+            let _until_over = UntilOver(&is_over);
+            server.ask("SYSTEM RELOAD DICTIONARY d");
+        });
+        assert_eq!(server.ask(&seen), "0\t1000\n", "{seen}");
+    }
+}
