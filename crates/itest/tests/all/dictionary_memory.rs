@@ -77,7 +77,7 @@ fn a_plain_reload_takes_no_second_version() {
 
     control(&server, 9_900_000, "x", false);
     let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
-    check_taken(most_taken(&server, idle + bytes, reload), bytes * 5 / 4, "HASHED");
+    check_taken(most_taken(&server, idle + bytes, reload), bytes * 11 / 10, "HASHED");
     assert_eq!(server.ask(check), "0\t10000\n");
     assert_eq!(server.ask("SELECT element_count FROM system.dictionaries"), "9900000\n");
     assert_eq!(server.ask(EXCEPTION), "\n");
@@ -285,9 +285,9 @@ impl WideRows {
             false => (0, |way, server| way.reload_under_watch(server, ["", "new"])),
         };
         let taken = most_taken(&server, idle + held, || reload(self, &server));
-        // A third to a half of the version, and up to three quarters where the machine is busy; a second one would
-        // come on top of that.
-        check_taken(taken, bytes * 5 / 4, &what);
+        // A third to a half of the version, and up to three quarters where the machine is busy. A second version in
+        // memory was seen to take 1.15 to 1.3 of it.
+        check_taken(taken, bytes * 11 / 10, &what);
         assert_eq!(check("new"), format!("{asked}\t{rows}\t\n"), "{what}");
         if is_plain {
             control(&server, rows, "newer", false);
