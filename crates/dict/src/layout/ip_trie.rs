@@ -373,12 +373,12 @@ impl Dictionary for IpTrie {
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
-        let found = BooleanArray::from(hits.found.clone());
+        let found = hits.found_array();
         Ok((self.columns(attributes, hits)?, found))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        Ok(BooleanArray::from(self.find(keys)?.found))
+        Ok(self.find(keys)?.found_array())
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {

@@ -340,11 +340,11 @@ impl Dictionary for PolygonDictionary {
             self.values.check(attributes, &hits)?;
         }
         let columns = self.values.get(attributes, &hits)?;
-        Ok((columns, BooleanArray::from(hits.found)))
+        Ok((columns, hits.found_array()))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        Ok(BooleanArray::from(self.find(keys)?.found))
+        Ok(self.find(keys)?.found_array())
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {

@@ -239,11 +239,11 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
             self.values.check(attributes, &hits)?;
         }
         let columns = self.values.get(attributes, &hits)?;
-        Ok((columns, BooleanArray::from(hits.found)))
+        Ok((columns, hits.found_array()))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        Ok(BooleanArray::from(self.find(keys)?.found))
+        Ok(self.find(keys)?.found_array())
     }
 
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {

@@ -8,7 +8,7 @@ use basalt_base::prefetch::prefetch_read;
 
 use super::line_probe::equal_cells;
 use super::line_shape::{BLOCK_LINES, Homes, LINE_BYTES, LineShape, Payloads, Spot};
-use super::lines::{Cell, LineTable, Record, number};
+use super::lines::{Cell, LineTable, Record, RecordPlace, number};
 use super::probe::{Probe, Sight};
 use crate::hash::ShardBits;
 
@@ -21,27 +21,28 @@ pub(super) struct ApartProbe<'a, const CELLS: usize, const PAYLOAD: usize, const
 #[derive(Clone, Copy)]
 struct Shard<'a, const BLOCK: usize> {
     blocks: &'a [[u8; BLOCK]],
-    homes: Homes,
+    count: u64,
     table: &'a LineTable,
 }
 
-/// A line of a key, by the number of it in its block, and its word there.
+/// A line of a key, the payloads of its cells, and the key's word there.
 #[derive(Clone, Copy)]
-pub(super) struct Aim<'a, const BLOCK: usize> {
-    block: &'a [u8; BLOCK],
-    line: usize,
+pub(super) struct Aim<'a, const CELLS: usize, const PAYLOAD: usize> {
+    line: &'a [u8; LINE_BYTES],
+    payloads: &'a [[u8; PAYLOAD]; CELLS],
     word: u64,
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> ApartProbe<'a, CELLS, PAYLOAD, BLOCK> {
     const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, payloads: Payloads::Apart };
     const IS_KNOWN: () = assert!(Self::SHAPE.block_bytes() == BLOCK);
+    const RECORDS: &'static [RecordPlace; u32::BITS as usize] = &RecordPlace::all(Self::SHAPE);
 
     pub(super) fn new(tables: &'a [LineTable]) -> Self {
         let () = Self::IS_KNOWN;
         let shard = |table: &'a LineTable| Shard {
             blocks: table.lines.as_chunks().0,
-            homes: Self::SHAPE.homes(table.homes.count, table.homes.shard_bits),
+            count: table.homes.count,
             table,
         };
         ApartProbe { shards: tables.iter().map(shard).collect(), shard_bits: tables[0].homes.shard_bits }
@@ -52,32 +53,37 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> ApartProb
         &self.shards[self.shard_bits.split(hash).0]
     }
 
+    /// All but the count is known where this is compiled.
     #[inline(always)]
-    fn line(block: &[u8; BLOCK], line: usize) -> &[u8; LINE_BYTES] {
-        &block.as_chunks().0[line]
+    fn homes(&self, shard: &Shard<'_, BLOCK>) -> Homes {
+        Self::SHAPE.homes(shard.count, self.shard_bits)
     }
 
-    /// The first payload that `accept` takes of the cells of line `line` that have `word`.
-    fn search_line(
-        lines: &[u8],
-        line: usize,
-        word: u64,
-        accept: &mut impl FnMut(u64) -> bool,
-    ) -> Option<u64> {
-        let equal = equal_cells::<CELLS>(&lines[Self::SHAPE.line_at(line)..], word);
+    #[inline(always)]
+    fn aim_at(shard: &Shard<'a, BLOCK>, line: usize, word: u64) -> Aim<'a, CELLS, PAYLOAD> {
+        let (lines, payloads) = shard.blocks[line / BLOCK_LINES].split_at(BLOCK_LINES * LINE_BYTES);
+        Aim {
+            line: &lines.as_chunks().0[line % BLOCK_LINES],
+            payloads: &payloads.as_chunks().0.as_chunks().0[line % BLOCK_LINES],
+            word,
+        }
+    }
+
+    /// The first payload that `accept` takes of the cells of a line that have the word.
+    fn search_line(aim: Aim<'a, CELLS, PAYLOAD>, accept: &mut impl FnMut(u64) -> bool) -> Option<u64> {
+        let equal = equal_cells::<CELLS>(aim.line, aim.word);
         let cells = (0..CELLS).filter(|cell| equal >> cell & 1 != 0);
-        let cells = cells.map(|cell| Cell::at(lines, Self::SHAPE, line, cell));
-        cells.filter(|cell| cell.word == word).map(|cell| cell.payload).find(|&payload| accept(payload))
+        let cells = cells.filter(|&cell| Cell::in_line(aim.line, Self::SHAPE, cell).word == aim.word);
+        cells.map(|cell| number(&aim.payloads[cell])).find(|&payload| accept(payload))
     }
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> Probe
     for ApartProbe<'a, CELLS, PAYLOAD, BLOCK>
 {
-    type Aim = Aim<'a, BLOCK>;
+    type Aim = Aim<'a, CELLS, PAYLOAD>;
     type Place = &'a [u8; PAYLOAD];
 
-    const OVERLAPS: bool = true;
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = true;
 
@@ -85,35 +91,33 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> Probe
     fn approach(&self, _: u64) {}
 
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Aim<'a, BLOCK> {
+    fn aim(&self, hash: u64) -> Aim<'a, CELLS, PAYLOAD> {
         let shard = self.shard(hash);
-        let Spot { home, tail } = shard.homes.spot(hash);
-        Aim {
-            block: &shard.blocks[home / BLOCK_LINES],
-            line: home % BLOCK_LINES,
-            word: Self::SHAPE.word(tail, true),
-        }
+        let Spot { home, tail } = self.homes(shard).spot(hash);
+        Self::aim_at(shard, home, Self::SHAPE.word(tail, true))
     }
 
     #[inline(always)]
-    fn fetch(&self, Aim { block, line, .. }: Aim<'a, BLOCK>) {
-        prefetch_read(block, line * LINE_BYTES);
+    fn fetch(&self, Aim { line, .. }: Aim<'a, CELLS, PAYLOAD>) {
+        prefetch_read(line, 0);
     }
 
     #[inline(always)]
-    fn seek(&self, _: u64, Aim { block, line, word }: Aim<'a, BLOCK>) -> Sight<&'a [u8; PAYLOAD]> {
-        let bytes = Self::line(block, line);
-        let equal = equal_cells::<CELLS>(bytes, word);
+    fn seek(
+        &self,
+        _: u64,
+        Aim { line, payloads, word }: Aim<'a, CELLS, PAYLOAD>,
+    ) -> Sight<&'a [u8; PAYLOAD]> {
+        let equal = equal_cells::<CELLS>(line, word);
         let cell = (equal | 1 << (CELLS - 1)).trailing_zeros() as usize;
-        let is_found = (equal != 0) & (Record::at(bytes, Self::SHAPE, cell).rest == word >> u16::BITS);
-        // Without one, the line is at hand.
-        let (near, far) = (line * LINE_BYTES, Self::SHAPE.payload_in_block(line, cell));
-        let place = select_unpredictable(is_found, far, near);
+        let Record { rest, .. } = Record::read(line, Self::SHAPE, Self::RECORDS[cell]);
+        let is_found = (equal != 0) & (rest == word >> u16::BITS);
         Sight {
-            place: block[place..].first_chunk().unwrap_or(&[0; PAYLOAD]),
+            // Without one, the line is at hand.
+            place: select_unpredictable(is_found, &payloads[cell], &line.as_chunks().0[0]),
             is_found,
             // A tag that is equal by chance may hide the cell.
-            is_all: !Self::SHAPE.is_signed(bytes, word) & (equal == 0),
+            is_all: !Self::SHAPE.is_signed(line, word) & (equal == 0),
             is_clear: equal == 0,
         }
     }
@@ -129,15 +133,11 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> Probe
     }
 
     #[inline(always)]
-    fn turn(&self, hash: u64) -> Aim<'a, BLOCK> {
+    fn turn(&self, hash: u64) -> Aim<'a, CELLS, PAYLOAD> {
         let shard = self.shard(hash);
-        let spot = shard.homes.spot(hash);
-        let line = shard.homes.other(spot);
-        Aim {
-            block: &shard.blocks[line / BLOCK_LINES],
-            line: line % BLOCK_LINES,
-            word: Self::SHAPE.word_away(spot.tail),
-        }
+        let homes = self.homes(shard);
+        let spot = homes.spot(hash);
+        Self::aim_at(shard, homes.other(spot), Self::SHAPE.word_away(spot.tail))
     }
 
     #[inline(always)]
@@ -146,15 +146,15 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> Probe
     }
 
     fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let &Shard { blocks, homes, table } = self.shard(hash);
+        let shard = self.shard(hash);
+        let homes = self.homes(shard);
         let spot = homes.spot(hash);
-        let lines = blocks.as_flattened();
-        let at_home = Self::search_line(lines, spot.home, Self::SHAPE.word(spot.tail, true), &mut accept);
-        let home = Self::line(&blocks[spot.home / BLOCK_LINES], spot.home % BLOCK_LINES);
-        if at_home.is_some() || !Self::SHAPE.is_signed(home, spot.tail) {
+        let home = Self::aim_at(shard, spot.home, Self::SHAPE.word(spot.tail, true));
+        let at_home = Self::search_line(home, &mut accept);
+        if at_home.is_some() || !Self::SHAPE.is_signed(home.line, spot.tail) {
             return at_home;
         }
-        Self::search_line(lines, homes.other(spot), Self::SHAPE.word_away(spot.tail), &mut accept)
-            .or_else(|| table.find_beside(hash, accept))
+        let away = Self::aim_at(shard, homes.other(spot), Self::SHAPE.word_away(spot.tail));
+        Self::search_line(away, &mut accept).or_else(|| shard.table.find_beside(hash, accept))
     }
 }

@@ -150,7 +150,6 @@ impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     type Aim = Window;
     type Place = u64;
 
-    const OVERLAPS: bool = false;
     const IS_APART: bool = false;
     const IS_TWOFOLD: bool = false;
 

@@ -8,7 +8,7 @@ use basalt_base::prefetch::prefetch_read;
 use super::Hits;
 use super::apart_probe::ApartProbe;
 use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spot, TAG_BYTES};
-use super::lines::{Cell, LineTable, Record};
+use super::lines::{Cell, LineTable, Record, RecordPlace};
 use super::probe::{self, Probe, Sight};
 use crate::hash::ShardBits;
 
@@ -57,7 +57,7 @@ struct InnerProbe<'a, const CELLS: usize, const PAYLOAD: usize> {
 #[derive(Clone, Copy)]
 struct Shard<'a> {
     lines: &'a [[u8; LINE_BYTES]],
-    homes: Homes,
+    count: u64,
     table: &'a LineTable,
 }
 
@@ -70,12 +70,12 @@ struct Aim<'a> {
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD> {
     const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, payloads: Payloads::Inner };
+    const RECORDS: &'static [RecordPlace; u32::BITS as usize] = &RecordPlace::all(Self::SHAPE);
 
     fn new(tables: &'a [LineTable]) -> Self {
         let shard = |table: &'a LineTable| Shard {
             lines: table.lines.as_chunks().0,
-            // All but the count is known where this is compiled.
-            homes: Self::SHAPE.homes(table.homes.count, table.homes.shard_bits),
+            count: table.homes.count,
             table,
         };
         InnerProbe { shards: tables.iter().map(shard).collect(), shard_bits: tables[0].homes.shard_bits }
@@ -84,6 +84,12 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD
     #[inline(always)]
     fn shard(&self, hash: u64) -> &Shard<'a> {
         &self.shards[self.shard_bits.split(hash).0]
+    }
+
+    /// All but the count is known where this is compiled.
+    #[inline(always)]
+    fn homes(&self, shard: &Shard<'_>) -> Homes {
+        Self::SHAPE.homes(shard.count, self.shard_bits)
     }
 
     /// The first payload that `accept` takes of the cells of `line` that have `word`.
@@ -105,7 +111,6 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     type Aim = Aim<'a>;
     type Place = u64;
 
-    const OVERLAPS: bool = true;
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = false;
 
@@ -115,7 +120,7 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     #[inline(always)]
     fn aim(&self, hash: u64) -> Aim<'a> {
         let shard = self.shard(hash);
-        let Spot { home, tail } = shard.homes.spot(hash);
+        let Spot { home, tail } = self.homes(shard).spot(hash);
         Aim { line: &shard.lines[home], word: Self::SHAPE.word(tail, true) }
     }
 
@@ -128,7 +133,7 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     fn seek(&self, _: u64, Aim { line, word }: Aim<'a>) -> Sight<u64> {
         let equal = equal_cells::<CELLS>(line, word);
         let cell = (equal | 1 << (CELLS - 1)).trailing_zeros() as usize;
-        let Record { rest, payload } = Record::at(line, Self::SHAPE, cell);
+        let Record { rest, payload } = Record::read(line, Self::SHAPE, Self::RECORDS[cell]);
         Sight {
             place: payload,
             is_found: (equal != 0) & (rest == word >> u16::BITS),
@@ -149,8 +154,9 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     #[inline(always)]
     fn turn(&self, hash: u64) -> Aim<'a> {
         let shard = self.shard(hash);
-        let spot = shard.homes.spot(hash);
-        Aim { line: &shard.lines[shard.homes.other(spot)], word: Self::SHAPE.word_away(spot.tail) }
+        let homes = self.homes(shard);
+        let spot = homes.spot(hash);
+        Aim { line: &shard.lines[homes.other(spot)], word: Self::SHAPE.word_away(spot.tail) }
     }
 
     #[inline(always)]
@@ -160,7 +166,8 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
 
     #[inline(always)]
     fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let &Shard { lines, homes, table } = self.shard(hash);
+        let shard @ &Shard { lines, table, .. } = self.shard(hash);
+        let homes = self.homes(shard);
         let spot = homes.spot(hash);
         let home = &lines[spot.home];
         let at_home = Self::search_line(home, Self::SHAPE.word(spot.tail, true), &mut accept);
@@ -176,7 +183,6 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
 #[inline(always)]
 pub(super) fn equal_cells<const CELLS: usize>(line: &[u8], word: u64) -> u32 {
     let (groups, _) = line.as_chunks::<TAG_BYTES>().0.as_chunks::<LANES>();
-    let equal = (0..CELLS.div_ceil(LANES))
-        .fold(0, |equal, at| equal | equal_lanes(&groups[at], word as u16) << (at * LANES));
-    equal & ((1 << CELLS) - 1)
+    let second = if CELLS > LANES { Some(&groups[1]) } else { None };
+    equal_lanes(&groups[0], second, word as u16) & ((1 << CELLS) - 1)
 }

@@ -37,8 +37,6 @@
 //! `(64 / N + bytes of a payload that is apart) / load factor` bytes a key. At 0.75 and eight cells, and at 0.85 and eleven,
 //! 6 % of the entries are away, and of the keys that are not there 4 % read a second line.
 
-use std::hint::select_unpredictable;
-
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
 
@@ -211,9 +209,15 @@ pub(super) struct Record {
 impl Record {
     #[inline(always)]
     pub(super) fn at(line: &[u8], shape: LineShape, cell: usize) -> Record {
-        let bits = match Record::place(shape, cell) {
-            (byte, bit, SHORT) => u128::from(number(&line[byte..byte + SHORT]) >> bit),
-            (byte, bit, _) => wide_number(&line[byte..byte + LONG]) >> bit,
+        Record::read(line, shape, RecordPlace::of(shape, cell))
+    }
+
+    #[inline(always)]
+    pub(super) fn read(line: &[u8], shape: LineShape, place: RecordPlace) -> Record {
+        let byte = usize::from(place.byte);
+        let bits = match RecordPlace::len(shape) {
+            SHORT => u128::from(number(&line[byte..byte + SHORT]) >> place.bit),
+            _ => wide_number(&line[byte..byte + LONG]) >> place.bit,
         };
         let payload_mask = low_bits(shape.inner_payload_bits() as u32);
         Record {
@@ -224,9 +228,10 @@ impl Record {
 
     #[inline(always)]
     fn put(self, line: &mut [u8], shape: LineShape, cell: usize) {
-        let (byte, bit, _) = Record::place(shape, cell);
+        let RecordPlace { byte, bit } = RecordPlace::of(shape, cell);
+        let byte = usize::from(byte);
         let bits = u128::from(self.payload) << shape.rest_bits() | u128::from(self.rest);
-        if shape.record_bits() <= SHORT_BITS_MAX as usize {
+        if RecordPlace::len(shape) == SHORT {
             let to = &mut line[byte..byte + SHORT];
             let others = number(to) & !(low_bits(shape.record_bits() as u32) << bit);
             to.copy_from_slice(&(others | (bits as u64) << bit).to_le_bytes());
@@ -236,14 +241,38 @@ impl Record {
             to.copy_from_slice(&(others | bits << bit).to_le_bytes());
         }
     }
+}
 
-    /// The byte from which on so many bytes, none of them beyond the line, hold the record, and at which bit of them.
+/// Where in a line a record is: in the bytes from `byte` on, none of them beyond the line, at bit `bit` of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordPlace {
+    byte: u8,
+    bit: u8,
+}
+
+impl RecordPlace {
     #[inline(always)]
-    pub(super) fn place(shape: LineShape, cell: usize) -> (usize, usize, usize) {
-        let len = if shape.record_bits() <= SHORT_BITS_MAX as usize { SHORT } else { LONG };
-        let (bit, last) = (shape.record_at(cell), LINE_BYTES - len);
-        let byte = select_unpredictable(bit / 8 < last, bit / 8, last);
-        (byte, bit - 8 * byte, len)
+    const fn of(shape: LineShape, cell: usize) -> RecordPlace {
+        let (bit, last) = (shape.record_at(cell), LINE_BYTES - RecordPlace::len(shape));
+        let byte = if bit / 8 < last { bit / 8 } else { last };
+        RecordPlace { byte: byte as u8, bit: (bit - 8 * byte) as u8 }
+    }
+
+    /// How many bytes are read or written at once.
+    #[inline(always)]
+    const fn len(shape: LineShape) -> usize {
+        if shape.record_bits() <= SHORT_BITS_MAX as usize { SHORT } else { LONG }
+    }
+
+    /// Those of all cells, so that a lookup need not count bits; behind them, that of the last cell.
+    pub(super) const fn all(shape: LineShape) -> [RecordPlace; u32::BITS as usize] {
+        let mut all = [RecordPlace::of(shape, shape.cells - 1); u32::BITS as usize];
+        let mut cell = 0;
+        while cell < shape.cells {
+            all[cell] = RecordPlace::of(shape, cell);
+            cell += 1;
+        }
+        all
     }
 }
 

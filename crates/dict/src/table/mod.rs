@@ -11,6 +11,10 @@
 //! - [`filling`]: turns them into a table.
 //! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
+use arrow::array::BooleanArray;
+use arrow::buffer::BooleanBuffer;
+use basalt_base::processor;
+
 mod apart_probe;
 pub(crate) mod bits;
 mod bucket_index;
@@ -48,6 +52,16 @@ impl Hits {
     /// The payloads of the keys that were found.
     pub(crate) fn found_payloads(&self) -> impl Iterator<Item = u64> + '_ {
         self.payloads.iter().zip(&self.found).filter(|(_, found)| **found).map(|(&payload, _)| payload)
+    }
+
+    /// Which of the keys were found.
+    pub(crate) fn found_array(&self) -> BooleanArray {
+        let found = &self.found;
+        let bits = processor::run(
+            #[inline(always)]
+            || BooleanBuffer::collect_bool(found.len(), |key| found[key]),
+        );
+        BooleanArray::new(bits, None)
     }
 
     #[inline(always)]

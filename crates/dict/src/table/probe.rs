@@ -1,28 +1,28 @@
 //! Looks up many keys so that their waits for memory overlap.
 //!
-//! A lookup is steps that each wait for what the step before asked for. Each step is done for a whole
-//! batch of keys before the next: loops of few instructions, so that a core holds as many keys at once as it can
-//! wait for lines. A pipeline of all steps for one key after the other reaches two thirds of that, because
-//! the core's window is full of the other steps of few keys. Of a table whose steps are short, the lines of the next batch
-//! are asked for one by one while this one is looked at ([`Probe::OVERLAPS`]), so that a core computes while it waits;
-//! where steps are long, that takes a sixth longer than one after the other.
+//! A lookup is steps that each read what the step before asked for. All steps are taken in one loop, each for another
+//! key: the line of a key is asked for, that of the key [`AHEAD`] before it is looked at, and its payload, if that is
+//! apart, is asked for; the payload of the key before these is taken. So a core computes while it waits, and its reads
+//! never pause. Each step is few instructions, because as many keys wait at once as the core's window has room for. (Steps
+//! that are each done for a batch of keys before the next step reached 0.9 of that with lines and 0.75 with cells on a Xeon
+//! whose window holds 512 instructions: no read is on its way while other steps compute.)
 //!
-//! All keys of a batch take the same instructions, found or not, because a branch that is guessed wrong costs as
+//! All keys take the same instructions, found or not, because a branch that is guessed wrong costs as
 //! much as a line. The few keys that are not where they most probably are wait until there are many of them, and then
 //! go together to their second place.
 
 use std::hint::select_unpredictable;
+use std::mem::replace;
 
 use basalt_base::processor::{self, Loop};
 
 use super::Hits;
 
-/// Keys that take a step together: their lines, and those of the next batch, fit into the first cache.
-const BATCH: usize = 128;
+/// So many keys lie between what asks for memory and what reads it: more than a core waits for at once (16 on a Xeon), and
+/// few enough that their lines stay in the first cache.
+const AHEAD: usize = 32;
 /// Keys that were not where they were first looked for wait until there are so many.
-const LATER: usize = 128;
-/// So many wait at most: two batches may come to them.
-const LATER_MAX: usize = (LATER + 2 * BATCH).next_power_of_two();
+const OPEN_MAX: usize = 128;
 
 /// A table, or several that answer as one.
 pub(super) trait Probe {
@@ -31,9 +31,6 @@ pub(super) trait Probe {
 
     /// What a look saw: a payload, or where one is.
     type Place: Copy;
-
-    /// Whether what is asked for one batch is asked while the one before is looked at.
-    const OVERLAPS: bool;
 
     /// Whether an entry has a second place, see [`Probe::turn`].
     const IS_TWOFOLD: bool;
@@ -102,124 +99,157 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
     fn run(self) -> Hits {
         let Find { table, hashes, mut accept } = self;
         let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
-        let Some(&any) = hashes.first() else { return hits };
-        let batch_from = |from: usize| {
-            let rest = hashes.get(from..).unwrap_or_default();
-            &rest[..rest.len().min(BATCH)]
-        };
-        let mut aims = [[table.aim(any); BATCH]; 2];
-        let mut later = Later { keys: [(0, false); LATER_MAX], len: 0 };
-        let any_place = table.seek(any, aims[0][0]).place;
-        let mut seen = Seen { places: [(any_place, false); BATCH], first: 0, len: 0 };
-        if T::OVERLAPS {
-            aim_and_fetch(table, batch_from(0), &mut aims[0]);
-        }
-        for (number, first) in (0..hashes.len()).step_by(BATCH).enumerate() {
-            let batch = batch_from(first);
-            let [even, odd] = &mut aims;
-            let (aims, next_aims) = if number % 2 == 0 { (even, odd) } else { (odd, even) };
-            if T::OVERLAPS {
-                aim_all(table, batch_from(first + BATCH), next_aims);
-            } else {
-                aim_and_fetch(table, batch, aims);
-            }
-            if T::IS_APART {
-                seen.take(table, &mut accept, &mut hits, &mut later);
-                (seen.first, seen.len) = (first, batch.len());
-            }
-            let out = hits.payloads[first..].iter_mut().zip(&mut hits.found[first..]).zip(&mut seen.places);
-            let aims_of_both = aims.iter().zip(&*next_aims);
-            for (at, ((&hash, (&aim, &next_aim)), ((payload, found), place))) in
-                batch.iter().zip(aims_of_both).zip(out).enumerate()
-            {
-                if T::OVERLAPS {
-                    table.fetch(next_aim);
+        let mut open = Open { keys: [OpenKey::default(); OPEN_MAX], len: 0 };
+        look(
+            table,
+            hashes.len(),
+            #[inline(always)]
+            |key| hashes[key],
+            #[inline(always)]
+            |hash| table.aim(hash),
+            #[inline(always)]
+            |key, sight| {
+                let seen = table.payload(sight.place);
+                let is_found = sight.is_found && accept(key, seen);
+                hits.found[key] = is_found;
+                hits.payloads[key] = select_unpredictable(is_found, seen, 0);
+                let is_open = !is_found & (sight.is_found | !sight.is_all);
+                open.push_if(is_open, OpenKey::new(key, sight.is_clear));
+                if open.len == OPEN_MAX {
+                    open.settle(table, hashes, &mut accept, &mut hits);
                 }
-                let sight = table.seek(hash, aim);
-                if T::IS_APART {
-                    table.fetch_payload(sight.place);
-                    *place = (sight.place, sight.is_found);
-                    later.push_if(!sight.is_found & !sight.is_all, first + at, sight.is_clear);
-                } else {
-                    let seen = table.payload(sight.place);
-                    let is_found = sight.is_found && accept(first + at, seen);
-                    *found = is_found;
-                    *payload = select_unpredictable(is_found, seen, 0);
-                    later.push_if(!is_found & (sight.is_found | !sight.is_all), first + at, sight.is_clear);
-                }
-            }
-            if later.len >= LATER {
-                later.settle(table, hashes, aims, &mut accept, &mut hits);
-            }
-        }
-        seen.take(table, &mut accept, &mut hits, &mut later);
-        later.settle(table, hashes, &mut aims[0], &mut accept, &mut hits);
+            },
+        );
+        open.settle(table, hashes, &mut accept, &mut hits);
         hits
     }
 }
 
-/// Where the payloads of a batch are, which were asked for a while ago.
-struct Seen<P> {
-    /// Each with whether the key is there.
-    places: [(P, bool); BATCH],
-    first: usize,
-    len: usize,
-}
-
-impl<P: Copy> Seen<P> {
-    /// Takes those of the keys that were found.
-    #[inline(always)]
-    fn take<T: Probe<Place = P>>(
-        &mut self,
-        table: &T,
-        accept: &mut impl FnMut(usize, u64) -> bool,
-        hits: &mut Hits,
-        later: &mut Later,
-    ) {
-        let places = &self.places[..self.len];
-        let out = hits.payloads[self.first..].iter_mut().zip(&mut hits.found[self.first..]);
-        for (at, (&(place, was_found), (payload, found))) in places.iter().zip(out).enumerate() {
-            let seen = table.payload(place);
-            let is_found = was_found && accept(self.first + at, seen);
-            // What was not seen may have been found at its second place by now.
-            *found |= is_found;
-            *payload = select_unpredictable(is_found, seen, *payload);
-            later.push_if(was_found & !is_found, self.first + at, false);
+/// Looks for `count` keys, of which number `key` has the hash `hash(key)`, where `aim` says, and tells `see` what was
+/// seen of each.
+#[inline(always)]
+fn look<T: Probe>(
+    table: &T,
+    count: usize,
+    hash: impl Fn(usize) -> u64,
+    aim: impl Fn(u64) -> T::Aim,
+    mut see: impl FnMut(usize, Sight<T::Place>),
+) {
+    if count == 0 {
+        return;
+    }
+    let mut looks = Looks::new(table, count, hash, aim);
+    if !T::IS_APART {
+        for key in 0..count {
+            see(key, looks.take(key));
         }
-        self.len = 0;
+        return;
+    }
+    let first = looks.take(0);
+    table.fetch_payload(first.place);
+    let mut sights = [first; AHEAD];
+    for key in 1..count {
+        let sight = looks.take(key);
+        table.fetch_payload(sight.place);
+        let before = replace(&mut sights[key % AHEAD], sight);
+        if key >= AHEAD {
+            see(key - AHEAD, before);
+        }
+    }
+    for key in count.saturating_sub(AHEAD)..count {
+        see(key, sights[key % AHEAD]);
     }
 }
 
-#[inline(always)]
-fn aim_all<T: Probe>(table: &T, batch: &[u64], aims: &mut [T::Aim; BATCH]) {
-    for &hash in batch {
-        table.approach(hash);
-    }
-    for (aim, &hash) in aims.iter_mut().zip(batch) {
-        *aim = table.aim(hash);
-    }
+/// Looks for keys, one after the other, that ask for what later ones will read.
+struct Looks<'a, T: Probe, H, A> {
+    table: &'a T,
+    count: usize,
+    hash: H,
+    aim: A,
+    aims: [T::Aim; AHEAD],
 }
 
-#[inline(always)]
-fn aim_and_fetch<T: Probe>(table: &T, batch: &[u64], aims: &mut [T::Aim; BATCH]) {
-    aim_all(table, batch, aims);
-    for &aim in &aims[..batch.len()] {
-        table.fetch(aim);
+impl<'a, T: Probe, H: Fn(usize) -> u64, A: Fn(u64) -> T::Aim> Looks<'a, T, H, A> {
+    #[inline(always)]
+    fn new(table: &'a T, count: usize, hash: H, aim: A) -> Looks<'a, T, H, A> {
+        let any = aim(hash(0));
+        let mut looks = Looks { table, count, hash, aim, aims: [any; AHEAD] };
+        for key in 0..2 * AHEAD {
+            table.approach(looks.hash(key));
+        }
+        for key in 0..AHEAD {
+            let next = (looks.aim)(looks.hash(key));
+            table.fetch(next);
+            looks.aims[key] = next;
+        }
+        looks
+    }
+
+    /// Behind the last key, the first one is asked for again.
+    #[inline(always)]
+    fn hash(&self, key: usize) -> u64 {
+        (self.hash)(if key < self.count { key } else { 0 })
+    }
+
+    #[inline(always)]
+    fn take(&mut self, key: usize) -> Sight<T::Place> {
+        self.table.approach(self.hash(key + 2 * AHEAD));
+        let next = (self.aim)(self.hash(key + AHEAD));
+        self.table.fetch(next);
+        let aim = replace(&mut self.aims[key % AHEAD], next);
+        self.table.seek(self.hash(key), aim)
     }
 }
 
 /// Keys whose first look left them open.
-struct Later {
-    /// Each with whether the first look was clear.
-    keys: [(usize, bool); LATER_MAX],
+struct Open {
+    keys: [OpenKey; OPEN_MAX],
     len: usize,
 }
 
-impl Later {
+/// The number of a key, and whether the first look was clear: one number, because it is written for each key.
+#[derive(Clone, Copy, Default)]
+struct OpenKey(usize);
+
+impl OpenKey {
+    #[inline(always)]
+    fn new(key: usize, is_clear: bool) -> OpenKey {
+        OpenKey(key << 1 | usize::from(is_clear))
+    }
+
+    #[inline(always)]
+    fn key(self) -> usize {
+        self.0 >> 1
+    }
+
+    /// Keeps what was seen at its second place, if that is its own, or searches for it.
+    #[inline(always)]
+    fn settle<T: Probe>(
+        self,
+        table: &T,
+        hashes: &[u64],
+        seen: Option<u64>,
+        is_clear: bool,
+        accept: &mut impl FnMut(usize, u64) -> bool,
+        hits: &mut Hits,
+    ) {
+        let (key, was_clear) = (self.key(), self.0 & 1 != 0);
+        let hash = hashes[key];
+        let found = seen.filter(|&payload| accept(key, payload)).or_else(|| match was_clear && is_clear {
+            true => table.beside(hash, |payload| accept(key, payload)),
+            false => table.search(hash, |payload| accept(key, payload)),
+        });
+        hits.payloads[key] = found.unwrap_or_default();
+        hits.found[key] = found.is_some();
+    }
+}
+
+impl Open {
     /// Takes the same instructions whatever `is_open` says.
     #[inline(always)]
-    fn push_if(&mut self, is_open: bool, key: usize, is_clear: bool) {
-        self.keys[self.len % LATER_MAX] = (key, is_clear);
+    fn push_if(&mut self, is_open: bool, key: OpenKey) {
+        self.keys[self.len % OPEN_MAX] = key;
         self.len += usize::from(is_open);
     }
 
@@ -229,36 +259,26 @@ impl Later {
         &mut self,
         table: &T,
         hashes: &[u64],
-        aims: &mut [T::Aim; BATCH],
         accept: &mut impl FnMut(usize, u64) -> bool,
         hits: &mut Hits,
     ) {
-        for keys in self.keys[..self.len].chunks(BATCH) {
-            let mut sights = [None; BATCH];
-            if T::IS_TWOFOLD {
-                for (aim, &(key, _)) in aims.iter_mut().zip(keys) {
-                    *aim = table.turn(hashes[key]);
-                }
-                for &aim in &aims[..keys.len()] {
-                    table.fetch(aim);
-                }
-                for ((sight, &aim), &(key, _)) in sights.iter_mut().zip(&*aims).zip(keys) {
-                    let seen = table.seek(hashes[key], aim);
-                    table.fetch_payload(seen.place);
-                    *sight = Some(seen);
-                }
-            }
-            for (sight, &(key, was_clear)) in sights.iter().zip(keys) {
-                let hash = hashes[key];
-                let seen = sight.filter(|sight| sight.is_found).map(|sight| table.payload(sight.place));
-                let are_clear = was_clear && sight.is_some_and(|sight| sight.is_clear);
-                let found = seen.filter(|&payload| accept(key, payload)).or_else(|| match are_clear {
-                    true => table.beside(hash, |payload| accept(key, payload)),
-                    false => table.search(hash, |payload| accept(key, payload)),
-                });
-                hits.payloads[key] = found.unwrap_or_default();
-                hits.found[key] = found.is_some();
-            }
+        let keys = &self.keys[..self.len];
+        if T::IS_TWOFOLD {
+            look(
+                table,
+                keys.len(),
+                #[inline(always)]
+                |at| hashes[keys[at].key()],
+                #[inline(always)]
+                |hash| table.turn(hash),
+                #[inline(always)]
+                |at, sight| {
+                    let seen = sight.is_found.then(|| table.payload(sight.place));
+                    keys[at].settle(table, hashes, seen, sight.is_clear, accept, hits);
+                },
+            );
+        } else {
+            keys.iter().for_each(|key| key.settle(table, hashes, None, false, accept, hits));
         }
         self.len = 0;
     }

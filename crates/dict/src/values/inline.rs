@@ -3,7 +3,7 @@
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::MutableBuffer;
 use arrow::datatypes::DataType;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, Result, processor};
 
 use super::fixed::{fixed_array, fixed_bytes_of, fixed_width};
 use super::packed::{Extent, Span};
@@ -188,10 +188,16 @@ fn insert_odd(field: &Field, bytes: &[u8], payloads: &mut [u64]) {
 fn extract<const WIDTH: usize>(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
     out.resize(hits.payloads.len() * WIDTH, 0);
     let (values, _) = out.as_slice_mut().as_chunks_mut::<WIDTH>();
-    for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
-        let number = if found { payload >> field.shift_bits } else { field.default };
-        value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
-    }
+    let &Field { shift_bits, default, .. } = field;
+    processor::run(
+        #[inline(always)]
+        || {
+            for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
+                let number = if found { payload >> shift_bits } else { default };
+                value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+            }
+        },
+    );
 }
 
 fn extract_odd(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
