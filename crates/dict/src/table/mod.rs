@@ -13,7 +13,6 @@
 
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
-use basalt_base::processor;
 
 mod apart_probe;
 pub(crate) mod bits;
@@ -56,17 +55,39 @@ impl Hits {
 
     /// Which of the keys were found.
     pub(crate) fn found_array(&self) -> BooleanArray {
-        let found = &self.found;
-        let bits = processor::run(
-            #[inline(always)]
-            || BooleanBuffer::collect_bool(found.len(), |key| found[key]),
-        );
-        BooleanArray::new(bits, None)
+        let (chunks, rest) = self.found.as_chunks();
+        let last = std::array::from_fn(|at| rest.get(at).is_some_and(|&found| found));
+        let bytes: Vec<u8> = chunks.iter().chain([&last]).map(|&found| packed(found)).collect();
+        BooleanArray::new(BooleanBuffer::new(bytes.into(), 0, self.found.len()), None)
     }
 
     #[inline(always)]
     pub(crate) fn push(&mut self, payload: Option<u64>) {
         self.payloads.push(payload.unwrap_or_default());
         self.found.push(payload.is_some());
+    }
+}
+
+/// A bit for each, the first one the lowest.
+#[inline(always)]
+fn packed(bools: [bool; 8]) -> u8 {
+    // Bit 8 i times 2^(56 - 7 i) is bit 56 + i, and no two of all products meet.
+    (u64::from_le_bytes(bools.map(u8::from)).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_its_bit() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(packed(std::array::from_fn(|at| byte >> at & 1 != 0)), byte);
+        }
+        for keys in [0, 1, 7, 8, 9, 64, 100] {
+            let found: Vec<bool> = (0..keys).map(|key| key % 3 == 0).collect();
+            let hits = Hits { payloads: vec![0; keys], found: found.clone() };
+            assert_eq!(hits.found_array(), BooleanArray::from(found));
+        }
     }
 }
