@@ -3,9 +3,9 @@
 //! A lookup is steps that each read what the step before asked for. All steps are taken in one loop, each for another
 //! key: the line of a key is asked for, that of the key [`AHEAD`] before it is looked at, and its payload, if that is
 //! apart, is asked for; the payload of the key before these is taken. So a core computes while it waits, and its reads
-//! never pause. Each step is few instructions, because as many keys wait at once as the core's window has room for. (Steps
-//! that are each done for a batch of keys before the next step reached 0.9 of that with lines and 0.75 with 20 million cells on a Xeon
-//! whose window holds 512 instructions: no read is on its way while other steps compute.)
+//! never pause. Each step is few instructions, because as many keys wait at once as the core's window has room for.
+//! (Steps that are each done for a batch of keys before the next step reached 0.9 of that with lines and 0.75 with 20
+//! million cells on a Xeon whose window holds 512 instructions: no read is on its way while other steps compute.)
 //!
 //! All keys take the same instructions, found or not, because a branch that is guessed wrong costs as
 //! much as a line. The few keys that are not where they most probably are wait until there are many of them, and then
