@@ -210,10 +210,16 @@ fn extract_odd(field: &Field, hits: &Hits, out: &mut MutableBuffer) {
 fn unpack<const WIDTH: usize>(field: &Field, packed: PackedField, hits: &Hits, out: &mut MutableBuffer) {
     out.resize(hits.payloads.len() * WIDTH, 0);
     let (values, _) = out.as_slice_mut().as_chunks_mut::<WIDTH>();
-    for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
-        let number = if found { packed.value(payload) } else { field.default };
-        value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
-    }
+    let default = field.default;
+    processor::run(
+        #[inline(always)]
+        || {
+            for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
+                let number = if found { packed.value(payload) } else { default };
+                value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+            }
+        },
+    );
 }
 
 fn unpack_odd(field: &Field, packed: PackedField, hits: &Hits, out: &mut MutableBuffer) {
