@@ -51,6 +51,27 @@ impl GrowingBytes {
         }
     }
 
+    /// Lets `write` fill a place of `room` bytes behind the last one, which may have any bytes yet, and keeps as many of them
+    /// as it says.
+    #[inline]
+    pub fn extend_with(&mut self, room: usize, write: impl FnOnce(&mut [u8]) -> usize) {
+        if self.len() + room > self.room() {
+            self.grow(self.len() + room);
+        }
+        match self {
+            GrowingBytes::Few(few) => {
+                let start = few.len();
+                few.resize(start + room, 0);
+                let used = write(&mut few[start..]);
+                few.truncate(start + used);
+            }
+            GrowingBytes::Many(region, len) => {
+                let used = write(&mut region[*len..*len + room]);
+                *len += used.min(room);
+            }
+        }
+    }
+
     /// Gives back what is behind the last byte.
     pub fn shrink(&mut self) {
         match self {
@@ -145,7 +166,15 @@ mod tests {
             let (mut growing, mut expected) = (GrowingBytes::default(), Vec::new());
             for at in 0..(9_usize << 20).div_ceil(piece).min(100_000) {
                 let bytes = vec![(at % 251) as u8; piece];
-                growing.extend_from_slice(&bytes);
+                if at % 2 == 0 {
+                    growing.extend_from_slice(&bytes);
+                } else {
+                    growing.extend_with(piece + 5, |place| {
+                        place.fill(1);
+                        place[..piece].copy_from_slice(&bytes);
+                        piece
+                    });
+                }
                 expected.extend_from_slice(&bytes);
             }
             growing.push(7);

@@ -71,23 +71,24 @@ impl StringArena {
         if strings.null_count() > 0 {
             return strings.iter().for_each(|string| self.push(string.unwrap_or_default()));
         }
-        let total: usize = strings.views().iter().map(|&view| view as u32 as usize).sum();
-        let (start, mut at) = (self.bytes.len(), 0);
-        let (mut bytes, mut ends) = (vec![0; total + VIEW_BYTES], Vec::with_capacity(strings.len()));
-        for (row, &view) in strings.views().iter().enumerate() {
-            let length = view as u32 as usize;
-            if length <= INLINE_BYTES_MAX {
-                // With zeroes behind it, which the next one overwrites.
-                bytes[at..at + VIEW_BYTES].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
-            } else {
-                bytes[at..at + length].copy_from_slice(strings.value(row));
+        let lengths = || strings.views().iter().map(|&view| view as u32 as usize);
+        let total: usize = lengths().sum();
+        self.ends.push_all(self.bytes.len(), total, lengths());
+        self.longest = lengths().fold(self.longest, usize::max);
+        self.bytes.to_mut().extend_with(total + VIEW_BYTES, |bytes| {
+            let mut at = 0;
+            for (row, &view) in strings.views().iter().enumerate() {
+                let length = view as u32 as usize;
+                if length <= INLINE_BYTES_MAX {
+                    // With zeroes behind it, which the next one overwrites.
+                    bytes[at..at + VIEW_BYTES].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
+                } else {
+                    bytes[at..at + length].copy_from_slice(strings.value(row));
+                }
+                at += length;
             }
-            at += length;
-            ends.push(start + at);
-            self.longest = self.longest.max(length);
-        }
-        self.bytes.to_mut().extend_from_slice(&bytes[..at]);
-        self.ends.push_all(&ends);
+            at
+        });
     }
 
     /// At least the bytes of the longest string, if all of them were pushed.
@@ -244,14 +245,23 @@ impl Ends {
         }
     }
 
-    /// Adds ends that increase.
-    fn push_all(&mut self, ends: &[usize]) {
+    /// Adds those of strings that begin at `start` and have `total` bytes together.
+    fn push_all(&mut self, start: usize, total: usize, lengths: impl ExactSizeIterator<Item = usize>) {
+        let room = lengths.len() * NARROW_BYTES;
+        let mut end = start;
+        let ends = lengths.map(|length| {
+            end += length;
+            end
+        });
         match self {
-            Ends::Narrow(bytes) if ends.last().is_none_or(|&last| u32::try_from(last).is_ok()) => {
-                let narrow: Vec<[u8; 4]> = ends.iter().map(|&end| (end as u32).to_le_bytes()).collect();
-                bytes.to_mut().extend_from_slice(narrow.as_flattened());
+            Ends::Narrow(bytes) if u32::try_from(start + total).is_ok() => {
+                bytes.to_mut().extend_with(room, |places| {
+                    let places = places.as_chunks_mut().0.iter_mut();
+                    places.zip(ends).for_each(|(place, end)| *place = (end as u32).to_le_bytes());
+                    room
+                });
             }
-            _ => ends.iter().for_each(|&end| self.push(end)),
+            _ => ends.for_each(|end| self.push(end)),
         }
     }
 
@@ -369,8 +379,8 @@ mod tests {
     #[test]
     fn ends_widen_when_the_arena_outgrows_them() {
         let mut ends = Ends::default();
-        ends.push_all(&[7, u32::MAX as usize]);
-        ends.push_all(&[u32::MAX as usize + 9]);
+        ends.push_all(0, u32::MAX as usize, [7, u32::MAX as usize - 7].into_iter());
+        ends.push_all(u32::MAX as usize, 9, [9].into_iter());
         ends.push(1 << 40);
         assert_eq!(
             [0, 1, 2, 3].map(|row| ends.view().get(row).end),

@@ -16,7 +16,8 @@ use crate::table::in_parallel;
 pub(super) const CODE_BITS: [u32; 3] = [9, 12, 16];
 /// Strings that one thread packs at a time.
 pub(super) const STRETCH_STRINGS: usize = 1 << 16;
-/// Strings that tokens are found in, and others that say whether they are of use.
+/// Strings that tokens are found in, for each token and at most, and others that say whether they are of use.
+const SAMPLE_BYTES_A_TOKEN: usize = 1 << 10;
 const SAMPLE_BYTES: usize = 2 << 20;
 const TRIAL_BYTES: usize = 1 << 18;
 /// Strings whose lengths say how many these are.
@@ -161,7 +162,7 @@ fn choose_tokens(arena: &StringArena, rows: &[u32]) -> Option<Tokens> {
     let limit = plain * (1.0 - GAIN_MIN);
     let worth = CODE_BITS.into_iter().filter(|&bits| (Tokens::bytes_of(bits) as f64) < limit);
     let tried = in_parallel(worth.collect::<Vec<_>>().into_iter(), |bits| {
-        let tokens = Tokens::train(&sample, bits);
+        let tokens = Tokens::train(front_of(&sample, SAMPLE_BYTES_A_TOKEN << bits), bits);
         let (matcher, mut codes) = (TokenMatcher::new(&tokens), 0);
         trial.iter().for_each(|string| matcher.encode(string, 0..string.len(), |_| codes += 1));
         let a_string = f64::from(codes) * f64::from(bits) / f64::from(u8::BITS) / trial.len().max(1) as f64;
@@ -190,6 +191,17 @@ fn some_of<'a>(arena: &'a StringArena, rows: &[u32], bytes_max: usize, offset: u
         }
     });
     strings
+}
+
+/// The first of `strings`, of about `bytes_max`.
+fn front_of<'a, 'b>(strings: &'b [&'a [u8]], bytes_max: usize) -> &'b [&'a [u8]] {
+    let mut bytes = 0;
+    let is_in = |string: &&&[u8]| {
+        let is_in = bytes < bytes_max;
+        bytes += string.len();
+        is_in
+    };
+    &strings[..strings.iter().take_while(is_in).count()]
 }
 
 fn too_long() -> Error {
