@@ -4,6 +4,8 @@ pub(crate) mod client;
 pub(crate) mod local;
 pub(crate) mod server;
 
+use std::time::Duration;
+
 use basalt_engine::ErrorCode;
 use tokio::runtime::{Builder, Runtime};
 
@@ -11,8 +13,16 @@ use crate::failure::Failure;
 
 /// Deep plans recurse; a thread's usual two megabytes are not much for them.
 const THREAD_STACK_BYTES: usize = 8 << 20;
+/// So long the end waits for threads, of which some wait for data that may never come.
+const END_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     let runtime = Builder::new_multi_thread().enable_all().thread_stack_size(THREAD_STACK_BYTES).build();
     runtime.map_err(|e| Failure::with_code(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
+}
+
+/// Ends the threads. A task that holds a table lets it go with its thread, and RocksDB may only close while the process
+/// still has all that is static: its mutexes are gone behind the end of `main`, and who locks one aborts.
+pub(crate) fn end(runtime: Runtime) {
+    runtime.shutdown_timeout(END_WAIT);
 }

@@ -35,8 +35,7 @@ pub(crate) fn run(options: ServerOptions, settings: Settings) -> Result<(), Fail
     let (engine, server) = merge(options, settings)?;
     let runtime = super::runtime()?;
     let done = runtime.block_on(serve(engine, server));
-    // Threads that wait for a client's data must not keep the process.
-    runtime.shutdown_background();
+    super::end(runtime);
     done
 }
 

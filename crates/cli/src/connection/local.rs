@@ -46,8 +46,7 @@ impl LocalConnection {
         drop(session);
         runtime.block_on(engine.shutdown());
         drop(engine);
-        // A thread that still waits for standard input must not keep the process.
-        runtime.shutdown_background();
+        crate::commands::end(runtime);
     }
 }
 
