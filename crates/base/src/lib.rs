@@ -15,6 +15,7 @@
 //! - [`processor`]: runs a loop in the form for the processor at hand.
 //! - [`region`]: memory in large blocks, and files as memory.
 //! - [`string_views`]: arrays of strings as Arrow's views.
+//! - [`words`]: eight numbers that are computed with together.
 //! - CRC-32C, in [`checksum`]; SipHash, in [`siphash`].
 //!
 //! # Not here
@@ -36,6 +37,7 @@ pub mod siphash;
 pub mod string_views;
 pub mod suggest;
 pub mod types;
+pub mod words;
 pub mod zone;
 
 pub use error::{Error, ErrorCode, Result};

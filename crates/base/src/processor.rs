@@ -25,14 +25,52 @@ pub trait Loop {
 
     type Output;
 
-    fn run(self) -> Self::Output;
+    fn run<F: Form>(self) -> Self::Output;
 }
 
-impl<R, F: FnOnce() -> R> Loop for F {
+/// What a loop is compiled for.
+pub trait Form {
+    const VECTORS: Vectors;
+}
+
+/// The vectors that the instructions of a [`Form`] know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vectors {
+    /// What all processors have.
+    Any,
+    Avx2,
+    Avx512,
+}
+
+/// For every processor.
+#[derive(Debug)]
+pub enum Plain {}
+
+impl Form for Plain {
+    const VECTORS: Vectors = Vectors::Any;
+}
+
+#[cfg(target_arch = "x86_64")]
+enum Wide {}
+
+#[cfg(target_arch = "x86_64")]
+impl Form for Wide {
+    const VECTORS: Vectors = Vectors::Avx2;
+}
+
+#[cfg(target_arch = "x86_64")]
+enum Widest {}
+
+#[cfg(target_arch = "x86_64")]
+impl Form for Widest {
+    const VECTORS: Vectors = Vectors::Avx512;
+}
+
+impl<R, C: FnOnce() -> R> Loop for C {
     type Output = R;
 
     #[inline(always)]
-    fn run(self) -> R {
+    fn run<F: Form>(self) -> R {
         self()
     }
 }
@@ -60,19 +98,19 @@ pub fn run<W: Loop>(work: W) -> W::Output {
             return unsafe { run_wide(work) };
         }
     }
-    work.run()
+    work.run::<Plain>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_widest<W: Loop>(work: W) -> W::Output {
-    work.run()
+    work.run::<Widest>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_wide<W: Loop>(work: W) -> W::Output {
-    work.run()
+    work.run::<Wide>()
 }
 
 #[cfg(test)]
@@ -85,7 +123,7 @@ mod tests {
         type Output = u64;
 
         #[inline(always)]
-        fn run(self) -> u64 {
+        fn run<F: Form>(self) -> u64 {
             self.0.iter().fold(0, |sum, &number| sum.wrapping_mul(31) ^ (number >> (sum & 63)))
         }
     }
@@ -93,7 +131,7 @@ mod tests {
     #[test]
     fn all_forms_give_the_same() {
         let numbers: Vec<u64> = (0..1000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-        assert_eq!(run(Sum(&numbers)), Sum(&numbers).run());
-        assert_eq!(run(|| Sum(&numbers).run()), Sum(&numbers).run());
+        assert_eq!(run(Sum(&numbers)), Sum(&numbers).run::<Plain>());
+        assert_eq!(run(|| Sum(&numbers).run::<Plain>()), Sum(&numbers).run::<Plain>());
     }
 }

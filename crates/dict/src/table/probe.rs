@@ -18,7 +18,7 @@
 use std::hint::select_unpredictable;
 use std::mem::replace;
 
-use basalt_base::processor::{self, Loop};
+use basalt_base::processor::{self, Form, Loop};
 
 use super::Hits;
 
@@ -102,7 +102,7 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
     type Output = Hits;
 
     #[inline(always)]
-    fn run(self) -> Hits {
+    fn run<F: Form>(self) -> Hits {
         let Find { table, hashes, mut accept } = self;
         let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
         let mut open = Open { keys: [OpenKey::default(); OPEN_MAX], len: 0 };

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use basalt_base::prefetch::prefetch_read;
-use basalt_base::processor::{self, Loop};
+use basalt_base::processor::{self, Form, Loop};
 use basalt_base::string_views::StringViews;
 use basalt_codec::{TOKEN_BYTES_MAX, Tokens};
 
@@ -128,7 +128,7 @@ impl<T: Texts> Loop for Plain<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Form>(self) {
         let Plain { texts, asked, out } = self;
         let mut ranges = [const { 0..0 }; BATCH];
         let (mut batch, mut lengths) = (Vec::new(), Vec::with_capacity(BATCH));
@@ -203,7 +203,7 @@ impl<P: Places> Loop for Decoded<'_, P> {
     type Output = ();
 
     #[inline(always)]
-    fn run(mut self) {
+    fn run<F: Form>(mut self) {
         // A multiplication by a constant is none.
         match self.tokens.bits() {
             9 => self.append::<9>(),

@@ -1,0 +1,396 @@
+//! Eight numbers of 64 bits that are computed with together.
+//!
+//! In a loop that is compiled for AVX-512 each operation is one instruction, for AVX2 it is two; elsewhere it is eight. A
+//! compiler finds such vectors by itself only where the same is done to each number and nothing is done to one alone.
+
+use std::marker::PhantomData;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Shl, Shr, Sub};
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+use crate::processor::Form;
+#[cfg(target_arch = "x86_64")]
+use crate::processor::Vectors;
+
+/// How many they are.
+pub const WORDS: usize = 8;
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// Eight numbers in a loop that is compiled for `F`. Operations wrap around, and shifts by 64 bits or more leave zero.
+#[derive(Debug)]
+pub struct Words<F>([u64; WORDS], PhantomData<F>);
+
+/// All bits of some of eight numbers: what a comparison says of each.
+#[derive(Debug)]
+pub struct Mask<F>(Words<F>);
+
+impl<F> Clone for Words<F> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Words<F> {}
+
+impl<F> Clone for Mask<F> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Mask<F> {}
+
+/// A function of two, each number with its counterpart.
+macro_rules! binary {
+    ($self:ident, $other:ident, $widest:ident, $wide:ident, $plain:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        match F::VECTORS {
+            Vectors::Avx512 => {
+                // SAFETY: this loop runs where the processor has AVX-512.
+                return Words::from_widest(unsafe { $widest($self.widest(), $other.widest()) });
+            }
+            Vectors::Avx2 => {
+                let ([low, high], [other_low, other_high]) = ($self.wide(), $other.wide());
+                // SAFETY: this loop runs where the processor has AVX2.
+                return Words::from_wide(unsafe { [$wide(low, other_low), $wide(high, other_high)] });
+            }
+            Vectors::Any => {}
+        }
+        Words(std::array::from_fn(|at| $plain($self.0[at], $other.0[at])), PhantomData)
+    }};
+}
+
+macro_rules! operator {
+    ($operator:ident, $name:ident, $widest:ident, $wide:ident, $plain:expr) => {
+        impl<F: Form> $operator for Words<F> {
+            type Output = Words<F>;
+
+            #[inline(always)]
+            fn $name(self, other: Words<F>) -> Words<F> {
+                binary!(self, other, $widest, $wide, $plain)
+            }
+        }
+    };
+}
+
+operator!(Add, add, _mm512_add_epi64, _mm256_add_epi64, u64::wrapping_add);
+operator!(Sub, sub, _mm512_sub_epi64, _mm256_sub_epi64, u64::wrapping_sub);
+operator!(BitAnd, bitand, _mm512_and_si512, _mm256_and_si256, |one, other| one & other);
+operator!(BitOr, bitor, _mm512_or_si512, _mm256_or_si256, |one, other| one | other);
+operator!(BitXor, bitxor, _mm512_xor_si512, _mm256_xor_si256, |one, other| one ^ other);
+operator!(Shl, shl, _mm512_sllv_epi64, _mm256_sllv_epi64, |one: u64, other| {
+    u32::try_from(other).ok().and_then(|bits| one.checked_shl(bits)).unwrap_or(0)
+});
+operator!(Shr, shr, _mm512_srlv_epi64, _mm256_srlv_epi64, |one: u64, other| {
+    u32::try_from(other).ok().and_then(|bits| one.checked_shr(bits)).unwrap_or(0)
+});
+
+/// By one number for all.
+macro_rules! operator_by_number {
+    ($($operator:ident $name:ident)*) => {$(
+        impl<F: Form> $operator<u64> for Words<F> {
+            type Output = Words<F>;
+
+            #[inline(always)]
+            fn $name(self, number: u64) -> Words<F> {
+                self.$name(Words::splat(number))
+            }
+        }
+    )*};
+}
+
+operator_by_number!(Add add Sub sub BitAnd bitand BitXor bitxor Shl shl Shr shr);
+
+impl<F: Form> Words<F> {
+    #[inline(always)]
+    pub fn splat(number: u64) -> Words<F> {
+        Words([number; WORDS], PhantomData)
+    }
+
+    #[inline(always)]
+    pub fn of(numbers: [u64; WORDS]) -> Words<F> {
+        Words(numbers, PhantomData)
+    }
+
+    #[inline(always)]
+    pub fn numbers(self) -> [u64; WORDS] {
+        self.0
+    }
+
+    /// The product of the low halves.
+    #[inline(always)]
+    pub fn times_low(self, other: Words<F>) -> Words<F> {
+        binary!(self, other, _mm512_mul_epu32, _mm256_mul_epu32, |one: u64, other: u64| {
+            (one & u64::from(u32::MAX)) * (other & u64::from(u32::MAX))
+        })
+    }
+
+    /// The product with numbers of less than 32 bits.
+    #[inline(always)]
+    pub fn times(self, short: Words<F>) -> Words<F> {
+        self.times_low(short) + ((self >> 32).times_low(short) << 32)
+    }
+
+    #[inline(always)]
+    pub fn equal(self, other: Words<F>) -> Mask<F> {
+        Mask(self.ones_where_equal(other))
+    }
+
+    /// Which are above those of `other`, as numbers with a sign.
+    #[inline(always)]
+    pub fn above(self, other: Words<F>) -> Mask<F> {
+        Mask(self.ones_where_above(other))
+    }
+
+    #[inline(always)]
+    fn ones_where_equal(self, other: Words<F>) -> Words<F> {
+        binary!(self, other, equal_widest, _mm256_cmpeq_epi64, |one, other| ones_if(one == other))
+    }
+
+    #[inline(always)]
+    fn ones_where_above(self, other: Words<F>) -> Words<F> {
+        binary!(self, other, above_widest, _mm256_cmpgt_epi64, |one, other| {
+            ones_if(one as i64 > other as i64)
+        })
+    }
+
+    /// The smaller one of each and its counterpart, as numbers with a sign.
+    #[inline(always)]
+    pub fn min(self, other: Words<F>) -> Words<F> {
+        self.above(other).select(other, self)
+    }
+
+    /// The little-endian word at byte `at` of each of `from`, or the last one that it has if `at` is behind that.
+    #[inline(always)]
+    pub fn gather<const BYTES: usize>(from: &[&[u8; BYTES]; WORDS], at: Words<F>) -> Words<F> {
+        const { assert!(BYTES >= WORD_BYTES, "there is a word") };
+        let last = (BYTES - WORD_BYTES) as u64;
+        // What is negative as a number with a sign is behind it, too.
+        let at = Words::splat(last).min(at & (u64::MAX >> 1));
+        #[cfg(target_arch = "x86_64")]
+        {
+            let from = from.map(|bytes| bytes.as_ptr().expose_provenance() as u64);
+            let places = Words::<F>::of(from) + at;
+            match F::VECTORS {
+                Vectors::Avx512 => {
+                    let places = places.widest();
+                    // SAFETY: this loop runs where the processor has AVX-512, and each place has a word.
+                    return Words::from_widest(unsafe {
+                        _mm512_i64gather_epi64::<1>(places, std::ptr::null())
+                    });
+                }
+                Vectors::Avx2 => {
+                    // SAFETY: the same with AVX2.
+                    let gather = |places| unsafe { _mm256_i64gather_epi64::<1>(std::ptr::null(), places) };
+                    return Words::from_wide(places.wide().map(gather));
+                }
+                Vectors::Any => {}
+            }
+        }
+        Words::of(std::array::from_fn(|word| {
+            let from = from[word][at.0[word] as usize..].first_chunk();
+            from.map_or(0, |from| u64::from_le_bytes(*from))
+        }))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<F> Words<F> {
+    #[inline(always)]
+    fn widest(self) -> __m512i {
+        // SAFETY: both are 64 bytes, of which any are a value.
+        unsafe { std::mem::transmute(self.0) }
+    }
+
+    #[inline(always)]
+    fn from_widest(vector: __m512i) -> Words<F> {
+        // SAFETY: as above.
+        Words(unsafe { std::mem::transmute::<__m512i, [u64; WORDS]>(vector) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn wide(self) -> [__m256i; 2] {
+        // SAFETY: as above.
+        unsafe { std::mem::transmute(self.0) }
+    }
+
+    #[inline(always)]
+    fn from_wide(vectors: [__m256i; 2]) -> Words<F> {
+        // SAFETY: as above.
+        Words(unsafe { std::mem::transmute::<[__m256i; 2], [u64; WORDS]>(vectors) }, PhantomData)
+    }
+}
+
+impl<F: Form> Mask<F> {
+    /// Where the comparison was true one of `then`, elsewhere one of `otherwise`.
+    #[inline(always)]
+    pub fn select(self, then: Words<F>, otherwise: Words<F>) -> Words<F> {
+        otherwise ^ ((then ^ otherwise) & self.0)
+    }
+
+    /// All ones where the comparison was true.
+    #[inline(always)]
+    pub fn ones(self) -> Words<F> {
+        self.0
+    }
+
+    /// A bit for each of the numbers, that of the first one the lowest.
+    #[inline(always)]
+    pub fn bits(self) -> u8 {
+        #[cfg(target_arch = "x86_64")]
+        match F::VECTORS {
+            // SAFETY: this loop runs where the processor has AVX-512.
+            Vectors::Avx512 => return unsafe { _mm512_movepi64_mask(self.0.widest()) },
+            Vectors::Avx2 => {
+                // SAFETY: this loop runs where the processor has AVX2.
+                let bits = |half| unsafe { _mm256_movemask_pd(_mm256_castsi256_pd(half)) as u8 };
+                let [low, high] = self.0.wide().map(bits);
+                return low | high << (WORDS / 2);
+            }
+            Vectors::Any => {}
+        }
+        self.0.0.iter().rev().fold(0, |bits, number| bits << 1 | (number & 1) as u8)
+    }
+}
+
+fn ones_if(is: bool) -> u64 {
+    if is { u64::MAX } else { 0 }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn equal_widest(one: __m512i, other: __m512i) -> __m512i {
+    _mm512_movm_epi64(_mm512_cmpeq_epi64_mask(one, other))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn above_widest(one: __m512i, other: __m512i) -> __m512i {
+    _mm512_movm_epi64(_mm512_cmpgt_epi64_mask(one, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::processor::{self, Loop, Plain};
+
+    /// What all operations make of two times eight numbers.
+    struct All([u64; WORDS], [u64; WORDS]);
+
+    impl Loop for All {
+        type Output = Vec<u64>;
+
+        #[inline(always)]
+        fn run<F: Form>(self) -> Vec<u64> {
+            let (one, other) = (Words::<F>::of(self.0), Words::<F>::of(self.1));
+            let (equal, above) = (one.equal(other), one.above(other));
+            let results = [
+                one + other,
+                one - other,
+                one & other,
+                one | other,
+                one ^ other,
+                one << other,
+                one >> other,
+                one << (other & 63),
+                one >> (other & 63),
+                one << 7,
+                one >> 56,
+                one.times(other & 0xffff_ffff),
+                one.times_low(other),
+                one.min(other),
+                equal.ones(),
+                above.select(one, other),
+            ];
+            let bits = [equal.bits(), above.bits()].map(u64::from);
+            results.into_iter().flat_map(Words::numbers).chain(bits).collect()
+        }
+    }
+
+    /// The same number by number.
+    fn expected(one: [u64; WORDS], other: [u64; WORDS]) -> Vec<u64> {
+        let each = |of: &dyn Fn(u64, u64) -> u64| -> Vec<u64> {
+            one.iter().zip(&other).map(|(&one, &other)| of(one, other)).collect()
+        };
+        let low = |number: u64| number & 0xffff_ffff;
+        let shift = |other: u64| other.try_into().unwrap_or(u32::MAX);
+        let mut results = [
+            each(&u64::wrapping_add),
+            each(&u64::wrapping_sub),
+            each(&|one, other| one & other),
+            each(&|one, other| one | other),
+            each(&|one, other| one ^ other),
+            each(&|one, other| one.checked_shl(shift(other)).unwrap_or(0)),
+            each(&|one, other| one.checked_shr(shift(other)).unwrap_or(0)),
+            each(&|one, other| one << (other & 63)),
+            each(&|one, other| one >> (other & 63)),
+            each(&|one, _| one << 7),
+            each(&|one, _| one >> 56),
+            each(&|one, other| one.wrapping_mul(low(other))),
+            each(&|one, other| low(one) * low(other)),
+            each(&|one, other| (one as i64).min(other as i64) as u64),
+            each(&|one, other| ones_if(one == other)),
+            each(&|one, other| (one as i64).max(other as i64) as u64),
+        ]
+        .concat();
+        let bits = |is: &dyn Fn(u64, u64) -> bool| {
+            (0..WORDS).fold(0, |bits, at| bits | u64::from(is(one[at], other[at])) << at)
+        };
+        results.extend([bits(&|one, other| one == other), bits(&|one, other| one as i64 > other as i64)]);
+        results
+    }
+
+    #[test]
+    fn all_forms_compute_the_same() {
+        let kinds = [0, 1, 2, 63, 64, 0x7fff_ffff, 0x8000_0001, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX];
+        for round in 0..1000_u64 {
+            let number = |at: u64| match (round * 16 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) {
+                mixed if mixed >> 62 == 0 => mixed << 2,
+                mixed => kinds[(mixed >> 40) as usize % kinds.len()],
+            };
+            let one = std::array::from_fn(|at| number(at as u64));
+            let other =
+                std::array::from_fn(
+                    |at| if at as u64 == round % 8 { one[at] } else { number(8 + at as u64) },
+                );
+            let expected = expected(one, other);
+            assert_eq!(processor::run(All(one, other)), expected);
+            assert_eq!(All(one, other).run::<Plain>(), expected);
+        }
+    }
+
+    /// Reads words of 64 bytes, of which each says its number.
+    struct Read([u64; WORDS]);
+
+    impl Loop for Read {
+        type Output = [u64; WORDS];
+
+        #[inline(always)]
+        fn run<F: Form>(self) -> [u64; WORDS] {
+            let bytes: [[u8; 64]; WORDS] =
+                std::array::from_fn(|from| std::array::from_fn(|at| (from * 64 + at) as u8));
+            Words::<F>::gather(&bytes.each_ref(), Words::of(self.0)).numbers()
+        }
+    }
+
+    #[test]
+    fn words_are_gathered_from_where_they_are() {
+        let word = |from: usize, at: u64| {
+            u64::from_le_bytes(std::array::from_fn(|byte| (from * 64 + at as usize + byte) as u8))
+        };
+        for first in 0..=56 {
+            let at: [u64; WORDS] = std::array::from_fn(|from| (first + 13 * from as u64) % 57);
+            let expected: [u64; WORDS] = std::array::from_fn(|from| word(from, at[from]));
+            assert_eq!(processor::run(Read(at)), expected);
+            assert_eq!(Read(at).run::<Plain>(), expected);
+        }
+        for behind in [57, 64, u64::MAX / 2, u64::MAX / 2 + 58, u64::MAX] {
+            assert_eq!(processor::run(Read([behind; WORDS])), processor::run(Read([56; WORDS])));
+        }
+    }
+}
