@@ -5,11 +5,12 @@
 use std::hint::select_unpredictable;
 
 use basalt_base::prefetch::prefetch_read;
+use basalt_base::processor::Form;
 
-use super::line_probe::equal_cells;
+use super::line_probe::{Look, equal_cells};
 use super::line_shape::{BLOCK_LINES, Homes, LINE_BYTES, LineShape, Payloads, Spot};
-use super::lines::{Cell, LineTable, Record, RecordPlace, number};
-use super::probe::{Probe, Sight};
+use super::lines::{Cell, LineTable, RecordPlace, number};
+use super::probe::{GROUP, Group, Probe, Sight};
 use crate::hash::ShardBits;
 
 /// All shards of a table whose payloads are apart from their lines, in blocks of `BLOCK` bytes.
@@ -81,63 +82,65 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> ApartProb
 impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> Probe
     for ApartProbe<'a, CELLS, PAYLOAD, BLOCK>
 {
-    type Aim = Aim<'a, CELLS, PAYLOAD>;
-    type Place = &'a [u8; PAYLOAD];
+    type Way = ();
+    type Aim = Group<Aim<'a, CELLS, PAYLOAD>>;
+    type Places = Group<&'a [u8; PAYLOAD]>;
 
+    const IS_WIDEST: bool = false;
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = true;
+    const NO_WAY: () = ();
+    const NO_AIM: Group<Aim<'a, CELLS, PAYLOAD>> =
+        [Aim { line: &[0; LINE_BYTES], payloads: &[[0; PAYLOAD]; CELLS], word: 0 }; GROUP];
+    const NO_PLACES: Group<&'a [u8; PAYLOAD]> = [&[0; PAYLOAD]; GROUP];
 
     #[inline(always)]
-    fn approach(&self, _: u64) {}
+    fn approach<F: Form>(&self, _: &Group, (): &mut ()) {}
 
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Aim<'a, CELLS, PAYLOAD> {
-        let shard = self.shard(hash);
-        let Spot { home, tail } = self.homes(shard).spot(hash);
-        Self::aim_at(shard, home, Self::SHAPE.word(tail, true))
-    }
-
-    #[inline(always)]
-    fn fetch(&self, Aim { line, .. }: Aim<'a, CELLS, PAYLOAD>) {
-        prefetch_read(line, 0);
-    }
-
-    #[inline(always)]
-    fn seek(
-        &self,
-        _: u64,
-        Aim { line, payloads, word }: Aim<'a, CELLS, PAYLOAD>,
-    ) -> Sight<&'a [u8; PAYLOAD]> {
-        let equal = equal_cells::<CELLS>(line, word);
-        let cell = (equal | 1 << (CELLS - 1)).trailing_zeros() as usize;
-        let Record { rest, .. } = Record::read(line, Self::SHAPE, Self::RECORDS[cell]);
-        let is_found = (equal != 0) & (rest == word >> u16::BITS);
-        Sight {
-            // Without one, the line is at hand.
-            place: select_unpredictable(is_found, &payloads[cell], &line.as_chunks().0[0]),
-            is_found,
-            // A tag that is equal by chance may hide the cell.
-            is_all: !Self::SHAPE.is_signed(line, word) & (equal == 0),
-            is_clear: equal == 0,
+    fn aim<F: Form>(&self, hashes: &Group, (): &(), aims: &mut Group<Aim<'a, CELLS, PAYLOAD>>) {
+        for (aim, &hash) in aims.iter_mut().zip(hashes) {
+            let shard = self.shard(hash);
+            let Spot { home, tail } = self.homes(shard).spot(hash);
+            *aim = Self::aim_at(shard, home, Self::SHAPE.word(tail, true));
         }
+        aims.iter().for_each(|aim| prefetch_read(aim.line, 0));
     }
 
     #[inline(always)]
-    fn fetch_payload(&self, place: &'a [u8; PAYLOAD]) {
-        prefetch_read(place, 0);
+    fn seek<F: Form>(
+        &self,
+        _: &Group,
+        aims: &Group<Aim<'a, CELLS, PAYLOAD>>,
+        places: &mut Group<&'a [u8; PAYLOAD]>,
+    ) -> Sight {
+        let mut sight = Sight::default();
+        for (at, Aim { line, payloads, word }) in aims.iter().enumerate() {
+            let look = Look::at::<CELLS>(line, *word, Self::SHAPE, Self::RECORDS);
+            look.tell(at, &mut sight);
+            // Without one, the line is at hand.
+            places[at] = select_unpredictable(look.is_found, &payloads[look.cell], &line.as_chunks().0[0]);
+        }
+        places.iter().for_each(|place| prefetch_read(*place, 0));
+        sight
     }
 
     #[inline(always)]
-    fn payload(&self, place: &'a [u8; PAYLOAD]) -> u64 {
-        number(place)
+    fn payloads(&self, places: &Group<&'a [u8; PAYLOAD]>) -> Group {
+        let mut payloads = [0; GROUP];
+        payloads.iter_mut().zip(places).for_each(|(payload, place)| *payload = number(*place));
+        payloads
     }
 
     #[inline(always)]
-    fn turn(&self, hash: u64) -> Aim<'a, CELLS, PAYLOAD> {
-        let shard = self.shard(hash);
-        let homes = self.homes(shard);
-        let spot = homes.spot(hash);
-        Self::aim_at(shard, homes.other(spot), Self::SHAPE.word_away(spot.tail))
+    fn turn(&self, hashes: &Group, aims: &mut Group<Aim<'a, CELLS, PAYLOAD>>) {
+        for (aim, &hash) in aims.iter_mut().zip(hashes) {
+            let shard = self.shard(hash);
+            let homes = self.homes(shard);
+            let spot = homes.spot(hash);
+            *aim = Self::aim_at(shard, homes.other(spot), Self::SHAPE.word_away(spot.tail));
+        }
+        aims.iter().for_each(|aim| prefetch_read(aim.line, 0));
     }
 
     #[inline(always)]

@@ -1,233 +1,329 @@
 //! Finds hashes among the cells of quotient tables.
 //!
-//! A step of a lookup is as few instructions as can be, so what all shards share is kept once, and what one step finds out
-//! is kept for the next.
+//! All of a step is done for a group of keys, so that vectors compute it where the processor has them: words of several
+//! places are gathered, and the rest is shifts and comparisons of numbers side by side.
 
 use std::ops::Range;
 
 use basalt_base::prefetch::prefetch_read;
+use basalt_base::processor::Form;
+use basalt_base::words::Words;
 
 use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
-use super::bucket_index;
-use super::probe::{Probe, Sight};
+use super::bucket_index::{Buckets, Way};
+use super::probe::{GROUP, Group, Probe, Sight};
 use super::quotient::{CellPayload, CellShape, QuotientTable};
-use crate::hash::{ShardBits, split};
+use crate::hash::ShardBits;
 
 /// Cells that are compared at once, without asking which of them comes first.
 const WINDOW: usize = 4;
-/// As many of the widest cells, and a word behind any bit of them.
-const WINDOW_BYTES: usize = 80;
-const _: () = assert!(WINDOW * (SHORT_BITS_MAX + u64::BITS) as usize / 8 + 17 <= WINDOW_BYTES);
+/// They have so many bytes at most, the last payload's second word and the bits before the first cell too.
+const WINDOW_BYTES: usize = 64;
+const _: () = assert!((7 + WINDOW * (SHORT_BITS_MAX + u64::BITS) as usize).div_ceil(8) < WINDOW_BYTES);
+const _: () = assert!(WINDOW.is_power_of_two());
 
 /// All shards of a table. They are `ALIKE` if they have one shape, as those do that were loaded together.
 pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
-    shards: Vec<(Cells<'a>, Widths)>,
+    shards: Vec<Shard<'a>>,
     shard_bits: ShardBits,
-    /// Of shards that are alike.
+    /// Of the first shard, and of all that are alike.
     widths: Widths,
+    is_wide: bool,
+    /// Whether payloads are positions.
+    is_numbered: bool,
+    /// From the first byte of a window to one of the last.
+    span_bytes: usize,
+}
+
+/// The cells of a shard, and how wide they are.
+#[repr(align(128))]
+struct Shard<'a> {
+    cells: Cells<'a>,
+    widths: Widths,
+    /// Cells of the shards before it, if payloads are positions.
+    position: u64,
 }
 
 /// A shape, and what follows from it.
 #[derive(Clone, Copy)]
 struct Widths {
-    shape: CellShape,
-    remainder_bits: u32,
-    payload_bits: u32,
+    bucket_bits: u64,
+    remainder_bits: u64,
     cell_bits: u64,
-    window_bytes: usize,
+    remainder_mask: u64,
+    payload_mask: u64,
 }
 
 /// The cells of a shard, and where those of each bucket are.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     bytes: &'a [u8],
-    index: &'a [[u8; 64]],
-    is_wide: bool,
-    payload: CellPayload,
+    buckets: Buckets<'a>,
+    shape: CellShape,
 }
 
-/// The cells among which a hash is expected.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Window {
-    first: u64,
-    shard: u32,
+/// The cells among which hashes are expected.
+#[derive(Clone, Copy)]
+pub(super) struct Windows<'a> {
+    bytes: Group<&'a [u8; WINDOW_BYTES]>,
+    /// The bit of the first byte that the first cell begins with.
+    bits: Group,
+    /// The number of the first cell.
+    firsts: Group,
     /// How many of the cells are the bucket's.
-    count: u8,
-    /// Whether the window begins, and ends, with the bucket.
-    is_first: bool,
-    is_last: bool,
+    counts: Group,
+    /// A bit for each window before which its bucket has cells, and behind which it has.
+    inner: u8,
+    cut: u8,
 }
 
 impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
     pub(super) fn new(tables: &'a [QuotientTable]) -> Self {
+        let shard = |table: &'a QuotientTable| Shard {
+            cells: Cells::of(table),
+            widths: Widths::of(table.shape()),
+            position: match table.shape().payload() {
+                CellPayload::Position { first } => first,
+                CellPayload::Bits(_) => 0,
+            },
+        };
+        let shards: Vec<Shard<'a>> = tables.iter().map(shard).collect();
+        let is_wide = shards.iter().any(|shard| shard.cells.buckets.is_wide());
         let shape = tables[0].shape();
+        let is_numbered = matches!(shape.payload(), CellPayload::Position { .. });
         QuotientProbe {
-            shards: tables.iter().map(|table| (Cells::of(table), Widths::of(table.shape()))).collect(),
+            shards,
             shard_bits: shape.shard_bits(),
             widths: Widths::of(shape),
+            is_wide,
+            is_numbered,
+            span_bytes: WINDOW * shape.cell_bits() as usize / 8,
         }
     }
 
+    /// The shard of each hash.
     #[inline(always)]
-    fn shard(&self, shard: usize) -> (&Cells<'a>, &Widths) {
-        let (cells, widths) = &self.shards[shard];
-        (cells, if ALIKE { &self.widths } else { widths })
+    fn shards(&self, hashes: &Group) -> Group<&Shard<'a>> {
+        let shard_bits = self.shard_bits;
+        let shards = &self.shards[..];
+        std::array::from_fn(
+            #[inline(always)]
+            |at| &shards[shard_bits.split(hashes[at]).0],
+        )
+    }
+
+    /// One of the widths of the shard of each hash.
+    #[inline(always)]
+    fn widths<F: Form>(&self, hashes: &Group, of: impl Fn(&Widths) -> u64) -> Words<F> {
+        if ALIKE {
+            return Words::splat(of(&self.widths));
+        }
+        Words::of(self.shards(hashes).map(|shard| of(&shard.widths)))
+    }
+
+    /// The bucket of `hash` in its shard, whose widths these are.
+    #[inline(always)]
+    fn bucket(&self, hash: u64, widths: Widths) -> usize {
+        (self.shard_bits.split(hash).1 >> (64 - widths.bucket_bits)) as usize
+    }
+
+    /// Where the cells of each bucket begin, and how many they are, if an index is wide.
+    #[cold]
+    fn wide_cells(&self, hashes: &Group) -> (Group, Group) {
+        let cells = hashes.map(|hash| {
+            let shard = &self.shards[self.shard_bits.split(hash).0];
+            shard.cells.bucket(self.bucket(hash, shard.widths))
+        });
+        let count = |cells: Range<u64>| cells.end.saturating_sub(cells.start);
+        (cells.each_ref().map(|cells| cells.start), cells.map(count))
     }
 }
 
 impl Widths {
     fn of(shape: CellShape) -> Widths {
         Widths {
-            shape,
-            remainder_bits: shape.remainder_bits(),
-            payload_bits: shape.payload_bits(),
+            bucket_bits: u64::from(shape.bucket_bits()),
+            remainder_bits: u64::from(shape.remainder_bits()),
             cell_bits: u64::from(shape.cell_bits()),
-            window_bytes: WINDOW * shape.cell_bits() as usize / 8,
+            remainder_mask: low_bits(shape.remainder_bits()),
+            payload_mask: low_bits(shape.payload_bits()),
         }
     }
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn of(table: &'a QuotientTable) -> Cells<'a> {
-        let index = table.index();
-        let (lines, is_wide) = (index.lines(), index.is_wide());
-        Cells { bytes: table.cells(), index: lines, is_wide, payload: table.shape().payload() }
-    }
-
-    /// Asks for where the cells of `bucket` are.
-    #[inline(always)]
-    pub(super) fn approach(&self, bucket: usize) {
-        bucket_index::approach(self.index, self.is_wide, bucket);
+        Cells { bytes: table.cells(), buckets: table.index().buckets(), shape: table.shape() }
     }
 
     #[inline(always)]
     pub(super) fn bucket(&self, bucket: usize) -> Range<u64> {
-        bucket_index::cells_of(self.index, self.is_wide, bucket)
+        self.buckets.cells_of(bucket)
     }
 
-    #[inline(always)]
-    pub(super) fn remainder(&self, shape: CellShape, cell: u64) -> u64 {
-        let at = cell.wrapping_mul(u64::from(shape.cell_bits()));
-        get_short(self.bytes, at, low_bits(shape.remainder_bits()))
+    pub(super) fn remainder(&self, cell: u64) -> u64 {
+        let at = cell.wrapping_mul(u64::from(self.shape.cell_bits()));
+        get_short(self.bytes, at, low_bits(self.shape.remainder_bits()))
     }
 
-    #[inline(always)]
-    pub(super) fn payload(&self, shape: CellShape, cell: u64) -> u64 {
-        match self.payload {
+    pub(super) fn payload(&self, cell: u64) -> u64 {
+        match self.shape.payload() {
             CellPayload::Bits(bits) => {
-                let at = cell.wrapping_mul(u64::from(shape.cell_bits()));
-                get(self.bytes, at.wrapping_add(u64::from(shape.remainder_bits())), low_bits(bits))
+                let at = cell.wrapping_mul(u64::from(self.shape.cell_bits()));
+                get(self.bytes, at.wrapping_add(u64::from(self.shape.remainder_bits())), low_bits(bits))
             }
             CellPayload::Position { first } => first.wrapping_add(cell),
         }
     }
 
     /// The payload of the first entry of `hash` that `accept` takes, wherever in its bucket it is.
-    pub(super) fn search(
-        &self,
-        shape: CellShape,
-        bucket: usize,
-        hash: u64,
-        mut accept: impl FnMut(u64) -> bool,
-    ) -> Option<u64> {
-        let remainder = hash & low_bits(shape.remainder_bits());
+    fn search(&self, bucket: usize, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        let remainder = hash & low_bits(self.shape.remainder_bits());
         let bucket = self.bucket(bucket);
         let (mut first, mut end) = (bucket.start, bucket.end);
         while first < end {
             let middle = first.midpoint(end);
-            if self.remainder(shape, middle) < remainder {
+            if self.remainder(middle) < remainder {
                 first = middle + 1;
             } else {
                 end = middle;
             }
         }
-        let equal = (first..bucket.end).take_while(|&cell| self.remainder(shape, cell) == remainder);
-        equal.map(|cell| self.payload(shape, cell)).find(|&payload| accept(payload))
+        let equal = (first..bucket.end).take_while(|&cell| self.remainder(cell) == remainder);
+        equal.map(|cell| self.payload(cell)).find(|&payload| accept(payload))
     }
 }
 
-impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
-    type Aim = Window;
-    type Place = u64;
+impl Windows<'_> {
+    /// The words whose first bytes have these bits.
+    #[inline(always)]
+    fn words<F: Form>(&self, at: Words<F>) -> Words<F> {
+        Words::gather(&self.bytes, at >> 3)
+    }
+}
 
+impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
+    type Way = Way<'a>;
+    type Aim = Windows<'a>;
+    type Places = Group;
+
+    const IS_WIDEST: bool = true;
     const IS_APART: bool = false;
     const IS_TWOFOLD: bool = false;
+    const NO_WAY: Way<'a> = Way::NO_WAY;
+    const NO_AIM: Windows<'a> = Windows {
+        bytes: [&[0; WINDOW_BYTES]; GROUP],
+        bits: [0; GROUP],
+        firsts: [0; GROUP],
+        counts: [0; GROUP],
+        inner: 0,
+        cut: 0,
+    };
+    const NO_PLACES: Group = [0; GROUP];
 
     #[inline(always)]
-    fn approach(&self, hash: u64) {
-        let (cells, widths) = self.shard(self.shard_bits.split(hash).0);
-        cells.approach(widths.shape.split(hash).1);
+    fn approach<F: Form>(&self, hashes: &Group, way: &mut Way<'a>) {
+        let rest = Words::<F>::of(*hashes) << u64::from(self.shard_bits.count());
+        let buckets = rest >> (Words::splat(64) - self.widths(hashes, |widths| widths.bucket_bits));
+        let shards = self.shards(hashes);
+        way.approach(
+            buckets,
+            #[inline(always)]
+            |at| &shards[at].cells.buckets,
+        );
     }
 
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Window {
-        let shard = self.shard_bits.split(hash).0;
-        let (cells, widths) = self.shard(shard);
-        let (_, bucket, fraction) = widths.shape.split(hash);
-        let bucket = cells.bucket(bucket);
-        let count = bucket.end.saturating_sub(bucket.start);
-        let before = split(fraction, count).0.saturating_sub(1).min(count.saturating_sub(WINDOW as u64));
-        let first = bucket.start.wrapping_add(before);
-        Window {
-            first,
-            shard: shard as u32,
-            count: count.min(WINDOW as u64) as u8,
-            is_first: before == 0,
-            is_last: before + WINDOW as u64 >= count,
+    fn aim<F: Form>(&self, hashes: &Group, way: &Way<'a>, windows: &mut Windows<'a>) {
+        let (begins, counts) = if self.is_wide {
+            let (begins, counts) = self.wide_cells(hashes);
+            (Words::of(begins), Words::of(counts))
+        } else {
+            way.cells::<F>()
+        };
+        let rest = Words::<F>::of(*hashes) << u64::from(self.shard_bits.count());
+        let fraction = rest << self.widths(hashes, |widths| widths.bucket_bits) >> 32;
+        let place = fraction.times_low(counts) >> 32;
+        let (none, window) = (Words::splat(0), Words::splat(WINDOW as u64));
+        // As many before its place as behind it, but none of another bucket.
+        let before = place + place.above(none).ones();
+        let before = before.min((counts - window) & counts.above(window).ones());
+        let firsts = begins + before;
+        let cell_bits = self.widths(hashes, |widths| widths.cell_bits);
+        let at = firsts.times(cell_bits);
+        windows.firsts = firsts.numbers();
+        windows.bits = (at & 7).numbers();
+        windows.counts = counts.min(window).numbers();
+        windows.inner = before.above(none).bits();
+        windows.cut = counts.above(before + window).bits();
+        let bytes = (at >> 3).numbers();
+        let mut cut = 0_u8;
+        for (at, shard) in self.shards(hashes).into_iter().enumerate() {
+            let rest = shard.cells.bytes.get(bytes[at] as usize..);
+            windows.bytes[at] = rest.and_then(|rest| rest.first_chunk()).unwrap_or_else(|| {
+                // Not read together: the last cells of all are searched for.
+                cut |= 1 << at;
+                &[0; WINDOW_BYTES]
+            });
+        }
+        windows.cut |= cut;
+        while cut != 0 {
+            windows.counts[cut.trailing_zeros() as usize] = 0;
+            cut &= cut - 1;
+        }
+        for window in windows.bytes {
+            prefetch_read(window, 0);
+            prefetch_read(window, self.span_bytes);
         }
     }
 
     #[inline(always)]
-    fn fetch(&self, window: Window) {
-        let (Cells { bytes, .. }, widths) = self.shard(window.shard as usize);
-        let byte = (window.first.wrapping_mul(widths.cell_bits) >> 3) as usize;
-        prefetch_read(bytes, byte);
-        prefetch_read(bytes, byte.wrapping_add(widths.window_bytes));
-    }
-
-    #[inline(always)]
-    fn seek(&self, hash: u64, window: Window) -> Sight<u64> {
-        let (cells, widths) = self.shard(window.shard as usize);
-        let mask = low_bits(widths.remainder_bits);
-        let remainder = hash & mask;
-        let at = window.first.wrapping_mul(widths.cell_bits);
-        let Some(bytes) =
-            cells.bytes.get((at >> 3) as usize..).and_then(|rest| rest.first_chunk::<WINDOW_BYTES>())
-        else {
-            return Sight { place: 0, is_found: false, is_all: window.count == 0, is_clear: false };
-        };
-        let cell_at = |cell: u64| (at & 7) + cell * widths.cell_bits;
-        let seen: [u64; WINDOW] = std::array::from_fn(|cell| get_short(bytes, cell_at(cell as u64), mask));
-        let equal = (0..WINDOW).fold(0, |equal, cell| equal | u32::from(seen[cell] == remainder) << cell);
-        let equal = equal & ((1 << window.count) - 1);
-        let found = u64::from(equal.trailing_zeros() % WINDOW as u32);
-        let payload = match cells.payload {
-            CellPayload::Position { first } => first.wrapping_add(window.first + found),
-            CellPayload::Bits(_) if widths.payload_bits <= SHORT_BITS_MAX => get_short(
-                bytes,
-                cell_at(found) + u64::from(widths.remainder_bits),
-                low_bits(widths.payload_bits),
-            ),
-            CellPayload::Bits(_) => {
-                get(bytes, cell_at(found) + u64::from(widths.remainder_bits), low_bits(widths.payload_bits))
+    fn seek<F: Form>(&self, hashes: &Group, windows: &Windows<'a>, payloads: &mut Group) -> Sight {
+        let cell_bits = self.widths::<F>(hashes, |widths| widths.cell_bits);
+        let mask = self.widths::<F>(hashes, |widths| widths.remainder_mask);
+        let remainders = Words::of(*hashes) & mask;
+        let mut found = Words::splat(WINDOW as u64);
+        let (mut is_behind_first, mut is_before_last) = (0, 0);
+        for cell in (0..WINDOW as u64).rev() {
+            let at = Words::of(windows.bits) + cell_bits.times_low(Words::splat(cell));
+            let seen = windows.words(at) >> (at & 7) & mask;
+            found = seen.equal(remainders).select(Words::splat(cell), found);
+            if cell == 0 {
+                is_behind_first = remainders.above(seen).bits();
             }
+            if cell == WINDOW as u64 - 1 {
+                is_before_last = seen.above(remainders).bits();
+            }
+        }
+        *payloads = if self.is_numbered {
+            let positions = Words::<F>::of(windows.firsts) + found;
+            (positions + Words::of(self.shards(hashes).map(|shard| shard.position))).numbers()
+        } else {
+            // Where none was found, what is behind the window is not at hand, but the first cell is.
+            let cell = found & (WINDOW as u64 - 1);
+            let at = Words::of(windows.bits)
+                + cell.times_low(cell_bits)
+                + self.widths(hashes, |widths| widths.remainder_bits);
+            let bit = at & 7;
+            let (low, high) = (windows.words(at), windows.words(at + 8));
+            let payload = low >> bit | high << (Words::splat(8) - bit);
+            (payload & self.widths(hashes, |widths| widths.payload_mask)).numbers()
         };
-        let is_all =
-            (window.is_first | (seen[0] < remainder)) & (window.is_last | (seen[WINDOW - 1] > remainder));
-        Sight { place: payload, is_found: equal != 0, is_all, is_clear: false }
+        Sight {
+            found: Words::<F>::of(windows.counts).above(found).bits(),
+            all: (!windows.inner | is_behind_first) & (!windows.cut | is_before_last),
+            clear: 0,
+        }
     }
 
     #[inline(always)]
-    fn fetch_payload(&self, _: u64) {}
-
-    #[inline(always)]
-    fn payload(&self, payload: u64) -> u64 {
-        payload
+    fn payloads(&self, payloads: &Group) -> Group {
+        *payloads
     }
 
     #[inline(always)]
-    fn turn(&self, hash: u64) -> Window {
-        self.aim(hash)
+    fn turn(&self, _: &Group, _: &mut Windows<'a>) {
+        unreachable!("an entry has one place")
     }
 
     fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
@@ -235,7 +331,7 @@ impl<const ALIKE: bool> Probe for QuotientProbe<'_, ALIKE> {
     }
 
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let (cells, widths) = self.shard(self.shard_bits.split(hash).0);
-        cells.search(widths.shape, widths.shape.split(hash).1, hash, accept)
+        let shard = &self.shards[self.shard_bits.split(hash).0];
+        shard.cells.search(self.bucket(hash, shard.widths), hash, accept)
     }
 }

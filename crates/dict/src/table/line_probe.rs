@@ -4,12 +4,13 @@
 
 use basalt_base::lanes::{LANES, equal_lanes};
 use basalt_base::prefetch::prefetch_read;
+use basalt_base::processor::Form;
 
 use super::Hits;
 use super::apart_probe::ApartProbe;
 use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spot, TAG_BYTES};
 use super::lines::{Cell, LineTable, Record, RecordPlace};
-use super::probe::{self, Probe, Sight};
+use super::probe::{self, GROUP, Group, Probe, Sight};
 use crate::hash::ShardBits;
 
 /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
@@ -68,6 +69,48 @@ struct Aim<'a> {
     word: u64,
 }
 
+/// What a look at a line saw.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// Of the key, if it was found.
+    pub(super) cell: usize,
+    payload: u64,
+    pub(super) is_found: bool,
+    is_all: bool,
+    is_clear: bool,
+}
+
+impl Look {
+    /// Looks for `word` in `line`.
+    #[inline(always)]
+    pub(super) fn at<const CELLS: usize>(
+        line: &[u8; LINE_BYTES],
+        word: u64,
+        shape: LineShape,
+        records: &[RecordPlace; u32::BITS as usize],
+    ) -> Look {
+        let equal = equal_cells::<CELLS>(line, word);
+        let cell = (equal | 1 << (CELLS - 1)).trailing_zeros() as usize;
+        let Record { rest, payload } = Record::read(line, shape, records[cell]);
+        Look {
+            cell,
+            payload,
+            is_found: (equal != 0) & (rest == word >> u16::BITS),
+            // A tag that is equal by chance may hide the cell.
+            is_all: !shape.is_signed(line, word) & (equal == 0),
+            is_clear: equal == 0,
+        }
+    }
+
+    /// Sets the bits of key `at`.
+    #[inline(always)]
+    pub(super) fn tell(self, at: usize, sight: &mut Sight) {
+        sight.found |= u8::from(self.is_found) << at;
+        sight.all |= u8::from(self.is_all) << at;
+        sight.clear |= u8::from(self.is_clear) << at;
+    }
+}
+
 impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD> {
     const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, payloads: Payloads::Inner };
     const RECORDS: &'static [RecordPlace; u32::BITS as usize] = &RecordPlace::all(Self::SHAPE);
@@ -108,55 +151,55 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELLS, PAYLOAD> {
-    type Aim = Aim<'a>;
-    type Place = u64;
+    type Way = ();
+    type Aim = Group<Aim<'a>>;
+    type Places = Group;
 
+    const IS_WIDEST: bool = false;
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = false;
+    const NO_WAY: () = ();
+    const NO_AIM: Group<Aim<'a>> = [Aim { line: &[0; LINE_BYTES], word: 0 }; GROUP];
+    const NO_PLACES: Group = [0; GROUP];
 
     #[inline(always)]
-    fn approach(&self, _: u64) {}
+    fn approach<F: Form>(&self, _: &Group, (): &mut ()) {}
 
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Aim<'a> {
-        let shard = self.shard(hash);
-        let Spot { home, tail } = self.homes(shard).spot(hash);
-        Aim { line: &shard.lines[home], word: Self::SHAPE.word(tail, true) }
-    }
-
-    #[inline(always)]
-    fn fetch(&self, Aim { line, .. }: Aim<'a>) {
-        prefetch_read(line, 0);
-    }
-
-    #[inline(always)]
-    fn seek(&self, _: u64, Aim { line, word }: Aim<'a>) -> Sight<u64> {
-        let equal = equal_cells::<CELLS>(line, word);
-        let cell = (equal | 1 << (CELLS - 1)).trailing_zeros() as usize;
-        let Record { rest, payload } = Record::read(line, Self::SHAPE, Self::RECORDS[cell]);
-        Sight {
-            place: payload,
-            is_found: (equal != 0) & (rest == word >> u16::BITS),
-            // A tag that is equal by chance may hide the cell.
-            is_all: !Self::SHAPE.is_signed(line, word) & (equal == 0),
-            is_clear: equal == 0,
+    fn aim<F: Form>(&self, hashes: &Group, (): &(), aims: &mut Group<Aim<'a>>) {
+        for (aim, &hash) in aims.iter_mut().zip(hashes) {
+            let shard = self.shard(hash);
+            let Spot { home, tail } = self.homes(shard).spot(hash);
+            *aim = Aim { line: &shard.lines[home], word: Self::SHAPE.word(tail, true) };
         }
+        aims.iter().for_each(|aim| prefetch_read(aim.line, 0));
     }
 
     #[inline(always)]
-    fn fetch_payload(&self, _: u64) {}
-
-    #[inline(always)]
-    fn payload(&self, payload: u64) -> u64 {
-        payload
+    fn seek<F: Form>(&self, _: &Group, aims: &Group<Aim<'a>>, payloads: &mut Group) -> Sight {
+        let mut sight = Sight::default();
+        for (at, Aim { line, word }) in aims.iter().enumerate() {
+            let look = Look::at::<CELLS>(line, *word, Self::SHAPE, Self::RECORDS);
+            look.tell(at, &mut sight);
+            payloads[at] = look.payload;
+        }
+        sight
     }
 
     #[inline(always)]
-    fn turn(&self, hash: u64) -> Aim<'a> {
-        let shard = self.shard(hash);
-        let homes = self.homes(shard);
-        let spot = homes.spot(hash);
-        Aim { line: &shard.lines[homes.other(spot)], word: Self::SHAPE.word_away(spot.tail) }
+    fn payloads(&self, payloads: &Group) -> Group {
+        *payloads
+    }
+
+    #[inline(always)]
+    fn turn(&self, hashes: &Group, aims: &mut Group<Aim<'a>>) {
+        for (aim, &hash) in aims.iter_mut().zip(hashes) {
+            let shard = self.shard(hash);
+            let homes = self.homes(shard);
+            let spot = homes.spot(hash);
+            *aim = Aim { line: &shard.lines[homes.other(spot)], word: Self::SHAPE.word_away(spot.tail) };
+        }
+        aims.iter().for_each(|aim| prefetch_read(aim.line, 0));
     }
 
     #[inline(always)]

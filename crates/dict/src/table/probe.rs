@@ -11,59 +11,64 @@
 //! same time only if it meets them within its window of some hundred instructions. Among 100 million keys, a tenth to a
 //! fifth more are found so than if each key asks by itself, on a guest whose host has small pages.
 //!
-//! All keys take the same instructions, found or not, because a branch that is guessed wrong costs as
-//! much as a line. The few keys that are not where they most probably are wait until there are many of them, and then
+//! All keys of a group take the same instructions, found or not, because a branch that is guessed wrong costs as
+//! much as a line, and because vectors then compute for all of them. The few keys that are not where they most probably are wait until there are many of them, and then
 //! go together to their second place.
-
-use std::hint::select_unpredictable;
-use std::mem::replace;
 
 use basalt_base::processor::{self, Form, Loop};
 
 use super::Hits;
 
-/// So many keys lie between what asks for memory and what reads it: more than a core waits for at once (16 on a Xeon), and
-/// few enough that their lines stay in the first cache.
-const AHEAD: usize = 32;
 /// So many keys take a step together. With 16 it was slower among 20 million keys, and faster among 100 million.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
+/// So many groups lie between what asks for memory and what reads it: more keys than a core waits for at once (16 on a
+/// Xeon), and few enough that their lines stay in the first cache.
+const AHEAD: usize = 4;
 /// Keys that were not where they were first looked for wait until there are so many.
 const OPEN_MAX: usize = 128;
 
+/// One of each key of a group.
+pub(super) type Group<T = u64> = [T; GROUP];
+
 /// A table, or several that answer as one.
 pub(super) trait Probe {
-    /// Where the cells of a key are expected.
+    /// What says where the cells of a group of keys are.
+    type Way: Copy;
+
+    /// Where the cells of a group are expected.
     type Aim: Copy;
 
-    /// What a look saw: a payload, or where one is.
-    type Place: Copy;
+    /// What the looks of a group saw: payloads, or where they are.
+    type Places: Copy;
+
+    /// Whether AVX-512 helps, see [`Loop`].
+    const IS_WIDEST: bool;
 
     /// Whether an entry has a second place, see [`Probe::turn`].
     const IS_TWOFOLD: bool;
 
-    /// Whether a payload is not where its key is, and is asked for when that is found.
+    /// Whether payloads are not where their keys are, and are asked for when that is found.
     const IS_APART: bool;
 
+    /// What a way, an aim and places are before there are any.
+    const NO_WAY: Self::Way;
+    const NO_AIM: Self::Aim;
+    const NO_PLACES: Self::Places;
+
     /// Asks for what [`Probe::aim`] reads.
-    fn approach(&self, hash: u64);
+    fn approach<F: Form>(&self, hashes: &Group, way: &mut Self::Way);
 
-    /// Finds out where an entry of `hash` most probably is.
-    fn aim(&self, hash: u64) -> Self::Aim;
+    /// Finds out where entries of `hashes` most probably are, and asks for what is there.
+    fn aim<F: Form>(&self, hashes: &Group, way: &Self::Way, aim: &mut Self::Aim);
 
-    /// Asks for what is there.
-    fn fetch(&self, aim: Self::Aim);
+    /// Looks there and nowhere else, and asks for payloads that are apart.
+    fn seek<F: Form>(&self, hashes: &Group, aim: &Self::Aim, places: &mut Self::Places) -> Sight;
 
-    /// Looks there and nowhere else.
-    fn seek(&self, hash: u64, aim: Self::Aim) -> Sight<Self::Place>;
+    fn payloads(&self, places: &Self::Places) -> Group;
 
-    /// Asks for the payload at `place`, if it is apart.
-    fn fetch_payload(&self, place: Self::Place);
-
-    fn payload(&self, place: Self::Place) -> u64;
-
-    /// Where an entry of `hash` most probably is if the first look did not see it. Who does not see it there either
-    /// has to search, if only [`Probe::beside`] where both looks were clear.
-    fn turn(&self, hash: u64) -> Self::Aim;
+    /// Where entries most probably are if the first look did not see them, and asks for it. Who does not see one there
+    /// either has to search, if only [`Probe::beside`] where both looks were clear.
+    fn turn(&self, hashes: &Group, aim: &mut Self::Aim);
 
     /// The payload of the first entry of `hash` that `accept` takes and that is at neither of its two places.
     fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
@@ -72,16 +77,15 @@ pub(super) trait Probe {
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
 }
 
-/// What one look told.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sight<P> {
-    /// Of the entry that was seen, if one was, and any otherwise.
-    pub(super) place: P,
-    pub(super) is_found: bool,
+/// What the looks of a group told: a bit for each key, that of the first one the lowest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sight {
+    /// An entry was seen, at its place.
+    pub(super) found: u8,
     /// The key has no entry if none was seen.
-    pub(super) is_all: bool,
+    pub(super) all: u8,
     /// It has none there, for nothing there looks like it.
-    pub(super) is_clear: bool,
+    pub(super) clear: u8,
 }
 
 /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
@@ -97,128 +101,111 @@ struct Find<'a, T, A> {
 }
 
 impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
-    const IS_WIDEST: bool = false;
+    const IS_WIDEST: bool = T::IS_WIDEST;
 
     type Output = Hits;
 
     #[inline(always)]
     fn run<F: Form>(self) -> Hits {
         let Find { table, hashes, mut accept } = self;
-        let mut hits = Hits { payloads: vec![0; hashes.len()], found: vec![false; hashes.len()] };
-        let mut open = Open { keys: [OpenKey::default(); OPEN_MAX], len: 0 };
-        look(
+        let mut hits = Hits::with_capacity(hashes.len().next_multiple_of(GROUP));
+        let mut open = Open { keys: [OpenKey::default(); OPEN_MAX + GROUP], len: 0 };
+        look::<T, F>(
             table,
             hashes,
             #[inline(always)]
-            |hash| table.aim(hash),
+            |hashes, way, aim| table.aim::<F>(hashes, way, aim),
             #[inline(always)]
-            |key, sight| {
-                let seen = table.payload(sight.place);
-                let is_found = sight.is_found && accept(key, seen);
-                hits.found[key] = is_found;
-                hits.payloads[key] = select_unpredictable(is_found, seen, 0);
-                let is_open = !is_found & (sight.is_found | !sight.is_all);
-                open.push_if(is_open, OpenKey::new(key, sight.is_clear));
-                if open.len == OPEN_MAX {
-                    open.settle(table, hashes, &mut accept, &mut hits);
+            |first, places, sight| {
+                let seen = table.payloads(places);
+                let keys = u8::MAX >> (GROUP - GROUP.min(hashes.len() - first));
+                let mut found = 0;
+                for (at, &seen) in seen.iter().enumerate() {
+                    let bit = sight.found & keys & 1 << at;
+                    if bit != 0 && accept(first + at, seen) {
+                        found |= bit;
+                    }
+                }
+                let is_found = unpacked(found);
+                hits.found.extend_from_slice(&is_found);
+                hits.payloads.extend_from_slice(&std::array::from_fn::<_, GROUP, _>(
+                    #[inline(always)]
+                    |at| if is_found[at] { seen[at] } else { 0 },
+                ));
+                open.push(first, keys & !found & (sight.found | !sight.all), sight.clear);
+                if open.len >= OPEN_MAX {
+                    open.settle::<T, F>(table, hashes, &mut accept, &mut hits);
                 }
             },
         );
-        open.settle(table, hashes, &mut accept, &mut hits);
+        open.settle::<T, F>(table, hashes, &mut accept, &mut hits);
+        hits.found.truncate(hashes.len());
+        hits.payloads.truncate(hashes.len());
         hits
     }
 }
 
-/// Looks for the keys of `hashes` where `aim` says, and tells `see` what was seen of each.
+/// Which bits are set, the lowest one first.
 #[inline(always)]
-fn look<T: Probe>(
+fn unpacked(bits: u8) -> Group<bool> {
+    // A copy of all bits in each byte, and of each copy another bit.
+    let each = (u64::from(bits) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+    each.to_le_bytes().map(
+        #[inline(always)]
+        |bit| bit != 0,
+    )
+}
+
+/// Looks for the keys of `hashes` where `aim` says, and tells `see` what was seen of each group, by its first key. What
+/// is behind the last key is not to be looked at.
+#[inline(always)]
+fn look<T: Probe, F: Form>(
     table: &T,
     hashes: &[u64],
-    aim: impl Fn(u64) -> T::Aim,
-    mut see: impl FnMut(usize, Sight<T::Place>),
+    aim: impl Fn(&Group, &T::Way, &mut T::Aim),
+    mut see: impl FnMut(usize, &T::Places, Sight),
 ) {
-    let Some(&any) = hashes.first() else { return };
-    let mut looks = Looks { table, hashes, aims: [aim(any); AHEAD], aim };
-    for first in (0..AHEAD).step_by(GROUP) {
-        looks.approach(first);
-    }
-    for first in (0..AHEAD).step_by(GROUP) {
-        looks.ask(first);
-        looks.approach(first + AHEAD);
-    }
-    let mut sights = [table.seek(any, looks.aims[0]); AHEAD];
+    let (whole, rest) = hashes.as_chunks::<GROUP>();
+    let mut last = [hashes.first().copied().unwrap_or_default(); GROUP];
+    last[..rest.len()].copy_from_slice(rest);
+    let groups = whole.len() + usize::from(!rest.is_empty());
+    let group = |at: usize| whole.get(at).copied().unwrap_or(last);
+
+    let mut ways = [T::NO_WAY; AHEAD];
+    let mut aims = [T::NO_AIM; AHEAD];
+    let mut places = [T::NO_PLACES; AHEAD];
+    let mut sights = [Sight::default(); AHEAD];
     let behind = if T::IS_APART { AHEAD } else { 0 };
-    for first in (0..hashes.len() + behind).step_by(GROUP) {
-        for (at, hash) in looks.group(first).into_iter().enumerate() {
-            let slot = (first + at) % AHEAD;
-            let sight = table.seek(hash, looks.aims[slot]);
-            let before = replace(&mut sights[slot], sight);
-            let key = (first + at).wrapping_sub(behind);
-            if key < hashes.len() {
-                see(key, if T::IS_APART { before } else { sight });
+    // Steps before the first group prepare the first ones.
+    for step in 0..2 * AHEAD + groups + behind {
+        let slot = step % AHEAD;
+        if let Some(at) = step.checked_sub(2 * AHEAD) {
+            if T::IS_APART && at >= AHEAD {
+                see((at - AHEAD) * GROUP, &places[slot], sights[slot]);
+            }
+            if at < groups {
+                sights[slot] = table.seek::<F>(&group(at), &aims[slot], &mut places[slot]);
+                if !T::IS_APART {
+                    see(at * GROUP, &places[slot], sights[slot]);
+                }
             }
         }
-        if T::IS_APART {
-            for at in 0..GROUP {
-                table.fetch_payload(sights[(first + at) % AHEAD].place);
-            }
+        if let Some(at) = step.checked_sub(AHEAD).filter(|&at| at < groups) {
+            aim(&group(at), &ways[slot], &mut aims[slot]);
         }
-        looks.ask(first + AHEAD);
-        looks.approach(first + 2 * AHEAD);
-    }
-}
-
-/// Looks for keys, one group after the other, that ask for what later ones will read.
-struct Looks<'a, T: Probe, A> {
-    table: &'a T,
-    hashes: &'a [u64],
-    aim: A,
-    aims: [T::Aim; AHEAD],
-}
-
-impl<T: Probe, A: Fn(u64) -> T::Aim> Looks<'_, T, A> {
-    /// Of the keys from `first` on; behind the last one, the first one again.
-    #[inline(always)]
-    fn group(&self, first: usize) -> [u64; GROUP] {
-        if let Some(group) = self.hashes.get(first..).and_then(|rest| rest.first_chunk()) {
-            return *group;
-        }
-        let mut group = [self.hashes[0]; GROUP];
-        let rest = self.hashes.get(first..).unwrap_or_default();
-        group[..rest.len()].copy_from_slice(rest);
-        group
-    }
-
-    #[inline(always)]
-    fn approach(&self, first: usize) {
-        if first < self.hashes.len() {
-            for hash in self.group(first) {
-                self.table.approach(hash);
-            }
-        }
-    }
-
-    /// Finds out where the keys from `first` on are, and asks for all of that.
-    #[inline(always)]
-    fn ask(&mut self, first: usize) {
-        if first < self.hashes.len() {
-            for (at, hash) in self.group(first).into_iter().enumerate() {
-                self.aims[(first + at) % AHEAD] = (self.aim)(hash);
-            }
-            for at in 0..GROUP {
-                self.table.fetch(self.aims[(first + at) % AHEAD]);
-            }
+        if step < groups {
+            table.approach::<F>(&group(step), &mut ways[slot]);
         }
     }
 }
 
 /// Keys whose first look left them open.
 struct Open {
-    keys: [OpenKey; OPEN_MAX],
+    keys: [OpenKey; OPEN_MAX + GROUP],
     len: usize,
 }
 
-/// The number of a key, and whether the first look was clear: one number, because it is written for each key.
+/// The number of a key, and whether the first look was clear.
 #[derive(Clone, Copy, Default)]
 struct OpenKey(usize);
 
@@ -256,16 +243,20 @@ impl OpenKey {
 }
 
 impl Open {
-    /// Takes the same instructions whatever `is_open` says.
+    /// Adds those of a group whose bits are set.
     #[inline(always)]
-    fn push_if(&mut self, is_open: bool, key: OpenKey) {
-        self.keys[self.len % OPEN_MAX] = key;
-        self.len += usize::from(is_open);
+    fn push(&mut self, first: usize, mut open: u8, clear: u8) {
+        while open != 0 {
+            let at = open.trailing_zeros() as usize;
+            self.keys[self.len] = OpenKey::new(first + at, clear >> at & 1 != 0);
+            self.len += 1;
+            open &= open - 1;
+        }
     }
 
     /// Looks them up in `hashes`.
     #[inline(always)]
-    fn settle<T: Probe>(
+    fn settle<T: Probe, F: Form>(
         &mut self,
         table: &T,
         hashes: &[u64],
@@ -275,17 +266,20 @@ impl Open {
         let keys = &self.keys[..self.len];
         if T::IS_TWOFOLD {
             let open = keys.iter().map(|key| hashes[key.key()]);
-            let mut open_hashes = [0; OPEN_MAX];
+            let mut open_hashes = [0; OPEN_MAX + GROUP];
             open_hashes.iter_mut().zip(open).for_each(|(to, hash)| *to = hash);
-            look(
+            look::<T, F>(
                 table,
                 &open_hashes[..keys.len()],
                 #[inline(always)]
-                |hash| table.turn(hash),
+                |hashes, _, aim| table.turn(hashes, aim),
                 #[inline(always)]
-                |at, sight| {
-                    let seen = sight.is_found.then(|| table.payload(sight.place));
-                    keys[at].settle(table, hashes, seen, sight.is_clear, accept, hits);
+                |first, places, sight| {
+                    let payloads = table.payloads(places);
+                    for (at, key) in keys[first..].iter().take(GROUP).enumerate() {
+                        let seen = (sight.found >> at & 1 != 0).then_some(payloads[at]);
+                        key.settle(table, hashes, seen, sight.clear >> at & 1 != 0, accept, hits);
+                    }
                 },
             );
         } else {

@@ -18,24 +18,23 @@
 //! # Cost
 //!
 //! `(64 - shard bits - bucket bits + payload bits) / 8` bytes a key and 0.3 to 0.6 for the index. With a
-//! `UInt16` payload that is 7.4 bytes a key at 100 million keys
-//! and four to eight keys a bucket. A lookup reads a line of the index and 1.4 lines of cells.
+//! `UInt16` payload that is 7.3 bytes a key at 100 million keys
+//! and two to four keys a bucket. A lookup reads a line of the index and 1.4 lines of cells.
 
 use basalt_base::region::{RecyclingRegion, Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::Hits;
 use super::bits::{BitWriter, PADDING_BYTES, SHORT_BITS_MAX, low_bits, packed_bytes};
-use super::bucket_index::{self, BucketIndex, BucketIndexWriter};
+use super::bucket_index::{BUCKET_BITS_END, BucketIndex, BucketIndexWriter};
 use super::cell_probe::{Cells, QuotientProbe};
 use super::probe;
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
-/// Keys a bucket, on average at least: the index is then a twentieth of the table.
-const BUCKET_KEYS: usize = 4;
-/// Tables have fewer bits of buckets: shards and buckets together leave something of a hash.
-const BUCKET_BITS_END: u64 = 48;
+/// Keys a bucket, on average at least. With twice as many, an index of half the size and a bit more a key take as much
+/// together, and one key in sixteen, not one in seventy, is beyond what a lookup compares at once.
+const BUCKET_KEYS: usize = 2;
 /// How a file names the kinds of [`CellPayload`].
 const PAYLOAD_BITS: u64 = 0;
 const PAYLOAD_POSITION: u64 = 1;
@@ -82,6 +81,7 @@ impl CellShape {
         // A remainder must be read as one word.
         let bucket_bits_min = (64 - SHORT_BITS_MAX).saturating_sub(shard_bits.count()).max(1);
         let bucket_bits = (len / BUCKET_KEYS).checked_ilog2().unwrap_or(0).max(bucket_bits_min);
+        let bucket_bits = bucket_bits.min(BUCKET_BITS_END - 1);
         CellShape { shard_bits, bucket_bits, payload }
     }
 
@@ -98,6 +98,10 @@ impl CellShape {
 
     pub(super) fn payload(self) -> CellPayload {
         self.payload
+    }
+
+    pub(super) fn bucket_bits(self) -> u32 {
+        self.bucket_bits
     }
 
     pub(super) fn remainder_bits(self) -> u32 {
@@ -154,7 +158,7 @@ impl QuotientTable {
             let table = &tables[tables[0].shape.shard_bits.split(hash).0];
             let bucket = table.shape.split(hash).1;
             table.index.check(bucket)?;
-            let cells = bucket_index::cells_of(table.index.lines(), table.index.is_wide(), bucket);
+            let cells = table.index.buckets().cells_of(bucket);
             let byte = |cell: u64| (cell.saturating_mul(u64::from(table.shape.cell_bits())) >> 3) as usize;
             table.cells.check(byte(cells.start)..byte(cells.end).saturating_add(PADDING_BYTES))?;
         }
@@ -174,7 +178,7 @@ impl QuotientTable {
 
     pub(super) fn open(shard_bits: ShardBits, image: &mut ImageReader<'_>) -> Result<QuotientTable> {
         let len = image.count()?;
-        let bucket_bits = image.number_below(BUCKET_BITS_END)? as u32;
+        let bucket_bits = image.number_below(u64::from(BUCKET_BITS_END))? as u32;
         let payload = match (image.number()?, image.number()?) {
             (PAYLOAD_BITS, bits @ 0..=64) => CellPayload::Bits(bits as u32),
             (PAYLOAD_POSITION, first) => CellPayload::Position { first },
@@ -208,9 +212,7 @@ impl QuotientTable {
         let cells = Cells::of(self);
         (0..shape.buckets()).flat_map(move |bucket| {
             let high = ((shard as u64) << shape.bucket_bits | bucket as u64) << shape.remainder_bits();
-            cells
-                .bucket(bucket)
-                .map(move |cell| (high | cells.remainder(shape, cell), cells.payload(shape, cell)))
+            cells.bucket(bucket).map(move |cell| (high | cells.remainder(cell), cells.payload(cell)))
         })
     }
 }
@@ -224,7 +226,7 @@ impl QuotientTableWriter {
         Ok(QuotientTableWriter {
             cells: RecyclingRegion::new(bytes)?,
             bits: BitWriter::default(),
-            index: BucketIndexWriter::new(shape.buckets())?,
+            index: BucketIndexWriter::new(shape.buckets(), len)?,
             shape,
             len,
             pushed: 0,
