@@ -80,16 +80,8 @@ impl<R, C: FnOnce() -> R> Loop for C {
 pub fn run<W: Loop>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
-        let has_avx2 = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
-        let has_avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        if has_avx2 && has_avx512 && W::IS_WIDEST {
+        let has_avx2 = has_avx2();
+        if has_avx2 && W::IS_WIDEST && has_avx512() {
             // SAFETY: the processor has these instructions.
             return unsafe { run_widest(work) };
         }
@@ -99,6 +91,40 @@ pub fn run<W: Loop>(work: W) -> W::Output {
         }
     }
     work.run::<Plain>()
+}
+
+/// What each form that this processor has makes of `work`: for tests, which compare them.
+pub fn run_all<W: Loop>(work: impl Fn() -> W) -> Vec<W::Output> {
+    let mut outputs = vec![work().run::<Plain>()];
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: the processor has these instructions.
+        outputs.push(unsafe { run_wide(work()) });
+        if has_avx512() {
+            // SAFETY: as above.
+            outputs.push(unsafe { run_widest(work()) });
+        }
+    }
+    outputs
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -131,7 +157,8 @@ mod tests {
     #[test]
     fn all_forms_give_the_same() {
         let numbers: Vec<u64> = (0..1000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-        assert_eq!(run(Sum(&numbers)), Sum(&numbers).run::<Plain>());
-        assert_eq!(run(|| Sum(&numbers).run::<Plain>()), Sum(&numbers).run::<Plain>());
+        let expected = run(Sum(&numbers));
+        assert_eq!(run(|| Sum(&numbers).run::<Plain>()), expected);
+        run_all(|| Sum(&numbers)).into_iter().for_each(|sum| assert_eq!(sum, expected));
     }
 }

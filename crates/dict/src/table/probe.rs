@@ -94,6 +94,12 @@ pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], accept: impl FnMut(usize
     processor::run(Find { table, hashes, accept })
 }
 
+/// The same in each form that this processor has.
+#[cfg(test)]
+pub(super) fn find_in_all_forms<T: Probe>(table: &T, hashes: &[u64]) -> Vec<Hits> {
+    processor::run_all(|| Find { table, hashes, accept: |_, _| true })
+}
+
 struct Find<'a, T, A> {
     table: &'a T,
     hashes: &'a [u64],

@@ -282,6 +282,21 @@ mod tests {
 
     use super::*;
 
+    /// Lookups in each form that this processor has, as of shards that are alike and of others.
+    fn check_lookups(tables: &[QuotientTable], asked: &[u64], expected: impl Fn(u64) -> Option<u64>) {
+        let mut all = probe::find_in_all_forms(&QuotientProbe::<false>::new(tables), asked);
+        if tables.iter().all(|table| table.shape.is_like(tables[0].shape)) {
+            all.extend(probe::find_in_all_forms(&QuotientProbe::<true>::new(tables), asked));
+        }
+        for hits in all {
+            assert_eq!(hits.found.len(), asked.len());
+            assert_eq!(hits.payloads.len(), asked.len());
+            for (at, &hash) in asked.iter().enumerate() {
+                assert_eq!(hits.found[at].then(|| hits.payloads[at]), expected(hash), "hash {hash}");
+            }
+        }
+    }
+
     /// Every key of the model is found and their neighbours are not.
     fn check(model: &BTreeMap<u64, u64>, payload_bits: u32) {
         let shape = CellShape::new(model.len(), CellPayload::Bits(payload_bits), ShardBits::default());
@@ -292,10 +307,7 @@ mod tests {
         let table = writer.finish().expect("few keys");
         let near = model.keys().flat_map(|&hash| [hash.wrapping_sub(1), hash, hash.wrapping_add(1)]);
         let asked: Vec<u64> = near.chain([0, 1, u64::MAX]).collect();
-        let hits = QuotientTable::find(std::slice::from_ref(&table), &asked, |_, _| true);
-        for (at, hash) in asked.iter().enumerate() {
-            assert_eq!(hits.found[at].then(|| hits.payloads[at]), model.get(hash).copied(), "hash {hash}");
-        }
+        check_lookups(std::slice::from_ref(&table), &asked, |hash| model.get(&hash).copied());
         assert_eq!(table.entries(0).collect::<BTreeMap<_, _>>(), *model);
         assert_eq!(table.len(), model.len());
     }
@@ -310,6 +322,25 @@ mod tests {
         fn crowded_buckets_are_searched_too(low: Vec<u16>, high: Vec<u8>) {
             let hashes = low.iter().map(|&at| u64::from(at)).chain(high.iter().map(|&at| u64::MAX - u64::from(at)));
             check(&hashes.map(|hash| (hash, hash)).collect(), 64);
+        }
+    }
+
+    #[test]
+    fn payloads_are_positions_and_indexes_wide() {
+        let spread = (0..3000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for crowd in [0, 1000] {
+            let mut hashes: Vec<u64> = spread.clone().chain((0..crowd).map(|at| (1 << 62) + at)).collect();
+            hashes.sort_unstable();
+            let shape =
+                CellShape::new(hashes.len(), CellPayload::Position { first: 7 }, ShardBits::default());
+            let mut writer = QuotientTableWriter::new(hashes.len(), shape).expect("memory");
+            hashes.iter().for_each(|&hash| writer.push(hash, 0).expect("few keys"));
+            let table = writer.finish().expect("few keys");
+            assert_eq!(table.index.buckets().is_wide(), crowd > 0);
+            let asked: Vec<u64> = hashes.iter().flat_map(|&hash| [hash, hash + 1]).collect();
+            check_lookups(std::slice::from_ref(&table), &asked, |hash| {
+                hashes.binary_search(&hash).ok().map(|at| 7 + at as u64)
+            });
         }
     }
 
@@ -330,11 +361,8 @@ mod tests {
         assert!(!tables[0].shape.is_like(tables[1].shape));
         let asked: Vec<u64> =
             (0..2).flat_map(|shard| hashes.iter().map(move |hash| shard << 63 | hash)).collect();
-        let hits = QuotientTable::find(&tables, &asked, |_, _| true);
-        for (at, &hash) in asked.iter().enumerate() {
-            let is_there = at < 5700;
-            assert_eq!(hits.found[at].then(|| hits.payloads[at]), is_there.then_some(!hash), "hash {hash}");
-        }
+        let there: BTreeMap<u64, u64> = asked[..5700].iter().map(|&hash| (hash, !hash)).collect();
+        check_lookups(&tables, &asked, |hash| there.get(&hash).copied());
     }
 
     /// Every set of four hashes among those at the ends of buckets.
