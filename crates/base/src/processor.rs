@@ -29,8 +29,15 @@ pub trait Loop {
 }
 
 /// What a loop is compiled for.
-pub trait Form {
+///
+/// There are no others than those here, and only [`run`] and [`run_all`] give a loop one that needs more than every
+/// processor has: who computes in a form may use its instructions.
+pub trait Form: sealed::Sealed {
     const VECTORS: Vectors;
+}
+
+mod sealed {
+    pub trait Sealed {}
 }
 
 /// The vectors that the instructions of a [`Form`] know.
@@ -46,6 +53,8 @@ pub enum Vectors {
 #[derive(Debug)]
 pub enum Plain {}
 
+impl sealed::Sealed for Plain {}
+
 impl Form for Plain {
     const VECTORS: Vectors = Vectors::Any;
 }
@@ -54,12 +63,18 @@ impl Form for Plain {
 enum Wide {}
 
 #[cfg(target_arch = "x86_64")]
+impl sealed::Sealed for Wide {}
+
+#[cfg(target_arch = "x86_64")]
 impl Form for Wide {
     const VECTORS: Vectors = Vectors::Avx2;
 }
 
 #[cfg(target_arch = "x86_64")]
 enum Widest {}
+
+#[cfg(target_arch = "x86_64")]
+impl sealed::Sealed for Widest {}
 
 #[cfg(target_arch = "x86_64")]
 impl Form for Widest {
