@@ -8,8 +8,8 @@ use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    CacheSurroundings, DeletedKeys, Dictionary, DictionarySpec, LoadBounds, LoadedImage, RowForm, RowStream,
-    Updated, build_by_shard, build_cache, build_direct, build_rows, update,
+    CacheSurroundings, DeletedKeys, Dictionary, DictionarySpec, LoadBounds, LoadedImage, RowForm, Updated,
+    build_by_shard, build_cache, build_direct, build_rows, update,
 };
 use uuid::Uuid;
 
@@ -67,7 +67,7 @@ pub(super) fn load(
     let made = match since {
         Some((current, _)) => match update(&definition.spec, current, &mut rows)? {
             Updated::Few(version) => Made::in_memory(version),
-            Updated::Many(version) => join(definition, &question.engine, file, &version, rows.memory())?,
+            Updated::Many(version) => join(definition, &question.engine, file, &version, &mut rows)?,
         },
         None => make(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
     };
@@ -174,23 +174,23 @@ fn join(
     engine: &Engine,
     file: Option<&PersistedFile>,
     version: &Arc<dyn Dictionary>,
-    memory: &mut LoadMemory,
+    rows: &mut Rows<'_>,
 ) -> Result<Made> {
     let (spec, mut detour_failure) = (&definition.spec, None);
     if let Some(file) = file.filter(|_| spec.layout.kind.is_storable()) {
-        go_through_files(memory, spec);
-        let image = file.load(engine, spec, &mut RowStream::of(version)?, RowForm::Plain)?;
+        go_through_files(rows.memory(), spec);
+        let image = file.load(engine, spec, &mut rows.joined(version)?, RowForm::Plain)?;
         return Ok(Made { image, incoming: None, detour_failure });
     }
     if detour::suits(definition, version) {
-        go_through_files(memory, spec);
-        match detour::take(engine, spec, version, &mut RowStream::of(version)?, RowForm::Plain) {
+        go_through_files(rows.memory(), spec);
+        match detour::take(engine, spec, version, &mut rows.joined(version)?, RowForm::Plain) {
             Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
             Err(error) => detour_failure = Some(error),
         }
-        memory.unbound();
+        rows.memory().unbound();
     }
-    let joined = build_rows(spec, RowForm::Plain, &mut RowStream::of(version)?)?;
+    let joined = build_rows(spec, RowForm::Plain, &mut rows.joined(version)?)?;
     Ok(Made { detour_failure, ..Made::in_memory(joined) })
 }
 

@@ -100,10 +100,10 @@ impl LoadMemory {
         LoadMemory { server, name, rows: 0, held: 0, most: u64::MAX, keys: 0, key_bytes: 0, current }
     }
 
-    /// From now on rows go through files, and what is in memory at once is bounded by `bounds`, so many bytes, and
-    /// so many of the key of each row.
+    /// From now on rows go through files, and what is in memory at once beside what there is by now is bounded by `bounds`,
+    /// so many bytes, and so many of the key of each row.
     pub(super) fn bound(&mut self, bounds: LoadBounds, more: u64, key_bytes: usize) {
-        self.most = (bounds.memory_most() as u64).saturating_add(more);
+        self.most = self.held.saturating_add(bounds.memory_most() as u64).saturating_add(more);
         self.key_bytes = key_bytes as u64;
     }
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn rows_that_go_through_files_take_what_is_in_memory_at_once() {
         let bounds = LoadBounds { memory_bytes: 4000, shard_bytes: 0 };
-        let server = server(5000);
+        let server = server(8000);
         let mut load = LoadMemory::new(&server, "db.d".into(), None);
         load.bound(bounds, 0, 0);
         let block: [ArrayRef; 1] = [Arc::new(UInt16Array::from(vec![1; 100]))];
@@ -236,6 +236,11 @@ mod tests {
         }
         assert_eq!(server.dictionaries().bytes(), 4400);
         drop(with_keys);
+        load.bound(bounds, 0, 0);
+        for _ in 0..100 {
+            load.take(&block, 100).expect("below the limit");
+        }
+        assert_eq!(server.dictionaries().bytes(), 8000);
         load.unbound();
         assert!((0..10).any(|_| load.take(&block, 100).is_err()));
     }

@@ -1,9 +1,11 @@
 //! The rows of a dictionary's source on their way into a layout: checked and counted.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Int64Type;
 use basalt_base::{Result, SqlType, bail};
-use basalt_dict::RowForm;
+use basalt_dict::{Dictionary, RowForm, RowStream};
 
 use super::definition::Definition;
 use super::memory::LoadMemory;
@@ -96,6 +98,23 @@ impl<'a> Rows<'a> {
         })
     }
 
+    /// The rows of `version`, which has taken those of the source in and is to become one of one piece: they are charged
+    /// like those, and no progress.
+    pub(super) fn joined(
+        &mut self,
+        version: &Arc<dyn Dictionary>,
+    ) -> Result<impl Iterator<Item = Result<Vec<ArrayRef>>>> {
+        let mut stream = RowStream::of(version)?;
+        Ok(std::iter::from_fn(move || {
+            self.release();
+            let block = stream.next()?;
+            Some(block.and_then(|block| {
+                self.charge(&block)?;
+                Ok(block)
+            }))
+        }))
+    }
+
     /// Whether the source gave an error, or a row that no dictionary takes.
     pub(super) fn have_failed(&self) -> bool {
         self.has_failed
@@ -134,6 +153,13 @@ impl Rows<'_> {
         }
     }
 
+    fn charge(&mut self, block: &[ArrayRef]) -> Result<()> {
+        let rows = block.first().map_or(0, |column| column.len());
+        // The key of a simple layout is what the hash is made of.
+        self.unreleased += self.memory.take(&block[self.kept_from..], rows)?;
+        Ok(())
+    }
+
     fn checked(&mut self, mut block: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         let rows = block.first().map_or(0, |column| column.len());
         if let Some(at) = block[..self.key_count].iter().position(|key| key.logical_null_count() > 0) {
@@ -148,8 +174,7 @@ impl Rows<'_> {
             let newest = arrow::compute::max(times.as_primitive::<Int64Type>());
             self.newest = self.newest.max(newest);
         }
-        // The key of a simple layout is what the hash is made of.
-        self.unreleased += self.memory.take(&block[self.kept_from..], rows)?;
+        self.charge(&block)?;
         if block.len() == self.column_count {
             block.push(SqlType::UInt8.default_array(rows));
         }

@@ -133,25 +133,23 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
 
 #[test]
 fn many_changes_are_joined_with_the_rest() {
-    let row = |version: &str| {
-        format!("number AS id, concat('{version}', toString(number), repeat('x', 900)) AS name")
-    };
+    // What is as new as the newest row is asked for again: here that is one row.
+    let rows = "WITH (SELECT max(rows) FROM control) AS changed \
+                SELECT number AS id, concat(if(number < changed, ''new'', ''''), toString(number), repeat(''x'', 900)) AS name, \
+                toDateTime(if(number < changed, 2000, 1000 + (number = 0))) AS at FROM numbers(500000) WHERE {condition}";
     for settings in ["", "SETTINGS(persist = 1)"] {
         let (data, server) = start();
         let idle = own_bytes(&server);
-        server.ask("CREATE TABLE t (id UInt64, name String, at DateTime) ENGINE = MergeTree ORDER BY id");
-        // What is as new as the newest row is asked for again: here that is one row.
-        let at = "toDateTime(1000 + (number = 0))";
-        server.ask(&format!("INSERT INTO t SELECT {}, {at} FROM numbers(500000)", row("")));
+        control(&server, 0, "", false);
         server.ask(&format!(
-            "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(TABLE 't' \
+            "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY '{rows}' \
              UPDATE_FIELD at UPDATE_LAG 0)) LAYOUT(HASHED()) LIFETIME(0) {settings}"
         ));
         let check = "SELECT countIf(startsWith(dictGet('d', 'name', number), concat(toString(number), 'x'))), \
                      countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) \
                      FROM numbers(500000)";
         assert_eq!(server.ask(check), "500000\t0\n", "{settings}");
-        server.ask(&format!("INSERT INTO t SELECT {}, toDateTime(2000) FROM numbers(130000)", row("new")));
+        control(&server, 130_000, "", false);
         let bytes = version_bytes(&server);
         let held = if settings.contains("persist") { 0 } else { bytes };
         let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
