@@ -10,7 +10,6 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Shl, Shr, Sub};
 use std::arch::x86_64::*;
 
 use crate::processor::Form;
-#[cfg(target_arch = "x86_64")]
 use crate::processor::Vectors;
 
 /// How many they are.
@@ -128,6 +127,25 @@ impl<F: Form> Words<F> {
         })
     }
 
+    /// The high and the low half of the product.
+    #[inline(always)]
+    pub fn product(self, other: Words<F>) -> (Words<F>, Words<F>) {
+        if F::VECTORS == Vectors::Any {
+            let products =
+                std::array::from_fn::<_, WORDS, _>(|at| u128::from(self.0[at]) * u128::from(other.0[at]));
+            return (
+                Words::of(products.map(|product| (product >> 64) as u64)),
+                Words::of(products.map(|product| product as u64)),
+            );
+        }
+        let low_half = |words: Words<F>| words & u64::from(u32::MAX);
+        let (high, other_high) = (self >> 32, other >> 32);
+        let (low, highest) = (self.times_low(other), high.times_low(other_high));
+        let (one, another) = (high.times_low(other), self.times_low(other_high));
+        let middle = (low >> 32) + low_half(one) + low_half(another);
+        (highest + (one >> 32) + (another >> 32) + (middle >> 32), middle << 32 | low_half(low))
+    }
+
     /// The product with numbers of less than 32 bits.
     #[inline(always)]
     pub fn times(self, short: Words<F>) -> Words<F> {
@@ -161,6 +179,12 @@ impl<F: Form> Words<F> {
     #[inline(always)]
     pub fn min(self, other: Words<F>) -> Words<F> {
         self.above(other).select(other, self)
+    }
+
+    /// The larger one.
+    #[inline(always)]
+    pub fn max(self, other: Words<F>) -> Words<F> {
+        self.above(other).select(self, other)
     }
 
     /// The little-endian word at byte `at` of each of `from`, or the last one that it has if `at` is behind that.
@@ -225,6 +249,18 @@ impl<F> Words<F> {
 }
 
 impl<F: Form> Mask<F> {
+    /// Of the numbers whose bits are set, that of the first one the lowest.
+    #[inline(always)]
+    pub fn of(bits: u8) -> Mask<F> {
+        #[cfg(target_arch = "x86_64")]
+        if F::VECTORS == Vectors::Avx512 {
+            // SAFETY: this loop runs where the processor has AVX-512.
+            return Mask(Words::from_widest(unsafe { _mm512_movm_epi64(bits) }));
+        }
+        let each = Words::of([1, 2, 4, 8, 16, 32, 64, 128]);
+        (Words::splat(u64::from(bits)) & each).equal(each)
+    }
+
     /// Where the comparison was true one of `then`, elsewhere one of `otherwise`.
     #[inline(always)]
     pub fn select(self, then: Words<F>, otherwise: Words<F>) -> Words<F> {
@@ -304,6 +340,10 @@ mod tests {
                 one.times(other & 0xffff_ffff),
                 one.times_low(other),
                 one.min(other),
+                one.max(other),
+                one.product(other).0,
+                one.product(other).1,
+                Mask::of(above.bits()).ones(),
                 equal.ones(),
                 above.select(one, other),
             ];
@@ -334,6 +374,10 @@ mod tests {
             each(&|one, other| one.wrapping_mul(low(other))),
             each(&|one, other| low(one) * low(other)),
             each(&|one, other| (one as i64).min(other as i64) as u64),
+            each(&|one, other| (one as i64).max(other as i64) as u64),
+            each(&|one, other| ((u128::from(one) * u128::from(other)) >> 64) as u64),
+            each(&u64::wrapping_mul),
+            each(&|one, other| ones_if(one as i64 > other as i64)),
             each(&|one, other| ones_if(one == other)),
             each(&|one, other| (one as i64).max(other as i64) as u64),
         ]
