@@ -121,21 +121,22 @@ impl Layout for ComplexKeyHashed {
         let block = self.shape.encode(keys)?;
         let asked = block.view();
         let own: Vec<_> = self.keys.iter().map(StringArena::view).collect();
-        let is_key = |index: usize, row: u64| {
+        let mut is_key = |index: usize, row: u64| {
             let (segment, row) = split_row(own.len(), row);
             own[segment].get(row) == asked.get(index)
         };
-        Ok(self.table.find(&hashes(&block), is_key))
+        Ok(self.table.find(&hashes(&block), Some(&mut is_key)))
     }
 
     fn check(&self, keys: &[ArrayRef]) -> Result<()> {
         let hashes = hashes(&self.shape.encode(keys)?);
         self.table.check(&hashes)?;
         let mut rows = Vec::new();
-        self.table.find(&hashes, |_, row| {
+        let mut note = |_, row| {
             rows.push(row);
             false
-        });
+        };
+        self.table.find(&hashes, Some(&mut note));
         rows.into_iter().try_for_each(|row| {
             let (segment, row) = split_row(self.keys.len(), row);
             self.keys[segment].check(row)

@@ -130,7 +130,7 @@ impl LayoutBuilder for HashedBuilder {
 
 impl Layout for Hashed {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
-        Ok(self.table.find(&hashes(&keys[0])?, |_, _| true))
+        Ok(self.table.find(&hashes(&keys[0])?, None))
     }
 
     fn check(&self, keys: &[ArrayRef]) -> Result<()> {

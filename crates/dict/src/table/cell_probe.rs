@@ -11,9 +11,8 @@ use basalt_base::words::Words;
 
 use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
 use super::bucket_index::{Buckets, Way};
-use super::probe::{GROUP, Group, Probe, Sight};
+use super::probe::{GROUP, Group, Probe, Shards, Sight};
 use super::quotient::{CellPayload, CellShape, QuotientTable};
-use crate::hash::ShardBits;
 
 /// Cells that are compared at once, without asking which of them comes first.
 const WINDOW: usize = 4;
@@ -24,8 +23,7 @@ const _: () = assert!(WINDOW.is_power_of_two());
 
 /// All shards of a table. They are `ALIKE` if they have one shape, as those do that were loaded together.
 pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
-    shards: Vec<Shard<'a>>,
-    shard_bits: ShardBits,
+    shards: Shards<Shard<'a>>,
     /// Of the first shard, and of all that are alike.
     widths: Widths,
     is_wide: bool,
@@ -92,24 +90,12 @@ impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
         let shape = tables[0].shape();
         let is_numbered = matches!(shape.payload(), CellPayload::Position { .. });
         QuotientProbe {
-            shards,
-            shard_bits: shape.shard_bits(),
+            shards: Shards::new(shards, shape.shard_bits()),
             widths: Widths::of(shape),
             is_wide,
             is_numbered,
             span_bytes: WINDOW * shape.cell_bits() as usize / 8,
         }
-    }
-
-    /// The shard of each hash.
-    #[inline(always)]
-    fn shards(&self, hashes: &Group) -> Group<&Shard<'a>> {
-        let shard_bits = self.shard_bits;
-        let shards = &self.shards[..];
-        std::array::from_fn(
-            #[inline(always)]
-            |at| &shards[shard_bits.split(hashes[at]).0],
-        )
     }
 
     /// One of the widths of the shard of each hash.
@@ -118,20 +104,20 @@ impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
         if ALIKE {
             return Words::splat(of(&self.widths));
         }
-        Words::of(self.shards(hashes).map(|shard| of(&shard.widths)))
+        Words::of(self.shards.of_each(hashes).map(|shard| of(&shard.widths)))
     }
 
     /// The bucket of `hash` in its shard, whose widths these are.
     #[inline(always)]
     fn bucket(&self, hash: u64, widths: Widths) -> usize {
-        (self.shard_bits.split(hash).1 >> (64 - widths.bucket_bits)) as usize
+        (self.shards.bits.split(hash).1 >> (64 - widths.bucket_bits)) as usize
     }
 
     /// Where the cells of each bucket begin, and how many they are, if an index is wide.
     #[cold]
     fn wide_cells(&self, hashes: &Group) -> (Group, Group) {
         let cells = hashes.map(|hash| {
-            let shard = &self.shards[self.shard_bits.split(hash).0];
+            let shard = self.shards.of(hash);
             shard.cells.bucket(self.bucket(hash, shard.widths))
         });
         let count = |cells: Range<u64>| cells.end.saturating_sub(cells.start);
@@ -207,7 +193,6 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
     type Aim = Windows<'a>;
     type Places = Group;
 
-    const IS_WIDEST: bool = true;
     const IS_APART: bool = false;
     const IS_TWOFOLD: bool = false;
     const NO_WAY: Way<'a> = Way::NO_WAY;
@@ -223,9 +208,9 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
 
     #[inline(always)]
     fn approach<F: Form>(&self, hashes: &Group, way: &mut Way<'a>) {
-        let rest = Words::<F>::of(*hashes) << u64::from(self.shard_bits.count());
+        let rest = Words::<F>::of(*hashes) << u64::from(self.shards.bits.count());
         let buckets = rest >> (Words::splat(64) - self.widths(hashes, |widths| widths.bucket_bits));
-        let shards = self.shards(hashes);
+        let shards = self.shards.of_each(hashes);
         way.approach(
             buckets,
             #[inline(always)]
@@ -241,7 +226,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         } else {
             way.cells::<F>()
         };
-        let rest = Words::<F>::of(*hashes) << u64::from(self.shard_bits.count());
+        let rest = Words::<F>::of(*hashes) << u64::from(self.shards.bits.count());
         let fraction = rest << self.widths(hashes, |widths| widths.bucket_bits) >> 32;
         let place = fraction.times_low(counts) >> 32;
         let (none, window) = (Words::splat(0), Words::splat(WINDOW as u64));
@@ -258,7 +243,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         windows.cut = counts.above(before + window).bits();
         let bytes = (at >> 3).numbers();
         let mut cut = 0_u8;
-        for (at, shard) in self.shards(hashes).into_iter().enumerate() {
+        for (at, shard) in self.shards.of_each(hashes).into_iter().enumerate() {
             let rest = shard.cells.bytes.get(bytes[at] as usize..);
             windows.bytes[at] = rest.and_then(|rest| rest.first_chunk()).unwrap_or_else(|| {
                 // Not read together: the last cells of all are searched for.
@@ -297,7 +282,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         }
         *payloads = if self.is_numbered {
             let positions = Words::<F>::of(windows.firsts) + found;
-            (positions + Words::of(self.shards(hashes).map(|shard| shard.position))).numbers()
+            (positions + Words::of(self.shards.of_each(hashes).map(|shard| shard.position))).numbers()
         } else {
             // Where none was found, what is behind the window is not at hand, but the first cell is.
             let cell = found & (WINDOW as u64 - 1);
@@ -322,7 +307,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
     }
 
     #[inline(always)]
-    fn turn(&self, _: &Group, _: &mut Windows<'a>) {
+    fn turn<F: Form>(&self, _: &Group, _: &mut Windows<'a>) {
         unreachable!("an entry has one place")
     }
 
@@ -331,7 +316,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
     }
 
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let shard = &self.shards[self.shard_bits.split(hash).0];
+        let shard = self.shards.of(hash);
         shard.cells.search(self.bucket(hash, shard.widths), hash, accept)
     }
 }

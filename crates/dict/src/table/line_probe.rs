@@ -5,54 +5,69 @@
 use basalt_base::lanes::{LANES, equal_lanes};
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::processor::Form;
+use basalt_base::words::Words;
 
 use super::Hits;
 use super::apart_probe::ApartProbe;
-use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spot, TAG_BYTES};
-use super::lines::{Cell, LineTable, Record, RecordPlace};
-use super::probe::{self, GROUP, Group, Probe, Sight};
-use crate::hash::ShardBits;
+use super::bits::{SHORT_BITS_MAX, low_bits};
+use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spots, TAG_BYTES};
+use super::lines::{Cell, LineTable};
+use super::probe::{self, Accept, GROUP, Group, Probe, Shards, Sight};
+
+/// Runs `$find` with `$probe`, which is made for the shape of `$tables`.
+macro_rules! with_probe {
+    ($tables:ident, $probe:ident => $find:expr) => {
+        // As `line_shape` knows them.
+        with_probe! {
+            $tables, $probe => $find;
+            inner:
+            (0, 8) (0, 10) (0, 12)
+            (1, 7) (1, 8) (1, 10)
+            (2, 6) (2, 7) (2, 8) (2, 9)
+            (3, 5) (3, 6) (3, 7)
+            (4, 5) (4, 6) (4, 7)
+            (5, 5) (5, 6)
+            (6, 4) (6, 5)
+            (7, 4) (7, 5)
+            (8, 4)
+            apart:
+            (6, 11, 1040) (6, 12, 1088)
+            (7, 10, 1072)
+            (8, 10, 1152) (8, 11, 1216) (8, 12, 1280)
+        }
+    };
+    ($tables:ident, $probe:ident => $find:expr;
+     inner: $(($payload:literal, $cells:literal))*
+     apart: $(($payload_apart:literal, $cells_apart:literal, $block:literal))*) => {{
+        let LineShape { cells, payload_bytes, payloads } = $tables[0].shape();
+        match (payload_bytes, cells, payloads) {
+            $(($payload, $cells, Payloads::Inner) => {
+                let $probe = &InnerProbe::<$cells, $payload>::new($tables);
+                $find
+            })*
+            $(($payload_apart, $cells_apart, Payloads::Apart) => {
+                let $probe = &ApartProbe::<$cells_apart, $payload_apart, $block>::new($tables);
+                $find
+            })*
+            _ => unreachable!("the shape of a table is a known one"),
+        }
+    }};
+}
 
 /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
-pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
-    let LineShape { cells, payload_bytes, payloads } = tables[0].shape();
-    macro_rules! find {
-        (inner: $(($payload:literal, $cells:literal))*
-         apart: $(($payload_apart:literal, $cells_apart:literal, $block:literal))*) => {
-            match (payload_bytes, cells, payloads) {
-                $(($payload, $cells, Payloads::Inner) => {
-                    probe::find(&InnerProbe::<$cells, $payload>::new(tables), hashes, accept)
-                })*
-                $(($payload_apart, $cells_apart, Payloads::Apart) => {
-                    probe::find(&ApartProbe::<$cells_apart, $payload_apart, $block>::new(tables), hashes, accept)
-                })*
-                _ => unreachable!("the shape of a table is a known one"),
-            }
-        };
-    }
-    // As `line_shape` knows them.
-    find! {
-        inner:
-        (0, 8) (0, 10) (0, 12)
-        (1, 7) (1, 8) (1, 10)
-        (2, 6) (2, 7) (2, 8) (2, 9)
-        (3, 5) (3, 6) (3, 7)
-        (4, 5) (4, 6) (4, 7)
-        (5, 5) (5, 6)
-        (6, 4) (6, 5)
-        (7, 4) (7, 5)
-        (8, 4)
-        apart:
-        (6, 11, 1040) (6, 12, 1088)
-        (7, 10, 1072)
-        (8, 10, 1152) (8, 11, 1216) (8, 12, 1280)
-    }
+pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
+    with_probe!(tables, probe => probe::find(probe, hashes, accept))
+}
+
+/// The same in each form that this processor has.
+#[cfg(test)]
+pub(super) fn find_in_all_forms(tables: &[LineTable], hashes: &[u64]) -> Vec<Hits> {
+    with_probe!(tables, probe => probe::find_in_all_forms(probe, hashes))
 }
 
 /// All shards of a table whose lines have so many cells, each with a payload of `PAYLOAD` bytes.
 struct InnerProbe<'a, const CELLS: usize, const PAYLOAD: usize> {
-    shards: Vec<Shard<'a>>,
-    shard_bits: ShardBits,
+    shards: Shards<Shard<'a>>,
 }
 
 #[derive(Clone, Copy)]
@@ -62,58 +77,75 @@ struct Shard<'a> {
     table: &'a LineTable,
 }
 
-/// A line of a key, and its word there.
+/// The lines of a group of keys, and the keys' words there.
 #[derive(Clone, Copy)]
-struct Aim<'a> {
-    line: &'a [u8; LINE_BYTES],
-    word: u64,
+pub(super) struct Lines<'a> {
+    pub(super) lines: Group<&'a [u8; LINE_BYTES]>,
+    pub(super) words: Group,
 }
 
-/// What a look at a line saw.
-#[derive(Clone, Copy)]
-pub(super) struct Look {
-    /// Of the key, if it was found.
-    pub(super) cell: usize,
-    payload: u64,
-    pub(super) is_found: bool,
-    is_all: bool,
-    is_clear: bool,
+/// What looks at the lines of a group saw.
+pub(super) struct Looks<F> {
+    /// Of each key, if it was found.
+    pub(super) cells: Group,
+    payloads: Words<F>,
+    pub(super) sight: Sight,
 }
 
-impl Look {
-    /// Looks for `word` in `line`.
+impl<'a> Lines<'a> {
+    pub(super) const NONE: Lines<'a> = Lines { lines: [&[0; LINE_BYTES]; GROUP], words: [0; GROUP] };
+
+    /// Looks for the words, with payloads in the cells.
     #[inline(always)]
-    pub(super) fn at<const CELLS: usize>(
-        line: &[u8; LINE_BYTES],
-        word: u64,
-        shape: LineShape,
-        records: &[RecordPlace; u32::BITS as usize],
-    ) -> Look {
-        let equal = equal_cells::<CELLS>(line, word);
-        let cell = (equal | 1 << (CELLS - 1)).trailing_zeros() as usize;
-        let Record { rest, payload } = Record::read(line, shape, records[cell]);
-        Look {
-            cell,
-            payload,
-            is_found: (equal != 0) & (rest == word >> u16::BITS),
-            // A tag that is equal by chance may hide the cell.
-            is_all: !shape.is_signed(line, word) & (equal == 0),
-            is_clear: equal == 0,
+    pub(super) fn look<F: Form, const CELLS: usize>(&self, shape: LineShape) -> Looks<F> {
+        let (mut equal, mut cells) = ([0; GROUP], [0; GROUP]);
+        for (at, line) in self.lines.iter().enumerate() {
+            let tags = equal_cells::<CELLS>(*line, self.words[at]);
+            equal[at] = u64::from(tags);
+            cells[at] = u64::from((tags | 1 << (CELLS - 1)).trailing_zeros());
         }
+        let (words, equal) = (Words::<F>::of(self.words), Words::of(equal));
+        let at =
+            Words::of(cells).times_low(Words::splat(shape.record_bits() as u64)) + shape.record_at(0) as u64;
+        let (rest, payloads) = self.records(at, shape);
+        let signs = Words::gather(&self.lines, Words::splat(shape.signs_at() as u64));
+        let sign = signs >> (words & 7) & 1;
+        let none = Words::splat(0);
+        let clear = equal.equal(none).bits();
+        let found = rest.equal(words >> u64::from(u16::BITS)).bits() & !clear;
+        // A tag that is equal by chance may hide the cell.
+        Looks { cells, payloads, sight: Sight { found, all: clear & sign.equal(none).bits(), clear } }
     }
 
-    /// Sets the bits of key `at`.
+    /// What the cells have beside their tags, at these bits of each line: the rest of a word, and a payload.
     #[inline(always)]
-    pub(super) fn tell(self, at: usize, sight: &mut Sight) {
-        sight.found |= u8::from(self.is_found) << at;
-        sight.all |= u8::from(self.is_all) << at;
-        sight.clear |= u8::from(self.is_clear) << at;
+    fn records<F: Form>(&self, at: Words<F>, shape: LineShape) -> (Words<F>, Words<F>) {
+        let (rest_bits, payload_bits) = (shape.rest_bits(), shape.inner_payload_bits() as u32);
+        let record = self.short_bits(at);
+        let rest = record & low_bits(rest_bits);
+        if shape.record_bits() <= SHORT_BITS_MAX as usize {
+            return (rest, record >> u64::from(rest_bits) & low_bits(payload_bits));
+        }
+        let at = at + u64::from(rest_bits);
+        let mut payload = self.short_bits(at);
+        if payload_bits > SHORT_BITS_MAX {
+            // The bits behind its first byte, none of them behind the line: it ends there with its last byte or before.
+            let behind = Words::gather(&self.lines, (at + 7) >> 3) << ((Words::splat(0) - at) & 7);
+            payload = payload | behind;
+        }
+        (rest, payload & low_bits(payload_bits))
+    }
+
+    /// At least [`SHORT_BITS_MAX`] bits from these on, or as many as a line has.
+    #[inline(always)]
+    fn short_bits<F: Form>(&self, at: Words<F>) -> Words<F> {
+        let byte = (at >> 3).min(Words::splat((LINE_BYTES - size_of::<u64>()) as u64));
+        Words::gather(&self.lines, byte) >> (at - (byte << 3))
     }
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD> {
     const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, payloads: Payloads::Inner };
-    const RECORDS: &'static [RecordPlace; u32::BITS as usize] = &RecordPlace::all(Self::SHAPE);
 
     fn new(tables: &'a [LineTable]) -> Self {
         let shard = |table: &'a LineTable| Shard {
@@ -121,18 +153,28 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD
             count: table.homes.count,
             table,
         };
-        InnerProbe { shards: tables.iter().map(shard).collect(), shard_bits: tables[0].homes.shard_bits }
+        InnerProbe { shards: Shards::new(tables.iter().map(shard).collect(), tables[0].homes.shard_bits) }
     }
 
     #[inline(always)]
-    fn shard(&self, hash: u64) -> &Shard<'a> {
-        &self.shards[self.shard_bits.split(hash).0]
+    fn spots<F: Form>(&self, hashes: &Group, shards: &Group<&Shard<'a>>) -> Spots<F> {
+        Spots::of(Self::SHAPE, hashes, self.shards.bits, shards.map(|shard| shard.count))
+    }
+
+    /// The words in lines of these numbers, of a shard each, which are asked for.
+    #[inline(always)]
+    fn ask(aim: &mut Lines<'a>, shards: &Group<&Shard<'a>>, (numbers, words): (Group, Group)) {
+        aim.words = words;
+        for (at, shard) in shards.iter().enumerate() {
+            aim.lines[at] = &shard.lines[numbers[at] as usize];
+        }
+        aim.lines.iter().for_each(|line| prefetch_read(*line, 0));
     }
 
     /// All but the count is known where this is compiled.
     #[inline(always)]
     fn homes(&self, shard: &Shard<'_>) -> Homes {
-        Self::SHAPE.homes(shard.count, self.shard_bits)
+        Self::SHAPE.homes(shard.count, self.shards.bits)
     }
 
     /// The first payload that `accept` takes of the cells of `line` that have `word`.
@@ -152,38 +194,29 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELLS, PAYLOAD> {
     type Way = ();
-    type Aim = Group<Aim<'a>>;
+    type Aim = Lines<'a>;
     type Places = Group;
 
-    const IS_WIDEST: bool = false;
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = false;
     const NO_WAY: () = ();
-    const NO_AIM: Group<Aim<'a>> = [Aim { line: &[0; LINE_BYTES], word: 0 }; GROUP];
+    const NO_AIM: Lines<'a> = Lines::NONE;
     const NO_PLACES: Group = [0; GROUP];
 
     #[inline(always)]
     fn approach<F: Form>(&self, _: &Group, (): &mut ()) {}
 
     #[inline(always)]
-    fn aim<F: Form>(&self, hashes: &Group, (): &(), aims: &mut Group<Aim<'a>>) {
-        for (aim, &hash) in aims.iter_mut().zip(hashes) {
-            let shard = self.shard(hash);
-            let Spot { home, tail } = self.homes(shard).spot(hash);
-            *aim = Aim { line: &shard.lines[home], word: Self::SHAPE.word(tail, true) };
-        }
-        aims.iter().for_each(|aim| prefetch_read(aim.line, 0));
+    fn aim<F: Form>(&self, hashes: &Group, (): &(), aim: &mut Lines<'a>) {
+        let shards = self.shards.of_each(hashes);
+        Self::ask(aim, &shards, self.spots::<F>(hashes, &shards).at_home());
     }
 
     #[inline(always)]
-    fn seek<F: Form>(&self, _: &Group, aims: &Group<Aim<'a>>, payloads: &mut Group) -> Sight {
-        let mut sight = Sight::default();
-        for (at, Aim { line, word }) in aims.iter().enumerate() {
-            let look = Look::at::<CELLS>(line, *word, Self::SHAPE, Self::RECORDS);
-            look.tell(at, &mut sight);
-            payloads[at] = look.payload;
-        }
-        sight
+    fn seek<F: Form>(&self, _: &Group, aim: &Lines<'a>, payloads: &mut Group) -> Sight {
+        let looks = aim.look::<F, CELLS>(Self::SHAPE);
+        *payloads = looks.payloads.numbers();
+        looks.sight
     }
 
     #[inline(always)]
@@ -192,24 +225,19 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     }
 
     #[inline(always)]
-    fn turn(&self, hashes: &Group, aims: &mut Group<Aim<'a>>) {
-        for (aim, &hash) in aims.iter_mut().zip(hashes) {
-            let shard = self.shard(hash);
-            let homes = self.homes(shard);
-            let spot = homes.spot(hash);
-            *aim = Aim { line: &shard.lines[homes.other(spot)], word: Self::SHAPE.word_away(spot.tail) };
-        }
-        aims.iter().for_each(|aim| prefetch_read(aim.line, 0));
+    fn turn<F: Form>(&self, hashes: &Group, aim: &mut Lines<'a>) {
+        let shards = self.shards.of_each(hashes);
+        Self::ask(aim, &shards, self.spots::<F>(hashes, &shards).away());
     }
 
     #[inline(always)]
     fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        self.shard(hash).table.find_beside(hash, accept)
+        self.shards.of(hash).table.find_beside(hash, accept)
     }
 
     #[inline(always)]
     fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let shard @ &Shard { lines, table, .. } = self.shard(hash);
+        let shard @ &Shard { lines, table, .. } = self.shards.of(hash);
         let homes = self.homes(shard);
         let spot = homes.spot(hash);
         let home = &lines[spot.home];

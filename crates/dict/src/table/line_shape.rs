@@ -1,6 +1,8 @@
 //! The shape of a line's cells, and which two lines an entry may be in.
 
 use basalt_base::Result;
+use basalt_base::processor::Form;
+use basalt_base::words::{WORDS, Words};
 
 use crate::hash::{ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
@@ -241,6 +243,55 @@ impl LineShape {
     }
 }
 
+/// Where the entries of a group of hashes belong, each in a shard of its own: what [`Homes`] says of one, computed together.
+#[derive(Clone, Copy)]
+pub(super) struct Spots<F> {
+    shape: LineShape,
+    counts: Words<F>,
+    homes: Words<F>,
+    tails: Words<F>,
+}
+
+impl<F: Form> Spots<F> {
+    /// In shards of so many lines.
+    #[inline(always)]
+    pub(super) fn of(
+        shape: LineShape,
+        hashes: &[u64; WORDS],
+        shard_bits: ShardBits,
+        counts: [u64; WORDS],
+    ) -> Spots<F> {
+        let (rest, counts) = (Words::of(*hashes) << u64::from(shard_bits.count()), Words::of(counts));
+        let (homes, fractions) = rest.product(counts);
+        Spots { shape, counts, homes, tails: fractions >> u64::from(u64::BITS - shape.tail_bits()) }
+    }
+
+    /// The home lines, and the words there.
+    #[inline(always)]
+    pub(super) fn at_home(&self) -> ([u64; WORDS], [u64; WORDS]) {
+        let words = self.tails | Words::splat(self.shape.word(0, true));
+        (self.homes.numbers(), words.numbers())
+    }
+
+    /// The other lines, and the words there.
+    #[inline(always)]
+    pub(super) fn away(&self) -> ([u64; WORDS], [u64; WORDS]) {
+        let Spots { shape, counts, homes, tails } = *self;
+        let (none, one, group_bits) = (Words::splat(0), Words::splat(1), u64::from(shape.group_bits()));
+        // As `Homes::group` and `Homes::other`.
+        let last = (counts >> group_bits).max(one) - one;
+        let group = (homes >> group_bits).min(last);
+        let first = group << group_bits;
+        let len = group.equal(last).select(counts - first, Words::splat(1 << group_bits));
+        let spread = tails.product(Words::splat(SPREAD)).1 >> 32;
+        let far = one + (spread.times_low(len - one) >> 32);
+        let to = homes - first + (far & len.above(far).ones());
+        let other = first + len.above(to).select(to, to - len);
+        let words = tails | (tails.equal(none).ones() & NO_WORD);
+        (other.numbers(), words.numbers())
+    }
+}
+
 /// The bit, among the signs of an entry's home, that says that it may be away.
 #[inline(always)]
 pub(super) const fn sign(tail: u64) -> u8 {
@@ -299,4 +350,57 @@ fn step(tail: u64, len: usize) -> usize {
     let spread = tail.wrapping_mul(SPREAD) >> 32;
     let far = 1 + ((spread * (len as u64 - 1)) >> 32) as usize;
     if far < len { far } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use basalt_base::processor::{Loop, run_all};
+
+    use super::*;
+
+    /// Lines and words of a group, at home and away.
+    struct Both(LineShape, [u64; WORDS], ShardBits, [u64; WORDS]);
+
+    impl Loop for Both {
+        type Output = [([u64; WORDS], [u64; WORDS]); 2];
+
+        #[inline(always)]
+        fn run<F: Form>(self) -> Self::Output {
+            let Both(shape, hashes, shard_bits, counts) = self;
+            let spots = Spots::<F>::of(shape, &hashes, shard_bits, counts);
+            [spots.at_home(), spots.away()]
+        }
+    }
+
+    #[test]
+    fn spots_of_a_group_are_those_of_each() {
+        for shape in (0..=8).flat_map(LineShape::known) {
+            for round in 0..200_u64 {
+                let number = |at: u64| (8 * round + at).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let hashes: [u64; WORDS] = std::array::from_fn(|at| match (round + at as u64) % 20 {
+                    // The first hash of a line has the tail 0.
+                    0 => 0,
+                    1 => u64::MAX,
+                    _ => number(at as u64),
+                });
+                let most = [1 << 3, 1 << 14, 1 << 24, 1 << 34][round as usize % 4];
+                let counts: [u64; WORDS] = std::array::from_fn(|at| 1 + number(at as u64 + 100) % most);
+                let shard_bits = ShardBits::of(1 << (round % 17));
+                let expected = std::array::from_fn::<_, WORDS, _>(|at| {
+                    let homes = shape.homes(counts[at], shard_bits);
+                    let spot = homes.spot(hashes[at]);
+                    let at_home = (spot.home as u64, shape.word(spot.tail, true));
+                    [at_home, (homes.other(spot) as u64, shape.word_away(spot.tail))]
+                });
+                for found in run_all(|| Both(shape, hashes, shard_bits, counts)) {
+                    for (which, (lines, words)) in found.into_iter().enumerate() {
+                        for at in 0..WORDS {
+                            let seen = (lines[at], words[at]);
+                            assert_eq!(seen, expected[at][which], "{shape:?} {} {which}", counts[at]);
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

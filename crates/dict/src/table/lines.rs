@@ -44,6 +44,7 @@ use super::Hits;
 use super::bits::{SHORT_BITS_MAX, low_bits};
 use super::line_probe::find;
 use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spot, TAG_BYTES};
+use super::probe::Accept;
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -123,7 +124,7 @@ impl LineTable {
     }
 
     /// Looks up `hashes` in `tables`, which are all shards; see [`super::probe::find`].
-    pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
+    pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
         find(tables, hashes, accept)
     }
 
@@ -209,15 +210,11 @@ pub(super) struct Record {
 impl Record {
     #[inline(always)]
     pub(super) fn at(line: &[u8], shape: LineShape, cell: usize) -> Record {
-        Record::read(line, shape, RecordPlace::of(shape, cell))
-    }
-
-    #[inline(always)]
-    pub(super) fn read(line: &[u8], shape: LineShape, place: RecordPlace) -> Record {
-        let byte = usize::from(place.byte);
+        let RecordPlace { byte, bit } = RecordPlace::of(shape, cell);
+        let byte = usize::from(byte);
         let bits = match RecordPlace::len(shape) {
-            SHORT => u128::from(number(&line[byte..byte + SHORT]) >> place.bit),
-            _ => wide_number(&line[byte..byte + LONG]) >> place.bit,
+            SHORT => u128::from(number(&line[byte..byte + SHORT]) >> bit),
+            _ => wide_number(&line[byte..byte + LONG]) >> bit,
         };
         let payload_mask = low_bits(shape.inner_payload_bits() as u32);
         Record {
@@ -263,17 +260,6 @@ impl RecordPlace {
     const fn len(shape: LineShape) -> usize {
         if shape.record_bits() <= SHORT_BITS_MAX as usize { SHORT } else { LONG }
     }
-
-    /// Those of all cells, so that a lookup need not count bits; behind them, that of the last cell.
-    pub(super) const fn all(shape: LineShape) -> [RecordPlace; u32::BITS as usize] {
-        let mut all = [RecordPlace::of(shape, shape.cells - 1); u32::BITS as usize];
-        let mut cell = 0;
-        while cell < shape.cells {
-            all[cell] = RecordPlace::of(shape, cell);
-            cell += 1;
-        }
-        all
-    }
 }
 
 /// At most eight bytes as a number, zeroes above them.
@@ -314,6 +300,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::line_probe::find_in_all_forms;
     use super::super::line_writer::LineTableWriter;
     use super::*;
 
@@ -330,16 +317,24 @@ mod tests {
         (0..shards).map(of_shard).collect()
     }
 
+    /// The payloads that are found of these hashes are those.
+    fn check_in_all_forms(tables: &[LineTable], asked: &[u64], expected: &[Option<u64>]) {
+        for hits in find_in_all_forms(tables, asked) {
+            for (at, hash) in asked.iter().enumerate() {
+                let found = hits.found[at].then(|| hits.payloads[at]);
+                assert_eq!(found, expected[at], "{:?}, hash {hash}", tables[0].shape);
+            }
+        }
+    }
+
     /// Every hash of the model is found and its neighbours are not.
     fn check(model: &BTreeMap<u64, u64>, load_factor: f64, shape: LineShape, shards: usize) {
         let entries: Vec<(u64, u64)> = model.iter().map(|(&hash, &payload)| (hash, payload)).collect();
         let tables = tables(&entries, load_factor, shape, shards);
         let near = model.keys().flat_map(|&hash| [hash.wrapping_sub(1), hash, hash.wrapping_add(1)]);
         let asked: Vec<u64> = near.chain([0, 1, u64::MAX]).collect();
-        let hits = LineTable::find(&tables, &asked, |_, _| true);
-        for (at, hash) in asked.iter().enumerate() {
-            assert_eq!(hits.found[at].then(|| hits.payloads[at]), model.get(hash).copied(), "hash {hash}");
-        }
+        let expected: Vec<Option<u64>> = asked.iter().map(|hash| model.get(hash).copied()).collect();
+        check_in_all_forms(&tables, &asked, &expected);
         let all = tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard));
         assert_eq!(all.collect::<BTreeMap<_, _>>(), *model);
         assert_eq!(tables.iter().map(LineTable::len).sum::<usize>(), model.len());
@@ -424,11 +419,8 @@ mod tests {
             let tables: Vec<LineTable> = vec![table];
             let near = entries.keys().flat_map(|&hash| [hash, hash ^ 1]);
             let asked: Vec<u64> = near.collect();
-            let hits = LineTable::find(&tables, &asked, |_, _| true);
-            for (at, hash) in asked.iter().enumerate() {
-                let found = hits.found[at].then(|| hits.payloads[at]);
-                assert_eq!(found, entries.get(hash).copied(), "{shape:?}, hash {hash}");
-            }
+            let expected: Vec<Option<u64>> = asked.iter().map(|hash| entries.get(hash).copied()).collect();
+            check_in_all_forms(&tables, &asked, &expected);
         }
     }
 
@@ -467,7 +459,7 @@ mod tests {
             (0..60).map(|payload| ((payload / 50 * 3 + 1) << 60, payload)).collect();
         let tables = tables(&entries, 0.75, widest(2), 1);
         let asked: Vec<u64> = entries.iter().map(|entry| entry.0).collect();
-        let hits = LineTable::find(&tables, &asked, |index, payload| payload == index as u64);
+        let hits = LineTable::find(&tables, &asked, Some(&mut |index, payload| payload == index as u64));
         assert_eq!(hits.payloads, (0..60).collect::<Vec<u64>>());
         assert!(hits.found.iter().all(|&found| found));
     }

@@ -16,8 +16,10 @@
 //! go together to their second place.
 
 use basalt_base::processor::{self, Form, Loop};
+use basalt_base::words::{Mask, Words};
 
 use super::Hits;
+use crate::hash::ShardBits;
 
 /// So many keys take a step together. With 16 it was slower among 20 million keys, and faster among 100 million.
 pub(super) const GROUP: usize = 8;
@@ -40,9 +42,6 @@ pub(super) trait Probe {
 
     /// What the looks of a group saw: payloads, or where they are.
     type Places: Copy;
-
-    /// Whether AVX-512 helps, see [`Loop`].
-    const IS_WIDEST: bool;
 
     /// Whether an entry has a second place, see [`Probe::turn`].
     const IS_TWOFOLD: bool;
@@ -68,13 +67,40 @@ pub(super) trait Probe {
 
     /// Where entries most probably are if the first look did not see them, and asks for it. Who does not see one there
     /// either has to search, if only [`Probe::beside`] where both looks were clear.
-    fn turn(&self, hashes: &Group, aim: &mut Self::Aim);
+    fn turn<F: Form>(&self, hashes: &Group, aim: &mut Self::Aim);
 
     /// The payload of the first entry of `hash` that `accept` takes and that is at neither of its two places.
     fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
 
     /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
+}
+
+/// The tables of which each has a stretch of all hashes, as a probe sees them.
+pub(super) struct Shards<S> {
+    shards: Vec<S>,
+    pub(super) bits: ShardBits,
+}
+
+impl<S> Shards<S> {
+    pub(super) fn new(shards: Vec<S>, bits: ShardBits) -> Shards<S> {
+        Shards { shards, bits }
+    }
+
+    /// That of a hash.
+    #[inline(always)]
+    pub(super) fn of(&self, hash: u64) -> &S {
+        &self.shards[self.bits.split(hash).0]
+    }
+
+    /// Those of a group.
+    #[inline(always)]
+    pub(super) fn of_each(&self, hashes: &Group) -> Group<&S> {
+        std::array::from_fn(
+            #[inline(always)]
+            |at| self.of(hashes[at]),
+        )
+    }
 }
 
 /// What the looks of a group told: a bit for each key, that of the first one the lowest.
@@ -88,27 +114,30 @@ pub(super) struct Sight {
     pub(super) clear: u8,
 }
 
-/// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
-/// really has its key.
-pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
+/// Says whether the entry with this payload and the hash of the key with this number really has that key. Without it all
+/// have, for their hash is the key.
+///
+/// It is not compiled into each loop, of which there are many: who compares keys waits for them.
+pub(crate) type Accept<'a> = Option<&'a mut dyn FnMut(usize, u64) -> bool>;
+
+/// Looks up `hashes`.
+pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], accept: Accept<'_>) -> Hits {
     processor::run(Find { table, hashes, accept })
 }
 
 /// The same in each form that this processor has.
 #[cfg(test)]
 pub(super) fn find_in_all_forms<T: Probe>(table: &T, hashes: &[u64]) -> Vec<Hits> {
-    processor::run_all(|| Find { table, hashes, accept: |_, _| true })
+    processor::run_all(|| Find { table, hashes, accept: None })
 }
 
-struct Find<'a, T, A> {
+struct Find<'a, 'k, T> {
     table: &'a T,
     hashes: &'a [u64],
-    accept: A,
+    accept: Accept<'k>,
 }
 
-impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
-    const IS_WIDEST: bool = T::IS_WIDEST;
-
+impl<T: Probe> Loop for Find<'_, '_, T> {
     type Output = Hits;
 
     #[inline(always)]
@@ -125,19 +154,18 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
             |first, places, sight| {
                 let seen = table.payloads(places);
                 let keys = u8::MAX >> (GROUP - GROUP.min(hashes.len() - first));
-                let mut found = 0;
-                for (at, &seen) in seen.iter().enumerate() {
-                    let bit = sight.found & keys & 1 << at;
-                    if bit != 0 && accept(first + at, seen) {
-                        found |= bit;
+                let mut found = sight.found & keys;
+                if let Some(accept) = &mut accept {
+                    let mut rest = found;
+                    while rest != 0 {
+                        let at = rest.trailing_zeros() as usize;
+                        found &= !(u8::from(!accept(first + at, seen[at])) << at);
+                        rest &= rest - 1;
                     }
                 }
-                let is_found = unpacked(found);
-                hits.found.extend_from_slice(&is_found);
-                hits.payloads.extend_from_slice(&std::array::from_fn::<_, GROUP, _>(
-                    #[inline(always)]
-                    |at| if is_found[at] { seen[at] } else { 0 },
-                ));
+                hits.found.extend_from_slice(&UNPACKED[usize::from(found)]);
+                let payloads = Words::<F>::of(seen) & Mask::of(found).ones();
+                hits.payloads.extend_from_slice(&payloads.numbers());
                 open.push(first, keys & !found & (sight.found | !sight.all), sight.clear);
                 if open.len >= OPEN_MAX {
                     open.settle::<T, F>(table, hashes, &mut accept, &mut hits);
@@ -151,15 +179,21 @@ impl<T: Probe, A: FnMut(usize, u64) -> bool> Loop for Find<'_, T, A> {
     }
 }
 
-/// Which bits are set, the lowest one first.
-#[inline(always)]
-fn unpacked(bits: u8) -> Group<bool> {
-    // A copy of all bits in each byte, and of each copy another bit.
-    let each = (u64::from(bits) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-    each.to_le_bytes().map(
-        #[inline(always)]
-        |bit| bit != 0,
-    )
+/// Which bits of a number are set, the lowest one first.
+static UNPACKED: [Group<bool>; 1 << GROUP] = unpacked();
+
+const fn unpacked() -> [Group<bool>; 1 << GROUP] {
+    let mut all = [[false; GROUP]; 1 << GROUP];
+    let mut bits = 0;
+    while bits < all.len() {
+        let mut at = 0;
+        while at < GROUP {
+            all[bits][at] = bits >> at & 1 != 0;
+            at += 1;
+        }
+        bits += 1;
+    }
+    all
 }
 
 /// Looks for the keys of `hashes` where `aim` says, and tells `see` what was seen of each group, by its first key. What
@@ -234,14 +268,15 @@ impl OpenKey {
         hashes: &[u64],
         seen: Option<u64>,
         is_clear: bool,
-        accept: &mut impl FnMut(usize, u64) -> bool,
+        accept: &mut Accept<'_>,
         hits: &mut Hits,
     ) {
         let (key, was_clear) = (self.key(), self.0 & 1 != 0);
         let hash = hashes[key];
-        let found = seen.filter(|&payload| accept(key, payload)).or_else(|| match was_clear && is_clear {
-            true => table.beside(hash, |payload| accept(key, payload)),
-            false => table.search(hash, |payload| accept(key, payload)),
+        let mut accept = |payload| accept.as_mut().is_none_or(|accept| accept(key, payload));
+        let found = seen.filter(|&payload| accept(payload)).or_else(|| match was_clear && is_clear {
+            true => table.beside(hash, accept),
+            false => table.search(hash, accept),
         });
         hits.payloads[key] = found.unwrap_or_default();
         hits.found[key] = found.is_some();
@@ -266,7 +301,7 @@ impl Open {
         &mut self,
         table: &T,
         hashes: &[u64],
-        accept: &mut impl FnMut(usize, u64) -> bool,
+        accept: &mut Accept<'_>,
         hits: &mut Hits,
     ) {
         let keys = &self.keys[..self.len];
@@ -278,7 +313,7 @@ impl Open {
                 table,
                 &open_hashes[..keys.len()],
                 #[inline(always)]
-                |hashes, _, aim| table.turn(hashes, aim),
+                |hashes, _, aim| table.turn::<F>(hashes, aim),
                 #[inline(always)]
                 |first, places, sight| {
                     let payloads = table.payloads(places);

@@ -28,7 +28,7 @@ use super::Hits;
 use super::bits::{BitWriter, PADDING_BYTES, SHORT_BITS_MAX, low_bits, packed_bytes};
 use super::bucket_index::{BUCKET_BITS_END, BucketIndex, BucketIndexWriter};
 use super::cell_probe::{Cells, QuotientProbe};
-use super::probe;
+use super::probe::{self, Accept};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -194,11 +194,7 @@ impl QuotientTable {
     }
 
     /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
-    pub(super) fn find(
-        tables: &[QuotientTable],
-        hashes: &[u64],
-        accept: impl FnMut(usize, u64) -> bool,
-    ) -> Hits {
+    pub(super) fn find(tables: &[QuotientTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
         if tables.iter().all(|table| table.shape.is_like(tables[0].shape)) {
             probe::find(&QuotientProbe::<true>::new(tables), hashes, accept)
         } else {

@@ -12,6 +12,7 @@ use basalt_base::{Error, ErrorCode, Result};
 
 use super::filling::{line_table, quotient_table};
 use super::line_shape::LineShape;
+use super::probe::Accept;
 use super::quotient::{CellPayload, CellShape};
 use super::{Hits, LineTable, QuotientTable, Rows};
 use crate::hash::ShardBits;
@@ -175,7 +176,7 @@ impl ShardedTable {
 
     /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
     /// really has its key.
-    pub(crate) fn find(&self, hashes: &[u64], accept: impl FnMut(usize, u64) -> bool) -> Hits {
+    pub(crate) fn find(&self, hashes: &[u64], accept: Accept<'_>) -> Hits {
         match self {
             ShardedTable::Lines(tables) => LineTable::find(tables, hashes, accept),
             ShardedTable::Quotient(tables) => QuotientTable::find(tables, hashes, accept),
