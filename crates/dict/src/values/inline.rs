@@ -193,7 +193,7 @@ fn extract<const WIDTH: usize>(field: &Field, hits: &Hits, out: &mut MutableBuff
         #[inline(always)]
         || {
             for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
-                let number = if found { payload >> shift_bits } else { default };
+                let number = either(found, payload >> shift_bits, default);
                 value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
             }
         },
@@ -215,7 +215,7 @@ fn unpack<const WIDTH: usize>(field: &Field, packed: PackedField, hits: &Hits, o
         #[inline(always)]
         || {
             for ((value, &payload), &found) in values.iter_mut().zip(&hits.payloads).zip(&hits.found) {
-                let number = if found { packed.value(payload) } else { default };
+                let number = either(found, packed.value(payload), default);
                 value.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
             }
         },
@@ -227,6 +227,13 @@ fn unpack_odd(field: &Field, packed: PackedField, hits: &Hits, out: &mut Mutable
         let number = if found { packed.value(payload) } else { field.default };
         out.extend_from_slice(&number.to_le_bytes()[..field.width]);
     }
+}
+
+/// What was found, or the default, without a branch: where some keys are found and others are not, it would be guessed wrong.
+#[inline(always)]
+fn either(is_found: bool, found: u64, default: u64) -> u64 {
+    let mask = u64::from(is_found).wrapping_neg();
+    found & mask | default & !mask
 }
 
 /// At most eight bytes as a number, zeroes above them.
