@@ -187,12 +187,13 @@ impl<F: Form> Words<F> {
         self.above(other).select(self, other)
     }
 
-    /// The little-endian word at byte `at` of each of `from`, or the last one that it has if `at` is behind that.
+    /// The little-endian word at byte `at` of each of `from`, or the last one that it has if `at` is behind that. The highest bit of
+    /// `at` does not count.
     #[inline(always)]
     pub fn gather<const BYTES: usize>(from: &[&[u8; BYTES]; WORDS], at: Words<F>) -> Words<F> {
         const { assert!(BYTES >= WORD_BYTES, "there is a word") };
         let last = (BYTES - WORD_BYTES) as u64;
-        // What is negative as a number with a sign is behind it, too.
+        // Without that bit, no number is negative, which would not be behind it.
         let at = Words::splat(last).min(at & (u64::MAX >> 1));
         #[cfg(target_arch = "x86_64")]
         {

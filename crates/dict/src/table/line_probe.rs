@@ -61,8 +61,12 @@ pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: Accept<'_>) -> 
 
 /// The same in each form that this processor has.
 #[cfg(test)]
-pub(super) fn find_in_all_forms(tables: &[LineTable], hashes: &[u64]) -> Vec<Hits> {
-    with_probe!(tables, probe => probe::find_in_all_forms(probe, hashes))
+pub(super) fn find_in_all_forms(
+    tables: &[LineTable],
+    hashes: &[u64],
+    accept: probe::TestAccept<'_>,
+) -> Vec<Hits> {
+    with_probe!(tables, probe => probe::find_in_all_forms(probe, hashes, accept))
 }
 
 /// All shards of a table whose lines have so many cells, each with a payload of `PAYLOAD` bytes.
@@ -95,7 +99,7 @@ pub(super) struct Looks<F> {
 impl<'a> Lines<'a> {
     pub(super) const NONE: Lines<'a> = Lines { lines: [&[0; LINE_BYTES]; GROUP], words: [0; GROUP] };
 
-    /// Looks for the words, with payloads in the cells.
+    /// Looks for the words, and reads payloads that are in the cells.
     #[inline(always)]
     pub(super) fn look<F: Form, const CELLS: usize>(&self, shape: LineShape) -> Looks<F> {
         let (mut equal, mut cells) = ([0; GROUP], [0; GROUP]);

@@ -319,7 +319,7 @@ mod tests {
 
     /// The payloads that are found of these hashes are those.
     fn check_in_all_forms(tables: &[LineTable], asked: &[u64], expected: &[Option<u64>]) {
-        for hits in find_in_all_forms(tables, asked) {
+        for hits in find_in_all_forms(tables, asked, None) {
             for (at, hash) in asked.iter().enumerate() {
                 let found = hits.found[at].then(|| hits.payloads[at]);
                 assert_eq!(found, expected[at], "{:?}, hash {hash}", tables[0].shape);
@@ -459,8 +459,13 @@ mod tests {
             (0..60).map(|payload| ((payload / 50 * 3 + 1) << 60, payload)).collect();
         let tables = tables(&entries, 0.75, widest(2), 1);
         let asked: Vec<u64> = entries.iter().map(|entry| entry.0).collect();
-        let hits = LineTable::find(&tables, &asked, Some(&mut |index, payload| payload == index as u64));
-        assert_eq!(hits.payloads, (0..60).collect::<Vec<u64>>());
-        assert!(hits.found.iter().all(|&found| found));
+        let all = find_in_all_forms(&tables, &asked, Some(&|index, payload| payload == index as u64));
+        for hits in all {
+            assert_eq!(hits.payloads, (0..60).collect::<Vec<u64>>());
+            assert!(hits.found.iter().all(|&found| found));
+        }
+        for hits in find_in_all_forms(&tables, &asked, Some(&|_, _| false)) {
+            assert!(hits.found.iter().all(|&found| !found));
+        }
     }
 }

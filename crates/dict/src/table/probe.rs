@@ -12,8 +12,8 @@
 //! fifth more are found so than if each key asks by itself, on a guest whose host has small pages.
 //!
 //! All keys of a group take the same instructions, found or not, because a branch that is guessed wrong costs as
-//! much as a line, and because vectors then compute for all of them. The few keys that are not where they most probably are wait until there are many of them, and then
-//! go together to their second place.
+//! much as a line, and because vectors then compute for all of them. The few keys that are not where they most probably
+//! are wait until there are many of them, and then go together to their second place.
 
 use basalt_base::processor::{self, Form, Loop};
 use basalt_base::words::{Mask, Words};
@@ -127,8 +127,35 @@ pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], accept: Accept<'_>) -> H
 
 /// The same in each form that this processor has.
 #[cfg(test)]
-pub(super) fn find_in_all_forms<T: Probe>(table: &T, hashes: &[u64]) -> Vec<Hits> {
-    processor::run_all(|| Find { table, hashes, accept: None })
+pub(super) fn find_in_all_forms<T: Probe>(table: &T, hashes: &[u64], accept: TestAccept<'_>) -> Vec<Hits> {
+    processor::run_all(|| TestFind { table, hashes, accept })
+}
+
+/// [`Accept`] for several lookups.
+#[cfg(test)]
+pub(super) type TestAccept<'a> = Option<&'a dyn Fn(usize, u64) -> bool>;
+
+#[cfg(test)]
+struct TestFind<'a, T> {
+    table: &'a T,
+    hashes: &'a [u64],
+    accept: TestAccept<'a>,
+}
+
+#[cfg(test)]
+impl<T: Probe> Loop for TestFind<'_, T> {
+    type Output = Hits;
+
+    #[inline(always)]
+    fn run<F: Form>(self) -> Hits {
+        let TestFind { table, hashes, accept } = self;
+        match accept {
+            None => Find { table, hashes, accept: None }.run::<F>(),
+            Some(accept) => {
+                Find { table, hashes, accept: Some(&mut |key, payload| accept(key, payload)) }.run::<F>()
+            }
+        }
+    }
 }
 
 struct Find<'a, 'k, T> {

@@ -184,7 +184,7 @@ impl QuotientTable {
             (PAYLOAD_POSITION, first) => CellPayload::Position { first },
             _ => return Err(ImageReader::unfit()),
         };
-        if shard_bits.count() + bucket_bits < 64 - SHORT_BITS_MAX {
+        if bucket_bits == 0 || shard_bits.count() + bucket_bits < 64 - SHORT_BITS_MAX {
             return Err(ImageReader::unfit());
         }
         let shape = CellShape { shard_bits, bucket_bits, payload };
@@ -280,9 +280,9 @@ mod tests {
 
     /// Lookups in each form that this processor has, as of shards that are alike and of others.
     fn check_lookups(tables: &[QuotientTable], asked: &[u64], expected: impl Fn(u64) -> Option<u64>) {
-        let mut all = probe::find_in_all_forms(&QuotientProbe::<false>::new(tables), asked);
+        let mut all = probe::find_in_all_forms(&QuotientProbe::<false>::new(tables), asked, None);
         if tables.iter().all(|table| table.shape.is_like(tables[0].shape)) {
-            all.extend(probe::find_in_all_forms(&QuotientProbe::<true>::new(tables), asked));
+            all.extend(probe::find_in_all_forms(&QuotientProbe::<true>::new(tables), asked, None));
         }
         for hits in all {
             assert_eq!(hits.found.len(), asked.len());

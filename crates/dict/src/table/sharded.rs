@@ -174,8 +174,7 @@ impl ShardedTable {
         })
     }
 
-    /// Looks up `hashes`; `accept(index, payload)` says whether an entry with the hash of key `index`
-    /// really has its key.
+    /// Looks up `hashes`; see [`Accept`].
     pub(crate) fn find(&self, hashes: &[u64], accept: Accept<'_>) -> Hits {
         match self {
             ShardedTable::Lines(tables) => LineTable::find(tables, hashes, accept),
