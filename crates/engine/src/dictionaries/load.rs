@@ -184,8 +184,10 @@ fn join(
     }
     if detour::suits(definition, version) {
         go_through_files(rows.memory(), spec);
-        match detour::take(engine, spec, version, &mut rows.joined(version)?, RowForm::Plain) {
+        let taken = detour::take(engine, spec, version, &mut rows.joined(version)?, RowForm::Plain);
+        match taken {
             Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
+            Err(error) if rows.have_failed() => return Err(error),
             Err(error) => detour_failure = Some(error),
         }
         rows.memory().unbound();

@@ -37,6 +37,8 @@ pub(super) struct LoadMemory {
     /// Bytes of its rows so far.
     rows: u64,
     held: u64,
+    /// What it held when its rows began to go through files.
+    before: u64,
     /// What it holds at most, if its rows go through files.
     most: u64,
     /// The same, of keys that do not: all of them, and bytes a row.
@@ -72,12 +74,18 @@ impl DictionaryMemory {
     /// Asks all versions what they hold now, and forgets those that are gone.
     pub(crate) fn count_again(&self) {
         let mut versions = self.versions.lock();
-        let mut bytes = 0;
-        versions.retain(|version| {
-            let version = version.upgrade();
-            bytes += version.as_ref().map_or(0, |version| version.memory_bytes());
-            version.is_some()
-        });
+        versions.retain(|version| version.strong_count() > 0);
+        // A version that answers with changes has the one before as a part, which may be here by itself, too.
+        let mut parts: Vec<Arc<dyn Dictionary>> = Vec::new();
+        for version in versions.iter().filter_map(Weak::upgrade) {
+            let own = version.changes().map_or_else(|| vec![version], |(base, changes)| vec![base, changes]);
+            for part in own {
+                if !parts.iter().any(|known| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(&part))) {
+                    parts.push(part);
+                }
+            }
+        }
+        let bytes = parts.iter().map(|part| part.memory_bytes()).sum();
         self.loaded.store(bytes, Ordering::Relaxed);
     }
 }
@@ -97,20 +105,31 @@ impl LoadMemory {
     ) -> LoadMemory {
         let current = current.map_or(0, |current| current.memory_bytes());
         let server = Arc::clone(server);
-        LoadMemory { server, name, rows: 0, held: 0, most: u64::MAX, keys: 0, key_bytes: 0, current }
+        LoadMemory {
+            server,
+            name,
+            rows: 0,
+            held: 0,
+            before: 0,
+            most: u64::MAX,
+            keys: 0,
+            key_bytes: 0,
+            current,
+        }
     }
 
     /// From now on rows go through files, and what is in memory at once beside what there is by now is bounded by `bounds`,
     /// so many bytes, and so many of the key of each row.
     pub(super) fn bound(&mut self, bounds: LoadBounds, more: u64, key_bytes: usize) {
+        (self.before, self.rows) = (self.held, self.held);
         self.most = self.held.saturating_add(bounds.memory_most() as u64).saturating_add(more);
         self.key_bytes = key_bytes as u64;
     }
 
-    /// Rows are in memory again.
+    /// Rows are in memory again, and those that went through files are asked for again.
     pub(super) fn unbound(&mut self) {
-        self.give_back();
-        self.most = u64::MAX;
+        self.give_back(self.before);
+        (self.rows, self.keys, self.most) = (self.before, 0, u64::MAX);
     }
 
     /// Takes so many rows, which have these columns beside the hash of their key, and says how many bytes they are.
@@ -142,9 +161,10 @@ impl LoadMemory {
         Ok(())
     }
 
-    fn give_back(&mut self) {
-        self.server.dictionaries().loading.fetch_sub(self.held, Ordering::Relaxed);
-        (self.held, self.rows, self.keys) = (0, 0, 0);
+    /// All but so many bytes.
+    fn give_back(&mut self, but: u64) {
+        self.server.dictionaries().loading.fetch_sub(self.held.saturating_sub(but), Ordering::Relaxed);
+        self.held = self.held.min(but);
     }
 
     fn too_much(&self, more: u64) -> Error {
@@ -165,7 +185,7 @@ impl LoadMemory {
 
 impl Drop for LoadMemory {
     fn drop(&mut self) {
-        self.give_back();
+        self.give_back(0);
     }
 }
 
@@ -173,6 +193,7 @@ impl Drop for LoadMemory {
 fn column_bytes(column: &ArrayRef) -> usize {
     match column.data_type() {
         DataType::Boolean => column.len(),
+        DataType::FixedSizeBinary(width) => usize::try_from(*width).unwrap_or(0) * column.len(),
         DataType::BinaryView => {
             let lengths = column.as_binary_view().lengths().map(|length| length as usize);
             lengths.sum::<usize>() + column.len() * size_of::<u32>()
@@ -242,6 +263,7 @@ mod tests {
         }
         assert_eq!(server.dictionaries().bytes(), 8000);
         load.unbound();
+        assert_eq!(server.dictionaries().bytes(), 4000);
         assert!((0..10).any(|_| load.take(&block, 100).is_err()));
     }
 }

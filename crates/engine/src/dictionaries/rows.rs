@@ -107,15 +107,13 @@ impl<'a> Rows<'a> {
         let mut stream = RowStream::of(version)?;
         Ok(std::iter::from_fn(move || {
             self.release();
-            let block = stream.next()?;
-            Some(block.and_then(|block| {
-                self.charge(&block)?;
-                Ok(block)
-            }))
+            let block = stream.next()?.and_then(|block| self.charge(&block).map(|()| block));
+            self.has_failed |= block.is_err();
+            Some(block)
         }))
     }
 
-    /// Whether the source gave an error, or a row that no dictionary takes.
+    /// Whether the source gave an error or a row that no dictionary takes, or memory is short.
     pub(super) fn have_failed(&self) -> bool {
         self.has_failed
     }

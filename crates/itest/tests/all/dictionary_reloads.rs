@@ -258,6 +258,45 @@ fn a_source_that_fails_leaves_the_old_version_in_every_way() {
 }
 
 #[test]
+fn changes_count_for_the_memory_of_the_server() {
+    let data = tempdir().expect("a directory");
+    let server = Server::start_with(data.path(), &["--max-server-memory-usage", "210000000"]);
+    server.ask("CREATE TABLE control (rows UInt64) ENGINE = Memory");
+    server.ask("INSERT INTO control VALUES (0)");
+    // 100 MB; what is as new as the newest row is asked for again.
+    server.ask(
+        "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+         'WITH (SELECT max(rows) FROM control) AS changed \
+          SELECT number AS id, concat(if(number < changed, ''new'', ''''), toString(number), repeat(''x'', 900)) AS name, \
+          toDateTime(if(number < changed, 2000, 1000 + (number = 0))) AS at FROM numbers(110000) WHERE {condition}' \
+         UPDATE_FIELD at UPDATE_LAG 0)) LAYOUT(HASHED()) LIFETIME(0)",
+    );
+    let counts = || {
+        server.ask(
+            "SELECT countIf(startsWith(dictGet('d', 'name', number), concat(toString(number), 'x'))), \
+             countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) FROM numbers(110000)",
+        )
+    };
+    let change = |rows: u64| {
+        server.ask("TRUNCATE TABLE control");
+        server.ask(&format!("INSERT INTO control VALUES ({rows})"));
+        server.post("", RELOAD).text()
+    };
+    assert_eq!(counts(), "110000\t0\n");
+    // There is no room for so many beside the old version, and so much of all on its way into one piece.
+    for _ in 0..2 {
+        let failed = change(70_000);
+        assert!(failed.contains("MEMORY_LIMIT_EXCEEDED"), "{failed}");
+        assert_eq!(counts(), "110000\t0\n");
+        assert_eq!(left_over(&data), Vec::<String>::new());
+    }
+    // Few changes stay beside the rest, which counts once.
+    assert_eq!(change(20_000), "");
+    assert_eq!(counts(), "90000\t20000\n");
+    server.kill();
+}
+
+#[test]
 fn dictionaries_count_for_the_memory_of_the_server() {
     let data = tempdir().expect("a directory");
     let server = Server::start_with(data.path(), &["--max-server-memory-usage", "60000000"]);
