@@ -6,6 +6,7 @@
 //! - [`schema`]: a named, typed column and a list of them.
 //! - [`error`]: the one error that reaches a client, and the table of its codes.
 //! - [`fs`]: files, real and faulty, and the only way to publish one.
+//! - [`chunks`]: eight chunks of bytes at places that vectors compute.
 //! - [`clock`]: the time, real and set by hand.
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
@@ -24,6 +25,7 @@
 
 pub mod allocator;
 pub mod checksum;
+pub mod chunks;
 pub mod civil;
 pub mod clock;
 pub mod error;

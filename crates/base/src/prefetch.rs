@@ -55,9 +55,10 @@ impl PrefetchAhead {
     }
 }
 
+/// Starts fetching the cache line of any place.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn prefetch_line(line: *const u8) {
+pub(crate) fn prefetch_line(line: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
     // SAFETY: a prefetch is a hint: it reads nothing that the program sees and never faults.
@@ -66,7 +67,7 @@ fn prefetch_line(line: *const u8) {
 
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-fn prefetch_line(line: *const u8) {
+pub(crate) fn prefetch_line(line: *const u8) {
     // SAFETY: a prefetch is a hint: it reads nothing that the program sees and never faults.
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{line}]", line = in(reg) line, options(nostack, preserves_flags, readonly));
@@ -75,7 +76,7 @@ fn prefetch_line(line: *const u8) {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline(always)]
-fn prefetch_line(_line: *const u8) {}
+pub(crate) fn prefetch_line(_line: *const u8) {}
 
 #[cfg(test)]
 mod tests {

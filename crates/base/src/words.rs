@@ -14,7 +14,7 @@ use crate::processor::Vectors;
 
 /// How many they are.
 pub const WORDS: usize = 8;
-const WORD_BYTES: usize = size_of::<u64>();
+pub(crate) const WORD_BYTES: usize = size_of::<u64>();
 
 /// Eight numbers in a loop that is compiled for `F`. Operations wrap around, and shifts by 64 bits or more leave zero.
 #[derive(Debug)]
@@ -187,51 +187,68 @@ impl<F: Form> Words<F> {
         self.above(other).select(self, other)
     }
 
-    /// The little-endian word at byte `at` of each of `from`, or the last one that it has if `at` is behind that. The highest bit of
-    /// `at` does not count.
+    /// The number of its lowest bit that is set; any number if there is none.
     #[inline(always)]
-    pub fn gather<const BYTES: usize>(from: &[&[u8; BYTES]; WORDS], at: Words<F>) -> Words<F> {
-        const { assert!(BYTES >= WORD_BYTES, "there is a word") };
-        let last = (BYTES - WORD_BYTES) as u64;
-        // Without that bit, no number is negative, which would not be behind it.
+    pub fn lowest_bit(self) -> Words<F> {
+        #[cfg(target_arch = "x86_64")]
+        if F::VECTORS == Vectors::Avx512 {
+            let alone = self & (Words::splat(0) - self);
+            // SAFETY: this loop runs where the processor has AVX-512.
+            let above = Words::from_widest(unsafe { _mm512_lzcnt_epi64(alone.widest()) });
+            return Words::splat(u64::from(u64::BITS) - 1) - above;
+        }
+        Words::of(self.0.map(|number| u64::from(number.trailing_zeros())))
+    }
+
+    /// Those whose bits are set, from the first one on; what is behind them is any number.
+    #[inline(always)]
+    pub fn packed(self, bits: u8) -> Words<F> {
+        #[cfg(target_arch = "x86_64")]
+        if F::VECTORS == Vectors::Avx512 {
+            // SAFETY: this loop runs where the processor has AVX-512.
+            return Words::from_widest(unsafe { _mm512_maskz_compress_epi64(bits, self.widest()) });
+        }
+        let (mut packed, mut len) = ([0; WORDS], 0);
+        for (at, number) in self.0.into_iter().enumerate() {
+            packed[len % WORDS] = number;
+            len += usize::from(bits >> at & 1);
+        }
+        Words::of(packed)
+    }
+
+    /// Of `numbers`, that at `at`, or the last one if `at` is behind it. The highest bit of `at` does not count.
+    ///
+    /// # Panics
+    ///
+    /// If there are no numbers.
+    #[inline(always)]
+    pub fn one_of(numbers: &[u64], at: Words<F>) -> Words<F> {
+        if let [number] = numbers {
+            return Words::splat(*number);
+        }
+        assert!(!numbers.is_empty(), "there is a number");
+        let last = (numbers.len() - 1) as u64;
         let at = Words::splat(last).min(at & (u64::MAX >> 1));
         #[cfg(target_arch = "x86_64")]
-        {
-            let from = from.map(|bytes| bytes.as_ptr().expose_provenance() as u64);
-            let places = Words::<F>::of(from) + at;
-            match F::VECTORS {
-                Vectors::Avx512 => {
-                    let places = places.widest();
-                    // SAFETY: this loop runs where the processor has AVX-512, and each place has a word.
-                    return Words::from_widest(unsafe {
-                        _mm512_i64gather_epi64::<1>(places, std::ptr::null())
-                    });
-                }
-                Vectors::Avx2 => {
-                    // SAFETY: the same with AVX2.
-                    let gather = |places| unsafe { _mm256_i64gather_epi64::<1>(std::ptr::null(), places) };
-                    return Words::from_wide(places.wide().map(gather));
-                }
-                Vectors::Any => {}
-            }
+        if F::VECTORS != Vectors::Any {
+            let first = numbers.as_ptr().expose_provenance() as u64;
+            // SAFETY: a number is at each place.
+            return unsafe { Words::gather((at << u64::from(WORD_BYTES.ilog2())) + first) };
         }
-        Words::of(std::array::from_fn(|word| {
-            let from = from[word][at.0[word] as usize..].first_chunk();
-            from.map_or(0, |from| u64::from_le_bytes(*from))
-        }))
+        Words::of(at.0.map(|at| numbers[at as usize]))
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl<F> Words<F> {
     #[inline(always)]
-    fn widest(self) -> __m512i {
+    pub(crate) fn widest(self) -> __m512i {
         // SAFETY: both are 64 bytes, of which any are a value.
         unsafe { std::mem::transmute(self.0) }
     }
 
     #[inline(always)]
-    fn from_widest(vector: __m512i) -> Words<F> {
+    pub(crate) fn from_widest(vector: __m512i) -> Words<F> {
         // SAFETY: as above.
         Words(unsafe { std::mem::transmute::<__m512i, [u64; WORDS]>(vector) }, PhantomData)
     }
@@ -246,6 +263,27 @@ impl<F> Words<F> {
     fn from_wide(vectors: [__m256i; 2]) -> Words<F> {
         // SAFETY: as above.
         Words(unsafe { std::mem::transmute::<[__m256i; 2], [u64; WORDS]>(vectors) }, PhantomData)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<F: Form> Words<F> {
+    /// The little-endian words at these places in memory.
+    ///
+    /// # Safety
+    ///
+    /// The eight bytes at each may be read, the provenance of what they are in is exposed, and the form has vectors.
+    #[inline(always)]
+    pub(crate) unsafe fn gather(places: Words<F>) -> Words<F> {
+        if F::VECTORS == Vectors::Avx512 {
+            // SAFETY: each place has a word, and this loop runs where the processor has AVX-512.
+            return Words::from_widest(unsafe {
+                _mm512_i64gather_epi64::<1>(places.widest(), std::ptr::null())
+            });
+        }
+        // SAFETY: the same with AVX2.
+        let gather = |places| unsafe { _mm256_i64gather_epi64::<1>(std::ptr::null(), places) };
+        Words::from_wide(places.wide().map(gather))
     }
 }
 
@@ -340,6 +378,10 @@ mod tests {
                 one >> 56,
                 one.times(other & 0xffff_ffff),
                 one.times_low(other),
+                (one | Words::splat(1 << 63)).lowest_bit(),
+                one.packed(0xa7) & Mask::of(0x1f).ones(),
+                Words::one_of(&self.1, other & 15),
+                Words::one_of(&self.1[..1], other),
                 one.min(other),
                 one.max(other),
                 one.product(other).0,
@@ -374,6 +416,10 @@ mod tests {
             each(&|one, _| one >> 56),
             each(&|one, other| one.wrapping_mul(low(other))),
             each(&|one, other| low(one) * low(other)),
+            each(&|one, _| u64::from((one | 1 << 63).trailing_zeros())),
+            vec![one[0], one[1], one[2], one[5], one[7], 0, 0, 0],
+            each(&|_, at| other[(at & 15).min(7) as usize]),
+            vec![other[0]; WORDS],
             each(&|one, other| (one as i64).min(other as i64) as u64),
             each(&|one, other| (one as i64).max(other as i64) as u64),
             each(&|one, other| ((u128::from(one) * u128::from(other)) >> 64) as u64),
@@ -405,35 +451,6 @@ mod tests {
                 );
             let expected = expected(one, other);
             run_all(|| All(one, other)).into_iter().for_each(|results| assert_eq!(results, expected));
-        }
-    }
-
-    /// Reads words of 64 bytes, of which each says its number.
-    struct Read([u64; WORDS]);
-
-    impl Loop for Read {
-        type Output = [u64; WORDS];
-
-        #[inline(always)]
-        fn run<F: Form>(self) -> [u64; WORDS] {
-            let bytes: [[u8; 64]; WORDS] =
-                std::array::from_fn(|from| std::array::from_fn(|at| (from * 64 + at) as u8));
-            Words::<F>::gather(&bytes.each_ref(), Words::of(self.0)).numbers()
-        }
-    }
-
-    #[test]
-    fn words_are_gathered_from_where_they_are() {
-        let word = |from: usize, at: u64| {
-            u64::from_le_bytes(std::array::from_fn(|byte| (from * 64 + at as usize + byte) as u8))
-        };
-        for first in 0..=56 {
-            let at: [u64; WORDS] = std::array::from_fn(|from| (first + 13 * from as u64) % 57);
-            let expected: [u64; WORDS] = std::array::from_fn(|from| word(from, at[from]));
-            run_all(|| Read(at)).into_iter().for_each(|words| assert_eq!(words, expected));
-        }
-        for behind in [57, 64, u64::MAX / 2, u64::MAX / 2 + 58, u64::MAX] {
-            assert_eq!(run_all(|| Read([behind; WORDS])), run_all(|| Read([56; WORDS])));
         }
     }
 }

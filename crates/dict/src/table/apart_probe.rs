@@ -2,33 +2,30 @@
 //!
 //! The line tells whether a key is there, and its payload is asked for only then.
 
-use std::hint::select_unpredictable;
-
-use basalt_base::prefetch::prefetch_read;
+use basalt_base::chunks::Chunks;
 use basalt_base::processor::Form;
+use basalt_base::words::{Mask, Words};
 
-use super::line_probe::{Lines, Looks, equal_cells};
-use super::line_shape::{BLOCK_LINES, Homes, LINE_BYTES, LineShape, Payloads, Spots};
+use super::line_probe::{LineShards, Lines, Looks, equal_cells};
+use super::line_shape::{BLOCK_LINES, LINE_BYTES, LineShape, Payloads};
 use super::lines::{Cell, LineTable, number};
-use super::probe::{GROUP, Group, Probe, Shards, Sight};
+use super::probe::{Group, Probe, Sight};
+
+/// Bytes of the word that a payload is the end of.
+const WORD_BYTES: usize = size_of::<u64>();
 
 /// All shards of a table whose payloads are apart from their lines, in blocks of `BLOCK` bytes.
 pub(super) struct ApartProbe<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> {
-    shards: Shards<Shard<'a, BLOCK>>,
+    shards: LineShards<'a, BLOCK>,
 }
 
-#[derive(Clone, Copy)]
-struct Shard<'a, const BLOCK: usize> {
-    blocks: &'a [[u8; BLOCK]],
-    count: u64,
-    table: &'a LineTable,
-}
-
-/// The lines of a group of keys, and the payloads of their cells.
-#[derive(Clone, Copy)]
-pub(super) struct Aim<'a, const CELLS: usize, const PAYLOAD: usize> {
+/// The lines of a group of keys, and the blocks that they are in.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Aim<'a, const BLOCK: usize> {
+    blocks: Chunks<'a, BLOCK>,
     lines: Lines<'a>,
-    payloads: Group<&'a [[u8; PAYLOAD]; CELLS]>,
+    /// The numbers of the lines in their blocks.
+    numbers: Group,
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> ApartProbe<'a, CELLS, PAYLOAD, BLOCK> {
@@ -37,44 +34,27 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> ApartProb
 
     pub(super) fn new(tables: &'a [LineTable]) -> Self {
         let () = Self::IS_KNOWN;
-        let shard = |table: &'a LineTable| Shard {
-            blocks: table.lines.as_chunks().0,
-            count: table.homes.count,
-            table,
-        };
-        ApartProbe { shards: Shards::new(tables.iter().map(shard).collect(), tables[0].homes.shard_bits) }
-    }
-
-    /// All but the count is known where this is compiled.
-    #[inline(always)]
-    fn homes(&self, shard: &Shard<'_, BLOCK>) -> Homes {
-        Self::SHAPE.homes(shard.count, self.shards.bits)
-    }
-
-    #[inline(always)]
-    fn spots<F: Form>(&self, hashes: &Group, shards: &Group<&Shard<'a, BLOCK>>) -> Spots<F> {
-        Spots::of(Self::SHAPE, hashes, self.shards.bits, shards.map(|shard| shard.count))
+        ApartProbe { shards: LineShards::new(tables) }
     }
 
     /// A line, and the payloads of its cells.
     #[inline(always)]
-    fn line(shard: &Shard<'a, BLOCK>, line: usize) -> (&'a [u8; LINE_BYTES], &'a [[u8; PAYLOAD]; CELLS]) {
-        let (lines, payloads) = shard.blocks[line / BLOCK_LINES].split_at(BLOCK_LINES * LINE_BYTES);
+    fn line(table: &'a LineTable, line: usize) -> (&'a [u8; LINE_BYTES], &'a [[u8; PAYLOAD]; CELLS]) {
+        let blocks: &[[u8; BLOCK]] = table.lines.as_chunks().0;
+        let (lines, payloads) = blocks[line / BLOCK_LINES].split_at(BLOCK_LINES * LINE_BYTES);
         (&lines.as_chunks().0[line % BLOCK_LINES], &payloads.as_chunks().0.as_chunks().0[line % BLOCK_LINES])
     }
 
     /// The words in lines of these numbers, of a shard each, which are asked for.
     #[inline(always)]
-    fn ask(
-        aim: &mut Aim<'a, CELLS, PAYLOAD>,
-        shards: &Group<&Shard<'a, BLOCK>>,
-        (numbers, words): (Group, Group),
-    ) {
-        aim.lines.words = words;
-        for (at, shard) in shards.iter().enumerate() {
-            (aim.lines.lines[at], aim.payloads[at]) = Self::line(shard, numbers[at] as usize);
-        }
-        aim.lines.lines.iter().for_each(|line| prefetch_read(*line, 0));
+    fn ask<F: Form>(&self, aim: &mut Aim<'a, BLOCK>, shards: Words<F>, (lines, words): (Words<F>, Words<F>)) {
+        const { assert!(LINE_BYTES == 1 << 6 && BLOCK_LINES == 1 << 3) };
+        let numbers = lines & (BLOCK_LINES as u64 - 1);
+        aim.blocks = self.shards.chunks.chunks(shards, (lines >> 3).times(Words::splat(BLOCK as u64)));
+        aim.lines.lines = aim.blocks.parts(numbers << 6);
+        aim.lines.words = words.numbers();
+        aim.numbers = numbers.numbers();
+        aim.lines.lines.prefetch();
     }
 
     /// The first payload that `accept` takes of the cells of a line that have the word.
@@ -94,71 +74,63 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize, const BLOCK: usize> Probe
     for ApartProbe<'a, CELLS, PAYLOAD, BLOCK>
 {
     type Way = ();
-    type Aim = Aim<'a, CELLS, PAYLOAD>;
-    type Places = Group<&'a [u8; PAYLOAD]>;
+    type Aim = Aim<'a, BLOCK>;
+    /// The words that payloads are the ends of.
+    type Places = Chunks<'a, WORD_BYTES>;
 
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = true;
-    const NO_WAY: () = ();
-    const NO_AIM: Aim<'a, CELLS, PAYLOAD> =
-        Aim { lines: Lines::NONE, payloads: [&[[0; PAYLOAD]; CELLS]; GROUP] };
-    const NO_PLACES: Group<&'a [u8; PAYLOAD]> = [&[0; PAYLOAD]; GROUP];
 
     #[inline(always)]
     fn approach<F: Form>(&self, _: &Group, (): &mut ()) {}
 
     #[inline(always)]
-    fn aim<F: Form>(&self, hashes: &Group, (): &(), aim: &mut Aim<'a, CELLS, PAYLOAD>) {
-        let shards = self.shards.of_each(hashes);
-        Self::ask(aim, &shards, self.spots::<F>(hashes, &shards).at_home());
+    fn aim<F: Form>(&self, hashes: &Group, (): &(), aim: &mut Aim<'a, BLOCK>) {
+        let (shards, spots) = self.shards.spots::<F>(Self::SHAPE, hashes);
+        self.ask(aim, shards, spots.at_home());
     }
 
     #[inline(always)]
-    fn seek<F: Form>(
-        &self,
-        _: &Group,
-        aim: &Aim<'a, CELLS, PAYLOAD>,
-        places: &mut Group<&'a [u8; PAYLOAD]>,
-    ) -> Sight {
+    fn seek<F: Form>(&self, _: &Group, aim: &Aim<'a, BLOCK>, places: &mut Chunks<'a, WORD_BYTES>) -> Sight {
         let Looks { cells, sight, .. } = aim.lines.look::<F, CELLS>(Self::SHAPE);
-        for (at, place) in places.iter_mut().enumerate() {
-            // Without one, the line is at hand.
-            let (line, payloads) = (&aim.lines.lines[at].as_chunks().0[0], aim.payloads[at]);
-            *place = select_unpredictable(sight.found >> at & 1 != 0, &payloads[cells[at] as usize], line);
-        }
-        places.iter().for_each(|place| prefetch_read(*place, 0));
+        let numbers = Words::<F>::of(aim.numbers);
+        let cells = numbers.times_low(Words::splat(CELLS as u64)) + cells;
+        let ends = Self::SHAPE.payload_in_block(0, 1) as u64;
+        let payloads = cells.times_low(Words::splat(PAYLOAD as u64)) + (ends - WORD_BYTES as u64);
+        // Without one, the line is at hand.
+        *places = aim.blocks.parts(Mask::of(sight.found).select(payloads, numbers << 6));
+        places.prefetch();
         sight
     }
 
     #[inline(always)]
-    fn payloads(&self, places: &Group<&'a [u8; PAYLOAD]>) -> Group {
-        let mut payloads = [0; GROUP];
-        payloads.iter_mut().zip(places).for_each(|(payload, place)| *payload = number(*place));
-        payloads
+    fn payloads<F: Form>(&self, places: &Chunks<'a, WORD_BYTES>) -> Group {
+        let words = places.words::<F>(Words::splat(0));
+        (words >> (8 * (WORD_BYTES - PAYLOAD)) as u64).numbers()
     }
 
     #[inline(always)]
-    fn turn<F: Form>(&self, hashes: &Group, aim: &mut Aim<'a, CELLS, PAYLOAD>) {
-        let shards = self.shards.of_each(hashes);
-        Self::ask(aim, &shards, self.spots::<F>(hashes, &shards).away());
+    fn turn<F: Form>(&self, hashes: &Group, aim: &mut Aim<'a, BLOCK>) {
+        let (shards, spots) = self.shards.spots::<F>(Self::SHAPE, hashes);
+        self.ask(aim, shards, spots.away());
     }
 
     #[inline(always)]
     fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        self.shards.of(hash).table.find_beside(hash, accept)
+        self.shards.tables.of(hash).find_beside(hash, accept)
     }
 
     fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let shard = self.shards.of(hash);
-        let homes = self.homes(shard);
+        let table = self.shards.tables.of(hash);
+        let homes = &table.homes;
         let spot = homes.spot(hash);
-        let home = Self::line(shard, spot.home);
+        let home = Self::line(table, spot.home);
         let at_home = Self::search_line(home, Self::SHAPE.word(spot.tail, true), &mut accept);
         if at_home.is_some() || !Self::SHAPE.is_signed(home.0, spot.tail) {
             return at_home;
         }
-        let away = Self::line(shard, homes.other(spot));
+        let away = Self::line(table, homes.other(spot));
         Self::search_line(away, Self::SHAPE.word_away(spot.tail), &mut accept)
-            .or_else(|| shard.table.find_beside(hash, accept))
+            .or_else(|| table.find_beside(hash, accept))
     }
 }

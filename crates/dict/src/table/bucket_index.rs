@@ -16,13 +16,13 @@
 
 use std::ops::Range;
 
-use basalt_base::prefetch::prefetch_read;
+use basalt_base::chunks::{Chunks, Slices};
 use basalt_base::processor::Form;
 use basalt_base::region::{Region, Section};
 use basalt_base::words::Words;
 use basalt_base::{Error, Result};
 
-use super::probe::{GROUP, Group};
+use super::probe::Group;
 use crate::image::{ImageReader, ImageWriter};
 
 const LINE_BYTES: usize = 64;
@@ -64,10 +64,16 @@ pub(super) struct Buckets<'a> {
     ends: Ends,
 }
 
-/// What says where the cells of a group of buckets are, if none of their indexes is wide.
-#[derive(Clone, Copy)]
+/// The indexes of several tables, none of them wide: the buckets of a group of keys are looked up together.
+pub(super) struct Indexes<'a> {
+    lines: Slices<'a, LINE_BYTES>,
+    paces: Vec<u64>,
+}
+
+/// What says where the cells of a group of buckets are.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Way<'a> {
-    lines: Group<&'a Line>,
+    lines: Chunks<'a, LINE_BYTES>,
     slots: Group,
     paces: Group,
 }
@@ -183,42 +189,40 @@ impl Buckets<'_> {
     }
 }
 
-impl<'a> Way<'a> {
-    pub(super) const NO_WAY: Way<'a> =
-        Way { lines: [&[0; LINE_BYTES]; GROUP], slots: [0; GROUP], paces: [0; GROUP] };
-
-    /// Is to `numbers`, each a bucket of one of `of`; asks for their lines.
-    #[inline(always)]
-    pub(super) fn approach<'s, F: Form>(&mut self, numbers: Words<F>, of: impl Fn(usize) -> &'s Buckets<'a>)
-    where
-        'a: 's,
-    {
-        // A seventh of an eighth: a product by the fraction in 32 bits, rounded up, is exact for numbers of 29 bits.
-        const { assert!(NARROW_BUCKETS == 7 * 8 && BUCKET_BITS_END <= 32) };
-        let line = (numbers >> 3).times_low(Words::splat((1_u64 << 32).div_ceil(7))) >> 32;
-        self.slots = (numbers - line.times_low(Words::splat(NARROW_BUCKETS as u64))).numbers();
-        let (lines, numbers) = (line.numbers(), numbers.numbers());
-        for at in 0..GROUP {
-            let buckets = of(at);
-            let line = match buckets.ends {
-                Ends::Narrow(Pace(pace)) => {
-                    self.paces[at] = u64::from(pace);
-                    lines[at] as usize
-                }
-                Ends::Wide => numbers[at] as usize / WIDE_BUCKETS,
-            };
-            self.lines[at] = &buckets.lines[line];
+impl<'a> Indexes<'a> {
+    /// If an index is wide, what this says of its buckets is nothing.
+    pub(super) fn new(indexes: &[Buckets<'a>]) -> Indexes<'a> {
+        let pace = |buckets: &Buckets<'a>| match buckets.ends {
+            Ends::Narrow(Pace(pace)) => u64::from(pace),
+            Ends::Wide => 0,
+        };
+        Indexes {
+            lines: Slices::new(indexes.iter().map(|buckets| buckets.lines.as_flattened())),
+            paces: indexes.iter().map(pace).collect(),
         }
-        self.lines.iter().for_each(|line| prefetch_read(*line, 0));
     }
 
+    /// The way to `buckets`, each of the index of that number; asks for their lines.
+    #[inline(always)]
+    pub(super) fn approach<F: Form>(&self, indexes: Words<F>, buckets: Words<F>, way: &mut Way<'a>) {
+        // A seventh of an eighth: a product by the fraction in 32 bits, rounded up, is exact for numbers of 29 bits.
+        const { assert!(NARROW_BUCKETS == 7 * 8 && BUCKET_BITS_END <= 32 && LINE_BYTES == 1 << 6) };
+        let line = (buckets >> 3).times_low(Words::splat((1_u64 << 32).div_ceil(7))) >> 32;
+        way.slots = (buckets - line.times_low(Words::splat(NARROW_BUCKETS as u64))).numbers();
+        way.paces = Words::one_of(&self.paces, indexes).numbers();
+        way.lines = self.lines.chunks(indexes, line << 6);
+        way.lines.prefetch();
+    }
+}
+
+impl Way<'_> {
     /// Where the cells of each bucket begin, and how many they are.
     #[inline(always)]
     pub(super) fn cells<F: Form>(&self) -> (Words<F>, Words<F>) {
         let (slots, paces) = (Words::of(self.slots), Words::of(self.paces));
-        let first = Words::gather(&self.lines, Words::splat(0));
+        let first = self.lines.words(Words::splat(0));
         // The two drifts of a bucket are the last two bytes of a word.
-        let drifts = Words::gather(&self.lines, slots + (FIRST_BYTES - 7) as u64);
+        let drifts = self.lines.words(slots + (FIRST_BYTES - 7) as u64);
         let signed = |drift: Words<F>| (drift ^ 0x80) - 0x80;
         let paced = slots.times_low(paces);
         let begin = (paced >> PART_BITS) + signed(drifts >> 48 & 0xff);

@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
-use basalt_base::prefetch::prefetch_read;
+use basalt_base::chunks::{Chunks, Slices};
 use basalt_base::processor::Form;
 use basalt_base::words::Words;
 
 use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
-use super::bucket_index::{Buckets, Way};
-use super::probe::{GROUP, Group, Probe, Shards, Sight};
+use super::bucket_index::{Buckets, Indexes, Way};
+use super::probe::{Group, Probe, Shards, Sight};
 use super::quotient::{CellPayload, CellShape, QuotientTable};
 
 /// Cells that are compared at once, without asking which of them comes first.
@@ -24,6 +24,10 @@ const _: () = assert!(WINDOW.is_power_of_two());
 /// All shards of a table. They are `ALIKE` if they have one shape, as those do that were loaded together.
 pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
     shards: Shards<Shard<'a>>,
+    indexes: Indexes<'a>,
+    cells: Slices<'a, WINDOW_BYTES>,
+    /// Cells of all shards before each, if payloads are positions.
+    positions: Vec<u64>,
     /// Of the first shard, and of all that are alike.
     widths: Widths,
     is_wide: bool,
@@ -34,12 +38,9 @@ pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
 }
 
 /// The cells of a shard, and how wide they are.
-#[repr(align(128))]
 struct Shard<'a> {
     cells: Cells<'a>,
     widths: Widths,
-    /// Cells of the shards before it, if payloads are positions.
-    position: u64,
 }
 
 /// A shape, and what follows from it.
@@ -61,9 +62,9 @@ pub(super) struct Cells<'a> {
 }
 
 /// The cells among which hashes are expected.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Windows<'a> {
-    bytes: Group<&'a [u8; WINDOW_BYTES]>,
+    bytes: Chunks<'a, WINDOW_BYTES>,
     /// The bit of the first byte that the first cell begins with.
     bits: Group,
     /// The number of the first cell.
@@ -73,28 +74,29 @@ pub(super) struct Windows<'a> {
     /// A bit for each window before which its bucket has cells, and behind which it has.
     inner: u8,
     cut: u8,
+    /// A bit for each that is elsewhere, because the last cells of a table do not fill one: these are searched for.
+    strays: u8,
 }
 
 impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
     pub(super) fn new(tables: &'a [QuotientTable]) -> Self {
-        let shard = |table: &'a QuotientTable| Shard {
-            cells: Cells::of(table),
-            widths: Widths::of(table.shape()),
-            position: match table.shape().payload() {
-                CellPayload::Position { first } => first,
-                CellPayload::Bits(_) => 0,
-            },
-        };
+        let shard = |table| Shard { cells: Cells::of(table), widths: Widths::of(table.shape()) };
         let shards: Vec<Shard<'a>> = tables.iter().map(shard).collect();
-        let is_wide = shards.iter().any(|shard| shard.cells.buckets.is_wide());
+        let indexes: Vec<Buckets<'a>> = shards.iter().map(|shard| shard.cells.buckets).collect();
+        let position = |table: &QuotientTable| match table.shape().payload() {
+            CellPayload::Position { first } => first,
+            CellPayload::Bits(_) => 0,
+        };
         let shape = tables[0].shape();
-        let is_numbered = matches!(shape.payload(), CellPayload::Position { .. });
         QuotientProbe {
-            shards: Shards::new(shards, shape.shard_bits()),
+            indexes: Indexes::new(&indexes),
+            cells: Slices::new(shards.iter().map(|shard| shard.cells.bytes)),
+            positions: tables.iter().map(position).collect(),
             widths: Widths::of(shape),
-            is_wide,
-            is_numbered,
+            is_wide: indexes.iter().any(Buckets::is_wide),
+            is_numbered: matches!(shape.payload(), CellPayload::Position { .. }),
             span_bytes: WINDOW * shape.cell_bits() as usize / 8,
+            shards: Shards::new(shards, shape.shard_bits()),
         }
     }
 
@@ -104,7 +106,7 @@ impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
         if ALIKE {
             return Words::splat(of(&self.widths));
         }
-        Words::of(self.shards.of_each(hashes).map(|shard| of(&shard.widths)))
+        Words::of(hashes.map(|hash| of(&self.shards.of(hash).widths)))
     }
 
     /// The bucket of `hash` in its shard, whose widths these are.
@@ -180,14 +182,6 @@ impl<'a> Cells<'a> {
     }
 }
 
-impl Windows<'_> {
-    /// The words whose first bytes have these bits.
-    #[inline(always)]
-    fn words<F: Form>(&self, at: Words<F>) -> Words<F> {
-        Words::gather(&self.bytes, at >> 3)
-    }
-}
-
 impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
     type Way = Way<'a>;
     type Aim = Windows<'a>;
@@ -195,27 +189,13 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
 
     const IS_APART: bool = false;
     const IS_TWOFOLD: bool = false;
-    const NO_WAY: Way<'a> = Way::NO_WAY;
-    const NO_AIM: Windows<'a> = Windows {
-        bytes: [&[0; WINDOW_BYTES]; GROUP],
-        bits: [0; GROUP],
-        firsts: [0; GROUP],
-        counts: [0; GROUP],
-        inner: 0,
-        cut: 0,
-    };
-    const NO_PLACES: Group = [0; GROUP];
 
     #[inline(always)]
     fn approach<F: Form>(&self, hashes: &Group, way: &mut Way<'a>) {
-        let rest = Words::<F>::of(*hashes) << u64::from(self.shards.bits.count());
+        let numbers = Words::<F>::of(*hashes);
+        let rest = numbers << u64::from(self.shards.bits.count());
         let buckets = rest >> (Words::splat(64) - self.widths(hashes, |widths| widths.bucket_bits));
-        let shards = self.shards.of_each(hashes);
-        way.approach(
-            buckets,
-            #[inline(always)]
-            |at| &shards[at].cells.buckets,
-        );
+        self.indexes.approach(self.shards.numbers(numbers), buckets, way);
     }
 
     #[inline(always)]
@@ -226,7 +206,8 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         } else {
             way.cells::<F>()
         };
-        let rest = Words::<F>::of(*hashes) << u64::from(self.shards.bits.count());
+        let numbers = Words::<F>::of(*hashes);
+        let rest = numbers << u64::from(self.shards.bits.count());
         let fraction = rest << self.widths(hashes, |widths| widths.bucket_bits) >> 32;
         let place = fraction.times_low(counts) >> 32;
         let (none, window) = (Words::splat(0), Words::splat(WINDOW as u64));
@@ -236,30 +217,16 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         let firsts = begins + before;
         let cell_bits = self.widths(hashes, |widths| widths.cell_bits);
         let at = firsts.times(cell_bits);
+        let (bytes, strays) = self.cells.chunks_and_strays(self.shards.numbers(numbers), at >> 3);
+        windows.bytes = bytes;
         windows.firsts = firsts.numbers();
         windows.bits = (at & 7).numbers();
         windows.counts = counts.min(window).numbers();
         windows.inner = before.above(none).bits();
         windows.cut = counts.above(before + window).bits();
-        let bytes = (at >> 3).numbers();
-        let mut cut = 0_u8;
-        for (at, shard) in self.shards.of_each(hashes).into_iter().enumerate() {
-            let rest = shard.cells.bytes.get(bytes[at] as usize..);
-            windows.bytes[at] = rest.and_then(|rest| rest.first_chunk()).unwrap_or_else(|| {
-                // Not read together: the last cells of all are searched for.
-                cut |= 1 << at;
-                &[0; WINDOW_BYTES]
-            });
-        }
-        windows.cut |= cut;
-        while cut != 0 {
-            windows.counts[cut.trailing_zeros() as usize] = 0;
-            cut &= cut - 1;
-        }
-        for window in windows.bytes {
-            prefetch_read(window, 0);
-            prefetch_read(window, self.span_bytes);
-        }
+        windows.strays = strays.bits();
+        bytes.prefetch();
+        bytes.prefetch_at(self.span_bytes);
     }
 
     #[inline(always)]
@@ -271,7 +238,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         let (mut is_behind_first, mut is_before_last) = (0, 0);
         for cell in (0..WINDOW as u64).rev() {
             let at = Words::of(windows.bits) + cell_bits.times_low(Words::splat(cell));
-            let seen = windows.words(at) >> (at & 7) & mask;
+            let seen = windows.bytes.words(at >> 3) >> (at & 7) & mask;
             found = seen.equal(remainders).select(Words::splat(cell), found);
             if cell == 0 {
                 is_behind_first = remainders.above(seen).bits();
@@ -282,7 +249,8 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         }
         *payloads = if self.is_numbered {
             let positions = Words::<F>::of(windows.firsts) + found;
-            (positions + Words::of(self.shards.of_each(hashes).map(|shard| shard.position))).numbers()
+            let shards = self.shards.numbers(Words::of(*hashes));
+            (positions + Words::one_of(&self.positions, shards)).numbers()
         } else {
             // Where none was found, what is behind the window is not at hand, but the first cell is.
             let cell = found & (WINDOW as u64 - 1);
@@ -290,19 +258,20 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
                 + cell.times_low(cell_bits)
                 + self.widths(hashes, |widths| widths.remainder_bits);
             let bit = at & 7;
-            let (low, high) = (windows.words(at), windows.words(at + 8));
+            let byte = at >> 3;
+            let (low, high) = (windows.bytes.words(byte), windows.bytes.words(byte + 1));
             let payload = low >> bit | high << (Words::splat(8) - bit);
             (payload & self.widths(hashes, |widths| widths.payload_mask)).numbers()
         };
         Sight {
-            found: Words::<F>::of(windows.counts).above(found).bits(),
-            all: (!windows.inner | is_behind_first) & (!windows.cut | is_before_last),
+            found: Words::<F>::of(windows.counts).above(found).bits() & !windows.strays,
+            all: (!windows.inner | is_behind_first) & (!windows.cut | is_before_last) & !windows.strays,
             clear: 0,
         }
     }
 
     #[inline(always)]
-    fn payloads(&self, payloads: &Group) -> Group {
+    fn payloads<F: Form>(&self, payloads: &Group) -> Group {
         *payloads
     }
 

@@ -2,17 +2,17 @@
 //!
 //! [`InnerProbe`] where payloads are in their cells, [`ApartProbe`] where they are behind the lines.
 
-use basalt_base::lanes::{LANES, equal_lanes};
-use basalt_base::prefetch::prefetch_read;
+use basalt_base::chunks::{Chunks, Slices};
+use basalt_base::lanes::{LANES, equal_in_chunks, equal_lanes};
 use basalt_base::processor::Form;
 use basalt_base::words::Words;
 
 use super::Hits;
 use super::apart_probe::ApartProbe;
 use super::bits::{SHORT_BITS_MAX, low_bits};
-use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spots, TAG_BYTES};
+use super::line_shape::{LINE_BYTES, LineShape, Payloads, Spots, TAG_BYTES};
 use super::lines::{Cell, LineTable};
-use super::probe::{self, Accept, GROUP, Group, Probe, Shards, Sight};
+use super::probe::{self, Accept, Group, Probe, Shards, Sight};
 
 /// Runs `$find` with `$probe`, which is made for the shape of `$tables`.
 macro_rules! with_probe {
@@ -71,48 +71,60 @@ pub(super) fn find_in_all_forms(
 
 /// All shards of a table whose lines have so many cells, each with a payload of `PAYLOAD` bytes.
 struct InnerProbe<'a, const CELLS: usize, const PAYLOAD: usize> {
-    shards: Shards<Shard<'a>>,
+    shards: LineShards<'a, LINE_BYTES>,
 }
 
-#[derive(Clone, Copy)]
-struct Shard<'a> {
-    lines: &'a [[u8; LINE_BYTES]],
-    count: u64,
-    table: &'a LineTable,
+/// Shards, and what of each a group of keys needs: how many lines it has, and its bytes in chunks.
+pub(super) struct LineShards<'a, const CHUNK: usize> {
+    pub(super) tables: Shards<&'a LineTable>,
+    counts: Vec<u64>,
+    pub(super) chunks: Slices<'a, CHUNK>,
 }
 
 /// The lines of a group of keys, and the keys' words there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Lines<'a> {
-    pub(super) lines: Group<&'a [u8; LINE_BYTES]>,
+    pub(super) lines: Chunks<'a, LINE_BYTES>,
     pub(super) words: Group,
 }
 
 /// What looks at the lines of a group saw.
 pub(super) struct Looks<F> {
     /// Of each key, if it was found.
-    pub(super) cells: Group,
+    pub(super) cells: Words<F>,
     payloads: Words<F>,
     pub(super) sight: Sight,
 }
 
-impl<'a> Lines<'a> {
-    pub(super) const NONE: Lines<'a> = Lines { lines: [&[0; LINE_BYTES]; GROUP], words: [0; GROUP] };
+impl<'a, const CHUNK: usize> LineShards<'a, CHUNK> {
+    pub(super) fn new(tables: &'a [LineTable]) -> Self {
+        LineShards {
+            tables: Shards::new(tables.iter().collect(), tables[0].homes.shard_bits),
+            counts: tables.iter().map(|table| table.homes.count).collect(),
+            chunks: Slices::new(tables.iter().map(|table| &*table.lines)),
+        }
+    }
 
+    /// Which shards `hashes` are of, and where their entries are there.
+    #[inline(always)]
+    pub(super) fn spots<F: Form>(&self, shape: LineShape, hashes: &Group) -> (Words<F>, Spots<F>) {
+        let hashes = Words::of(*hashes);
+        let shards = self.tables.numbers(hashes);
+        let counts = Words::one_of(&self.counts, shards);
+        (shards, Spots::of(shape, hashes, self.tables.bits, counts))
+    }
+}
+
+impl Lines<'_> {
     /// Looks for the words, and reads payloads that are in the cells.
     #[inline(always)]
     pub(super) fn look<F: Form, const CELLS: usize>(&self, shape: LineShape) -> Looks<F> {
-        let (mut equal, mut cells) = ([0; GROUP], [0; GROUP]);
-        for (at, line) in self.lines.iter().enumerate() {
-            let tags = equal_cells::<CELLS>(*line, self.words[at]);
-            equal[at] = u64::from(tags);
-            cells[at] = u64::from((tags | 1 << (CELLS - 1)).trailing_zeros());
-        }
-        let (words, equal) = (Words::<F>::of(self.words), Words::of(equal));
-        let at =
-            Words::of(cells).times_low(Words::splat(shape.record_bits() as u64)) + shape.record_at(0) as u64;
+        let words = Words::<F>::of(self.words);
+        let equal = equal_in_chunks::<F, CELLS, LINE_BYTES>(&self.lines, words);
+        let cells = (equal | Words::splat(1 << (CELLS - 1))).lowest_bit();
+        let at = cells.times_low(Words::splat(shape.record_bits() as u64)) + shape.record_at(0) as u64;
         let (rest, payloads) = self.records(at, shape);
-        let signs = Words::gather(&self.lines, Words::splat(shape.signs_at() as u64));
+        let signs = self.lines.words(Words::splat(shape.signs_at() as u64));
         let sign = signs >> (words & 7) & 1;
         let none = Words::splat(0);
         let clear = equal.equal(none).bits();
@@ -134,7 +146,7 @@ impl<'a> Lines<'a> {
         let mut payload = self.short_bits(at);
         if payload_bits > SHORT_BITS_MAX {
             // The bits behind its first byte, none of them behind the line: it ends there with its last byte or before.
-            let behind = Words::gather(&self.lines, (at + 7) >> 3) << ((Words::splat(0) - at) & 7);
+            let behind = self.lines.words((at + 7) >> 3) << ((Words::splat(0) - at) & 7);
             payload = payload | behind;
         }
         (rest, payload & low_bits(payload_bits))
@@ -144,7 +156,7 @@ impl<'a> Lines<'a> {
     #[inline(always)]
     fn short_bits<F: Form>(&self, at: Words<F>) -> Words<F> {
         let byte = (at >> 3).min(Words::splat((LINE_BYTES - size_of::<u64>()) as u64));
-        Words::gather(&self.lines, byte) >> (at - (byte << 3))
+        self.lines.words(byte) >> (at - (byte << 3))
     }
 }
 
@@ -152,33 +164,16 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD
     const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, payloads: Payloads::Inner };
 
     fn new(tables: &'a [LineTable]) -> Self {
-        let shard = |table: &'a LineTable| Shard {
-            lines: table.lines.as_chunks().0,
-            count: table.homes.count,
-            table,
-        };
-        InnerProbe { shards: Shards::new(tables.iter().map(shard).collect(), tables[0].homes.shard_bits) }
-    }
-
-    #[inline(always)]
-    fn spots<F: Form>(&self, hashes: &Group, shards: &Group<&Shard<'a>>) -> Spots<F> {
-        Spots::of(Self::SHAPE, hashes, self.shards.bits, shards.map(|shard| shard.count))
+        InnerProbe { shards: LineShards::new(tables) }
     }
 
     /// The words in lines of these numbers, of a shard each, which are asked for.
     #[inline(always)]
-    fn ask(aim: &mut Lines<'a>, shards: &Group<&Shard<'a>>, (numbers, words): (Group, Group)) {
-        aim.words = words;
-        for (at, shard) in shards.iter().enumerate() {
-            aim.lines[at] = &shard.lines[numbers[at] as usize];
-        }
-        aim.lines.iter().for_each(|line| prefetch_read(*line, 0));
-    }
-
-    /// All but the count is known where this is compiled.
-    #[inline(always)]
-    fn homes(&self, shard: &Shard<'_>) -> Homes {
-        Self::SHAPE.homes(shard.count, self.shards.bits)
+    fn ask<F: Form>(&self, aim: &mut Lines<'a>, shards: Words<F>, (lines, words): (Words<F>, Words<F>)) {
+        const { assert!(LINE_BYTES == 1 << 6) };
+        aim.lines = self.shards.chunks.chunks(shards, lines << 6);
+        aim.words = words.numbers();
+        aim.lines.prefetch();
     }
 
     /// The first payload that `accept` takes of the cells of `line` that have `word`.
@@ -203,17 +198,14 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
 
     const IS_TWOFOLD: bool = true;
     const IS_APART: bool = false;
-    const NO_WAY: () = ();
-    const NO_AIM: Lines<'a> = Lines::NONE;
-    const NO_PLACES: Group = [0; GROUP];
 
     #[inline(always)]
     fn approach<F: Form>(&self, _: &Group, (): &mut ()) {}
 
     #[inline(always)]
     fn aim<F: Form>(&self, hashes: &Group, (): &(), aim: &mut Lines<'a>) {
-        let shards = self.shards.of_each(hashes);
-        Self::ask(aim, &shards, self.spots::<F>(hashes, &shards).at_home());
+        let (shards, spots) = self.shards.spots::<F>(Self::SHAPE, hashes);
+        self.ask(aim, shards, spots.at_home());
     }
 
     #[inline(always)]
@@ -224,25 +216,25 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     }
 
     #[inline(always)]
-    fn payloads(&self, payloads: &Group) -> Group {
+    fn payloads<F: Form>(&self, payloads: &Group) -> Group {
         *payloads
     }
 
     #[inline(always)]
     fn turn<F: Form>(&self, hashes: &Group, aim: &mut Lines<'a>) {
-        let shards = self.shards.of_each(hashes);
-        Self::ask(aim, &shards, self.spots::<F>(hashes, &shards).away());
+        let (shards, spots) = self.shards.spots::<F>(Self::SHAPE, hashes);
+        self.ask(aim, shards, spots.away());
     }
 
     #[inline(always)]
     fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        self.shards.of(hash).table.find_beside(hash, accept)
+        self.shards.tables.of(hash).find_beside(hash, accept)
     }
 
     #[inline(always)]
     fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let shard @ &Shard { lines, table, .. } = self.shards.of(hash);
-        let homes = self.homes(shard);
+        let table = self.shards.tables.of(hash);
+        let (homes, lines) = (&table.homes, table.lines.as_chunks().0);
         let spot = homes.spot(hash);
         let home = &lines[spot.home];
         let at_home = Self::search_line(home, Self::SHAPE.word(spot.tail, true), &mut accept);

@@ -2,7 +2,7 @@
 
 use basalt_base::Result;
 use basalt_base::processor::Form;
-use basalt_base::words::{WORDS, Words};
+use basalt_base::words::Words;
 
 use crate::hash::{ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
@@ -257,25 +257,23 @@ impl<F: Form> Spots<F> {
     #[inline(always)]
     pub(super) fn of(
         shape: LineShape,
-        hashes: &[u64; WORDS],
+        hashes: Words<F>,
         shard_bits: ShardBits,
-        counts: [u64; WORDS],
+        counts: Words<F>,
     ) -> Spots<F> {
-        let (rest, counts) = (Words::of(*hashes) << u64::from(shard_bits.count()), Words::of(counts));
-        let (homes, fractions) = rest.product(counts);
+        let (homes, fractions) = (hashes << u64::from(shard_bits.count())).product(counts);
         Spots { shape, counts, homes, tails: fractions >> u64::from(u64::BITS - shape.tail_bits()) }
     }
 
     /// The home lines, and the words there.
     #[inline(always)]
-    pub(super) fn at_home(&self) -> ([u64; WORDS], [u64; WORDS]) {
-        let words = self.tails | Words::splat(self.shape.word(0, true));
-        (self.homes.numbers(), words.numbers())
+    pub(super) fn at_home(&self) -> (Words<F>, Words<F>) {
+        (self.homes, self.tails | Words::splat(self.shape.word(0, true)))
     }
 
     /// The other lines, and the words there.
     #[inline(always)]
-    pub(super) fn away(&self) -> ([u64; WORDS], [u64; WORDS]) {
+    pub(super) fn away(&self) -> (Words<F>, Words<F>) {
         let Spots { shape, counts, homes, tails } = *self;
         let (none, one, group_bits) = (Words::splat(0), Words::splat(1), u64::from(shape.group_bits()));
         // As `Homes::group` and `Homes::other`.
@@ -287,8 +285,7 @@ impl<F: Form> Spots<F> {
         let far = one + (spread.times_low(len - one) >> 32);
         let to = homes - first + (far & len.above(far).ones());
         let other = first + len.above(to).select(to, to - len);
-        let words = tails | (tails.equal(none).ones() & NO_WORD);
-        (other.numbers(), words.numbers())
+        (other, tails | (tails.equal(none).ones() & NO_WORD))
     }
 }
 
@@ -355,6 +352,7 @@ fn step(tail: u64, len: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use basalt_base::processor::{Loop, run_all};
+    use basalt_base::words::WORDS;
 
     use super::*;
 
@@ -367,8 +365,8 @@ mod tests {
         #[inline(always)]
         fn run<F: Form>(self) -> Self::Output {
             let Both(shape, hashes, shard_bits, counts) = self;
-            let spots = Spots::<F>::of(shape, &hashes, shard_bits, counts);
-            [spots.at_home(), spots.away()]
+            let spots = Spots::<F>::of(shape, Words::of(hashes), shard_bits, Words::of(counts));
+            [spots.at_home(), spots.away()].map(|(lines, words)| (lines.numbers(), words.numbers()))
         }
     }
 

@@ -35,24 +35,19 @@ pub(super) type Group<T = u64> = [T; GROUP];
 /// A table, or several that answer as one.
 pub(super) trait Probe {
     /// What says where the cells of a group of keys are.
-    type Way: Copy;
+    type Way: Copy + Default;
 
     /// Where the cells of a group are expected.
-    type Aim: Copy;
+    type Aim: Copy + Default;
 
     /// What the looks of a group saw: payloads, or where they are.
-    type Places: Copy;
+    type Places: Copy + Default;
 
     /// Whether an entry has a second place, see [`Probe::turn`].
     const IS_TWOFOLD: bool;
 
     /// Whether payloads are not where their keys are, and are asked for when that is found.
     const IS_APART: bool;
-
-    /// What a way, an aim and places are before there are any.
-    const NO_WAY: Self::Way;
-    const NO_AIM: Self::Aim;
-    const NO_PLACES: Self::Places;
 
     /// Asks for what [`Probe::aim`] reads.
     fn approach<F: Form>(&self, hashes: &Group, way: &mut Self::Way);
@@ -63,7 +58,7 @@ pub(super) trait Probe {
     /// Looks there and nowhere else, and asks for payloads that are apart.
     fn seek<F: Form>(&self, hashes: &Group, aim: &Self::Aim, places: &mut Self::Places) -> Sight;
 
-    fn payloads(&self, places: &Self::Places) -> Group;
+    fn payloads<F: Form>(&self, places: &Self::Places) -> Group;
 
     /// Where entries most probably are if the first look did not see them, and asks for it. Who does not see one there
     /// either has to search, if only [`Probe::beside`] where both looks were clear.
@@ -93,13 +88,11 @@ impl<S> Shards<S> {
         &self.shards[self.bits.split(hash).0]
     }
 
-    /// Those of a group.
+    /// Of each hash, which of them that is.
     #[inline(always)]
-    pub(super) fn of_each(&self, hashes: &Group) -> Group<&S> {
-        std::array::from_fn(
-            #[inline(always)]
-            |at| self.of(hashes[at]),
-        )
+    pub(super) fn numbers<F: Form>(&self, hashes: Words<F>) -> Words<F> {
+        // As `ShardBits::split`.
+        hashes >> 1 >> u64::from(u64::BITS - 1 - self.bits.count())
     }
 }
 
@@ -149,12 +142,9 @@ impl<T: Probe> Loop for TestFind<'_, T> {
     #[inline(always)]
     fn run<F: Form>(self) -> Hits {
         let TestFind { table, hashes, accept } = self;
-        match accept {
-            None => Find { table, hashes, accept: None }.run::<F>(),
-            Some(accept) => {
-                Find { table, hashes, accept: Some(&mut |key, payload| accept(key, payload)) }.run::<F>()
-            }
-        }
+        let mut accept = accept.map(|accept| move |key, payload| accept(key, payload));
+        let accept = accept.as_mut().map(|accept| accept as &mut dyn FnMut(usize, u64) -> bool);
+        Find { table, hashes, accept }.run::<F>()
     }
 }
 
@@ -170,17 +160,18 @@ impl<T: Probe> Loop for Find<'_, '_, T> {
     #[inline(always)]
     fn run<F: Form>(self) -> Hits {
         let Find { table, hashes, mut accept } = self;
+        let len = hashes.len();
         let mut hits = Hits::with_capacity(hashes.len().next_multiple_of(GROUP));
-        let mut open = Open { keys: [OpenKey::default(); OPEN_MAX + GROUP], len: 0 };
+        let mut open = Open { keys: [0; OPEN_MAX + GROUP], hashes: [0; OPEN_MAX + GROUP], len: 0 };
         look::<T, F>(
             table,
             hashes,
             #[inline(always)]
             |hashes, way, aim| table.aim::<F>(hashes, way, aim),
             #[inline(always)]
-            |first, places, sight| {
-                let seen = table.payloads(places);
-                let keys = u8::MAX >> (GROUP - GROUP.min(hashes.len() - first));
+            |first, hashes, places, sight| {
+                let seen = table.payloads::<F>(places);
+                let keys = u8::MAX >> (GROUP - GROUP.min(len - first));
                 let mut found = sight.found & keys;
                 if let Some(accept) = &mut accept {
                     let mut rest = found;
@@ -193,15 +184,18 @@ impl<T: Probe> Loop for Find<'_, '_, T> {
                 hits.found.extend_from_slice(&UNPACKED[usize::from(found)]);
                 let payloads = Words::<F>::of(seen) & Mask::of(found).ones();
                 hits.payloads.extend_from_slice(&payloads.numbers());
-                open.push(first, keys & !found & (sight.found | !sight.all), sight.clear);
-                if open.len >= OPEN_MAX {
-                    open.settle::<T, F>(table, hashes, &mut accept, &mut hits);
+                let left = keys & !found & (sight.found | !sight.all);
+                if left != 0 {
+                    open.push::<F>(first, hashes, left, sight.clear);
+                    if open.len >= OPEN_MAX {
+                        open.settle::<T, F>(table, &mut accept, &mut hits);
+                    }
                 }
             },
         );
-        open.settle::<T, F>(table, hashes, &mut accept, &mut hits);
-        hits.found.truncate(hashes.len());
-        hits.payloads.truncate(hashes.len());
+        open.settle::<T, F>(table, &mut accept, &mut hits);
+        hits.found.truncate(len);
+        hits.payloads.truncate(len);
         hits
     }
 }
@@ -223,14 +217,14 @@ const fn unpacked() -> [Group<bool>; 1 << GROUP] {
     all
 }
 
-/// Looks for the keys of `hashes` where `aim` says, and tells `see` what was seen of each group, by its first key. What
-/// is behind the last key is not to be looked at.
+/// Looks for the keys of `hashes` where `aim` says, and tells `see` the number of each group's first key, its hashes, and
+/// what was seen. What is behind the last key is not to be looked at.
 #[inline(always)]
 fn look<T: Probe, F: Form>(
     table: &T,
     hashes: &[u64],
     aim: impl Fn(&Group, &T::Way, &mut T::Aim),
-    mut see: impl FnMut(usize, &T::Places, Sight),
+    mut see: impl FnMut(usize, &Group, &T::Places, Sight),
 ) {
     let (whole, rest) = hashes.as_chunks::<GROUP>();
     let mut last = [hashes.first().copied().unwrap_or_default(); GROUP];
@@ -238,9 +232,9 @@ fn look<T: Probe, F: Form>(
     let groups = whole.len() + usize::from(!rest.is_empty());
     let group = |at: usize| whole.get(at).copied().unwrap_or(last);
 
-    let mut ways = [T::NO_WAY; AHEAD];
-    let mut aims = [T::NO_AIM; AHEAD];
-    let mut places = [T::NO_PLACES; AHEAD];
+    let mut ways = [T::Way::default(); AHEAD];
+    let mut aims = [T::Aim::default(); AHEAD];
+    let mut places = [T::Places::default(); AHEAD];
     let mut sights = [Sight::default(); AHEAD];
     let behind = if T::IS_APART { AHEAD } else { 0 };
     // Steps before the first group prepare the first ones.
@@ -248,12 +242,13 @@ fn look<T: Probe, F: Form>(
         let slot = step % AHEAD;
         if let Some(at) = step.checked_sub(2 * AHEAD) {
             if T::IS_APART && at >= AHEAD {
-                see((at - AHEAD) * GROUP, &places[slot], sights[slot]);
+                let at = at - AHEAD;
+                see(at * GROUP, &group(at), &places[slot], sights[slot]);
             }
             if at < groups {
                 sights[slot] = table.seek::<F>(&group(at), &aims[slot], &mut places[slot]);
                 if !T::IS_APART {
-                    see(at * GROUP, &places[slot], sights[slot]);
+                    see(at * GROUP, &group(at), &places[slot], sights[slot]);
                 }
             }
         }
@@ -268,91 +263,95 @@ fn look<T: Probe, F: Form>(
 
 /// Keys whose first look left them open.
 struct Open {
-    keys: [OpenKey; OPEN_MAX + GROUP],
+    /// Twice the number of each, and one more if the first look was clear.
+    keys: [u64; OPEN_MAX + GROUP],
+    hashes: [u64; OPEN_MAX + GROUP],
     len: usize,
 }
 
-/// The number of a key, and whether the first look was clear.
-#[derive(Clone, Copy, Default)]
-struct OpenKey(usize);
+impl Open {
+    /// Adds those of a group whose bits are set, if there is room for a group.
+    #[inline(always)]
+    fn push<F: Form>(&mut self, first: usize, hashes: &Group, open: u8, clear: u8) {
+        let numbers = Words::<F>::of(std::array::from_fn(|at| at as u64)) + first as u64;
+        let keys = (numbers << 1) | (Mask::of(clear).ones() & 1);
+        put(&mut self.keys, self.len, keys.packed(open));
+        put(&mut self.hashes, self.len, Words::<F>::of(*hashes).packed(open));
+        self.len += open.count_ones() as usize;
+    }
+
+    /// Looks them up.
+    #[inline(always)]
+    fn settle<T: Probe, F: Form>(&mut self, table: &T, accept: &mut Accept<'_>, hits: &mut Hits) {
+        let (keys, hashes) = (&self.keys[..self.len], &self.hashes[..self.len]);
+        if T::IS_TWOFOLD {
+            look::<T, F>(
+                table,
+                hashes,
+                #[inline(always)]
+                |hashes, _, aim| table.turn::<F>(hashes, aim),
+                #[inline(always)]
+                |first, hashes, places, sight| {
+                    let payloads = table.payloads::<F>(places);
+                    for (at, &key) in keys[first..].iter().take(GROUP).enumerate() {
+                        let (is_found, is_clear) = (sight.found >> at & 1 != 0, sight.clear >> at & 1 != 0);
+                        let (key, hash) = (OpenKey { key, is_clear }, hashes[at]);
+                        if is_found && accept.is_none() {
+                            key.answer(Some(payloads[at]), hits);
+                        } else {
+                            let seen = is_found.then_some(payloads[at]);
+                            key.search(table, hash, seen, accept, hits);
+                        }
+                    }
+                },
+            );
+        } else {
+            for (&key, &hash) in keys.iter().zip(hashes) {
+                OpenKey { key, is_clear: false }.search(table, hash, None, accept, hits);
+            }
+        }
+        self.len = 0;
+    }
+}
+
+/// One of [`Open::keys`], and whether the second look was clear.
+#[derive(Clone, Copy)]
+struct OpenKey {
+    key: u64,
+    is_clear: bool,
+}
 
 impl OpenKey {
-    #[inline(always)]
-    fn new(key: usize, is_clear: bool) -> OpenKey {
-        OpenKey(key << 1 | usize::from(is_clear))
-    }
-
-    #[inline(always)]
-    fn key(self) -> usize {
-        self.0 >> 1
-    }
-
     /// Keeps what was seen at its second place, if that is its own, or searches for it.
-    #[inline(always)]
-    fn settle<T: Probe>(
+    #[inline(never)]
+    fn search<T: Probe>(
         self,
         table: &T,
-        hashes: &[u64],
+        hash: u64,
         seen: Option<u64>,
-        is_clear: bool,
         accept: &mut Accept<'_>,
         hits: &mut Hits,
     ) {
-        let (key, was_clear) = (self.key(), self.0 & 1 != 0);
-        let hash = hashes[key];
+        let key = (self.key >> 1) as usize;
         let mut accept = |payload| accept.as_mut().is_none_or(|accept| accept(key, payload));
-        let found = seen.filter(|&payload| accept(payload)).or_else(|| match was_clear && is_clear {
-            true => table.beside(hash, accept),
-            false => table.search(hash, accept),
-        });
+        let found =
+            seen.filter(|&payload| accept(payload)).or_else(|| match self.key & 1 != 0 && self.is_clear {
+                true => table.beside(hash, accept),
+                false => table.search(hash, accept),
+            });
+        self.answer(found, hits);
+    }
+
+    #[inline(always)]
+    fn answer(self, found: Option<u64>, hits: &mut Hits) {
+        let key = (self.key >> 1) as usize;
         hits.payloads[key] = found.unwrap_or_default();
         hits.found[key] = found.is_some();
     }
 }
 
-impl Open {
-    /// Adds those of a group whose bits are set.
-    #[inline(always)]
-    fn push(&mut self, first: usize, mut open: u8, clear: u8) {
-        while open != 0 {
-            let at = open.trailing_zeros() as usize;
-            self.keys[self.len] = OpenKey::new(first + at, clear >> at & 1 != 0);
-            self.len += 1;
-            open &= open - 1;
-        }
-    }
-
-    /// Looks them up in `hashes`.
-    #[inline(always)]
-    fn settle<T: Probe, F: Form>(
-        &mut self,
-        table: &T,
-        hashes: &[u64],
-        accept: &mut Accept<'_>,
-        hits: &mut Hits,
-    ) {
-        let keys = &self.keys[..self.len];
-        if T::IS_TWOFOLD {
-            let open = keys.iter().map(|key| hashes[key.key()]);
-            let mut open_hashes = [0; OPEN_MAX + GROUP];
-            open_hashes.iter_mut().zip(open).for_each(|(to, hash)| *to = hash);
-            look::<T, F>(
-                table,
-                &open_hashes[..keys.len()],
-                #[inline(always)]
-                |hashes, _, aim| table.turn::<F>(hashes, aim),
-                #[inline(always)]
-                |first, places, sight| {
-                    let payloads = table.payloads(places);
-                    for (at, key) in keys[first..].iter().take(GROUP).enumerate() {
-                        let seen = (sight.found >> at & 1 != 0).then_some(payloads[at]);
-                        key.settle(table, hashes, seen, sight.clear >> at & 1 != 0, accept, hits);
-                    }
-                },
-            );
-        } else {
-            keys.iter().for_each(|key| key.settle(table, hashes, None, false, accept, hits));
-        }
-        self.len = 0;
-    }
+/// Puts numbers from `at` on into `to`, which goes on for as many.
+#[inline(always)]
+fn put<F: Form>(to: &mut [u64], at: usize, numbers: Words<F>) {
+    to[at..][..GROUP].copy_from_slice(&numbers.numbers());
 }
