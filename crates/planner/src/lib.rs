@@ -40,7 +40,7 @@ pub use planned::Planned;
 mod tests;
 
 use arrow::array::ArrayRef;
-use basalt_base::{Columns, Error, Result, SqlType};
+use basalt_base::{Column, Columns, Error, Result, SqlType};
 use basalt_sql::ast;
 use datafusion::logical_expr::Expr;
 
@@ -110,9 +110,16 @@ pub fn cast(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) 
     Ok(expr::convert(Bound::new(expr, from.clone()), to, ctx)?.expr)
 }
 
-/// As [`cast`]; a number that `to` does not have is an error where the expression is evaluated.
-pub fn cast_exactly(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Expr> {
-    Ok(expr::convert_exactly(Bound::new(expr, from.clone()), to, ctx)?.expr)
+/// As [`cast`], for a column that errors tell. If it is `exact`, a number that its type does not have is an error where the
+/// expression is evaluated.
+pub fn cast_for(
+    column: &Column,
+    is_exact: bool,
+    expr: Expr,
+    from: &SqlType,
+    ctx: &PlannerContext<'_>,
+) -> Result<Expr> {
+    Ok(expr::convert_for(column, is_exact, Bound::new(expr, from.clone()), ctx)?.expr)
 }
 
 fn bind_over(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use basalt_base::{Columns, Result, bail};
 use basalt_exec::error::from_datafusion;
-use basalt_planner::{PlannerContext, cast, cast_exactly, plan_query};
+use basalt_planner::{PlannerContext, cast_for, plan_query};
 use basalt_sql::ast::{self, Statement};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
@@ -56,8 +56,7 @@ pub(super) fn plan_typed(
         .zip(planned.columns.iter().zip(columns.iter()))
         .enumerate()
         .map(|(index, (column, (from, to)))| {
-            let convert = if index < exact_columns { cast_exactly } else { cast };
-            let expr = convert(Expr::Column(column), &from.ty, &to.ty, ctx)
+            let expr = cast_for(to, index < exact_columns, Expr::Column(column), &from.ty, ctx)
                 .map_err(|error| error.within(format!("column `{}`", to.name)))?;
             // Positions as names: a query may have a name twice.
             Ok(expr.alias(index.to_string()))

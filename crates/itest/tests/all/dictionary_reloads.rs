@@ -229,8 +229,14 @@ fn a_source_that_fails_leaves_the_old_version_in_every_way() {
         ),
         ("SELECT number AS id, number AS other FROM numbers(100000)", "name"),
         ("SELECT number AS id, '' AS name FROM numbers(0)", "require_nonempty"),
-        ("SELECT toInt64(number) - 1 AS id, '' AS name FROM numbers(100000)", "not the same in type UInt64"),
-        ("SELECT nullIf(number, 99999) AS id, '' AS name FROM numbers(100000)", "NULL"),
+        (
+            "SELECT toInt64(number) - 1 AS id, '' AS name FROM numbers(100000)",
+            "-1 is not the same in type UInt64: column `id`",
+        ),
+        (
+            "SELECT nullIf(number, 99999) AS id, '' AS name FROM numbers(100000)",
+            "NULL cannot be converted to UInt64, which is not Nullable: column `id`",
+        ),
     ];
     for (select, why) in failures {
         view(select);

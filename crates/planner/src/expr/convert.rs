@@ -2,7 +2,7 @@
 
 use arrow::datatypes::DataType;
 use basalt_base::types::common_type;
-use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_base::{Column, Error, ErrorCode, Result, SqlType};
 use basalt_functions::registry;
 use basalt_functions::scalar::{Argument, BoundScalar};
 use datafusion::common::ScalarValue;
@@ -32,7 +32,7 @@ pub(crate) fn convert(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> R
         let expr = if is_constant { Expr::Literal(evaluate(&expr)?, None) } else { expr };
         return Ok(Bound::new(expr, to.clone()));
     }
-    call_cast("_CAST", bound, to, ctx)
+    call_cast("_CAST", bound, to, None, ctx)
 }
 
 /// As [`convert`], and a number that the type does not have is an error.
@@ -41,7 +41,22 @@ pub(crate) fn convert_exactly(bound: Bound, to: &SqlType, ctx: &PlannerContext<'
     if means_the_same(&bound.ty, to) || widens(&bound.ty, to) {
         return convert(bound, to, ctx);
     }
-    call_cast("_accurateCast", bound, to, ctx)
+    call_cast("_accurateCast", bound, to, None, ctx)
+}
+
+/// How a value becomes one of a column: [`convert`] or [`convert_exactly`], whose errors tell the column.
+pub(crate) fn convert_for(
+    column: &Column,
+    is_exact: bool,
+    bound: Bound,
+    ctx: &PlannerContext<'_>,
+) -> Result<Bound> {
+    let bound = bound.into_value();
+    if means_the_same(&bound.ty, &column.ty) || widens(&bound.ty, &column.ty) {
+        return convert(bound, &column.ty, ctx);
+    }
+    let name = if is_exact { "_accurateCast" } else { "_CAST" };
+    call_cast(name, bound, &column.ty, Some(&column.name), ctx)
 }
 
 /// The values as values of their common type; `what` names the construct in the error.
@@ -107,17 +122,27 @@ fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
     whole <= precision - scale
 }
 
-/// `name`, which is `_CAST` or one of its kin, of the value and the type.
-fn call_cast(name: &str, bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
-    let type_name = ScalarValue::BinaryView(Some(to.to_string().into_bytes()));
+/// `name`, which is `_CAST` or one of its kin, of the value and the type, and of the column that it is for.
+fn call_cast(
+    name: &str,
+    bound: Bound,
+    to: &SqlType,
+    column: Option<&str>,
+    ctx: &PlannerContext<'_>,
+) -> Result<Bound> {
+    let names = std::iter::once(to.to_string()).chain(column.map(str::to_owned));
+    let names: Vec<ScalarValue> =
+        names.map(|name| ScalarValue::BinaryView(Some(name.into_bytes()))).collect();
     let constant = bound.constant().map(ScalarValue::to_array).transpose().map_err(Error::logical)?;
     let is_constant = constant.is_some();
-    let args = [
-        Argument { ty: bound.ty.clone(), constant },
-        Argument { ty: SqlType::String, constant: Some(type_name.to_array().map_err(Error::logical)?) },
-    ];
+    let mut args = vec![Argument { ty: bound.ty.clone(), constant }];
+    for name in &names {
+        let constant = Some(name.to_array().map_err(Error::logical)?);
+        args.push(Argument { ty: SqlType::String, constant });
+    }
     let (function, ty) = BoundScalar::bind(registry::expect_scalar(name)?, &args, ctx.functions)?;
-    let args = vec![bound.expr, Expr::Literal(type_name, None)];
+    let names = names.into_iter().map(|name| Expr::Literal(name, None));
+    let args: Vec<Expr> = std::iter::once(bound.expr).chain(names).collect();
     let expr = match fold_call(&function, &args) {
         Some(value) => Expr::Literal(value, None),
         None => Expr::ScalarFunction(ScalarFunction::new_udf(function, args)),

@@ -15,7 +15,7 @@ mod literal;
 mod operator;
 mod window;
 
-pub(crate) use convert::{convert, convert_exactly, unify};
+pub(crate) use convert::{convert, convert_exactly, convert_for, unify};
 pub(crate) use fold::evaluate;
 
 use std::cell::{Cell, RefCell};

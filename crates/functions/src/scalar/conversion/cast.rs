@@ -4,6 +4,7 @@
 //! CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN in every other. `CAST` wraps and cuts; `accurateCast`
 //! refuses a number that is not the same in the other type, `accurateCastOrNull` gives NULL.
 
+use arrow::array::ArrayRef;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::Converter;
@@ -21,10 +22,12 @@ pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), 
 .sees_null()
 .low_cardinality(LowCardinality::Dropped);
 
-/// `CAST` to a type that somebody else has chosen: any will do.
-pub(super) static INTERNAL_CAST: Definition = Definition::new("_CAST", Arity::Exactly(2), |call| {
+/// `CAST` to a type that somebody else has chosen: any will do. A third argument is the name of the column that the value
+/// is for, which errors tell.
+pub(super) static INTERNAL_CAST: Definition = Definition::new("_CAST", Arity::Between(2, 3), |call| {
     let to = type_at(call, 1)?;
-    bind(call.ty(0), &to, call.context)
+    let converter = Converter::new(call.ty(0), &to, call.context)?;
+    bind_for_column(call, to, move |array| converter.convert(array))
 })
 .sees_null()
 .low_cardinality(LowCardinality::Dropped);
@@ -38,9 +41,13 @@ pub(super) static ACCURATE_CAST: Definition = Definition::new("accurateCast", Ar
 
 /// As [`INTERNAL_CAST`].
 pub(super) static INTERNAL_ACCURATE_CAST: Definition =
-    Definition::new("_accurateCast", Arity::Exactly(2), |call| bind_accurate(call, Inexact::Fails))
-        .sees_null()
-        .low_cardinality(LowCardinality::Dropped);
+    Definition::new("_accurateCast", Arity::Between(2, 3), |call| {
+        let to = type_at(call, 1)?;
+        let exact = Exact::new(call.ty(0), &to, call.context, Inexact::Fails)?;
+        bind_for_column(call, to, move |array| exact.convert(array))
+    })
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ACCURATE_CAST_OR_NULL: Definition =
     Definition::new("accurateCastOrNull", Arity::Exactly(2), |call| {
@@ -95,6 +102,24 @@ fn type_at(call: &Call<'_>, index: usize) -> Result<SqlType> {
     let written = basalt_sql::parse_type(name.as_bytes())
         .map_err(|error| Error::new(ErrorCode::SyntaxError, format!("`{name}` is not a type: {error}")))?;
     basalt_sql::resolve_type(&written)
+}
+
+/// `convert`, whose errors tell the column that the third argument names.
+fn bind_for_column(
+    call: &Call<'_>,
+    to: SqlType,
+    convert: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static,
+) -> Result<Bound> {
+    let column = match call.len() {
+        3.. => Some(call.expect_text(2)?.to_owned()),
+        _ => None,
+    };
+    Ok(Bound::new(to, move |args: &[Operand], _| {
+        convert(&args[0].array).map_err(|error| match &column {
+            Some(column) => error.within(format_args!("column `{column}`")),
+            None => error,
+        })
+    }))
 }
 
 fn bind_accurate(call: &Call<'_>, inexact: Inexact) -> Result<Bound> {

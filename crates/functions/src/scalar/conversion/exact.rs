@@ -28,10 +28,16 @@ pub(in crate::scalar) struct Exact {
 }
 
 enum Step {
-    /// A number is compared with what it became, if there is a comparison.
-    Value { converter: Converter, comparison: Option<Comparison> },
+    /// A number is compared with what it became, if it may change.
+    Value { converter: Converter, check: Option<Check> },
     /// Each element of a tuple by itself.
     Tuple(Vec<Exact>),
+}
+
+/// How it is noticed that a number changed, and what the error shows of it.
+struct Check {
+    comparison: Comparison,
+    text: Converter,
 }
 
 impl Exact {
@@ -57,10 +63,10 @@ impl Exact {
 
     pub(in crate::scalar) fn convert(&self, source: &ArrayRef) -> Result<ArrayRef> {
         match &self.step {
-            Step::Value { converter, comparison } => {
+            Step::Value { converter, check } => {
                 let converted = converter.convert(source)?;
-                match comparison {
-                    Some(comparison) => self.checked(source, converted, comparison),
+                match check {
+                    Some(check) => self.checked(source, converted, check),
                     None => Ok(converted),
                 }
             }
@@ -75,9 +81,9 @@ impl Exact {
         }
     }
 
-    fn checked(&self, source: &ArrayRef, converted: ArrayRef, comparison: &Comparison) -> Result<ArrayRef> {
+    fn checked(&self, source: &ArrayRef, converted: ArrayRef, check: &Check) -> Result<ArrayRef> {
         let sides = [source, &converted].map(|array| Operand { array: Arc::clone(array), constant: false });
-        let equal = comparison.evaluate(&sides, source.len())?;
+        let equal = check.comparison.evaluate(&sides, source.len())?;
         let equal = equal.as_primitive::<UInt8Type>();
         let nulls = source.logical_nulls();
         // What lies under a NULL is nobody's number.
@@ -86,7 +92,12 @@ impl Exact {
         let changed: BooleanArray = changed.collect();
         match self.inexact {
             _ if changed.true_count() == 0 => Ok(converted),
-            Inexact::Fails => bail!(CannotConvertType, "a number is not the same in type {}", self.to),
+            Inexact::Fails => {
+                let first = changed.values().set_indices().next().unwrap_or_default();
+                let text = check.text.convert(&source.slice(first, 1))?;
+                let number = String::from_utf8_lossy(text.as_binary_view().value(0));
+                bail!(CannotConvertType, "{number} is not the same in type {}", self.to)
+            }
             Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::logical),
         }
     }
@@ -99,12 +110,15 @@ impl Step {
             Inexact::GivesNull => (to.clone().into_nullable(), OnError::GivesNull),
         };
         let args = [from, to].map(|ty| Argument { ty: ty.clone(), constant: None });
-        let comparison = match may_change(from.stripped(), to.stripped()) {
-            true => Some(Comparison::equality(&Call { name: "accurateCast", args: &args, context })?),
+        let check = match may_change(from.stripped(), to.stripped()) {
+            true => Some(Check {
+                comparison: Comparison::equality(&Call { name: "accurateCast", args: &args, context })?,
+                text: Converter::new(from.stripped(), &SqlType::String, context)?,
+            }),
             false => None,
         };
         let converter = Converter::with_errors(from, &reached, context, on_error)?;
-        Ok(Step::Value { converter, comparison })
+        Ok(Step::Value { converter, check })
     }
 }
 
