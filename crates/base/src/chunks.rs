@@ -64,7 +64,7 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         let at = Self::within::<F>(at, WORD_BYTES);
         #[cfg(target_arch = "x86_64")]
         if F::VECTORS != Vectors::Any {
-            // SAFETY: each place has a word.
+            // SAFETY: each place has a word, provenance is exposed where places are made, and the form has vectors.
             return unsafe { Words::gather(Words::of(self.places) + at) };
         }
         let at = at.numbers();
@@ -118,7 +118,8 @@ impl<'a, const BYTES: usize> Slices<'a, BYTES> {
         Slices { places, lasts, bytes: PhantomData }
     }
 
-    /// The chunks that begin with bytes `at` of the slices of these numbers. Beyond the last slice, it is the last one.
+    /// The chunks that begin with bytes `at` of the slices of these numbers. Beyond the last slice, it is the last one. The
+    /// highest bits of both numbers do not count.
     #[inline(always)]
     pub fn chunks<F: Form>(&self, slices: Words<F>, at: Words<F>) -> Chunks<'a, BYTES> {
         self.chunks_and_strays(slices, at).0

@@ -232,7 +232,7 @@ impl<F: Form> Words<F> {
         #[cfg(target_arch = "x86_64")]
         if F::VECTORS != Vectors::Any {
             let first = numbers.as_ptr().expose_provenance() as u64;
-            // SAFETY: a number is at each place.
+            // SAFETY: a number is at each place, its provenance is exposed, and the form has vectors.
             return unsafe { Words::gather((at << u64::from(WORD_BYTES.ilog2())) + first) };
         }
         Words::of(at.0.map(|at| numbers[at as usize]))

@@ -64,7 +64,8 @@ pub(super) struct Buckets<'a> {
     ends: Ends,
 }
 
-/// The indexes of several tables, none of them wide: the buckets of a group of keys are looked up together.
+/// The indexes of several tables, in which the buckets of a group of keys are looked up together. Of a wide one it says
+/// nothing: such buckets are asked for one by one.
 pub(super) struct Indexes<'a> {
     lines: Slices<'a, LINE_BYTES>,
     paces: Vec<u64>,
@@ -190,7 +191,6 @@ impl Buckets<'_> {
 }
 
 impl<'a> Indexes<'a> {
-    /// If an index is wide, what this says of its buckets is nothing.
     pub(super) fn new(indexes: &[Buckets<'a>]) -> Indexes<'a> {
         let pace = |buckets: &Buckets<'a>| match buckets.ends {
             Ends::Narrow(Pace(pace)) => u64::from(pace),
@@ -202,7 +202,7 @@ impl<'a> Indexes<'a> {
         }
     }
 
-    /// The way to `buckets`, each of the index of that number; asks for their lines.
+    /// The way to `buckets`, each of the index of that number; asks for their lines. Of a wide one it asks for any line.
     #[inline(always)]
     pub(super) fn approach<F: Form>(&self, indexes: Words<F>, buckets: Words<F>, way: &mut Way<'a>) {
         // A seventh of an eighth: a product by the fraction in 32 bits, rounded up, is exact for numbers of 29 bits.

@@ -307,14 +307,22 @@ mod tests {
     /// The entries in tables of this shape, all shards.
     fn tables(entries: &[(u64, u64)], load_factor: f64, shape: LineShape, shards: usize) -> Vec<LineTable> {
         let shard_bits = ShardBits::of(shards);
-        let of_shard = |shard: usize| {
-            let own = || entries.iter().filter(|entry| shard_bits.split(entry.0).0 == shard);
-            let writer = LineTableWriter::new(own().count(), load_factor, shape, shard_bits);
-            let mut writer = writer.expect("memory");
-            own().for_each(|&(hash, payload)| writer.push(hash, payload));
-            writer.finish().expect("memory")
-        };
-        (0..shards).map(of_shard).collect()
+        (0..shards).map(|shard| table(entries, load_factor, shape, shard_bits, shard)).collect()
+    }
+
+    /// Those of one shard.
+    fn table(
+        entries: &[(u64, u64)],
+        load_factor: f64,
+        shape: LineShape,
+        shard_bits: ShardBits,
+        shard: usize,
+    ) -> LineTable {
+        let own = || entries.iter().filter(|entry| shard_bits.split(entry.0).0 == shard);
+        let writer = LineTableWriter::new(own().count(), load_factor, shape, shard_bits);
+        let mut writer = writer.expect("memory");
+        own().for_each(|&(hash, payload)| writer.push(hash, payload));
+        writer.finish().expect("memory")
     }
 
     /// The payloads that are found of these hashes are those.
@@ -399,7 +407,7 @@ mod tests {
         }
     }
 
-    /// Every shape, in a table of so many lines that its words are enough, or nearly as many.
+    /// Every shape, in two shards of so many lines that its words are enough, or nearly as many.
     #[test]
     fn every_shape_is_filled_as_far_as_it_may_be() {
         for (payload_bytes, shape) in
@@ -410,13 +418,12 @@ mod tests {
             let load_factor = shape.load_factor(Some(0.99));
             let rows = (shape.homes_min(shard_bits).max(2000) * shape.cells as u64) as f64 * load_factor;
             let entries: BTreeMap<u64, u64> =
-                (0..rows as u64).map(|at| (hash(at) >> 12, hash(at) & mask(payload_bytes))).collect();
-            let mut writer =
-                LineTableWriter::new(entries.len(), load_factor, shape, shard_bits).expect("memory");
-            entries.iter().for_each(|(&hash, &payload)| writer.push(hash, payload));
-            let table = writer.finish().expect("memory");
-            assert!(table.beside.len() <= 64 * BESIDE_BYTES, "{shape:?}: {} beside", table.beside.len());
-            let tables: Vec<LineTable> = vec![table];
+                (0..2 * rows as u64).map(|at| (hash(at) >> 11, hash(at) & mask(payload_bytes))).collect();
+            let sorted: Vec<(u64, u64)> = entries.clone().into_iter().collect();
+            let tables = [0, 1].map(|shard| table(&sorted, load_factor, shape, shard_bits, shard));
+            for table in &tables {
+                assert!(table.beside.len() <= 64 * BESIDE_BYTES, "{shape:?}: {} beside", table.beside.len());
+            }
             let near = entries.keys().flat_map(|&hash| [hash, hash ^ 1]);
             let asked: Vec<u64> = near.collect();
             let expected: Vec<Option<u64>> = asked.iter().map(|hash| entries.get(hash).copied()).collect();

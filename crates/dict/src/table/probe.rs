@@ -270,7 +270,7 @@ struct Open {
 }
 
 impl Open {
-    /// Adds those of a group whose bits are set, if there is room for a group.
+    /// Adds those of a group whose bits are set. There must be room for all of them.
     #[inline(always)]
     fn push<F: Form>(&mut self, first: usize, hashes: &Group, open: u8, clear: u8) {
         let numbers = Words::<F>::of(std::array::from_fn(|at| at as u64)) + first as u64;
@@ -300,14 +300,14 @@ impl Open {
                             key.answer(Some(payloads[at]), hits);
                         } else {
                             let seen = is_found.then_some(payloads[at]);
-                            key.search(table, hash, seen, accept, hits);
+                            key.settle(table, hash, seen, accept, hits);
                         }
                     }
                 },
             );
         } else {
             for (&key, &hash) in keys.iter().zip(hashes) {
-                OpenKey { key, is_clear: false }.search(table, hash, None, accept, hits);
+                OpenKey { key, is_clear: false }.settle(table, hash, None, accept, hits);
             }
         }
         self.len = 0;
@@ -324,7 +324,7 @@ struct OpenKey {
 impl OpenKey {
     /// Keeps what was seen at its second place, if that is its own, or searches for it.
     #[inline(never)]
-    fn search<T: Probe>(
+    fn settle<T: Probe>(
         self,
         table: &T,
         hash: u64,
