@@ -101,7 +101,7 @@ impl LineShape {
         KNOWN[payload_bytes].iter().map(shape)
     }
 
-    /// How far lines are filled, if `wanted` or to be fast: one in seventeen entries is away then.
+    /// How far lines are filled, if `wanted` or to be fast: one in eleven to twenty entries is away then.
     pub(super) fn load_factor(self, wanted: Option<f64>) -> f64 {
         let (own, most) = match self.cells {
             12.. if self.is_apart() => (0.94, APART_LOAD_FACTOR_MAX),

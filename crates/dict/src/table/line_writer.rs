@@ -97,11 +97,17 @@ impl LineTableWriter {
         self.waiting = waiting;
     }
 
-    /// Puts an entry whose home is full into its other line, where others may have to make room.
+    /// Finds a place for an entry whose home is full: in its other line, at home if another entry there has room in its
+    /// own other line, so that one is away and not two, or in the other line where others have to make room.
     fn put_away(&mut self, spot: Spot, payload: u64) {
-        self.sign(spot);
         let mut line = self.homes.other(spot);
         let mut cell = Cell { word: self.shape.word(spot.tail, false), payload };
+        if spot.tail != 0 && self.put(line, cell) {
+            return;
+        }
+        if self.put_beyond(spot.home, Cell { word: self.shape.word(spot.tail, true), payload }) {
+            return;
+        }
         let pushes = match () {
             () if spot.tail == 0 => 0,
             () if self.beside.len() < BESIDE_PUSHED_MAX => PUSHES_MAX,
@@ -124,7 +130,7 @@ impl LineTableWriter {
         self.beside.push((self.homes.hash(self.shard, Spot { home, tail }), cell.payload));
     }
 
-    /// Puts a cell into the full `line` in the place of one whose entry has room in its other line.
+    /// Puts a cell into the full `line`, in the place of one whose entry has room in its other line.
     fn put_beyond(&mut self, line: usize, cell: Cell) -> bool {
         for at in 0..self.shape.cells {
             if let Some((to, turned)) = self.turned(line, self.cell(line, at))
