@@ -74,6 +74,13 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         }))
     }
 
+    /// These, but where `is_other` those.
+    #[inline(always)]
+    pub fn or<F: Form>(&self, those: &Self, is_other: Mask<F>) -> Self {
+        let places = is_other.select(Words::of(those.places), Words::of(self.places));
+        Chunks { places: places.numbers(), bytes: PhantomData }
+    }
+
     /// Starts fetching the cache lines that they begin in.
     #[inline(always)]
     pub fn prefetch(&self) {

@@ -10,16 +10,16 @@ use crate::processor::Vectors;
 use crate::words::Words;
 
 /// How many are compared at once.
-pub const LANES: usize = 8;
+const LANES: usize = 8;
 const LANE_BYTES: usize = size_of::<u16>();
 
 /// Numbers of two bytes.
-pub type Lanes = [[u8; LANE_BYTES]; LANES];
+type Lanes = [[u8; LANE_BYTES]; LANES];
 
 /// A bit for each number of `first` that is `number`, the first one the lowest, and above these for each of `second`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
+fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
     // SAFETY: every processor of this kind has SSE2, and what is loaded are the sixteen bytes of `lanes`.
     unsafe {
         let equal = |lanes: &Lanes| {
@@ -31,7 +31,7 @@ pub fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
+fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
     let lanes = first.iter().chain(second.into_iter().flatten());
     lanes
         .enumerate()

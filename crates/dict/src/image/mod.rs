@@ -35,7 +35,7 @@ pub use writer::{ImageWriter, save};
 pub(crate) use writer::{Piece, Written, write_parts};
 
 /// The version that is written, and the only one that is read: a dictionary can be loaded again.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 const MAGIC: [u8; 4] = *b"BDIC";
 const TRAILER_BYTES: usize = 32;
 /// A line of a table is one or two lines of the processor's cache.

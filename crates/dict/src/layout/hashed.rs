@@ -7,7 +7,7 @@
 //! | HASHED_ARRAY | as HASHED | by row, so that scans of an attribute read one array |
 //! | COMPACT_HASHED | cells without any that is free | packed to the bits that they need, in the cells or in their order |
 //!
-//! `MAX_LOAD_FACTOR` says how far lines are filled, up to 0.95, or 0.98 with many keys that have wide values.
+//! `MAX_LOAD_FACTOR` says how far lines are filled, up to 0.95, or 0.965 with many keys that have wide values.
 //!
 //! # Cost
 //!

@@ -187,7 +187,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
     type Aim = Windows<'a>;
     type Places = Group;
 
-    const IS_APART: bool = false;
+    const HANGS_OVER: bool = false;
     const IS_TWOFOLD: bool = false;
 
     #[inline(always)]

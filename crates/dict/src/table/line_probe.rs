@@ -1,17 +1,17 @@
 //! Finds hashes in the lines of all shards of a table.
 //!
-//! [`InnerProbe`] where payloads are in their cells, [`ApartProbe`] where they are behind the lines.
+//! [`InnerProbe`] where payloads are in their cells, [`OverhangProbe`] where that of the last cell hangs over.
 
 use basalt_base::chunks::{Chunks, Slices};
-use basalt_base::lanes::{LANES, equal_in_chunks, equal_lanes};
+use basalt_base::lanes::equal_in_chunks;
 use basalt_base::processor::Form;
 use basalt_base::words::Words;
 
 use super::Hits;
-use super::apart_probe::ApartProbe;
 use super::bits::{SHORT_BITS_MAX, low_bits};
-use super::line_shape::{LINE_BYTES, LineShape, Payloads, Spots, TAG_BYTES};
-use super::lines::{Cell, LineTable};
+use super::line_shape::{LINE_BYTES, LineShape, Spots};
+use super::lines::LineTable;
+use super::overhang_probe::OverhangProbe;
 use super::probe::{self, Accept, Group, Probe, Shards, Sight};
 
 /// Runs `$find` with `$probe`, which is made for the shape of `$tables`.
@@ -30,23 +30,23 @@ macro_rules! with_probe {
             (6, 4) (6, 5)
             (7, 4) (7, 5)
             (8, 4)
-            apart:
-            (6, 11, 1040) (6, 12, 1088)
-            (7, 10, 1072)
-            (8, 10, 1152) (8, 11, 1216) (8, 12, 1280)
+            overhang:
+            (6, 6, 6, 4480) (6, 6, 4, 4352)
+            (7, 5, 2, 4224)
+            (8, 5, 8, 4608) (8, 5, 6, 4480) (8, 5, 4, 4352) (8, 5, 3, 4288)
         }
     };
     ($tables:ident, $probe:ident => $find:expr;
      inner: $(($payload:literal, $cells:literal))*
-     apart: $(($payload_apart:literal, $cells_apart:literal, $block:literal))*) => {{
-        let LineShape { cells, payload_bytes, payloads } = $tables[0].shape();
-        match (payload_bytes, cells, payloads) {
-            $(($payload, $cells, Payloads::Inner) => {
+     overhang: $(($hanging:literal, $over:literal, $overhang:literal, $block:literal))*) => {{
+        let LineShape { cells, payload_bytes, overhang } = $tables[0].shape();
+        match (payload_bytes, cells, overhang) {
+            $(($payload, $cells, 0) => {
                 let $probe = &InnerProbe::<$cells, $payload>::new($tables);
                 $find
             })*
-            $(($payload_apart, $cells_apart, Payloads::Apart) => {
-                let $probe = &ApartProbe::<$cells_apart, $payload_apart, $block>::new($tables);
+            $(($hanging, $over, $overhang) => {
+                let $probe = &OverhangProbe::<$over, $hanging, $overhang, $block>::new($tables);
                 $find
             })*
             _ => unreachable!("the shape of a table is a known one"),
@@ -68,6 +68,9 @@ pub(super) fn find_in_all_forms(
 ) -> Vec<Hits> {
     with_probe!(tables, probe => probe::find_in_all_forms(probe, hashes, accept))
 }
+
+/// Where in a line its last word begins.
+const LAST_WORD: u64 = (LINE_BYTES - size_of::<u64>()) as u64;
 
 /// All shards of a table whose lines have so many cells, each with a payload of `PAYLOAD` bytes.
 struct InnerProbe<'a, const CELLS: usize, const PAYLOAD: usize> {
@@ -92,7 +95,8 @@ pub(super) struct Lines<'a> {
 pub(super) struct Looks<F> {
     /// Of each key, if it was found.
     pub(super) cells: Words<F>,
-    payloads: Words<F>,
+    /// The same, as far as it is in the line.
+    pub(super) payloads: Words<F>,
     pub(super) sight: Sight,
 }
 
@@ -136,7 +140,7 @@ impl Lines<'_> {
     /// What the cells have beside their tags, at these bits of each line: the rest of a word, and a payload.
     #[inline(always)]
     fn records<F: Form>(&self, at: Words<F>, shape: LineShape) -> (Words<F>, Words<F>) {
-        let (rest_bits, payload_bits) = (shape.rest_bits(), shape.inner_payload_bits() as u32);
+        let (rest_bits, payload_bits) = (shape.rest_bits(), shape.payload_bits() as u32);
         let record = self.short_bits(at);
         let rest = record & low_bits(rest_bits);
         if shape.record_bits() <= SHORT_BITS_MAX as usize {
@@ -145,8 +149,12 @@ impl Lines<'_> {
         let at = at + u64::from(rest_bits);
         let mut payload = self.short_bits(at);
         if payload_bits > SHORT_BITS_MAX {
-            // The bits behind its first byte, none of them behind the line: it ends there with its last byte or before.
-            let behind = self.lines.words((at + 7) >> 3) << ((Words::splat(0) - at) & 7);
+            // The bits behind its first byte. Only what hangs over has any behind the line, and none are left here then.
+            let byte = (at + 7) >> 3;
+            let mut behind = self.lines.words(byte) << ((Words::splat(0) - at) & 7);
+            if shape.overhang > 0 {
+                behind = behind & Words::splat(LAST_WORD + 1).above(byte).ones();
+            }
             payload = payload | behind;
         }
         (rest, payload & low_bits(payload_bits))
@@ -155,13 +163,13 @@ impl Lines<'_> {
     /// At least [`SHORT_BITS_MAX`] bits from these on, or as many as a line has.
     #[inline(always)]
     fn short_bits<F: Form>(&self, at: Words<F>) -> Words<F> {
-        let byte = (at >> 3).min(Words::splat((LINE_BYTES - size_of::<u64>()) as u64));
+        let byte = (at >> 3).min(Words::splat(LAST_WORD));
         self.lines.words(byte) >> (at - (byte << 3))
     }
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD> {
-    const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, payloads: Payloads::Inner };
+    const SHAPE: LineShape = LineShape { cells: CELLS, payload_bytes: PAYLOAD, overhang: 0 };
 
     fn new(tables: &'a [LineTable]) -> Self {
         InnerProbe { shards: LineShards::new(tables) }
@@ -175,20 +183,6 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> InnerProbe<'a, CELLS, PAYLOAD
         aim.words = words.numbers();
         aim.lines.prefetch();
     }
-
-    /// The first payload that `accept` takes of the cells of `line` that have `word`.
-    #[inline(always)]
-    fn search_line(line: &[u8; LINE_BYTES], word: u64, accept: &mut impl FnMut(u64) -> bool) -> Option<u64> {
-        let mut equal = equal_cells::<CELLS>(line, word);
-        while equal != 0 {
-            let cell = Cell::in_line(line, Self::SHAPE, equal.trailing_zeros() as usize);
-            if cell.word == word && accept(cell.payload) {
-                return Some(cell.payload);
-            }
-            equal &= equal - 1;
-        }
-        None
-    }
 }
 
 impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELLS, PAYLOAD> {
@@ -197,7 +191,7 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     type Places = Group;
 
     const IS_TWOFOLD: bool = true;
-    const IS_APART: bool = false;
+    const HANGS_OVER: bool = false;
 
     #[inline(always)]
     fn approach<F: Form>(&self, _: &Group, (): &mut ()) {}
@@ -232,24 +226,7 @@ impl<'a, const CELLS: usize, const PAYLOAD: usize> Probe for InnerProbe<'a, CELL
     }
 
     #[inline(always)]
-    fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let table = self.shards.tables.of(hash);
-        let (homes, lines) = (&table.homes, table.lines.as_chunks().0);
-        let spot = homes.spot(hash);
-        let home = &lines[spot.home];
-        let at_home = Self::search_line(home, Self::SHAPE.word(spot.tail, true), &mut accept);
-        if at_home.is_some() || !Self::SHAPE.is_signed(home, spot.tail) {
-            return at_home;
-        }
-        Self::search_line(&lines[homes.other(spot)], Self::SHAPE.word_away(spot.tail), &mut accept)
-            .or_else(|| table.find_beside(hash, accept))
+    fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        self.shards.tables.of(hash).search(hash, accept)
     }
-}
-
-/// A bit for each cell of `line` that has the tag of `word`.
-#[inline(always)]
-pub(super) fn equal_cells<const CELLS: usize>(line: &[u8], word: u64) -> u32 {
-    let (groups, _) = line.as_chunks::<TAG_BYTES>().0.as_chunks::<LANES>();
-    let second = if CELLS > LANES { Some(&groups[1]) } else { None };
-    equal_lanes(&groups[0], second, word as u16) & ((1 << CELLS) - 1)
 }

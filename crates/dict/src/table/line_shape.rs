@@ -4,6 +4,7 @@ use basalt_base::Result;
 use basalt_base::processor::Form;
 use basalt_base::words::Words;
 
+use super::bits::low_bits;
 use crate::hash::{ShardBits, split};
 use crate::image::{ImageReader, ImageWriter};
 
@@ -20,12 +21,14 @@ const GROUP_BYTES: usize = 1 << 19;
 const GROUP_LINES_MAX: usize = 1 << 12;
 /// A cache line.
 pub(super) const LINE_BYTES: usize = 64;
-/// Payloads that are apart are behind so many lines.
-pub(super) const BLOCK_LINES: usize = 8;
-/// Beyond it, lines of few cells take ever longer to fill.
+/// Overhangs are behind so many lines: they fill whole cache lines then, however long each is.
+pub(super) const BLOCK_LINES: usize = 64;
+/// Beyond it, lines take ever longer to fill.
 const LOAD_FACTOR_MAX: f64 = 0.95;
-/// The same for lines whose payloads are apart: these have ten cells or more.
-const APART_LOAD_FACTOR_MAX: f64 = 0.98;
+/// The same where payloads hang over: lines of four cells do not.
+const OVERHANG_LOAD_FACTOR_MAX: f64 = 0.965;
+/// Of payloads that hang over, the largest tables have tails as narrow as this, and are filled further.
+const NARROW_TAIL_BITS: u32 = 40;
 /// Spreads tails over a group: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -34,16 +37,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) struct LineShape {
     pub(super) cells: usize,
     pub(super) payload_bytes: usize,
-    pub(super) payloads: Payloads,
-}
-
-/// Where the payloads of a line are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Payloads {
-    /// Each in its cell.
-    Inner,
-    /// Behind the lines of its block.
-    Apart,
+    /// So many bytes of the last cell's payload are behind the lines of its block.
+    pub(super) overhang: usize,
 }
 
 /// Where an entry belongs, and what tells it from all others there.
@@ -63,24 +58,22 @@ pub(super) struct Homes {
     pub(super) group_bits: u32,
 }
 
-/// Cells of all lines that there are, for payloads of each width, and where these are: the words have the bits that are left.
+/// Cells and overhangs of all lines that there are, for payloads of each width: the words have the bits that are left.
 ///
-/// A cache line takes few cells of wide payloads and wastes most of a cell. If they are apart, it takes twelve cells, and who
-/// finds a key reads a second line, who does not find it reads none.
+/// A cache line takes few cells of wide payloads and wastes most of a cell. So the payload of one more cell hangs over: who
+/// finds a key there reads a second line, and who finds it elsewhere or not at all reads none.
 #[rustfmt::skip]
-const KNOWN: [&[(usize, Payloads)]; 9] = [
-    &[(8, INNER), (10, INNER), (12, INNER)],
-    &[(7, INNER), (8, INNER), (10, INNER)],
-    &[(6, INNER), (7, INNER), (8, INNER), (9, INNER)],
-    &[(5, INNER), (6, INNER), (7, INNER)],
-    &[(5, INNER), (6, INNER), (7, INNER)],
-    &[(5, INNER), (6, INNER)],
-    &[(4, INNER), (5, INNER), (11, APART), (12, APART)],
-    &[(4, INNER), (10, APART), (5, INNER)],
-    &[(4, INNER), (10, APART), (11, APART), (12, APART)],
+const KNOWN: [&[(usize, usize)]; 9] = [
+    &[(8, 0), (10, 0), (12, 0)],
+    &[(7, 0), (8, 0), (10, 0)],
+    &[(6, 0), (7, 0), (8, 0), (9, 0)],
+    &[(5, 0), (6, 0), (7, 0)],
+    &[(5, 0), (6, 0), (7, 0)],
+    &[(5, 0), (6, 0)],
+    &[(4, 0), (5, 0), (6, 6), (6, 4)],
+    &[(4, 0), (5, 2), (5, 0)],
+    &[(4, 0), (5, 8), (5, 6), (5, 4), (5, 3)],
 ];
-const INNER: Payloads = Payloads::Inner;
-const APART: Payloads = Payloads::Apart;
 
 impl LineShape {
     /// The shape with the smallest cells that can tell hashes apart in a table of `rows` at this load factor, or its own, in
@@ -97,33 +90,41 @@ impl LineShape {
 
     /// All shapes for this payload, those with the smallest cells last.
     pub(super) fn known(payload_bytes: usize) -> impl Iterator<Item = LineShape> + Clone {
-        let shape = move |&(cells, payloads)| LineShape { cells, payload_bytes, payloads };
+        let shape = move |&(cells, overhang)| LineShape { cells, payload_bytes, overhang };
         KNOWN[payload_bytes].iter().map(shape)
     }
 
-    /// How far lines are filled, if `wanted` or to be fast: one in eleven to twenty entries is away then.
+    /// How far lines are filled, if `wanted` or to be fast: one in eight to twenty entries is away then, and one in five in the
+    /// largest tables of wide payloads.
     pub(super) fn load_factor(self, wanted: Option<f64>) -> f64 {
-        let (own, most) = match self.cells {
-            12.. if self.is_apart() => (0.94, APART_LOAD_FACTOR_MAX),
-            _ if self.is_apart() => (0.85, APART_LOAD_FACTOR_MAX),
-            9.. => (0.8, LOAD_FACTOR_MAX),
-            _ => (0.75, LOAD_FACTOR_MAX),
+        let (own, most) = match self.overhang {
+            0 if self.cells < 9 => (0.75, LOAD_FACTOR_MAX),
+            0 => (0.8, LOAD_FACTOR_MAX),
+            _ if self.tail_bits() > NARROW_TAIL_BITS => (0.85, OVERHANG_LOAD_FACTOR_MAX),
+            _ => (0.94, OVERHANG_LOAD_FACTOR_MAX),
         };
         wanted.map_or(own, |wanted| wanted.min(most))
     }
 
-    pub(super) const fn is_apart(self) -> bool {
-        matches!(self.payloads, Payloads::Apart)
+    /// Whether this cell's payload does.
+    #[inline(always)]
+    pub(super) const fn hangs_over(self, cell: usize) -> bool {
+        self.overhang > 0 && cell == self.cells - 1
     }
 
-    /// Bits of a payload that are in its cell.
-    pub(super) const fn inner_payload_bits(self) -> usize {
-        if self.is_apart() { 0 } else { 8 * self.payload_bytes }
+    /// Bits of a payload.
+    pub(super) const fn payload_bits(self) -> usize {
+        8 * self.payload_bytes
+    }
+
+    /// Bits of the last cell's payload that are in the line.
+    pub(super) const fn last_payload_bits(self) -> usize {
+        8 * (self.payload_bytes - self.overhang)
     }
 
     /// Bits of a word: a tail, and whether it is at home.
     pub(super) const fn word_bits(self) -> u32 {
-        let bits = 8 * (LINE_BYTES - SIGN_BYTES) / self.cells - self.inner_payload_bits();
+        let bits = 8 * (LINE_BYTES - SIGN_BYTES + self.overhang) / self.cells - self.payload_bits();
         if bits < WORD_BITS_MAX { bits as u32 } else { WORD_BITS_MAX as u32 }
     }
 
@@ -143,7 +144,7 @@ impl LineShape {
 
     /// Bits of what a cell has beside its tag.
     pub(super) const fn record_bits(self) -> usize {
-        self.rest_bits() as usize + self.inner_payload_bits()
+        self.rest_bits() as usize + self.payload_bits()
     }
 
     /// The bit of a line at which that begins.
@@ -151,16 +152,15 @@ impl LineShape {
         8 * (self.signs_at() + SIGN_BYTES) + cell * self.record_bits()
     }
 
-    /// Bytes of a block: lines, and the payloads that are apart.
+    /// Bytes of a block: lines, and their overhangs.
     pub(super) const fn block_bytes(self) -> usize {
-        let payloads = if self.is_apart() { self.cells * self.payload_bytes } else { 0 };
-        BLOCK_LINES * (LINE_BYTES + payloads)
+        BLOCK_LINES * (LINE_BYTES + self.overhang)
     }
 
-    /// Bytes of so many lines, and of the payloads that are apart.
+    /// Bytes of so many lines; of whole blocks, if these have overhangs.
     #[inline(always)]
     pub(super) const fn bytes(self, lines: usize) -> usize {
-        if self.is_apart() { lines.div_ceil(BLOCK_LINES) * self.block_bytes() } else { lines * LINE_BYTES }
+        if self.overhang > 0 { lines.div_ceil(BLOCK_LINES) * self.block_bytes() } else { lines * LINE_BYTES }
     }
 
     /// [`Self::bytes`], if there may be so many.
@@ -171,22 +171,13 @@ impl LineShape {
     /// Where a line begins.
     #[inline(always)]
     pub(super) const fn line_at(self, line: usize) -> usize {
-        match self.is_apart() {
-            true => line / BLOCK_LINES * self.block_bytes() + line % BLOCK_LINES * LINE_BYTES,
-            false => line * LINE_BYTES,
-        }
+        line * LINE_BYTES + line / BLOCK_LINES * (BLOCK_LINES * self.overhang)
     }
 
-    /// Where, from the beginning of its block, the payload of a cell is that is apart.
+    /// Where the overhang of a line begins.
     #[inline(always)]
-    pub(super) const fn payload_in_block(self, line: usize, cell: usize) -> usize {
-        BLOCK_LINES * LINE_BYTES + (line % BLOCK_LINES * self.cells + cell) * self.payload_bytes
-    }
-
-    /// Where the payload of a cell is that is apart.
-    #[inline(always)]
-    pub(super) const fn payload_at(self, line: usize, cell: usize) -> usize {
-        line / BLOCK_LINES * self.block_bytes() + self.payload_in_block(line, cell)
+    pub(super) const fn overhang_at(self, line: usize) -> usize {
+        (line / BLOCK_LINES + 1) * (BLOCK_LINES * LINE_BYTES) + line * self.overhang
     }
 
     /// The word of an entry with this tail, at home or away.
@@ -200,6 +191,12 @@ impl LineShape {
     pub(super) const fn word_away(self, tail: u64) -> u64 {
         // Nothing with the tail 0 is away, and a free cell looks as if it were.
         self.word(tail, false) | if tail == 0 { NO_WORD } else { 0 }
+    }
+
+    /// The tail of a word, and whether its entry is at home.
+    #[inline(always)]
+    pub(super) fn split(self, word: u64) -> (u64, bool) {
+        (word & low_bits(self.tail_bits()), word >> self.tail_bits() != 0)
     }
 
     /// Whether an entry with this tail, which may be the lower bits of a word, may be away from `line`, its home.
@@ -219,7 +216,7 @@ impl LineShape {
     }
 
     pub(super) const fn group_bits(self) -> u32 {
-        let lines = GROUP_BYTES / (self.block_bytes() / BLOCK_LINES);
+        let lines = GROUP_BYTES / (LINE_BYTES + self.overhang);
         if lines < GROUP_LINES_MAX { lines.ilog2() } else { GROUP_LINES_MAX.ilog2() }
     }
 
@@ -231,14 +228,14 @@ impl LineShape {
     pub(super) fn save(self, image: &mut ImageWriter<'_>) {
         image.number(self.cells as u64);
         image.number(self.payload_bytes as u64);
-        image.flag(self.is_apart());
+        image.number(self.overhang as u64);
     }
 
     pub(super) fn open(image: &mut ImageReader<'_>) -> Result<LineShape> {
         let cells = image.number()?;
         let payload_bytes = image.number_below(KNOWN.len() as u64)? as usize;
-        let is_apart = image.flag()?;
-        let is_meant = |shape: &LineShape| (shape.cells as u64, shape.is_apart()) == (cells, is_apart);
+        let overhang = image.number()?;
+        let is_meant = |shape: &LineShape| (shape.cells as u64, shape.overhang as u64) == (cells, overhang);
         LineShape::known(payload_bytes).find(is_meant).ok_or_else(ImageReader::unfit)
     }
 }

@@ -118,13 +118,14 @@ impl LineTableWriter {
                 return;
             }
             let at = (push + line) % self.shape.cells;
-            if let Some((to, turned)) = self.turned(line, self.cell(line, at)) {
+            if let Some((to, word)) = self.turned(line, at) {
+                let turned = Cell { word, ..self.cell(line, at) };
                 self.put_at(line, at, cell);
                 (line, cell) = (to, turned);
             }
         }
         // It was on its way to `line`.
-        let (tail, is_home) = cell.tail(self.shape);
+        let (tail, is_home) = self.shape.split(cell.word);
         let home = if is_home { line } else { self.homes.home_of_away(line, tail) };
         self.sign(Spot { home, tail });
         self.beside.push((self.homes.hash(self.shard, Spot { home, tail }), cell.payload));
@@ -133,10 +134,11 @@ impl LineTableWriter {
     /// Puts a cell into the full `line`, in the place of one whose entry has room in its other line.
     fn put_beyond(&mut self, line: usize, cell: Cell) -> bool {
         for at in 0..self.shape.cells {
-            if let Some((to, turned)) = self.turned(line, self.cell(line, at))
+            if let Some((to, word)) = self.turned(line, at)
                 && to != line
-                && self.put(to, turned)
+                && self.has_room(to)
             {
+                self.put(to, Cell { word, ..self.cell(line, at) });
                 self.put_at(line, at, cell);
                 return true;
             }
@@ -144,26 +146,31 @@ impl LineTableWriter {
         false
     }
 
-    /// A cell of `line` in its other line, which is told, if it may be there.
-    fn turned(&self, line: usize, cell: Cell) -> Option<(usize, Cell)> {
-        let (tail, is_home) = cell.tail(self.shape);
+    /// The other line of the entry in a cell of `line`, and its word there, if it may be there.
+    fn turned(&self, line: usize, at: usize) -> Option<(usize, u64)> {
+        let (tail, is_home) = self.shape.split(Cell::word_at(&self.region, self.shape, line, at));
         let to = match is_home {
             true => self.homes.other(Spot { home: line, tail }),
             false => self.homes.home_of_away(line, tail),
         };
-        (tail != 0).then(|| (to, Cell { word: self.shape.word(tail, !is_home), ..cell }))
+        (tail != 0).then(|| (to, self.shape.word(tail, !is_home)))
     }
 
     /// Puts a cell behind the others of `line`, if it has room.
     #[inline(always)]
     fn put(&mut self, line: usize, cell: Cell) -> bool {
         let at = usize::from(self.filled[line - self.first]);
-        if at == self.shape.cells {
+        if !self.has_room(line) {
             return false;
         }
         self.filled[line - self.first] += 1;
         self.put_at(line, at, cell);
         true
+    }
+
+    #[inline(always)]
+    fn has_room(&self, line: usize) -> bool {
+        usize::from(self.filled[line - self.first]) < self.shape.cells
     }
 
     #[inline(always)]
@@ -175,7 +182,7 @@ impl LineTableWriter {
     #[inline(always)]
     fn put_at(&mut self, line: usize, at: usize, cell: Cell) {
         cell.put(&mut self.region, self.shape, line, at);
-        let (tail, is_home) = cell.tail(self.shape);
+        let (tail, is_home) = self.shape.split(cell.word);
         if !is_home {
             self.sign(Spot { home: self.homes.home_of_away(line, tail), tail });
         }

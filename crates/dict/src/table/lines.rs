@@ -5,18 +5,20 @@
 //! ```text
 //! line:  tags                               N x 2 bytes: the low bits of each cell's word
 //!        signs                              1 byte, a bit for each eighth of all tails
-//!        records                            N x, back to back: the rest of the word, then a payload of 0 to 8 bytes
+//!        records                            N x, back to back: the rest of the word, then a payload of 0 to 8 bytes, the
+//!                                           last one without its overhang
 //!        rest of the line, zeroes
 //! word:  tail                               39 to 62 bits, the lowest ones
 //!        home                               a bit: the entry is in its home
 //! ```
-//! Where few cells of wide payloads would fit, payloads are apart, and records without them:
+//! Where payloads are wide, their last cell may need more than a line has left. What is missing, bytes of its payload, is the
+//! line's *overhang*, behind 64 lines:
 //! ```text
-//! block: lines                              8 x 64 bytes
-//!        payloads                           8 x N x, those of each line together
+//! block: lines                              64 x 64 bytes
+//!        overhangs                          64 x 2 to 8 bytes
 //! ```
-//! So a line has eight cells of a UInt16, or twelve of a UInt64 that is apart (see [`LineShape::known`]). A word has the bits
-//! that are left. A free cell's word is 0.
+//! So a line has eight cells of a UInt16, or five of a UInt64, the last of which hangs over (see [`LineShape::known`]). A word has
+//! the bits that are left. A free cell's word is 0.
 //!
 //! A hash times the number of lines is the number of its *home* line and a fraction; the fraction's first bits are the
 //! *tail*. So a cell need not store what its line says (quotienting: Knuth, The Art of Computer Programming 3, 6.4,
@@ -34,8 +36,9 @@
 //!
 //! # Cost
 //!
-//! `(64 / N + bytes of a payload that is apart) / load factor` bytes a key. At 0.75 and eight cells 5 % of the entries are
-//! away, at 0.94 and twelve 9 %, and of the keys that are not there 3 and 11 % read a second line (simulated).
+//! `(64 + overhang) / N / load factor` bytes a key. Away are 5 % of the entries with eight cells at 0.75, with five 13 % at 0.85
+//! and 21 % at 0.94; of the keys that are not there 3, 6 and 11 % read a second line (simulated). So do keys that are found in
+//! cells that hang over, up to a fifth.
 
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
@@ -43,7 +46,7 @@ use basalt_base::region::{Region, Section};
 use super::Hits;
 use super::bits::{SHORT_BITS_MAX, low_bits};
 use super::line_probe::find;
-use super::line_shape::{Homes, LINE_BYTES, LineShape, Payloads, Spot, TAG_BYTES};
+use super::line_shape::{Homes, LINE_BYTES, LineShape, Spot, TAG_BYTES};
 use super::probe::Accept;
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
@@ -98,11 +101,8 @@ impl LineTable {
     fn check_line(&self, line: usize) -> Result<()> {
         let first = self.shape.line_at(line);
         self.lines.check(first..first + LINE_BYTES)?;
-        if self.shape.is_apart() {
-            let payloads = self.shape.payload_at(line, 0)..self.shape.payload_at(line, self.shape.cells);
-            self.lines.check(payloads)?;
-        }
-        Ok(())
+        let overhang = self.shape.overhang_at(line);
+        self.lines.check(overhang..overhang + self.shape.overhang)
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
@@ -128,6 +128,24 @@ impl LineTable {
         find(tables, hashes, accept)
     }
 
+    /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
+    pub(super) fn search(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
+        let (homes, shape) = (&self.homes, self.shape);
+        let spot = homes.spot(hash);
+        let at_home = self.search_line(spot.home, shape.word(spot.tail, true), &mut accept);
+        if at_home.is_some() || !shape.is_signed(&self.lines[shape.line_at(spot.home)..], spot.tail) {
+            return at_home;
+        }
+        self.search_line(homes.other(spot), shape.word_away(spot.tail), &mut accept)
+            .or_else(|| self.find_beside(hash, accept))
+    }
+
+    /// The first payload that `accept` takes of the cells of a line that have `word`.
+    fn search_line(&self, line: usize, word: u64, accept: &mut impl FnMut(u64) -> bool) -> Option<u64> {
+        let cells = (0..self.shape.cells).map(|cell| Cell::at(&self.lines, self.shape, line, cell));
+        cells.filter(|cell| cell.word == word).map(|cell| cell.payload).find(|&payload| accept(payload))
+    }
+
     /// The payload of the first entry of `hash` beside the lines that `accept` takes.
     #[inline]
     pub(super) fn find_beside(&self, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
@@ -142,7 +160,7 @@ impl LineTable {
         let filled = (0..self.homes.count as usize).flat_map(move |at| {
             let cells = (0..self.shape.cells).map(move |cell| Cell::at(&self.lines, self.shape, at, cell));
             cells.filter(|cell| cell.word != 0).map(move |cell| {
-                let (tail, is_home) = cell.tail(self.shape);
+                let (tail, is_home) = self.shape.split(cell.word);
                 let home = if is_home { at } else { self.homes.home_of_away(at, tail) };
                 (self.homes.hash(shard, Spot { home, tail }), cell.payload)
             })
@@ -162,37 +180,37 @@ pub(super) struct Cell {
 impl Cell {
     #[inline(always)]
     pub(super) fn at(lines: &[u8], shape: LineShape, line: usize, cell: usize) -> Cell {
-        let inner = Cell::in_line(&lines[shape.line_at(line)..][..LINE_BYTES], shape, cell);
-        match shape.payloads {
-            Payloads::Inner => inner,
-            Payloads::Apart => {
-                let payload = &lines[shape.payload_at(line, cell)..][..shape.payload_bytes];
-                Cell { payload: number(payload), ..inner }
-            }
+        let (word, mut payload) = Cell::in_line(lines, shape, line, cell);
+        if shape.hangs_over(cell) {
+            let overhang = &lines[shape.overhang_at(line)..][..shape.overhang];
+            payload |= number(overhang) << shape.last_payload_bits();
         }
+        Cell { word, payload }
     }
 
-    /// A cell whose payload is in the line, or not asked for.
+    /// The word alone.
     #[inline(always)]
-    pub(super) fn in_line(line: &[u8], shape: LineShape, cell: usize) -> Cell {
+    pub(super) fn word_at(lines: &[u8], shape: LineShape, line: usize, cell: usize) -> u64 {
+        Cell::in_line(lines, shape, line, cell).0
+    }
+
+    /// The word, and what the line has of the payload.
+    #[inline(always)]
+    fn in_line(lines: &[u8], shape: LineShape, line: usize, cell: usize) -> (u64, u64) {
+        let line = &lines[shape.line_at(line)..][..LINE_BYTES];
         let tag = u16::from_le_bytes([line[cell * TAG_BYTES], line[cell * TAG_BYTES + 1]]);
         let Record { rest, payload } = Record::at(line, shape, cell);
-        Cell { word: rest << u16::BITS | u64::from(tag), payload }
-    }
-
-    /// The tail, and whether it is at home.
-    #[inline(always)]
-    pub(super) fn tail(self, shape: LineShape) -> (u64, bool) {
-        (self.word & low_bits(shape.tail_bits()), self.word >> shape.tail_bits() != 0)
+        (rest << u16::BITS | u64::from(tag), payload)
     }
 
     #[inline(always)]
     pub(super) fn put(self, lines: &mut [u8], shape: LineShape, line: usize, cell: usize) {
         let mut record = Record { rest: self.word >> u16::BITS, payload: self.payload };
-        if shape.is_apart() {
-            let to = &mut lines[shape.payload_at(line, cell)..][..shape.payload_bytes];
-            to.copy_from_slice(&self.payload.to_le_bytes()[..shape.payload_bytes]);
-            record.payload = 0;
+        if shape.hangs_over(cell) {
+            let inner_bits = shape.last_payload_bits();
+            let overhang = (self.payload >> inner_bits).to_le_bytes();
+            lines[shape.overhang_at(line)..][..shape.overhang].copy_from_slice(&overhang[..shape.overhang]);
+            record.payload &= low_bits(inner_bits as u32);
         }
         let line = &mut lines[shape.line_at(line)..][..LINE_BYTES];
         line[cell * TAG_BYTES..][..TAG_BYTES].copy_from_slice(&(self.word as u16).to_le_bytes());
@@ -216,7 +234,7 @@ impl Record {
             SHORT => u128::from(number(&line[byte..byte + SHORT]) >> bit),
             _ => wide_number(&line[byte..byte + LONG]) >> bit,
         };
-        let payload_mask = low_bits(shape.inner_payload_bits() as u32);
+        let payload_mask = low_bits(shape.payload_bits() as u32);
         Record {
             rest: bits as u64 & low_bits(shape.rest_bits()),
             payload: (bits >> shape.rest_bits()) as u64 & payload_mask,
@@ -452,11 +470,12 @@ mod tests {
             let shapes = [10_000, 2_000_000, 100_000_000].map(|rows| LineShape::of(rows, load_factor, 8));
             shapes.map(|shape| (shape.cells, shape.word_bits(), shape.load_factor(load_factor)))
         };
-        assert_eq!(of(None), [(4, 62, 0.75), (10, 50, 0.85), (12, 42, 0.94)]);
-        assert_eq!(of(Some(0.95)), [(4, 62, 0.95), (10, 50, 0.95), (12, 42, 0.95)]);
-        assert_eq!(of(Some(0.98))[2], (12, 42, 0.98));
+        assert_eq!(of(None), [(4, 62, 0.75), (5, 49, 0.85), (5, 41, 0.94)]);
+        assert_eq!(of(Some(0.95)), [(4, 62, 0.95), (5, 49, 0.95), (5, 41, 0.95)]);
+        assert_eq!(of(Some(0.98))[2], (5, 41, 0.965));
         for shape in (0..=8).flat_map(LineShape::known) {
-            assert!(shape.record_at(shape.cells) <= 8 * LINE_BYTES, "{shape:?}");
+            let bits = shape.record_at(shape.cells) - 8 * shape.overhang;
+            assert!(bits <= 8 * LINE_BYTES, "{shape:?}: {bits} bits");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The hash tables of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
 //!
 //! - [`lines`]: a table of cache lines, two for each key: the fastest. [`line_shape`] says which two, [`line_writer`] fills
-//!   them, [`line_probe`] looks into them, [`apart_probe`] into those whose payloads are apart.
+//!   them, [`line_probe`] looks into them, [`overhang_probe`] into those that do not take all of their payloads.
 //! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
 //! - [`bits`]: numbers of any width in bits.
 //! - [`bucket_index`]: where each bucket of that table begins.
@@ -14,7 +14,6 @@
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
 
-mod apart_probe;
 pub(crate) mod bits;
 mod bucket_index;
 mod cell_probe;
@@ -23,6 +22,7 @@ mod line_probe;
 mod line_shape;
 mod line_writer;
 mod lines;
+mod overhang_probe;
 mod probe;
 mod quotient;
 mod row_group;

@@ -1,8 +1,8 @@
 //! Looks up many keys so that their waits for memory overlap.
 //!
 //! A lookup is steps that each read what the step before asked for. All steps are taken in one loop, each for other keys:
-//! the lines of a group of keys are asked for, those of the keys [`AHEAD`] before it are looked at, and their payloads, if
-//! they are apart, are asked for; the payloads of the keys before these are taken. So a core computes while it waits, and
+//! the lines of a group of keys are asked for, those of the keys [`AHEAD`] before it are looked at, and what their payloads
+//! have elsewhere is asked for; the payloads of the keys before these are taken. So a core computes while it waits, and
 //! its reads never pause for long. (Steps that are each done for a batch of keys before the next step reached 0.9 of that
 //! with lines and 0.75 with 20 million cells on a Xeon: no read is on its way while other steps compute.)
 //!
@@ -46,8 +46,8 @@ pub(super) trait Probe {
     /// Whether an entry has a second place, see [`Probe::turn`].
     const IS_TWOFOLD: bool;
 
-    /// Whether payloads are not where their keys are, and are asked for when that is found.
-    const IS_APART: bool;
+    /// Whether some payloads are not whole where their keys are, and the rest is asked for when that is found.
+    const HANGS_OVER: bool;
 
     /// Asks for what [`Probe::aim`] reads.
     fn approach<F: Form>(&self, hashes: &Group, way: &mut Self::Way);
@@ -55,7 +55,7 @@ pub(super) trait Probe {
     /// Finds out where entries of `hashes` most probably are, and asks for what is there.
     fn aim<F: Form>(&self, hashes: &Group, way: &Self::Way, aim: &mut Self::Aim);
 
-    /// Looks there and nowhere else, and asks for payloads that are apart.
+    /// Looks there and nowhere else, and asks for what payloads have elsewhere.
     fn seek<F: Form>(&self, hashes: &Group, aim: &Self::Aim, places: &mut Self::Places) -> Sight;
 
     fn payloads<F: Form>(&self, places: &Self::Places) -> Group;
@@ -236,18 +236,18 @@ fn look<T: Probe, F: Form>(
     let mut aims = [T::Aim::default(); AHEAD];
     let mut places = [T::Places::default(); AHEAD];
     let mut sights = [Sight::default(); AHEAD];
-    let behind = if T::IS_APART { AHEAD } else { 0 };
+    let behind = if T::HANGS_OVER { AHEAD } else { 0 };
     // Steps before the first group prepare the first ones.
     for step in 0..2 * AHEAD + groups + behind {
         let slot = step % AHEAD;
         if let Some(at) = step.checked_sub(2 * AHEAD) {
-            if T::IS_APART && at >= AHEAD {
+            if T::HANGS_OVER && at >= AHEAD {
                 let at = at - AHEAD;
                 see(at * GROUP, &group(at), &places[slot], sights[slot]);
             }
             if at < groups {
                 sights[slot] = table.seek::<F>(&group(at), &aims[slot], &mut places[slot]);
-                if !T::IS_APART {
+                if !T::HANGS_OVER {
                     see(at * GROUP, &group(at), &places[slot], sights[slot]);
                 }
             }
