@@ -184,6 +184,32 @@ mod tests {
         }
     }
 
+    /// Chooses from two times eight chunks.
+    struct Choose<'a>(&'a [[u8; BYTES]; WORDS], &'a [[u8; BYTES]; WORDS], u8);
+
+    impl Loop for Choose<'_> {
+        type Output = [[u8; BYTES]; WORDS];
+
+        #[inline(always)]
+        fn run<F: Form>(self) -> Self::Output {
+            let (these, those) = (Chunks::of(self.0.each_ref()), Chunks::of(self.1.each_ref()));
+            let chosen = these.or::<F>(&those, Mask::of(self.2));
+            std::array::from_fn(|at| *chosen.chunk(at))
+        }
+    }
+
+    #[test]
+    fn each_chunk_is_of_these_or_of_those() {
+        let these: [[u8; BYTES]; WORDS] = std::array::from_fn(numbered);
+        let those: [[u8; BYTES]; WORDS] = std::array::from_fn(|at| numbered(100 + at));
+        for other in 0..=u8::MAX {
+            let expected = std::array::from_fn(|at| if other >> at & 1 != 0 { those[at] } else { these[at] });
+            run_all(|| Choose(&these, &those, other))
+                .into_iter()
+                .for_each(|chosen| assert_eq!(chosen, expected));
+        }
+    }
+
     /// Takes chunks of slices of these lengths.
     struct Take<'a>(&'a [&'a [u8]], [u64; WORDS], [u64; WORDS]);
 
