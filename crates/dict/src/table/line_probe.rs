@@ -69,7 +69,7 @@ pub(super) fn find_in_all_forms(
     with_probe!(tables, probe => probe::find_in_all_forms(probe, hashes, accept))
 }
 
-/// Where in a line its last word begins.
+/// The byte of a line at which its last word begins.
 const LAST_WORD: u64 = (LINE_BYTES - size_of::<u64>()) as u64;
 
 /// All shards of a table whose lines have so many cells, each with a payload of `PAYLOAD` bytes.
@@ -149,7 +149,7 @@ impl Lines<'_> {
         let at = at + u64::from(rest_bits);
         let mut payload = self.short_bits(at);
         if payload_bits > SHORT_BITS_MAX {
-            // The bits behind its first byte. Only what hangs over has any behind the line, and none are left here then.
+            // The bits behind its first byte: in the line, or hanging over, and what the line has of them is there already.
             let byte = (at + 7) >> 3;
             let mut behind = self.lines.words(byte) << ((Words::splat(0) - at) & 7);
             if shape.overhang > 0 {

@@ -101,8 +101,11 @@ impl LineTable {
     fn check_line(&self, line: usize) -> Result<()> {
         let first = self.shape.line_at(line);
         self.lines.check(first..first + LINE_BYTES)?;
-        let overhang = self.shape.overhang_at(line);
-        self.lines.check(overhang..overhang + self.shape.overhang)
+        if self.shape.overhang > 0 {
+            let overhang = self.shape.overhang_at(line);
+            self.lines.check(overhang..overhang + self.shape.overhang)?;
+        }
+        Ok(())
     }
 
     pub(super) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
