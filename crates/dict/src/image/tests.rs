@@ -126,7 +126,7 @@ impl Sample {
         Sample::of(spec, vec![Arc::clone(&keys), texts], vec![keys], load)
     }
 
-    /// Numbers that are apart from the lines of their keys, all of which are asked for.
+    /// Numbers of which one in each line hangs over, and all of their keys are asked for.
     fn of_numbers() -> Sample {
         let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::Hashed));
         spec.attributes.truncate(1);
@@ -214,9 +214,9 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
     }
 }
 
-/// Some bytes of lines and of the values behind them, in other blocks of checksums each.
+/// Some bytes of lines and of the overhangs behind them, in other blocks of checksums each.
 #[test]
-fn values_apart_from_their_lines_are_checked() {
+fn lines_and_their_overhangs_are_checked() {
     let sample = Sample::of_numbers();
     let storage = FaultyStorage::new();
     sample.save(&storage, b"").expect("space enough");
