@@ -106,7 +106,7 @@ impl LineShape {
         wanted.map_or(own, |wanted| wanted.min(most))
     }
 
-    /// Whether this cell's payload does.
+    /// Whether the payload of this cell is not whole in the line.
     #[inline(always)]
     pub(super) const fn hangs_over(self, cell: usize) -> bool {
         self.overhang > 0 && cell == self.cells - 1
