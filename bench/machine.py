@@ -33,6 +33,30 @@ class MemoryPeak:
                 self.bytes = max(self.bytes, memory_bytes(self.pid))
 
 
+class LostTime:
+    """The part of what the processors had to do inside `with` for which the host kept them away (steal)."""
+
+    # Of the numbers in the first line of /proc/stat: what was done, and what would have been.
+    WORKED = (1, 2, 3, 6, 7)
+    STOLEN = 8
+
+    def __init__(self):
+        self.part = 0.0
+
+    def __enter__(self):
+        self.before = self._ticks()
+        return self
+
+    def __exit__(self, *_):
+        worked, stolen = (now - before for now, before in zip(self._ticks(), self.before))
+        self.part = stolen / max(worked + stolen, 1)
+
+    def _ticks(self):
+        with open("/proc/stat") as file:
+            ticks = file.readline().split()
+        return sum(int(ticks[at]) for at in self.WORKED), int(ticks[self.STOLEN])
+
+
 def memory_bytes(pid):
     """Memory that the process has for itself: files that it maps, such as its program, are not in it."""
     with open(f"/proc/{pid}/status") as file:

@@ -36,10 +36,24 @@ class Times:
     def __init__(self, engines):
         self.engines = engines
         self.rows = {}
+        # The largest part of the processors' time that the host took in a run that is here.
+        self.lost = 0.0
+
+    def add_run(self, name, engine, run):
+        self.lost = max(self.lost, run.lost)
+        self.add(name, engine, run.seconds)
+
+    def add_runs(self, name, runs):
+        for engine, run in runs.items():
+            self.add_run(name, engine, run)
 
     def add(self, name, engine, seconds):
         self.rows.setdefault(name, {})[engine] = seconds
         progress(f"{name}: {engine} {milliseconds(seconds)} ms")
+
+    def host(self):
+        """What is to be said of the host, in a sentence."""
+        return f"The host took at most {self.lost:.0%} of the processors' time in a run that counts."
 
     def table(self, what="milliseconds"):
         head = [what, *self.engines, "ours / best peer"]

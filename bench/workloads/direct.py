@@ -1,8 +1,8 @@
 """Dictionaries of layout DIRECT over a key/value table: dictGet of random keys, by their thousands."""
 
-from repeated import best
+from repeated import fastest
 from report import Times
-from workloads.dictionaries import ADDED, VALUES
+from workloads.dictionaries import ADDED, VALUES, asking
 
 ASKED = (100_000, 1_000_000)
 # Keys are spread over the table, and every hundredth is not there.
@@ -14,11 +14,12 @@ def run(bench):
         times = Times([engine.name for engine in engines])
         for value in bench.options.values:
             for engine in engines:
-                _value(engine, value, bench.options, times)
-    bench.report.section("Dictionaries: DIRECT over EmbeddedRocksDB", times.table())
+                _fill(engine, value, bench.options, times)
+            _lookups(engines, value, bench.options, times)
+    bench.report.section("Dictionaries: DIRECT over EmbeddedRocksDB", times.table(), times.host())
 
 
-def _value(engine, value, options, times):
+def _fill(engine, value, options, times):
     name = f"rows_{value}"
     declared = f"Key UInt64, Value {value}"
     engine.timed(f"CREATE TABLE {name} ({declared}) ENGINE = EmbeddedRocksDB PRIMARY KEY Key")
@@ -28,10 +29,14 @@ def _value(engine, value, options, times):
         f"CREATE DICTIONARY asked_{value} ({declared}) PRIMARY KEY Key "
         f"SOURCE(CLICKHOUSE(TABLE '{name}')) LAYOUT(DIRECT())"
     )
+
+
+def _lookups(engines, value, options, times):
     added = ADDED[value].format(f"dictGet('asked_{value}', 'Value', {KEY.format(keys=options.keys)})")
     for threads in sorted({1, options.threads}):
-        engine.set("max_threads", threads)
+        for engine in engines:
+            engine.set("max_threads", threads)
         for asked in ASKED:
             ask = f"SELECT sum({added}) FROM numbers_mt({asked})"
             shown = f"dictGet of {value} by {asked:,} keys, {threads} thread{'s' if threads > 1 else ''}"
-            times.add(shown, engine.name, best(lambda ask=ask: engine.timed(ask), options.repeats))
+            times.add_runs(shown, fastest(asking(engines, ask), options.repeats))

@@ -30,7 +30,7 @@ def cold(bench, engines, queries, verdicts):
     for number, query in queries.items():
         for engine in engines:
             statement = _statement(engine, query)
-            _add(times, number, engine, lambda: min(_cold_seconds(engine, statement) for _ in range(COLD_RUNS)))
+            _add(times, number, engine, lambda: best(lambda: _cold_seconds(engine, statement), COLD_RUNS))
     _report(bench.report, "hits: cold", times, verdicts)
 
 
@@ -40,7 +40,7 @@ def _statement(engine, query):
 
 def _add(times, number, engine, work):
     try:
-        times.add(number, engine.name, work())
+        times.add_run(number, engine.name, work())
     except Failed as failure:
         progress(f"query {number}: {engine.name} fails: {str(failure)[:200]}")
 
@@ -61,7 +61,7 @@ def _report(report, title, times, verdicts):
         of.rows[f"{number}"] = found
     for part, name in ((scans, "scan-bound queries"), (others, "other queries")):
         if part.rows:
-            report.section(f"{title}, {name}", _table(part, verdicts), _mean(part))
+            report.section(f"{title}, {name}", _table(part, verdicts), _mean(part), times.host())
 
 
 def _table(times, verdicts):

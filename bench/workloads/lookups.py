@@ -19,7 +19,7 @@ def run(bench):
         for engine in engines:
             _sql(engine, times, keys, repeats)
         _libraries(os.path.join(bench.directory, "lookups"), times, keys, repeats)
-    bench.report.section("Keys and values", times.table())
+    bench.report.section("Keys and values", times.table(), times.host())
 
 
 def _sql(engine, times, keys, repeats):
@@ -30,7 +30,7 @@ def _sql(engine, times, keys, repeats):
     times.add("load", engine.name, engine.timed(fill))
     asked = f"SELECT toUInt64(rand64() % {keys}) FROM numbers({ASKED})"
     ask = f"SELECT count() FROM kv WHERE A IN ({asked})"
-    times.add("10,000 keys by IN", engine.name, best(lambda: engine.timed(ask), repeats))
+    times.add_run("10,000 keys by IN", engine.name, best(lambda: engine.timed(ask), repeats))
 
 
 def _libraries(directory, times, keys, repeats):
@@ -47,7 +47,7 @@ def _libraries(directory, times, keys, repeats):
     times.add("load", "plyvel", _seconds(lambda: _fill_level(level, values)))
     work = {"rocksdict": lambda: rocks[asked], "plyvel": lambda: [level.get(key) for key in asked]}
     for name, lookup in work.items():
-        times.add("10,000 keys by IN", name, best(lambda: _seconds(lookup), repeats))
+        times.add_run("10,000 keys by IN", name, best(lambda: _seconds(lookup), repeats))
     rocks.close()
     level.close()
 

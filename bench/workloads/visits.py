@@ -30,13 +30,13 @@ def run(bench):
         for name, statement in SCANS.items():
             _scan(engines, times, name, statement, bench.options.repeats)
     os.remove(path)
-    bench.report.section("Page views, nine columns", times.table())
+    bench.report.section("Page views, nine columns", times.table(), times.host())
 
 
 def _scan(engines, times, name, statement, repeats):
     answers = {engine.name: engine.rows(statement) for engine in engines}
     for engine in engines:
-        times.add(name, engine.name, best(lambda: engine.timed(statement), repeats))
+        times.add_run(name, engine.name, best(lambda: engine.timed(statement), repeats))
         expected = answers["clickhouse"]
         verdict = compare(answers[engine.name], expected, [], lambda: expected)
         if verdict != SAME:
