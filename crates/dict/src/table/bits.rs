@@ -45,8 +45,8 @@ pub(crate) fn put(bytes: &mut [u8], at: u64, number: u64) {
 pub(crate) struct BitWriter {
     /// Bytes that are written.
     at: usize,
-    /// Bits that are not, less than a word.
-    pending: u128,
+    /// Bits that are not, less than a word; zeroes above them.
+    pending: u64,
     pending_bits: u32,
 }
 
@@ -54,13 +54,15 @@ impl BitWriter {
     /// Adds a number of at most `width` bits, which is at most 64.
     #[inline(always)]
     pub(crate) fn push(&mut self, bytes: &mut [u8], number: u64, width: u32) {
-        self.pending |= u128::from(number) << self.pending_bits;
+        let before = self.pending_bits;
+        self.pending |= number << before;
         self.pending_bits += width;
         if self.pending_bits >= u64::BITS {
             self.write(bytes);
-            self.pending >>= u64::BITS;
-            self.pending_bits -= u64::BITS;
             self.at += WORD_BYTES;
+            // What was not in the word; by less than 64 at a time.
+            self.pending = number >> 1 >> (u64::BITS - 1 - before);
+            self.pending_bits -= u64::BITS;
         }
     }
 
@@ -77,7 +79,7 @@ impl BitWriter {
 
     #[inline(always)]
     fn write(&self, bytes: &mut [u8]) {
-        bytes[self.at..][..WORD_BYTES].copy_from_slice(&(self.pending as u64).to_le_bytes());
+        bytes[self.at..][..WORD_BYTES].copy_from_slice(&self.pending.to_le_bytes());
     }
 }
 

@@ -29,8 +29,8 @@ struct Lines<R> {
 
 impl<R: Fn(u64) -> u64> RowSink for Lines<R> {
     #[inline(always)]
-    fn take(&mut self, hash: u64, payload: u64) -> Result<()> {
-        self.writer.push(hash, (self.renamed)(payload));
+    fn take(&mut self, rows: impl Iterator<Item = (u64, u64)>) -> Result<()> {
+        rows.for_each(|(hash, payload)| self.writer.push(hash, (self.renamed)(payload)));
         Ok(())
     }
 
@@ -58,8 +58,8 @@ struct Cells<R> {
 
 impl<R: Fn(u64) -> u64> RowSink for Cells<R> {
     #[inline(always)]
-    fn take(&mut self, hash: u64, payload: u64) -> Result<()> {
-        self.writer.push(hash, (self.renamed)(payload))
+    fn take(&mut self, rows: impl Iterator<Item = (u64, u64)>) -> Result<()> {
+        self.writer.extend(rows.map(|(hash, payload)| (hash, (self.renamed)(payload))))
     }
 
     fn give(&mut self, memory: Region) {

@@ -230,19 +230,31 @@ impl QuotientTableWriter {
         })
     }
 
-    /// Adds an entry whose hash is not smaller than the one before.
-    pub(crate) fn push(&mut self, hash: u64, payload: u64) -> Result<()> {
-        let bucket = self.shape.split(hash).1 as u64;
-        self.end_buckets(bucket)?;
-        assert!(self.pushed < self.len, "no more entries than were announced");
-        let remainder_bits = self.shape.remainder_bits();
-        self.cells.ready(self.bits.end());
-        self.bits.push(&mut self.cells, hash & low_bits(remainder_bits), remainder_bits);
-        if let CellPayload::Bits(bits) = self.shape.payload {
-            debug_assert!(payload <= low_bits(bits), "the payload fits");
-            self.bits.push(&mut self.cells, payload, bits);
+    /// Adds entries, whose hashes are not smaller than those before.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, entries: impl IntoIterator<Item = (u64, u64)>) -> Result<()> {
+        let (remainder_bits, payload_bits) = (self.shape.remainder_bits(), self.shape.payload_bits());
+        let mask = low_bits(remainder_bits);
+        // In registers: of `self`, each cell that is written might change them, for all that the compiler knows.
+        let (mut bits, mut bucket, mut pushed) = (std::mem::take(&mut self.bits), self.bucket, self.pushed);
+        for (hash, payload) in entries {
+            let own = self.shape.split(hash).1 as u64;
+            while bucket < own {
+                self.index.push(pushed as u64)?;
+                bucket += 1;
+            }
+            assert!(pushed < self.len, "no more entries than were announced");
+            self.cells.ready(bits.end());
+            if remainder_bits + payload_bits <= u64::BITS {
+                let payload = if payload_bits == 0 { 0 } else { payload << remainder_bits };
+                bits.push(&mut self.cells, hash & mask | payload, remainder_bits + payload_bits);
+            } else {
+                bits.push(&mut self.cells, hash & mask, remainder_bits);
+                bits.push(&mut self.cells, payload, payload_bits);
+            }
+            pushed += 1;
         }
-        self.pushed += 1;
+        (self.bits, self.bucket, self.pushed) = (bits, bucket, pushed);
         Ok(())
     }
 
@@ -253,20 +265,13 @@ impl QuotientTableWriter {
 
     pub(crate) fn finish(mut self) -> Result<QuotientTable> {
         assert_eq!(self.pushed, self.len, "as many entries as were announced");
-        self.end_buckets(self.shape.buckets() as u64)?;
+        for _ in self.bucket..self.shape.buckets() as u64 {
+            self.index.push(self.pushed as u64)?;
+        }
         let QuotientTableWriter { cells, bits, index, shape, len, .. } = self;
         let mut cells = cells.finish();
         bits.finish(&mut cells);
         Ok(QuotientTable { cells: cells.into(), index: index.finish(), shape, len })
-    }
-
-    /// Ends the buckets before `bucket`.
-    fn end_buckets(&mut self, bucket: u64) -> Result<()> {
-        while self.bucket < bucket {
-            self.index.push(self.pushed as u64)?;
-            self.bucket += 1;
-        }
-        Ok(())
     }
 }
 
@@ -297,9 +302,7 @@ mod tests {
     fn check(model: &BTreeMap<u64, u64>, payload_bits: u32) {
         let shape = CellShape::new(model.len(), CellPayload::Bits(payload_bits), ShardBits::default());
         let mut writer = QuotientTableWriter::new(model.len(), shape).expect("memory");
-        for (&hash, &payload) in model {
-            writer.push(hash, payload).expect("few keys");
-        }
+        writer.extend(model.iter().map(|(&hash, &payload)| (hash, payload))).expect("few keys");
         let table = writer.finish().expect("few keys");
         let near = model.keys().flat_map(|&hash| [hash.wrapping_sub(1), hash, hash.wrapping_add(1)]);
         let asked: Vec<u64> = near.chain([0, 1, u64::MAX]).collect();
@@ -330,7 +333,7 @@ mod tests {
             let shape =
                 CellShape::new(hashes.len(), CellPayload::Position { first: 7 }, ShardBits::default());
             let mut writer = QuotientTableWriter::new(hashes.len(), shape).expect("memory");
-            hashes.iter().for_each(|&hash| writer.push(hash, 0).expect("few keys"));
+            writer.extend(hashes.iter().map(|&hash| (hash, 0))).expect("few keys");
             let table = writer.finish().expect("few keys");
             assert_eq!(table.index.buckets().is_wide(), crowd > 0);
             let asked: Vec<u64> = hashes.iter().flat_map(|&hash| [hash, hash + 1]).collect();
@@ -350,7 +353,7 @@ mod tests {
             hashes.sort_unstable();
             let shape = CellShape::new(len, CellPayload::Bits(64), shard_bits);
             let mut writer = QuotientTableWriter::new(len, shape).expect("memory");
-            hashes.iter().for_each(|&hash| writer.push(hash, !hash).expect("few keys"));
+            writer.extend(hashes.iter().map(|&hash| (hash, !hash))).expect("few keys");
             writer.finish().expect("few keys")
         };
         let tables = [of_shard(0, 5000), of_shard(1, 700)];

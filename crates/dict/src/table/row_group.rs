@@ -105,9 +105,20 @@ impl Partition {
         memory: &'a Blocks,
         row_bytes: usize,
     ) -> impl Iterator<Item = (u64, u64)> + 'a {
-        self.chunks.iter().flat_map(move |chunk| {
+        self.chunks(memory, row_bytes).flatten()
+    }
+
+    /// The same, a stretch of memory at a time.
+    #[inline(always)]
+    pub(super) fn chunks<'a>(
+        &'a self,
+        memory: &'a Blocks,
+        row_bytes: usize,
+    ) -> impl Iterator<Item = impl Iterator<Item = (u64, u64)> + 'a> + 'a {
+        let mask = u64::MAX.checked_shr((8 * (RESERVED_BYTES - row_bytes)) as u32).unwrap_or(0);
+        self.chunks.iter().map(move |chunk| {
             let bytes = memory.get(*chunk);
-            (0..chunk.used).step_by(row_bytes).map(move |at| row_at(bytes, at, row_bytes))
+            (0..chunk.used / row_bytes).map(move |row| row_at(bytes, row * row_bytes, mask))
         })
     }
 }
@@ -154,12 +165,12 @@ fn write_rows(bytes: &mut [u8], at: usize, rows: &[(u64, u64)], row_bytes: usize
     }
 }
 
+/// Of the payload the bits of `mask`.
 #[inline(always)]
-fn row_at(bytes: &[u8], at: usize, row_bytes: usize) -> (u64, u64) {
+fn row_at(bytes: &[u8], at: usize, mask: u64) -> (u64, u64) {
     let bytes: &[u8; RESERVED_BYTES] =
         bytes[at..].first_chunk().expect("a row has all the bytes that it reserves");
     let (hash, payload) = bytes.split_at(HASH_BYTES);
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("half of sixteen bytes"));
-    let mask = u64::MAX.checked_shr((8 * (RESERVED_BYTES - row_bytes)) as u32).unwrap_or(0);
     (word(hash), word(payload) & mask)
 }

@@ -18,7 +18,7 @@ const PARTITIONS_A_GROUP: usize = 16;
 const STAGED_ROWS: usize = 8;
 
 /// Rows of an equal range of hashes for each partition.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Rows {
     groups: Vec<Group>,
     payload_bytes: usize,
@@ -152,9 +152,7 @@ impl Rows {
         let row_bytes = self.row_bytes();
         for Group { partitions, memory } in self.groups {
             for partition in &partitions {
-                partition
-                    .rows(&memory, row_bytes)
-                    .try_for_each(|(hash, payload)| sink.take(hash, payload))?;
+                partition.chunks(&memory, row_bytes).try_for_each(|rows| sink.take(rows))?;
             }
             memory.blocks.into_iter().for_each(|block| sink.give(block));
         }
@@ -164,7 +162,8 @@ impl Rows {
 
 /// What becomes of rows.
 pub(super) trait RowSink {
-    fn take(&mut self, hash: u64, payload: u64) -> Result<()>;
+    /// Takes rows in their order.
+    fn take(&mut self, rows: impl Iterator<Item = (u64, u64)>) -> Result<()>;
 
     /// Memory that is no longer needed.
     fn give(&mut self, memory: Region);
@@ -174,8 +173,8 @@ struct Visitor<V>(V);
 
 impl<V: FnMut(u64, u64) -> Result<()>> RowSink for Visitor<V> {
     #[inline(always)]
-    fn take(&mut self, hash: u64, payload: u64) -> Result<()> {
-        (self.0)(hash, payload)
+    fn take(&mut self, mut rows: impl Iterator<Item = (u64, u64)>) -> Result<()> {
+        rows.try_for_each(|(hash, payload)| (self.0)(hash, payload))
     }
 
     fn give(&mut self, memory: Region) {

@@ -257,11 +257,12 @@ impl SortedShards {
             parts.push((part, rows));
             rest = behind;
         }
-        in_parallel(parts.into_iter(), |(mut part, rows)| {
-            rows.for_each_block(|payloads| {
-                let (now, later) = std::mem::take(&mut part).split_at_mut(payloads.len());
-                now.iter_mut().zip(payloads).for_each(|(number, &payload)| *number = payload as u32);
-                part = later;
+        in_parallel(parts.into_iter(), |(part, rows)| {
+            let mut places = part.iter_mut();
+            rows.payloads().for_each(|payload| {
+                if let Some(place) = places.next() {
+                    *place = payload as u32;
+                }
             });
         });
         numbers
