@@ -23,7 +23,7 @@ use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows, 
 use crate::block::{integer_keys, key_column};
 use crate::hash::{scramble, unscramble};
 use crate::image::{ImageReader, ImageWriter};
-use crate::table::{Hits, ShardedTable, SortedShards, TableBuilder, TableForm, TableShape};
+use crate::table::{Hits, ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, both};
 use crate::values::Values;
 
 pub(crate) struct Hashed {
@@ -110,10 +110,14 @@ impl HashedBuilder {
 
     pub(crate) fn into_layout(self, values: &mut Values) -> Result<Hashed> {
         // A scrambled key is the key: one hash never has two.
-        let sorted = self.table.sort(|_, _| true)?;
+        let sort = || self.table.sort(|_, _| true);
         match self.form {
-            Some(form) => Hashed::new(sorted, form, self.first, values),
-            None => Hashed::packed(sorted, self.first, values),
+            Some(form) => Hashed::new(sort()?, form, self.first, values),
+            None => {
+                let (sorted, planned) = both(sort, || values.plan());
+                planned?;
+                Hashed::packed(sorted?, self.first, values)
+            }
         }
     }
 }

@@ -33,7 +33,9 @@ mod sharded;
 pub(crate) use lines::LineTable;
 pub(crate) use quotient::QuotientTable;
 pub(crate) use rows::Rows;
-pub(crate) use sharded::{ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, in_parallel};
+pub(crate) use sharded::{
+    ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, both, in_parallel,
+};
 
 /// What a lookup of a block of keys found: one entry a key.
 #[derive(Debug, Default)]

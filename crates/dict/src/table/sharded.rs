@@ -373,6 +373,14 @@ fn deal(threads: &[ShardThread], hashes: &[u64], payloads: &[u64]) -> Result<()>
     Ok(())
 }
 
+/// What both give, which run at the same time.
+pub(crate) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        (one(), other.join().expect("the work does not panic"))
+    })
+}
+
 /// Applies `work` to every item, a thread each if there are several.
 pub(crate) fn in_parallel<T: Send, R: Send>(
     items: impl ExactSizeIterator<Item = T>,

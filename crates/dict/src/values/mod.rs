@@ -146,6 +146,14 @@ impl Values {
         })
     }
 
+    /// Finds out what is to be known of the rows before they are packed, but for their order.
+    pub(crate) fn plan(&mut self) -> Result<()> {
+        match self {
+            Values::Inline(_) | Values::Segments(_) => Ok(()),
+            Values::Rows(store) => store.plan(),
+        }
+    }
+
     /// Ends the rows: must be called before the first [`Values::get`].
     pub(crate) fn shrink(&mut self) -> Result<()> {
         match self {

@@ -25,9 +25,9 @@ pub(super) struct PackedStrings {
 }
 
 impl PackedStrings {
-    /// The strings of the rows `rows` of `arena`, in that order.
-    pub(super) fn new(arena: StringArena, rows: &[u32]) -> Result<PackedStrings> {
-        let Packed { bytes, lengths, tokens } = pack(arena, rows)?;
+    /// The strings of the rows `rows` of `arena`, in that order, compressed if there are `tokens`.
+    pub(super) fn new(arena: StringArena, rows: &[u32], tokens: Option<Tokens>) -> Result<PackedStrings> {
+        let Packed { bytes, lengths, tokens } = pack(arena, rows, tokens)?;
         Ok(PackedStrings { bytes: bytes.into(), ends: PackedEnds::new(&lengths)?, tokens })
     }
 
@@ -80,6 +80,7 @@ fn read_tokens(written: &Section) -> Result<Tokens> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::string_packer::choose_tokens;
     use super::*;
 
     /// The strings of all rows, of each third one and of none come back, and take at most `part` of the bytes.
@@ -87,7 +88,8 @@ mod tests {
         let packed = |rows: &[u32]| {
             let mut arena = StringArena::default();
             strings.iter().for_each(|string| arena.push(string));
-            PackedStrings::new(arena, rows).expect("memory")
+            let tokens = choose_tokens(&arena, Some(rows));
+            PackedStrings::new(arena, rows, tokens).expect("memory")
         };
         let all: Vec<u32> = (0..strings.len() as u32).rev().collect();
         let some: Vec<u32> = all.iter().copied().step_by(3).collect();

@@ -143,6 +143,14 @@ impl ColumnStore {
         Ok(())
     }
 
+    /// Finds out how [`ColumnStore::pack`] is to pack the rows, as far as their order need not be known.
+    pub(crate) fn plan(&mut self) -> Result<()> {
+        self.columns.iter_mut().try_for_each(|column| match column {
+            AttributeColumn::Strings(column) => column.plan(),
+            _ => Ok(()),
+        })
+    }
+
     /// Keeps the rows `order`, in that order, in as few bits as their values need; repeated strings are
     /// kept once. No rows can be added behind.
     pub(crate) fn pack(&mut self, order: &[u32]) -> Result<()> {

@@ -17,11 +17,11 @@ pub(super) const CODE_BITS: [u32; 3] = [9, 12, 16];
 /// Strings that one thread packs at a time.
 pub(super) const STRETCH_STRINGS: usize = 1 << 16;
 /// Strings that tokens are found in, for each token and at most, and others that say whether they are of use.
-const SAMPLE_BYTES_A_TOKEN: usize = 1 << 10;
+const SAMPLE_BYTES_A_TOKEN: usize = 1 << 7;
 const SAMPLE_BYTES: usize = 2 << 20;
 const TRIAL_BYTES: usize = 1 << 18;
-/// Strings whose lengths say how many these are.
-const MEASURED_STRINGS: usize = 1 << 12;
+/// Rows whose strings are asked for together.
+const SAMPLE_ROWS_AT_ONCE: usize = 1 << 10;
 /// Compressed strings take longer to read; they have to take this part less.
 const GAIN_MIN: f64 = 0.1;
 /// All strings are encoded if at least one in so many is needed.
@@ -45,10 +45,8 @@ struct Stretch {
     count: u64,
 }
 
-/// The strings of the rows `rows` of `arena`, in that order.
-pub(super) fn pack(arena: StringArena, rows: &[u32]) -> Result<Packed> {
-    let may_compress = arena.longest() <= COMPRESSED_BYTES_MAX;
-    let tokens = if may_compress { choose_tokens(&arena, rows) } else { None };
+/// The strings of the rows `rows` of `arena`, in that order, compressed if there are `tokens`.
+pub(super) fn pack(arena: StringArena, rows: &[u32], tokens: Option<Tokens>) -> Result<Packed> {
     let mut lengths = vec![0; rows.len()];
     let parts = lengths.chunks_mut(STRETCH_STRINGS);
     let stretches = match &tokens {
@@ -120,7 +118,6 @@ impl Stretch {
         let mut bytes = Vec::new();
         let count = codes.pack(numbers, &mut bytes, lengths);
         bytes.truncate((count * u64::from(codes.bits())).div_ceil(u8::BITS.into()) as usize);
-        bytes.shrink_to_fit();
         Stretch { bytes, count }
     }
 
@@ -153,12 +150,18 @@ pub(super) fn for_each_ahead(view: ArenaView<'_>, rows: &[u32], mut visit: impl 
     }
 }
 
-/// The tokens by which the strings take the least; `None` if none make them much smaller.
-fn choose_tokens(arena: &StringArena, rows: &[u32]) -> Option<Tokens> {
-    let sample = some_of(arena, rows, SAMPLE_BYTES, 0);
-    let trial = some_of(arena, rows, TRIAL_BYTES, 1);
+/// The tokens by which the strings of `rows`, or of all, take the least; `None` if none make them much smaller.
+pub(super) fn choose_tokens(arena: &StringArena, rows: Option<&[u32]>) -> Option<Tokens> {
+    if arena.longest() > COMPRESSED_BYTES_MAX {
+        return None;
+    }
+    let count = rows.map_or(arena.len(), <[u32]>::len);
+    let mut scattered = scattered(count).map(|at| rows.map_or(at as u32, |rows| rows[at]));
+    let sample = next_of(arena, &mut scattered, SAMPLE_BYTES);
+    let trial = next_of(arena, &mut scattered, TRIAL_BYTES);
+    let trial = if trial.is_empty() { &sample } else { &trial };
     let bytes = |strings: &[&[u8]]| strings.iter().map(|string| string.len()).sum::<usize>() as f64;
-    let plain = bytes(&trial) / trial.len().max(1) as f64 * rows.len() as f64;
+    let plain = bytes(trial) / trial.len().max(1) as f64 * count as f64;
     let limit = plain * (1.0 - GAIN_MIN);
     let worth = CODE_BITS.into_iter().filter(|&bits| (Tokens::bytes_of(bits) as f64) < limit);
     let tried = in_parallel(worth.collect::<Vec<_>>().into_iter(), |bits| {
@@ -166,30 +169,52 @@ fn choose_tokens(arena: &StringArena, rows: &[u32]) -> Option<Tokens> {
         let (matcher, mut codes) = (TokenMatcher::new(&tokens), 0);
         trial.iter().for_each(|string| matcher.encode(string, 0..string.len(), |_| codes += 1));
         let a_string = f64::from(codes) * f64::from(bits) / f64::from(u8::BITS) / trial.len().max(1) as f64;
-        (a_string * rows.len() as f64 + tokens.heap_bytes() as f64, tokens)
+        (a_string * count as f64 + tokens.heap_bytes() as f64, tokens)
     });
     let best = tried.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
     best.filter(|(bytes, _)| *bytes < limit).map(|(_, tokens)| tokens)
 }
 
-/// Strings of about `bytes_max`, evenly from all rows; those of another `offset` are others if there are enough.
-fn some_of<'a>(arena: &'a StringArena, rows: &[u32], bytes_max: usize, offset: usize) -> Vec<&'a [u8]> {
-    let view = arena.view();
-    // Strings of the same length throughout would need one row in so many.
-    let (first, mut first_bytes) = (&rows[..rows.len().min(MEASURED_STRINGS)], 0);
-    for_each_ahead(view, first, |row| first_bytes += view.range(row).len());
-    let a_string = first_bytes / first.len().max(1) + 1;
-    let step = (rows.len() * a_string / bytes_max).max(1);
-    let chosen: Vec<u32> = rows.iter().copied().skip(offset.min(step - 1)).step_by(step).collect();
-    let (mut strings, mut bytes) = (Vec::with_capacity(chosen.len()), 0);
-    for_each_ahead(view, &chosen, |row| {
-        let string = view.get(row);
-        let string = &string[..string.len().min(bytes_max)];
-        if bytes < bytes_max {
-            bytes += string.len();
-            strings.push(string);
+/// All numbers below `count`, so that the first ones, however many, are spread evenly and do not stand in their order.
+fn scattered(count: usize) -> impl Iterator<Item = usize> {
+    // Steps of the golden section, which never come near to where they were before.
+    let golden = (count as f64 * 0.618_033_988_75) as usize;
+    let step = (golden.max(1)..).find(|&step| greatest_common_divisor(step, count) == 1).unwrap_or(1);
+    let mut at = 0;
+    (0..count).map(move |_| {
+        at = (at + step) % count;
+        at
+    })
+}
+
+fn greatest_common_divisor(mut one: usize, mut other: usize) -> usize {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+/// Strings of about `bytes_max`, of the next `rows`.
+fn next_of<'a>(
+    arena: &'a StringArena,
+    rows: &mut impl Iterator<Item = u32>,
+    bytes_max: usize,
+) -> Vec<&'a [u8]> {
+    let (mut strings, mut bytes) = (Vec::new(), 0);
+    while bytes < bytes_max {
+        let some: Vec<u32> = rows.take(SAMPLE_ROWS_AT_ONCE).collect();
+        if some.is_empty() {
+            break;
         }
-    });
+        for_each_ahead(arena.view(), &some, |row| {
+            let string = arena.get(row);
+            let string = &string[..string.len().min(bytes_max)];
+            if bytes < bytes_max {
+                bytes += string.len();
+                strings.push(string);
+            }
+        });
+    }
     strings
 }
 
@@ -206,4 +231,26 @@ fn front_of<'a, 'b>(strings: &'b [&'a [u8]], bytes_max: usize) -> &'b [&'a [u8]]
 
 fn too_long() -> Error {
     Error::new(ErrorCode::ArgumentOutOfBound, "a string of a dictionary has four gigabytes or more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scattered_numbers_are_all_and_the_first_ones_are_spread() {
+        for count in [0, 1, 2, 3, 10, 97, 1000, 4096] {
+            let mut numbers: Vec<usize> = scattered(count).collect();
+            let front: Vec<usize> = numbers.iter().copied().take(count / 10).collect();
+            numbers.sort_unstable();
+            assert_eq!(numbers, (0..count).collect::<Vec<_>>());
+            let below = |end: usize| front.iter().filter(|&&number| number < end).count();
+            for tenth in 1..10 {
+                assert!(
+                    below(count * tenth / 10).abs_diff(front.len() * tenth / 10) <= 2 + front.len() / 10,
+                    "{count}"
+                );
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use basalt_base::string_views::StringViews;
 use basalt_base::{Error, Result};
+use basalt_codec::Tokens;
 use hashbrown::HashTable;
 
 use super::arena::{ArenaView, BYTES_AHEAD, ENDS_AHEAD};
@@ -13,14 +14,15 @@ use super::fixed::{null_buffer, null_buffer_of, retain_bits, select_bits};
 use super::packed::PackedNumbers;
 use super::packed_strings::PackedStrings;
 use super::string_batch::Asked;
+use super::string_packer::choose_tokens;
 use super::{Bitmap, StringArena};
-use crate::hash::hash_bytes;
+use crate::hash::{hash_bytes, scramble, split};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
 /// Packed strings are stored once each if there are at most this part as many as rows.
 const CODED_SHARE: usize = 2;
-/// Rows that say whether strings repeat; they are in order of hash, so any of them will do.
+/// Rows that say whether strings repeat.
 const SAMPLE_ROWS: usize = 1 << 16;
 
 /// An attribute of type `String`.
@@ -32,6 +34,17 @@ pub(super) struct StringColumn {
     valid: Option<Bitmap>,
     default: Vec<u8>,
     default_is_null: bool,
+    /// Of strings that are about to be packed.
+    plan: Option<Plan>,
+}
+
+/// How strings are to be packed.
+#[derive(Debug)]
+enum Plan {
+    /// Of equal ones one.
+    Once,
+    /// One a row, compressed if there are tokens.
+    Each(Option<Box<Tokens>>),
 }
 
 #[derive(Debug)]
@@ -50,6 +63,7 @@ impl StringColumn {
             valid: None,
             default: default.as_binary_view().value(0).to_vec(),
             default_is_null: default.is_null(0),
+            plan: None,
         })
     }
 
@@ -107,16 +121,29 @@ impl StringColumn {
         self.valid = self.valid.take().map(|valid| select_bits(&valid, order));
         // It takes the memory of what it becomes, so it goes as soon as nothing of it is needed.
         let arena = std::mem::take(self.strings.growing()?);
-        let packed = match Distinct::of_many(&arena, order) {
-            None => PackedStrings::new(arena, order)?,
-            Some(Distinct { codes, firsts }) => {
-                let codes = || codes.iter().map(|&code| u64::from(code));
-                self.codes =
-                    Some(PackedNumbers::new(&DataType::UInt32, size_of::<u32>(), order.len(), codes)?);
-                PackedStrings::new(arena, &firsts)?
-            }
+        let packed = match self.plan.take().unwrap_or_else(|| Plan::of(&arena)) {
+            Plan::Each(tokens) => PackedStrings::new(arena, order, tokens.map(|tokens| *tokens))?,
+            Plan::Once => match Distinct::of(&arena, order, order.len() / CODED_SHARE) {
+                Some(Distinct { codes, firsts }) => {
+                    let codes = || codes.iter().map(|&code| u64::from(code));
+                    self.codes =
+                        Some(PackedNumbers::new(&DataType::UInt32, size_of::<u32>(), order.len(), codes)?);
+                    let tokens = choose_tokens(&arena, Some(&firsts));
+                    PackedStrings::new(arena, &firsts, tokens)?
+                }
+                None => {
+                    let tokens = choose_tokens(&arena, Some(order));
+                    PackedStrings::new(arena, order, tokens)?
+                }
+            },
         };
         self.strings = Strings::Packed(packed);
+        Ok(())
+    }
+
+    /// Finds out how the strings are to be packed, for which the order of the rows need not be known.
+    pub(super) fn plan(&mut self) -> Result<()> {
+        self.plan = Some(Plan::of(self.strings.growing()?));
         Ok(())
     }
 
@@ -222,6 +249,27 @@ fn decode(codes: &PackedNumbers, hits: &Hits) -> Vec<u64> {
     rows
 }
 
+impl Plan {
+    /// Of all strings.
+    fn of(arena: &StringArena) -> Plan {
+        let rows = arena.len();
+        // Any rows, each of them once.
+        let mut sample: Vec<u32> =
+            (0..SAMPLE_ROWS.min(rows) as u64).map(|at| split(scramble(at), rows as u64).0 as u32).collect();
+        sample.sort_unstable();
+        sample.dedup();
+        let distinct = Distinct::of(arena, &sample, sample.len());
+        let repeated = sample.len() - distinct.map_or(0, |distinct| distinct.firsts.len());
+        // Of n strings drawn from d, n * n / 2d are repeated.
+        let drawn = sample.len() as f64;
+        let expected = drawn * drawn / (2.0 * repeated as f64);
+        if expected > 2.0 * (rows / CODED_SHARE) as f64 {
+            return Plan::Each(choose_tokens(arena, None).map(Box::new));
+        }
+        Plan::Once
+    }
+}
+
 /// Equal strings as one.
 struct Distinct {
     /// Which of the distinct strings each row has.
@@ -231,24 +279,10 @@ struct Distinct {
 }
 
 impl Distinct {
-    /// The strings of the rows `order`, if they repeat often.
-    fn of_many(arena: &StringArena, order: &[u32]) -> Option<Distinct> {
-        let sample = &order[..order.len().min(SAMPLE_ROWS)];
-        let repeated = sample.len() - Distinct::of(arena, sample, sample.len())?.firsts.len();
-        // Of n strings drawn from d, n * n / 2d are repeated.
-        let drawn = sample.len() as f64;
-        let expected = drawn * drawn / (2.0 * repeated as f64);
-        let firsts_max = order.len() / CODED_SHARE;
-        if expected > 2.0 * firsts_max as f64 {
-            return None;
-        }
-        Distinct::of(arena, order, firsts_max)
-    }
-
-    /// `None` if there are more than `firsts_max`.
+    /// The strings of the rows `order`; `None` if there are more than `firsts_max`.
     fn of(arena: &StringArena, order: &[u32], firsts_max: usize) -> Option<Distinct> {
         let arena = arena.view();
-        let mut table: HashTable<u32> = HashTable::new();
+        let mut table: HashTable<u32> = HashTable::with_capacity(firsts_max.min(SAMPLE_ROWS));
         let mut distinct = Distinct { codes: Vec::with_capacity(order.len()), firsts: Vec::new() };
         for (index, &row) in order.iter().enumerate() {
             if let Some(&ahead) = order.get(index + ENDS_AHEAD) {
