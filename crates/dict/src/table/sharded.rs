@@ -1,8 +1,8 @@
 //! Several tables, each built by its own thread, that answer as one.
 //!
 //! A shard holds an equal range of hashes. With `SHARDS n`, the reading thread deals the rows out as
-//! they arrive, and each shard's thread scatters its own into partitions. Without, the reading thread
-//! scatters them itself. At the end, the partitions are sorted and the tables written by as many
+//! they arrive, and each shard's thread scatters its own into partitions. Without, one thread scatters them, while
+//! the next block is read and its attributes are stored, or the reading thread as long as they are few. At the end, the partitions are sorted and the tables written by as many
 //! threads as there are shards; a large load without `SHARDS` makes one shard a core.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -24,6 +24,8 @@ const PARTITIONS_A_SHARD: usize = 64;
 /// Fewer rows are built in the calling thread.
 const PARALLEL_ROWS_MIN: usize = 1 << 18;
 const OWN_SHARDS_MAX: usize = 16;
+/// Blocks that may wait for the thread that scatters the rows of a load without `SHARDS`.
+const BLOCKS_AHEAD: usize = 2;
 /// More than all shards that there may be.
 const SHARDS_END: u64 = 1 << (ShardBits::MAX + 1);
 
@@ -68,7 +70,10 @@ pub(crate) struct TableBuilder {
 }
 
 enum Collectors {
+    /// Few rows of all shards.
     Here(Rows),
+    /// Many.
+    Beside(ShardThread),
     /// Rows of one shard, which stay one.
     Shard(Rows),
     Threads(Vec<ShardThread>),
@@ -188,7 +193,9 @@ impl TableBuilder {
         let collectors = if shape.shards == 1 {
             Collectors::Here(Rows::new(shape.payload_bytes, ShardBits::default(), PARTITIONS))
         } else {
-            let threads = (0..shape.shards.next_power_of_two()).map(|shard| ShardThread::start(shard, shape));
+            let shards = shape.shards.next_power_of_two();
+            let rows = || Rows::new(shape.payload_bytes, ShardBits::of(shards), PARTITIONS_A_SHARD);
+            let threads = (0..shards).map(|shard| ShardThread::start(shard, shape.queue_backlog, rows()));
             Collectors::Threads(threads.collect::<Result<_>>()?)
         };
         Ok(TableBuilder { collectors })
@@ -204,7 +211,16 @@ impl TableBuilder {
     /// Adds a block of rows.
     pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Vec<u64>) -> Result<()> {
         match &mut self.collectors {
-            Collectors::Here(rows) | Collectors::Shard(rows) => rows.push(&hashes, &payloads),
+            Collectors::Here(rows) => {
+                rows.push(&hashes, &payloads)?;
+                if rows.len() >= PARALLEL_ROWS_MIN {
+                    let rows = std::mem::take(rows);
+                    self.collectors = Collectors::Beside(ShardThread::start(0, BLOCKS_AHEAD, rows)?);
+                }
+                Ok(())
+            }
+            Collectors::Beside(thread) => thread.send((hashes, payloads)),
+            Collectors::Shard(rows) => rows.push(&hashes, &payloads),
             Collectors::Threads(threads) => deal(threads, &hashes, &payloads),
         }
     }
@@ -213,9 +229,10 @@ impl TableBuilder {
     /// [`Rows::sort_and_deduplicate`]).
     pub(crate) fn sort(self, same_key: impl Fn(u64, u64) -> bool + Sync) -> Result<SortedShards> {
         let mut shards = match self.collectors {
-            Collectors::Here(rows) => {
-                let shards = own_shards(rows.len());
-                rows.split(shards)
+            Collectors::Here(rows) => vec![rows],
+            Collectors::Beside(thread) => {
+                let rows = thread.join()?;
+                rows.split(own_shards())
             }
             Collectors::Shard(rows) => vec![rows],
             Collectors::Threads(threads) => {
@@ -310,21 +327,19 @@ impl SortedShards {
     }
 }
 
-/// How many shards a load without `SHARDS` makes: one a core.
-fn own_shards(rows: usize) -> usize {
-    if rows < PARALLEL_ROWS_MIN {
-        return 1;
-    }
+/// How many shards a large load without `SHARDS` makes: one a core.
+fn own_shards() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     cores.next_power_of_two().min(OWN_SHARDS_MAX)
 }
 
 impl ShardThread {
-    fn start(shard: usize, shape: TableShape) -> Result<ShardThread> {
-        let (queue, rows) = sync_channel(shape.queue_backlog);
+    /// Adds what is sent to `rows`, of which `backlog` blocks may wait.
+    fn start(shard: usize, backlog: usize, rows: Rows) -> Result<ShardThread> {
+        let (queue, dealt) = sync_channel(backlog);
         let thread = std::thread::Builder::new()
             .name(format!("dict-shard-{shard}"))
-            .spawn(move || collect(&rows, shape))
+            .spawn(move || collect(&dealt, rows))
             .map_err(|source| {
                 Error::new(
                     ErrorCode::CannotScheduleTask,
@@ -332,6 +347,12 @@ impl ShardThread {
                 )
             })?;
         Ok(ShardThread { queue, thread })
+    }
+
+    fn send(&self, rows: Dealt) -> Result<()> {
+        self.queue
+            .send(rows)
+            .map_err(|_| Error::logical("a thread that loads a dictionary's shard ended early"))
     }
 
     fn join(self) -> Result<Rows> {
@@ -342,9 +363,7 @@ impl ShardThread {
     }
 }
 
-fn collect(queue: &Receiver<Dealt>, shape: TableShape) -> Result<Rows> {
-    let shard_bits = ShardBits::of(shape.shards.next_power_of_two());
-    let mut rows = Rows::new(shape.payload_bytes, shard_bits, PARTITIONS_A_SHARD);
+fn collect(queue: &Receiver<Dealt>, mut rows: Rows) -> Result<Rows> {
     let mut outcome = Ok(());
     // After a failure the rows still to come are taken and dropped: the sender never waits in vain.
     for (hashes, payloads) in queue {
@@ -364,13 +383,7 @@ fn deal(threads: &[ShardThread], hashes: &[u64], payloads: &[u64]) -> Result<()>
         hashes.push(hash);
         payloads.push(payload);
     }
-    for (shard, rows) in threads.iter().zip(hands) {
-        shard
-            .queue
-            .send(rows)
-            .map_err(|_| Error::logical("a thread that loads a dictionary's shard ended early"))?;
-    }
-    Ok(())
+    threads.iter().zip(hands).try_for_each(|(shard, rows)| shard.send(rows))
 }
 
 /// What both give, which run at the same time.
@@ -394,4 +407,44 @@ pub(crate) fn in_parallel<T: Send, R: Send>(
         let threads: Vec<_> = items.map(|item| scope.spawn(move || work(item))).collect();
         threads.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that arrive one block after the other, with a key that comes again.
+    fn built(rows: u64, block_rows: u64, shards: usize) -> Vec<(u64, u64)> {
+        let shape = TableShape { shards, queue_backlog: 1, payload_bytes: 4 };
+        let mut builder = TableBuilder::new(shape).expect("threads");
+        for first in (0..rows).step_by(block_rows as usize) {
+            let block = first..rows.min(first + block_rows);
+            let hashes =
+                block.clone().map(|row| (row.max(1) - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+            builder.push(hashes, block.collect()).expect("memory");
+        }
+        let mut entries = Vec::new();
+        let sorted = builder.sort(|_, _| true).expect("memory");
+        let drained = sorted.drain(|hash, payload| {
+            entries.push((hash, payload));
+            Ok(())
+        });
+        drained.expect("nothing fails");
+        entries
+    }
+
+    #[test]
+    fn rows_are_the_same_whoever_collects_them() {
+        for rows in [0, 1, 5000, PARALLEL_ROWS_MIN as u64 + 70_000] {
+            let mut expected: Vec<(u64, u64)> =
+                (1..rows).map(|row| ((row - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15), row)).collect();
+            if rows == 1 {
+                expected.push((0, 0));
+            }
+            expected.sort_unstable();
+            for shards in [1, 4] {
+                assert!(built(rows, 65_536, shards) == expected, "{rows} rows, {shards} shards");
+            }
+        }
+    }
 }
