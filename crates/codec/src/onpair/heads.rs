@@ -11,9 +11,12 @@ const SHORT_BYTES: usize = 3;
 
 const BUCKETS_MIN: usize = 32;
 /// Slots there are for each head that is taken, at least.
-const SLOTS_A_HEAD: usize = 3;
+const SLOTS_A_HEAD: usize = 4;
 
-const LENGTHS_BIT: u32 = u16::BITS;
+/// Of the last slot of a bucket: some that belong here are in the next one.
+const GOES_ON: u64 = 1;
+const CODE_BIT: u32 = 1;
+const LENGTHS_BIT: u32 = CODE_BIT + u16::BITS;
 /// Above it a key.
 const KEY_BIT: u32 = LENGTHS_BIT + (TOKEN_BYTES_MAX - HEAD_BYTES + 1) as u32;
 
@@ -25,8 +28,8 @@ pub(super) struct Heads {
     shift: u32,
 }
 
-/// What is known of a head: from the lowest bit on a code; the lengths of tokens, a bit each; the key. 0 where there is
-/// none.
+/// What is known of a head: from the lowest bit on [`GOES_ON`]; a code; the lengths of tokens, a bit each; the key. 0 where
+/// there is none.
 #[derive(Clone, Copy)]
 pub(super) struct Head(u64);
 
@@ -61,7 +64,7 @@ const fn reaches() -> [Reach; TOKEN_BYTES_MAX + 1] {
 impl Head {
     #[inline(always)]
     pub(super) fn code(self) -> u16 {
-        self.0 as u16
+        (self.0 >> CODE_BIT) as u16
     }
 
     /// Bit 0 for the token that the head is, the others for tokens of so many bytes more.
@@ -107,7 +110,7 @@ impl Heads {
         let head = self.entry(reach.key(word));
         *head |= 1 << (LENGTHS_BIT + length as u32 - reach.bytes);
         if length <= HEAD_BYTES {
-            *head = *head & !u64::from(u16::MAX) | u64::from(code);
+            *head = *head & !(u64::from(u16::MAX) << CODE_BIT) | u64::from(code) << CODE_BIT;
         }
     }
 
@@ -121,6 +124,7 @@ impl Heads {
                 *head |= key << KEY_BIT;
                 return head;
             }
+            self.buckets[at][1] |= GOES_ON;
             at = (at + 1) & mask;
         }
     }
@@ -133,7 +137,7 @@ impl Heads {
             .as_flattened()
             .iter()
             .filter(|&&head| head != 0)
-            .for_each(|&head| *self.entry(head >> KEY_BIT) = head);
+            .for_each(|&head| *self.entry(head >> KEY_BIT) |= head & !GOES_ON);
     }
 
     #[inline(always)]
@@ -145,7 +149,7 @@ impl Heads {
             // Not a choice, which the compiler would make a branch.
             let own = |head: u64| head & u64::from(head >> KEY_BIT == key).wrapping_neg();
             let found = own(one) | own(other);
-            if (found != 0) | (other == 0) {
+            if (found != 0) | (other & GOES_ON == 0) {
                 return Head(found);
             }
             at = (at + 1) & (self.buckets.len() - 1);

@@ -3,21 +3,24 @@
 //! Tokens of two bytes are in an array. The first four bytes of the others are in a table ([`super::heads`]), which knows
 //! the tokens of three and four bytes and which lengths those have that begin so; these are in a table of their own, which
 //! is asked for one length after the other, the longest first. Since tokens were found in a sample, many a head has longer
-//! tokens that few texts go on with: a filter over the first five bytes says no before they are asked for. So one
-//! question answers most positions, and the branch behind it is guessed right.
+//! tokens that few texts go on with: a filter over the first five bytes says no before they are asked for, so one
+//! question answers most positions, and the branch behind it is guessed right. Another one, over all bytes of tokens,
+//! says no before the large table is read.
 
 use std::ops::Range;
 
+use super::filter::Filter;
 use super::heads::{HEAD_BYTES, Heads, Reach};
 use super::{BYTES, TOKEN_BYTES_MAX, Text, Tokens};
 
 /// In the place of a code where there is no token: the code of a single byte is none of two.
 const NO_PAIR: u16 = 0;
 const SLOTS_MIN: usize = 64;
-/// Bits of the filter, as a power of two.
-const FRONTS_BITS: u32 = 17;
+/// Bits of the filters, as powers of two: one of them is asked for each code, the other where that said yes.
+const FRONTS_BITS: u32 = 18;
+const LIKELY_BITS: u32 = 20;
 /// Bytes of a front.
-const FRONT_BYTES: u32 = HEAD_BYTES as u32 + 1;
+const FRONT_BYTES: usize = HEAD_BYTES + 1;
 
 /// The codes of strings.
 pub struct TokenMatcher {
@@ -25,8 +28,10 @@ pub struct TokenMatcher {
     pairs: Vec<u16>,
     heads: Heads,
     long: LongTokens,
-    /// A bit for the first five bytes of longer tokens.
-    fronts: Vec<u64>,
+    /// The first five bytes of longer tokens.
+    fronts: Filter,
+    /// All of them.
+    likely: Filter,
 }
 
 /// Tokens of five bytes and more.
@@ -58,7 +63,8 @@ impl TokenMatcher {
             pairs: vec![NO_PAIR; BYTES * BYTES],
             heads: Heads::new(),
             long: LongTokens::of_slots(SLOTS_MIN),
-            fronts: vec![0; (1 << FRONTS_BITS) / u64::BITS as usize],
+            fronts: Filter::of_bits(FRONTS_BITS),
+            likely: Filter::of_bits(LIKELY_BITS),
         }
     }
 
@@ -71,8 +77,8 @@ impl TokenMatcher {
             length => {
                 self.heads.add(word as u32, length, code);
                 if length > HEAD_BYTES {
-                    let (at, bit) = front_place(word);
-                    self.fronts[at] |= 1 << bit;
+                    self.fronts.add(word, FRONT_BYTES);
+                    self.likely.add(word, length);
                     self.long.add(LongToken { word, length: length as u32, code });
                 }
             }
@@ -98,7 +104,8 @@ impl TokenMatcher {
         let reach = Reach::of(rest);
         let head = self.heads.get(word as u32, reach);
         // Bit 0 stays: it is the head itself.
-        let lengths = head.lengths(reach) & (1 | self.is_front(word).wrapping_neg());
+        let lengths =
+            head.lengths(reach) & (1 | u32::from(self.fronts.may_have(word, FRONT_BYTES)).wrapping_neg());
         if lengths == 1 {
             return (head.code(), reach.bytes());
         }
@@ -106,7 +113,9 @@ impl TokenMatcher {
         while longer > 0 {
             let bit = u32::BITS - 1 - longer.leading_zeros();
             let length = HEAD_BYTES + bit as usize;
-            if let Some(code) = self.long.find(front(word, length), length) {
+            if self.likely.may_have(word, length)
+                && let Some(code) = self.long.find(front(word, length), length)
+            {
                 return (code, length);
             }
             longer ^= 1 << bit;
@@ -128,13 +137,6 @@ impl TokenMatcher {
             code if code != NO_PAIR && rest > 1 => (code, 2),
             _ => ((word as u16) % BYTES as u16, 1),
         }
-    }
-
-    /// Whether a longer token may begin so: 1, or 0.
-    #[inline(always)]
-    fn is_front(&self, word: u128) -> u32 {
-        let (place, bit) = front_place(word);
-        (self.fronts[place] >> bit) as u32 & 1
     }
 }
 
@@ -208,14 +210,6 @@ fn short_word(rest: &[u8]) -> u128 {
 #[inline(always)]
 fn front(word: u128, length: usize) -> u128 {
     word & (u128::MAX >> (u128::BITS - 8 * length as u32))
-}
-
-/// Where the filter has the bit of a front: a word, and a bit there.
-#[inline(always)]
-fn front_place(word: u128) -> (usize, u32) {
-    let front = (word as u64) << (u64::BITS - 8 * FRONT_BYTES);
-    let hash = front.wrapping_mul(0xff51_afd7_ed55_8ccd) >> (u64::BITS - FRONTS_BITS);
-    ((hash / u64::from(u64::BITS)) as usize, hash as u32 % u64::BITS)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@
 //! - **Every code**: there are 2^bits tokens, those that nobody named are empty: damaged codes decode to
 //!   something, and never beyond the tokens.
 
+mod filter;
 mod heads;
 mod matcher;
 mod train;
