@@ -158,10 +158,11 @@ pub(super) fn choose_tokens(arena: &StringArena, rows: Option<&[u32]>) -> Option
     let count = rows.map_or(arena.len(), <[u32]>::len);
     let mut scattered = scattered(count).map(|at| rows.map_or(at as u32, |rows| rows[at]));
     let sample = next_of(arena, &mut scattered, SAMPLE_BYTES);
-    let trial = next_of(arena, &mut scattered, TRIAL_BYTES);
-    let trial = if trial.is_empty() { &sample } else { &trial };
-    let bytes = |strings: &[&[u8]]| strings.iter().map(|string| string.len()).sum::<usize>() as f64;
-    let plain = bytes(trial) / trial.len().max(1) as f64 * count as f64;
+    let others = next_of(arena, &mut scattered, TRIAL_BYTES);
+    let bytes = |strings: &[&[u8]]| strings.iter().map(|string| string.len()).sum::<usize>();
+    // Few strings that are left say little.
+    let trial = if bytes(&others) < TRIAL_BYTES { &sample } else { &others };
+    let plain = bytes(trial) as f64 / trial.len().max(1) as f64 * count as f64;
     let limit = plain * (1.0 - GAIN_MIN);
     let worth = CODE_BITS.into_iter().filter(|&bits| (Tokens::bytes_of(bits) as f64) < limit);
     let tried = in_parallel(worth.collect::<Vec<_>>().into_iter(), |bits| {
