@@ -88,12 +88,14 @@ fn a_plain_reload_takes_no_second_version() {
 /// Loads what is in files where it is large, deletions too.
 #[test]
 fn arrays_and_deletions_are_reloaded_without_a_second_version() {
+    // How much of the version is allowed, in thirds. The first deals its rows twice and looks for the deleted ones among them;
+    // with what the allocator keeps of that, 0.9 to 1.4 of the version were seen. A second one would be as much more.
     let ways = [
-        ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'"),
-        ("LAYOUT(AUTO())", "persist = 1"),
-        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1, reload = 'by_shard'"),
+        ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'", 5),
+        ("LAYOUT(AUTO())", "persist = 1", 4),
+        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1, reload = 'by_shard'", 4),
     ];
-    for (layout, settings) in ways {
+    for (layout, settings, thirds) in ways {
         let (data, server) = start();
         let idle = own_bytes(&server);
         control(&server, 6_000_000, "", false);
@@ -119,7 +121,11 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
         control(&server, 5_999_000, "x", false);
         let held = if settings.contains("persist") { 0 } else { bytes };
         let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
-        check_taken(most_taken(&server, idle + held, reload), bytes * 4 / 3, &format!("{layout} {settings}"));
+        check_taken(
+            most_taken(&server, idle + held, reload),
+            bytes * thirds / 3,
+            &format!("{layout} {settings}"),
+        );
         assert_eq!(
             server.ask(check),
             format!("{there}\t{}\t{there}\n", first - there),
