@@ -208,7 +208,7 @@ impl<P: Places> Loop for Decoded<'_, P> {
         match self.tokens.bits() {
             9 => self.append::<9>(),
             12 => self.append::<12>(),
-            16 => self.append::<16>(),
+            14 => self.append::<14>(),
             bits => unreachable!("codes of {bits} bits are neither written nor read"),
         }
     }

@@ -12,8 +12,9 @@ use super::string_codes::StringCodes;
 use crate::table::bits::PADDING_BYTES;
 use crate::table::in_parallel;
 
-/// Codes of so many bits are tried: their tokens fit the processor's first cache, its second, or its third.
-pub(super) const CODE_BITS: [u32; 3] = [9, 12, 16];
+/// Codes of so many bits are tried: their tokens fit the processor's first cache, or its second. The sample has too few
+/// tokens for 16 bits.
+pub(super) const CODE_BITS: [u32; 3] = [9, 12, 14];
 /// Strings that one thread packs at a time.
 pub(super) const STRETCH_STRINGS: usize = 1 << 16;
 /// Strings that tokens are found in, for each token and at most, and others that say whether they are of use.
