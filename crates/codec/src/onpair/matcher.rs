@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::filter::Filter;
 use super::heads::{HEAD_BYTES, Heads, Reach};
-use super::{BYTES, TOKEN_BYTES_MAX, Text, Tokens};
+use super::{BYTES, TOKEN_BYTES_MAX, Tokens};
 
 /// In the place of a code where there is no token: the code of a single byte is none of two.
 const NO_PAIR: u16 = 0;
@@ -199,11 +199,22 @@ fn word(string: &[u8], at: usize) -> u128 {
     short_word(rest)
 }
 
+/// Of fewer bytes, in two reads that overlap: a copy of so few costs more than all else that is done with them.
 #[cold]
 fn short_word(rest: &[u8]) -> u128 {
-    let mut text: Text = [0; _];
-    text[..rest.len()].copy_from_slice(rest);
-    u128::from_le_bytes(text)
+    if let (Some(&front), Some(&back)) = (rest.first_chunk(), rest.last_chunk()) {
+        return overlapping(u64::from_le_bytes(front).into(), u64::from_le_bytes(back).into(), 8, rest.len());
+    }
+    if let (Some(&front), Some(&back)) = (rest.first_chunk(), rest.last_chunk()) {
+        return overlapping(u32::from_le_bytes(front).into(), u32::from_le_bytes(back).into(), 4, rest.len());
+    }
+    rest.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
+}
+
+/// A number of `length` bytes, of which `front` is the first half or more, and `back` as many of the last ones.
+#[inline(always)]
+fn overlapping(front: u128, back: u128, half: usize, length: usize) -> u128 {
+    front | back << (8 * (length - half))
 }
 
 /// The first `length` bytes, 1 to 16.
