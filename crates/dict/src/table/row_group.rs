@@ -37,7 +37,9 @@ pub(super) struct Chunk {
     block: usize,
     start: usize,
     bytes: usize,
-    used: usize,
+    rows: usize,
+    /// As many fit.
+    rows_max: usize,
 }
 
 /// Memory that is cut into chunks.
@@ -63,15 +65,13 @@ impl Group {
         let partition = &mut partitions[at];
         partition.rows += rows.len();
         while !rows.is_empty() {
-            let room = partition.chunks.last().map_or(0, |chunk| chunk.room(row_bytes));
-            if room == 0 {
-                partition.start_chunk(memory)?;
+            let Some(chunk) = partition.chunks.last_mut().filter(|chunk| chunk.rows < chunk.rows_max) else {
+                partition.start_chunk(memory, row_bytes)?;
                 continue;
-            }
-            let chunk = partition.chunks.last_mut().expect("it has room");
-            let (now, later) = rows.split_at(room.min(rows.len()));
-            write_rows(memory.get_mut(*chunk), chunk.used, now, row_bytes);
-            chunk.used += now.len() * row_bytes;
+            };
+            let (now, later) = rows.split_at(rows.len().min(chunk.rows_max - chunk.rows));
+            write_rows(memory.get_mut(*chunk), chunk.rows * row_bytes, now, row_bytes);
+            chunk.rows += now.len();
             rows = later;
         }
         Ok(())
@@ -80,9 +80,9 @@ impl Group {
 
 impl Partition {
     #[cold]
-    fn start_chunk(&mut self, memory: &mut Blocks) -> Result<()> {
+    fn start_chunk(&mut self, memory: &mut Blocks, row_bytes: usize) -> Result<()> {
         let before: usize = self.chunks.iter().map(|chunk| chunk.bytes).sum();
-        self.chunks.push(memory.cut(before.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX))?);
+        self.chunks.push(memory.cut(before.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX), row_bytes)?);
         Ok(())
     }
 
@@ -90,9 +90,9 @@ impl Partition {
     pub(super) fn write_again(&mut self, memory: &mut Blocks, rows: &[(u64, u64)], row_bytes: usize) {
         let mut left = rows;
         for chunk in &mut self.chunks {
-            let (now, later) = left.split_at((chunk.used / row_bytes).min(left.len()));
+            let (now, later) = left.split_at(chunk.rows.min(left.len()));
             write_rows(memory.get_mut(*chunk), 0, now, row_bytes);
-            chunk.used = now.len() * row_bytes;
+            chunk.rows = now.len();
             left = later;
         }
         self.rows = rows.len();
@@ -118,22 +118,14 @@ impl Partition {
         let mask = u64::MAX.checked_shr((8 * (RESERVED_BYTES - row_bytes)) as u32).unwrap_or(0);
         self.chunks.iter().map(move |chunk| {
             let bytes = memory.get(*chunk);
-            (0..chunk.used / row_bytes).map(move |row| row_at(bytes, row * row_bytes, mask))
+            (0..chunk.rows).map(move |row| row_at(bytes, row * row_bytes, mask))
         })
-    }
-}
-
-impl Chunk {
-    /// How many rows still fit.
-    #[inline(always)]
-    fn room(&self, row_bytes: usize) -> usize {
-        (self.bytes - self.used).checked_sub(RESERVED_BYTES).map_or(0, |left| left / row_bytes + 1)
     }
 }
 
 impl Blocks {
     /// An empty chunk.
-    fn cut(&mut self, bytes: usize) -> Result<Chunk> {
+    fn cut(&mut self, bytes: usize, row_bytes: usize) -> Result<Chunk> {
         if self.blocks.last().is_none_or(|block| block.len() - self.used < bytes) {
             let before: usize = self.blocks.iter().map(|block| block.len()).sum();
             self.blocks.push(Region::zeroed(before.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX))?);
@@ -141,7 +133,8 @@ impl Blocks {
         }
         let start = self.used;
         self.used += bytes;
-        Ok(Chunk { block: self.blocks.len() - 1, start, bytes, used: 0 })
+        let rows_max = (bytes - RESERVED_BYTES) / row_bytes + 1;
+        Ok(Chunk { block: self.blocks.len() - 1, start, bytes, rows: 0, rows_max })
     }
 
     #[inline(always)]
