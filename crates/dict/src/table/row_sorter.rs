@@ -2,7 +2,7 @@
 
 use super::row_group::{Blocks, Partition};
 
-/// Runs of rows that the distribution left together are sorted by insertion up to this length.
+/// Rows that the distribution left together are sorted by insertion if no more are together.
 const INSERTION_ROWS_MAX: usize = 24;
 
 /// Sorts one partition after the other in the same scratch space.
@@ -11,39 +11,45 @@ pub(super) struct Sorter {
     pub(super) sorted: Vec<(u64, u64)>,
     /// Where the next row of each group goes.
     ends: Vec<u32>,
+    /// Whether some of the rows have one hash.
+    has_equal: bool,
 }
 
 impl Sorter {
     /// Distributes the rows over about as many groups as there are rows, by the bits behind the
-    /// `high_bits` that all of them share, and then puts each group in order. Rows with one hash stay
-    /// in their order.
+    /// `high_bits` that all of them share, and then puts them in order, which leaves each in its group. Rows with one
+    /// hash stay in their order.
     pub(super) fn sort(&mut self, partition: &Partition, memory: &Blocks, row_bytes: usize, high_bits: u32) {
         let group_bits = partition.rows.max(2).ilog2().min(20);
         let group = |hash: u64| (hash << high_bits >> (64 - group_bits)) as usize;
         self.ends.clear();
         self.ends.resize((1 << group_bits) + 1, 0);
         partition.rows(memory, row_bytes).for_each(|(hash, _)| self.ends[group(hash) + 1] += 1);
+        let longest = self.ends.iter().copied().max().unwrap_or(0) as usize;
         for at in 1..self.ends.len() {
             self.ends[at] += self.ends[at - 1];
         }
-        self.sorted.clear();
+        // What is there from before is overwritten.
         self.sorted.resize(partition.rows, (0, 0));
         partition.rows(memory, row_bytes).for_each(|(hash, payload)| {
             let end = &mut self.ends[group(hash)];
             self.sorted[*end as usize] = (hash, payload);
             *end += 1;
         });
-        let mut start = 0;
-        for &end in &self.ends[..1 << group_bits] {
-            sort_group(&mut self.sorted[start..end as usize]);
-            start = end as usize;
+        if longest > INSERTION_ROWS_MAX {
+            let mut start = 0;
+            for &end in &self.ends[..1 << group_bits] {
+                self.sorted[start..end as usize].sort_by_key(|row| row.0);
+                start = end as usize;
+            }
         }
+        self.has_equal = insert_all(&mut self.sorted);
     }
 
     /// Keeps the last of the rows with one key, in the place of the first.
     pub(super) fn deduplicate(&mut self, same_key: &impl Fn(u64, u64) -> bool) {
         let rows = &mut self.sorted;
-        if rows.is_sorted_by(|left, right| left.0 < right.0) {
+        if !self.has_equal {
             return;
         }
         let mut kept = 0;
@@ -59,20 +65,25 @@ impl Sorter {
     }
 }
 
-/// Sorts by hash; rows with one hash stay in their order.
-#[inline(always)]
-fn sort_group(rows: &mut [(u64, u64)]) {
-    if rows.len() > INSERTION_ROWS_MAX {
-        rows.sort_by_key(|row| row.0);
-        return;
-    }
+/// Sorts rows by hash, of which none has to go far, by insertion, and says whether some have one hash; these stay in their
+/// order. Most rows are where they belong, so the branch that asks is mostly guessed right, where one for the length of
+/// each group would not be.
+fn insert_all(rows: &mut [(u64, u64)]) -> bool {
+    let mut has_equal = false;
+    let Some(&(mut last, _)) = rows.first() else { return has_equal };
     for at in 1..rows.len() {
         let row = rows[at];
+        if row.0 > last {
+            last = row.0;
+            continue;
+        }
         let mut to = at;
         while to > 0 && rows[to - 1].0 > row.0 {
             rows[to] = rows[to - 1];
             to -= 1;
         }
         rows[to] = row;
+        has_equal |= to > 0 && rows[to - 1].0 == row.0;
     }
+    has_equal
 }
