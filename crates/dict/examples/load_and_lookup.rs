@@ -3,7 +3,8 @@
 //! `cargo run --release -p basalt-dict --example load_and_lookup -- 20000000`; a name behind the number
 //! measures that layout alone.
 //!
-//! Lookups are those of one thread, and of many rounds the best, which other programs disturb least.
+//! Lookups are those of one thread. Of several loads and of many rounds the best counts, which other programs disturb
+//! least; the first load also waits for memory that the host has to find.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
 
 const BLOCK_ROWS: u64 = 65_536;
+const LOADS: usize = 3;
 const ROUNDS: usize = 15;
 
 fn main() -> Result<()> {
@@ -84,16 +86,12 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, values: Values) -> Result
         layout: layout.clone(),
         range: None,
     };
-    let mut reading = 0.0;
-    let mut blocks = (0..keys).step_by(BLOCK_ROWS as usize).map(|first| {
-        let start = Instant::now();
-        let block = block(first..keys.min(first + BLOCK_ROWS), values);
-        reading += start.elapsed().as_secs_f64();
-        Ok(block)
-    });
-    let start = Instant::now();
-    let dictionary = build(spec, &mut blocks)?;
-    let loading = start.elapsed().as_secs_f64() - reading;
+    let (mut dictionary, mut loading) = load(spec.clone(), keys, values)?;
+    for _ in 1..LOADS {
+        drop(dictionary);
+        let (again, seconds) = load(spec.clone(), keys, values)?;
+        (dictionary, loading) = (again, loading.min(seconds));
+    }
     let stats = dictionary.stats();
     let (hits, misses) = (look_up(dictionary.as_ref(), keys, 0)?, look_up(dictionary.as_ref(), keys, keys)?);
     let line = format!(
@@ -103,6 +101,20 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, values: Values) -> Result
     );
     let _ = std::io::stdout().write_all(line.as_bytes());
     Ok(())
+}
+
+/// A dictionary, and how many seconds it took to load, without the making of its blocks.
+fn load(spec: DictionarySpec, keys: u64, values: Values) -> Result<(Arc<dyn Dictionary>, f64)> {
+    let mut reading = 0.0;
+    let mut blocks = (0..keys).step_by(BLOCK_ROWS as usize).map(|first| {
+        let start = Instant::now();
+        let block = block(first..keys.min(first + BLOCK_ROWS), values);
+        reading += start.elapsed().as_secs_f64();
+        Ok(block)
+    });
+    let start = Instant::now();
+    let dictionary = build(spec, &mut blocks)?;
+    Ok((dictionary, start.elapsed().as_secs_f64() - reading))
 }
 
 /// Keys spread over 64 bits, and values.
