@@ -72,6 +72,17 @@ impl GrowingBytes {
         }
     }
 
+    /// Keeps the first `len` bytes, and gives back whole pages behind them.
+    pub fn truncate(&mut self, len: usize) {
+        match self {
+            GrowingBytes::Few(few) => few.truncate(len),
+            GrowingBytes::Many(region, used) => {
+                *used = len.min(*used);
+                region.truncate(*used);
+            }
+        }
+    }
+
     /// Gives back what is behind the last byte.
     pub fn shrink(&mut self) {
         match self {
@@ -186,6 +197,15 @@ mod tests {
             growing[0] = 3;
             growing.push(9);
             assert_eq!((growing[0], growing.last(), growing.len()), (3, Some(&9), expected.len() + 1));
+            expected[0] = 3;
+            expected.push(9);
+            for len in [expected.len() + 5, expected.len() / 2, 1, 0] {
+                growing.truncate(len);
+                expected.truncate(len);
+                assert!(growing[..] == expected[..], "{piece}");
+            }
+            growing.push(4);
+            assert_eq!(growing[..], [4]);
         }
     }
 

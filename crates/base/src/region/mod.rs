@@ -11,6 +11,7 @@
 //! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
 //! - [`growing`](GrowingBytes): a region that is added to.
 //! - [`incoming`](Incoming): a mapped file that becomes memory of the process.
+//! - [`numbers`](RegionNumbers): a region of numbers.
 //! - [`recycling`](RecyclingRegion): a region that is written on pages that another one had.
 //!
 //! # Not here
@@ -21,12 +22,14 @@
 mod checks;
 mod growing;
 mod incoming;
+mod numbers;
 mod recycling;
 
 use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
 pub use growing::GrowingBytes;
 pub use incoming::Incoming;
+pub use numbers::RegionNumbers;
 pub use recycling::RecyclingRegion;
 
 use std::fmt;

@@ -24,7 +24,7 @@ use crate::block::{integer_keys, key_column};
 use crate::hash::{scramble, unscramble};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::{Hits, ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, both};
-use crate::values::Values;
+use crate::values::{RowOrder, Values};
 
 pub(crate) struct Hashed {
     table: ShardedTable,
@@ -69,7 +69,7 @@ impl Hashed {
                 sorted.into_table(TableForm::Quotient { payload_bits }, |row| inline.packed(row))?
             }
             Values::Rows(store) => {
-                store.pack(&sorted.row_numbers())?;
+                store.pack(&RowOrder::new(&sorted))?;
                 sorted.into_table(TableForm::Positions { first }, |row| row)?
             }
             Values::Segments(_) => return Err(Error::logical("the segments of a file are not packed again")),

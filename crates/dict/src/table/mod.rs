@@ -32,7 +32,7 @@ mod sharded;
 
 pub(crate) use lines::LineTable;
 pub(crate) use quotient::QuotientTable;
-pub(crate) use rows::Rows;
+pub(crate) use rows::{PartitionRows, Rows};
 pub(crate) use sharded::{
     ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, both, in_parallel,
 };

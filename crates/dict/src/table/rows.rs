@@ -37,6 +37,24 @@ struct Staged {
     len: usize,
 }
 
+/// The rows of a partition.
+pub(crate) struct PartitionRows<'a> {
+    partition: &'a Partition,
+    memory: &'a Blocks,
+    row_bytes: usize,
+}
+
+impl<'a> PartitionRows<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.partition.rows
+    }
+
+    #[inline(always)]
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = u64> + use<'a> {
+        self.partition.rows(self.memory, self.row_bytes).map(|row| row.1)
+    }
+}
+
 impl Rows {
     /// No rows, to come from one of the shards that `shard_bits` tell apart.
     pub(crate) fn new(payload_bytes: usize, shard_bits: ShardBits, partitions: usize) -> Rows {
@@ -97,13 +115,15 @@ impl Rows {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.partitions().map(|(partition, _)| partition.rows).sum()
+        self.partitions().map(|partition| partition.len()).sum()
     }
 
-    fn partitions(&self) -> impl Iterator<Item = (&Partition, &Blocks)> {
-        self.groups
-            .iter()
-            .flat_map(|group| group.partitions.iter().map(|partition| (partition, &group.memory)))
+    /// All rows in the order of partitions.
+    pub(super) fn partitions(&self) -> impl Iterator<Item = PartitionRows<'_>> {
+        let row_bytes = self.row_bytes();
+        self.groups.iter().flat_map(move |Group { partitions, memory }| {
+            partitions.iter().map(move |partition| PartitionRows { partition, memory, row_bytes })
+        })
     }
 
     /// Sorts by hash and keeps the last of the rows with one key. Rows with one hash have one key if
@@ -123,19 +143,16 @@ impl Rows {
     }
 
     pub(crate) fn payloads(&self) -> impl Iterator<Item = u64> + '_ {
-        let row_bytes = self.row_bytes();
-        let rows = self.partitions().flat_map(move |(partition, memory)| partition.rows(memory, row_bytes));
-        rows.map(|row| row.1)
+        self.partitions().flat_map(|partition| partition.payloads())
     }
 
     /// Hands out the payloads of all rows, a partition's at a time.
     pub(crate) fn for_each_block(&self, mut visit: impl FnMut(&[u64])) {
-        let row_bytes = self.row_bytes();
         let mut block = Vec::new();
-        for (partition, memory) in self.partitions() {
+        for partition in self.partitions() {
             block.clear();
-            block.reserve(partition.rows);
-            partition.rows(memory, row_bytes).for_each(|(_, payload)| block.push(payload));
+            block.reserve(partition.len());
+            partition.payloads().for_each(|payload| block.push(payload));
             visit(&block);
         }
     }

@@ -14,7 +14,7 @@ use super::filling::{line_table, quotient_table};
 use super::line_shape::LineShape;
 use super::probe::Accept;
 use super::quotient::{CellPayload, CellShape};
-use super::{Hits, LineTable, QuotientTable, Rows};
+use super::{Hits, LineTable, PartitionRows, QuotientTable, Rows};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -265,24 +265,9 @@ impl SortedShards {
         in_parallel(self.shards.iter(), work)
     }
 
-    /// The payloads, which are numbers of rows, in order of hash.
-    pub(crate) fn row_numbers(&self) -> Vec<u32> {
-        let mut numbers = vec![0; self.len()];
-        let (mut parts, mut rest) = (Vec::new(), numbers.as_mut_slice());
-        for rows in &self.shards {
-            let (part, behind) = rest.split_at_mut(rows.len());
-            parts.push((part, rows));
-            rest = behind;
-        }
-        in_parallel(parts.into_iter(), |(part, rows)| {
-            let mut places = part.iter_mut();
-            rows.payloads().for_each(|payload| {
-                if let Some(place) = places.next() {
-                    *place = payload as u32;
-                }
-            });
-        });
-        numbers
+    /// All rows in order of hash, in pieces.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionRows<'_>> {
+        self.shards.iter().flat_map(Rows::partitions)
     }
 
     pub(crate) fn payloads(&self) -> impl Iterator<Item = u64> + '_ {

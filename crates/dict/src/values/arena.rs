@@ -110,6 +110,13 @@ impl StringArena {
         ArenaView { bytes: &self.bytes, ends: self.ends.view() }
     }
 
+    /// Keeps the first `strings`, of which there are as many.
+    pub(super) fn truncate(&mut self, strings: usize) {
+        let end = strings.checked_sub(1).map_or(0, |last| self.view().range(last).end);
+        self.bytes.truncate(end);
+        self.ends.truncate(strings);
+    }
+
     /// Keeps the rows whose bit is set.
     pub(crate) fn retain(&mut self, alive: &Bitmap) {
         let mut kept = StringArena::default();
@@ -278,6 +285,15 @@ impl Ends {
         if is_wide { Ends::Wide(bytes) } else { Ends::Narrow(bytes) }
     }
 
+    fn truncate(&mut self, strings: usize) {
+        match self {
+            Ends::Narrow(bytes) => bytes.truncate(strings * NARROW_BYTES),
+            Ends::Wide(bytes) => bytes.truncate(strings * WIDE_BYTES),
+            // The lines stay.
+            Ends::Packed { strings: there, .. } => *there = strings,
+        }
+    }
+
     /// Packs them if that takes less.
     fn shrink(&mut self) {
         if let Some(ends) = self.packed().filter(|ends| ends.heap_bytes() < self.heap_bytes()) {
@@ -387,6 +403,22 @@ mod tests {
             [7, 0xffff_ffff, 0x1_0000_0008, 1 << 40]
         );
         assert!(matches!(ends, Ends::Wide(_)));
+    }
+
+    #[test]
+    fn a_cut_arena_keeps_its_first_strings() {
+        let strings: Vec<Vec<u8>> = (0..300_000_usize).map(|at| vec![at as u8; at % 20]).collect();
+        let mut arena = StringArena::default();
+        strings.iter().for_each(|string| arena.push(string));
+        for left in [300_000, 270_001, 70_000, 1, 0] {
+            arena.truncate(left);
+            assert!(arena.len() == left && (0..left).all(|row| arena.get(row) == strings[row]), "{left}");
+        }
+        arena.push(b"again");
+        assert_eq!((arena.len(), arena.get(0)), (1, b"again".as_slice()));
+        arena.shrink();
+        arena.truncate(0);
+        assert!(arena.len() == 0 && arena.get(0).is_empty());
     }
 
     #[test]

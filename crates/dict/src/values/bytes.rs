@@ -33,6 +33,11 @@ impl Bytes {
         }
     }
 
+    /// Keeps the first `len` bytes; the memory of the others is given back.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.to_mut().truncate(len);
+    }
+
     pub(crate) fn shrink(&mut self) {
         if let Bytes::Growing(bytes) = self {
             bytes.shrink();

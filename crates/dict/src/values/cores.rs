@@ -4,12 +4,16 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::table::in_parallel;
 
+pub(super) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// What `work` makes of each item, in their order. Each core takes the next item when it has done one.
 pub(super) fn on_all_cores<T: Send, R: Send>(
     items: impl ExactSizeIterator<Item = T> + Send,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let cores = cores().min(items.len());
     let left = Mutex::new(items.enumerate());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let done = in_parallel(0..cores, |_| {

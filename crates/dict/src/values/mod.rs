@@ -9,7 +9,7 @@
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
 //! - [`segments`]: several stores, of a dictionary that was loaded shard by shard.
 //! - [`bytes`]: what columns are made of, in memory or in a file; [`numbers`] of one width.
-//! - [`cores`]: columns are packed by all of them.
+//! - [`cores`]: columns are packed by all of them, in a [`row_order`].
 
 mod arena;
 mod bitmap;
@@ -22,6 +22,7 @@ mod numbers;
 mod packed;
 mod packed_ends;
 mod packed_strings;
+mod row_order;
 mod segments;
 mod store;
 mod stored_array;
@@ -37,6 +38,7 @@ pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
 pub(crate) use numbers::{Number, Numbers};
 pub(crate) use packed::Extent;
+pub(crate) use row_order::RowOrder;
 pub(crate) use segments::{SEGMENT_BITS, SEGMENTS_MAX, Segments, split_row};
 pub(crate) use store::ColumnStore;
 

@@ -10,6 +10,7 @@ use basalt_codec::Tokens;
 
 use super::StringArena;
 use super::packed_ends::PackedEnds;
+use super::row_order::RowStretch;
 use super::string_batch::{Asked, Places, Stretch, append_decoded, append_plain};
 use super::string_packer::{CODE_BITS, Packed, pack};
 use crate::image::{ImageReader, ImageWriter};
@@ -26,7 +27,11 @@ pub(super) struct PackedStrings {
 
 impl PackedStrings {
     /// The strings of the rows `rows` of `arena`, in that order, compressed if there are `tokens`.
-    pub(super) fn new(arena: StringArena, rows: &[u32], tokens: Option<Tokens>) -> Result<PackedStrings> {
+    pub(super) fn new(
+        arena: StringArena,
+        rows: Vec<RowStretch<'_>>,
+        tokens: Option<Tokens>,
+    ) -> Result<PackedStrings> {
         let Packed { bytes, lengths, tokens } = pack(arena, rows, tokens)?;
         Ok(PackedStrings { bytes: bytes.into(), ends: PackedEnds::new(&lengths)?, tokens })
     }
@@ -89,7 +94,7 @@ mod tests {
             let mut arena = StringArena::default();
             strings.iter().for_each(|string| arena.push(string));
             let tokens = choose_tokens(&arena, Some(rows));
-            PackedStrings::new(arena, rows, tokens).expect("memory")
+            PackedStrings::new(arena, RowStretch::of_list(rows), tokens).expect("memory")
         };
         let all: Vec<u32> = (0..strings.len() as u32).rev().collect();
         let some: Vec<u32> = all.iter().copied().step_by(3).collect();

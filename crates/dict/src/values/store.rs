@@ -7,7 +7,7 @@ use super::fixed::FixedColumn;
 use super::nested::NestedColumn;
 use super::packed::PackedColumn;
 use super::strings::StringColumn;
-use super::{Bitmap, ROWS_MAX};
+use super::{Bitmap, ROWS_MAX, RowOrder};
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
@@ -153,17 +153,17 @@ impl ColumnStore {
 
     /// Keeps the rows `order`, in that order, in as few bits as their values need; repeated strings are
     /// kept once. No rows can be added behind.
-    pub(crate) fn pack(&mut self, order: &[u32]) -> Result<()> {
+    pub(crate) fn pack(&mut self, order: &RowOrder<'_>) -> Result<()> {
         self.rows = order.len();
         for column in &mut self.columns {
             match column {
-                AttributeColumn::Fixed(fixed) => match PackedColumn::of(fixed, order)? {
+                AttributeColumn::Fixed(fixed) => match PackedColumn::of(fixed, order.list()?)? {
                     Some(packed) => *column = AttributeColumn::Packed(packed),
-                    None => fixed.select(order),
+                    None => fixed.select(order.list()?),
                 },
                 AttributeColumn::Packed(_) => return Err(Error::logical("packed rows are not packed again")),
                 AttributeColumn::Strings(column) => column.pack(order)?,
-                AttributeColumn::Nested(column) => column.select(order)?,
+                AttributeColumn::Nested(column) => column.select(order.list()?)?,
             }
         }
         Ok(())

@@ -24,14 +24,17 @@ use basalt_codec::{TokenMatcher, Tokens};
 
 use super::StringArena;
 use super::arena::ArenaView;
-use super::cores::on_all_cores;
-use super::string_packer::{STRETCH_STRINGS, for_each_ahead};
+use super::cores::{cores, on_all_cores};
+use super::row_order::STRETCH_ROWS;
+use super::string_packer::for_each_ahead;
 use crate::table::bits::BitWriter;
 
 const WORD_BYTES: usize = size_of::<u64>();
 const COUNT_BITS: u32 = 3;
 /// In the place of a count.
 const IS_LONG: u64 = (1 << COUNT_BITS) - 1;
+/// Strings that each core encodes before their memory is given back.
+const BATCH_STRINGS: usize = 16 * STRETCH_ROWS;
 /// How many rows ahead of its use a word is asked for. With 32, where half of them have gone by when it is first read,
 /// a core waited for most of the time.
 const WORDS_AHEAD: usize = 96;
@@ -65,18 +68,39 @@ struct CodeWords<'a> {
 }
 
 impl StringCodes {
-    /// Of all strings of `arena`, or of those of `rows`, in that order.
-    pub(super) fn new(arena: &StringArena, rows: Option<&[u32]>, tokens: &Tokens) -> Result<StringCodes> {
+    /// Of all strings of `arena`. Some of them are encoded at a time, the last ones first, and their memory given back:
+    /// the words take as much, which the system then has at hand. The host of a virtual machine may need longer to find
+    /// memory that it has not than we to fill it.
+    pub(super) fn of_all(arena: StringArena, tokens: &Tokens) -> Result<StringCodes> {
+        StringCodes::of_batches(arena, tokens, cores() * BATCH_STRINGS)
+    }
+
+    fn of_batches(mut arena: StringArena, tokens: &Tokens, strings: usize) -> Result<StringCodes> {
         let (matcher, bits) = (&TokenMatcher::new(tokens), tokens.bits());
-        let mut words = Region::zeroed(rows.map_or(arena.len(), <[u32]>::len) * WORD_BYTES)?;
-        let stretches = words.as_chunks_mut().0.chunks_mut(STRETCH_STRINGS).enumerate();
-        let long = on_all_cores(stretches, |(at, words)| {
-            let first = at * STRETCH_STRINGS;
+        let mut words = Region::zeroed(arena.len() * WORD_BYTES)?;
+        let mut long = Vec::new();
+        for (batch, words) in words.as_chunks_mut().0.chunks_mut(strings).enumerate().rev() {
+            let first = batch * strings;
             let encoder = Encoder { view: arena.view(), matcher, bits };
-            match rows {
-                None => encoder.encode(first..first + words.len(), words),
-                Some(rows) => encoder.encode_rows(&rows[first..first + words.len()], words),
-            }
+            let stretches = words.chunks_mut(STRETCH_ROWS).enumerate();
+            let codes = on_all_cores(stretches, |(at, words)| {
+                let first = first + at * STRETCH_ROWS;
+                encoder.encode(first..first + words.len(), words)
+            });
+            long.extend(codes.into_iter().rev());
+            arena.truncate(first);
+        }
+        long.reverse();
+        Ok(StringCodes { words, long, bits })
+    }
+
+    /// Of the strings of `rows`, in that order.
+    pub(super) fn of_rows(arena: &StringArena, rows: &[u32], tokens: &Tokens) -> Result<StringCodes> {
+        let (matcher, bits) = (&TokenMatcher::new(tokens), tokens.bits());
+        let mut words = Region::zeroed(rows.len() * WORD_BYTES)?;
+        let stretches = words.as_chunks_mut().0.chunks_mut(STRETCH_ROWS).zip(rows.chunks(STRETCH_ROWS));
+        let long = on_all_cores(stretches, |(words, rows)| {
+            Encoder { view: arena.view(), matcher, bits }.encode_rows(rows, words)
         });
         Ok(StringCodes { words, long, bits })
     }
@@ -104,7 +128,7 @@ impl StringCodes {
             if count < IS_LONG {
                 writer.push(bytes, word >> COUNT_BITS, count as u32 * self.bits);
             } else {
-                let long = &self.long[number as usize / STRETCH_STRINGS][(word >> COUNT_BITS) as usize..];
+                let long = &self.long[number as usize / STRETCH_ROWS][(word >> COUNT_BITS) as usize..];
                 count = self.pack_long(long, &mut writer, bytes);
             }
             // A string that is compressed has at most 2^28 codes.
@@ -121,7 +145,7 @@ impl StringCodes {
     fn prefetch_long(&self, number: usize, words: &[[u8; WORD_BYTES]]) {
         let word = u64::from_le_bytes(words[number]);
         if word & IS_LONG == IS_LONG {
-            let (long, start) = (&self.long[number / STRETCH_STRINGS], (word >> COUNT_BITS) as usize);
+            let (long, start) = (&self.long[number / STRETCH_ROWS], (word >> COUNT_BITS) as usize);
             prefetch_read(long, start);
             prefetch_read(long, start + LONG_WORDS - 1);
         }
@@ -165,7 +189,12 @@ impl Encoder<'_> {
         let mut long = Vec::new();
         processor::run(
             #[inline(always)]
-            || rows.zip(words).for_each(|(row, word)| *word = self.word(row, &mut long).to_le_bytes()),
+            || {
+                // No `for_each`, which is not inlined.
+                for (row, word) in rows.zip(words) {
+                    *word = self.word(row, &mut long).to_le_bytes();
+                }
+            },
         );
         long
     }
@@ -228,6 +257,21 @@ mod tests {
     use super::*;
     use crate::table::bits::get_short;
 
+    #[test]
+    fn batches_of_strings_have_the_words_that_all_have() {
+        let count = 2 * STRETCH_ROWS + 1000;
+        let arena = || {
+            let mut arena = StringArena::default();
+            (0..count).for_each(|row| arena.push("ab".repeat(row % 50).as_bytes()));
+            arena
+        };
+        let tokens = Tokens::train(&[b"abababababab".as_slice(); 3], 9);
+        let all = StringCodes::of_all(arena(), &tokens).expect("memory");
+        let batches = StringCodes::of_batches(arena(), &tokens, STRETCH_ROWS).expect("memory");
+        assert!(all.words[..] == batches.words[..] && all.long == batches.long);
+        assert!(all.long.len() == 3 && all.long.iter().all(|long| !long.is_empty()));
+    }
+
     proptest! {
         #[test]
         fn codes_are_those_of_the_strings_in_the_order_asked_for(
@@ -240,8 +284,8 @@ mod tests {
             let own: Vec<u32> = (0..rows.len() as u32).collect();
             let mut arena = StringArena::default();
             strings.iter().for_each(|string| arena.push(string));
-            let all = StringCodes::new(&arena, None, &tokens).expect("memory");
-            let some = StringCodes::new(&arena, Some(&rows), &tokens).expect("memory");
+            let some = StringCodes::of_rows(&arena, &rows, &tokens).expect("memory");
+            let all = StringCodes::of_all(arena, &tokens).expect("memory");
             for (codes, numbers) in [(all, &rows), (some, &own)] {
                 let (mut bytes, mut counts) = (Vec::new(), vec![0; rows.len()]);
                 let count = codes.pack(numbers, &mut bytes, &mut counts);

@@ -1,13 +1,14 @@
 //! Packs the strings of an arena: finds tokens that make them smaller, encodes them, and puts their codes into the order
 //! of rows, on all cores.
 
-use basalt_base::region::Region;
+use basalt_base::region::{Region, RegionNumbers};
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_codec::{TokenMatcher, Tokens};
 
 use super::StringArena;
 use super::arena::{ArenaView, BYTES_AHEAD, ENDS_AHEAD};
 use super::cores::on_all_cores;
+use super::row_order::{RowStretch, for_each_stretch};
 use super::string_codes::StringCodes;
 use crate::table::bits::PADDING_BYTES;
 use crate::table::in_parallel;
@@ -15,8 +16,6 @@ use crate::table::in_parallel;
 /// Codes of so many bits are tried: their tokens fit the processor's first cache, or its second. The sample has too few
 /// tokens for 16 bits.
 pub(super) const CODE_BITS: [u32; 3] = [9, 12, 14];
-/// Strings that one thread packs at a time.
-pub(super) const STRETCH_STRINGS: usize = 1 << 16;
 /// Strings that tokens are found in, for each token and at most, and others that say whether they are of use.
 const SAMPLE_BYTES_A_TOKEN: usize = 1 << 7;
 const SAMPLE_BYTES: usize = 2 << 20;
@@ -35,7 +34,7 @@ const WORD_BYTES: usize = size_of::<u64>();
 pub(super) struct Packed {
     pub(super) bytes: Region,
     /// In bytes, or in codes.
-    pub(super) lengths: Vec<u32>,
+    pub(super) lengths: RegionNumbers,
     pub(super) tokens: Option<Tokens>,
 }
 
@@ -47,21 +46,27 @@ struct Stretch {
 }
 
 /// The strings of the rows `rows` of `arena`, in that order, compressed if there are `tokens`.
-pub(super) fn pack(arena: StringArena, rows: &[u32], tokens: Option<Tokens>) -> Result<Packed> {
-    let mut lengths = vec![0; rows.len()];
-    let parts = lengths.chunks_mut(STRETCH_STRINGS);
+pub(super) fn pack(arena: StringArena, rows: Vec<RowStretch<'_>>, tokens: Option<Tokens>) -> Result<Packed> {
+    let count = rows.iter().map(RowStretch::len).sum();
+    let mut lengths = RegionNumbers::zeroed(count)?;
     let stretches = match &tokens {
-        None => on_all_cores(rows.chunks(STRETCH_STRINGS).zip(parts), |(rows, lengths)| {
-            Stretch::plain(arena.view(), rows, lengths)
-        }),
-        Some(tokens) => {
-            // Of few of all strings, the others would be encoded in vain.
-            let is_few = rows.len() < arena.len() / ENCODED_SHARE;
-            let codes = StringCodes::new(&arena, is_few.then_some(rows), tokens)?;
+        None => {
+            for_each_stretch(rows, &mut lengths, |rows, lengths| Stretch::plain(arena.view(), rows, lengths))
+        }
+        // Of few of all strings, the others would be encoded in vain.
+        Some(tokens) if count < arena.len() / ENCODED_SHARE => {
+            let mut listed = vec![0; count];
+            for_each_stretch(rows, &mut listed, |rows, places| places.copy_from_slice(rows));
+            let codes = StringCodes::of_rows(&arena, &listed, tokens)?;
             drop(arena);
-            let own: Vec<u32> = if is_few { (0..rows.len() as u32).collect() } else { Vec::new() };
-            let numbers = if is_few { &own } else { rows };
-            on_all_cores(numbers.chunks(STRETCH_STRINGS).zip(parts), |(numbers, lengths)| {
+            let own: Vec<u32> = (0..count as u32).collect();
+            for_each_stretch(RowStretch::of_list(&own), &mut lengths, |numbers, lengths| {
+                Ok(Stretch::compressed(&codes, numbers, lengths))
+            })
+        }
+        Some(tokens) => {
+            let codes = StringCodes::of_all(arena, tokens)?;
+            for_each_stretch(rows, &mut lengths, |numbers, lengths| {
                 Ok(Stretch::compressed(&codes, numbers, lengths))
             })
         }
@@ -70,7 +75,7 @@ pub(super) fn pack(arena: StringArena, rows: &[u32], tokens: Option<Tokens>) -> 
 }
 
 /// Puts stretches one behind the other.
-fn join(stretches: Vec<Stretch>, lengths: Vec<u32>, tokens: Option<Tokens>) -> Result<Packed> {
+fn join(stretches: Vec<Stretch>, lengths: RegionNumbers, tokens: Option<Tokens>) -> Result<Packed> {
     let bits = u64::from(tokens.as_ref().map_or(u8::BITS, Tokens::bits));
     let all: u64 = stretches.iter().map(|stretch| stretch.count).sum();
     let mut bytes = Region::zeroed((all * bits).div_ceil(u64::from(u8::BITS)) as usize + PADDING_BYTES)?;

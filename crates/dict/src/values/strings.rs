@@ -13,6 +13,7 @@ use super::arena::{ArenaView, BYTES_AHEAD, ENDS_AHEAD};
 use super::fixed::{null_buffer, null_buffer_of, retain_bits, select_bits};
 use super::packed::PackedNumbers;
 use super::packed_strings::PackedStrings;
+use super::row_order::{RowOrder, RowStretch};
 use super::string_batch::Asked;
 use super::string_packer::choose_tokens;
 use super::{Bitmap, StringArena};
@@ -117,23 +118,25 @@ impl StringColumn {
 
     /// Keeps the rows `order`, in that order, and of equal strings one where that takes less. No rows
     /// can be added behind.
-    pub(super) fn pack(&mut self, order: &[u32]) -> Result<()> {
-        self.valid = self.valid.take().map(|valid| select_bits(&valid, order));
+    pub(super) fn pack(&mut self, order: &RowOrder<'_>) -> Result<()> {
+        if let Some(valid) = self.valid.take() {
+            self.valid = Some(select_bits(&valid, order.list()?));
+        }
         // It takes the memory of what it becomes, so it goes as soon as nothing of it is needed.
         let arena = std::mem::take(self.strings.growing()?);
         let packed = match self.plan.take().unwrap_or_else(|| Plan::of(&arena)) {
-            Plan::Each(tokens) => PackedStrings::new(arena, order, tokens.map(|tokens| *tokens))?,
-            Plan::Once => match Distinct::of(&arena, order, order.len() / CODED_SHARE) {
+            Plan::Each(tokens) => PackedStrings::new(arena, order.stretches(), tokens.map(|tokens| *tokens))?,
+            Plan::Once => match Distinct::of(&arena, order.list()?, order.len() / CODED_SHARE) {
                 Some(Distinct { codes, firsts }) => {
                     let codes = || codes.iter().map(|&code| u64::from(code));
                     self.codes =
                         Some(PackedNumbers::new(&DataType::UInt32, size_of::<u32>(), order.len(), codes)?);
                     let tokens = choose_tokens(&arena, Some(&firsts));
-                    PackedStrings::new(arena, &firsts, tokens)?
+                    PackedStrings::new(arena, RowStretch::of_list(&firsts), tokens)?
                 }
                 None => {
-                    let tokens = choose_tokens(&arena, Some(order));
-                    PackedStrings::new(arena, order, tokens)?
+                    let tokens = choose_tokens(&arena, Some(order.list()?));
+                    PackedStrings::new(arena, order.stretches(), tokens)?
                 }
             },
         };

@@ -1,0 +1,141 @@
+//! In which order rows are packed: that of sorted rows, whose payloads are the numbers that the rows had.
+//!
+//! The numbers are read where they lie, a stretch at a time. A list of all of them is made for what needs one.
+
+use std::cell::OnceCell;
+
+use basalt_base::Result;
+use basalt_base::region::RegionNumbers;
+
+use super::cores::on_all_cores;
+use crate::table::{PartitionRows, SortedShards};
+
+/// Rows that one core packs at a time, or those of one partition if they are more.
+pub(super) const STRETCH_ROWS: usize = 1 << 16;
+
+/// All rows that are kept.
+pub(crate) struct RowOrder<'a> {
+    sorted: &'a SortedShards,
+    listed: OnceCell<RegionNumbers>,
+}
+
+/// Rows that follow each other.
+pub(super) enum RowStretch<'a> {
+    Listed(&'a [u32]),
+    Sorted { partitions: Vec<PartitionRows<'a>>, rows: usize },
+}
+
+impl<'a> RowOrder<'a> {
+    pub(crate) fn new(sorted: &'a SortedShards) -> RowOrder<'a> {
+        RowOrder { sorted, listed: OnceCell::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    pub(super) fn stretches(&self) -> Vec<RowStretch<'a>> {
+        let mut stretches = Vec::new();
+        for partition in self.sorted.partitions() {
+            match stretches.last_mut() {
+                Some(RowStretch::Sorted { partitions, rows }) if *rows + partition.len() <= STRETCH_ROWS => {
+                    *rows += partition.len();
+                    partitions.push(partition);
+                }
+                _ => {
+                    stretches.push(RowStretch::Sorted { rows: partition.len(), partitions: vec![partition] })
+                }
+            }
+        }
+        stretches
+    }
+
+    /// The numbers of all rows.
+    pub(super) fn list(&self) -> Result<&[u32]> {
+        if self.listed.get().is_none() {
+            let mut numbers = RegionNumbers::zeroed(self.len())?;
+            for_each_stretch(self.stretches(), &mut numbers, |numbers, places| {
+                places.copy_from_slice(numbers);
+            });
+            // Nobody has set it meanwhile: it is of one thread.
+            let _ = self.listed.set(numbers);
+        }
+        Ok(self.listed.get().map_or(&[], |numbers| numbers))
+    }
+}
+
+impl<'a> RowStretch<'a> {
+    /// The stretches of a list.
+    pub(super) fn of_list(numbers: &'a [u32]) -> Vec<RowStretch<'a>> {
+        numbers.chunks(STRETCH_ROWS).map(RowStretch::Listed).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            RowStretch::Listed(numbers) => numbers.len(),
+            RowStretch::Sorted { rows, .. } => *rows,
+        }
+    }
+
+    /// The numbers of its rows, in `scratch` if they are nowhere as a list.
+    fn numbers<'b>(&'b self, scratch: &'b mut Vec<u32>) -> &'b [u32] {
+        match self {
+            RowStretch::Listed(numbers) => numbers,
+            RowStretch::Sorted { partitions, rows } => {
+                scratch.reserve(*rows);
+                for partition in partitions {
+                    partition.payloads().for_each(|payload| scratch.push(payload as u32));
+                }
+                scratch
+            }
+        }
+    }
+}
+
+/// What `work` makes, on all cores, of the numbers of each stretch and of as many places of `out`, which has one for each
+/// row.
+pub(super) fn for_each_stretch<R: Send>(
+    stretches: Vec<RowStretch<'_>>,
+    out: &mut [u32],
+    work: impl Fn(&[u32], &mut [u32]) -> R + Sync,
+) -> Vec<R> {
+    let mut left = out;
+    let mut parts = Vec::with_capacity(stretches.len());
+    for stretch in stretches {
+        let (places, behind) = left.split_at_mut(stretch.len());
+        left = behind;
+        parts.push((stretch, places));
+    }
+    on_all_cores(parts.into_iter(), |(stretch, places)| work(stretch.numbers(&mut Vec::new()), places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{TableBuilder, TableShape};
+
+    #[test]
+    fn stretches_and_the_list_have_the_rows_in_order_of_hash() {
+        for count in [0, 1, 1000, 200_000_u64] {
+            let shape = TableShape { shards: 1, queue_backlog: 1, payload_bytes: 4 };
+            let mut builder = TableBuilder::new(shape).expect("threads");
+            let hash = |row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            for first in (0..count).step_by(50_000) {
+                let rows = first..count.min(first + 50_000);
+                builder.push(rows.clone().map(hash).collect(), rows.collect()).expect("memory");
+            }
+            let sorted = builder.sort(|_, _| true).expect("memory");
+            let mut expected: Vec<u32> = (0..count as u32).collect();
+            expected.sort_unstable_by_key(|&row| hash(row.into()));
+            let order = RowOrder::new(&sorted);
+            assert_eq!(order.len(), expected.len());
+            assert_eq!(order.list().expect("memory"), expected);
+            let mut places = vec![0; expected.len()];
+            let lens = for_each_stretch(RowStretch::of_list(&expected), &mut places, |numbers, places| {
+                places.copy_from_slice(numbers);
+                numbers.len()
+            });
+            assert_eq!((lens.iter().sum::<usize>(), places), (expected.len(), expected));
+        }
+    }
+}
