@@ -165,18 +165,18 @@ pub(super) fn choose_tokens(arena: &StringArena, rows: Option<&[u32]>) -> Option
     let mut scattered = scattered(count).map(|at| rows.map_or(at as u32, |rows| rows[at]));
     let sample = next_of(arena, &mut scattered, SAMPLE_BYTES);
     let others = next_of(arena, &mut scattered, TRIAL_BYTES);
-    let bytes = |strings: &[&[u8]]| strings.iter().map(|string| string.len()).sum::<usize>();
     // Few strings that are left say little.
-    let trial = if bytes(&others) < TRIAL_BYTES { &sample } else { &others };
-    let plain = bytes(trial) as f64 / trial.len().max(1) as f64 * count as f64;
+    let trial = if others.view().bytes().len() < TRIAL_BYTES { &sample } else { &others };
+    let of_all = |trial_bytes: f64| trial_bytes / trial.len().max(1) as f64 * count as f64;
+    let plain = of_all(trial.view().bytes().len() as f64);
     let limit = plain * (1.0 - GAIN_MIN);
     let worth = CODE_BITS.into_iter().filter(|&bits| (Tokens::bytes_of(bits) as f64) < limit);
     let tried = in_parallel(worth.collect::<Vec<_>>().into_iter(), |bits| {
-        let tokens = Tokens::train(front_of(&sample, SAMPLE_BYTES_A_TOKEN << bits), bits);
-        let (matcher, mut codes) = (TokenMatcher::new(&tokens), 0);
-        trial.iter().for_each(|string| matcher.encode(string, 0..string.len(), |_| codes += 1));
-        let a_string = f64::from(codes) * f64::from(bits) / f64::from(u8::BITS) / trial.len().max(1) as f64;
-        (a_string * count as f64 + tokens.heap_bytes() as f64, tokens)
+        let tokens = Tokens::train(&front_of(&sample, SAMPLE_BYTES_A_TOKEN << bits), bits);
+        let (matcher, view, mut codes) = (TokenMatcher::new(&tokens), trial.view(), 0);
+        (0..trial.len()).for_each(|row| matcher.encode(view.bytes(), view.range(row), |_| codes += 1));
+        let bytes = f64::from(codes) * f64::from(bits) / f64::from(u8::BITS);
+        (of_all(bytes) + tokens.heap_bytes() as f64, tokens)
     });
     let best = tried.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
     best.filter(|(bytes, _)| *bytes < limit).map(|(_, tokens)| tokens)
@@ -201,13 +201,9 @@ fn greatest_common_divisor(mut one: usize, mut other: usize) -> usize {
     one
 }
 
-/// Strings of about `bytes_max`, of the next `rows`.
-fn next_of<'a>(
-    arena: &'a StringArena,
-    rows: &mut impl Iterator<Item = u32>,
-    bytes_max: usize,
-) -> Vec<&'a [u8]> {
-    let (mut strings, mut bytes) = (Vec::new(), 0);
+/// Strings of about `bytes_max`, of the next `rows`: copies, which lie together however often they are read.
+fn next_of(arena: &StringArena, rows: &mut impl Iterator<Item = u32>, bytes_max: usize) -> StringArena {
+    let (mut strings, mut bytes) = (StringArena::default(), 0);
     while bytes < bytes_max {
         let some: Vec<u32> = rows.take(SAMPLE_ROWS_AT_ONCE).collect();
         if some.is_empty() {
@@ -226,14 +222,9 @@ fn next_of<'a>(
 }
 
 /// The first of `strings`, of about `bytes_max`.
-fn front_of<'a, 'b>(strings: &'b [&'a [u8]], bytes_max: usize) -> &'b [&'a [u8]] {
-    let mut bytes = 0;
-    let is_in = |string: &&&[u8]| {
-        let is_in = bytes < bytes_max;
-        bytes += string.len();
-        is_in
-    };
-    &strings[..strings.iter().take_while(is_in).count()]
+fn front_of(strings: &StringArena, bytes_max: usize) -> Vec<&[u8]> {
+    let view = strings.view();
+    (0..strings.len()).take_while(|&row| view.range(row).start < bytes_max).map(|row| view.get(row)).collect()
 }
 
 fn too_long() -> Error {
