@@ -3,7 +3,7 @@
 //! - [`inline`]: narrow attributes packed into the payload itself.
 //! - [`store`]: columns, and the payload is a row number; a column is one of
 //!   - [`fixed`]: values of one width, back to back;
-//!   - [`strings`]: all strings in one [`arena`], or compressed ([`string_packer`], [`string_codes`],
+//!   - [`strings`]: all strings in one [`arena`] ([`string_ends`]), or compressed ([`string_packer`], [`string_codes`],
 //!     [`packed_strings`], [`packed_ends`]), and read in a [`string_batch`];
 //!   - [`packed`]: the same in as few bits as they need;
 //!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
@@ -28,6 +28,7 @@ mod store;
 mod stored_array;
 mod string_batch;
 mod string_codes;
+mod string_ends;
 mod string_packer;
 mod strings;
 
