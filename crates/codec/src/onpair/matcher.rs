@@ -199,13 +199,13 @@ fn word(string: &[u8], at: usize) -> u128 {
     short_word(rest)
 }
 
-/// Of fewer bytes, in two reads that overlap: a copy of so few costs more than all else that is done with them.
+/// Of fewer bytes, in two reads that overlap: a copy of unknown length would be a call.
 #[cold]
 fn short_word(rest: &[u8]) -> u128 {
-    if let (Some(&front), Some(&back)) = (rest.first_chunk(), rest.last_chunk()) {
+    if let (Some(&front), Some(&back)) = (rest.first_chunk::<8>(), rest.last_chunk::<8>()) {
         return overlapping(u64::from_le_bytes(front).into(), u64::from_le_bytes(back).into(), 8, rest.len());
     }
-    if let (Some(&front), Some(&back)) = (rest.first_chunk(), rest.last_chunk()) {
+    if let (Some(&front), Some(&back)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
         return overlapping(u32::from_le_bytes(front).into(), u32::from_le_bytes(back).into(), 4, rest.len());
     }
     rest.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
@@ -244,6 +244,17 @@ mod tests {
             let (longest, code) = fitting.max_by_key(|(token, _)| token.len()).unzip();
             let expected = (code.unwrap_or(text[0].into()), longest.map_or(1, Vec::len));
             prop_assert_eq!(matcher.longest(&text, 0, rest), expected);
+        }
+    }
+
+    #[test]
+    fn a_word_has_the_bytes_that_are_there_and_zeroes_behind_them() {
+        let string: Vec<u8> = (1..=40).collect();
+        for (start, length) in (0..20).flat_map(|start| (1..=20).map(move |length| (start, length))) {
+            let mut expected = [0; TOKEN_BYTES_MAX];
+            let there = &string[start..start + length];
+            expected.iter_mut().zip(there).for_each(|(to, &byte)| *to = byte);
+            assert_eq!(word(&string[..start + length], start).to_le_bytes(), expected, "{length} bytes");
         }
     }
 
