@@ -128,7 +128,8 @@ impl Sample {
 
     /// Numbers of which one in each line hangs over, and all of their keys are asked for.
     fn of_numbers() -> Sample {
-        let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::Hashed));
+        let hashed = LayoutSpec::new(LayoutKind::Hashed);
+        let mut spec = simple_spec(&LayoutSpec { max_load_factor: Some(0.85), ..hashed });
         spec.attributes.truncate(1);
         let ty = SqlType::UInt64;
         spec.attributes[0] = Attribute { default: ty.default_array(1), ty, ..spec.attributes[0].clone() };

@@ -25,7 +25,10 @@ pub(super) const LINE_BYTES: usize = 64;
 pub(super) const BLOCK_LINES: usize = 64;
 /// Beyond it, lines take ever longer to fill.
 const LOAD_FACTOR_MAX: f64 = 0.95;
-/// The same where payloads hang over: lines of four cells do not.
+/// Lines of so few cells are filled to this, if only speed counts: one entry in five is away then.
+const FEW_CELLS: usize = 4;
+const FEW_CELLS_LOAD_FACTOR: f64 = 0.9;
+/// The most where payloads hang over: lines of four cells do not.
 const OVERHANG_LOAD_FACTOR_MAX: f64 = 0.965;
 /// Of payloads that hang over, the largest tables have tails as narrow as this, and are filled further.
 const NARROW_TAIL_BITS: u32 = 40;
@@ -82,10 +85,18 @@ impl LineShape {
         let shapes = LineShape::known(payload_bytes);
         let widest = shapes.clone().next().expect("payloads of each width have shapes");
         let fits = |shape: &LineShape| {
+            if load_factor.is_none() && shape.is_slow() {
+                return false;
+            }
             let homes = shape.homes_for(rows, shape.load_factor(load_factor));
             homes >= shape.homes_min(ShardBits::default())
         };
         shapes.filter(fits).last().unwrap_or(widest)
+    }
+
+    /// Whether it has one cell more than few ones, and that one hangs over: so little smaller a table is not worth the second lines.
+    fn is_slow(self) -> bool {
+        self.overhang > 0 && self.cells == FEW_CELLS + 1 && self.tail_bits() > NARROW_TAIL_BITS
     }
 
     /// All shapes for this payload, those with the smallest cells last.
@@ -94,10 +105,11 @@ impl LineShape {
         KNOWN[payload_bytes].iter().map(shape)
     }
 
-    /// How far lines are filled, if `wanted` or to be fast: one in eight to twenty entries is away then, and one in five in the
+    /// How far lines are filled, if `wanted` or to be fast: one in twenty entries is away then, and one in five with few cells and in the
     /// largest tables of wide payloads.
     pub(super) fn load_factor(self, wanted: Option<f64>) -> f64 {
         let (own, most) = match self.overhang {
+            0 if self.cells <= FEW_CELLS => (FEW_CELLS_LOAD_FACTOR, LOAD_FACTOR_MAX),
             0 if self.cells < 9 => (0.75, LOAD_FACTOR_MAX),
             0 => (0.8, LOAD_FACTOR_MAX),
             _ if self.tail_bits() > NARROW_TAIL_BITS => (0.85, OVERHANG_LOAD_FACTOR_MAX),
