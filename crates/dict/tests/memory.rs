@@ -66,7 +66,8 @@ fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
         // The tables that strings are compressed with take some megabytes, however few the rows are.
         assert!(taken < bytes * 2 / 5, "{kind:?}: a reload took {taken} bytes, the version is {bytes}");
         let after = own_bytes().saturating_sub(before);
-        assert!(after < bytes / 20, "{kind:?}: {after} bytes are left of a load, the version is {bytes}");
+        // The allocator keeps up to a megabyte for the threads that built it.
+        assert!(after < bytes / 16, "{kind:?}: {after} bytes are left of a load, the version is {bytes}");
         drop((old, new));
     }
     std::fs::remove_dir_all(dir).expect("a disk");
