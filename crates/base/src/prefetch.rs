@@ -4,10 +4,10 @@
 //! block of keys first asks for all lines and then reads them, so the waits overlap.
 //!
 //! How many of them overlap is how many lines a core waits for at once. To its first cache an EPYC of the fourth generation
-//! brings up to 24 at a time, 90 million random lines a second; to its second cache up to 240 million. So lines are asked
+//! brings up to 24 at a time, 90 million random lines a second; to its second cache 140 to 260 million. So lines are asked
 //! for there, and what reads them waits a few cycles more, which overlap as well. Such a request may be dropped (Wang et
 //! al., The Hitchhiker's Guide to Programming and Optimizing CXL-Based Heterogeneous Systems, arXiv 2411.02814, "CPU
-//! Prefetching on CXL Memory"); to ask once more for the first cache, shortly before the line is read, gave nothing.
+//! Prefetching on CXL Memory"); to ask once more for the first cache, shortly before the line is read, gained nothing.
 
 const LINE_BYTES: usize = 64;
 

@@ -25,7 +25,7 @@ use crate::hash::ShardBits;
 pub(super) const GROUP: usize = 8;
 /// So many groups lie between what asks for memory and what reads it: more keys than a core waits for at once (16 on a
 /// Xeon), and few enough that their lines stay in the caches until then. With half as many an EPYC of the fifth generation found
-/// a fifth fewer of 20 million keys, with twice as many one of the fourth 8 to 20 % fewer.
+/// a fifth fewer of 20 million keys, with twice as many one of the fourth fewer, too.
 const AHEAD: usize = 8;
 /// Keys that were not where they were first looked for wait until there are so many.
 const OPEN_MAX: usize = 128;
