@@ -38,6 +38,7 @@ mod layout_kind;
 mod layout_spec;
 mod loaded;
 mod overlay;
+mod payloads;
 mod piles;
 mod row_stream;
 mod spec;

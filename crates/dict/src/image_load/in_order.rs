@@ -187,7 +187,7 @@ impl<'a> RowSegments<'a> {
             bail!(ArgumentOutOfBound, "a dictionary of this layout has too many rows");
         }
         let first = (self.written.len() as u64) << SEGMENT_BITS;
-        Ok(self.store.push(columns, rows)?.into_iter().map(|row| first + row).collect())
+        Ok(self.store.push(columns, rows)?.map(|row| first + row).collect())
     }
 
     fn write(&mut self, image: &mut ImageWriter<'_>) -> Result<()> {

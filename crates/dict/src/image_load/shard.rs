@@ -13,6 +13,7 @@ use crate::layout::{
 };
 use crate::layout_kind::LayoutKind;
 use crate::loaded::{table_form, table_shape};
+use crate::payloads::Payloads;
 use crate::spec::DictionarySpec;
 use crate::table::{ShardedTable, TableBuilder, TableForm};
 use crate::tombstones::{RowForm, surviving};
@@ -258,13 +259,13 @@ enum Builder {
 }
 
 impl Builder {
-    fn push(&mut self, keys: &[ArrayRef], bounds: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], bounds: &[ArrayRef], payloads: Payloads) -> Result<()> {
         match self {
             Builder::Simple(builder) => builder.push(keys, payloads),
             Builder::Complex(builder) => builder.push(keys, payloads),
             Builder::Flat(builder) => builder.push(keys, payloads),
             Builder::Dense { table, .. } => table.push(hashes(&keys[0])?, payloads),
-            Builder::Range { rows, .. } => rows.push(keys, bounds, &payloads),
+            Builder::Range { rows, .. } => rows.push(keys, bounds, &payloads.into_vec()),
         }
     }
 

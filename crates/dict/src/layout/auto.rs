@@ -17,6 +17,7 @@ use super::positions::Positions;
 use super::{Layout, LayoutBuilder};
 use crate::block::integer_keys;
 use crate::image::{ImageReader, ImageWriter};
+use crate::payloads::Payloads;
 use crate::table::{TableBuilder, TableForm, TableShape};
 use crate::values::Values;
 
@@ -116,7 +117,7 @@ impl AutoBuilder {
 }
 
 impl LayoutBuilder for AutoBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Payloads) -> Result<()> {
         self.keys.push(keys)?;
         self.table.push(hashes(&keys[0])?, payloads)
     }

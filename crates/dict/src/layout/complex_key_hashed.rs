@@ -14,6 +14,7 @@ use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
 use crate::hash::hash_bytes;
 use crate::image::{ImageReader, ImageWriter};
 use crate::key_bytes::KeyShape;
+use crate::payloads::Payloads;
 use crate::table::{Hits, ShardedTable, TableBuilder, TableForm, TableShape};
 use crate::values::{SEGMENT_BITS, SEGMENTS_MAX, StringArena, Values, split_row};
 
@@ -82,7 +83,7 @@ impl ComplexKeyHashedBuilder {
 
     /// Of distinct keys whose payloads are their numbers.
     pub(crate) fn push_encoded(&mut self, keys: StringArena) -> Result<()> {
-        self.table.push(hashes(&keys), (0..keys.len() as u64).collect())?;
+        self.table.push(hashes(&keys), Payloads::Numbers(0..keys.len() as u64))?;
         self.keys = keys;
         Ok(())
     }
@@ -103,7 +104,7 @@ impl ComplexKeyHashedBuilder {
 }
 
 impl LayoutBuilder for ComplexKeyHashedBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Payloads) -> Result<()> {
         let block = self.shape.encode(keys)?;
         for row in 0..block.len() {
             self.keys.push(block.get(row));

@@ -13,6 +13,7 @@ use crate::block::integer_keys;
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::layout_spec::LayoutSpec;
+use crate::payloads::Payloads;
 use crate::table::Hits;
 use crate::values::{Bitmap, Bits, ColumnStore, Values};
 
@@ -94,8 +95,8 @@ pub(crate) fn check_flat_key(key: u64, max_array_size: u64) -> Result<()> {
 }
 
 impl LayoutBuilder for FlatBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
-        for (key, row) in integer_keys(&keys[0])?.into_iter().zip(payloads) {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Payloads) -> Result<()> {
+        for (key, row) in integer_keys(&keys[0])?.into_iter().zip(payloads.into_vec()) {
             check_flat_key(key, self.max_array_size)?;
             let at = (key - self.least) as usize;
             if at >= self.rows.len() {

@@ -23,6 +23,7 @@ use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows, 
 use crate::block::{integer_keys, key_column};
 use crate::hash::{scramble, unscramble};
 use crate::image::{ImageReader, ImageWriter};
+use crate::payloads::Payloads;
 use crate::table::{Hits, ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, both};
 use crate::values::{RowOrder, Values};
 
@@ -123,7 +124,7 @@ impl HashedBuilder {
 }
 
 impl LayoutBuilder for HashedBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], payloads: Payloads) -> Result<()> {
         self.table.push(hashes(&keys[0])?, payloads)
     }
 

@@ -80,7 +80,7 @@ pub(crate) fn build_ip_trie(
     for block in blocks {
         let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, false)?;
         let rows = values.push(&columns, rows)?;
-        given.push(&keys, &rows)?;
+        given.push(&keys, &rows.into_vec())?;
     }
     if let (Some(alive), Values::Rows(store)) = (given.keep_last(values.rows()), &mut values) {
         given.renumber(&alive.ranks());

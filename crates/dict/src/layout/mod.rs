@@ -60,6 +60,7 @@ use arrow::array::ArrayRef;
 use basalt_base::Result;
 
 use crate::image::ImageWriter;
+use crate::payloads::Payloads;
 use crate::table::{Hits, SortedShards};
 use crate::values::{Bitmap, Extent, InlineValues, Values};
 
@@ -97,7 +98,7 @@ pub(crate) trait Layout: Send + Sync {
 
 /// Takes the keys of a source block by block.
 pub(crate) trait LayoutBuilder {
-    fn push(&mut self, keys: &[ArrayRef], payloads: Vec<u64>) -> Result<()>;
+    fn push(&mut self, keys: &[ArrayRef], payloads: Payloads) -> Result<()>;
 
     /// Ends the load. A key that came twice has its last row; `values` loses the rows before it.
     fn finish(self: Box<Self>, values: &mut Values) -> Result<Box<dyn Layout>>;

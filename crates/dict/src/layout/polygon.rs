@@ -67,7 +67,7 @@ pub(crate) fn build_polygon(
     for block in blocks {
         let block = RowBlock::of(&spec, &block?)?;
         let rows = values.push(&block.columns_by_row(&spec), block.rows)?;
-        given.push(&block.keys, &rows)?;
+        given.push(&block.keys, &rows.into_vec())?;
     }
     values.shrink()?;
     let (order, index) = given.in_order();

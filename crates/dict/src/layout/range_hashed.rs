@@ -83,7 +83,7 @@ fn build<T: RangeBound>(
     for block in blocks {
         let block = RowBlock::of(&spec, &block?)?;
         let numbers = values.push(&block.columns, block.rows)?;
-        rows.push(&block.keys, &block.bounds, &numbers)?;
+        rows.push(&block.keys, &block.bounds, &numbers.into_vec())?;
     }
     values.shrink()?;
     let table = TableBuilder::new(table_shape(&spec.layout, values.payload_bytes()))?;

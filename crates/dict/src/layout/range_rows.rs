@@ -13,6 +13,7 @@ use crate::block::{integer_keys, key_column};
 use crate::image::{ImageReader, ImageWriter};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
+use crate::payloads::Payloads;
 use crate::spec::DictionarySpec;
 use crate::table::{ShardedTable, TableBuilder, TableForm};
 use crate::values::{StringArena, Values};
@@ -173,7 +174,7 @@ fn push_integers(builder: &mut HashedBuilder, keys: &StringArena) -> Result<()> 
     for first in (0..keys.len()).step_by(SCAN_BLOCK_ROWS) {
         let numbers = first..keys.len().min(first + SCAN_BLOCK_ROWS);
         let block = key_column(numbers.clone().map(key).collect());
-        builder.push(&[block], numbers.map(|number| number as u64).collect())?;
+        builder.push(&[block], Payloads::Numbers(numbers.start as u64..numbers.end as u64))?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use basalt_base::region::Region;
 use super::row_group::{Blocks, Group, HASH_BYTES, Partition};
 use super::row_sorter::Sorter;
 use crate::hash::ShardBits;
+use crate::payloads::Payloads;
 
 /// Partitions that have their chunks from the same blocks, at most.
 const PARTITIONS_A_GROUP: usize = 16;
@@ -65,10 +66,18 @@ impl Rows {
         Rows { groups, payload_bytes, shard_bits, partition_bits, staged: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, hashes: &[u64], payloads: &[u64]) -> Result<()> {
+    /// Adds a block of rows.
+    pub(crate) fn push(&mut self, hashes: &[u64], payloads: &Payloads) -> Result<()> {
+        match payloads {
+            Payloads::Each(payloads) => self.push_rows(hashes, payloads.iter().copied()),
+            Payloads::Numbers(numbers) => self.push_rows(hashes, numbers.clone()),
+        }
+    }
+
+    fn push_rows(&mut self, hashes: &[u64], payloads: impl Iterator<Item = u64>) -> Result<()> {
         let row_bytes = self.row_bytes();
         self.staged.resize(1 << self.partition_bits.count(), Staged::default());
-        for (&hash, &payload) in hashes.iter().zip(payloads) {
+        for (&hash, payload) in hashes.iter().zip(payloads) {
             let at = self.partition_bits.split(self.shard_bits.split(hash).1).0;
             let Staged { rows, len } = &mut self.staged[at];
             rows[*len % STAGED_ROWS] = (hash, payload);
@@ -224,7 +233,7 @@ mod tests {
         ) {
             let mut rows = Rows::new(2, ShardBits::default(), 2 * PARTITIONS_A_GROUP);
             let payloads: Vec<u64> = (0..keys.len() as u64).collect();
-            rows.push(&keys, &payloads).expect("memory");
+            rows.push(&keys, &Payloads::Each(payloads.clone())).expect("memory");
             rows.sort_and_deduplicate(|_, _| true).expect("memory");
             let model: BTreeMap<u64, u64> = keys.iter().copied().zip(payloads).collect();
             prop_assert_eq!(rows.len(), model.len());
@@ -237,7 +246,7 @@ mod tests {
     #[test]
     fn different_keys_with_one_hash_stay_apart() {
         let mut rows = Rows::new(4, ShardBits::default(), 1);
-        rows.push(&[42; 6], &[0, 1, 2, 3, 4, 5]).expect("memory");
+        rows.push(&[42; 6], &Payloads::Numbers(0..6)).expect("memory");
         rows.sort_and_deduplicate(|left, right| left % 3 == right % 3).expect("memory");
         assert_eq!(rows.payloads().collect::<Vec<_>>(), [3, 4, 5]);
     }
@@ -249,7 +258,7 @@ mod tests {
             let mask = u64::MAX.checked_shr(64 - 8 * payload_bytes as u32).unwrap_or(0);
             let expected: Vec<(u64, u64)> = (0..5000_u64).map(|row| (row << 50, row << 3 & mask)).collect();
             let (hashes, payloads): (Vec<u64>, Vec<u64>) = expected.iter().copied().unzip();
-            rows.push(&hashes, &payloads).expect("memory");
+            rows.push(&hashes, &Payloads::Each(payloads)).expect("memory");
             let mut payloads = Vec::new();
             rows.for_each_block(|block| payloads.extend_from_slice(block));
             assert_eq!(payloads, expected.iter().map(|row| row.1).collect::<Vec<_>>());

@@ -17,6 +17,7 @@ use super::quotient::{CellPayload, CellShape};
 use super::{Hits, LineTable, PartitionRows, QuotientTable, Rows};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
+use crate::payloads::Payloads;
 
 /// Partitions of a load in one thread, and of each thread of several.
 const PARTITIONS: usize = 512;
@@ -85,7 +86,7 @@ struct ShardThread {
 }
 
 /// Rows on their way to a shard: hashes and payloads.
-type Dealt = (Vec<u64>, Vec<u64>);
+type Dealt = (Vec<u64>, Payloads);
 
 impl ShardedTable {
     pub(crate) fn len(&self) -> usize {
@@ -209,7 +210,7 @@ impl TableBuilder {
     }
 
     /// Adds a block of rows.
-    pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Vec<u64>) -> Result<()> {
+    pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Payloads) -> Result<()> {
         match &mut self.collectors {
             Collectors::Here(rows) => {
                 rows.push(&hashes, &payloads)?;
@@ -221,7 +222,10 @@ impl TableBuilder {
             }
             Collectors::Beside(thread) => thread.send((hashes, payloads)),
             Collectors::Shard(rows) => rows.push(&hashes, &payloads),
-            Collectors::Threads(threads) => deal(threads, &hashes, &payloads),
+            Collectors::Threads(threads) => match payloads {
+                Payloads::Each(payloads) => deal(threads, &hashes, payloads.into_iter()),
+                Payloads::Numbers(numbers) => deal(threads, &hashes, numbers),
+            },
         }
     }
 
@@ -357,18 +361,19 @@ fn collect(queue: &Receiver<Dealt>, mut rows: Rows) -> Result<Rows> {
     outcome.map(|()| rows)
 }
 
-fn deal(threads: &[ShardThread], hashes: &[u64], payloads: &[u64]) -> Result<()> {
+fn deal(threads: &[ShardThread], hashes: &[u64], payloads: impl Iterator<Item = u64>) -> Result<()> {
     let shard_bits = ShardBits::of(threads.len());
     let expected = hashes.len() / threads.len();
     let expected = expected + expected / 8 + 8;
     let hand = |_| (Vec::with_capacity(expected), Vec::with_capacity(expected));
-    let mut hands: Vec<Dealt> = threads.iter().map(hand).collect();
-    for (&hash, &payload) in hashes.iter().zip(payloads) {
+    let mut hands: Vec<(Vec<u64>, Vec<u64>)> = threads.iter().map(hand).collect();
+    for (&hash, payload) in hashes.iter().zip(payloads) {
         let (hashes, payloads) = &mut hands[shard_bits.split(hash).0];
         hashes.push(hash);
         payloads.push(payload);
     }
-    threads.iter().zip(hands).try_for_each(|(shard, rows)| shard.send(rows))
+    let mut hands = threads.iter().zip(hands);
+    hands.try_for_each(|(shard, (hashes, payloads))| shard.send((hashes, Payloads::Each(payloads))))
 }
 
 /// What both give, which run at the same time.
@@ -406,7 +411,7 @@ mod tests {
             let block = first..rows.min(first + block_rows);
             let hashes =
                 block.clone().map(|row| (row.max(1) - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-            builder.push(hashes, block.collect()).expect("memory");
+            builder.push(hashes, Payloads::Each(block.collect())).expect("memory");
         }
         let mut entries = Vec::new();
         let sorted = builder.sort(|_, _| true).expect("memory");

@@ -48,6 +48,7 @@ use basalt_base::{Error, Result};
 
 use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
+use crate::payloads::Payloads;
 use crate::table::Hits;
 
 /// The most rows that a dictionary with row numbers holds: they are `u32`.
@@ -86,10 +87,10 @@ impl Values {
     }
 
     /// Takes a block of attribute columns and returns the payload of each row.
-    pub(crate) fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
+    pub(crate) fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Payloads> {
         match self {
-            Values::Inline(inline) => inline.payloads(columns, rows),
-            Values::Rows(store) => store.push(columns, rows),
+            Values::Inline(inline) => inline.payloads(columns, rows).map(Payloads::Each),
+            Values::Rows(store) => store.push(columns, rows).map(Payloads::Numbers),
             Values::Segments(_) => Err(Error::logical("the segments of a file are not added to")),
         }
     }

@@ -112,6 +112,7 @@ pub(super) fn for_each_stretch<R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payloads::Payloads;
     use crate::table::{TableBuilder, TableShape};
 
     #[test]
@@ -122,7 +123,7 @@ mod tests {
             let hash = |row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             for first in (0..count).step_by(50_000) {
                 let rows = first..count.min(first + 50_000);
-                builder.push(rows.clone().map(hash).collect(), rows.collect()).expect("memory");
+                builder.push(rows.clone().map(hash).collect(), Payloads::Numbers(rows)).expect("memory");
             }
             let sorted = builder.sort(|_, _| true).expect("memory");
             let mut expected: Vec<u32> = (0..count as u32).collect();

@@ -1,5 +1,7 @@
 //! The attribute columns of a dictionary whose payloads are row numbers.
 
+use std::ops::Range;
+
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Error, Result, bail};
 
@@ -36,8 +38,8 @@ impl ColumnStore {
         self.rows
     }
 
-    /// Appends a block and returns the number of each of its rows.
-    pub(crate) fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
+    /// Appends a block and returns the numbers of its rows.
+    pub(crate) fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Range<u64>> {
         if self.rows + rows > ROWS_MAX {
             bail!(ArgumentOutOfBound, "a dictionary holds at most {ROWS_MAX} rows");
         }
@@ -49,7 +51,7 @@ impl ColumnStore {
         }
         let first = self.rows as u64;
         self.rows += rows;
-        Ok((first..self.rows as u64).collect())
+        Ok(first..self.rows as u64)
     }
 
     pub(crate) fn get(&self, attribute: usize, hits: &Hits) -> Result<ArrayRef> {
