@@ -7,7 +7,8 @@
 //! - [`bucket_index`]: where each bucket of that table begins.
 //! - [`cell_probe`]: finds hashes among its cells.
 //! - [`probe`]: looks up many keys so that their waits for memory overlap.
-//! - [`rows`]: the rows of a table while it loads; [`row_group`] has their memory, [`row_sorter`] puts them in order.
+//! - [`rows`]: the rows of a table while it loads; [`scatter`] deals them to partitions, [`row_group`] has their memory,
+//!   [`row_sorter`] puts them in order.
 //! - [`filling`]: turns them into a table.
 //! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
@@ -28,6 +29,7 @@ mod quotient;
 mod row_group;
 mod row_sorter;
 mod rows;
+mod scatter;
 mod sharded;
 
 pub(crate) use lines::LineTable;

@@ -8,7 +8,7 @@ use basalt_base::region::Region;
 
 pub(super) const HASH_BYTES: usize = size_of::<u64>();
 /// A row takes this many bytes of the place that it is written to, though the next begins before.
-const RESERVED_BYTES: usize = 2 * HASH_BYTES;
+pub(super) const RESERVED_BYTES: usize = 2 * HASH_BYTES;
 /// The first chunk of a partition, and the largest: a chunk has as many bytes as all before it.
 const CHUNK_BYTES_MIN: usize = 8 << 10;
 const CHUNK_BYTES_MAX: usize = 64 << 10;
@@ -58,20 +58,19 @@ impl Group {
         }
     }
 
-    /// Adds `rows` to the partition `at`.
-    #[inline(always)]
-    pub(super) fn extend(&mut self, at: usize, mut rows: &[(u64, u64)], row_bytes: usize) -> Result<()> {
+    /// Adds rows, of which there are all bytes, to the partition `at`.
+    pub(super) fn extend(&mut self, at: usize, mut rows: &[u8], row_bytes: usize) -> Result<()> {
         let Group { partitions, memory } = self;
         let partition = &mut partitions[at];
-        partition.rows += rows.len();
+        partition.rows += rows.len() / row_bytes;
         while !rows.is_empty() {
             let Some(chunk) = partition.chunks.last_mut().filter(|chunk| chunk.rows < chunk.rows_max) else {
                 partition.start_chunk(memory, row_bytes)?;
                 continue;
             };
-            let (now, later) = rows.split_at(rows.len().min(chunk.rows_max - chunk.rows));
-            write_rows(memory.get_mut(*chunk), chunk.rows * row_bytes, now, row_bytes);
-            chunk.rows += now.len();
+            let (now, later) = rows.split_at(rows.len().min((chunk.rows_max - chunk.rows) * row_bytes));
+            memory.get_mut(*chunk)[chunk.rows * row_bytes..][..now.len()].copy_from_slice(now);
+            chunk.rows += now.len() / row_bytes;
             rows = later;
         }
         Ok(())
@@ -91,7 +90,10 @@ impl Partition {
         let mut left = rows;
         for chunk in &mut self.chunks {
             let (now, later) = left.split_at(chunk.rows.min(left.len()));
-            write_rows(memory.get_mut(*chunk), 0, now, row_bytes);
+            let bytes = memory.get_mut(*chunk);
+            for (row, &(hash, payload)) in now.iter().enumerate() {
+                write_row(bytes, row * row_bytes, hash, payload);
+            }
             chunk.rows = now.len();
             left = later;
         }
@@ -148,14 +150,12 @@ impl Blocks {
     }
 }
 
-/// Writes rows from byte `at` on, and zeroes or another's bytes behind each, as far as it reserves.
+/// Writes a row at byte `at`, and zeroes behind it, as far as it reserves.
 #[inline(always)]
-fn write_rows(bytes: &mut [u8], at: usize, rows: &[(u64, u64)], row_bytes: usize) {
-    for (row, &(hash, payload)) in rows.iter().enumerate() {
-        let to = bytes[at + row * row_bytes..].first_chunk_mut::<RESERVED_BYTES>();
-        let to = to.expect("a row has all the bytes that it reserves");
-        *to = (u128::from(payload) << 64 | u128::from(hash)).to_le_bytes();
-    }
+pub(super) fn write_row(bytes: &mut [u8], at: usize, hash: u64, payload: u64) {
+    let to = bytes[at..].first_chunk_mut::<RESERVED_BYTES>();
+    let to = to.expect("a row has all the bytes that it reserves");
+    *to = (u128::from(payload) << 64 | u128::from(hash)).to_le_bytes();
 }
 
 /// Of the payload the bits of `mask`.

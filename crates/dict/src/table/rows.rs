@@ -10,13 +10,12 @@ use basalt_base::region::Region;
 
 use super::row_group::{Blocks, Group, HASH_BYTES, Partition};
 use super::row_sorter::Sorter;
+use super::scatter::{SCATTERED_ROWS, Scatter};
 use crate::hash::ShardBits;
 use crate::payloads::Payloads;
 
 /// Partitions that have their chunks from the same blocks, at most.
 const PARTITIONS_A_GROUP: usize = 16;
-/// So many rows wait until they are written to their partition together: two cache lines of them.
-const STAGED_ROWS: usize = 8;
 
 /// Rows of an equal range of hashes for each partition.
 #[derive(Debug, Default)]
@@ -26,16 +25,8 @@ pub(crate) struct Rows {
     /// Of a hash: the bits that all rows here share.
     shard_bits: ShardBits,
     partition_bits: ShardBits,
-    /// Of each partition, while a block is pushed.
-    staged: Vec<Staged>,
-}
-
-/// Rows on their way to a partition. Without them each row would touch a partition's own cache line and page, and
-/// there are more partitions than a core keeps addresses of pages.
-#[derive(Clone, Copy, Debug, Default)]
-struct Staged {
-    rows: [(u64, u64); STAGED_ROWS],
-    len: usize,
+    /// Of the block that is pushed.
+    scatter: Scatter,
 }
 
 /// The rows of a partition.
@@ -63,33 +54,30 @@ impl Rows {
         let partition_bits = ShardBits::of(partitions);
         let groups = partitions.div_ceil(PARTITIONS_A_GROUP);
         let groups = (0..groups).map(|_| Group::new(partitions.min(PARTITIONS_A_GROUP))).collect();
-        Rows { groups, payload_bytes, shard_bits, partition_bits, staged: Vec::new() }
+        Rows { groups, payload_bytes, shard_bits, partition_bits, scatter: Scatter::default() }
     }
 
     /// Adds a block of rows.
     pub(crate) fn push(&mut self, hashes: &[u64], payloads: &Payloads) -> Result<()> {
         match payloads {
-            Payloads::Each(payloads) => self.push_rows(hashes, payloads.iter().copied()),
-            Payloads::Numbers(numbers) => self.push_rows(hashes, numbers.clone()),
+            Payloads::Each(payloads) => self.push_rows(hashes, |row| payloads[row]),
+            Payloads::Numbers(numbers) => self.push_rows(hashes, |row| numbers.start + row as u64),
         }
     }
 
-    fn push_rows(&mut self, hashes: &[u64], payloads: impl Iterator<Item = u64>) -> Result<()> {
-        let row_bytes = self.row_bytes();
-        self.staged.resize(1 << self.partition_bits.count(), Staged::default());
-        for (&hash, payload) in hashes.iter().zip(payloads) {
-            let at = self.partition_bits.split(self.shard_bits.split(hash).1).0;
-            let Staged { rows, len } = &mut self.staged[at];
-            rows[*len % STAGED_ROWS] = (hash, payload);
-            *len += 1;
-            if *len == STAGED_ROWS {
-                *len = 0;
-                self.groups[at / PARTITIONS_A_GROUP].extend(at % PARTITIONS_A_GROUP, rows, row_bytes)?;
+    /// The same of rows whose numbers in the block `payload` is told.
+    fn push_rows(&mut self, hashes: &[u64], payload: impl Fn(usize) -> u64) -> Result<()> {
+        let (row_bytes, partitions) = (self.row_bytes(), 1 << self.partition_bits.count());
+        let Rows { groups, scatter, shard_bits, partition_bits, .. } = self;
+        // Copies, which stay in registers.
+        let (shard_bits, partition_bits) = (*shard_bits, *partition_bits);
+        let partition = move |hash| partition_bits.split(shard_bits.split(hash).1).0;
+        for (piece, hashes) in hashes.chunks(SCATTERED_ROWS).enumerate() {
+            let payload = |row| payload(piece * SCATTERED_ROWS + row);
+            scatter.put(hashes, payload, row_bytes, partitions, partition);
+            for (at, rows) in scatter.partitions(row_bytes) {
+                groups[at / PARTITIONS_A_GROUP].extend(at % PARTITIONS_A_GROUP, rows, row_bytes)?;
             }
-        }
-        for (at, Staged { rows, len }) in self.staged.iter_mut().enumerate() {
-            let group = &mut self.groups[at / PARTITIONS_A_GROUP];
-            group.extend(at % PARTITIONS_A_GROUP, &rows[..std::mem::take(len)], row_bytes)?;
         }
         Ok(())
     }
@@ -106,7 +94,7 @@ impl Rows {
             payload_bytes,
             shard_bits,
             partition_bits,
-            staged: Vec::new(),
+            scatter: Scatter::default(),
         };
         (0..count).map(shard).collect()
     }
@@ -140,6 +128,8 @@ impl Rows {
     pub(crate) fn sort_and_deduplicate(&mut self, same_key: impl Fn(u64, u64) -> bool) -> Result<()> {
         let row_bytes = self.row_bytes();
         let high_bits = self.shard_bits.count() + self.partition_bits.count();
+        // No more blocks come.
+        self.scatter = Scatter::default();
         let mut sorter = Sorter::default();
         for Group { partitions, memory } in &mut self.groups {
             for partition in partitions {
@@ -253,10 +243,12 @@ mod tests {
 
     #[test]
     fn payloads_of_every_width_come_back() {
+        let rows_of_all = SCATTERED_ROWS as u64 + 5000;
         for payload_bytes in 0..=8 {
             let mut rows = Rows::new(payload_bytes, ShardBits::default(), 2);
             let mask = u64::MAX.checked_shr(64 - 8 * payload_bytes as u32).unwrap_or(0);
-            let expected: Vec<(u64, u64)> = (0..5000_u64).map(|row| (row << 50, row << 3 & mask)).collect();
+            let expected: Vec<(u64, u64)> =
+                (0..rows_of_all).map(|row| (row << 40, row << 3 & mask)).collect();
             let (hashes, payloads): (Vec<u64>, Vec<u64>) = expected.iter().copied().unzip();
             rows.push(&hashes, &Payloads::Each(payloads)).expect("memory");
             let mut payloads = Vec::new();
