@@ -79,18 +79,20 @@ pub(super) struct Way<'a> {
     paces: Group,
 }
 
-/// Builds a [`BucketIndex`] from where each bucket ends.
+/// Builds a [`BucketIndex`] from which bucket each cell is in.
+///
+/// Most buckets have few cells, so whether a cell is the last of its bucket is anybody's guess. Nothing asks: each cell
+/// overwrites what the one before noted of their bucket, and the buckets of a line are put in order together.
 pub(super) struct BucketIndexWriter {
     region: Region,
     ends: Ends,
     buckets: usize,
-    written: usize,
-    /// Of the next bucket.
-    line: usize,
-    slot: usize,
-    /// Cells before the first bucket of `line`.
+    /// The first bucket of the line that is not written yet.
+    first_bucket: usize,
+    /// Cells before it.
     first: u64,
-    last_end: u64,
+    /// Of each bucket of the line: cells up to its last one, 0 if none was noted.
+    noted: [u64; NARROW_BUCKETS],
 }
 
 impl BucketIndex {
@@ -244,69 +246,83 @@ impl BucketIndexWriter {
 
     fn of(buckets: usize, ends: Ends) -> Result<BucketIndexWriter> {
         let region = Region::zeroed(ends.bytes(buckets))?;
-        Ok(BucketIndexWriter { region, ends, buckets, written: 0, line: 0, slot: 0, first: 0, last_end: 0 })
+        let noted = [0; NARROW_BUCKETS];
+        Ok(BucketIndexWriter { region, ends, buckets, first_bucket: 0, first: 0, noted })
     }
 
-    /// The next bucket ends before cell `end`.
-    pub(super) fn push(&mut self, end: u64) -> Result<()> {
-        if self.put(end) {
-            return Ok(());
+    /// `bucket` has a cell, with which there are `cells`. Cells come in order of their buckets.
+    #[inline(always)]
+    pub(super) fn note(&mut self, bucket: usize, cells: u64) -> Result<()> {
+        if bucket - self.first_bucket >= self.ends.a_line() {
+            self.go_to(bucket)?;
         }
-        if matches!(self.ends, Ends::Narrow(_)) {
-            self.widen()?;
-            if self.put(end) {
-                return Ok(());
-            }
-        }
-        Err(Error::not_implemented("a dictionary with more than 4294967295 keys that nearly collide"))
+        self.noted[bucket - self.first_bucket] = cells;
+        Ok(())
     }
 
-    pub(super) fn finish(self) -> BucketIndex {
-        assert_eq!(self.written, self.buckets, "every bucket has an end");
-        BucketIndex { lines: self.region.into(), ends: self.ends }
+    pub(super) fn finish(mut self) -> Result<BucketIndex> {
+        while self.first_bucket < self.buckets {
+            self.close_line()?;
+        }
+        Ok(BucketIndex { lines: self.region.into(), ends: self.ends })
     }
 
-    /// `false` if the line cannot count so far.
-    fn put(&mut self, end: u64) -> bool {
-        assert!(self.written < self.buckets && end >= self.last_end, "buckets end one after another");
-        let line = &mut self.region[self.line * LINE_BYTES..][..LINE_BYTES];
-        if self.slot == 0 {
-            self.first = self.last_end;
-            line[..FIRST_BYTES].copy_from_slice(&self.first.to_le_bytes());
+    /// Writes all lines before that of `bucket`.
+    #[inline(never)]
+    fn go_to(&mut self, bucket: usize) -> Result<()> {
+        while bucket - self.first_bucket >= self.ends.a_line() {
+            self.close_line()?;
         }
-        let cells = end - self.first;
+        Ok(())
+    }
+
+    /// Writes the line, or starts again with wide ends if it cannot count so far.
+    fn close_line(&mut self) -> Result<()> {
+        let buckets = self.ends.a_line().min(self.buckets - self.first_bucket);
+        let line = &mut self.region[self.first_bucket / self.ends.a_line() * LINE_BYTES..][..LINE_BYTES];
+        let (first, places) = line.split_at_mut(FIRST_BYTES);
+        first.copy_from_slice(&self.first.to_le_bytes());
+        let (mut end, mut fits) = (self.first, true);
+        let ends = self.noted[..buckets].iter().map(|&noted| {
+            end = end.max(noted);
+            end - self.first
+        });
         match self.ends {
             Ends::Narrow(pace) => {
-                let Ok(drift) = i8::try_from(cells.wrapping_sub(pace.cells(self.slot + 1)) as i64) else {
-                    return false;
-                };
-                line[FIRST_BYTES + self.slot] = drift as u8;
+                for (slot, (place, cells)) in places.iter_mut().zip(ends).enumerate() {
+                    let drift = cells.wrapping_sub(pace.cells(slot + 1)) as i64;
+                    fits &= i8::try_from(drift).is_ok();
+                    *place = drift as u8;
+                }
+                if !fits {
+                    return self.widen();
+                }
             }
             Ends::Wide => {
-                let Ok(end) = u32::try_from(cells) else { return false };
-                line[FIRST_BYTES + self.slot * size_of::<u32>()..][..size_of::<u32>()]
-                    .copy_from_slice(&end.to_le_bytes());
+                for (place, cells) in places.as_chunks_mut().0.iter_mut().zip(ends) {
+                    fits &= u32::try_from(cells).is_ok();
+                    *place = (cells as u32).to_le_bytes();
+                }
+                if !fits {
+                    let many = "a dictionary with more than 4294967295 keys that nearly collide";
+                    return Err(Error::not_implemented(many));
+                }
             }
         }
-        self.written += 1;
-        self.slot += 1;
-        if self.slot == self.ends.a_line() {
-            self.slot = 0;
-            self.line += 1;
-        }
-        self.last_end = end;
-        true
+        self.first = end;
+        self.first_bucket += self.ends.a_line();
+        self.noted = [0; NARROW_BUCKETS];
+        Ok(())
     }
 
-    /// Starts again with wide ends.
+    #[cold]
     fn widen(&mut self) -> Result<()> {
         let wide = BucketIndexWriter::of(self.buckets, Ends::Wide)?;
         let narrow = std::mem::replace(self, wide);
         let buckets = Buckets { lines: narrow.region.as_chunks().0, ends: narrow.ends };
-        for bucket in 0..narrow.written {
-            assert!(self.put(buckets.cells_of(bucket).end), "what an i8 counts, a u32 counts");
-        }
-        Ok(())
+        (0..narrow.first_bucket).try_for_each(|bucket| self.note(bucket, buckets.cells_of(bucket).end))?;
+        let mut noted = narrow.noted.iter().enumerate().filter(|(_, cells)| **cells > 0);
+        noted.try_for_each(|(slot, &cells)| self.note(narrow.first_bucket + slot, cells))
     }
 }
 
@@ -319,11 +335,13 @@ mod tests {
         let cells = counts.iter().sum::<u64>();
         let mut writer = BucketIndexWriter::new(counts.len(), cells as usize).expect("memory");
         let mut end = 0;
-        for count in counts {
+        for (bucket, &count) in counts.iter().enumerate() {
+            // Of many cells the last one is enough.
+            let noted = if count > 100 { end + count..=end + count } else { end + 1..=end + count };
+            noted.for_each(|cells| writer.note(bucket, cells).expect("few cells"));
             end += count;
-            writer.push(end).expect("few cells");
         }
-        let index = writer.finish();
+        let index = writer.finish().expect("few cells");
         let mut first = 0;
         for (bucket, count) in counts.iter().enumerate() {
             let expected = first..first + count;

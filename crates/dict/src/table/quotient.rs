@@ -72,7 +72,6 @@ pub(crate) struct QuotientTableWriter {
     shape: CellShape,
     len: usize,
     pushed: usize,
-    bucket: u64,
 }
 
 impl CellShape {
@@ -226,7 +225,6 @@ impl QuotientTableWriter {
             shape,
             len,
             pushed: 0,
-            bucket: 0,
         })
     }
 
@@ -236,14 +234,11 @@ impl QuotientTableWriter {
         let (remainder_bits, payload_bits) = (self.shape.remainder_bits(), self.shape.payload_bits());
         let mask = low_bits(remainder_bits);
         // In registers: of `self`, each cell that is written might change them, for all that the compiler knows.
-        let (mut bits, mut bucket, mut pushed) = (std::mem::take(&mut self.bits), self.bucket, self.pushed);
+        let (mut bits, mut pushed) = (std::mem::take(&mut self.bits), self.pushed);
         for (hash, payload) in entries {
-            let own = self.shape.split(hash).1 as u64;
-            while bucket < own {
-                self.index.push(pushed as u64)?;
-                bucket += 1;
-            }
             assert!(pushed < self.len, "no more entries than were announced");
+            pushed += 1;
+            self.index.note(self.shape.split(hash).1, pushed as u64)?;
             self.cells.ready(bits.end());
             if remainder_bits + payload_bits <= u64::BITS {
                 let payload = if payload_bits == 0 { 0 } else { payload << remainder_bits };
@@ -252,9 +247,8 @@ impl QuotientTableWriter {
                 bits.push(&mut self.cells, hash & mask, remainder_bits);
                 bits.push(&mut self.cells, payload, payload_bits);
             }
-            pushed += 1;
         }
-        (self.bits, self.bucket, self.pushed) = (bits, bucket, pushed);
+        (self.bits, self.pushed) = (bits, pushed);
         Ok(())
     }
 
@@ -263,15 +257,12 @@ impl QuotientTableWriter {
         self.cells.give(memory);
     }
 
-    pub(crate) fn finish(mut self) -> Result<QuotientTable> {
+    pub(crate) fn finish(self) -> Result<QuotientTable> {
         assert_eq!(self.pushed, self.len, "as many entries as were announced");
-        for _ in self.bucket..self.shape.buckets() as u64 {
-            self.index.push(self.pushed as u64)?;
-        }
         let QuotientTableWriter { cells, bits, index, shape, len, .. } = self;
         let mut cells = cells.finish();
         bits.finish(&mut cells);
-        Ok(QuotientTable { cells: cells.into(), index: index.finish(), shape, len })
+        Ok(QuotientTable { cells: cells.into(), index: index.finish()?, shape, len })
     }
 }
 
