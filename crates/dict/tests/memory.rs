@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, BinaryViewArray, Int32Array, UInt16Array, UInt64Array};
+use arrow::array::{
+    ArrayRef, BinaryViewArray, Float64Builder, Int32Array, ListBuilder, UInt16Array, UInt64Array,
+};
 use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{
     Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
-    RowForm, build, load_image,
+    RangeSpec, RowForm, build, load_image,
 };
 
 const KEYS: u64 = 1_000_000;
@@ -102,6 +104,9 @@ fn measure_all() {
     let complex =
         [LayoutKind::ComplexKeyHashed, LayoutKind::ComplexKeySparseHashed, LayoutKind::ComplexKeyHashedArray];
     outcomes.extend(complex.map(|kind| check(kind, &wide, spread)));
+    let others =
+        [LayoutKind::RangeHashed, LayoutKind::ComplexKeyRangeHashed, LayoutKind::IpTrie, LayoutKind::Polygon];
+    outcomes.extend(others.map(|kind| check(kind, &wide, spread)));
     let wrong: Vec<String> = outcomes.into_iter().filter_map(std::result::Result::err).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -167,15 +172,23 @@ fn spec(kind: LayoutKind, types: &[SqlType]) -> DictionarySpec {
         hierarchical: false,
         injective: false,
     });
-    let mut key_columns = vec![Column::new("key", SqlType::UInt64)];
-    if kind.is_complex() {
+    let mut key_columns = match kind {
+        LayoutKind::IpTrie => vec![Column::new("prefix", SqlType::String)],
+        LayoutKind::Polygon => {
+            let ring = SqlType::array_of(SqlType::array_of(SqlType::Float64));
+            vec![Column::new("ring", ring)]
+        }
+        _ => vec![Column::new("key", SqlType::UInt64)],
+    };
+    if has_text(kind) {
         key_columns.push(Column::new("text", SqlType::String));
     }
+    let range = RangeSpec { low: "low".into(), high: "high".into(), ty: SqlType::Int32 };
     DictionarySpec {
         key_columns: Columns::new(key_columns),
         attributes: attributes.collect(),
         layout: LayoutSpec { max_array_size: KEYS, ..LayoutSpec::new(kind) },
-        range: None,
+        range: kind.is_range().then_some(range),
     }
 }
 
@@ -186,10 +199,18 @@ fn blocks(
 ) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
     (0..KEYS).step_by(BLOCK_ROWS as usize).map(move |first| {
         let rows = first..KEYS.min(first + BLOCK_ROWS);
-        let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(key)));
-        let text = kind.is_complex().then(|| values(&SqlType::String, rows.clone()));
+        let keys: ArrayRef = match kind {
+            LayoutKind::IpTrie => prefixes(rows.clone()),
+            LayoutKind::Polygon => squares(rows.clone()),
+            _ => Arc::new(UInt64Array::from_iter_values(rows.clone().map(key))),
+        };
+        let text = has_text(kind).then(|| values(&SqlType::String, rows.clone()));
+        let bound = |width: i32| -> ArrayRef {
+            Arc::new(Int32Array::from_iter_values(rows.clone().map(|row| row as i32 + width)))
+        };
+        let bounds = kind.is_range().then(|| [bound(0), bound(100)]).into_iter().flatten();
         let values = types.iter().map(|ty| values(ty, rows.clone()));
-        Ok(std::iter::once(keys).chain(text).chain(values).collect())
+        Ok(std::iter::once(keys).chain(text).chain(bounds).chain(values).collect())
     })
 }
 
@@ -202,6 +223,32 @@ fn values(ty: &SqlType, rows: std::ops::Range<u64>) -> ArrayRef {
         )),
         _ => Arc::new(rows.map(|row| (row % 3 > 0).then_some(row as i32)).collect::<Int32Array>()),
     }
+}
+
+/// Whether keys have a second column.
+fn has_text(kind: LayoutKind) -> bool {
+    kind.is_complex() && !matches!(kind, LayoutKind::IpTrie | LayoutKind::Polygon)
+}
+
+/// A network of 256 addresses for each row.
+fn prefixes(rows: std::ops::Range<u64>) -> ArrayRef {
+    let prefix = |row: u64| format!("{}.{}.{}.0/24", row >> 16, row >> 8 & 255, row & 255);
+    Arc::new(BinaryViewArray::from_iter_values(rows.map(prefix)))
+}
+
+/// Squares that do not touch.
+fn squares(rows: std::ops::Range<u64>) -> ArrayRef {
+    let points = ListBuilder::new(Float64Builder::new()).with_field(SqlType::Float64.element_field());
+    let field = SqlType::array_of(SqlType::Float64).element_field();
+    let mut rings = ListBuilder::new(points).with_field(field);
+    for row in rows {
+        let [x, y] = [row % 1000, row / 1000].map(|at| at as f64);
+        for [right, up] in [[0.0, 0.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]] {
+            rings.values().append_value([x + right, y + up].map(Some));
+        }
+        rings.append(true);
+    }
+    Arc::new(rings.finish())
 }
 
 fn spread(row: u64) -> u64 {
