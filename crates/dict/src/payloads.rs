@@ -2,16 +2,23 @@
 
 use std::ops::Range;
 
-/// The payload of each row of a block.
+/// The payloads of a block's rows.
 #[derive(Debug)]
 pub(crate) enum Payloads {
+    /// Any, such as values.
     Each(Vec<u64>),
-    /// Rows whose values are in columns are numbered one after the other.
+    /// Consecutive numbers, as rows have whose values are in columns.
     Numbers(Range<u64>),
 }
 
 impl Payloads {
-    /// One after the other.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Payloads::Each(payloads) => payloads.len(),
+            Payloads::Numbers(numbers) => (numbers.end - numbers.start) as usize,
+        }
+    }
+
     pub(crate) fn into_vec(self) -> Vec<u64> {
         match self {
             Payloads::Each(payloads) => payloads,

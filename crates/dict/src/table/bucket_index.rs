@@ -87,6 +87,8 @@ pub(super) struct BucketIndexWriter {
     region: Region,
     ends: Ends,
     buckets: usize,
+    /// As many as all buckets will have.
+    cells: usize,
     /// The first bucket of the line that is not written yet.
     first_bucket: usize,
     /// Cells before it.
@@ -241,16 +243,16 @@ fn first(line: &Line) -> u64 {
 impl BucketIndexWriter {
     /// Of buckets that will have `cells` together.
     pub(super) fn new(buckets: usize, cells: usize) -> Result<BucketIndexWriter> {
-        BucketIndexWriter::of(buckets, Ends::Narrow(Pace::of(cells, buckets)))
+        BucketIndexWriter::of(buckets, cells, Ends::Narrow(Pace::of(cells, buckets)))
     }
 
-    fn of(buckets: usize, ends: Ends) -> Result<BucketIndexWriter> {
+    fn of(buckets: usize, cells: usize, ends: Ends) -> Result<BucketIndexWriter> {
         let region = Region::zeroed(ends.bytes(buckets))?;
         let noted = [0; NARROW_BUCKETS];
-        Ok(BucketIndexWriter { region, ends, buckets, first_bucket: 0, first: 0, noted })
+        Ok(BucketIndexWriter { region, ends, buckets, cells, first_bucket: 0, first: 0, noted })
     }
 
-    /// `bucket` has a cell, with which there are `cells`. Cells come in order of their buckets.
+    /// The cells up to the last one that is known of `bucket` are `cells`. Buckets come in their order.
     #[inline(always)]
     pub(super) fn note(&mut self, bucket: usize, cells: u64) -> Result<()> {
         if bucket - self.first_bucket >= self.ends.a_line() {
@@ -264,6 +266,7 @@ impl BucketIndexWriter {
         while self.first_bucket < self.buckets {
             self.close_line()?;
         }
+        assert_eq!(self.first, self.cells as u64, "as many cells as were announced");
         Ok(BucketIndex { lines: self.region.into(), ends: self.ends })
     }
 
@@ -282,8 +285,10 @@ impl BucketIndexWriter {
         let line = &mut self.region[self.first_bucket / self.ends.a_line() * LINE_BYTES..][..LINE_BYTES];
         let (first, places) = line.split_at_mut(FIRST_BYTES);
         first.copy_from_slice(&self.first.to_le_bytes());
-        let (mut end, mut fits) = (self.first, true);
-        let ends = self.noted[..buckets].iter().map(|&noted| {
+        let (mut end, mut fits, mut in_order) = (self.first, true, true);
+        let (noted, beyond) = self.noted.split_at(buckets);
+        let ends = noted.iter().map(|&noted| {
+            in_order &= noted == 0 || noted >= end;
             end = end.max(noted);
             end - self.first
         });
@@ -309,6 +314,7 @@ impl BucketIndexWriter {
                 }
             }
         }
+        assert!(in_order && beyond.iter().all(|&noted| noted == 0), "buckets come in their order");
         self.first = end;
         self.first_bucket += self.ends.a_line();
         self.noted = [0; NARROW_BUCKETS];
@@ -317,7 +323,7 @@ impl BucketIndexWriter {
 
     #[cold]
     fn widen(&mut self) -> Result<()> {
-        let wide = BucketIndexWriter::of(self.buckets, Ends::Wide)?;
+        let wide = BucketIndexWriter::of(self.buckets, self.cells, Ends::Wide)?;
         let narrow = std::mem::replace(self, wide);
         let buckets = Buckets { lines: narrow.region.as_chunks().0, ends: narrow.ends };
         (0..narrow.first_bucket).try_for_each(|bucket| self.note(bucket, buckets.cells_of(bucket).end))?;
@@ -363,10 +369,35 @@ mod tests {
     fn crowded_lines_make_the_index_wide() {
         let even: Vec<u64> = (0..200).map(|bucket| bucket % 7).collect();
         for (count, is_wide) in [(100, false), (200, true), (4_000_000_000, true)] {
-            let mut counts = even.clone();
-            counts[100] = count;
-            assert_eq!(check(&counts), is_wide, "{count} in one bucket");
+            for crowded in [0, 100, 199] {
+                let mut counts = even.clone();
+                counts[crowded] = count;
+                assert_eq!(check(&counts), is_wide, "{count} in bucket {crowded}");
+            }
+            for (empty, crowded) in [(0..100, 100), (120..199, 199)] {
+                let mut counts = even.clone();
+                counts[empty].fill(0);
+                counts[crowded] = count;
+                check(&counts);
+            }
         }
+    }
+
+    #[test]
+    fn more_cells_than_a_wide_line_counts_are_refused() {
+        let mut writer = BucketIndexWriter::new(3, 5_000_000_000).expect("memory");
+        writer.note(0, 5_000_000_000).expect("the line is not written yet");
+        let error = writer.finish().expect_err("its ends are of 32 bits");
+        assert!(error.to_string().contains("nearly collide"), "{error}");
+    }
+
+    #[test]
+    #[should_panic(expected = "buckets come in their order")]
+    fn cells_out_of_order_are_not_lost_in_silence() {
+        let mut writer = BucketIndexWriter::new(10, 2).expect("memory");
+        writer.note(5, 1).expect("few cells");
+        writer.note(3, 2).expect("few cells");
+        _ = writer.finish();
     }
 
     #[test]

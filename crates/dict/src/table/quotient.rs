@@ -234,6 +234,7 @@ impl QuotientTableWriter {
         let (remainder_bits, payload_bits) = (self.shape.remainder_bits(), self.shape.payload_bits());
         let mask = low_bits(remainder_bits);
         // In registers: of `self`, each cell that is written might change them, for all that the compiler knows.
+        // The index would be copied, with a line of its buckets.
         let (mut bits, mut pushed) = (std::mem::take(&mut self.bits), self.pushed);
         for (hash, payload) in entries {
             assert!(pushed < self.len, "no more entries than were announced");

@@ -58,7 +58,7 @@ impl Group {
         }
     }
 
-    /// Adds rows, of which there are all bytes, to the partition `at`.
+    /// Adds `rows`, `row_bytes` each, to the partition `at`.
     pub(super) fn extend(&mut self, at: usize, mut rows: &[u8], row_bytes: usize) -> Result<()> {
         let Group { partitions, memory } = self;
         let partition = &mut partitions[at];
@@ -150,7 +150,7 @@ impl Blocks {
     }
 }
 
-/// Writes a row at byte `at`, and zeroes behind it, as far as it reserves.
+/// Writes a row at byte `at`; what it reserves behind it is overwritten.
 #[inline(always)]
 pub(super) fn write_row(bytes: &mut [u8], at: usize, hash: u64, payload: u64) {
     let to = bytes[at..].first_chunk_mut::<RESERVED_BYTES>();

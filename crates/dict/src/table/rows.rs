@@ -75,7 +75,7 @@ impl Rows {
         for (piece, hashes) in hashes.chunks(SCATTERED_ROWS).enumerate() {
             let payload = |row| payload(piece * SCATTERED_ROWS + row);
             scatter.put(hashes, payload, row_bytes, partitions, partition);
-            for (at, rows) in scatter.partitions(row_bytes) {
+            for (at, rows) in scatter.partitions() {
                 groups[at / PARTITIONS_A_GROUP].extend(at % PARTITIONS_A_GROUP, rows, row_bytes)?;
             }
         }
@@ -248,7 +248,7 @@ mod tests {
             let mut rows = Rows::new(payload_bytes, ShardBits::default(), 2);
             let mask = u64::MAX.checked_shr(64 - 8 * payload_bytes as u32).unwrap_or(0);
             let expected: Vec<(u64, u64)> =
-                (0..rows_of_all).map(|row| (row << 40, row << 3 & mask)).collect();
+                (0..rows_of_all).map(|row| (row << 47, row << 3 & mask)).collect();
             let (hashes, payloads): (Vec<u64>, Vec<u64>) = expected.iter().copied().unzip();
             rows.push(&hashes, &Payloads::Each(payloads)).expect("memory");
             let mut payloads = Vec::new();

@@ -6,7 +6,7 @@
 
 use super::row_group::{RESERVED_BYTES, write_row};
 
-/// Rows that are put in order together: they stay in the processor's second cache.
+/// Rows that are put in order together, a megabyte at most.
 pub(super) const SCATTERED_ROWS: usize = 1 << 16;
 
 /// Rows in order of partition, each as its partition has it.
@@ -18,10 +18,11 @@ pub(super) struct Scatter {
     ends: Vec<usize>,
     /// Of each partition.
     counts: Vec<u32>,
+    row_bytes: usize,
 }
 
 impl Scatter {
-    /// Takes rows, of which `payload` is told the number, and forgets those before.
+    /// Takes no more than [`SCATTERED_ROWS`], of which `payload` is told the number, and forgets those before.
     #[inline(always)]
     pub(super) fn put(
         &mut self,
@@ -31,7 +32,9 @@ impl Scatter {
         partitions: usize,
         partition: impl Fn(u64) -> usize,
     ) {
-        let Scatter { bytes, ends, counts } = self;
+        assert!(hashes.len() <= SCATTERED_ROWS, "a block comes in pieces");
+        self.row_bytes = row_bytes;
+        let Scatter { bytes, ends, counts, .. } = self;
         counts.clear();
         counts.resize(partitions, 0);
         let counts = counts.as_mut_slice();
@@ -56,8 +59,8 @@ impl Scatter {
     }
 
     /// The rows of each partition that has some.
-    pub(super) fn partitions(&self, row_bytes: usize) -> impl Iterator<Item = (usize, &[u8])> {
+    pub(super) fn partitions(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let rows = self.ends.iter().zip(&self.counts).enumerate().filter(|(_, (_, count))| **count > 0);
-        rows.map(move |(at, (&end, &count))| (at, &self.bytes[end - count as usize * row_bytes..end]))
+        rows.map(|(at, (&end, &count))| (at, &self.bytes[end - count as usize * self.row_bytes..end]))
     }
 }

@@ -211,6 +211,7 @@ impl TableBuilder {
 
     /// Adds a block of rows.
     pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Payloads) -> Result<()> {
+        assert_eq!(hashes.len(), payloads.len(), "every row has a payload");
         match &mut self.collectors {
             Collectors::Here(rows) => {
                 rows.push(&hashes, &payloads)?;
@@ -403,7 +404,8 @@ pub(crate) fn in_parallel<T: Send, R: Send>(
 mod tests {
     use super::*;
 
-    /// Rows that arrive one block after the other, with a key that comes again.
+    /// Rows that arrive one block after the other, with a key that comes again; every second block says its payloads
+    /// as a range.
     fn built(rows: u64, block_rows: u64, shards: usize) -> Vec<(u64, u64)> {
         let shape = TableShape { shards, queue_backlog: 1, payload_bytes: 4 };
         let mut builder = TableBuilder::new(shape).expect("threads");
@@ -411,7 +413,11 @@ mod tests {
             let block = first..rows.min(first + block_rows);
             let hashes =
                 block.clone().map(|row| (row.max(1) - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-            builder.push(hashes, Payloads::Each(block.collect())).expect("memory");
+            let payloads = match first / block_rows % 2 {
+                0 => Payloads::Numbers(block),
+                _ => Payloads::Each(block.collect()),
+            };
+            builder.push(hashes, payloads).expect("memory");
         }
         let mut entries = Vec::new();
         let sorted = builder.sort(|_, _| true).expect("memory");
@@ -432,8 +438,9 @@ mod tests {
                 expected.push((0, 0));
             }
             expected.sort_unstable();
-            for shards in [1, 4] {
-                assert!(built(rows, 65_536, shards) == expected, "{rows} rows, {shards} shards");
+            for (shards, block_rows) in [(1, 65_536), (1, 150_000), (4, 65_536), (4, 150_000)] {
+                let built = built(rows, block_rows, shards);
+                assert!(built == expected, "{rows} rows, {shards} shards, blocks of {block_rows}");
             }
         }
     }
