@@ -1,10 +1,12 @@
 //! `numbers([offset,] count [, step])`, `zeros(count)`: rows made from nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::{ArrayRef, UInt8Array, UInt64Array};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
+use parking_lot::Mutex;
 
 use super::Arguments;
 use crate::scan::{BlockIterator, BlockSource, ScanRequest};
@@ -72,6 +74,16 @@ struct SequenceSource {
     columns: Columns,
     partitions: usize,
     block_rows: u64,
+    run: Mutex<Run>,
+}
+
+/// The blocks that all partitions take from, each the next one when it is ready for it: a partition whose processor is
+/// slower, or begins later, takes fewer.
+#[derive(Default)]
+struct Run {
+    next_block: Arc<AtomicU64>,
+    /// The partitions that take from it.
+    opened: Vec<usize>,
 }
 
 impl SequenceSource {
@@ -88,7 +100,18 @@ impl SequenceSource {
         // Not more partitions than blocks.
         let blocks = sequence.count.div_ceil(block_rows).max(1);
         let partitions = (partitions as u64).clamp(1, blocks) as usize;
-        SequenceSource { sequence, columns: columns.project(&request.columns), partitions, block_rows }
+        let columns = columns.project(&request.columns);
+        SequenceSource { sequence, columns, partitions, block_rows, run: Mutex::default() }
+    }
+
+    /// The number of the next block, for `partition`. One that is opened again begins another run.
+    fn next_block(&self, partition: usize) -> Arc<AtomicU64> {
+        let mut run = self.run.lock();
+        if run.opened.contains(&partition) {
+            *run = Run::default();
+        }
+        run.opened.push(partition);
+        Arc::clone(&run.next_block)
     }
 }
 
@@ -101,12 +124,11 @@ impl BlockSource for SequenceSource {
         let Sequence { first, count, step, kind } = self.sequence;
         let (block_rows, columns) = (self.block_rows, self.columns.clone());
         let schema = columns.to_arrow();
-        let stride = self.partitions as u64;
-        let mut block = partition as u64;
+        let next_block = self.next_block(partition);
         Ok(Box::new(std::iter::from_fn(move || {
+            let block = next_block.fetch_add(1, Ordering::Relaxed);
             let begin = block.checked_mul(block_rows).filter(|begin| *begin < count)?;
             let rows = block_rows.min(count - begin);
-            block += stride;
             let array: ArrayRef = match kind {
                 Kind::Numbers => Arc::new(UInt64Array::from_iter_values(
                     (begin..begin + rows).map(|index| first.wrapping_add(index.wrapping_mul(step))),
