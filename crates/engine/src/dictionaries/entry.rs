@@ -3,17 +3,20 @@
 //! # Concurrency
 //!
 //! A load builds a new version beside the old one; lookups keep the version they started with. One
-//! load runs at a time: who comes second waits and takes the first one's result. A failed load keeps
-//! the old version and says why in `system.dictionaries.last_exception`.
+//! load runs at a time: who comes second waits and takes the first one's result ([`super::turns`]). A failed load
+//! keeps the old version and says why in `system.dictionaries.last_exception`.
+//!
+//! Queries have their loads run by threads of their own, and wait for these until their own end.
 //!
 //! With a file of its own (`persist`) a dictionary answers from that at once when it is first needed, and is
 //! loaded again in the background. Once the file is found damaged, nobody asks it any more.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use basalt_base::region::Incoming;
-use basalt_base::{Column, Columns, Error, Result};
+use basalt_base::{Column, Columns, Error, ErrorCode, Result};
 use basalt_dict::{Dictionary, KeyForm, LoadedImage};
 use basalt_sql::ast::{self, ObjectName};
 use parking_lot::{Mutex, RwLock};
@@ -29,8 +32,10 @@ use super::refresh::dictionaries;
 use super::schedule::{Lifetime, backoff_us};
 use super::source::{Question, collection_of};
 use super::state::{DictionaryState, Origin};
+use super::turns::{Turn, Turns};
 use crate::Engine;
 use crate::named_collections::NamedCollections;
+use crate::query::QueryEnd;
 
 /// A dictionary of the catalog.
 pub(crate) struct DictionaryEntry {
@@ -42,8 +47,8 @@ pub(crate) struct DictionaryEntry {
     state: RwLock<DictionaryState>,
     /// Where it is kept between two runs, if it is.
     file: Option<PersistedFile>,
-    /// Held by the one load that runs.
-    loading: Mutex<()>,
+    /// Of loads, and of ends of versions.
+    turns: Arc<Turns>,
     progress: LoadProgress,
     /// What the source of the version that answers, or of the load that runs, asked other dictionaries for.
     asked: Mutex<Option<Arc<Asking>>>,
@@ -70,7 +75,7 @@ impl DictionaryEntry {
             definition: RwLock::new(definition),
             state: RwLock::new(DictionaryState::default()),
             file,
-            loading: Mutex::new(()),
+            turns: Arc::default(),
             progress: LoadProgress::default(),
             asked: Mutex::default(),
         })
@@ -167,8 +172,14 @@ impl DictionaryEntry {
         std::mem::replace(&mut self.create.write().comment, comment)
     }
 
-    /// The version that answers; loaded now if there is none yet.
-    pub(crate) fn get(&self, engine: &Arc<Engine>, asking: &Asking) -> Result<Arc<dyn Dictionary>> {
+    /// The version that answers; loaded now if there is none yet. The wait for a load ends with the query, whose
+    /// `end` this is; the load goes on.
+    pub(crate) fn get(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        asking: &Asking,
+        end: &QueryEnd,
+    ) -> Result<Arc<dyn Dictionary>> {
         let (database, name) = self.name();
         asking.note(&database, &name, self.uuid);
         let reads = |uuid| {
@@ -186,8 +197,17 @@ impl DictionaryEntry {
         if asks_always && let Some(current) = &self.state.read().current {
             return Ok(Arc::clone(current));
         }
-        let _loading = self.loading.lock();
-        // Another load may have ended while this one waited.
+        let turn = loop {
+            match self.turns.take() {
+                Ok(turn) => break turn,
+                Err(stage) => {
+                    if let Some(outcome) = stage.wait(end)? {
+                        return outcome;
+                    }
+                }
+            }
+        };
+        // Another load may have ended just now.
         if let Some(current) = self.state.read().usable() {
             return Ok(Arc::clone(current));
         }
@@ -197,8 +217,41 @@ impl DictionaryEntry {
         }
         match self.open_file(engine) {
             Some(current) => Ok(current),
-            None => self.load(engine, asking),
+            None => self.load_aside(turn, engine, asking, end),
         }
+    }
+
+    /// Has it loaded, if it was not yet, and waits for nothing; how that went is told in system.dictionaries.
+    pub(crate) fn load_in_background(self: &Arc<Self>, engine: &Arc<Engine>) {
+        let (entry, engine) = (Arc::clone(self), Arc::clone(engine));
+        let runtime = engine.runtime().clone();
+        runtime.spawn_blocking(move || drop(entry.get(&engine, &Asking::default(), &QueryEnd::default())));
+    }
+
+    /// Loads on a thread of its own, and waits for that.
+    fn load_aside(
+        self: &Arc<Self>,
+        turn: Turn,
+        engine: &Arc<Engine>,
+        asking: &Asking,
+        end: &QueryEnd,
+    ) -> Result<Arc<dyn Dictionary>> {
+        let (stage, asking) = (turn.stage(), asking.deeper(self.uuid));
+        let (entry, engine) = (Arc::clone(self), Arc::clone(engine));
+        let load = move || {
+            let runtime = engine.runtime().clone();
+            let _context = runtime.enter();
+            let outcome = entry.load(&engine, asking);
+            // Who waits may be the last to use the engine, and must be the one that closes it.
+            drop(engine);
+            turn.end(outcome);
+        };
+        let thread = std::thread::Builder::new().name("dict-load".into()).spawn(load);
+        thread.map_err(|error| {
+            Error::new(ErrorCode::CannotScheduleTask, format!("a thread that loads a dictionary: {error}"))
+        })?;
+        let ended_early = || Err(Error::logical("the load of a dictionary ended early"));
+        stage.wait(end)?.unwrap_or_else(ended_early)
     }
 
     /// The version of an earlier run, if it was kept. It is loaded again as soon as the background gets
@@ -258,17 +311,18 @@ impl DictionaryEntry {
     }
 
     /// Loads a new version; the old one answers until it is there, and stays if the load fails.
-    pub(crate) fn reload(&self, engine: &Arc<Engine>) -> Result<()> {
-        let _loading = self.loading.lock();
-        self.load(engine, &Asking::default()).map(|_| ())
+    pub(crate) fn reload(self: &Arc<Self>, engine: &Arc<Engine>, end: &QueryEnd) -> Result<()> {
+        let turn = self.turns.wait(end)?;
+        self.load_aside(turn, engine, &Asking::default(), end).map(|_| ())
     }
 
     /// Forgets what was loaded; the next query that needs it loads it again.
-    pub(crate) fn unload(&self) {
-        let _loading = self.loading.lock();
+    pub(crate) fn unload(&self, end: &QueryEnd) -> Result<()> {
+        let _turn = self.turns.wait(end)?;
         *self.state.write() = DictionaryState::default();
         self.progress.forget();
         *self.asked.lock() = None;
+        Ok(())
     }
 
     /// Whether it was loaded, or at least tried.
@@ -286,14 +340,13 @@ impl DictionaryEntry {
     /// Loads it again if its source says that there is something new; the error is kept for
     /// `last_exception`, and the old version goes on answering.
     pub(super) fn refresh(&self, engine: &Arc<Engine>) {
-        let Some(_loading) = self.loading.try_lock() else { return };
+        let Ok(turn) = self.turns.take() else { return };
         let current = self.state.read().current.clone();
         if current.is_some_and(|current| current.check().is_err()) {
             self.forget_damaged(engine);
         }
         if self.is_due(engine.clock().now_us()) && !self.is_unchanged(engine) {
-            // Told in system.dictionaries.
-            let _ = self.load(engine, &Asking::default());
+            turn.end(self.load(engine, Asking::default().deeper(self.uuid)));
         }
     }
 
@@ -303,7 +356,7 @@ impl DictionaryEntry {
         let (Some(_), None, Some(known)) = (&state.current, &state.failure, &state.origin.revision) else {
             return false;
         };
-        let question = self.question(engine, &Asking::default());
+        let question = self.question(engine, Asking::default().deeper(self.uuid));
         // A source that cannot answer cannot be loaded from either: the load says so.
         let is_same =
             self.definition().source.revision(&question).is_ok_and(|now| now.as_ref() == Some(known));
@@ -315,7 +368,8 @@ impl DictionaryEntry {
         is_same
     }
 
-    fn load(&self, engine: &Arc<Engine>, asking: &Asking) -> Result<Arc<dyn Dictionary>> {
+    /// Loads a version, whose source asks as `asking` says.
+    fn load(&self, engine: &Arc<Engine>, asking: Arc<Asking>) -> Result<Arc<dyn Dictionary>> {
         let (current, origin) = {
             let mut state = self.state.write();
             state.is_loading = true;
@@ -331,7 +385,10 @@ impl DictionaryEntry {
         let name = format!("{database}.{name}");
         let definition = self.definition();
         let load = || load::load(&definition, name.clone(), question, previous, file, &self.progress);
-        let loaded = taken.and_then(|()| load());
+        let loaded = taken.and_then(|()| {
+            // A panic below is our bug: the load fails, and may be tried again.
+            catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_| Err(Error::logical("a load panicked")))
+        });
         let loaded = loaded.and_then(|loaded| self.keep(engine, loaded, current.as_ref()));
         self.progress.enter(LoadStep::None);
         if loaded.is_err() {
@@ -386,7 +443,7 @@ impl DictionaryEntry {
         }
     }
 
-    fn question(&self, engine: &Arc<Engine>, asking: &Asking) -> Question {
+    fn question(&self, engine: &Arc<Engine>, asking: Arc<Asking>) -> Question {
         Question {
             engine: Arc::clone(engine),
             database: self.name().0,
@@ -394,7 +451,7 @@ impl DictionaryEntry {
             exact_keys: self.definition().exact_keys(),
             expressions: Arc::clone(&self.definition().expressions),
             settings: self.definition().settings.query.clone(),
-            asking: asking.deeper(self.uuid),
+            asking,
             tombstone: self.definition().settings.tombstone.clone(),
             defaults: self.definition().defaults(),
         }

@@ -10,6 +10,7 @@
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
 //! - [`state`], [`progress`]: what `system.dictionaries` shows of it.
 //! - [`asking`]: which query asks for which dictionary.
+//! - [`turns`]: one load at a time, and how a query waits for it.
 
 mod asking;
 mod definition;
@@ -26,6 +27,7 @@ mod settings;
 mod source;
 mod state;
 mod structure;
+mod turns;
 
 pub(crate) use asking::{Asking, Waits};
 pub(crate) use entry::DictionaryEntry;
@@ -41,24 +43,27 @@ use basalt_dict::{Dictionaries, Dictionary};
 
 use crate::Engine;
 use crate::catalog::CatalogObject;
+use crate::query::QueryEnd;
 
 /// The engine's dictionaries as `dictGet` asks for them.
 pub(crate) struct EngineDictionaries {
     engine: Arc<Engine>,
     asking: Arc<Asking>,
+    /// Of the query that asks.
+    end: QueryEnd,
 }
 
 impl EngineDictionaries {
     /// The dictionaries for a query.
-    pub(crate) fn new(engine: Arc<Engine>, asking: Arc<Asking>) -> EngineDictionaries {
-        EngineDictionaries { engine, asking }
+    pub(crate) fn new(engine: Arc<Engine>, asking: Arc<Asking>, end: QueryEnd) -> EngineDictionaries {
+        EngineDictionaries { engine, asking, end }
     }
 }
 
 impl Dictionaries for EngineDictionaries {
     fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>> {
         let (database, plain) = split_name(name, current_database);
-        find(&self.engine, &database, &plain)?.get(&self.engine, &self.asking)
+        find(&self.engine, &database, &plain)?.get(&self.engine, &self.asking, &self.end)
     }
 }
 

@@ -39,9 +39,7 @@ pub(crate) async fn refresh_forever(engine: Weak<Engine>) {
 /// tried again like any other.
 pub(crate) fn load_all(engine: &Arc<Engine>) {
     for entry in dictionaries(engine) {
-        let engine = Arc::clone(engine);
-        // Told in system.dictionaries.
-        tokio::task::spawn_blocking(move || drop(entry.get(&engine, &super::Asking::default())));
+        entry.load_in_background(engine);
     }
 }
 

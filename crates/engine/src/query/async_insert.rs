@@ -163,7 +163,7 @@ async fn wait(query: &QueryContext, answer: oneshot::Receiver<Result<()>>) -> Re
         answer = answer => {
             answer.unwrap_or_else(|_| Err(Error::logical("an asynchronous INSERT was forgotten")))
         }
-        () = query.cancel.cancelled() => Err(super::runtime::cancelled(query)),
+        () = query.end.cancel.cancelled() => Err(query.end.cancelled()),
         () = tokio::time::sleep(patience) => Err(Error::new(
             ErrorCode::TimeoutExceeded,
             "the rows of the asynchronous INSERT are not written yet; see wait_for_async_insert_timeout",

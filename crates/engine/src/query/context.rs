@@ -1,13 +1,14 @@
 //! A running query: who asked, with which settings, what it has read so far, and when it must stop.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use basalt_base::zone::Zone;
-use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_base::{Result, bail};
 use basalt_functions::FunctionContext;
 use uuid::Uuid;
 
+use super::end::QueryEnd;
 use super::events::ProfileEvents;
 use super::memory::{MemoryLimits, QueryMemory};
 use crate::catalog::DEFAULT;
@@ -30,7 +31,7 @@ pub(crate) struct QueryContext {
     pub(crate) progress: Progress,
     pub(crate) events: ProfileEvents,
     pub(crate) memory: Arc<QueryMemory>,
-    pub(crate) cancel: CancelHandle,
+    pub(crate) end: QueryEnd,
     pub(crate) started: Instant,
     /// Microseconds since 1970.
     pub(crate) started_us: u64,
@@ -53,7 +54,9 @@ impl QueryContext {
             // A name that is no zone was refused when it was set.
             name => Zone::parse(name).unwrap_or(*engine.zone()),
         };
+        let started = Instant::now();
         QueryContext {
+            end: QueryEnd::within_seconds(&id, started, settings.max_execution_time),
             id,
             text: text.trim().to_owned(),
             user: "default".to_owned(),
@@ -63,8 +66,7 @@ impl QueryContext {
             progress: Progress::default(),
             events: ProfileEvents::default(),
             memory: QueryMemory::new(Arc::clone(engine.memory()), limits),
-            cancel: CancelHandle::default(),
-            started: Instant::now(),
+            started,
             started_us: engine.clock().now_us(),
             asking: Arc::default(),
             reads_once: false,
@@ -120,7 +122,7 @@ impl QueryContext {
 
     #[must_use]
     pub(crate) fn cancelled_by(mut self, cancel: CancelHandle) -> QueryContext {
-        self.cancel = cancel;
+        self.end.cancel = cancel;
         self
     }
 
@@ -132,31 +134,9 @@ impl QueryContext {
         }
     }
 
-    /// When `max_execution_time` runs out.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        let seconds = self.settings.max_execution_time;
-        (seconds > 0.0).then(|| self.started + Duration::from_secs_f64(seconds.min(1e9)))
-    }
-
     /// An error if the query was cancelled or has run out of time. Called between blocks.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.cancel.is_cancelled() {
-            bail!(QueryWasCancelled, "query `{}` was cancelled", self.id);
-        }
-        if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(self.timed_out());
-        }
-        Ok(())
-    }
-
-    pub(crate) fn timed_out(&self) -> Error {
-        Error::new(
-            ErrorCode::TimeoutExceeded,
-            format!(
-                "query `{}` ran longer than max_execution_time, {} s",
-                self.id, self.settings.max_execution_time
-            ),
-        )
+        self.end.check()
     }
 
     /// Counts rows that were read from a table.
@@ -192,6 +172,7 @@ impl QueryContext {
             dictionaries: Arc::new(EngineDictionaries::new(
                 Arc::clone(&self.engine),
                 Arc::clone(&self.asking),
+                self.end.clone(),
             )),
             settings: Arc::new(self.settings.clone()),
         }

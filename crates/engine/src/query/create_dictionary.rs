@@ -38,9 +38,7 @@ pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::Crea
     let entry = Arc::new(entry);
     catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
     if query.engine.loads_eagerly() {
-        let (engine, asking) = (Arc::clone(&query.engine), Arc::default());
-        // Told in system.dictionaries.
-        query.engine.runtime().spawn_blocking(move || drop(entry.get(&engine, &asking)));
+        entry.load_in_background(&query.engine);
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ async fn kill(query: &Arc<QueryContext>, filter: &Expr, sync: bool) -> Result<(C
         if id != query.id
             && let Some(other) = query.engine.processes().find(&id)
         {
-            other.cancel.cancel();
+            other.end.cancel.cancel();
             killed.push(other);
         }
     }

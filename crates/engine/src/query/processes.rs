@@ -43,7 +43,7 @@ impl Processes {
     /// Cancels every running query.
     pub(crate) fn cancel_all(&self) {
         for query in self.list() {
-            query.cancel.cancel();
+            query.end.cancel.cancel();
         }
     }
 }

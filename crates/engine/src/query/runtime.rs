@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
 use basalt_exec::session::{Rules, SessionLimits, session_state};
 use basalt_planner::InverseLookup;
@@ -114,7 +114,7 @@ pub(super) async fn next_block(
     query: &QueryContext,
     stream: &mut SendableRecordBatchStream,
 ) -> Result<Option<RecordBatch>> {
-    let deadline = query.deadline().map(tokio::time::Instant::from_std);
+    let deadline = query.end.deadline().map(tokio::time::Instant::from_std);
     let expired = async {
         match deadline {
             Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -123,14 +123,10 @@ pub(super) async fn next_block(
     };
     tokio::select! {
         biased;
-        () = query.cancel.cancelled() => Err(cancelled(query)),
-        () = expired => Err(query.timed_out()),
+        () = query.end.cancel.cancelled() => Err(query.end.cancelled()),
+        () = expired => Err(query.end.timed_out()),
         block = stream.next() => block.transpose().map_err(from_datafusion),
     }
-}
-
-pub(super) fn cancelled(query: &QueryContext) -> Error {
-    Error::new(ErrorCode::QueryWasCancelled, format!("query `{}` was cancelled", query.id))
 }
 
 /// All blocks of a plan.

@@ -185,5 +185,5 @@ fn count_result(query: &QueryContext, block: &RecordBatch) -> Result<()> {
 }
 
 async fn send(query: &QueryContext, sender: &mpsc::Sender<Result<Part>>, part: Part) -> Result<()> {
-    sender.send(Ok(part)).await.map_err(|_| runtime::cancelled(query))
+    sender.send(Ok(part)).await.map_err(|_| query.end.cancelled())
 }

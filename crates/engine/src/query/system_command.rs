@@ -23,15 +23,11 @@ pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Re
 fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
     let engine = &query.engine;
     match command {
-        SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name)?.reload(engine),
-        SystemCommand::ReloadDictionaries => reload_all(engine),
-        SystemCommand::UnloadDictionary(name) => {
-            dictionary_of(query, &name)?.unload();
-            Ok(())
-        }
+        SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name)?.reload(engine, &query.end),
+        SystemCommand::ReloadDictionaries => reload_all(query),
+        SystemCommand::UnloadDictionary(name) => dictionary_of(query, &name)?.unload(&query.end),
         SystemCommand::UnloadDictionaries => {
-            all_dictionaries(engine).for_each(|entry| entry.unload());
-            Ok(())
+            all_dictionaries(engine).try_for_each(|entry| entry.unload(&query.end))
         }
         // The logs are in memory and complete at any time.
         SystemCommand::FlushLogs => Ok(()),
@@ -89,9 +85,14 @@ fn all_dictionaries(engine: &Engine) -> impl Iterator<Item = Arc<DictionaryEntry
 
 /// Those that nobody needed so far stay as they are. One that fails does not keep the others waiting; the
 /// first error is told in the end.
-fn reload_all(engine: &Arc<Engine>) -> Result<()> {
+fn reload_all(query: &QueryContext) -> Result<()> {
+    let engine = &query.engine;
     let tried: Vec<_> = all_dictionaries(engine).filter(|entry| entry.was_tried()).collect();
-    let results: Vec<Result<()>> = tried.iter().map(|entry| entry.reload(engine)).collect();
+    let mut results = Vec::new();
+    for entry in tried {
+        query.check()?;
+        results.push(entry.reload(engine, &query.end));
+    }
     results.into_iter().collect()
 }
 

@@ -33,7 +33,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .strings(running.iter().map(|query| &query.id))
         .u8s(running.iter().map(|query| query.interface as u8))
         .f64s(running.iter().map(|query| query.started.elapsed().as_secs_f64()))
-        .u8s(running.iter().map(|query| u8::from(query.cancel.is_cancelled())))
+        .u8s(running.iter().map(|query| u8::from(query.end.cancel.is_cancelled())))
         .u64s(progress.iter().map(|progress| progress.read_rows))
         .u64s(progress.iter().map(|progress| progress.read_bytes))
         .u64s(progress.iter().map(|progress| progress.total_rows_to_read))

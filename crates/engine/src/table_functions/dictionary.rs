@@ -63,7 +63,7 @@ impl Rows {
         if let Some(dictionary) = self.loaded.get() {
             return Ok(dictionary);
         }
-        let dictionary = self.entry.get(&self.query.engine, &self.query.asking)?;
+        let dictionary = self.entry.get(&self.query.engine, &self.query.asking, &self.query.end)?;
         Ok(self.loaded.get_or_init(|| dictionary))
     }
 }

@@ -88,7 +88,7 @@ impl Table for DictionaryTable {
             let options = arrow::record_batch::RecordBatchOptions::new().with_row_count(Some(rows));
             RecordBatch::try_new_with_options(Arc::clone(&schema), wanted, &options).map_err(Error::logical)
         };
-        let blocks = entry.get(&query.engine, &query.asking)?.scan()?;
+        let blocks = entry.get(&query.engine, &query.asking, &query.end)?.scan()?;
         let blocks = blocks.into_iter().map(block).collect::<Result<Vec<_>>>()?;
         Ok(MemorySource::deal(blocks, request, "rows of a dictionary"))
     }

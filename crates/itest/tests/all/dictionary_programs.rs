@@ -1,4 +1,4 @@
-//! Programs as sources of dictionaries that fail, hang or lie: nothing of them stays behind.
+//! Programs as sources of dictionaries that fail, hang or lie: nothing of them stays behind, and nobody has to wait.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -72,6 +72,87 @@ fn programs_that_will_not_do_are_refused_and_leave_nothing_behind() {
     write(&format!("{rows}; ({sleep}) >/dev/null 2>&1 &"));
     ask(&server, "SYSTEM RELOAD DICTIONARY d");
     wait_until_gone(&program);
+}
+
+/// Posts `query` under an identifier, with more settings, and answers when it has ended.
+fn post_as(server: &Server, id: &str, settings: &str, query: &str) -> String {
+    server.post(&format!("query_id={id}{settings}"), query.as_bytes()).text()
+}
+
+/// Waits until the query with this identifier runs.
+#[track_caller]
+fn wait_until_running(server: &Server, id: &str) {
+    let started = Instant::now();
+    let count = format!("SELECT count() FROM system.processes WHERE query_id = '{id}'");
+    while ask(server, &count) == "0\n" {
+        assert!(started.elapsed() < SOON, "{id} does not run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_query_does_not_wait_for_a_load_beyond_its_end() {
+    let data = tempfile::tempdir().expect("a directory");
+    let scripts = data.path().join("scripts");
+    std::fs::create_dir(&scripts).expect("ours");
+    let (program, loads, gate) =
+        (scripts.join("program"), data.path().join("loads"), data.path().join("gate"));
+    // Notes each load, and answers when there is a gate.
+    let script = format!(
+        "#!/bin/sh\necho load >> '{}'\nwhile [ ! -e '{}' ]; do sleep 0.05; done\nprintf '1\\tone\\n'\n",
+        loads.display(),
+        gate.display()
+    );
+    std::fs::write(&program, script).expect("writable");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let arguments = ["--user-scripts-path", scripts.to_str().expect("UTF-8")];
+    let server = &Server::start_with(&data.path().join("basalt"), &arguments);
+    ask(
+        server,
+        "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(EXECUTABLE(COMMAND 'program' FORMAT 'TSV' \
+         EXECUTE_DIRECT 1 COMMAND_READ_TIMEOUT 600000)) LAYOUT(HASHED()) LIFETIME(0)",
+    );
+    let get = "SELECT dictGet('d', 'name', 1::UInt64)";
+    let load_count = || std::fs::read_to_string(&loads).unwrap_or_default().lines().count();
+    let status = "SELECT status FROM system.dictionaries WHERE name = 'd'";
+    std::thread::scope(|scope| {
+        // The query that begins the load, and those that come to it.
+        for (id, query) in [("first", get), ("second", get), ("table", "SELECT * FROM d")] {
+            let started = Instant::now();
+            let answer = post_as(server, id, "&max_execution_time=1", query);
+            assert!(answer.contains("TIMEOUT_EXCEEDED"), "{id}: {answer}");
+            assert!(started.elapsed() < SOON, "{id}: {:?}", started.elapsed());
+            assert_eq!(ask(server, status), "LOADING\n");
+        }
+        for (id, query) in [("killed", get), ("killed_table", "SELECT count() FROM dictionary('d')")] {
+            let waiting = scope.spawn(move || post_as(server, id, "", query));
+            wait_until_running(server, id);
+            ask(server, &format!("KILL QUERY WHERE query_id = '{id}' SYNC"));
+            let answer = waiting.join().expect("no panic");
+            assert!(answer.contains("QUERY_WAS_CANCELLED"), "{answer}");
+        }
+        let unload = post_as(server, "unload", "&max_execution_time=1", "SYSTEM UNLOAD DICTIONARY d");
+        assert!(unload.contains("TIMEOUT_EXCEEDED"), "{unload}");
+        // One and the same load answers who waits long enough.
+        let waiting = scope.spawn(|| post_as(server, "patient", "", get));
+        wait_until_running(server, "patient");
+        std::fs::write(&gate, "").expect("writable");
+        assert_eq!(waiting.join().expect("no panic"), "one\n");
+        assert_eq!(load_count(), 1);
+        // A reload that nobody waits for goes on too, and the version of before answers.
+        std::fs::remove_file(&gate).expect("ours");
+        let reload = post_as(server, "reload", "&max_execution_time=1", "SYSTEM RELOAD DICTIONARY d");
+        assert!(reload.contains("TIMEOUT_EXCEEDED"), "{reload}");
+        assert_eq!(ask(server, get), "one\n");
+        assert_eq!(ask(server, status), "LOADED_AND_RELOADING\n");
+        std::fs::write(&gate, "").expect("writable");
+        let started = Instant::now();
+        while ask(server, status) != "LOADED\n" {
+            assert!(started.elapsed() < SOON, "the reload does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(load_count(), 2);
+    });
 }
 
 #[test]
