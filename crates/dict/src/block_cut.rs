@@ -11,7 +11,7 @@ use crate::layout::SCAN_BLOCK_ROWS;
 use crate::piles::select;
 
 /// Bytes of a block, about.
-const SCAN_BLOCK_BYTES: usize = 8 << 20;
+pub(crate) const SCAN_BLOCK_BYTES: usize = 8 << 20;
 /// Rows of a block of a source, at least, whatever the version before was: it may have been nearly empty.
 const SOURCE_BLOCK_ROWS_MIN: usize = 256;
 

@@ -34,6 +34,9 @@ pub struct DictionaryStats {
     pub missed_count: u64,
 }
 
+/// Called with each block of a scan: how many rows it has, and the columns that were asked for.
+pub type VisitRows<'a> = dyn FnMut(usize, Vec<ArrayRef>) -> Result<()> + 'a;
+
 /// A dictionary that can answer. Cheap to share; never changes once built (a reload makes another).
 pub trait Dictionary: Send + Sync {
     /// The types of the key columns; one `UInt64` for the simple layouts.
@@ -86,14 +89,31 @@ pub trait Dictionary: Send + Sync {
     /// Which of the keys are there.
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray>;
 
-    /// All rows, as blocks of the key columns followed by both ends of the range, if rows have one, and
-    /// all attributes: for `SELECT ... FROM
+    /// Shows all rows, in blocks one after the other: of the key columns, followed by both ends of the range, if
+    /// rows have one, and all attributes, those at these positions, in this order. For `SELECT ... FROM
     /// dictionary('name')`.
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>>;
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()>;
 
-    /// Shows the blocks of [`Dictionary::scan`] one after the other, so that not all of them are there at once.
+    /// How many columns [`Dictionary::visit_columns`] knows.
+    fn column_count(&self) -> usize {
+        let bounds = if self.range_type().is_some() { 2 } else { 0 };
+        self.key_types().len() + bounds + self.attributes().len()
+    }
+
+    /// [`Dictionary::visit_columns`] of all columns.
     fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
-        self.scan()?.into_iter().try_for_each(visit)
+        let columns: Vec<usize> = (0..self.column_count()).collect();
+        self.visit_columns(&columns, &mut |_, block| visit(block))
+    }
+
+    /// The blocks of [`Dictionary::visit`], all at once.
+    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+        let mut blocks = Vec::new();
+        self.visit(&mut |block| {
+            blocks.push(block);
+            Ok(())
+        })?;
+        Ok(blocks)
     }
 
     fn stats(&self) -> DictionaryStats;
@@ -131,16 +151,6 @@ pub trait Dictionary: Send + Sync {
     }
 }
 
-/// The blocks that `dictionary` [shows](Dictionary::visit), of one that does not gather them to show them.
-pub(crate) fn gathered(dictionary: &dyn Dictionary) -> Result<Vec<Vec<ArrayRef>>> {
-    let mut blocks = Vec::new();
-    dictionary.visit(&mut |block| {
-        blocks.push(block);
-        Ok(())
-    })?;
-    Ok(blocks)
-}
-
 /// The dictionaries of a database, by name; what `dictGet` asks.
 pub trait Dictionaries: Send + Sync {
     /// The dictionary called `name` (`dict` or `database.dict`), loaded now if it was not yet. A
@@ -174,8 +184,9 @@ pub trait DirectSource: Send + Sync {
         false
     }
 
-    /// All rows, in blocks of the same form, for a scan of the dictionary.
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    /// Shows all rows, in blocks of the same form, for a scan of the dictionary.
+    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
+        let _ = visit;
         Err(Error::not_implemented("reading all rows of this DIRECT dictionary's source"))
     }
 }

@@ -41,6 +41,7 @@ mod overlay;
 mod payloads;
 mod piles;
 mod row_stream;
+mod scan_columns;
 mod spec;
 mod table;
 mod tombstones;
@@ -48,7 +49,9 @@ mod values;
 
 pub use block_cut::source_block_rows;
 pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
-pub use dictionary::{Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located};
+pub use dictionary::{
+    Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located, VisitRows,
+};
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
 pub use layout::{CacheSpec, CacheSurroundings, RangeLookup, ReadValues, SsdSpec, build_cache, build_direct};

@@ -9,7 +9,7 @@ use basalt_base::{Error, Result, SqlType};
 use crate::block::{check_keys, split_block};
 use crate::block_cut::BlockCut;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, gathered};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
@@ -18,6 +18,7 @@ use crate::layout::{
 };
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
+use crate::scan_columns::{ScanColumns, block_lengths};
 use crate::spec::DictionarySpec;
 use crate::table::{Hits, TableForm, TableShape};
 use crate::values::Values;
@@ -189,13 +190,13 @@ impl Dictionary for LoadedDictionary {
         Ok(self.find(keys)?.found_array())
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        gathered(self)
-    }
-
-    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         self.check()?;
-        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
+        if columns.is_empty() {
+            return block_lengths(self.layout.len()).try_for_each(|rows| visit(rows, Vec::new()));
+        }
+        let asked = ScanColumns::of(columns, self.key_types.len());
+        let attributes = asked.attributes();
         let mut cut = BlockCut::of(self.values.heap_bytes(), self.layout.len());
         self.layout.visit(&mut |keys, payloads| {
             let mut rest = payloads.as_slice();
@@ -203,10 +204,10 @@ impl Dictionary for LoadedDictionary {
                 let (front, behind) = rest.split_at(rest.len().min(cut.rows()));
                 let first = payloads.len() - rest.len();
                 let hits = Hits { payloads: front.to_vec(), found: vec![true; front.len()] };
-                let columns = self.values.get(&attributes, &hits)?;
-                cut.learn(&columns, front.len());
-                let keys = keys.iter().map(|key| key.slice(first, front.len()));
-                visit(keys.chain(columns).collect())?;
+                let values = self.values.get(&attributes, &hits)?;
+                cut.learn(&values, front.len());
+                let key = |at: usize| Ok(keys[at].slice(first, front.len()));
+                visit(front.len(), asked.join(key, values)?)?;
                 rest = behind;
             }
             Ok(())
@@ -301,6 +302,20 @@ mod tests {
         assert_eq!(found, BooleanArray::from(vec![true, true, false]));
         let stats = dictionary.stats();
         assert_eq!((stats.element_count, stats.query_count, stats.found_count), (100, 3, 2));
+    }
+
+    #[test]
+    fn a_scan_ends_with_who_looks_at_it() {
+        let layout = LayoutSpec::new(LayoutKind::Hashed);
+        let dictionary = build(ranks(layout), &mut rank_blocks(300_000)).expect("a valid source");
+        let mut blocks = 0;
+        let outcome = dictionary.visit_columns(&[1, 0], &mut |rows, _| {
+            blocks += 1;
+            assert!(rows < 100_000);
+            Err(Error::new(ErrorCode::QueryWasCancelled, "seen enough"))
+        });
+        assert_eq!(outcome.map_err(|error| error.code()), Err(ErrorCode::QueryWasCancelled));
+        assert_eq!(blocks, 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use arrow::compute::{not, or};
 use basalt_base::{Error, Result, SqlType};
 
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, gathered};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
@@ -153,19 +153,17 @@ impl Dictionary for Overlay {
         Ok(self.get(&[], keys)?.1)
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        gathered(self)
-    }
-
-    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         let keys = self.base.key_types().len();
-        self.base.visit(&mut |block| {
-            let (changed, _) = self.changed(&block[..keys])?;
-            visit(filtered(&block, &not(&changed).map_err(Error::logical)?)?)
+        let with_keys: Vec<usize> = columns.iter().copied().chain(0..keys).collect();
+        self.base.visit_columns(&with_keys, &mut |_, mut block| {
+            let (changed, _) = self.changed(&block.split_off(columns.len()))?;
+            visit_some(&block, &not(&changed).map_err(Error::logical)?, visit)
         })?;
-        self.changes.visit(&mut |mut block| {
+        let with_mark: Vec<usize> = columns.iter().copied().chain([keys + self.deleted()]).collect();
+        self.changes.visit_columns(&with_mark, &mut |_, mut block| {
             let deleted = block.pop().ok_or_else(no_mark)?;
-            visit(filtered(&block, &alive(&deleted)?)?)
+            visit_some(&block, &alive(&deleted)?, visit)
         })
     }
 
@@ -193,6 +191,11 @@ impl Dictionary for Overlay {
     fn changes(&self) -> Option<(Arc<dyn Dictionary>, Arc<dyn Dictionary>)> {
         Some((Arc::clone(&self.base), Arc::clone(&self.changes)))
     }
+}
+
+/// Shows the rows of a block that are kept.
+fn visit_some(block: &[ArrayRef], keeps: &BooleanArray, visit: &mut VisitRows<'_>) -> Result<()> {
+    visit(keeps.true_count(), filtered(block, keeps)?)
 }
 
 fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
@@ -280,8 +283,16 @@ mod tests {
                 assert_eq!(columns[0].as_binary_view().value(row), text.as_bytes());
             }
             assert_eq!(dictionary.stats().element_count, model.len() as u64);
-            let scanned: usize = dictionary.scan().expect("readable").iter().map(|b| b[0].len()).sum();
-            assert_eq!(scanned, model.len());
+            let blocks = dictionary.scan().expect("readable");
+            assert_eq!(blocks.iter().map(|block| block[0].len()).sum::<usize>(), model.len());
+            let column = |at: usize| {
+                let parts: Vec<&dyn Array> = blocks.iter().map(|block| block[at].as_ref()).collect();
+                arrow::compute::concat(&parts).expect("blocks of one form")
+            };
+            if !model.is_empty() {
+                let scanned: Vec<ArrayRef> = (0..3).map(column).collect();
+                crate::layout::conformance::check_projections(dictionary.as_ref(), &scanned);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Which shard of a dictionary has a key, and what the key is called there.
 
+use std::sync::Arc;
+
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
@@ -43,13 +45,15 @@ impl Dealing {
         })
     }
 
-    /// The key columns of a block of a shard as they are outside.
-    pub(super) fn undo(&self, shard: usize, block: &mut [ArrayRef]) -> Result<()> {
-        if let Dealing::Turned = self {
-            let keys = integer_keys(&block[0])?.into_iter().map(|inside| turn_back(shard, inside));
-            block[0] = key_column(keys.collect());
-        }
-        Ok(())
+    /// The first key column of a block of a shard as it is outside; the others are the same there.
+    pub(super) fn undo(&self, shard: usize, key: &ArrayRef) -> Result<ArrayRef> {
+        Ok(match self {
+            Dealing::Hashed(_) => Arc::clone(key),
+            Dealing::Turned => {
+                let keys = integer_keys(key)?.into_iter().map(|inside| turn_back(shard, inside));
+                key_column(keys.collect())
+            }
+        })
     }
 }
 

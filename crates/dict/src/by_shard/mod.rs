@@ -24,7 +24,7 @@ use basalt_base::{Error, Result, SqlType};
 use self::dealing::Dealing;
 use crate::block::{check_keys, integer_keys};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::layout::{AutoKeys, check_flat_key};
 use crate::layout_kind::LayoutKind;
 use crate::loaded::build;
@@ -235,15 +235,18 @@ impl Dictionary for ShardByShard {
         self.get(&[], keys).map(|(_, found)| found)
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let mut all = Vec::new();
-        for shard in 0..SHARDS {
-            for mut block in self.shard(shard).scan()? {
-                self.dealing.undo(shard, &mut block)?;
-                all.push(block);
-            }
+    /// Of the shards that are there when it begins, whatever takes their places meanwhile.
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
+        let shards: Vec<Arc<dyn Dictionary>> = (0..SHARDS).map(|shard| self.shard(shard)).collect();
+        for (number, shard) in shards.into_iter().enumerate() {
+            shard.visit_columns(columns, &mut |rows, mut block| {
+                for (column, _) in block.iter_mut().zip(columns).filter(|(_, at)| **at == 0) {
+                    *column = self.dealing.undo(number, column)?;
+                }
+                visit(rows, block)
+            })?;
         }
-        Ok(all)
+        Ok(())
     }
 
     fn stats(&self) -> DictionaryStats {

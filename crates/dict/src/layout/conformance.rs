@@ -304,6 +304,7 @@ fn check_scan<K: Ord + Clone>(
         })
         .collect();
     assert_eq!(scanned[0].len(), model.len());
+    check_projections(dictionary, &scanned);
     let (keys, _) = scanned.split_at(dictionary.key_types().len());
     let values = &scanned[columns - dictionary.attributes().len()..];
     let keys = with_point(dictionary, keys.to_vec());
@@ -312,6 +313,27 @@ fn check_scan<K: Ord + Clone>(
     assert_eq!(looked_up, values);
     let all = with_point(dictionary, key_arrays(&model.keys().cloned().collect::<Vec<_>>()));
     assert_eq!(dictionary.has(&all).expect("valid keys").true_count(), model.len());
+}
+
+/// A scan of some columns shows of all rows what a scan of all columns does.
+pub(crate) fn check_projections(dictionary: &dyn Dictionary, scanned: &[ArrayRef]) {
+    let (rows, last) = (scanned[0].len(), scanned.len() - 1);
+    assert_eq!(dictionary.column_count(), scanned.len());
+    for columns in [vec![], vec![0], vec![last], vec![last, 0, last / 2]] {
+        let (mut seen, mut blocks) = (0, Vec::new());
+        let outcome = dictionary.visit_columns(&columns, &mut |rows, block| {
+            assert!(block.len() == columns.len() && block.iter().all(|column| column.len() == rows));
+            seen += rows;
+            blocks.push(block);
+            Ok(())
+        });
+        outcome.expect("a loaded dictionary");
+        assert_eq!(seen, rows, "{columns:?}");
+        for (at, &column) in columns.iter().enumerate().filter(|_| rows > 0) {
+            let parts: Vec<&dyn Array> = blocks.iter().map(|block| block[at].as_ref()).collect();
+            assert_eq!(&concat(&parts).expect("blocks of one form"), &scanned[column], "{columns:?}");
+        }
+    }
 }
 
 fn refuses_null_keys(spec: &DictionarySpec) {

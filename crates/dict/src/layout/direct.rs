@@ -12,7 +12,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource, Located};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource, Located, VisitRows};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
 use crate::layout_kind::LayoutKind;
@@ -216,8 +216,11 @@ impl Dictionary for DirectDictionary {
         })
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        self.source.scan()
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
+        self.source.visit(&mut |block| {
+            let rows = block.first().map_or(0, |column| column.len());
+            visit(rows, columns.iter().map(|&column| Arc::clone(&block[column])).collect())
+        })
     }
 
     fn stats(&self) -> DictionaryStats {

@@ -24,9 +24,10 @@ use super::SCAN_BLOCK_ROWS;
 use super::ip_ranges::FlatRanges;
 use crate::block::split_block;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
+use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
 use crate::table::Hits;
 use crate::values::{Bitmap, Numbers, Values};
@@ -335,7 +336,7 @@ impl IpTrie {
         Arc::new(BinaryViewArray::from_iter_values(hits.payloads.iter().zip(&hits.found).map(text)))
     }
 
-    fn columns(&self, attributes: &[usize], hits: Hits) -> Result<Vec<ArrayRef>> {
+    fn columns(&self, attributes: &[usize], hits: &Hits) -> Result<Vec<ArrayRef>> {
         let row = |(&number, &found): (&u64, &bool)| {
             found.then(|| self.prefixes.rows.get(number as usize)).flatten().map_or(0, u64::from)
         };
@@ -347,7 +348,7 @@ impl IpTrie {
             self.values.check(&own, &rows)?;
         }
         let column = |&at: &usize| match is_key(at) {
-            true => Ok(self.texts(&hits)),
+            true => Ok(self.texts(hits)),
             false => Ok(self.values.get(&[at], &rows)?.remove(0)),
         };
         attributes.iter().map(column).collect()
@@ -374,26 +375,24 @@ impl Dictionary for IpTrie {
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
         let found = hits.found_array();
-        Ok((self.columns(attributes, hits)?, found))
+        Ok((self.columns(attributes, &hits)?, found))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
         Ok(self.find(keys)?.found_array())
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         self.check()?;
-        let attributes: Vec<usize> = (0..self.attributes.len()).collect();
-        let mut blocks = Vec::new();
+        let asked = ScanColumns::of(columns, self.key_types.len());
         for first in (0..self.prefixes.len()).step_by(SCAN_BLOCK_ROWS) {
             let numbers = first..self.prefixes.len().min(first + SCAN_BLOCK_ROWS);
             let found = vec![true; numbers.len()];
             let hits = Hits { found, payloads: numbers.map(|number| number as u64).collect() };
-            let mut block = vec![self.texts(&hits)];
-            block.extend(self.columns(&attributes, hits)?);
-            blocks.push(block);
+            let values = self.columns(&asked.attributes(), &hits)?;
+            visit(hits.found.len(), asked.join(|_| Ok(self.texts(&hits)), values)?)?;
         }
-        Ok(blocks)
+        Ok(())
     }
 
     fn stats(&self) -> DictionaryStats {

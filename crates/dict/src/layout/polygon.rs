@@ -23,7 +23,7 @@ use super::point_index::{PointIndex, Rectangle};
 use super::polygon_shapes::Shapes;
 use crate::block::RowBlock;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter, Piece};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
@@ -347,7 +347,7 @@ impl Dictionary for PolygonDictionary {
         Ok(self.find(keys)?.found_array())
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         self.check()?;
         if !self.keeps_polygons {
             bail!(
@@ -356,16 +356,16 @@ impl Dictionary for PolygonDictionary {
                 self.kind.name()
             );
         }
-        let polygon = self.attributes.len();
-        let columns: Vec<usize> = std::iter::once(polygon).chain(0..polygon).collect();
+        // The polygons are behind the attributes.
+        let own = |&column: &usize| column.checked_sub(1).unwrap_or(self.attributes.len());
+        let columns: Vec<usize> = columns.iter().map(own).collect();
         let mut rows = self.rows().peekable();
-        let mut blocks = Vec::new();
         while rows.peek().is_some() {
             let payloads: Vec<u64> = rows.by_ref().take(SCAN_BLOCK_ROWS).collect();
             let found = vec![true; payloads.len()];
-            blocks.push(self.values.get(&columns, &Hits { payloads, found })?);
+            visit(found.len(), self.values.get(&columns, &Hits { payloads, found })?)?;
         }
-        Ok(blocks)
+        Ok(())
     }
 
     fn stats(&self) -> DictionaryStats {

@@ -23,10 +23,11 @@ use super::range_bounds::{from_bounds, is_nan, to_bounds};
 use super::range_rows::{Groups, RangeRows};
 use crate::block::{RowBlock, check_keys};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::LayoutKind;
 use crate::loaded::{table_form, table_shape};
+use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
 use crate::table::{Hits, TableBuilder};
 use crate::values::{SEGMENTS_MAX, Values, split_row};
@@ -190,29 +191,33 @@ impl<T: RangeBound> RangeHashed<T> {
         Ok(hits)
     }
 
-    /// Adds the block of some intervals, each with the row of its key in `keys`.
-    fn add_block(
+    /// Shows the block of some intervals, each with the row of its key in `keys`.
+    fn visit_block(
         &self,
+        columns: &[usize],
         keys: &[ArrayRef],
         of: &mut Vec<(u32, Interval<T>)>,
-        blocks: &mut Vec<Vec<ArrayRef>>,
+        visit: &mut VisitRows<'_>,
     ) -> Result<()> {
         if of.is_empty() {
             return Ok(());
         }
         let picks = UInt32Array::from_iter_values(of.iter().map(|(key, _)| *key));
-        let key = |key: &ArrayRef| take(key, &picks, None).map_err(Error::logical);
-        let mut block = keys.iter().map(key).collect::<Result<Vec<_>>>()?;
-        for bound in [|of: &Interval<T>| of.low, |of: &Interval<T>| of.high] {
+        let bounds = |bound: fn(&Interval<T>) -> T| {
             let bounds: Vec<T> = of.iter().map(|(_, interval)| bound(interval)).collect();
-            block.push(T::array(&self.range_type, &bounds)?);
-        }
+            T::array(&self.range_type, &bounds)
+        };
+        let leading = |at: usize| match keys.get(at) {
+            Some(key) => take(key, &picks, None).map_err(Error::logical),
+            None if at == keys.len() => bounds(|interval: &Interval<T>| interval.low),
+            None => bounds(|interval: &Interval<T>| interval.high),
+        };
         let payloads = of.iter().map(|(_, interval)| u64::from(interval.row)).collect();
         let hits = Hits { payloads, found: vec![true; of.len()] };
-        block.extend(self.values.get(&(0..self.attributes.len()).collect::<Vec<_>>(), &hits)?);
+        let asked = ScanColumns::of(columns, keys.len() + 2);
+        let block = asked.join(leading, self.values.get(&asked.attributes(), &hits)?)?;
         of.clear();
-        blocks.push(block);
-        Ok(())
+        visit(hits.found.len(), block)
     }
 }
 
@@ -246,9 +251,8 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
         Ok(self.find(keys)?.found_array())
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         self.check()?;
-        let mut blocks = Vec::new();
         self.groups.layout().visit(&mut |keys, groups| {
             let mut of = Vec::new();
             for (key, group) in groups.into_iter().enumerate() {
@@ -256,13 +260,12 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
                 for interval in self.intervals[piece].of_group(group) {
                     of.push((key as u32, interval));
                     if of.len() == SCAN_BLOCK_ROWS {
-                        self.add_block(&keys, &mut of, &mut blocks)?;
+                        self.visit_block(columns, &keys, &mut of, visit)?;
                     }
                 }
             }
-            self.add_block(&keys, &mut of, &mut blocks)
-        })?;
-        Ok(blocks)
+            self.visit_block(columns, &keys, &mut of, visit)
+        })
     }
 
     fn stats(&self) -> DictionaryStats {

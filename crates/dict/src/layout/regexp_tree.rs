@@ -30,7 +30,7 @@ use regex::bytes::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use super::SCAN_BLOCK_ROWS;
 use crate::block::split_block;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
@@ -498,17 +498,21 @@ impl Dictionary for RegexpTree {
         bail!(UnsupportedMethod, "a dictionary of layout REGEXP_TREE does not say whether it has a key")
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        let columns: Vec<usize> = (0..node_columns().len()).collect();
+    /// Of the nodes, whose columns are their own.
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         let rows = self.rows.nested(VALUES)?.into_iter().enumerate().flat_map(|(segment, rows)| {
             let first = (segment as u64) << SEGMENT_BITS;
             (0..rows.len() as u64 - 1).map(move |row| first + row)
         });
         let rows: Vec<u64> = rows.collect();
-        let block = |payloads: &[u64]| {
-            self.rows.get(&columns, &Hits { payloads: payloads.to_vec(), found: vec![true; payloads.len()] })
-        };
-        rows.chunks(SCAN_BLOCK_ROWS).map(block).collect()
+        rows.chunks(SCAN_BLOCK_ROWS).try_for_each(|payloads| {
+            let hits = Hits { payloads: payloads.to_vec(), found: vec![true; payloads.len()] };
+            visit(payloads.len(), self.rows.get(columns, &hits)?)
+        })
+    }
+
+    fn column_count(&self) -> usize {
+        node_columns().len()
     }
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {

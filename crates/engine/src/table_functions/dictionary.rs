@@ -11,8 +11,7 @@ use basalt_dict::Dictionary;
 use super::Arguments;
 use crate::dictionaries::{self, DictionaryEntry, split_name};
 use crate::query::QueryContext;
-use crate::scan::MemorySource;
-use crate::tables::{FindsRows, Found, Table, VirtualTable};
+use crate::tables::{DictionaryRows, FindsRows, Found, Table, VirtualTable};
 
 pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 1)?;
@@ -33,17 +32,9 @@ pub(crate) fn dictionary_table(
     let rows = Arc::new(Rows { entry, query, schema, loaded: OnceLock::new() });
     let of_scan = Arc::clone(&rows);
     let table = VirtualTable::new("Dictionary", &database, &name, &columns, move |request| {
-        let blocks = of_scan.dictionary()?.scan()?;
-        let blocks = blocks
-            .into_iter()
-            .map(|mut arrays| {
-                // The prefix of an IP_TRIE may be an attribute as well.
-                arrays.truncate(of_scan.schema.fields().len());
-                let block = RecordBatch::try_new(Arc::clone(&of_scan.schema), arrays);
-                block.and_then(|block| block.project(&request.columns)).map_err(Error::logical)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        Ok(MemorySource::deal(blocks, request, "rows of a dictionary"))
+        let schema = Arc::new(of_scan.schema.project(&request.columns).map_err(Error::logical)?);
+        let columns = request.columns.clone();
+        Ok(Arc::new(DictionaryRows::new(Arc::clone(of_scan.dictionary()?), columns, schema, request)))
     })?;
     Ok(Arc::new(if is_keyed { table.with_lookup((0..key_count).collect(), rows) } else { table }))
 }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 
-use super::{Table, TableDefinition};
+use super::{DictionaryRows, Table, TableDefinition};
 use crate::catalog::{CatalogObject, CatalogStore};
 use crate::dictionaries::{DictionaryEntry, split_name};
 use crate::query::QueryContext;
-use crate::scan::{BlockSource, MemorySource, ScanRequest};
+use crate::scan::{BlockSource, ScanRequest};
 use crate::table_functions::dictionary_table;
 
 /// A table without rows of its own.
@@ -82,15 +81,9 @@ impl Table for DictionaryTable {
         let stored = self.definition().stored();
         let positions = positions(&stored, &entry.columns())?;
         let schema = Arc::new(stored.to_arrow().project(&request.columns).map_err(Error::logical)?);
-        let block = |arrays: Vec<arrow::array::ArrayRef>| {
-            let rows = arrays.first().map_or(0, |array| array.len());
-            let wanted = request.columns.iter().map(|&at| Arc::clone(&arrays[positions[at]])).collect();
-            let options = arrow::record_batch::RecordBatchOptions::new().with_row_count(Some(rows));
-            RecordBatch::try_new_with_options(Arc::clone(&schema), wanted, &options).map_err(Error::logical)
-        };
-        let blocks = entry.get(&query.engine, &query.asking, &query.end)?.scan()?;
-        let blocks = blocks.into_iter().map(block).collect::<Result<Vec<_>>>()?;
-        Ok(MemorySource::deal(blocks, request, "rows of a dictionary"))
+        let columns = request.columns.iter().map(|&at| positions[at]).collect();
+        let dictionary = entry.get(&query.engine, &query.asking, &query.end)?;
+        Ok(Arc::new(DictionaryRows::new(dictionary, columns, schema, request)))
     }
 
     fn finder(&self, query: &Arc<QueryContext>) -> Result<Option<Arc<dyn Table>>> {

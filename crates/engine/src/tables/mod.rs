@@ -5,6 +5,7 @@ mod conversion;
 mod create;
 mod definition;
 mod dictionary;
+mod dictionary_rows;
 mod embedded_rocksdb;
 mod fill;
 mod final_table;
@@ -25,6 +26,7 @@ pub(crate) use basalt_kv::Found;
 pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, names_column};
+pub(crate) use dictionary_rows::DictionaryRows;
 pub(crate) use opener::{ENGINES, TableOpener};
 pub(crate) use part_log::{PartLog, PartLogEntry};
 #[cfg(test)]

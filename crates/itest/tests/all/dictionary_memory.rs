@@ -1,4 +1,4 @@
-//! What reloads of dictionaries take of memory, and what readers see meanwhile.
+//! What reloads and scans of dictionaries take of memory, and what readers see meanwhile.
 //!
 //! Of the process's own memory the peak counts, over what it had when nothing was loaded and what the version that answers
 //! holds: what the first load left behind counts too, so a second version would never hide in it.
@@ -322,4 +322,33 @@ impl WideRows {
         });
         assert_eq!(server.ask(&seen), "0\t1000\n", "{seen}");
     }
+}
+
+#[test]
+fn a_scan_has_a_few_blocks_of_the_columns_that_it_wants() {
+    let (_data, server) = start();
+    server.ask(
+        "CREATE DICTIONARY d (id UInt64, name String, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
+         'SELECT number AS id, concat(repeat(''x'', 90), toString(number)) AS name, number AS value \
+          FROM numbers(2000000)')) LAYOUT(HASHED()) LIFETIME(0)",
+    );
+    server.ask("CREATE TABLE t (value UInt32, name String, id UInt64) ENGINE = Dictionary('d')");
+    for from in ["d", "dictionary('d')", "t"] {
+        // Of 200 MB of names.
+        let ask = |what: &str, limit: u64, most: u64| {
+            let settings = format!("SETTINGS max_memory_usage = {most}");
+            server.ask(&format!("SELECT {what} FROM {from} LIMIT {limit} {settings}"))
+        };
+        assert_eq!(ask("count()", 10, 4_000_000), "2000000\n");
+        assert_eq!(ask("sum(value)", 10, 50_000_000), "1999999000000\n");
+        assert_eq!(ask("countIf(length(name) >= 90)", 10, 100_000_000), "2000000\n");
+        assert_eq!(ask("substring(name, 1, 2)", 1, 50_000_000), "xx\n");
+    }
+    // Who wants one row does not read them all.
+    let read = "SELECT max(read_rows) < 200000, count() FROM system.query_log \
+                WHERE type = 'QueryFinish' AND query LIKE '%substring(name%' AND query NOT LIKE '%query_log%'";
+    assert_eq!(server.ask(read), "1\t3\n");
+    // What waits is the query's.
+    let refused = server.post("max_memory_usage=100000", b"SELECT countIf(length(name) >= 90) FROM d");
+    assert!(refused.text().contains("MEMORY_LIMIT_EXCEEDED"), "{}", refused.text());
 }

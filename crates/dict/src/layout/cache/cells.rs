@@ -62,11 +62,10 @@ impl Cells {
 
     /// How the cell of `key` is; its row is added to `rows`, unless it is missing or the cell is absent.
     pub(super) fn get(&mut self, key: &[u8], now_us: u64, rows: &mut StringArena) -> Result<Freshness> {
-        let found = self.table.find(hash_bytes(key), |&at| *self.cells[at as usize].key == *key);
-        let Some(&at) = found else {
+        let Some(at) = self.find(key) else {
             return Ok(Freshness::Absent);
         };
-        let cell = &mut self.cells[at as usize];
+        let cell = &mut self.cells[at];
         if now_us >= cell.dies_us || !cell.read(self.disk.as_ref(), rows)? {
             return Ok(Freshness::Absent);
         }
@@ -74,16 +73,27 @@ impl Cells {
         Ok(if now_us >= cell.expires_us { Freshness::Stale } else { Freshness::Fresh })
     }
 
-    /// All keys that have a row, and their rows.
-    pub(super) fn read_all(&self, now_us: u64, keys: &mut StringArena, rows: &mut StringArena) -> Result<()> {
-        for cell in self.cells.iter().filter(|cell| now_us < cell.dies_us) {
-            let before = rows.len();
+    /// All keys that have a row which may still be shown.
+    pub(super) fn keys(&self, now_us: u64) -> StringArena {
+        let mut keys = StringArena::default();
+        let has_row = |cell: &&Cell| now_us < cell.dies_us && !matches!(cell.row, Row::Missing);
+        self.cells.iter().filter(has_row).for_each(|cell| keys.push(&cell.key));
+        keys
+    }
+
+    /// Adds the row of `key` to `rows`; `false` if it has none that may be shown. No sign that somebody wants it.
+    pub(super) fn read(&self, key: &[u8], now_us: u64, rows: &mut StringArena) -> Result<bool> {
+        let before = rows.len();
+        let cell = self.find(key).map(|at| &self.cells[at]);
+        if let Some(cell) = cell.filter(|cell| now_us < cell.dies_us) {
             cell.read(self.disk.as_ref(), rows)?;
-            if rows.len() > before {
-                keys.push(&cell.key);
-            }
         }
-        Ok(())
+        Ok(rows.len() > before)
+    }
+
+    fn find(&self, key: &[u8]) -> Option<usize> {
+        let is_key = |&at: &u32| *self.cells[at as usize].key == *key;
+        self.table.find(hash_bytes(key), is_key).map(|&at| at as usize)
     }
 
     /// Keeps the row of `key`; `None` is that there is none.
@@ -108,8 +118,8 @@ impl Cells {
         let cell = Cell { key: Box::from(key), row, expires_us, dies_us, used: false };
         self.heap_bytes += cell.heap_bytes();
         let hash = hash_bytes(key);
-        if let Some(&at) = self.table.find(hash, |&at| *self.cells[at as usize].key == *key) {
-            self.replace(at as usize, cell);
+        if let Some(at) = self.find(key) {
+            self.replace(at, cell);
             return Ok(());
         }
         let at = if self.cells.len() < self.cells_max {

@@ -34,13 +34,16 @@ use basalt_base::{Error, Result, SqlType};
 use self::cells::{Cells, Freshness};
 use self::disk::DiskRows;
 use self::gate::Gate;
+use super::SCAN_BLOCK_ROWS;
 use super::direct::DistinctKeys;
 use crate::block::{check_keys, integer_keys, key_column, split_block};
+use crate::block_cut::SCAN_BLOCK_BYTES;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource};
+use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource, VisitRows};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
 use crate::layout_kind::LayoutKind;
+use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
 use crate::values::StringArena;
 
@@ -234,6 +237,19 @@ impl Shared {
         Ok(gathered)
     }
 
+    /// The rows of a block of the `keys` from `next` on, and which of them have one.
+    fn read_some(&self, keys: &StringArena, next: &mut usize) -> Result<(Vec<usize>, StringArena)> {
+        let (now_us, cells) = (self.surroundings.clock.now_us(), self.cells());
+        let (mut found, mut rows) = (Vec::new(), StringArena::default());
+        while *next < keys.len() && found.len() < SCAN_BLOCK_ROWS && rows.heap_bytes() < SCAN_BLOCK_BYTES {
+            if cells.read(keys.get(*next), now_us, &mut rows)? {
+                found.push(*next);
+            }
+            *next += 1;
+        }
+        Ok((found, rows))
+    }
+
     /// Asks the source for `question` and keeps what it says.
     fn refresh(&self, question: &[ArrayRef]) -> Result<Fetched> {
         let simple = !self.kind.is_complex();
@@ -331,15 +347,21 @@ impl Dictionary for CacheDictionary {
         Ok(self.ask(keys)?.1.iter().map(|&row| Some(row > 0)).collect())
     }
 
-    /// The rows that are kept now.
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    /// The rows that are kept now, and still when it is their block's turn: nobody waits for a scan.
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         let shared = &self.shared;
-        let (mut keys, mut rows) = (StringArena::default(), StringArena::default());
-        shared.cells().read_all(shared.surroundings.clock.now_us(), &mut keys, &mut rows)?;
-        let mut block = shared.shape.decode((0..keys.len()).map(|row| keys.get(row)))?;
-        let values = shared.decode(&rows)?;
-        block.extend(values.iter().map(|values| values.slice(1, keys.len())));
-        Ok(vec![block])
+        let asked = ScanColumns::of(columns, shared.key_types.len());
+        let all = shared.cells().keys(shared.surroundings.clock.now_us());
+        let mut next = 0;
+        while next < all.len() {
+            let (keys, rows) = shared.read_some(&all, &mut next)?;
+            let key_columns = shared.shape.decode(keys.iter().map(|key| all.get(*key)))?;
+            let values = if asked.attributes().is_empty() { Vec::new() } else { shared.decode(&rows)? };
+            let value = |at: usize| values[at].slice(1, keys.len());
+            let values = asked.attributes().into_iter().map(value).collect();
+            visit(keys.len(), asked.join(|at| Ok(Arc::clone(&key_columns[at])), values)?)?;
+        }
+        Ok(())
     }
 
     fn stats(&self) -> DictionaryStats {

@@ -125,6 +125,19 @@ fn keys_that_are_remembered_as_missing_count_as_found() {
 }
 
 #[test]
+fn a_scan_shows_the_rows_that_are_kept() {
+    for kind in [LayoutKind::Cache, LayoutKind::SsdCache] {
+        let setting = setting(kind, cells(100));
+        setting.get(&[2, 3, 4]).expect("a source");
+        let blocks = setting.dictionary.scan().expect("rows");
+        assert_eq!((blocks.len(), integer_keys(&blocks[0][0]).expect("integers")), (1, vec![2, 4]));
+        conformance::check_projections(setting.dictionary.as_ref(), &blocks[0]);
+        setting.clock.advance(21_000_000);
+        assert_eq!(setting.dictionary.scan().expect("no rows").len(), 0);
+    }
+}
+
+#[test]
 fn a_small_cache_throws_out_what_was_not_used() {
     let setting = setting(LayoutKind::Cache, cells(4));
     for key in 0..50 {

@@ -50,8 +50,10 @@ impl DirectSource for KeyedSource {
         self.question().is_ok_and(|question| self.source.prefers_large_blocks(&question))
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
         // The caller may be an operator on a runtime thread: it steps aside while the source answers.
-        tokio::task::block_in_place(|| self.source.rows(&self.question()?, Wanted::All)?.collect())
+        tokio::task::block_in_place(|| {
+            self.source.rows(&self.question()?, Wanted::All)?.try_for_each(|block| visit(block?))
+        })
     }
 }

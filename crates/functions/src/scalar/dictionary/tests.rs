@@ -8,7 +8,7 @@ use arrow::array::{
 use arrow::datatypes::UInt64Type;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
-use basalt_dict::{Attribute, Dictionaries, Dictionary, DictionaryStats};
+use basalt_dict::{Attribute, Dictionaries, Dictionary, DictionaryStats, VisitRows};
 
 use super::ALL;
 use crate::FunctionContext;
@@ -54,8 +54,8 @@ impl Dictionary for Numbers {
         Ok(keys.iter().map(|key| Some((1..=2).contains(key))).collect())
     }
 
-    fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
-        Ok(Vec::new())
+    fn visit_columns(&self, _columns: &[usize], _visit: &mut VisitRows<'_>) -> Result<()> {
+        Ok(())
     }
 
     fn stats(&self) -> DictionaryStats {
