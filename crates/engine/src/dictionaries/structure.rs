@@ -90,7 +90,7 @@ fn check_hierarchy(attributes: &[Attribute], layout: &LayoutSpec) -> Result<()> 
 fn attribute_of(attribute: &ast::DictionaryAttribute) -> Result<Attribute> {
     let ty = basalt_sql::resolve_type(&attribute.ty)?;
     let default = match &attribute.default {
-        None => ty.default_array(1),
+        None => default_without_clause(&ty)?,
         Some(literal) => default_of(literal, &ty)
             .map_err(|error| error.within(format!("DEFAULT of attribute `{}`", attribute.name)))?,
     };
@@ -101,6 +101,14 @@ fn attribute_of(attribute: &ast::DictionaryAttribute) -> Result<Attribute> {
         hierarchical: attribute.hierarchical,
         injective: attribute.injective,
     })
+}
+
+/// As in ClickHouse, the day that a Date32 is by default is another one here than in a column of a table.
+fn default_without_clause(ty: &SqlType) -> Result<ArrayRef> {
+    match ty {
+        SqlType::Date32 => default_of(&Literal::String(b"1900-01-01".to_vec()), ty),
+        _ => Ok(ty.default_array(1)),
+    }
 }
 
 fn default_of(literal: &Literal, ty: &SqlType) -> Result<ArrayRef> {
