@@ -141,6 +141,14 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
             "[dictGet('i', 'name', toIPv4('10.2.0.0')), dictGet('i', 'name', toIPv4('10.1.0.9')), \
                dictGet('i', 'name', toIPv4('11.0.0.0'))]",
         ),
+        (
+            "p",
+            "[dictGet('p', 'name', (5.0, 5.0)), dictGet('p', 'name', (0.5, 0.5)), dictGet('p', 'name', (9.0, 9.0))]",
+        ),
+        (
+            "e",
+            "[dictGet('e', 'name', 'a one'), dictGet('e', 'name', 'a two'), dictGet('e', 'name', 'nothing')]",
+        ),
     ];
     for (name, keys, layout, rows) in kinds {
         let source = place.source.path().join(format!("{name}.tsv"));
