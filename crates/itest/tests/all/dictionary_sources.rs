@@ -95,6 +95,38 @@ fn check_database(server: &Server, source: &str, mut change: impl FnMut(&str)) {
         "LOADED\t1\n"
     );
     assert_eq!(get("updated", 5), "five\t5\n");
+    check_revision(server, source, change);
+}
+
+/// LIFETIME asks the INVALIDATE_QUERY, and loads again only where its answer has changed. The table is that of
+/// [`check_database`], whatever its rows are.
+fn check_revision(server: &Server, source: &str, mut change: impl FnMut(&str)) {
+    let define = |name: &str, more: &str| {
+        ask(
+            server,
+            &format!(
+                "CREATE DICTIONARY {name} (id UInt64, name String) PRIMARY KEY id SOURCE({source} TABLE 'people' {more})) \
+                 LAYOUT(HASHED()) LIFETIME(MIN 1 MAX 1)"
+            ),
+        );
+    };
+    define("always", "");
+    define("revised", "INVALIDATE_QUERY 'SELECT max(id) FROM people'");
+    let has = |name: &str, id: u64| ask(server, &format!("SELECT dictHas('{name}', {id}::UInt64)"));
+    let loaded = |name: &str| {
+        let time = "toUnixTimestamp(last_successful_update_time)";
+        ask(server, &format!("SELECT {time} FROM system.dictionaries WHERE name = '{name}'"))
+    };
+    assert_eq!(has("always", 0) + &has("revised", 0), "0\n0\n");
+    let first_load = loaded("revised");
+    change("INSERT INTO people VALUES (0, 'early', 0, '2026-01-01 00:00:00', 0)");
+    wait_for(server, "SELECT dictHas('always', 0::UInt64)", "1");
+    // A few lifetimes more.
+    let seconds = format!("toUnixTimestamp(last_successful_update_time) >= {} + 3", loaded("always").trim());
+    wait_for(server, &format!("SELECT {seconds} FROM system.dictionaries WHERE name = 'always'"), "1");
+    assert_eq!((has("revised", 0).as_str(), loaded("revised")), ("0\n", first_load));
+    change("INSERT INTO people VALUES (70, 'late', 0, '2026-01-01 00:00:00', 0)");
+    wait_for(server, "SELECT dictHas('revised', 0::UInt64), dictHas('revised', 70::UInt64)", "1\t1");
 }
 
 /// The table of [`check_database`] by way of a named collection of these entries, in a source of this `kind`.
@@ -366,6 +398,21 @@ fn another_basalt_is_a_source() {
         "1\t1\tLOADED",
     );
     assert_eq!(ask(&near, "SELECT dictGet('d', 'name', 3::UInt64)"), "three\n");
+}
+
+#[test]
+fn a_table_that_says_that_nothing_changed_is_not_loaded_again() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&data.path().join("basalt"));
+    ask(
+        &server,
+        "CREATE TABLE people (id UInt64, name String, score Float64, changed DateTime, gone UInt8) \
+         ENGINE = MergeTree ORDER BY id",
+    );
+    ask(&server, "INSERT INTO people VALUES (1, 'one', 1.5, '2026-01-01 00:00:00', 0)");
+    check_revision(&server, "CLICKHOUSE(", |statement| {
+        ask(&server, statement);
+    });
 }
 
 #[test]
