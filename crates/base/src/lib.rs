@@ -14,6 +14,7 @@
 //! - [`lanes`]: compares numbers side by side with one.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`processor`]: runs a loop in the form for the processor at hand.
+//! - [`re2`]: regular expressions as SQL has them.
 //! - [`region`]: memory in large blocks, and files as memory.
 //! - [`string_views`]: arrays of strings as Arrow's views.
 //! - [`words`]: eight numbers that are computed with together.
@@ -33,6 +34,7 @@ pub mod fs;
 pub mod lanes;
 pub mod prefetch;
 pub mod processor;
+pub mod re2;
 pub mod region;
 pub mod schema;
 pub mod siphash;

@@ -1,10 +1,12 @@
 //! Names: an alias first, then a column, then an element of a tuple column.
 
+use std::fmt::Display;
 use std::rc::Rc;
 
+use basalt_base::re2::to_regex_syntax;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_sql::ast;
-use regex::Regex;
+use regex::bytes::Regex;
 
 use super::Binder;
 use crate::bound::Bound;
@@ -121,13 +123,16 @@ impl Binder<'_> {
     }
 
     fn columns_matching(&self, pattern: &str) -> Result<Vec<&ScopeColumn>> {
-        let regex = Regex::new(pattern)
-            .map_err(|error| Error::new(ErrorCode::BadArguments, format!("COLUMNS('{pattern}'): {error}")))?;
+        let wrong = |reason: &dyn Display| {
+            Error::new(ErrorCode::BadArguments, format!("COLUMNS('{pattern}'): {reason}"))
+        };
+        let regex = to_regex_syntax(pattern.as_bytes()).map_err(|error| wrong(&error.message()))?;
+        let regex = Regex::new(&regex).map_err(|error| wrong(&error))?;
         Ok(self
             .scope
             .columns
             .iter()
-            .filter(|column| column.in_asterisk && regex.is_match(&column.name))
+            .filter(|column| column.in_asterisk && regex.is_match(column.name.as_bytes()))
             .collect())
     }
 

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, UInt8Array};
+use basalt_base::re2::to_regex_syntax;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
@@ -148,7 +149,7 @@ impl Matcher {
             }
         }
         regexp.push('$');
-        build(&regexp).map(Matcher::Regexp)
+        build(&regexp).map(Matcher::Regexp).map_err(|reason| wrong(&regexp, &reason))
     }
 
     pub(super) fn matches(&self, text: &[u8]) -> bool {
@@ -229,22 +230,24 @@ fn push_literal(text: &[u8], regexp: &mut String) {
 
 /// A regular expression as SQL has it: `.` is every character, a line break too.
 pub(super) fn compile(pattern: &[u8]) -> Result<Regex> {
-    let mut regexp = String::with_capacity(pattern.len());
-    for chunk in pattern.utf8_chunks() {
-        regexp.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| regexp.push_str(&format!("(?-u:\\x{byte:02x})")));
-    }
-    build(&regexp)
+    let built = to_regex_syntax(pattern).map_err(|error| error.message().to_owned());
+    built
+        .and_then(|regexp| build(&regexp))
+        .map_err(|reason| wrong(&String::from_utf8_lossy(pattern), &reason))
 }
 
-fn build(regexp: &str) -> Result<Regex> {
+/// The compiled expression, or what is wrong with it.
+fn build(regexp: &str) -> Result<Regex, String> {
     RegexBuilder::new(regexp).dot_matches_new_line(true).build().map_err(|error| {
         // The library draws the place over several lines; the last one says what is wrong there.
         let error = error.to_string();
-        let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        let what = format!("cannot compile the regular expression `{regexp}`: {reason}");
-        Error::new(ErrorCode::CannotCompileRegexp, what)
+        error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })
+}
+
+fn wrong(regexp: &str, reason: &str) -> Error {
+    let what = format!("cannot compile the regular expression `{regexp}`: {reason}");
+    Error::new(ErrorCode::CannotCompileRegexp, what)
 }
 
 #[cfg(test)]
