@@ -2,7 +2,7 @@
 
 use basalt_base::{Error, Result, bail};
 
-use crate::layout::{CacheSpec, RangeLookup, ReadValues, SsdSpec};
+use crate::layout::{CacheSpec, RangeLookup, ReadValues, RegexpFlags, SsdSpec};
 use crate::layout_kind::LayoutKind;
 
 const MAX_ARRAY_SIZE_DEFAULT: u64 = 500_000;
@@ -41,6 +41,8 @@ pub struct LayoutSpec {
     pub key_is_attribute: bool,
     /// The polygons are kept as they came, so that the dictionary can be read as a table.
     pub store_polygons: bool,
+    /// What SETTINGS say of the expressions of a REGEXP_TREE.
+    pub regexp_flags: RegexpFlags,
     /// What makes the values of a REGEXP_TREE of texts.
     pub read_values: ReadValues,
 }
@@ -61,6 +63,7 @@ impl LayoutSpec {
             ssd: SsdSpec::default(),
             key_is_attribute: false,
             store_polygons: false,
+            regexp_flags: RegexpFlags::default(),
             read_values: ReadValues::default(),
         }
     }

@@ -8,7 +8,7 @@
 //! | [`complex_key_hashed`] | the COMPLEX_KEY_ forms of these | any columns | the same, and one look at the key |
 //! | [`range_hashed`] | RANGE_HASHED, COMPLEX_KEY_RANGE_HASHED | either, and a point | a hash, and a search in the key's ranges |
 //! | [`ip_trie`] | IP_TRIE | an address | a binary search |
-//! | [`regexp_tree`] | REGEXP_TREE | a text | a run of all regular expressions |
+//! | [`regexp_tree`], [`tree_expressions`] | REGEXP_TREE | a text | a run of all regular expressions |
 //! | [`polygon`] | POLYGON and its kin | a point | a walk in a tree, and the edges of few polygons |
 //! | [`cache`] | CACHE, SSD_CACHE, their COMPLEX_KEY_ forms | either | a hash; a question to the source for what is not kept |
 //! | [`direct`] | DIRECT, COMPLEX_KEY_DIRECT | either | a question to the source |
@@ -33,6 +33,7 @@ mod range_bounds;
 mod range_hashed;
 mod range_rows;
 mod regexp_tree;
+mod tree_expressions;
 
 #[cfg(test)]
 pub(crate) mod conformance;
@@ -55,6 +56,7 @@ pub use regexp_tree::ReadValues;
 pub(crate) use regexp_tree::{
     build_regexp_tree, node_block, node_columns, open_regexp_tree, regexp_tree_columns,
 };
+pub use tree_expressions::RegexpFlags;
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;

@@ -3,7 +3,9 @@
 //! A node counts for a text if its expression and those of all nodes above it match. Nodes are gone through
 //! in order of their identifiers, those below a node before it; an attribute has the value of the first
 //! node that has one, or of the next one above that. A value may have `\1` or `$1` and so on in it: what the
-//! group of the node's own expression matched, nothing if it has no such group.
+//! group of the node's own expression matched, nothing if it has no such group. Where that is all of a value and
+//! nothing was matched, the node says that there is no value: nor is one of a later node taken then, unless all are
+//! asked for.
 //!
 //! # Layout
 //!
@@ -14,7 +16,8 @@
 //! # Cost
 //!
 //! All expressions are run over a text at once; groups are looked for only where a value names one. Beside the nodes as
-//! they came, a node takes its compiled expressions, 56 bytes, and 16 a value.
+//! they came, a node takes its compiled expressions, 56 bytes, and 16 a value. What the matching remembers of texts as it
+//! goes, up to [`super::tree_expressions::REMEMBERED_MAX`] of each thread that looks up, is not counted.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,10 +27,15 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, List
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::interleave;
 use arrow::datatypes::UInt64Type;
+use basalt_base::re2::to_regex_syntax;
 use basalt_base::{Error, Result, SqlType, bail};
-use regex::bytes::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::{Input, PatternID, PatternSet};
 
 use super::SCAN_BLOCK_ROWS;
+use super::tree_expressions::{
+    RegexpFlags, compile_groups, compile_set, expanded, names_group, wrong_regexp,
+};
 use crate::block::split_block;
 use crate::counters::Counters;
 use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
@@ -37,8 +45,6 @@ use crate::spec::DictionarySpec;
 use crate::table::Hits;
 use crate::values::{SEGMENT_BITS, Values};
 
-/// Memory that the compiled expressions may take.
-const SIZE_MAX: usize = 256 << 20;
 /// Nodes one below the other.
 const DEPTH_MAX: usize = 100;
 
@@ -56,8 +62,10 @@ struct RegexpTree {
     attributes: Vec<Attribute>,
     /// In the order in which they are gone through.
     nodes: Vec<Node>,
-    /// The expressions of `nodes`.
-    set: RegexSet,
+    /// The expressions of `nodes`: each is a pattern.
+    set: Regex,
+    /// What they take, compiled, together and with their groups.
+    compiled_bytes: usize,
     read_values: ReadValues,
     /// The nodes as they came.
     rows: Values,
@@ -86,6 +94,15 @@ struct Value {
     at: u32,
 }
 
+/// How many values of an attribute a lookup takes of the nodes that match.
+#[derive(Clone, Copy)]
+enum Take {
+    /// What the first node says that has the attribute.
+    First,
+    /// At most so many.
+    All(usize),
+}
+
 /// Array and row of the values of a column.
 type Picks = Vec<(usize, usize)>;
 
@@ -93,6 +110,7 @@ type Picks = Vec<(usize, usize)>;
 struct Row {
     id: u64,
     parent: u64,
+    /// In the syntax of the library.
     regexp: String,
     values: Vec<Value>,
 }
@@ -162,22 +180,17 @@ fn tree_of(spec: DictionarySpec, rows: Values, backing: Backing) -> Result<Arc<d
     let (mut nodes, texts) = read_rows(&rows, &attributes)?;
     nodes.sort_by_key(|node| node.id);
     let order = order(&nodes)?;
-    let set = RegexSetBuilder::new(order.iter().map(|&at| nodes[at].regexp.as_str()))
-        .size_limit(SIZE_MAX)
-        .build()
-        .map_err(|error| wrong_regexp(&error))?;
-    let nodes = into_nodes(&nodes, &order, &texts)?;
+    let expressions: Vec<(u64, &str)> =
+        order.iter().map(|&at| (nodes[at].id, nodes[at].regexp.as_str())).collect();
+    let set = compile_set(&expressions, layout.regexp_flags)?;
+    let nodes = into_nodes(&nodes, &order, &texts, layout.regexp_flags)?;
+    let groups = nodes.iter().filter_map(|node| node.regex.as_ref()).map(|regex| regex.memory_usage());
+    let compiled_bytes = set.memory_usage() + groups.sum::<usize>();
     let (read_values, counters) = (layout.read_values, Counters::default());
-    let tree = RegexpTree { attributes, nodes, set, read_values, rows, texts, counters, backing };
+    let tree =
+        RegexpTree { attributes, nodes, set, compiled_bytes, read_values, rows, texts, counters, backing };
     tree.check_values()?;
     Ok(Arc::new(tree))
-}
-
-fn wrong_regexp(error: &regex::Error) -> Error {
-    Error::new(
-        basalt_base::ErrorCode::IncorrectDictionaryDefinition,
-        format!("a regular expression of the dictionary is wrong: {error}"),
-    )
 }
 
 /// The nodes, and the texts of each segment.
@@ -200,7 +213,8 @@ fn read_rows(rows: &Values, attributes: &[Attribute]) -> Result<(Vec<Row>, Vec<B
             let (names, texts) = (names.value(row + 1), &values.value_offsets()[row + 1..row + 3]);
             let values =
                 known_values(id, &names, (texts[0] as u32, texts[1] as u32), segment as u32, attributes)?;
-            let regexp = String::from_utf8_lossy(regexps.value(row)).into_owned();
+            let regexp = to_regex_syntax(regexps.value(row))
+                .map_err(|error| wrong_regexp(Some(id), error.message()))?;
             nodes.push(Row { id, parent, regexp, values });
         }
         texts.push(values.values().as_binary_view().clone());
@@ -276,17 +290,22 @@ fn order(rows: &[Row]) -> Result<Vec<usize>> {
 }
 
 /// The rows in this order.
-fn into_nodes(rows: &[Row], order: &[usize], texts: &[BinaryViewArray]) -> Result<Vec<Node>> {
+fn into_nodes(
+    rows: &[Row],
+    order: &[usize],
+    texts: &[BinaryViewArray],
+    flags: RegexpFlags,
+) -> Result<Vec<Node>> {
     let positions: HashMap<u64, usize> =
         order.iter().enumerate().map(|(position, &at)| (rows[at].id, position)).collect();
     let node = |&at: &usize| {
         let row = &rows[at];
         let has_groups = row.values.iter().any(|value| names_group(value.text(texts)));
-        let regex = has_groups.then(|| RegexBuilder::new(&row.regexp).size_limit(SIZE_MAX).build());
+        let regex = has_groups.then(|| compile_groups(row.id, &row.regexp, flags)).transpose()?;
         Ok(Node {
             id: row.id,
             parent: positions.get(&row.parent).copied(),
-            regex: regex.transpose().map_err(|error| wrong_regexp(&error))?.map(Box::new),
+            regex: regex.map(Box::new),
             values: row.values.clone(),
         })
     };
@@ -300,26 +319,13 @@ impl Value {
     }
 }
 
-/// Whether a text has `\1`, `$1` or the like in it.
-fn names_group(text: &[u8]) -> bool {
-    text.windows(2).any(|pair| matches!(pair[0], b'\\' | b'$') && pair[1].is_ascii_digit())
-}
-
-/// The text with what groups matched in the place of their names.
-fn expanded(text: &[u8], groups: Option<&Captures<'_>>) -> Vec<u8> {
-    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
-    while let Some((&byte, behind)) = rest.split_first() {
-        rest = behind;
-        match behind.first() {
-            Some(&digit) if matches!(byte, b'\\' | b'$') && digit.is_ascii_digit() => {
-                let group = groups.and_then(|groups| groups.get(usize::from(digit - b'0')));
-                out.extend_from_slice(group.map_or(&[][..], |found| found.as_bytes()));
-                rest = &behind[1..];
-            }
-            _ => out.push(byte),
+impl Take {
+    fn limit(self) -> usize {
+        match self {
+            Take::First => 1,
+            Take::All(most) => most,
         }
     }
-    out
 }
 
 impl ReadValues {
@@ -350,10 +356,12 @@ impl PartialEq for ReadValues {
 }
 
 impl RegexpTree {
-    /// What it takes beside the nodes as they came; compiled expressions do not tell what they take.
+    /// What it takes beside the nodes as they came.
     fn bytes_beside(&self) -> usize {
         let values: usize = self.nodes.iter().map(|node| node.values.capacity() * size_of::<Value>()).sum();
-        size_of::<RegexpTree>() + self.nodes.capacity() * size_of::<Node>() + values
+        let groups = self.nodes.iter().filter(|node| node.regex.is_some()).count() * size_of::<Regex>();
+        let nodes = self.nodes.capacity() * size_of::<Node>();
+        size_of::<RegexpTree>() + nodes + values + groups + self.compiled_bytes
     }
 
     /// A value that no lookup changes must be one of its attribute's type.
@@ -370,13 +378,14 @@ impl RegexpTree {
         Ok(())
     }
 
-    /// The values of each of `wanted` for `text`, at most `limit` each.
-    fn values(&self, text: &[u8], wanted: &[usize], limit: usize) -> Vec<Vec<Vec<u8>>> {
-        let mut found: Vec<Vec<Vec<u8>>> = vec![Vec::new(); wanted.len()];
-        let matches = self.set.matches(text);
+    /// The values of each of `wanted` for `text`.
+    fn values(&self, text: &[u8], wanted: &[usize], take: Take) -> Vec<Vec<Option<Vec<u8>>>> {
+        let mut found: Vec<Vec<Option<Vec<u8>>>> = vec![Vec::new(); wanted.len()];
+        let mut matches = PatternSet::new(self.set.pattern_len());
+        self.set.which_overlapping_matches(&Input::new(text), &mut matches);
         let mut seen = vec![false; self.nodes.len()];
         let matches_up = |mut at: usize| loop {
-            if !matches.matched(at) {
+            if !PatternID::new(at).is_ok_and(|pattern| matches.contains(pattern)) {
                 return false;
             }
             match self.nodes[at].parent {
@@ -384,14 +393,14 @@ impl RegexpTree {
                 None => return true,
             }
         };
-        for first in matches.iter().filter(|&at| matches_up(at)) {
+        for first in matches.iter().map(|pattern| pattern.as_usize()).filter(|&at| matches_up(at)) {
             let mut next = Some(first);
             while let Some(at) = next.filter(|&at| !seen[at]) {
                 seen[at] = true;
-                self.add_values(at, text, wanted, limit, &mut found);
+                self.add_values(at, text, wanted, take, &mut found);
                 next = self.nodes[at].parent;
             }
-            if found.iter().all(|values| values.len() >= limit) {
+            if found.iter().all(|values| values.len() >= take.limit()) {
                 break;
             }
         }
@@ -404,16 +413,26 @@ impl RegexpTree {
         node: usize,
         text: &[u8],
         wanted: &[usize],
-        limit: usize,
-        found: &mut [Vec<Vec<u8>>],
+        take: Take,
+        found: &mut [Vec<Option<Vec<u8>>>],
     ) {
         let Node { regex, values: own, .. } = &self.nodes[node];
-        let groups = regex.as_ref().and_then(|regex| regex.captures(text));
+        let groups = regex.as_ref().map(|regex| {
+            let mut groups = regex.create_captures();
+            regex.captures(text, &mut groups);
+            groups
+        });
         for (values, &at) in found.iter_mut().zip(wanted) {
             let own = own.iter().find(|value| value.attribute == at);
-            if let Some(value) = own.filter(|_| values.len() < limit) {
-                let text = value.text(&self.texts);
-                values.push(if regex.is_some() { expanded(text, groups.as_ref()) } else { text.to_vec() });
+            if let Some(value) = own.filter(|_| values.len() < take.limit()) {
+                let value = value.text(&self.texts);
+                let value = match &groups {
+                    Some(groups) => expanded(value, text, groups),
+                    None => Some(value.to_vec()),
+                };
+                if value.is_some() || matches!(take, Take::First) {
+                    values.push(value);
+                }
             }
         }
     }
@@ -451,11 +470,12 @@ impl Dictionary for RegexpTree {
         let mut picks: Vec<Picks> = vec![Vec::new(); attributes.len()];
         let mut found = vec![false; keys.len()];
         for (row, key) in keys.iter().enumerate() {
-            let values = self.values(key.unwrap_or_default(), attributes, 1);
-            for (at, mut values) in values.into_iter().enumerate() {
-                picks[at].push(if values.is_empty() { (0, 0) } else { (1, texts[at].len()) });
-                found[row] |= !values.is_empty();
-                texts[at].append(&mut values);
+            let values = self.values(key.unwrap_or_default(), attributes, Take::First);
+            for (at, values) in values.into_iter().enumerate() {
+                let value = values.into_iter().next().flatten();
+                picks[at].push(if value.is_none() { (0, 0) } else { (1, texts[at].len()) });
+                found[row] |= value.is_some();
+                texts[at].extend(value);
             }
         }
         self.counters.add(&found);
@@ -478,10 +498,11 @@ impl Dictionary for RegexpTree {
         let mut texts: Vec<Vec<Vec<u8>>> = vec![Vec::new(); attributes.len()];
         let mut lengths: Vec<Vec<usize>> = vec![Vec::new(); attributes.len()];
         for key in keys {
-            let values = self.values(key.unwrap_or_default(), attributes, limit.unwrap_or(usize::MAX));
-            for (at, mut values) in values.into_iter().enumerate() {
+            let take = Take::All(limit.unwrap_or(usize::MAX));
+            for (at, values) in self.values(key.unwrap_or_default(), attributes, take).into_iter().enumerate()
+            {
                 lengths[at].push(values.len());
-                texts[at].append(&mut values);
+                texts[at].extend(values.into_iter().flatten());
             }
         }
         let list = |((texts, lengths), &at): ((&Vec<Vec<u8>>, Vec<usize>), &usize)| {
@@ -548,8 +569,6 @@ fn broken(error: arrow::error::ArrowError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn row(id: u64, parent: u64) -> Row {
@@ -571,15 +590,6 @@ mod tests {
             [vec![row(1, 1)], vec![row(1, 2), row(2, 1)], vec![row(1, 9)], vec![row(1, 0), row(1, 0)], chain]
         {
             assert!(order(&rows).is_err());
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_value_without_groups_is_itself(text: Vec<u8>) {
-            prop_assume!(!text.contains(&b'\\') && !text.contains(&b'$'));
-            prop_assert!(!names_group(&text));
-            prop_assert_eq!(expanded(&text, None), text);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
-use basalt_dict::{DictionarySpec, LayoutKind};
+use basalt_dict::{DictionarySpec, LayoutKind, LayoutSpec};
 use basalt_sql::ast;
 
 use super::schedule::Lifetime;
@@ -32,8 +32,8 @@ impl Definition {
         let Some(layout) = &create.layout else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a LAYOUT");
         };
-        let spec = structure(create, layout_of(layout)?)?;
-        let spec = spec.resolved()?;
+        let layout = LayoutSpec { regexp_flags: settings.regexp_flags, ..layout_of(layout)? };
+        let spec = structure(create, layout)?.resolved()?;
         let Some(source) = &create.source else {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs a SOURCE");
         };

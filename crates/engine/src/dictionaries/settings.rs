@@ -1,6 +1,7 @@
 //! The SETTINGS clause of CREATE DICTIONARY: a few of the dictionary's own, the rest for its source.
 
 use basalt_base::{Error, ErrorCode, Result};
+use basalt_dict::RegexpFlags;
 use basalt_sql::ast::{Literal, Setting};
 
 use crate::query::literal_text;
@@ -17,6 +18,8 @@ pub(super) struct DictionarySettings {
     pub(super) persist: bool,
     /// A reload swaps shard after shard, so that there is never a second copy.
     pub(super) by_shard: bool,
+    /// For the expressions of a REGEXP_TREE.
+    pub(super) regexp_flags: RegexpFlags,
     /// For the queries to the source, and for its format.
     pub(super) query: Settings,
 }
@@ -30,6 +33,14 @@ impl DictionarySettings {
                 "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
                 "persist" => parsed.persist = flag(name, value)?,
                 "reload" => parsed.by_shard = is_by_shard(&literal_text(value))?,
+                "regexp_dict_flag_case_insensitive" => {
+                    parsed.regexp_flags.case_insensitive = flag(name, value)?;
+                }
+                "regexp_dict_flag_dotall" => parsed.regexp_flags.dot_is_all = flag(name, value)?,
+                // How ClickHouse goes about what Basalt does in one way.
+                "dictionary_use_async_executor" | "regexp_dict_allow_hyperscan" => {
+                    flag(name, value)?;
+                }
                 _ => parsed.query.set(name, &literal_text(value))?,
             }
         }
@@ -56,5 +67,27 @@ fn flag(name: &str, value: &Literal) -> Result<bool> {
             ErrorCode::BadArguments,
             format!("setting `{name}` of a dictionary is 0 or 1, got `{other}`"),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(name: &str, value: u64) -> Result<DictionarySettings> {
+        DictionarySettings::parse(&[Setting { name: name.to_owned(), value: Literal::UInt(value) }])
+    }
+
+    #[test]
+    fn settings_are_of_the_dictionary_or_of_its_queries() {
+        let flags = |name| parsed(name, 1).map(|parsed| parsed.regexp_flags).ok();
+        let case_insensitive = RegexpFlags { case_insensitive: true, dot_is_all: false };
+        assert_eq!(flags("regexp_dict_flag_case_insensitive"), Some(case_insensitive));
+        let dot_is_all = RegexpFlags { case_insensitive: false, dot_is_all: true };
+        assert_eq!(flags("regexp_dict_flag_dotall"), Some(dot_is_all));
+        assert_eq!(flags("dictionary_use_async_executor"), Some(RegexpFlags::default()));
+        assert_eq!(parsed("max_threads", 8).map(|parsed| parsed.query.max_threads).ok(), Some(8));
+        assert!(parsed("regexp_dict_allow_hyperscan", 2).is_err());
+        assert!(parsed("regexp_dict_flag_multiline", 1).is_err());
     }
 }
