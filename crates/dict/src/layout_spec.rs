@@ -129,7 +129,7 @@ impl LayoutSpec {
             "ACCESS_TO_KEY_FROM_ATTRIBUTES" => self.key_is_attribute = number != 0,
             "STORE_POLYGON_KEY_COLUMN" => self.store_polygons = number != 0,
             // They choose how an index is built that is built in one way only.
-            "PREALLOCATE" | "MIN_INTERSECTIONS" | "MAX_DEPTH" | "MAX_STORED_KEYS" => {}
+            "PREALLOCATE" | "MIN_INTERSECTIONS" | "MAX_DEPTH" => {}
             other if self.cache.set(other, number) || self.ssd.set(other, number) => {}
             other => bail!(
                 IncorrectDictionaryDefinition,

@@ -1,7 +1,9 @@
 //! The rows of a cache: by key, each with its time, the least wanted thrown out when there is no room.
 //!
 //! Which one goes is decided by a hand that turns over the cells: a cell that was used since the hand
-//! passed is left alone once.
+//! passed is left alone once. Keys that the source does not have are in memory alone, where no full file throws
+//! them out, so of them there are no more than of keys with rows, or than [`MISSING_MIN`]: then another of
+//! them goes.
 
 use basalt_base::Result;
 use hashbrown::HashTable;
@@ -10,11 +12,18 @@ use super::disk::{DiskPlace, DiskRows};
 use crate::hash::hash_bytes;
 use crate::values::StringArena;
 
+/// So many keys without a row are kept, however few have one.
+const MISSING_MIN: usize = 1 << 20;
+
 pub(super) struct Cells {
     /// Positions in `cells`, by hash of the key.
     table: HashTable<u32>,
     cells: Vec<Cell>,
     cells_max: usize,
+    /// Cells of keys that the source does not have.
+    missing_count: usize,
+    /// So many of them may be there, if no more have a row.
+    missing_min: usize,
     hand: usize,
     heap_bytes: usize,
     disk: Option<DiskRows>,
@@ -50,14 +59,16 @@ impl Cells {
             table: HashTable::new(),
             cells: Vec::new(),
             cells_max: usize::try_from(cells_max).unwrap_or(usize::MAX),
+            missing_count: 0,
+            missing_min: MISSING_MIN,
             hand: 0,
             heap_bytes: 0,
             disk: None,
         }
     }
 
-    pub(super) fn on_disk(disk: DiskRows) -> Cells {
-        Cells { disk: Some(disk), ..Cells::in_memory(u64::from(u32::MAX)) }
+    pub(super) fn on_disk(disk: DiskRows, cells_max: u64) -> Cells {
+        Cells { disk: Some(disk), ..Cells::in_memory(cells_max) }
     }
 
     /// How the cell of `key` is; its row is added to `rows`, unless it is missing or the cell is absent.
@@ -116,6 +127,10 @@ impl Cells {
             }
         };
         let cell = Cell { key: Box::from(key), row, expires_us, dies_us, used: false };
+        while cell.is_missing() && self.missing_count >= self.missing_max() {
+            let at = self.turn_hand(Cell::is_missing);
+            self.remove(at);
+        }
         self.heap_bytes += cell.heap_bytes();
         let hash = hash_bytes(key);
         if let Some(at) = self.find(key) {
@@ -123,10 +138,11 @@ impl Cells {
             return Ok(());
         }
         let at = if self.cells.len() < self.cells_max {
+            self.missing_count += usize::from(cell.is_missing());
             self.cells.push(cell);
             self.cells.len() - 1
         } else {
-            let at = self.turn_hand();
+            let at = self.turn_hand(|_| true);
             self.unlink(at);
             self.replace(at, cell);
             at
@@ -138,17 +154,37 @@ impl Cells {
 
     fn replace(&mut self, at: usize, cell: Cell) {
         self.heap_bytes -= self.cells[at].heap_bytes();
+        self.missing_count += usize::from(cell.is_missing());
+        self.missing_count -= usize::from(self.cells[at].is_missing());
         self.cells[at] = cell;
     }
 
-    /// The next cell that was not used since the hand passed. Two rounds are enough.
-    fn turn_hand(&mut self) -> usize {
+    /// How many keys without a row there may be: as many as with one, so that the hand finds one of them soon.
+    fn missing_max(&self) -> usize {
+        self.missing_min.max(self.cells.len() - self.missing_count)
+    }
+
+    /// The next cell that may go and was not used since the hand passed. Two rounds are enough, if one may go.
+    fn turn_hand(&mut self, may_go: impl Fn(&Cell) -> bool) -> usize {
         loop {
-            let at = self.hand;
-            self.hand = (self.hand + 1) % self.cells.len();
-            if !std::mem::take(&mut self.cells[at].used) {
+            let at = self.hand % self.cells.len();
+            self.hand = at + 1;
+            if may_go(&self.cells[at]) && !std::mem::take(&mut self.cells[at].used) {
                 return at;
             }
+        }
+    }
+
+    /// The last cell takes the place of the one that goes.
+    fn remove(&mut self, at: usize) {
+        self.unlink(at);
+        let cell = self.cells.swap_remove(at);
+        self.heap_bytes -= cell.heap_bytes();
+        self.missing_count -= usize::from(cell.is_missing());
+        let Some(moved) = self.cells.get(at) else { return };
+        let last = self.cells.len();
+        if let Some(place) = self.table.find_mut(hash_bytes(&moved.key), |&other| other as usize == last) {
+            *place = at as u32;
         }
     }
 
@@ -162,6 +198,7 @@ impl Cells {
     /// Frees the cells whose rows were in a file that is gone.
     fn forget_dropped(&mut self) {
         let Some(disk) = &self.disk else { return };
+        // None of them is one without a row.
         self.cells.retain(|cell| !matches!(cell.row, Row::Disk(place) if disk.is_dropped(place)));
         self.heap_bytes = self.cells.iter().map(Cell::heap_bytes).sum();
         self.hand = 0;
@@ -188,6 +225,10 @@ impl Cells {
 }
 
 impl Cell {
+    fn is_missing(&self) -> bool {
+        matches!(self.row, Row::Missing)
+    }
+
     /// Adds the row to `rows`, unless the source has none; `false` if it is lost.
     fn read(&self, disk: Option<&DiskRows>, rows: &mut StringArena) -> Result<bool> {
         match (&self.row, disk) {
@@ -205,5 +246,57 @@ impl Cell {
     fn heap_bytes(&self) -> usize {
         let row = if let Row::Memory(row) = &self.row { row.len() } else { 0 };
         self.key.len() + row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use basalt_base::fs::FaultyStorage;
+
+    use super::super::SsdSpec;
+    use super::*;
+
+    fn cells(cells_max: u64) -> Cells {
+        let spec = SsdSpec { path: "/cache".into(), ..SsdSpec::default() };
+        let disk = DiskRows::new(Arc::new(FaultyStorage::new()), spec).expect("an empty directory");
+        Cells { missing_min: 10, ..Cells::on_disk(disk, cells_max) }
+    }
+
+    fn put(cells: &mut Cells, key: u32, row: Option<&[u8]>) {
+        cells.put(&key.to_le_bytes(), row, u64::MAX, u64::MAX).expect("room");
+    }
+
+    fn is_there(cells: &mut Cells, key: u32) -> bool {
+        let found = cells.get(&key.to_le_bytes(), 0, &mut StringArena::default());
+        found.expect("a healthy disk") == Freshness::Fresh
+    }
+
+    #[test]
+    fn keys_without_a_row_throw_out_each_other() {
+        let mut cells = cells(1000);
+        (0..5).for_each(|key| put(&mut cells, key, Some(b"row")));
+        (100..1000).for_each(|key| put(&mut cells, key, None));
+        assert_eq!((cells.len(), cells.missing_count), (15, 10));
+        assert!((0..5).all(|key| is_there(&mut cells, key)));
+        assert!(is_there(&mut cells, 999) && !is_there(&mut cells, 500));
+        // As many as have a row.
+        (5..40).for_each(|key| put(&mut cells, key, Some(b"row")));
+        (1000..2000).for_each(|key| put(&mut cells, key, None));
+        assert_eq!((cells.len(), cells.missing_count), (80, 40));
+        // One that came to have a row makes room.
+        put(&mut cells, 1999, Some(b"row"));
+        assert_eq!((cells.len(), cells.missing_count), (80, 39));
+    }
+
+    #[test]
+    fn no_more_keys_are_kept_than_may_be() {
+        let mut cells = cells(20);
+        (0..100).for_each(|key| put(&mut cells, key, (key % 2 == 0).then_some(b"row")));
+        assert_eq!(cells.len(), 20);
+        let missing = cells.cells.iter().filter(|cell| cell.is_missing()).count();
+        assert_eq!(cells.missing_count, missing);
+        assert!(is_there(&mut cells, 99) && !is_there(&mut cells, 0));
     }
 }

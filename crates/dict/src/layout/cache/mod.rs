@@ -106,8 +106,9 @@ pub fn build_cache(spec: DictionarySpec, surroundings: CacheSurroundings) -> Res
         Error::not_implemented(format!("an attribute in dictionary layout {}: {error}", kind.name()))
     })?;
     let cells = if kind.is_ssd() {
-        let disk = DiskRows::new(Arc::clone(&surroundings.storage), spec.layout.ssd.clone())?;
-        Cells::on_disk(disk)
+        let (storage, ssd) = (Arc::clone(&surroundings.storage), spec.layout.ssd);
+        let max_stored_keys = ssd.max_stored_keys;
+        Cells::on_disk(DiskRows::new(storage, ssd)?, max_stored_keys)
     } else {
         Cells::in_memory(spec.layout.cache.size_in_cells)
     };

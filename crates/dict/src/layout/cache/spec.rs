@@ -9,11 +9,13 @@ const UPDATE_THREADS_MAX: u64 = 128;
 const FILE_SIZE_MAX: u64 = 1 << 40;
 const PARTITIONS_MAX: u64 = 1 << 16;
 const BUFFER_MAX: u64 = 1 << 30;
+/// A position in the cells is a `u32`.
+const STORED_KEYS_MAX: u64 = u32::MAX as u64;
 
 /// The parameters of all cache layouts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheSpec {
-    /// Rows that are kept; SSD_CACHE has no such limit.
+    /// Keys that are kept in memory; SSD_CACHE has a limit of its own.
     pub size_in_cells: u64,
     /// Old rows are shown while they are asked for again in the background.
     pub allow_read_expired_keys: bool,
@@ -40,6 +42,8 @@ pub struct SsdSpec {
     pub write_buffer_size: u64,
     /// Files that are kept; the oldest goes when there would be more.
     pub max_partitions_count: u64,
+    /// Keys that are kept, with a row or without.
+    pub max_stored_keys: u64,
 }
 
 impl Default for CacheSpec {
@@ -65,6 +69,7 @@ impl Default for SsdSpec {
             read_buffer_size: 16 * 4096,
             write_buffer_size: 256 * 4096,
             max_partitions_count: 16,
+            max_stored_keys: STORED_KEYS_MAX,
         }
     }
 }
@@ -111,6 +116,7 @@ impl SsdSpec {
             "READ_BUFFER_SIZE" => self.read_buffer_size = number,
             "WRITE_BUFFER_SIZE" => self.write_buffer_size = number,
             "MAX_PARTITIONS_COUNT" => self.max_partitions_count = number,
+            "MAX_STORED_KEYS" => self.max_stored_keys = number,
             _ => return false,
         }
         true
@@ -136,6 +142,9 @@ impl SsdSpec {
         }
         if !(1..=PARTITIONS_MAX).contains(&self.max_partitions_count) {
             bail!(BadArguments, "{layout}: MAX_PARTITIONS_COUNT must be within [1, {PARTITIONS_MAX}]");
+        }
+        if !(1..=STORED_KEYS_MAX).contains(&self.max_stored_keys) {
+            bail!(BadArguments, "{layout}: MAX_STORED_KEYS must be within [1, {STORED_KEYS_MAX}]");
         }
         Ok(())
     }
