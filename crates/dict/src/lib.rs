@@ -55,7 +55,8 @@ pub use dictionary::{
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
 pub use layout::{
-    CacheSpec, CacheSurroundings, RangeLookup, ReadValues, RegexpFlags, SsdSpec, build_cache, build_direct,
+    CacheSpec, CacheSurroundings, LockDirectory, RangeLookup, ReadValues, RegexpFlags, SsdSpec, build_cache,
+    build_direct,
 };
 pub use layout_kind::{KeyForm, LayoutKind};
 pub use layout_spec::{LayoutParameter, LayoutSpec};

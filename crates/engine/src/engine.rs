@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::data_dir;
-use crate::dictionaries::{Waits, load_all};
+use crate::dictionaries::{CacheDirectories, Waits, load_all};
 use crate::named_collections::NamedCollections;
 use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::session::Session;
@@ -74,6 +74,7 @@ pub struct Engine {
     merges_on: AtomicBool,
     background: Background,
     dictionary_waits: Waits,
+    cache_directories: Arc<CacheDirectories>,
     loads_eagerly: bool,
     // Last: the directory is unlocked and removed when everything above is gone.
     _lock: DirectoryLock,
@@ -139,6 +140,7 @@ impl Engine {
             merges_on: AtomicBool::new(true),
             background: Background::default(),
             dictionary_waits: Waits::default(),
+            cache_directories: Arc::default(),
             loads_eagerly: options.load_dictionaries_eagerly,
             _lock: lock,
             _temporary: temporary,
@@ -269,6 +271,11 @@ impl Engine {
         data_dir::user_file(path, self.user_files_path.as_deref())
     }
 
+    /// The path of a directory that a statement names and that need not be there, if statements may write to it.
+    pub(crate) fn user_directory(&self, path: &str) -> Result<PathBuf> {
+        data_dir::user_directory(path, self.user_files_path.as_deref())
+    }
+
     /// The directory of the programs that dictionary sources may run.
     pub(crate) fn user_scripts_path(&self) -> Option<&Path> {
         self.user_scripts_path.as_deref()
@@ -287,6 +294,11 @@ impl Engine {
     /// Which loads of dictionaries wait for which.
     pub(crate) fn dictionary_waits(&self) -> &Waits {
         &self.dictionary_waits
+    }
+
+    /// The directories of the files of dictionaries' caches.
+    pub(crate) fn cache_directories(&self) -> &Arc<CacheDirectories> {
+        &self.cache_directories
     }
 
     /// Whether dictionaries are loaded before a query needs them.

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::{Error, Result, bail};
 
 /// The name of the lock file inside the directory.
-const LOCK_FILE: &str = "LOCK";
+pub const LOCK_FILE: &str = "LOCK";
 
 /// A pid has at most 20 digits; a longer file is not ours to print.
 const PID_BYTES_MAX: u64 = 20;

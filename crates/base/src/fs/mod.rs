@@ -24,7 +24,7 @@ mod real;
 mod conformance;
 
 pub use faulty::{Crash, FaultyStorage};
-pub use lock::DirectoryLock;
+pub use lock::{DirectoryLock, LOCK_FILE};
 pub use publish::{
     PendingDirectory, PendingFile, StartedFile, is_unpublished, publish_empty_dir, publish_file,
 };

@@ -120,6 +120,7 @@ pub(super) fn ask_source(spec: DictionarySpec, source: Arc<dyn DirectSource>) ->
         source,
         clock: Arc::new(ManualClock::at(1)),
         storage: Arc::new(FaultyStorage::new()),
+        lock: None,
         lifetime_min_seconds: 0,
         lifetime_max_seconds: 0,
     };

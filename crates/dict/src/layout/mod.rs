@@ -39,7 +39,7 @@ mod tree_expressions;
 pub(crate) mod conformance;
 
 pub(crate) use auto::{AutoBuilder, AutoKeys, dense_part, open_auto, save_choice};
-pub use cache::{CacheSpec, CacheSurroundings, SsdSpec, build_cache};
+pub use cache::{CacheSpec, CacheSurroundings, LockDirectory, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
 pub(crate) use dense::DensePart;
 pub use direct::build_direct;

@@ -384,7 +384,8 @@ impl DictionaryEntry {
         let (database, name) = self.name();
         let name = format!("{database}.{name}");
         let definition = self.definition();
-        let load = || load::load(&definition, name.clone(), question, previous, file, &self.progress);
+        let known_as = (self.uuid, name.clone());
+        let load = || load::load(&definition, known_as, question, previous, file, &self.progress);
         let loaded = taken.and_then(|()| {
             // A panic below is our bug: the load fails, and may be tried again.
             catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_| Err(Error::logical("a load panicked")))

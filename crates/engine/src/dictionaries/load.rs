@@ -1,7 +1,7 @@
 //! One load: from the rows of a source to a dictionary, all of them or those that changed.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::RealStorage;
@@ -45,14 +45,14 @@ pub(super) struct Loaded {
 /// the way; errors of memory call the dictionary `name`.
 pub(super) fn load(
     definition: &Arc<Definition>,
-    name: String,
+    (uuid, name): (Uuid, String),
     mut question: Question,
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
     file: Option<&PersistedFile>,
     progress: &LoadProgress,
 ) -> Result<Loaded> {
     if definition.spec.layout.kind.asks_source() {
-        return asking(definition, &question);
+        return asking(definition, (uuid, name), &question);
     }
     if let Some((current, _)) = previous {
         question.expect_rows_like(current);
@@ -93,7 +93,7 @@ pub(super) fn load(
 }
 
 /// A dictionary that asks the source for the keys that it does not have.
-fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Loaded> {
+fn asking(definition: &Arc<Definition>, (uuid, name): (Uuid, String), question: &Question) -> Result<Loaded> {
     let (columns, settings) = (question.columns.clone(), question.settings.clone());
     let exact_keys = question.exact_keys;
     let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
@@ -115,12 +115,15 @@ fn asking(definition: &Arc<Definition>, question: &Question) -> Result<Loaded> {
     } else {
         if spec.layout.kind.is_ssd() {
             let path = spec.layout.ssd.path.to_string_lossy().into_owned();
-            spec.layout.ssd.path = question.engine.user_file(&path)?;
+            spec.layout.ssd.path = question.engine.user_directory(&path)?;
         }
+        let directories = Arc::clone(question.engine.cache_directories());
+        let lock = move |dir: &Path| directories.take(dir, uuid, &name);
         let surroundings = CacheSurroundings {
             source,
             clock: question.engine.shared_clock(),
             storage: Arc::new(RealStorage),
+            lock: Some(Arc::new(lock)),
             lifetime_min_seconds: definition.lifetime.min_seconds,
             lifetime_max_seconds: definition.lifetime.max_seconds,
         };

@@ -8,11 +8,13 @@
 //! - [`memory`]: what versions and loads take of the server's memory.
 //! - [`persisted`]: the file of a loaded dictionary, which answers after a restart.
 //! - [`schedule`], [`refresh`]: when it is loaded again, and who does it.
+//! - [`cache_directories`]: which dictionary has which directory for its SSD_CACHE.
 //! - [`state`], [`progress`]: what `system.dictionaries` shows of it.
 //! - [`asking`]: which query asks for which dictionary.
 //! - [`turns`]: one load at a time, and how a query waits for it.
 
 mod asking;
+mod cache_directories;
 mod definition;
 mod detour;
 mod entry;
@@ -30,6 +32,7 @@ mod structure;
 mod turns;
 
 pub(crate) use asking::{Asking, Waits};
+pub(crate) use cache_directories::CacheDirectories;
 pub(crate) use entry::DictionaryEntry;
 pub(crate) use memory::DictionaryMemory;
 pub(crate) use refresh::{load_all, refresh_forever};

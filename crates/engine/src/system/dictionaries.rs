@@ -135,6 +135,8 @@ fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
 fn type_name(layout: &str) -> String {
     match layout {
         "COMPLEX_KEY_HASHED_ARRAY" => return "ComplexHashedArray".to_owned(),
+        "SSD_CACHE" => return "SSDCache".to_owned(),
+        "COMPLEX_KEY_SSD_CACHE" => return "SSDComplexKeyCache".to_owned(),
         "IP_TRIE" => return "Trie".to_owned(),
         "REGEXP_TREE" => return "RegExpTree".to_owned(),
         polygon if polygon.starts_with("POLYGON") => return "Polygon".to_owned(),

@@ -9,6 +9,7 @@ mod dictionary_memory;
 mod dictionary_programs;
 mod dictionary_reloads;
 mod dictionary_sources;
+mod dictionary_ssd_cache;
 mod dictionary_tls;
 mod dictionary_types;
 mod dropping;

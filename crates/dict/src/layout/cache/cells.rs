@@ -260,7 +260,7 @@ mod tests {
 
     fn cells(cells_max: u64) -> Cells {
         let spec = SsdSpec { path: "/cache".into(), ..SsdSpec::default() };
-        let disk = DiskRows::new(Arc::new(FaultyStorage::new()), spec).expect("an empty directory");
+        let disk = DiskRows::new(Arc::new(FaultyStorage::new()), spec, None).expect("an empty directory");
         Cells { missing_min: 10, ..Cells::on_disk(disk, cells_max) }
     }
 

@@ -3,11 +3,13 @@
 //! # Layout
 //!
 //! ```text
+//! <path>/LOCK                held while there is a cache; holds the number of the process
 //! <path>/<cache>_<n>.cache:  records
 //! record:                    crc32c u32 little-endian of the row, the row
 //! ```
 //! Where a row is and how long, only memory knows: the files are of no use to another process, so they are
-//! removed when the cache is built and when it is dropped, and never synced.
+//! removed when the cache is built and when it is dropped, and never synced. One dictionary has the directory:
+//! its next version shares the lock.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -16,10 +18,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{RandomAccess, Storage, WritableFile};
+use basalt_base::fs::{DirectoryLock, LOCK_FILE, RandomAccess, Storage, WritableFile};
 use basalt_base::{Error, Result, bail};
 
-use super::SsdSpec;
+use super::{LockDirectory, SsdSpec};
 
 const CRC_BYTES: usize = size_of::<u32>();
 const SUFFIX: &str = ".cache";
@@ -35,6 +37,8 @@ pub(super) struct DiskRows {
     files: VecDeque<File>,
     /// The number of the oldest file.
     first: u64,
+    /// Let go when the files are gone.
+    _lock: Option<Arc<DirectoryLock>>,
 }
 
 struct File {
@@ -56,22 +60,22 @@ pub(super) struct DiskPlace {
 }
 
 impl DiskRows {
-    /// Empties the directory of a former cache's files; other files in it are an error.
-    pub(super) fn new(storage: Arc<dyn Storage>, spec: SsdSpec) -> Result<DiskRows> {
+    /// Takes the directory, made if it is not there, and empties it of a former cache's files; other files in
+    /// it are an error. Without a `lock` nobody else knows the directory.
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        spec: SsdSpec,
+        lock: Option<&LockDirectory>,
+    ) -> Result<DiskRows> {
         storage.create_dir_all(&spec.path)?;
-        for entry in storage.list(&spec.path)? {
-            if entry.is_dir || !entry.name.ends_with(SUFFIX) {
-                bail!(
-                    BadArguments,
-                    "PATH {} has `{}` in it; an SSD_CACHE needs a directory of its own",
-                    spec.path.display(),
-                    entry.name
-                );
-            }
-            storage.remove_file(&spec.path.join(entry.name))?;
+        // Before the lock, which is a file too: a directory of others stays as it is.
+        former_files(storage.as_ref(), &spec)?;
+        let lock = lock.map(|lock| lock(&spec.path)).transpose()?;
+        for path in former_files(storage.as_ref(), &spec)? {
+            storage.remove_file(&path)?;
         }
         let cache = CACHES.fetch_add(1, Ordering::Relaxed);
-        Ok(DiskRows { storage, spec, cache, files: VecDeque::new(), first: 0 })
+        Ok(DiskRows { storage, spec, cache, files: VecDeque::new(), first: 0, _lock: lock })
     }
 
     /// Where the row is now, and whether the oldest file went to make room.
@@ -146,6 +150,24 @@ impl DiskRows {
     }
 }
 
+/// The files that a cache left in its directory.
+fn former_files(storage: &dyn Storage, spec: &SsdSpec) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in storage.list(&spec.path)? {
+        if !entry.is_dir && entry.name.ends_with(SUFFIX) {
+            files.push(spec.path.join(entry.name));
+        } else if entry.is_dir || entry.name != LOCK_FILE {
+            bail!(
+                BadArguments,
+                "PATH {} has `{}` in it; an SSD_CACHE needs a directory of its own",
+                spec.path.display(),
+                entry.name
+            );
+        }
+    }
+    Ok(files)
+}
+
 impl File {
     fn end(&self) -> u64 {
         self.written + self.buffer.len() as u64
@@ -173,6 +195,9 @@ impl Drop for DiskRows {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use basalt_base::ErrorCode;
     use basalt_base::fs::FaultyStorage;
 
     use super::*;
@@ -186,7 +211,11 @@ mod tests {
             max_partitions_count: 2,
             ..SsdSpec::default()
         };
-        DiskRows::new(Arc::clone(storage) as Arc<dyn Storage>, spec).expect("an empty directory")
+        DiskRows::new(Arc::clone(storage) as Arc<dyn Storage>, spec, None).expect("an empty directory")
+    }
+
+    fn in_use(_dir: &Path) -> Result<Arc<DirectoryLock>> {
+        bail!(DirectoryAlreadyLocked, "it is in use")
     }
 
     #[test]
@@ -222,8 +251,37 @@ mod tests {
     fn a_directory_of_others_is_left_alone() {
         let storage = Arc::new(FaultyStorage::new());
         storage.create_dir_all("/cache".as_ref()).expect("a new directory");
+        storage.create("/cache/0_0.cache".as_ref()).expect("a new file");
         storage.create("/cache/mine.txt".as_ref()).expect("a new file");
         let spec = SsdSpec { path: "/cache".into(), ..SsdSpec::default() };
-        assert!(DiskRows::new(storage, spec).is_err());
+        let lock: LockDirectory = Arc::new(in_use);
+        let kept = Arc::clone(&storage) as Arc<dyn Storage>;
+        let refused = DiskRows::new(kept, spec, Some(&lock)).err().map(|error| error.code());
+        assert_eq!(refused, Some(ErrorCode::BadArguments));
+        assert_eq!(storage.list("/cache".as_ref()).expect("a directory").len(), 2);
+    }
+
+    #[test]
+    fn a_cache_that_was_killed_leaves_nothing_that_counts() {
+        let storage = Arc::new(FaultyStorage::new());
+        storage.create_dir_all("/cache".as_ref()).expect("a new directory");
+        storage.create("/cache/LOCK".as_ref()).expect("a new file");
+        storage.create("/cache/7_0.cache".as_ref()).expect("a new file");
+        drop(rows(&storage));
+        let left = storage.list("/cache".as_ref()).expect("a directory");
+        assert_eq!(left.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["LOCK"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_locked_is_left_alone() {
+        let storage = Arc::new(FaultyStorage::new());
+        storage.create_dir_all("/cache".as_ref()).expect("a new directory");
+        storage.create("/cache/7_0.cache".as_ref()).expect("a new file");
+        let spec = SsdSpec { path: "/cache".into(), ..SsdSpec::default() };
+        let lock: LockDirectory = Arc::new(in_use);
+        let kept = Arc::clone(&storage) as Arc<dyn Storage>;
+        let refused = DiskRows::new(kept, spec, Some(&lock)).err().map(|error| error.code());
+        assert_eq!(refused, Some(ErrorCode::DirectoryAlreadyLocked));
+        assert_eq!(storage.list("/cache".as_ref()).expect("a directory").len(), 1);
     }
 }

@@ -22,13 +22,14 @@ mod spec;
 
 pub use spec::{CacheSpec, SsdSpec};
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::{ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{concat, take};
 use arrow::row::{RowConverter, SortField};
 use basalt_base::clock::Clock;
-use basalt_base::fs::Storage;
+use basalt_base::fs::{DirectoryLock, Storage};
 use basalt_base::{Error, Result, SqlType};
 
 use self::cells::{Cells, Freshness};
@@ -47,12 +48,17 @@ use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
 use crate::values::StringArena;
 
+/// Takes a directory, which one dictionary has at a time.
+pub type LockDirectory = Arc<dyn Fn(&Path) -> Result<Arc<DirectoryLock>> + Send + Sync>;
+
 /// What a cache needs beside its definition.
 pub struct CacheSurroundings {
     pub source: Arc<dyn DirectSource>,
     pub clock: Arc<dyn Clock>,
     /// Where SSD_CACHE has its files.
     pub storage: Arc<dyn Storage>,
+    /// Keeps others out of its directory; `None` where there are no others.
+    pub lock: Option<LockDirectory>,
     /// LIFETIME: a row is asked for again after a time between the two; 0 is never.
     pub lifetime_min_seconds: u64,
     pub lifetime_max_seconds: u64,
@@ -108,7 +114,7 @@ pub fn build_cache(spec: DictionarySpec, surroundings: CacheSurroundings) -> Res
     let cells = if kind.is_ssd() {
         let (storage, ssd) = (Arc::clone(&surroundings.storage), spec.layout.ssd);
         let max_stored_keys = ssd.max_stored_keys;
-        Cells::on_disk(DiskRows::new(storage, ssd)?, max_stored_keys)
+        Cells::on_disk(DiskRows::new(storage, ssd, surroundings.lock.as_ref())?, max_stored_keys)
     } else {
         Cells::in_memory(spec.layout.cache.size_in_cells)
     };

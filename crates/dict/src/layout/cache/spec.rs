@@ -34,7 +34,7 @@ pub struct CacheSpec {
 /// The parameters of SSD_CACHE alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SsdSpec {
-    /// The directory of the files; it must be empty or not be there.
+    /// The directory of the files; it must be empty, of this dictionary or not be there.
     pub path: PathBuf,
     pub block_size: u64,
     pub file_size: u64,

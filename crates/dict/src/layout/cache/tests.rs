@@ -61,6 +61,7 @@ fn setting(kind: LayoutKind, spec: CacheSpec) -> Setting {
         source: Arc::clone(&source) as Arc<dyn DirectSource>,
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
         storage: Arc::new(FaultyStorage::new()),
+        lock: None,
         lifetime_min_seconds: 10,
         lifetime_max_seconds: 20,
     };
