@@ -133,8 +133,9 @@ fn expressions_of(create: &ast::CreateDictionary, source: &dyn RowSource) -> Res
         let Some(expression) = &attribute.expression else { continue };
         if !source.takes_expressions() {
             bail!(
-                NotImplemented,
-                "EXPRESSION of attribute `{}` with a source that is no database is not implemented",
+                SupportIsDisabled,
+                "EXPRESSION of attribute `{}`: only a source that is a database (CLICKHOUSE, POSTGRESQL, MYSQL, \
+                 SQLITE) computes columns",
                 attribute.name
             );
         }

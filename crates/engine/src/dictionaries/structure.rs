@@ -73,7 +73,7 @@ fn check_hierarchy(attributes: &[Attribute], layout: &LayoutSpec) -> Result<()> 
     if parents.next().is_some() {
         bail!(BadArguments, "a dictionary has one HIERARCHICAL attribute at most");
     }
-    if layout.kind.is_complex() {
+    if layout.kind.is_complex() || layout.kind.is_range() {
         bail!(BadArguments, "a dictionary of layout {} has no HIERARCHICAL attribute", layout.kind.name());
     }
     if parent.ty.stripped() != &SqlType::UInt64 {

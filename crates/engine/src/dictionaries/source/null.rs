@@ -27,4 +27,9 @@ impl RowSource for NullSource {
     fn rows_of(&self, _question: &Question, _keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         Ok(Vec::new())
     }
+
+    /// There is no row to compute them for.
+    fn takes_expressions(&self) -> bool {
+        true
+    }
 }

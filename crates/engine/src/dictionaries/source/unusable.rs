@@ -24,4 +24,9 @@ impl RowSource for UnusableSource {
     ) -> Result<Vec<Vec<arrow::array::ArrayRef>>> {
         Err(self.error.clone())
     }
+
+    /// Whether it can, nobody knows before it is of use.
+    fn takes_expressions(&self) -> bool {
+        true
+    }
 }
