@@ -81,6 +81,11 @@ pub trait Dictionary: Send + Sync {
         None
     }
 
+    /// Whether [`Dictionary::visit`] shows each key once, in the columns that a lookup names it by.
+    fn lists_keys(&self) -> bool {
+        false
+    }
+
     /// Whether a lookup of a million keys costs much less than some of fewer keys.
     fn prefers_large_blocks(&self) -> bool {
         false

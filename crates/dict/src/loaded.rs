@@ -214,6 +214,10 @@ impl Dictionary for LoadedDictionary {
         })
     }
 
+    fn lists_keys(&self) -> bool {
+        true
+    }
+
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         self.check()?;
         self.layout.save(image)?;

@@ -176,6 +176,10 @@ impl Dictionary for Overlay {
         })
     }
 
+    fn lists_keys(&self) -> bool {
+        self.base.lists_keys()
+    }
+
     fn memory_bytes(&self) -> u64 {
         self.base.memory_bytes() + self.changes.memory_bytes()
     }

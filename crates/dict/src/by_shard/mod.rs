@@ -260,6 +260,10 @@ impl Dictionary for ShardByShard {
         self.counters.fill(all)
     }
 
+    fn lists_keys(&self) -> bool {
+        true
+    }
+
     fn shards(&self) -> Option<&ShardByShard> {
         Some(self)
     }

@@ -231,7 +231,10 @@ fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
         false => build(spec.clone(), &mut arrays()),
     };
     let dictionary = dictionary.expect("a valid source");
-    let check = |dictionary: &dyn Dictionary| check_answers(dictionary, &model, asked, key_arrays);
+    let check = |dictionary: &dyn Dictionary| {
+        assert_eq!(dictionary.lists_keys(), kind.takes_changes());
+        check_answers(dictionary, &model, asked, key_arrays);
+    };
     check(dictionary.as_ref());
     if kind.is_storable() {
         let reopened = save_and_open(spec, dictionary.as_ref());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, BooleanArray, new_empty_array};
 use arrow::compute::{concat, filter};
 use basalt_base::{Error, Result};
-use basalt_dict::{Attribute, Dictionary, KeyForm, LayoutKind};
+use basalt_dict::{Attribute, Dictionary};
 
 /// One attribute of a dictionary.
 pub struct AttributeOf<'a> {
@@ -39,10 +39,7 @@ impl<'a> AttributeOf<'a> {
 
     /// Whether every key can be read, each has one row, and there are no more than `rows_max`.
     pub fn can_list_keys(&self, rows_max: u64) -> bool {
-        let kind = LayoutKind::ALL.into_iter().find(|kind| kind.name() == self.dictionary.layout());
-        kind.is_some_and(|kind| !kind.asks_source() && !kind.is_range())
-            && self.dictionary.key_form() == KeyForm::Columns
-            && self.dictionary.stats().element_count <= rows_max
+        self.dictionary.lists_keys() && self.dictionary.stats().element_count <= rows_max
     }
 
     /// The key columns of the rows for whose value `holds` is true; NULL is not true.
