@@ -10,10 +10,13 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::KeyForm;
 
 use super::attribute_of::AttributeOf;
-use super::lookup::{Lookup, masked};
+use super::lookup::{Lookup, masked, null_in_key};
 use crate::FunctionContext;
 use crate::scalar::conversion::{Exact, Inexact};
 use crate::scalar::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
+
+/// What to do about a key that may be NULL.
+const NEVER_NULL: &str = "; a key `assumeNotNull(..)` is never NULL";
 
 /// What a missing key gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +122,8 @@ impl ScalarFunction for DictGet {
             );
         }
         self.check_type(&lookup, &attributes)?;
-        if self.missing == Missing::Null {
-            check_nullable(self.name, &lookup, &attributes)?;
+        if self.missing == Missing::Null || lookup.takes_null() {
+            self.check_nullable(&lookup, &attributes, is_tuple)?;
         }
         let defaults = match args.get(default) {
             Some(default) => Some(self.bind_defaults(&lookup, &attributes, is_tuple, default, context)?),
@@ -177,6 +180,23 @@ impl DictGet {
         Ok(())
     }
 
+    /// Refuses a call that gives NULL for a missing key or a NULL key, if the type of an attribute has none.
+    fn check_nullable(&self, lookup: &Lookup, attributes: &[usize], is_tuple: bool) -> Result<()> {
+        let mut attributes = attributes.iter().map(|&attribute| &lookup.dictionary.attributes()[attribute]);
+        let Some(attribute) = attributes.find(|attribute| !can_be_null(&attribute.ty)) else {
+            return Ok(());
+        };
+        let (code, advice) = match self.missing {
+            Missing::Null => (ErrorCode::IllegalTypeOfArgument, ""),
+            _ if is_tuple => (ErrorCode::UnsupportedMethod, NEVER_NULL),
+            _ => (ErrorCode::IllegalTypeOfArgument, NEVER_NULL),
+        };
+        let (function, name, ty) = (self.name, &attribute.name, &attribute.ty);
+        let what =
+            format!("function `{function}` cannot give NULL for attribute `{name}` of type {ty}{advice}");
+        Err(Error::new(code, what))
+    }
+
     /// One conversion an attribute, out of the default's type into the attribute's.
     fn bind_defaults(
         &self,
@@ -213,17 +233,8 @@ impl DictGet {
     }
 }
 
-fn check_nullable(function: &str, lookup: &Lookup, attributes: &[usize]) -> Result<()> {
-    let attributes = attributes.iter().map(|&attribute| &lookup.dictionary.attributes()[attribute]);
-    match attributes.into_iter().find(|attribute| !attribute.ty.clone().into_nullable().accepts_null()) {
-        None => Ok(()),
-        Some(attribute) => bail!(
-            IllegalTypeOfArgument,
-            "function `{function}` cannot give NULL for attribute `{}` of type {}",
-            attribute.name,
-            attribute.ty
-        ),
-    }
+fn can_be_null(ty: &SqlType) -> bool {
+    ty.clone().into_nullable().accepts_null()
 }
 
 /// How a given default becomes a value of its attribute.
@@ -266,10 +277,12 @@ impl GetKernel {
             }
             Missing::Given => self.fill(&mut values, &found, &operands[2 + self.lookup.width()], rows)?,
         }
-        for (value, ty) in values.iter_mut().zip(&self.types) {
-            // A tuple or an array cannot be NULL; everything else is where its key is.
-            if ty.accepts_null() {
-                *value = masked(value, key_nulls.as_ref())?;
+        if let Some(nulls) = &key_nulls {
+            for (value, ty) in values.iter_mut().zip(&self.types) {
+                if !ty.accepts_null() {
+                    return Err(null_in_key(&format!("a value of type {ty}")));
+                }
+                *value = masked(value, Some(nulls))?;
             }
         }
         let value = match &self.tuple {

@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, UInt64Type};
 use basalt_base::types::TupleElement;
 use basalt_base::{Error, Result, SqlType, bail};
 
-use super::lookup::Lookup;
+use super::lookup::{Lookup, null_in_key};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
 
@@ -34,6 +34,13 @@ impl ScalarFunction for DictGetAll {
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
         let lookup = Lookup::bind(self.name(), &args[0], &args[2..3], context)?;
         let (attributes, is_tuple) = lookup.attributes(self.name(), &args[1])?;
+        if lookup.takes_null() {
+            bail!(
+                UnsupportedMethod,
+                "function `dictGetAll` takes no key that may be NULL, got {}",
+                args[2].ty
+            );
+        }
         let limit = args.get(3).map(limit_of).transpose()?;
         let attribute = |&at: &usize| &lookup.dictionary.attributes()[at];
         let ty = if is_tuple {
@@ -47,7 +54,10 @@ impl ScalarFunction for DictGetAll {
         };
         let tuple = is_tuple.then(|| ty.struct_fields());
         Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
-            let (keys, _) = lookup.keys(&operands[2..], rows)?;
+            let (keys, nulls) = lookup.keys(&operands[2..], rows)?;
+            if nulls.is_some() {
+                return Err(null_in_key("an array"));
+            }
             let mut lists = lookup.dictionary.get_all(&attributes, &keys, limit)?;
             match &tuple {
                 None => lists.pop().ok_or_else(|| Error::logical("a lookup of no attribute")),

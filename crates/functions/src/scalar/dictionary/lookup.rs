@@ -21,7 +21,7 @@ pub(super) struct Lookup {
     point: Option<Key>,
     /// The key argument is a tuple with the key columns in it.
     in_tuple: bool,
-    /// The key argument may be NULL.
+    /// The key argument, or what is in it if it is a tuple, may be NULL.
     pub(super) nullable: bool,
 }
 
@@ -77,6 +77,11 @@ impl Lookup {
             None => None,
         };
         Ok(Lookup { dictionary, keys, point, in_tuple, nullable })
+    }
+
+    /// Whether the type of the key argument says that it may be NULL as a whole.
+    pub(super) fn takes_null(&self) -> bool {
+        self.nullable && !self.in_tuple
     }
 
     /// How many arguments name the key and the point.
@@ -264,6 +269,14 @@ fn attribute_names(function: &str, names: &Argument) -> Result<(Vec<String>, boo
 fn constant_text(ty: &SqlType, value: &ArrayRef) -> Option<String> {
     let present = ty.stripped() == &SqlType::String && value.len() == 1 && !value.is_null(0);
     present.then(|| String::from_utf8_lossy(value.as_binary_view().value(0)).into_owned())
+}
+
+/// The error about NULL in the tuple that is the key, where the result cannot be NULL.
+pub(super) fn null_in_key(result: &str) -> Error {
+    Error::new(
+        ErrorCode::CannotInsertNullInOrdinaryColumn,
+        format!("NULL in the key of a lookup of {result}, which cannot be NULL"),
+    )
 }
 
 /// The array without its null mask: what lies under the mask is looked up and thrown away.
