@@ -1,13 +1,14 @@
 //! Joins on the key of a dictionary or of a key/value table: a rule that lets them ask it for keys.
 //!
 //! `left JOIN right ON left.x = right.key` needs no scan of the right side, and no table built of it. The
-//! columns of the key must all be compared, as they are, with nothing else in ON but conditions on the
-//! right side.
+//! columns of the key must all be compared, with nothing else in ON but conditions on the right side. They are
+//! compared as they are, or integers with integers of another type: then both sides stand in ON cast to a type with
+//! room for all of both, and the left side is cast to the key's type instead. What does not fit it is no key.
 
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::Field;
+use arrow::datatypes::{DataType, Field};
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_exec::direct_join::{DirectJoin, FoundRows, KeyedRows};
 use basalt_exec::error::into_datafusion;
@@ -15,11 +16,16 @@ use basalt_exec::limit_by::LimitBy;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, NullEquality, TableReference};
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Expr, Extension, Join, JoinType, LogicalPlan, Projection};
+use datafusion::logical_expr::{
+    Cast, Expr, ExprSchemable, Extension, Join, JoinType, LogicalPlan, Projection, TryCast,
+};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 use super::TableScanProvider;
 use crate::tables::{Found, Table};
+
+/// Decimal digits that hold every 64-bit integer.
+const INTEGER_DIGITS: u8 = 20;
 
 /// The rule.
 #[derive(Debug)]
@@ -79,7 +85,7 @@ fn understood(join: &Join, threads: usize) -> Option<(Arc<dyn Table>, DirectJoin
         return None;
     }
     let right = RightSide::of(&join.right)?;
-    let keys = right.keys(&join.on)?;
+    let keys = right.keys(&join.on, join.left.schema())?;
     // The columns of the result, and behind them what else the filter looks at.
     let mut columns: Vec<Column> = match join.join_type {
         JoinType::LeftAnti => Vec::new(),
@@ -156,26 +162,60 @@ impl RightSide {
         }
     }
 
-    /// The key column that an expression is.
+    /// The key column that an expression is, or casts to a type that has all of its values.
     fn key_column(&self, expr: &Expr) -> Option<usize> {
-        let Expr::Column(column) = expr else { return None };
-        let at = self.table.definition().stored().position(&column.name)?;
-        self.table.lookup_key().contains(&at).then_some(at)
+        let Expr::Column(column) = widened(expr).unwrap_or(expr) else { return None };
+        let stored = self.table.definition().stored();
+        let at = stored.position(&column.name)?;
+        let is_key = self.table.lookup_key().contains(&at);
+        (is_key && keeps_all(expr, &stored[at].ty.carrier())).then_some(at)
     }
 
-    /// What the left side gives for each key column; `None` if ON is about anything else.
-    fn keys(&self, on: &[(Expr, Expr)]) -> Option<Vec<Expr>> {
+    /// What the left side, whose columns are `columns`, gives for each key column; `None` if ON is about anything else.
+    fn keys(&self, on: &[(Expr, Expr)], columns: &DFSchema) -> Option<Vec<Expr>> {
         let key = self.table.lookup_key();
+        let stored = self.table.definition().stored();
         let mut given: Vec<Option<Expr>> = vec![None; key.len()];
         for (left, right) in on {
             let column = self.key_column(right)?;
             let place = key.iter().position(|&at| at == column)?;
-            if given[place].replace(left.clone()).is_some() {
+            let left = match right {
+                Expr::Column(_) => left.clone(),
+                _ => narrowed(left, &stored[column].ty.carrier(), columns),
+            };
+            if given[place].replace(left).is_some() {
                 return None;
             }
         }
         given.into_iter().collect()
     }
+}
+
+/// What a cast is of.
+fn widened(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::Cast(Cast { expr, .. }) => Some(expr),
+        _ => None,
+    }
+}
+
+/// Whether `expr` is no cast, or one of integers of type `from` to a type that has all of these.
+fn keeps_all(expr: &Expr, from: &DataType) -> bool {
+    let Expr::Cast(Cast { field, .. }) = expr else { return true };
+    let bytes = |ty: &DataType| ty.primitive_width().unwrap_or_default();
+    match field.data_type() {
+        // A comparison of integers that have no common type.
+        DataType::Decimal128(INTEGER_DIGITS.., 0) => from.is_integer(),
+        to if !to.is_integer() || !from.is_integer() => false,
+        to if to.is_signed_integer() == from.is_signed_integer() => bytes(from) <= bytes(to),
+        to => to.is_signed_integer() && bytes(from) < bytes(to),
+    }
+}
+
+/// The integers of `expr` as those of type `to`; NULL, which no key is, where they do not fit.
+fn narrowed(expr: &Expr, to: &DataType, columns: &DFSchema) -> Expr {
+    let inside = widened(expr).filter(|inside| inside.get_type(columns).is_ok_and(|ty| keeps_all(expr, &ty)));
+    Expr::TryCast(TryCast::new(Box::new(inside.unwrap_or(expr).clone()), to.clone()))
 }
 
 /// Some columns of a table's rows.
