@@ -47,12 +47,15 @@ impl<'a> AttributeOf<'a> {
         let types = self.dictionary.key_types();
         let mut found: Vec<Vec<ArrayRef>> =
             types.iter().map(|ty| vec![new_empty_array(&ty.carrier())]).collect();
-        for block in self.dictionary.scan()? {
-            let keep = holds(&block[types.len() + self.position])?;
-            for (found, key) in found.iter_mut().zip(&block) {
+        let columns: Vec<usize> = (0..types.len()).chain([types.len() + self.position]).collect();
+        self.dictionary.visit_columns(&columns, &mut |_, block| {
+            let (keys, values) = block.split_at(types.len());
+            let keep = holds(&values[0])?;
+            for (found, key) in found.iter_mut().zip(keys) {
                 found.push(filter(key, &keep).map_err(Error::logical)?);
             }
-        }
+            Ok(())
+        })?;
         let joined = |arrays: &Vec<ArrayRef>| {
             let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
             concat(&arrays).map_err(Error::logical)

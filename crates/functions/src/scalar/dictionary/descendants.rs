@@ -37,13 +37,14 @@ impl Descendants {
 
 fn children_of(hierarchy: &Hierarchy) -> Result<Children> {
     let mut children = Children::new();
-    for block in hierarchy.lookup.dictionary.scan()? {
-        let parents = cast(&block[1 + hierarchy.attribute], &DataType::UInt64).map_err(Error::logical)?;
+    hierarchy.lookup.dictionary.visit_columns(&[0, 1 + hierarchy.attribute], &mut |_, block| {
+        let parents = cast(&block[1], &DataType::UInt64).map_err(Error::logical)?;
         let (keys, parents) = (block[0].as_primitive::<UInt64Type>(), parents.as_primitive::<UInt64Type>());
         for row in (0..keys.len()).filter(|&row| parents.is_valid(row)) {
             children.entry(parents.value(row)).or_default().push(keys.value(row));
         }
-    }
+        Ok(())
+    })?;
     Ok(children)
 }
 

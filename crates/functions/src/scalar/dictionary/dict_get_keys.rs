@@ -105,14 +105,16 @@ impl Inverse {
         let mut rows = HashMap::<Box<[u8]>, Vec<u32>>::new();
         let mut keys: Vec<ArrayRef> = vec![new_empty_array(&self.element.carrier())];
         let mut next = 0_u32;
-        for block in self.dictionary.scan()? {
-            let values = std::slice::from_ref(&block[key_count + self.attribute]);
+        let columns: Vec<usize> = (0..key_count).chain([key_count + self.attribute]).collect();
+        self.dictionary.visit_columns(&columns, &mut |_, block| {
+            let (key_columns, values) = block.split_at(key_count);
             for value in &converter.convert_columns(values).map_err(Error::logical)? {
                 rows.entry(Box::from(value.as_ref())).or_default().push(next);
                 next = next.checked_add(1).ok_or_else(|| Error::logical("more keys than can be numbered"))?;
             }
-            keys.push(self.element_array(&block[..key_count])?);
-        }
+            keys.push(self.element_array(key_columns)?);
+            Ok(())
+        })?;
         let keys: Vec<&dyn Array> = keys.iter().map(AsRef::as_ref).collect();
         Ok(Index { converter, rows, keys: concat(&keys).map_err(Error::logical)? })
     }

@@ -10,7 +10,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::{Attribute, Dictionaries, Dictionary, DictionaryStats, VisitRows};
 
-use super::ALL;
+use super::{ALL, AttributeOf};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Operand};
 
@@ -54,7 +54,17 @@ impl Dictionary for Numbers {
         Ok(keys.iter().map(|key| Some((1..=2).contains(key))).collect())
     }
 
-    fn visit_columns(&self, _columns: &[usize], _visit: &mut VisitRows<'_>) -> Result<()> {
+    /// A block for each key. Nobody needs all columns.
+    fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
+        assert!(columns.len() < self.column_count(), "{columns:?}");
+        for key in 1..=2 {
+            let key: ArrayRef = Arc::new(UInt64Array::from(vec![key]));
+            let column = |&at: &usize| match at {
+                0 => Ok(Arc::clone(&key)),
+                _ => self.get(&[at - 1], &[Arc::clone(&key)]).map(|(columns, _)| Arc::clone(&columns[0])),
+            };
+            visit(1, columns.iter().map(column).collect::<Result<_>>()?)?;
+        }
         Ok(())
     }
 
@@ -188,4 +198,25 @@ fn a_hierarchy_goes_up_to_its_root() {
     assert_eq!((chain(0), chain(1), chain(2)), (vec![2, 1], vec![1], vec![]));
     let (_, is_in) = call("dictIsIn", None, keys(vec![2, 9]), vec![keys(vec![1])]).unwrap();
     assert_eq!(is_in.as_primitive::<arrow::datatypes::UInt8Type>().values().to_vec(), vec![1, 0]);
+}
+
+#[test]
+fn what_leads_back_to_keys_reads_the_columns_it_needs() {
+    let lists = |lists: ArrayRef| -> Vec<Vec<u64>> {
+        let list =
+            |row: usize| lists.as_list::<i32>().value(row).as_primitive::<UInt64Type>().values().to_vec();
+        (0..lists.len()).map(list).collect()
+    };
+    let (_, children) = call("dictGetChildren", None, keys(vec![0, 1, 2]), vec![]).unwrap();
+    assert_eq!(lists(children), [vec![1], vec![2], vec![]]);
+    let (_, below) = call("dictGetDescendants", None, keys(vec![0, 2]), vec![]).unwrap();
+    assert_eq!(lists(below), [vec![1, 2], vec![]]);
+    let values: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["two", "three", "one"]));
+    let (_, found) = call("dictGetKeys", Some("name"), (SqlType::String, values), vec![]).unwrap();
+    assert_eq!(lists(found), [vec![2], vec![], vec![1]]);
+    let dictionary = OnlyNumbers.dictionary("numbers", "default").unwrap();
+    let is_two =
+        |values: &ArrayRef| Ok(values.as_binary_view().iter().map(|name| Some(name? == b"two")).collect());
+    let found = AttributeOf::new(&dictionary, 0, true).keys_where(is_two).unwrap();
+    assert_eq!(found[0].as_primitive::<UInt64Type>().values().to_vec(), [2]);
 }
