@@ -11,7 +11,7 @@ use crate::dictionary::Dictionary;
 /// Blocks that wait to be taken.
 const WAITING_MAX: usize = 1;
 
-/// Blocks as [`Dictionary::scan`] has them.
+/// Blocks as [`Dictionary::visit`] shows them.
 pub struct RowStream {
     /// `None` is the end; without it, the thread that reads has panicked.
     blocks: Receiver<Option<Result<Vec<ArrayRef>>>>,
