@@ -8,11 +8,12 @@ use std::time::Duration;
 use arrow::array::{
     ArrayRef, BinaryViewArray, Float64Builder, Int32Array, ListBuilder, UInt16Array, UInt64Array,
 };
+use basalt_base::clock::SystemClock;
 use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{
-    Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
-    RangeSpec, RowForm, build, load_image,
+    Attribute, CacheSurroundings, Dictionary, DictionarySpec, DirectSource, ImagePlace, LayoutKind,
+    LayoutSpec, LoadBounds, LoadedImage, RangeSpec, RowForm, build, build_cache, load_image,
 };
 
 const KEYS: u64 = 1_000_000;
@@ -107,20 +108,59 @@ fn measure_all() {
     let others =
         [LayoutKind::RangeHashed, LayoutKind::ComplexKeyRangeHashed, LayoutKind::IpTrie, LayoutKind::Polygon];
     outcomes.extend(others.map(|kind| check(kind, &wide, spread)));
+    outcomes.push(check_cache());
     let wrong: Vec<String> = outcomes.into_iter().filter_map(std::result::Result::err).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 fn check(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> std::result::Result<(), String> {
+    check_taken(&format!("{kind:?} of {types:?}"), || load(kind, types, key))
+}
+
+/// A cache that was asked for every key.
+fn check_cache() -> std::result::Result<(), String> {
+    check_taken("Cache", || {
+        let types = [SqlType::UInt64, SqlType::String];
+        let mut spec = spec(LayoutKind::Cache, &types);
+        spec.layout.cache.size_in_cells = KEYS;
+        let surroundings = CacheSurroundings {
+            source: Arc::new(Echo),
+            clock: Arc::new(SystemClock),
+            storage: Arc::new(RealStorage),
+            lock: None,
+            lifetime_min_seconds: 0,
+            lifetime_max_seconds: 0,
+        };
+        let cache = build_cache(spec, surroundings).expect("a valid definition");
+        for first in (0..KEYS).step_by(4096) {
+            let keys = UInt64Array::from_iter_values((first..KEYS.min(first + 4096)).map(spread));
+            cache.has(&[Arc::new(keys)]).expect("a healthy source");
+        }
+        cache
+    })
+}
+
+/// Has every key.
+struct Echo;
+
+impl DirectSource for Echo {
+    fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let rows = 0..keys[0].len() as u64;
+        let columns = [SqlType::UInt64, SqlType::String].map(|ty| values(&ty, rows.clone()));
+        Ok(vec![std::iter::once(Arc::clone(&keys[0])).chain(columns).collect()])
+    }
+}
+
+fn check_taken(what: &str, load: impl FnOnce() -> Arc<dyn Dictionary>) -> std::result::Result<(), String> {
     let before = resident_bytes();
-    let dictionary = load(kind, types, key);
+    let dictionary = load();
     let taken = resident_bytes() - before;
     let stated = dictionary.stats().bytes_allocated;
     let ratio = stated as f64 / taken as f64;
     if (0.98..=1.02).contains(&ratio) {
         return Ok(());
     }
-    Err(format!("{kind:?} of {types:?}: stated {stated}, taken {taken}"))
+    Err(format!("{what}: stated {stated}, taken {taken}"))
 }
 
 /// Loads into a file, with bounds far below what the rows take.

@@ -5,10 +5,12 @@
 //! them out, so of them there are no more than of keys with rows, or than [`MISSING_MIN`]: then another of
 //! them goes.
 
-use basalt_base::Result;
+use basalt_base::{Result, bail};
 use hashbrown::HashTable;
 
+use super::cell_list::{Cell, CellList, RowPlace};
 use super::disk::{DiskPlace, DiskRows};
+use super::slots::Slots;
 use crate::hash::hash_bytes;
 use crate::values::StringArena;
 
@@ -18,30 +20,16 @@ const MISSING_MIN: usize = 1 << 20;
 pub(super) struct Cells {
     /// Positions in `cells`, by hash of the key.
     table: HashTable<u32>,
-    cells: Vec<Cell>,
+    cells: CellList,
+    /// Keys and rows of the cells.
+    slots: Slots,
     cells_max: usize,
     /// Cells of keys that the source does not have.
     missing_count: usize,
     /// So many of them may be there, if no more have a row.
     missing_min: usize,
     hand: usize,
-    heap_bytes: usize,
     disk: Option<DiskRows>,
-}
-
-struct Cell {
-    key: Box<[u8]>,
-    row: Row,
-    expires_us: u64,
-    dies_us: u64,
-    used: bool,
-}
-
-enum Row {
-    /// The source does not have the key.
-    Missing,
-    Memory(Box<[u8]>),
-    Disk(DiskPlace),
 }
 
 /// How a key's cell is.
@@ -57,12 +45,12 @@ impl Cells {
     pub(super) fn in_memory(cells_max: u64) -> Cells {
         Cells {
             table: HashTable::new(),
-            cells: Vec::new(),
+            cells: CellList::default(),
+            slots: Slots::default(),
             cells_max: usize::try_from(cells_max).unwrap_or(usize::MAX),
             missing_count: 0,
             missing_min: MISSING_MIN,
             hand: 0,
-            heap_bytes: 0,
             disk: None,
         }
     }
@@ -76,19 +64,20 @@ impl Cells {
         let Some(at) = self.find(key) else {
             return Ok(Freshness::Absent);
         };
-        let cell = &mut self.cells[at];
-        if now_us >= cell.dies_us || !cell.read(self.disk.as_ref(), rows)? {
+        let cell = &self.cells[at];
+        let is_stale = now_us >= cell.expires_us;
+        if now_us >= cell.dies_us || !self.read_cell(cell, rows)? {
             return Ok(Freshness::Absent);
         }
-        cell.used = true;
-        Ok(if now_us >= cell.expires_us { Freshness::Stale } else { Freshness::Fresh })
+        self.cells[at].used = true;
+        Ok(if is_stale { Freshness::Stale } else { Freshness::Fresh })
     }
 
     /// All keys that have a row which may still be shown.
     pub(super) fn keys(&self, now_us: u64) -> StringArena {
         let mut keys = StringArena::default();
-        let has_row = |cell: &&Cell| now_us < cell.dies_us && !matches!(cell.row, Row::Missing);
-        self.cells.iter().filter(has_row).for_each(|cell| keys.push(&cell.key));
+        let has_row = |cell: &&Cell| now_us < cell.dies_us && !cell.is_missing();
+        self.cells.iter().filter(has_row).for_each(|cell| keys.push(key_of(&self.slots, cell)));
         keys
     }
 
@@ -97,13 +86,33 @@ impl Cells {
         let before = rows.len();
         let cell = self.find(key).map(|at| &self.cells[at]);
         if let Some(cell) = cell.filter(|cell| now_us < cell.dies_us) {
-            cell.read(self.disk.as_ref(), rows)?;
+            self.read_cell(cell, rows)?;
         }
         Ok(rows.len() > before)
     }
 
+    /// Adds the row of `cell` to `rows`, unless the source has none; `false` if it is lost.
+    fn read_cell(&self, cell: &Cell, rows: &mut StringArena) -> Result<bool> {
+        let row = self.row_of(cell);
+        match (cell.row, &self.disk) {
+            (RowPlace::Missing, _) => {}
+            (RowPlace::Memory, _) => rows.push(row),
+            (RowPlace::Disk, Some(disk)) => match disk.read(DiskPlace::from_bytes(row)?)? {
+                Some(row) => rows.push(&row),
+                None => return Ok(false),
+            },
+            (RowPlace::Disk, None) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What is in the cell's slot behind its key.
+    fn row_of(&self, cell: &Cell) -> &[u8] {
+        &self.slots.get(cell.slot, cell.slot_bytes())[cell.key_bytes as usize..]
+    }
+
     fn find(&self, key: &[u8]) -> Option<usize> {
-        let is_key = |&at: &u32| *self.cells[at as usize].key == *key;
+        let is_key = |&at: &u32| key_of(&self.slots, &self.cells[at as usize]) == key;
         self.table.find(hash_bytes(key), is_key).map(|&at| at as usize)
     }
 
@@ -115,48 +124,65 @@ impl Cells {
         expires_us: u64,
         dies_us: u64,
     ) -> Result<()> {
-        let row = match (row, &mut self.disk) {
-            (None, _) => Row::Missing,
-            (Some(row), None) => Row::Memory(Box::from(row)),
+        let place;
+        let (row_place, row) = match (row, &mut self.disk) {
+            (None, _) => (RowPlace::Missing, &[][..]),
+            (Some(row), None) => (RowPlace::Memory, row),
             (Some(row), Some(disk)) => {
-                let (place, dropped) = disk.append(row)?;
+                let (at, dropped) = disk.append(row)?;
                 if dropped {
-                    self.forget_dropped();
+                    self.forget_dropped()?;
                 }
-                Row::Disk(place)
+                place = at.to_bytes();
+                (RowPlace::Disk, &place[..])
             }
         };
-        let cell = Cell { key: Box::from(key), row, expires_us, dies_us, used: false };
-        while cell.is_missing() && self.missing_count >= self.missing_max() {
+        let (Ok(key_bytes), Ok(row_bytes)) = (u32::try_from(key.len()), u32::try_from(row.len())) else {
+            bail!(ArgumentOutOfBound, "a row of {} bytes does not fit into a cache", key.len() + row.len());
+        };
+        let is_missing = row_place == RowPlace::Missing;
+        while is_missing && self.missing_count >= self.missing_max() {
             let at = self.turn_hand(Cell::is_missing);
             self.remove(at);
         }
-        self.heap_bytes += cell.heap_bytes();
-        let hash = hash_bytes(key);
-        if let Some(at) = self.find(key) {
-            self.replace(at, cell);
-            return Ok(());
-        }
-        let at = if self.cells.len() < self.cells_max {
-            self.missing_count += usize::from(cell.is_missing());
-            self.cells.push(cell);
-            self.cells.len() - 1
-        } else {
-            let at = self.turn_hand(|_| true);
-            self.unlink(at);
-            self.replace(at, cell);
-            at
+        let known = self.find(key);
+        let goes = match known {
+            None if self.cells.len() >= self.cells_max => {
+                let at = self.turn_hand(|_| true);
+                self.unlink(at);
+                Some(at)
+            }
+            _ => known,
         };
-        let cells = &self.cells;
-        self.table.insert_unique(hash, at as u32, |&at| hash_bytes(&cells[at as usize].key));
+        if let Some(at) = goes {
+            self.vacate(at);
+        }
+        let slot = self.slots.put([key, row]);
+        let cell = Cell { slot, row: row_place, used: false, key_bytes, row_bytes, expires_us, dies_us };
+        self.missing_count += usize::from(is_missing);
+        let at = match goes {
+            Some(at) => {
+                self.cells[at] = cell;
+                at
+            }
+            None => {
+                self.cells.push(cell);
+                self.cells.len() - 1
+            }
+        };
+        if known.is_none() {
+            let (cells, slots) = (&self.cells, &self.slots);
+            let hash_of = |&at: &u32| hash_bytes(key_of(slots, &cells[at as usize]));
+            self.table.insert_unique(hash_bytes(key), at as u32, hash_of);
+        }
         Ok(())
     }
 
-    fn replace(&mut self, at: usize, cell: Cell) {
-        self.heap_bytes -= self.cells[at].heap_bytes();
-        self.missing_count += usize::from(cell.is_missing());
-        self.missing_count -= usize::from(self.cells[at].is_missing());
-        self.cells[at] = cell;
+    /// Gives back the slot of a cell that another one takes the place of.
+    fn vacate(&mut self, at: usize) {
+        let cell = &self.cells[at];
+        self.missing_count -= usize::from(cell.is_missing());
+        self.slots.free(cell.slot);
     }
 
     /// How many keys without a row there may be: as many as with one, so that the hand finds one of them soon.
@@ -178,36 +204,48 @@ impl Cells {
     /// The last cell takes the place of the one that goes.
     fn remove(&mut self, at: usize) {
         self.unlink(at);
-        let cell = self.cells.swap_remove(at);
-        self.heap_bytes -= cell.heap_bytes();
-        self.missing_count -= usize::from(cell.is_missing());
-        let Some(moved) = self.cells.get(at) else { return };
+        self.vacate(at);
+        self.cells.swap_remove(at);
         let last = self.cells.len();
-        if let Some(place) = self.table.find_mut(hash_bytes(&moved.key), |&other| other as usize == last) {
+        if at == last {
+            return;
+        }
+        let moved = key_of(&self.slots, &self.cells[at]);
+        if let Some(place) = self.table.find_mut(hash_bytes(moved), |&other| other as usize == last) {
             *place = at as u32;
         }
     }
 
     fn unlink(&mut self, at: usize) {
-        let hash = hash_bytes(&self.cells[at].key);
+        let hash = hash_bytes(key_of(&self.slots, &self.cells[at]));
         if let Ok(entry) = self.table.find_entry(hash, |&other| other as usize == at) {
             entry.remove();
         }
     }
 
     /// Frees the cells whose rows were in a file that is gone.
-    fn forget_dropped(&mut self) {
-        let Some(disk) = &self.disk else { return };
-        // None of them is one without a row.
-        self.cells.retain(|cell| !matches!(cell.row, Row::Disk(place) if disk.is_dropped(place)));
-        self.heap_bytes = self.cells.iter().map(Cell::heap_bytes).sum();
+    fn forget_dropped(&mut self) -> Result<()> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        let mut at = 0;
+        while at < self.cells.len() {
+            let cell = &self.cells[at];
+            let row = &self.slots.get(cell.slot, cell.slot_bytes())[cell.key_bytes as usize..];
+            if cell.row == RowPlace::Disk && disk.is_dropped(DiskPlace::from_bytes(row)?) {
+                // None of them is one without a row.
+                self.slots.free(cell.slot);
+                self.cells.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
         self.hand = 0;
-        let cells = &self.cells;
-        let hash = |at: &u32| hash_bytes(&cells[*at as usize].key);
+        let (cells, slots) = (&self.cells, &self.slots);
+        let hash_of = |&at: &u32| hash_bytes(key_of(slots, &cells[at as usize]));
         self.table.clear();
         for at in 0..cells.len() as u32 {
-            self.table.insert_unique(hash(&at), at, hash);
+            self.table.insert_unique(hash_of(&at), at, hash_of);
         }
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -220,33 +258,12 @@ impl Cells {
 
     pub(super) fn heap_bytes(&self) -> usize {
         let disk = self.disk.as_ref().map_or(0, DiskRows::heap_bytes);
-        self.heap_bytes + self.table.allocation_size() + self.cells.capacity() * size_of::<Cell>() + disk
+        self.table.allocation_size() + self.cells.heap_bytes() + self.slots.heap_bytes() + disk
     }
 }
 
-impl Cell {
-    fn is_missing(&self) -> bool {
-        matches!(self.row, Row::Missing)
-    }
-
-    /// Adds the row to `rows`, unless the source has none; `false` if it is lost.
-    fn read(&self, disk: Option<&DiskRows>, rows: &mut StringArena) -> Result<bool> {
-        match (&self.row, disk) {
-            (Row::Missing, _) => {}
-            (Row::Memory(row), _) => rows.push(row),
-            (Row::Disk(place), Some(disk)) => match disk.read(*place)? {
-                Some(row) => rows.push(&row),
-                None => return Ok(false),
-            },
-            (Row::Disk(_), None) => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let row = if let Row::Memory(row) = &self.row { row.len() } else { 0 };
-        self.key.len() + row
-    }
+fn key_of<'a>(slots: &'a Slots, cell: &Cell) -> &'a [u8] {
+    slots.get(cell.slot, cell.key_bytes as usize)
 }
 
 #[cfg(test)]

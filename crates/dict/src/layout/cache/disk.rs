@@ -59,6 +59,30 @@ pub(super) struct DiskPlace {
     row_bytes: u32,
 }
 
+impl DiskPlace {
+    pub(super) const BYTES: usize = 2 * size_of::<u64>() + size_of::<u32>();
+
+    pub(super) fn to_bytes(self) -> [u8; DiskPlace::BYTES] {
+        let mut bytes = [0; DiskPlace::BYTES];
+        bytes[..8].copy_from_slice(&self.file.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.at.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.row_bytes.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<DiskPlace> {
+        let broken = || Error::logical(format!("the place of a row in a file has {} bytes", bytes.len()));
+        let (file, rest) = bytes.split_first_chunk().ok_or_else(broken)?;
+        let (at, rest) = rest.split_first_chunk().ok_or_else(broken)?;
+        let row_bytes = rest.try_into().map_err(|_| broken())?;
+        Ok(DiskPlace {
+            file: u64::from_le_bytes(*file),
+            at: u64::from_le_bytes(*at),
+            row_bytes: u32::from_le_bytes(row_bytes),
+        })
+    }
+}
+
 impl DiskRows {
     /// Takes the directory, made if it is not there, and empties it of a former cache's files; other files in
     /// it are an error. Without a `lock` nobody else knows the directory.

@@ -2,6 +2,8 @@
 //!
 //! - [`spec`]: what `LAYOUT(CACHE(..))` states.
 //! - [`cells`]: the rows that are kept, each as bytes, and for how long.
+//! - [`cell_list`]: a cell, and the list of them.
+//! - [`slots`]: the memory of keys and rows.
 //! - [`disk`]: the rows of SSD_CACHE, in files.
 //! - [`gate`]: how many lookups may ask the source at once, and how long the others wait.
 //!
@@ -15,9 +17,11 @@
 //!
 //! The cells are behind a lock that is never held while the source is asked.
 
+mod cell_list;
 mod cells;
 mod disk;
 mod gate;
+mod slots;
 mod spec;
 
 pub use spec::{CacheSpec, SsdSpec};
