@@ -50,7 +50,7 @@ struct Chunk {
 }
 
 impl Slots {
-    /// Keeps the strings `parts`, which are not empty, one behind the other.
+    /// Keeps `parts` as one string, one behind the other.
     pub(super) fn put(&mut self, parts: [&[u8]; 2]) -> Slot {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let slot_bytes = slot_bytes(bytes);
