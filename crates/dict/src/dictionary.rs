@@ -112,6 +112,7 @@ pub trait Dictionary: Send + Sync {
     }
 
     /// The blocks of [`Dictionary::visit`], all at once.
+    #[cfg(test)]
     fn scan(&self) -> Result<Vec<Vec<ArrayRef>>> {
         let mut blocks = Vec::new();
         self.visit(&mut |block| {
