@@ -9,10 +9,11 @@ use basalt_base::chunks::{Chunks, Slices};
 use basalt_base::processor::Form;
 use basalt_base::words::Words;
 
-use super::bits::{SHORT_BITS_MAX, get, get_short, low_bits};
+use super::Hits;
+use super::bits::{SHORT_BITS_MAX, low_bits};
 use super::bucket_index::{Buckets, Indexes, Way};
-use super::probe::{Group, Probe, Shards, Sight};
-use super::quotient::{CellPayload, CellShape, QuotientTable};
+use super::probe::{self, Accept, Group, Probe, Shards, Sight};
+use super::quotient::{CellPayload, CellShape, Cells, QuotientTable};
 
 /// Cells that are compared at once, without asking which of them comes first.
 const WINDOW: usize = 4;
@@ -20,6 +21,30 @@ const WINDOW: usize = 4;
 const WINDOW_BYTES: usize = 64;
 const _: () = assert!((7 + WINDOW * (SHORT_BITS_MAX + u64::BITS) as usize).div_ceil(8) < WINDOW_BYTES);
 const _: () = assert!(WINDOW.is_power_of_two());
+
+/// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
+pub(super) fn find(tables: &[QuotientTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
+    if are_alike(tables) {
+        probe::find(&QuotientProbe::<true>::new(tables), hashes, accept)
+    } else {
+        probe::find(&QuotientProbe::<false>::new(tables), hashes, accept)
+    }
+}
+
+/// The same in each form that this processor has, as in shards that are alike, if they are, and in others.
+#[cfg(test)]
+pub(super) fn find_in_all_forms(tables: &[QuotientTable], hashes: &[u64]) -> Vec<Hits> {
+    let mut all = probe::find_in_all_forms(&QuotientProbe::<false>::new(tables), hashes, None);
+    if are_alike(tables) {
+        all.extend(probe::find_in_all_forms(&QuotientProbe::<true>::new(tables), hashes, None));
+    }
+    all
+}
+
+/// Whether their shapes are one, but for positions.
+fn are_alike(tables: &[QuotientTable]) -> bool {
+    tables.iter().all(|table| table.shape().is_like(tables[0].shape()))
+}
 
 /// All shards of a table. They are `ALIKE` if they have one shape, as those do that were loaded together.
 pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
@@ -51,14 +76,6 @@ struct Widths {
     cell_bits: u64,
     remainder_mask: u64,
     payload_mask: u64,
-}
-
-/// The cells of a shard, and where those of each bucket are.
-#[derive(Clone, Copy)]
-pub(super) struct Cells<'a> {
-    bytes: &'a [u8],
-    buckets: Buckets<'a>,
-    shape: CellShape,
 }
 
 /// The cells among which hashes are expected.
@@ -136,49 +153,6 @@ impl Widths {
             remainder_mask: low_bits(shape.remainder_bits()),
             payload_mask: low_bits(shape.payload_bits()),
         }
-    }
-}
-
-impl<'a> Cells<'a> {
-    pub(super) fn of(table: &'a QuotientTable) -> Cells<'a> {
-        Cells { bytes: table.cells(), buckets: table.index().buckets(), shape: table.shape() }
-    }
-
-    #[inline(always)]
-    pub(super) fn bucket(&self, bucket: usize) -> Range<u64> {
-        self.buckets.cells_of(bucket)
-    }
-
-    pub(super) fn remainder(&self, cell: u64) -> u64 {
-        let at = cell.wrapping_mul(u64::from(self.shape.cell_bits()));
-        get_short(self.bytes, at, low_bits(self.shape.remainder_bits()))
-    }
-
-    pub(super) fn payload(&self, cell: u64) -> u64 {
-        match self.shape.payload() {
-            CellPayload::Bits(bits) => {
-                let at = cell.wrapping_mul(u64::from(self.shape.cell_bits()));
-                get(self.bytes, at.wrapping_add(u64::from(self.shape.remainder_bits())), low_bits(bits))
-            }
-            CellPayload::Position { first } => first.wrapping_add(cell),
-        }
-    }
-
-    /// The payload of the first entry of `hash` that `accept` takes, wherever in its bucket it is.
-    fn search(&self, bucket: usize, hash: u64, mut accept: impl FnMut(u64) -> bool) -> Option<u64> {
-        let remainder = hash & low_bits(self.shape.remainder_bits());
-        let bucket = self.bucket(bucket);
-        let (mut first, mut end) = (bucket.start, bucket.end);
-        while first < end {
-            let middle = first.midpoint(end);
-            if self.remainder(middle) < remainder {
-                first = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        let equal = (first..bucket.end).take_while(|&cell| self.remainder(cell) == remainder);
-        equal.map(|cell| self.payload(cell)).find(|&payload| accept(payload))
     }
 }
 

@@ -43,11 +43,8 @@
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
 
-use super::Hits;
 use super::bits::{SHORT_BITS_MAX, low_bits};
-use super::line_probe::find;
 use super::line_shape::{Homes, LINE_BYTES, LineShape, Spot, TAG_BYTES};
-use super::probe::Accept;
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -124,11 +121,6 @@ impl LineTable {
         let lines = image.section_of(bytes.filter(|&bytes| bytes > 0))?;
         let homes = shape.homes(count, shard_bits);
         Ok(LineTable { lines, shape, homes, len, beside: image.section()? })
-    }
-
-    /// Looks up `hashes` in `tables`, which are all shards; see [`super::probe::find`].
-    pub(super) fn find(tables: &[LineTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
-        find(tables, hashes, accept)
     }
 
     /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
@@ -321,7 +313,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::line_probe::find_in_all_forms;
+    use super::super::line_find::find_in_all_forms;
     use super::super::line_writer::LineTableWriter;
     use super::*;
 

@@ -1,7 +1,8 @@
 //! The hash tables of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
 //!
 //! - [`lines`]: a table of cache lines, two for each key: the fastest. [`line_shape`] says which two, [`line_writer`] fills
-//!   them, [`line_probe`] looks into them, [`overhang_probe`] into those that do not take all of their payloads.
+//!   them, [`line_probe`] looks into them, [`overhang_probe`] into those that do not take all of their payloads; [`line_find`]
+//!   takes the one that fits.
 //! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
 //! - [`bits`]: numbers of any width in bits.
 //! - [`bucket_index`]: where each bucket of that table begins.
@@ -19,6 +20,7 @@ pub(crate) mod bits;
 mod bucket_index;
 mod cell_probe;
 mod filling;
+mod line_find;
 mod line_probe;
 mod line_shape;
 mod line_writer;

@@ -21,14 +21,13 @@
 //! `UInt16` payload that is 7.3 bytes a key at 100 million keys
 //! and two to four keys a bucket. A lookup reads a line of the index and 1.4 lines of cells.
 
+use std::ops::Range;
+
 use basalt_base::region::{RecyclingRegion, Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::Hits;
-use super::bits::{BitWriter, PADDING_BYTES, SHORT_BITS_MAX, low_bits, packed_bytes};
-use super::bucket_index::{BUCKET_BITS_END, BucketIndex, BucketIndexWriter};
-use super::cell_probe::{Cells, QuotientProbe};
-use super::probe::{self, Accept};
+use super::bits::{BitWriter, PADDING_BYTES, SHORT_BITS_MAX, get, get_short, low_bits, packed_bytes};
+use super::bucket_index::{BUCKET_BITS_END, BucketIndex, BucketIndexWriter, Buckets};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
@@ -64,6 +63,14 @@ pub(crate) enum CellPayload {
     Position { first: u64 },
 }
 
+/// The cells of a shard, and where those of each bucket are.
+#[derive(Clone, Copy)]
+pub(super) struct Cells<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) buckets: Buckets<'a>,
+    shape: CellShape,
+}
+
 /// Builds a [`QuotientTable`] from entries in order of hash.
 pub(crate) struct QuotientTableWriter {
     cells: RecyclingRegion,
@@ -85,7 +92,7 @@ impl CellShape {
     }
 
     /// Whether both differ in nothing but their positions.
-    fn is_like(self, other: CellShape) -> bool {
+    pub(super) fn is_like(self, other: CellShape) -> bool {
         let kind =
             |shape: CellShape| (shape.shard_bits, shape.bucket_bits, std::mem::discriminant(&shape.payload));
         kind(self) == kind(other) && self.payload_bits() == other.payload_bits()
@@ -133,14 +140,6 @@ impl CellShape {
 impl QuotientTable {
     pub(super) fn shape(&self) -> CellShape {
         self.shape
-    }
-
-    pub(super) fn cells(&self) -> &[u8] {
-        &self.cells
-    }
-
-    pub(super) fn index(&self) -> &BucketIndex {
-        &self.index
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -192,15 +191,6 @@ impl QuotientTable {
         Ok(QuotientTable { cells, index, shape, len })
     }
 
-    /// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
-    pub(super) fn find(tables: &[QuotientTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
-        if tables.iter().all(|table| table.shape.is_like(tables[0].shape)) {
-            probe::find(&QuotientProbe::<true>::new(tables), hashes, accept)
-        } else {
-            probe::find(&QuotientProbe::<false>::new(tables), hashes, accept)
-        }
-    }
-
     /// All entries of shard `shard` as (hash, payload), in order of hash.
     pub(crate) fn entries(&self, shard: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
         let shape = self.shape;
@@ -209,6 +199,54 @@ impl QuotientTable {
             let high = ((shard as u64) << shape.bucket_bits | bucket as u64) << shape.remainder_bits();
             cells.bucket(bucket).map(move |cell| (high | cells.remainder(cell), cells.payload(cell)))
         })
+    }
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn of(table: &'a QuotientTable) -> Cells<'a> {
+        Cells { bytes: &table.cells, buckets: table.index.buckets(), shape: table.shape }
+    }
+
+    #[inline(always)]
+    pub(super) fn bucket(&self, bucket: usize) -> Range<u64> {
+        self.buckets.cells_of(bucket)
+    }
+
+    pub(super) fn remainder(&self, cell: u64) -> u64 {
+        let at = cell.wrapping_mul(u64::from(self.shape.cell_bits()));
+        get_short(self.bytes, at, low_bits(self.shape.remainder_bits()))
+    }
+
+    pub(super) fn payload(&self, cell: u64) -> u64 {
+        match self.shape.payload() {
+            CellPayload::Bits(bits) => {
+                let at = cell.wrapping_mul(u64::from(self.shape.cell_bits()));
+                get(self.bytes, at.wrapping_add(u64::from(self.shape.remainder_bits())), low_bits(bits))
+            }
+            CellPayload::Position { first } => first.wrapping_add(cell),
+        }
+    }
+
+    /// The payload of the first entry of `hash` that `accept` takes, wherever in its bucket it is.
+    pub(super) fn search(
+        &self,
+        bucket: usize,
+        hash: u64,
+        mut accept: impl FnMut(u64) -> bool,
+    ) -> Option<u64> {
+        let remainder = hash & low_bits(self.shape.remainder_bits());
+        let bucket = self.bucket(bucket);
+        let (mut first, mut end) = (bucket.start, bucket.end);
+        while first < end {
+            let middle = first.midpoint(end);
+            if self.remainder(middle) < remainder {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        let equal = (first..bucket.end).take_while(|&cell| self.remainder(cell) == remainder);
+        equal.map(|cell| self.payload(cell)).find(|&payload| accept(payload))
     }
 }
 
@@ -273,15 +311,12 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::cell_probe::find_in_all_forms;
     use super::*;
 
     /// Lookups in each form that this processor has, as of shards that are alike and of others.
     fn check_lookups(tables: &[QuotientTable], asked: &[u64], expected: impl Fn(u64) -> Option<u64>) {
-        let mut all = probe::find_in_all_forms(&QuotientProbe::<false>::new(tables), asked, None);
-        if tables.iter().all(|table| table.shape.is_like(tables[0].shape)) {
-            all.extend(probe::find_in_all_forms(&QuotientProbe::<true>::new(tables), asked, None));
-        }
-        for hits in all {
+        for hits in find_in_all_forms(tables, asked) {
             assert_eq!(hits.found.len(), asked.len());
             assert_eq!(hits.payloads.len(), asked.len());
             for (at, &hash) in asked.iter().enumerate() {

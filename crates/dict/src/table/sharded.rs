@@ -14,7 +14,7 @@ use super::filling::{line_table, quotient_table};
 use super::line_shape::LineShape;
 use super::probe::Accept;
 use super::quotient::{CellPayload, CellShape};
-use super::{Hits, LineTable, PartitionRows, QuotientTable, Rows};
+use super::{Hits, LineTable, PartitionRows, QuotientTable, Rows, cell_probe, line_find};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 use crate::payloads::Payloads;
@@ -183,8 +183,8 @@ impl ShardedTable {
     /// Looks up `hashes`; see [`Accept`].
     pub(crate) fn find(&self, hashes: &[u64], accept: Accept<'_>) -> Hits {
         match self {
-            ShardedTable::Lines(tables) => LineTable::find(tables, hashes, accept),
-            ShardedTable::Quotient(tables) => QuotientTable::find(tables, hashes, accept),
+            ShardedTable::Lines(tables) => line_find::find(tables, hashes, accept),
+            ShardedTable::Quotient(tables) => cell_probe::find(tables, hashes, accept),
         }
     }
 }

@@ -169,6 +169,20 @@ impl<'a> ArenaView<'a> {
     pub(super) fn range(self, row: usize) -> Range<usize> {
         Places::get(self.ends, row)
     }
+
+    /// Visits `rows` in their order, and asks for the strings of those that follow.
+    #[inline(always)]
+    pub(super) fn for_each_ahead(self, rows: &[u32], mut visit: impl FnMut(usize)) {
+        for (index, &row) in rows.iter().enumerate() {
+            if let Some(&ahead) = rows.get(index + ENDS_AHEAD) {
+                self.prefetch_end(ahead as usize);
+            }
+            if let Some(&ahead) = rows.get(index + BYTES_AHEAD) {
+                self.prefetch_bytes(ahead as usize);
+            }
+            visit(row as usize);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@ use super::StringArena;
 use super::arena::ArenaView;
 use super::cores::{cores, on_all_cores};
 use super::row_order::STRETCH_ROWS;
-use super::string_packer::for_each_ahead;
 use crate::table::bits::BitWriter;
 
 const WORD_BYTES: usize = size_of::<u64>();
@@ -202,7 +201,7 @@ impl Encoder<'_> {
     /// The same of strings that do not lie together.
     fn encode_rows(self, rows: &[u32], words: &mut [[u8; WORD_BYTES]]) -> Vec<u64> {
         let (mut long, mut words) = (Vec::new(), words.iter_mut());
-        for_each_ahead(self.view, rows, |row| {
+        self.view.for_each_ahead(rows, |row| {
             let word = self.word(row, &mut long).to_le_bytes();
             words.by_ref().take(1).for_each(|to| *to = word);
         });

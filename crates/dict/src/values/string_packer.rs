@@ -6,7 +6,7 @@ use basalt_base::{Error, ErrorCode, Result};
 use basalt_codec::{TokenMatcher, Tokens};
 
 use super::StringArena;
-use super::arena::{ArenaView, BYTES_AHEAD, ENDS_AHEAD};
+use super::arena::ArenaView;
 use super::cores::on_all_cores;
 use super::row_order::{RowStretch, for_each_stretch};
 use super::string_codes::StringCodes;
@@ -129,7 +129,7 @@ impl Stretch {
 
     fn plain(view: ArenaView<'_>, rows: &[u32], lengths: &mut [u32]) -> Result<Stretch> {
         let (mut bytes, mut strings) = (Vec::new(), Vec::with_capacity(rows.len()));
-        for_each_ahead(view, rows, |row| {
+        view.for_each_ahead(rows, |row| {
             let string = view.get(row);
             bytes.extend_from_slice(string);
             strings.push(string.len());
@@ -139,20 +139,6 @@ impl Stretch {
         }
         bytes.shrink_to_fit();
         Ok(Stretch { count: bytes.len() as u64, bytes })
-    }
-}
-
-/// Visits `rows` in their order, and asks for the strings of those that follow.
-#[inline(always)]
-pub(super) fn for_each_ahead(view: ArenaView<'_>, rows: &[u32], mut visit: impl FnMut(usize)) {
-    for (index, &row) in rows.iter().enumerate() {
-        if let Some(&ahead) = rows.get(index + ENDS_AHEAD) {
-            view.prefetch_end(ahead as usize);
-        }
-        if let Some(&ahead) = rows.get(index + BYTES_AHEAD) {
-            view.prefetch_bytes(ahead as usize);
-        }
-        visit(row as usize);
     }
 }
 
@@ -209,7 +195,7 @@ fn next_of(arena: &StringArena, rows: &mut impl Iterator<Item = u32>, bytes_max:
         if some.is_empty() {
             break;
         }
-        for_each_ahead(arena.view(), &some, |row| {
+        arena.view().for_each_ahead(&some, |row| {
             let string = arena.get(row);
             let string = &string[..string.len().min(bytes_max)];
             if bytes < bytes_max {
