@@ -9,7 +9,7 @@ use arrow::datatypes::{
 };
 use basalt_base::{Error, Result, SqlType, bail};
 
-use crate::dictionary::Attribute;
+use crate::attribute::Attribute;
 use crate::spec::DictionarySpec;
 
 /// The keys of a simple layout: any integers, negative ones wrapped as a cast to `UInt64` does.

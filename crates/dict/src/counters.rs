@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::dictionary::DictionaryStats;
+use crate::stats::DictionaryStats;
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {

@@ -1,44 +1,21 @@
 //! What a dictionary is to its callers: keys in, attribute columns out.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
 use basalt_base::{Error, Result, SqlType};
 
-use crate::by_shard::ShardByShard;
+use crate::attribute::Attribute;
 use crate::image::ImageWriter;
 use crate::layout_kind::KeyForm;
-
-/// One attribute: a named column that a key looks up.
-#[derive(Clone, Debug)]
-pub struct Attribute {
-    pub name: String,
-    pub ty: SqlType,
-    /// The value of a key that is not there: one row of `ty`'s carrier.
-    pub default: ArrayRef,
-    pub hierarchical: bool,
-    pub injective: bool,
-}
-
-/// Figures for `system.dictionaries`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DictionaryStats {
-    pub element_count: u64,
-    /// What the process holds for this dictionary, in bytes.
-    pub bytes_allocated: u64,
-    /// Filled slots over all slots; 0 for a layout without slots.
-    pub load_factor: f64,
-    pub query_count: u64,
-    pub found_count: u64,
-    /// Of `query_count`, those that a cache did not have, or had too long.
-    pub missed_count: u64,
-}
+use crate::stats::DictionaryStats;
 
 /// Called with each block of a scan: how many rows it has, and the columns that were asked for.
 pub type VisitRows<'a> = dyn FnMut(usize, Vec<ArrayRef>) -> Result<()> + 'a;
 
 /// A dictionary that can answer. Cheap to share; never changes once built (a reload makes another).
-pub trait Dictionary: Send + Sync {
+pub trait Dictionary: Any + Send + Sync {
     /// The types of the key columns; one `UInt64` for the simple layouts.
     fn key_types(&self) -> &[SqlType];
 
@@ -145,9 +122,9 @@ pub trait Dictionary: Send + Sync {
         false
     }
 
-    /// Itself, if it is one that is reloaded shard by shard.
-    fn shards(&self) -> Option<&ShardByShard> {
-        None
+    /// Applies changes to itself, if it is one that may; see [`crate::update`].
+    fn update_in_place(&self, _changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<bool> {
+        Ok(false)
     }
 
     /// The two dictionaries that this one is, if updates made it of one that was loaded and of what

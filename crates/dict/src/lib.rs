@@ -23,6 +23,7 @@
 //! Where the rows come from (a table, a file, another server) is the engine's business: it hands
 //! blocks to the builder, and implements [`DirectSource`] for dictionaries that hold nothing.
 
+mod attribute;
 mod block;
 mod block_cut;
 mod by_shard;
@@ -43,15 +44,15 @@ mod piles;
 mod row_stream;
 mod scan_columns;
 mod spec;
+mod stats;
 mod table;
 mod tombstones;
 mod values;
 
+pub use attribute::Attribute;
 pub use block_cut::source_block_rows;
 pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
-pub use dictionary::{
-    Attribute, Dictionaries, Dictionary, DictionaryStats, DirectSource, Located, VisitRows,
-};
+pub use dictionary::{Dictionaries, Dictionary, DirectSource, Located, VisitRows};
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
 pub use layout::{
@@ -61,7 +62,8 @@ pub use layout::{
 pub use layout_kind::{KeyForm, LayoutKind};
 pub use layout_spec::{LayoutParameter, LayoutSpec};
 pub use loaded::build;
-pub use overlay::{Updated, update};
+pub use overlay::{Updated, build_rows, update};
 pub use row_stream::RowStream;
 pub use spec::{DictionarySpec, RangeSpec};
-pub use tombstones::{DeletedKeys, RowForm, build_rows};
+pub use stats::DictionaryStats;
+pub use tombstones::{DeletedKeys, RowForm};

@@ -6,10 +6,11 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use basalt_base::region::Region;
 use basalt_base::{Error, Result, SqlType};
 
+use crate::attribute::Attribute;
 use crate::block::{check_keys, split_block};
 use crate::block_cut::BlockCut;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
+use crate::dictionary::{Dictionary, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
@@ -20,6 +21,7 @@ use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::scan_columns::{ScanColumns, block_lengths};
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::table::{Hits, TableForm, TableShape};
 use crate::values::Values;
 

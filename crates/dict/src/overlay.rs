@@ -10,14 +10,16 @@ use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::{not, or};
 use basalt_base::{Error, Result, SqlType};
 
+use crate::attribute::Attribute;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
+use crate::dictionary::{Dictionary, VisitRows};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
 use crate::row_stream::RowStream;
 use crate::spec::DictionarySpec;
-use crate::tombstones::{alive, filtered, mark_attribute, no_mark};
+use crate::stats::DictionaryStats;
+use crate::tombstones::{DeletedKeys, RowForm, alive, filtered, mark_attribute, no_mark};
 
 /// Changes beyond this many rows, and beyond a share of all rows, are joined with them.
 const CHANGES_MAX: u64 = 65_536;
@@ -56,8 +58,7 @@ pub fn update(
     current: &Arc<dyn Dictionary>,
     changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Updated> {
-    if let Some(dictionary) = current.shards() {
-        dictionary.update(changes)?;
+    if current.update_in_place(changes)? {
         return Ok(Updated::Few(Arc::clone(current)));
     }
     let spec = spec.clone().resolved()?;
@@ -75,6 +76,21 @@ pub fn update(
     let is_many = changed > CHANGES_MAX && changed > all / CHANGES_SHARE;
     let version: Arc<dyn Dictionary> = Arc::new(overlay);
     Ok(if is_many { Updated::Many(version) } else { Updated::Few(version) })
+}
+
+/// Loads rows of a form in memory; see [`crate::build`]. Deleted keys may be noted beside a version that has them.
+pub fn build_rows(
+    spec: &DictionarySpec,
+    rows: RowForm,
+    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
+) -> Result<Arc<dyn Dictionary>> {
+    if rows == RowForm::Plain {
+        return build(spec.clone(), blocks);
+    }
+    let mut deleted = DeletedKeys::of(spec);
+    let dictionary = build(spec.clone(), &mut blocks.map(|block| deleted.take_from(&block?)))?;
+    // A key that a row before its deletion brought in is there, and has to go.
+    update(spec, &dictionary, &mut deleted.as_changes()?.into_iter().map(Ok))?.in_memory(spec)
 }
 
 /// The changes are few, so their table need not be dense.

@@ -11,8 +11,8 @@ use arrow::compute::take;
 use basalt_base::fs::{PendingDirectory, Storage};
 use basalt_base::{Error, Result};
 
+use crate::attribute::Attribute;
 use crate::block::integer_keys;
-use crate::dictionary::Attribute;
 use crate::hash::{hash_bytes, scramble};
 use crate::image::{open_parts, write_parts};
 use crate::key_bytes::KeyShape;

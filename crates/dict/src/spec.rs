@@ -3,7 +3,7 @@
 use arrow::array::Array;
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 
-use crate::dictionary::Attribute;
+use crate::attribute::Attribute;
 use crate::layout::{check_polygon_key, is_range_type, regexp_tree_columns};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;

@@ -9,9 +9,7 @@ use arrow::datatypes::UInt8Type;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use basalt_base::{Error, Result, SqlType};
 
-use crate::dictionary::{Attribute, Dictionary};
-use crate::loaded::build;
-use crate::overlay::update;
+use crate::attribute::Attribute;
 use crate::spec::DictionarySpec;
 
 /// What stands behind the attributes of a source's row.
@@ -102,21 +100,6 @@ impl DeletedKeys {
         let stays = rows.iter().zip(alive.values()).map(|(row, alive)| alive && !self.keys.contains(row));
         filtered(columns, &stays.map(Some).collect())
     }
-}
-
-/// Loads rows of a form in memory; see [`crate::build`]. Deleted keys may be noted beside a version that has them.
-pub fn build_rows(
-    spec: &DictionarySpec,
-    rows: RowForm,
-    blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
-) -> Result<Arc<dyn Dictionary>> {
-    if rows == RowForm::Plain {
-        return build(spec.clone(), blocks);
-    }
-    let mut deleted = DeletedKeys::of(spec);
-    let dictionary = build(spec.clone(), &mut blocks.map(|block| deleted.take_from(&block?)))?;
-    // A key that a row before its deletion brought in is there, and has to go.
-    update(spec, &dictionary, &mut deleted.as_changes()?.into_iter().map(Ok))?.in_memory(spec)
 }
 
 /// The rows of marked blocks that come again and again, without those of deleted keys.

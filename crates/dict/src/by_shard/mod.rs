@@ -13,6 +13,7 @@
 
 mod dealing;
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -22,15 +23,17 @@ use basalt_base::fs::Storage;
 use basalt_base::{Error, Result, SqlType};
 
 use self::dealing::Dealing;
+use crate::attribute::Attribute;
 use crate::block::{check_keys, integer_keys};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
-use crate::layout::{AutoKeys, check_flat_key};
+use crate::dictionary::{Dictionary, VisitRows};
+use crate::layout::{AutoChoice, AutoKeys, check_flat_key};
 use crate::layout_kind::LayoutKind;
 use crate::loaded::build;
 use crate::overlay::update;
 use crate::piles::{COLLECTED_BYTES, Piles, rows_of, select};
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 
 /// A reload takes this part of the dictionary's memory beside the old version.
 const SHARDS: usize = 16;
@@ -51,7 +54,7 @@ struct ShardForm {
     /// Of one shard.
     spec: DictionarySpec,
     /// What AUTO became.
-    chosen: Option<&'static str>,
+    chosen: Option<AutoChoice>,
 }
 
 /// What is known once all rows were dealt, and before a shard changes; an error leaves all as they are.
@@ -96,7 +99,9 @@ pub fn build_by_shard(
             }
         }
     };
-    if let Some((current, dictionary)) = previous.and_then(|previous| Some((previous, previous.shards()?))) {
+    if let Some(current) = previous
+        && let Some(dictionary) = (current.as_ref() as &dyn Any).downcast_ref::<ShardByShard>()
+    {
         *dictionary.form.write().unwrap_or_else(PoisonError::into_inner) = form.clone();
         for shard in 0..SHARDS {
             dictionary.replace(shard, build(shard)?);
@@ -141,7 +146,7 @@ impl ShardForm {
     fn of(spec: &DictionarySpec, keys: &AutoKeys) -> ShardForm {
         let mut spec = spec.clone();
         let layout = &mut spec.layout;
-        let chosen = (layout.kind == LayoutKind::Auto).then(|| keys.name());
+        let chosen = (layout.kind == LayoutKind::Auto).then(|| keys.choice());
         layout.kind = match layout.kind {
             LayoutKind::Auto if keys.are_dense() => LayoutKind::Auto,
             LayoutKind::Auto if keys.are_many() => LayoutKind::CompactHashed,
@@ -167,17 +172,6 @@ impl ShardByShard {
 
     fn form(&self) -> ShardForm {
         self.form.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Applies changes to each shard that has some; see [`crate::update`]. An error of `changes` leaves all as they
-    /// are.
-    pub(crate) fn update(&self, changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<()> {
-        let (dealt, spec) = (deal_blocks(&self.dealing, self.key_types.len(), changes)?, self.form().spec);
-        for (shard, blocks) in dealt.into_iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
-            let updated = update(&spec, &self.shard(shard), &mut blocks.into_iter().map(Ok))?;
-            self.replace(shard, updated.in_memory(&spec)?);
-        }
-        Ok(())
     }
 
     /// Asks each shard for its keys, and puts the answers in the order of the keys.
@@ -216,7 +210,7 @@ impl Dictionary for ShardByShard {
     }
 
     fn layout(&self) -> &'static str {
-        self.form().chosen.unwrap_or(self.spec.layout.kind.name())
+        self.form().chosen.map_or(self.spec.layout.kind.name(), AutoChoice::name)
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -264,8 +258,14 @@ impl Dictionary for ShardByShard {
         true
     }
 
-    fn shards(&self) -> Option<&ShardByShard> {
-        Some(self)
+    /// Applies them to each shard that has some. An error of `changes` leaves all as they are.
+    fn update_in_place(&self, changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<bool> {
+        let (dealt, spec) = (deal_blocks(&self.dealing, self.key_types.len(), changes)?, self.form().spec);
+        for (shard, blocks) in dealt.into_iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
+            let updated = update(&spec, &self.shard(shard), &mut blocks.into_iter().map(Ok))?;
+            self.replace(shard, updated.in_memory(&spec)?);
+        }
+        Ok(true)
     }
 }
 

@@ -9,9 +9,9 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use basalt_base::{Result, bail};
 
 use super::{ImagePlace, LoadBounds, LoadedImage, in_file};
+use crate::attribute::Attribute;
 use crate::block::RowBlock;
 use crate::block_cut::in_pieces;
-use crate::dictionary::Attribute;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key, node_block, node_columns};
 use crate::layout_kind::LayoutKind;

@@ -7,9 +7,9 @@ use crate::block::RowBlock;
 use crate::hash::ShardBits;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{
-    AutoKeys, ComplexKeyHashed, ComplexKeyHashedBuilder, Cut, DensePart, FlatBuilder, FlatPart, Hashed,
-    HashedBuilder, LayoutBuilder, Part, RangeShard, RangeShardBuilder, dense_part, hashes,
-    range_shard_builder, save_choice,
+    AutoChoice, AutoKeys, ComplexKeyHashed, ComplexKeyHashedBuilder, Cut, DensePart, FlatBuilder, FlatPart,
+    Hashed, HashedBuilder, LayoutBuilder, Part, RangeShard, RangeShardBuilder, dense_part, hashes,
+    range_shard_builder,
 };
 use crate::layout_kind::LayoutKind;
 use crate::loaded::{table_form, table_shape};
@@ -37,7 +37,7 @@ enum KeysForm {
     Table {
         form: Option<TableForm>,
         /// What AUTO became.
-        chosen: Option<&'static str>,
+        chosen: Option<AutoChoice>,
     },
     Flat(ArrayShards),
     /// What AUTO makes of dense keys.
@@ -231,7 +231,7 @@ impl KeysForm {
             LayoutKind::Auto if auto.are_dense() => KeysForm::Dense(ArrayShards::of(least, places, count)?),
             LayoutKind::Auto => KeysForm::Table {
                 form: (!auto.are_many()).then(|| table_form(layout, Some(rows))),
-                chosen: Some(auto.hashed_name()),
+                chosen: Some(auto.hashed_choice()),
             },
             LayoutKind::CompactHashed => KeysForm::Table { form: None, chosen: None },
             // Of the keys there may be far fewer than rows, which no table that is large from the start should have.
@@ -351,7 +351,7 @@ impl Pieces {
     /// Puts the parts into the order in which a loaded dictionary saves them, and says how many keys there are.
     pub(super) fn put(self, image: &mut ImageWriter<'_>) -> Result<u64> {
         match self.keys_form {
-            KeysForm::Table { chosen, .. } => chosen.into_iter().for_each(|name| save_choice(name, image)),
+            KeysForm::Table { chosen, .. } => chosen.into_iter().for_each(|choice| choice.save(image)),
             KeysForm::Flat(shards) => shards.cut.save::<FlatPart>(self.count, image),
             KeysForm::Dense(shards) => shards.cut.save::<DensePart>(self.count, image),
         }

@@ -11,12 +11,13 @@
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
+use super::auto_choice::AutoChoice;
 use super::dense::DensePart;
 use super::hashed::{Hashed, hashes};
 use super::positions::Positions;
 use super::{Layout, LayoutBuilder};
 use crate::block::integer_keys;
-use crate::image::{ImageReader, ImageWriter};
+use crate::image::ImageReader;
 use crate::payloads::Payloads;
 use crate::table::{TableBuilder, TableForm, TableShape};
 use crate::values::Values;
@@ -25,12 +26,6 @@ use crate::values::Values;
 const HASHED_KEYS_MAX: usize = 2_000_000;
 /// An array has at most this many places for each key.
 const PLACES_A_KEY: u64 = 2;
-
-/// What it may become. A file has the position.
-pub(super) const FLAT: &str = "AUTO_FLAT";
-const HASHED: &str = "AUTO_HASHED";
-const COMPACT_HASHED: &str = "AUTO_COMPACT_HASHED";
-const CHOICES: [&str; 3] = [FLAT, HASHED, COMPACT_HASHED];
 
 pub(crate) struct AutoBuilder {
     table: TableBuilder,
@@ -88,13 +83,13 @@ impl AutoKeys {
     }
 
     /// What they become.
-    pub(crate) fn name(&self) -> &'static str {
-        if self.are_dense() { FLAT } else { self.hashed_name() }
+    pub(crate) fn choice(&self) -> AutoChoice {
+        if self.are_dense() { AutoChoice::Flat } else { self.hashed_choice() }
     }
 
     /// What they become, if no array.
-    pub(crate) fn hashed_name(&self) -> &'static str {
-        if self.are_many() { COMPACT_HASHED } else { HASHED }
+    pub(crate) fn hashed_choice(&self) -> AutoChoice {
+        if self.are_many() { AutoChoice::CompactHashed } else { AutoChoice::Hashed }
     }
 }
 
@@ -134,21 +129,15 @@ impl LayoutBuilder for AutoBuilder {
             true => Hashed::packed(sorted, 0, values)?,
             false => Hashed::new(sorted, self.hashed, 0, values)?,
         };
-        Ok(Box::new(hashed.chosen(keys.hashed_name())))
+        Ok(Box::new(hashed.chosen(keys.hashed_choice())))
     }
-}
-
-/// Notes what the keys decided.
-pub(crate) fn save_choice(name: &str, image: &mut ImageWriter<'_>) {
-    let choice = CHOICES.iter().position(|&choice| choice == name);
-    image.number(choice.expect("AUTO became one of its choices") as u64);
 }
 
 /// The layout that the keys decided on.
 pub(crate) fn open_auto(image: &mut ImageReader<'_>) -> Result<Box<dyn Layout>> {
-    Ok(match CHOICES[image.number_below(CHOICES.len() as u64)? as usize] {
-        FLAT => Box::new(Positions::<DensePart>::open(image)?),
-        name => Box::new(Hashed::open(image)?.chosen(name)),
+    Ok(match AutoChoice::open(image)? {
+        AutoChoice::Flat => Box::new(Positions::<DensePart>::open(image)?),
+        choice => Box::new(Hashed::open(image)?.chosen(choice)),
     })
 }
 

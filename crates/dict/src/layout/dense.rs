@@ -5,7 +5,7 @@
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::auto::FLAT;
+use super::auto_choice::AutoChoice;
 use super::positions::{Part, PartSlices};
 use super::{drop_dead_rows, extents};
 use crate::hash::unscramble;
@@ -82,7 +82,7 @@ impl PartSlices for DenseSlices<'_> {
 impl Part for DensePart {
     type Slices<'a> = DenseSlices<'a>;
 
-    const NAME: Option<&'static str> = Some(FLAT);
+    const CHOICE: Option<AutoChoice> = Some(AutoChoice::Flat);
 
     fn places(&self) -> usize {
         self.present.len()

@@ -10,13 +10,15 @@ use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{concat, take};
 use basalt_base::{Error, Result, SqlType, bail};
 
+use crate::attribute::Attribute;
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource, Located, VisitRows};
+use crate::dictionary::{Dictionary, DirectSource, Located, VisitRows};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
 use crate::layout_kind::LayoutKind;
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::values::{ROWS_MAX, StringArena};
 
 #[derive(Clone)]

@@ -7,10 +7,11 @@
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result, bail};
 
+use super::auto_choice::AutoChoice;
 use super::positions::{Part, PartSlices, Positions};
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS};
+use crate::attribute::Attribute;
 use crate::block::integer_keys;
-use crate::dictionary::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::layout_spec::LayoutSpec;
 use crate::payloads::Payloads;
@@ -122,7 +123,7 @@ impl PartSlices for FlatSlices<'_> {
 impl Part for FlatPart {
     type Slices<'a> = FlatSlices<'a>;
 
-    const NAME: Option<&'static str> = None;
+    const CHOICE: Option<AutoChoice> = None;
 
     fn places(&self) -> usize {
         self.present.len()

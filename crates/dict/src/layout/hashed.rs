@@ -18,7 +18,7 @@ use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
 use basalt_base::{Error, Result, processor};
 
-use super::auto::save_choice;
+use super::auto_choice::AutoChoice;
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows, extents};
 use crate::block::{integer_keys, key_column};
 use crate::hash::{scramble, unscramble};
@@ -29,7 +29,8 @@ use crate::values::{RowOrder, Values};
 
 pub(crate) struct Hashed {
     table: ShardedTable,
-    name: Option<&'static str>,
+    /// If AUTO became it.
+    choice: Option<AutoChoice>,
 }
 
 pub(crate) struct HashedBuilder {
@@ -55,7 +56,7 @@ impl Hashed {
             (None, Values::Inline(_)) => sorted.into_table(form, |payload| payload)?,
             (None, _) => sorted.into_table(form, |row| first + row)?,
         };
-        Ok(Hashed { table, name: None })
+        Ok(Hashed { table, choice: None })
     }
 
     /// The layout over sorted rows in as few bits as keys and values need, or as was decided before; the
@@ -75,22 +76,22 @@ impl Hashed {
             }
             Values::Segments(_) => return Err(Error::logical("the segments of a file are not packed again")),
         };
-        Ok(Hashed { table, name: None })
+        Ok(Hashed { table, choice: None })
     }
 }
 
 impl Hashed {
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Hashed> {
-        Ok(Hashed { table: ShardedTable::open(image)?, name: None })
+        Ok(Hashed { table: ShardedTable::open(image)?, choice: None })
     }
 
     pub(crate) fn table(&self) -> &ShardedTable {
         &self.table
     }
 
-    /// The same under the name of who chose it.
-    pub(super) fn chosen(self, name: &'static str) -> Hashed {
-        Hashed { name: Some(name), ..self }
+    /// The same as what AUTO became.
+    pub(super) fn chosen(self, choice: AutoChoice) -> Hashed {
+        Hashed { choice: Some(choice), ..self }
     }
 }
 
@@ -143,8 +144,8 @@ impl Layout for Hashed {
     }
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        if let Some(name) = self.name {
-            save_choice(name, image);
+        if let Some(choice) = self.choice {
+            choice.save(image);
         }
         self.table.save(image)
     }
@@ -172,7 +173,7 @@ impl Layout for Hashed {
     }
 
     fn name(&self) -> Option<&'static str> {
-        self.name
+        self.choice.map(AutoChoice::name)
     }
 }
 

@@ -22,13 +22,15 @@ use basalt_base::{Result, SqlType, bail};
 
 use super::SCAN_BLOCK_ROWS;
 use super::ip_ranges::FlatRanges;
+use crate::attribute::Attribute;
 use crate::block::split_block;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
+use crate::dictionary::{Dictionary, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::table::Hits;
 use crate::values::{Bitmap, Numbers, Values};
 

@@ -16,6 +16,7 @@
 //! From [`range_hashed`] on they are dictionaries of their own. A [`Layout`] never sees attribute types: it hands out payloads, which `values` turns into arrays.
 
 mod auto;
+mod auto_choice;
 mod cache;
 mod complex_key_hashed;
 mod dense;
@@ -38,7 +39,8 @@ mod tree_expressions;
 #[cfg(test)]
 pub(crate) mod conformance;
 
-pub(crate) use auto::{AutoBuilder, AutoKeys, dense_part, open_auto, save_choice};
+pub(crate) use auto::{AutoBuilder, AutoKeys, dense_part, open_auto};
+pub(crate) use auto_choice::AutoChoice;
 pub use cache::{CacheSpec, CacheSurroundings, LockDirectory, SsdSpec, build_cache};
 pub(crate) use complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
 pub(crate) use dense::DensePart;

@@ -21,12 +21,14 @@ use basalt_base::{Error, Result, SqlType, bail};
 use super::SCAN_BLOCK_ROWS;
 use super::point_index::{PointIndex, Rectangle};
 use super::polygon_shapes::Shapes;
+use crate::attribute::Attribute;
 use crate::block::RowBlock;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
+use crate::dictionary::{Dictionary, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter, Piece};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::table::Hits;
 use crate::values::{Numbers, SEGMENT_BITS, SEGMENTS_MAX, Values, split_row};
 

@@ -6,7 +6,7 @@
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
-use super::auto::save_choice;
+use super::auto_choice::AutoChoice;
 use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock};
 use crate::block::{integer_keys, key_column};
 use crate::image::{ImageReader, ImageWriter};
@@ -21,7 +21,7 @@ pub(crate) trait Part: Send + Sync + Sized {
         Self: 'a;
 
     /// The layout's name where the definition does not say it.
-    const NAME: Option<&'static str>;
+    const CHOICE: Option<AutoChoice>;
 
     /// How many positions there are.
     fn places(&self) -> usize;
@@ -84,8 +84,8 @@ impl Cut {
 
     /// What stands before so many saved parts.
     pub(crate) fn save<P: Part>(self, parts: usize, image: &mut ImageWriter<'_>) {
-        if let Some(name) = P::NAME {
-            save_choice(name, image);
+        if let Some(choice) = P::CHOICE {
+            choice.save(image);
         }
         [self.least, u64::from(self.place_bits), parts as u64].into_iter().for_each(|of| image.number(of));
     }
@@ -157,7 +157,7 @@ impl<P: Part> Layout for Positions<P> {
     }
 
     fn name(&self) -> Option<&'static str> {
-        P::NAME
+        P::CHOICE.map(AutoChoice::name)
     }
 }
 

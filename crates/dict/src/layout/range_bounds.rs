@@ -9,6 +9,8 @@ use arrow::datatypes::{
 };
 use basalt_base::{Error, Result, SqlType};
 
+use super::intervals::Bound;
+
 /// Whether ranges may have bounds of this type.
 pub(crate) fn is_range_type(ty: &SqlType) -> bool {
     ty.is_number() && !matches!(ty, SqlType::Bool)
@@ -76,7 +78,7 @@ impl Ordered for f32 {
 }
 
 /// Whether the value is not a number, which no range holds.
-pub(crate) fn is_nan(array: &ArrayRef, row: usize) -> bool {
+pub(super) fn is_nan(array: &ArrayRef, row: usize) -> bool {
     match array.data_type() {
         DataType::Float64 => array.as_primitive::<Float64Type>().value(row).is_nan(),
         DataType::Float32 => array.as_primitive::<Float32Type>().value(row).is_nan(),
@@ -84,8 +86,38 @@ pub(crate) fn is_nan(array: &ArrayRef, row: usize) -> bool {
     }
 }
 
+/// A bound that a column of the range's type turns into and back.
+pub(super) trait RangeBound: Bound {
+    fn of(array: &ArrayRef) -> Result<Vec<Self>>;
+    fn array(ty: &SqlType, bounds: &[Self]) -> Result<ArrayRef>;
+}
+
+impl RangeBound for i64 {
+    fn of(array: &ArrayRef) -> Result<Vec<i64>> {
+        to_bounds(array)
+    }
+
+    fn array(ty: &SqlType, bounds: &[i64]) -> Result<ArrayRef> {
+        from_bounds(&ty.carrier(), bounds)
+    }
+}
+
+impl RangeBound for i128 {
+    fn of(array: &ArrayRef) -> Result<Vec<i128>> {
+        match array.as_primitive_opt::<Decimal128Type>() {
+            Some(decimals) => Ok(decimals.values().to_vec()),
+            None => Err(unknown(array.data_type())),
+        }
+    }
+
+    fn array(ty: &SqlType, bounds: &[i128]) -> Result<ArrayRef> {
+        let decimals = Decimal128Array::from_iter_values(bounds.iter().copied());
+        Ok(Arc::new(decimals.with_data_type(ty.carrier())))
+    }
+}
+
 /// The places of an array's values; a NULL has any.
-pub(crate) fn to_bounds(array: &ArrayRef) -> Result<Vec<i64>> {
+fn to_bounds(array: &ArrayRef) -> Result<Vec<i64>> {
     fn of<P: ArrowPrimitiveType<Native: Ordered>>(array: &ArrayRef) -> Result<Vec<i64>> {
         Ok(array.as_primitive::<P>().values().iter().map(|value| value.place()).collect())
     }
@@ -105,7 +137,7 @@ pub(crate) fn to_bounds(array: &ArrayRef) -> Result<Vec<i64>> {
 }
 
 /// The values at these places, as an array of `carrier`.
-pub(crate) fn from_bounds(carrier: &DataType, bounds: &[i64]) -> Result<ArrayRef> {
+fn from_bounds(carrier: &DataType, bounds: &[i64]) -> Result<ArrayRef> {
     fn of<P: ArrowPrimitiveType<Native: Ordered>>(bounds: &[i64]) -> Result<ArrayRef> {
         Ok(Arc::new(PrimitiveArray::<P>::from_iter_values(bounds.iter().map(|&place| P::Native::at(place)))))
     }
@@ -122,18 +154,6 @@ pub(crate) fn from_bounds(carrier: &DataType, bounds: &[i64]) -> Result<ArrayRef
         DataType::Float64 => of::<Float64Type>(bounds),
         other => Err(unknown(other)),
     }
-}
-
-pub(crate) fn decimal_bounds(array: &ArrayRef) -> Result<Vec<i128>> {
-    match array.as_primitive_opt::<Decimal128Type>() {
-        Some(decimals) => Ok(decimals.values().to_vec()),
-        None => Err(unknown(array.data_type())),
-    }
-}
-
-pub(crate) fn decimal_array(carrier: &DataType, bounds: &[i128]) -> Result<ArrayRef> {
-    let decimals = Decimal128Array::from_iter_values(bounds.iter().copied());
-    Ok(Arc::new(decimals.with_data_type(carrier.clone())))
 }
 
 fn unknown(carrier: &DataType) -> Error {

@@ -18,17 +18,19 @@ use arrow::compute::take;
 use basalt_base::{Error, Result, SqlType};
 
 use super::SCAN_BLOCK_ROWS;
-use super::intervals::{Bound, Interval, Intervals, RangeLookup};
-use super::range_bounds::{from_bounds, is_nan, to_bounds};
-use super::range_rows::{Groups, RangeRows};
+use super::intervals::{Interval, Intervals, RangeLookup};
+use super::range_bounds::{RangeBound, is_nan};
+use super::range_rows::{Groups, RangeRows, is_wide};
+use crate::attribute::Attribute;
 use crate::block::{RowBlock, check_keys};
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
+use crate::dictionary::{Dictionary, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::LayoutKind;
 use crate::loaded::{table_form, table_shape};
 use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::table::{Hits, TableBuilder};
 use crate::values::{SEGMENTS_MAX, Values, split_row};
 
@@ -69,12 +71,6 @@ pub(crate) fn open_range(
     }
 }
 
-/// Whether the bounds of ranges have 128 bits.
-pub(super) fn is_wide(spec: &DictionarySpec) -> bool {
-    let carrier = spec.range.as_ref().map(|range| range.ty.carrier());
-    matches!(carrier, Some(arrow::datatypes::DataType::Decimal128(..)))
-}
-
 fn build<T: RangeBound>(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
@@ -105,32 +101,6 @@ fn open<T: RangeBound>(
         return Err(ImageReader::unfit());
     }
     RangeHashed::over(spec, groups, intervals, values, backing)
-}
-
-/// A bound that a column of the range's type turns into and back.
-pub(super) trait RangeBound: Bound {
-    fn of(array: &ArrayRef) -> Result<Vec<Self>>;
-    fn array(ty: &SqlType, bounds: &[Self]) -> Result<ArrayRef>;
-}
-
-impl RangeBound for i64 {
-    fn of(array: &ArrayRef) -> Result<Vec<i64>> {
-        to_bounds(array)
-    }
-
-    fn array(ty: &SqlType, bounds: &[i64]) -> Result<ArrayRef> {
-        from_bounds(&ty.carrier(), bounds)
-    }
-}
-
-impl RangeBound for i128 {
-    fn of(array: &ArrayRef) -> Result<Vec<i128>> {
-        super::range_bounds::decimal_bounds(array)
-    }
-
-    fn array(ty: &SqlType, bounds: &[i128]) -> Result<ArrayRef> {
-        super::range_bounds::decimal_array(&ty.carrier(), bounds)
-    }
 }
 
 impl<T: RangeBound> RangeHashed<T> {

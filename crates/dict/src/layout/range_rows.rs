@@ -6,8 +6,7 @@ use basalt_base::{Result, SqlType};
 use super::complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
 use super::hashed::{Hashed, HashedBuilder};
 use super::intervals::{Interval, Intervals};
-use super::range_bounds::is_nan;
-use super::range_hashed::{RangeBound, is_wide};
+use super::range_bounds::{RangeBound, is_nan};
 use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS};
 use crate::block::{integer_keys, key_column};
 use crate::image::{ImageReader, ImageWriter};
@@ -52,6 +51,12 @@ trait SavedIntervals: Send {
     fn len(&self) -> usize;
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()>;
+}
+
+/// Whether the bounds of ranges have 128 bits.
+pub(super) fn is_wide(spec: &DictionarySpec) -> bool {
+    let carrier = spec.range.as_ref().map(|range| range.ty.carrier());
+    matches!(carrier, Some(arrow::datatypes::DataType::Decimal128(..)))
 }
 
 /// Of a shard without rows.

@@ -36,12 +36,14 @@ use super::SCAN_BLOCK_ROWS;
 use super::tree_expressions::{
     RegexpFlags, compile_groups, compile_set, expanded, names_group, wrong_regexp,
 };
+use crate::attribute::Attribute;
 use crate::block::split_block;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, VisitRows};
+use crate::dictionary::{Dictionary, VisitRows};
 use crate::image::{Backing, ImageReader, ImageWriter};
 use crate::layout_kind::{KeyForm, LayoutKind};
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::table::Hits;
 use crate::values::{SEGMENT_BITS, Values};
 

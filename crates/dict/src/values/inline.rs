@@ -7,7 +7,7 @@ use basalt_base::{Error, Result, processor};
 
 use super::fixed::{fixed_array, fixed_bytes_of, fixed_width};
 use super::packed::{Extent, Span};
-use crate::dictionary::Attribute;
+use crate::attribute::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 use crate::table::bits::low_bits;

@@ -46,7 +46,7 @@ pub(crate) use store::ColumnStore;
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result};
 
-use crate::dictionary::Attribute;
+use crate::attribute::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::payloads::Payloads;
 use crate::table::Hits;

@@ -8,7 +8,7 @@ use arrow::compute::interleave;
 use basalt_base::{Error, Result};
 
 use super::ColumnStore;
-use crate::dictionary::Attribute;
+use crate::attribute::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 

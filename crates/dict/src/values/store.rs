@@ -10,7 +10,7 @@ use super::nested::NestedColumn;
 use super::packed::PackedColumn;
 use super::strings::StringColumn;
 use super::{Bitmap, ROWS_MAX, RowOrder};
-use crate::dictionary::Attribute;
+use crate::attribute::Attribute;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 

@@ -41,15 +41,17 @@ use self::disk::DiskRows;
 use self::gate::Gate;
 use super::SCAN_BLOCK_ROWS;
 use super::direct::DistinctKeys;
+use crate::attribute::Attribute;
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::block_cut::SCAN_BLOCK_BYTES;
 use crate::counters::Counters;
-use crate::dictionary::{Attribute, Dictionary, DictionaryStats, DirectSource, VisitRows};
+use crate::dictionary::{Dictionary, DirectSource, VisitRows};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
 use crate::layout_kind::LayoutKind;
 use crate::scan_columns::ScanColumns;
 use crate::spec::DictionarySpec;
+use crate::stats::DictionaryStats;
 use crate::values::StringArena;
 
 /// Takes a directory, which one dictionary has at a time.
