@@ -36,8 +36,8 @@
 //!
 //! # Cost
 //!
-//! `(64 + overhang) / N / load factor` bytes a key. Away are 5 % of the entries with eight cells at 0.75, with four 21 % at 0.9 and with
-//! five 21 % at 0.94; of the keys that are not there 3, 9 and 11 % read a second line (simulated). So do keys that are found in
+//! `(64 + overhang) / N / load factor` bytes a key. Away are 5 % of the entries with eight cells at 0.75, with four 20 % at 0.9 and with
+//! five 19 % at 0.94 and 22 % at 0.965; of the keys that are not there 4, 8, 10 and 12 % read a second line (simulated). So do keys that are found in
 //! cells that hang over, up to a fifth.
 
 use basalt_base::Result;
