@@ -122,7 +122,7 @@ pub trait Dictionary: Any + Send + Sync {
         false
     }
 
-    /// Applies changes to itself, if it is one that may; see [`crate::update`].
+    /// Applies changes to itself and says so, if it is one whose parts are swapped while it answers; see [`crate::update`].
     fn update_in_place(&self, _changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<bool> {
         Ok(false)
     }

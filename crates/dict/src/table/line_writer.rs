@@ -148,8 +148,8 @@ impl LineTableWriter {
         self.beside.push((self.homes.hash(self.shard, Spot { home, tail }), cell.payload));
     }
 
-    /// The cell of the full `line` whose entry makes room: an away one, if there is one, and not each time, lest a few lines
-    /// push each other's entries on for good.
+    /// The cell of the full `line` whose entry makes room: one that is away, if there is one, as long as not half of the pushes are
+    /// done; then any, lest a few lines push each other's entries on for good.
     fn pushed(&self, line: usize, push: usize) -> usize {
         let (cells, away) = (self.shape.cells, u32::from(self.away[line - self.first]));
         let next = (push + line) % cells;
