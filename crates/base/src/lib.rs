@@ -10,7 +10,8 @@
 //! - [`clock`]: the time, real and set by hand.
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
-//! - [`allocator`]: memory that is free and not given back.
+//! - [`allocator`]: counts what queries hold; memory that is free and not given back.
+//! - [`query`]: the query that a thread works for, its memory and its end.
 //! - [`lanes`]: compares numbers side by side with one.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`processor`]: runs a loop in the form for the processor at hand.
@@ -34,6 +35,7 @@ pub mod fs;
 pub mod lanes;
 pub mod prefetch;
 pub mod processor;
+pub mod query;
 pub mod re2;
 pub mod region;
 pub mod schema;
