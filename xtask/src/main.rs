@@ -1,6 +1,8 @@
 //! Chores of the project: `cargo xtask tidy` checks the house rules, `cargo xtask record` asks
-//! ClickHouse what the SQL tests should expect.
+//! ClickHouse what the SQL tests should expect, `cargo xtask differ` compares answers to random statements.
 
+mod differ;
+mod oracle;
 mod record;
 mod slt;
 mod tidy;
@@ -27,7 +29,10 @@ fn run(arguments: &[String]) -> Result<()> {
     match arguments {
         [command] if command == "tidy" => tidy::run(&root),
         [command, only @ ..] if command == "record" => record::run(&root, only),
-        _ => bail!("cargo xtask tidy\ncargo xtask record [part of a file's path]..."),
+        [command, rest @ ..] if command == "differ" => differ::run(&root, rest),
+        _ => bail!(
+            "cargo xtask tidy\ncargo xtask differ [--seed N] [--count N]\ncargo xtask record [part of a file's path]..."
+        ),
     }
 }
 

@@ -4,14 +4,12 @@
 //! file of `tests/sql/clickhouse` runs in a fresh database. Expectations there are never typed by hand;
 //! `git diff` after a run shows what changed.
 
-mod oracle;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use self::oracle::Oracle;
+use crate::oracle::Oracle;
 use crate::say;
 use crate::slt::{self, Piece};
 
@@ -64,7 +62,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// A Python that has `chdb`: `BASALT_CHDB_PYTHON`, or one made under `target`.
-fn python(root: &Path) -> Result<PathBuf> {
+pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os("BASALT_CHDB_PYTHON") {
         return Ok(python.into());
     }

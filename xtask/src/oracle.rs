@@ -11,7 +11,7 @@ use crate::slt::Answer;
 
 const PROGRAM: &str = include_str!("oracle.py");
 
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     process: Child,
     questions: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -25,7 +25,7 @@ struct Line {
 
 impl Oracle {
     /// A database with nothing in it; the time zone is UTC.
-    pub(super) fn start(python: &Path) -> Result<Oracle> {
+    pub(crate) fn start(python: &Path) -> Result<Oracle> {
         let mut process = Command::new(python)
             .args(["-c", PROGRAM])
             .env("TZ", "UTC")
@@ -38,7 +38,7 @@ impl Oracle {
         Ok(Oracle { process, questions: stdin, answers })
     }
 
-    pub(super) fn ask(&mut self, sql: &str) -> Result<Answer> {
+    pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer> {
         let questions = self.questions.as_mut().context("asked before the end")?;
         writeln!(questions, "{}", serde_json::to_string(sql)?)?;
         questions.flush()?;
@@ -63,7 +63,7 @@ impl Drop for Oracle {
 }
 
 /// `UNKNOWN_TABLE` of `Code: 60. DB::Exception: ... (UNKNOWN_TABLE)`.
-fn code_name(error: &str) -> Result<&str> {
+pub(crate) fn code_name(error: &str) -> Result<&str> {
     let names = error.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name);
     let is_name = |name: &&str| {
         name.len() > 2 && name.bytes().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')

@@ -1,0 +1,350 @@
+//! Random expressions over the columns of some tables.
+
+use super::kind::{self, Family, KINDS};
+use super::random::Random;
+
+/// Operations with whole numbers, floats and decimals; `{n}`, `{t}`, ... stand for operands of a family.
+const NUMBERS: &[&str] = &[
+    "{n} + {n}",
+    "{n} - {n}",
+    "{n} * {n}",
+    "{n} / {n}",
+    "-({n})",
+    "abs({n})",
+    "intDiv({n}, {n})",
+    "{n} % {n}",
+    "intDivOrZero({n}, {n})",
+    "moduloOrZero({n}, {n})",
+    "greatest({n}, {n})",
+    "least({n}, {n})",
+    "round({n}, 1)",
+    "floor({n})",
+    "ceil({n})",
+    "trunc({n})",
+    "sign({n})",
+    "if({b}, {n}, {n})",
+    "multiIf({b}, {n}, {b}, {n}, {n})",
+    "coalesce({n}, {n})",
+    "ifNull({n}, {n})",
+    "nullIf({n}, {n})",
+    "toInt64OrNull({t})",
+    "toFloat64OrZero({t})",
+    "toUInt8({i})",
+    "toInt16({i})",
+    "toInt32({i})",
+    "toUInt64({i})",
+    "toFloat64({n})",
+    "toDecimal64({i} % 1000, 3)",
+    "bitAnd({i}, {i})",
+    "bitOr({i}, {i})",
+    "bitXor({i}, {i})",
+    "bitNot({i})",
+    "bitShiftLeft({i}, 3)",
+    "bitShiftRight({i}, 2)",
+    "bitCount({i})",
+    "length({t})",
+    "lengthUTF8({t})",
+    "position({t}, 'a')",
+    "length({a})",
+    "arraySum({a})",
+    "arrayCount(x -> x > 1, {a})",
+    "indexOf({a}, 1)",
+    "toYear({d})",
+    "toMonth({d})",
+    "toDayOfWeek({d})",
+    "toDayOfYear({d})",
+    "toHour({m})",
+    "toMinute({m})",
+    "toSecond({m})",
+    "toUnixTimestamp({m})",
+    "toISOWeek({d})",
+    "toYYYYMM({d})",
+    "dateDiff('day', {d}, {d})",
+    "dateDiff('hour', {m}, {m})",
+    "toInt8({e})",
+    "ascii({t})",
+    "countSubstrings({t}, 'a')",
+    "toUInt32({d})",
+    "toUInt8({b})",
+    "gcd({i}, {i})",
+    "sqrt(abs({n}))",
+];
+const BOOLEANS: &[&str] = &[
+    "{n} = {n}",
+    "{n} != {n}",
+    "{n} < {n}",
+    "{n} <= {n}",
+    "{n} > {n}",
+    "{n} >= {n}",
+    "{t} = {t}",
+    "{t} < {t}",
+    "{t} != {t}",
+    "{t} >= {t}",
+    "{d} = {d}",
+    "{d} < {m}",
+    "{m} >= {d}",
+    "{m} = {m}",
+    "{d} > '2000-02-29'",
+    "{u} = {u}",
+    "{u} < {u}",
+    "{e} = 'a'",
+    "{e} < {e}",
+    "{e} IN ('a', 'z')",
+    "{n} IN (1, 2, {k})",
+    "{n} NOT IN (0, -1)",
+    "{t} IN ('a', 'abc', '')",
+    "{d} IN ('2000-02-29', '1970-01-01')",
+    "{m} IN (toDate('2000-02-29'))",
+    "{n} BETWEEN {n} AND {n}",
+    "{t} LIKE '%a%'",
+    "{t} NOT LIKE 'a_c'",
+    "{t} ILIKE 'A%'",
+    "match({t}, '^[a-c]+$')",
+    "isNull({n})",
+    "isNotNull({t})",
+    "{n} IS NULL",
+    "{d} IS NOT NULL",
+    "({b}) AND ({b})",
+    "({b}) OR ({b})",
+    "NOT ({b})",
+    "xor({b}, {b})",
+    "has({a}, {i})",
+    "has({s}, {t})",
+    "empty({t})",
+    "notEmpty({a})",
+    "startsWith({t}, 'a')",
+    "endsWith({t}, 'c')",
+    "isNaN({f})",
+    "isFinite({f})",
+    "arrayExists(x -> x > 2, {a})",
+    "arrayAll(x -> x < 200, {a})",
+    "({n}, {t}) = (1, 'a')",
+    "({n}, {t}) IN ((1, 'a'), (0, ''))",
+    "{l} = true",
+    "mapContains({p}, 'a')",
+    "{g} = {g}",
+    "{g} < '10.0.0.2'",
+    "{u} > '00000000-0000-0001-0000-000000000002'",
+    "{a} = {a}",
+    "{a} < {a}",
+    "{q} = {q}",
+];
+const TEXTS: &[&str] = &[
+    "concat({t}, {t})",
+    "{t} || {t}",
+    "upper({t})",
+    "lower({t})",
+    "substring({t}, 2)",
+    "substring({t}, 1, 2)",
+    "substring({t}, -2)",
+    "left({t}, 2)",
+    "right({t}, 2)",
+    "reverse({t})",
+    "trim({t})",
+    "replaceAll({t}, 'a', 'xy')",
+    "replaceOne({t}, 'a', '')",
+    "replaceRegexpAll({t}, '[a-b]', '<\\\\0>')",
+    "toString({n})",
+    "toString({d})",
+    "toString({m})",
+    "toString({u})",
+    "toString({e})",
+    "toString({a})",
+    "toString({b})",
+    "if({b}, {t}, {t})",
+    "coalesce({t}, {t})",
+    "ifNull({t}, 'none')",
+    "nullIf({t}, 'a')",
+    "leftPad({t}, 5, '*')",
+    "repeat({t}, 2)",
+    "hex({t})",
+    "hex({i})",
+    "bin({i} % 8)",
+    "arrayStringConcat({s}, ',')",
+    "substringUTF8({t}, 1, 1)",
+    "upperUTF8({t})",
+    "format('{{}}-{{}}', {t}, {t})",
+    "formatDateTime({m}, '%Y-%m-%d %H:%i:%S')",
+    "toString({g})",
+    "toString({q})",
+    "splitByChar('a', {t})[1]",
+    "greatest({t}, {t})",
+    "toTypeName({n})",
+    "toTypeName({t})",
+    "toTypeName({d})",
+];
+const DATES: &[&str] = &[
+    "toDate({m})",
+    "toDate32({d})",
+    "addDays({d}, 1)",
+    "addMonths({d}, -1)",
+    "{d} + INTERVAL 1 WEEK",
+    "toMonday({d})",
+    "toStartOfMonth({d})",
+    "toStartOfYear({d})",
+    "toLastDayOfMonth({d})",
+    "if({b}, {d}, {d})",
+    "greatest({d}, {d})",
+    "toStartOfQuarter({m})",
+    "{d} - 1",
+    "toDateOrNull({t})",
+];
+const TIMES: &[&str] = &[
+    "toDateTime({d}, 'UTC')",
+    "addHours({m}, 5)",
+    "{m} + INTERVAL 1 DAY",
+    "{m} - INTERVAL 30 MINUTE",
+    "{m} + 60",
+    "toStartOfHour({m})",
+    "toStartOfDay({m})",
+    "toStartOfMinute({m})",
+    "toDateTime64({m}, 2, 'UTC')",
+    "toTimeZone({m}, 'Asia/Kolkata')",
+    "if({b}, {m}, {m})",
+    "least({m}, {m})",
+    "toStartOfInterval({m}, INTERVAL 6 HOUR)",
+];
+const INTEGER_ARRAYS: &[&str] = &[
+    "arrayMap(x -> x + 1, {a})",
+    "arrayFilter(x -> x > 1, {a})",
+    "arraySort({a})",
+    "arrayReverse({a})",
+    "arrayConcat({a}, {a})",
+    "arrayDistinct({a})",
+    "arraySlice({a}, 2)",
+    "range({i} % 5)",
+    "[{i}, {i}]",
+    "arrayPushBack({a}, 7)",
+    "arrayCumSum({a})",
+    "arraySort(x -> -x, {a})",
+    "arrayEnumerate({a})",
+];
+const TEXT_ARRAYS: &[&str] = &[
+    "splitByChar(',', {t})",
+    "arrayMap(x -> upper(x), {s})",
+    "[{t}, {t}]",
+    "arraySort({s})",
+    "arrayDistinct({s})",
+    "mapKeys({p})",
+    "arrayFilter(x -> x != '', {s})",
+    "arrayResize({s}, 2)",
+];
+
+/// A source of columns: how a column is written, by family.
+pub(crate) struct Scope<'a> {
+    pub(crate) columns: Vec<(Family, String)>,
+    pub(crate) random: &'a mut Random,
+}
+
+impl Scope<'_> {
+    pub(crate) fn boolean(&mut self, depth: usize) -> String {
+        self.from(BOOLEANS, depth)
+    }
+
+    /// An expression of a random family.
+    pub(crate) fn any(&mut self, depth: usize) -> String {
+        let letter =
+            *self.random.pick(&['n', 'n', 'i', 't', 't', 'd', 'm', 'b', 'a', 's', 'u', 'e', 'g', 'q', 'p']);
+        self.operand(letter, depth)
+    }
+
+    pub(crate) fn number(&mut self, depth: usize) -> String {
+        self.operand('n', depth)
+    }
+
+    /// A column of a type that may be sorted and grouped by, or a small expression.
+    pub(crate) fn column(&mut self) -> String {
+        match self.columns.is_empty() {
+            true => self.any(0),
+            false => self.random.pick(&self.columns).1.clone(),
+        }
+    }
+
+    fn operand(&mut self, letter: char, depth: usize) -> String {
+        let (families, templates) = operands(letter);
+        let column = self.column_of(families);
+        let is_leaf = depth == 0 || templates.is_empty() || self.random.once_in(3);
+        match column {
+            Some(column) if is_leaf && !self.random.once_in(4) => column,
+            _ if is_leaf => self.constant(families),
+            _ => self.from(templates, depth),
+        }
+    }
+
+    fn column_of(&mut self, families: &[Family]) -> Option<String> {
+        let found: Vec<&String> = self
+            .columns
+            .iter()
+            .filter(|(family, _)| families.contains(family))
+            .map(|(_, name)| name)
+            .collect();
+        (!found.is_empty()).then(|| (*self.random.pick(&found)).clone())
+    }
+
+    fn constant(&mut self, families: &[Family]) -> String {
+        let family = *self.random.pick(families);
+        let kind = kind::of_family(family, self.random.below(KINDS.len()));
+        let value = *self.random.pick(kind.values);
+        let is_plain = matches!(
+            family,
+            Family::Integer | Family::Float | Family::Text | Family::Integers | Family::Texts
+        );
+        match self.random.below(4) {
+            0 => format!("materialize({})", kind.constant(value)),
+            1 => kind.constant(value),
+            _ if is_plain => value.to_owned(),
+            _ => kind.constant(value),
+        }
+    }
+
+    fn from(&mut self, templates: &[&str], depth: usize) -> String {
+        let template = *self.random.pick(templates);
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            if let Some(after) = after.strip_prefix("{}}") {
+                text.push_str("{}");
+                rest = after;
+                continue;
+            }
+            let (letter, after) = after.split_at(1);
+            let operand = self.operand(letter.chars().next().unwrap_or('n'), depth.saturating_sub(1));
+            text.push_str(&in_brackets(&operand));
+            rest = after.strip_prefix('}').unwrap_or(after);
+        }
+        text + rest
+    }
+}
+
+fn in_brackets(operand: &str) -> String {
+    let is_simple = operand.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'.');
+    match is_simple {
+        true => operand.to_owned(),
+        false => format!("({operand})"),
+    }
+}
+
+/// The families that a letter of a template stands for, and the templates that make one.
+fn operands(letter: char) -> (&'static [Family], &'static [&'static str]) {
+    use Family::{
+        Address, Bool, Date, Decimal, Enum, Float, Integer, Integers, Map, Text, Texts, Time, Tuple, Uuid,
+    };
+    match letter {
+        'n' => (&[Integer, Float, Decimal], NUMBERS),
+        't' => (&[Text], TEXTS),
+        'd' => (&[Date], DATES),
+        'm' => (&[Time], TIMES),
+        'b' => (&[Bool], BOOLEANS),
+        'a' => (&[Integers], INTEGER_ARRAYS),
+        's' => (&[Texts], TEXT_ARRAYS),
+        'f' => (&[Float], &[]),
+        'u' => (&[Uuid], &[]),
+        'e' => (&[Enum], &[]),
+        'g' => (&[Address], &[]),
+        'l' => (&[Bool], &[]),
+        'p' => (&[Map], &[]),
+        'q' => (&[Tuple], &[]),
+        _ => (&[Integer], &[]),
+    }
+}

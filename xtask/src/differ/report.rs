@@ -1,0 +1,88 @@
+//! What a run found, and the statements on which both sides agree as a file of SQL tests.
+
+use std::collections::BTreeMap;
+
+use super::compare::Verdict;
+use super::query::Query;
+use super::table::Table;
+use crate::say;
+use crate::slt::{self, Answer, Piece};
+
+/// Rows of an answer that are printed.
+const ROWS_SHOWN: usize = 6;
+
+#[derive(Default)]
+pub(crate) struct Report {
+    verdicts: BTreeMap<Verdict, usize>,
+    /// Statements that made the tables of a difference; printed once.
+    printed: String,
+}
+
+impl Report {
+    pub(crate) fn add(
+        &mut self,
+        verdict: Verdict,
+        query: &Query,
+        tables: &[Table],
+        answers: (&Answer, &Answer),
+    ) {
+        *self.verdicts.entry(verdict).or_default() += 1;
+        if !verdict.is_difference() && verdict != Verdict::OtherError {
+            return;
+        }
+        let tables: Vec<String> = tables.iter().flat_map(Table::statements).collect();
+        let tables = tables.join(";\n");
+        if tables != self.printed {
+            say(&format!("\n{tables};"));
+            self.printed = tables;
+        }
+        say(&format!("\n-- {verdict:?}\n{};", query.sql));
+        say(&format!("-- ClickHouse {}\n-- Basalt     {}", shown(answers.0), shown(answers.1)));
+    }
+
+    pub(crate) fn asked(&self) -> usize {
+        self.verdicts.values().sum()
+    }
+
+    pub(crate) fn differences(&self) -> usize {
+        self.verdicts.iter().filter(|(verdict, _)| verdict.is_difference()).map(|(_, count)| count).sum()
+    }
+
+    pub(crate) fn print(&self, seed: u64) {
+        let counts: Vec<String> =
+            self.verdicts.iter().map(|(verdict, count)| format!("{verdict:?} {count}")).collect();
+        say(&format!("\nseed {seed}: {} statements: {}", self.asked(), counts.join(", ")));
+    }
+}
+
+fn shown(answer: &Answer) -> String {
+    match answer {
+        Answer::Error(name) => name.clone(),
+        Answer::Rows(rows) => {
+            let more = if rows.len() > ROWS_SHOWN {
+                format!(" and {} more", rows.len() - ROWS_SHOWN)
+            } else {
+                String::new()
+            };
+            format!("{:?}{more}", &rows[..rows.len().min(ROWS_SHOWN)])
+        }
+    }
+}
+
+/// A statement that must go well, as a record of a test file.
+pub(crate) fn statement(sql: &str) -> String {
+    slt::print(&[
+        Piece::Statement { head: "statement ok".to_owned(), sql: sql.to_owned() },
+        Piece::Text(String::new()),
+    ])
+}
+
+/// A query with its answer, as a record of a test file.
+pub(crate) fn record(query: &Query, answer: &Answer) -> String {
+    let head = if query.is_ordered { "query T" } else { "query T rowsort" };
+    let piece = match answer {
+        Answer::Error(_) => Piece::Statement { head: "statement error".to_owned(), sql: query.sql.clone() },
+        Answer::Rows(_) => Piece::Query { head: head.to_owned(), sql: query.sql.clone(), rows: Vec::new() },
+    };
+    slt::print(&[slt::record(piece, answer), Piece::Text(String::new())])
+}
