@@ -4,6 +4,7 @@ use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 
 use crate::csv_read::{first_row_end, split_row};
 use crate::header::Header;
+use crate::json_read::is_rows;
 use crate::registry::{Format, lookup};
 use crate::settings::FormatSettings;
 use crate::text::{
@@ -24,13 +25,18 @@ pub fn infer_schema(format: &str, sample: &[u8], settings: &FormatSettings) -> R
         Format::TsvRaw(header) => from_rows(tsv_rows(sample, settings, false)?, header),
         Format::Csv(header) => from_rows(csv_rows(sample, settings)?, header),
         Format::JsonEachRow => from_objects(sample)?,
+        Format::Json | Format::JsonCompact if is_rows(sample) => from_objects(sample)?,
         Format::JsonCompactEachRow => from_arrays(sample)?,
         Format::Values => from_values(sample),
         Format::LineAsString => vec![Column::new("line", SqlType::String)],
         Format::RawBlob => vec![Column::new("raw_blob", SqlType::String)],
         _ => {
-            let what = format!("the columns of a file in format {}; name them", info.name);
-            return Err(Error::not_implemented(what));
+            let what = format!(
+                "finding the columns of a file in format {0} is not implemented: name them, as in file('..', '{0}', \
+                 'a UInt8, b String')",
+                info.name
+            );
+            return Err(Error::new(ErrorCode::NotImplemented, what));
         }
     };
     if columns.is_empty() {

@@ -51,6 +51,9 @@ pub(crate) fn open_document(
         let what = format!("a JSON document of more than {limit} bytes; use JSONEachRow");
         return Err(Error::new(ErrorCode::IncorrectData, what));
     }
+    if is_rows(&text) {
+        return open_objects(columns, settings, Box::new(Cursor::new(text)));
+    }
     let (names, data) = document_parts(&text)?;
     let inside = data.strip_prefix(b"[").and_then(|data| data.strip_suffix(b"]"));
     let Some(inside) = inside else {
@@ -63,6 +66,24 @@ pub(crate) fn open_document(
     let targets = by_name(&names, columns, settings.skip_unknown_fields)?;
     let parser = Arc::new(ArrayParser { targets });
     chunks::open(ChunkSource::new(rows, settings), parser, columns, settings, 0)
+}
+
+/// Whether `text` has rows alone: an array of objects, or objects that do not begin as a query's answer does.
+pub(crate) fn is_rows(text: &[u8]) -> bool {
+    let mut scanner = JsonScanner::new(text);
+    match scanner.peek() {
+        Some(b'[') => true,
+        Some(b'{') => {
+            let mut key = Vec::new();
+            let known = |key: &[u8]| {
+                let known: [&[u8]; 7] =
+                    [b"meta", b"data", b"totals", b"extremes", b"rows", b"statistics", b"exception"];
+                known.contains(&key)
+            };
+            scanner.expect(b'{').is_ok() && scanner.string(&mut key).is_ok_and(|key| !known(key))
+        }
+        _ => false,
+    }
 }
 
 /// The names under `meta`, and the text under `data`.

@@ -35,7 +35,9 @@ mod vertical;
 pub use block::{Block, BlockReader, BlockWriter, Defaulted, ExpressionEvaluator, Statistics};
 pub use copy::{CopyDirection, CopyOptions};
 pub use infer::infer_schema;
-pub use registry::{FormatInfo, find, formats, open_reader, open_reader_with, open_writer};
+pub use registry::{
+    FormatInfo, find, format_of_file_name, formats, open_reader, open_reader_with, open_writer,
+};
 pub use settings::{FormatSettings, TextSettings};
 
 #[cfg(test)]

@@ -91,6 +91,54 @@ pub fn formats() -> impl Iterator<Item = FormatInfo> {
     FORMATS.iter().map(|&(name, _, can_read, can_write)| FormatInfo { name, can_read, can_write })
 }
 
+/// Endings of names that are not a format's own name.
+const ENDINGS: &[(&str, &str)] = &[("json", "JSON"), ("jsonl", "JSONEachRow"), ("ndjson", "JSONEachRow")];
+
+/// Endings that mean formats of ClickHouse that are not there.
+const OTHER_ENDINGS: &[&str] = &[
+    "arrow",
+    "avro",
+    "bin",
+    "bson",
+    "capnp",
+    "feather",
+    "markdown",
+    "md",
+    "messagepack",
+    "msgpack",
+    "native",
+    "npy",
+    "orc",
+    "parquet",
+    "pb",
+    "prometheus",
+    "protobuf",
+    "rowbinary",
+    "xml",
+];
+
+/// Endings that mean compression.
+const COMPRESSIONS: &[&str] = &["br", "bz2", "deflate", "gz", "gzip", "lz4", "snappy", "xz", "zst", "zstd"];
+
+/// The format that the ending of a file's name means; `None` if it means none. An error if it means one that is not
+/// there, or that the file is compressed.
+pub fn format_of_file_name(name: &str) -> Result<Option<&'static str>> {
+    let Some((_, ending)) = name.rsplit_once('/').map_or(name, |(_, file)| file).rsplit_once('.') else {
+        return Ok(None);
+    };
+    let ending = ending.to_ascii_lowercase();
+    if COMPRESSIONS.contains(&&*ending) {
+        return Err(Error::not_implemented(format!("`{name}`: compression of files (.{ending})")));
+    }
+    if OTHER_ENDINGS.contains(&&*ending) {
+        return Err(Error::not_implemented(format!("`{name}`: the format of files called .{ending}")));
+    }
+    let by_ending = ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, format)| *format);
+    let by_name =
+        || FORMATS.iter().map(|(format, ..)| *format).find(|format| format.eq_ignore_ascii_case(&ending));
+    Ok(by_ending.or_else(by_name))
+}
+
 /// What a format called `name` can do; an error if there is none. Names are case-sensitive.
 pub fn find(name: &str) -> Result<FormatInfo> {
     lookup(name).map(|(info, _)| info)
@@ -183,6 +231,28 @@ mod tests {
         assert_eq!(error.code(), ErrorCode::UnknownFormat);
         assert!(error.message().contains("did you mean `PrettyCompact`?"), "{error}");
         assert!(find("csv").unwrap_err().message().contains("did you mean `CSV`?"));
+    }
+
+    #[test]
+    fn endings_of_file_names_mean_formats() {
+        for (name, format) in [
+            ("a.csv", Some("CSV")),
+            ("/x.y/a.CSV", Some("CSV")),
+            ("a.tsv", Some("TSV")),
+            ("a.json", Some("JSON")),
+            ("a.jsonl", Some("JSONEachRow")),
+            ("a.ndjson", Some("JSONEachRow")),
+            ("a.tskv", Some("TSKV")),
+            ("a.vertical", Some("Vertical")),
+            ("a.txt", None),
+            ("/x.csv/a", None),
+            ("a", None),
+        ] {
+            assert_eq!(format_of_file_name(name).unwrap(), format, "{name}");
+        }
+        for name in ["a.parquet", "a.csv.gz", "a.json.zst", "a.Arrow"] {
+            assert_eq!(format_of_file_name(name).unwrap_err().code(), ErrorCode::NotImplemented, "{name}");
+        }
     }
 
     #[test]

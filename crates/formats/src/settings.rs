@@ -3,8 +3,7 @@
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result};
 
-/// Rows of a block that a reader returns: ClickHouse's `max_insert_block_size` for parsing, a
-/// little under 2^16 so that a row number fits 16 bits after padding.
+/// Rows of a block that a reader returns: a little under 2^16 so that a row number fits 16 bits after padding.
 pub const DEFAULT_BLOCK_ROWS: usize = 65_409;
 const DEFAULT_MAX_ROW_BYTES: usize = 1 << 30;
 
@@ -107,7 +106,6 @@ impl FormatSettings {
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         let text = &mut self.text;
         match name {
-            "max_insert_block_size" => self.max_block_rows = number(name, value)?.max(1),
             "max_parsing_threads" => self.threads = number(name, value)?.max(1),
             "input_format_skip_unknown_fields" => self.skip_unknown_fields = flag(name, value)?,
             "input_format_null_as_default" => text.null_as_default = flag(name, value)?,

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use basalt_base::{Columns, ErrorCode, Result};
+use basalt_base::{Columns, ErrorCode, Result, SqlType};
 use memchr::{memchr, memchr2, memrchr};
 
 use crate::block::BlockReader;
@@ -113,6 +113,9 @@ impl TsvParser {
         if self.raw {
             return column.parse_raw(field);
         }
+        if field.is_empty() && is_exact_number(column.ty()) {
+            return column.parse_raw(b"0");
+        }
         if self.delimiter != b'\t' && memchr2(b'\\', self.delimiter, field).is_some() {
             return column.parse_escaped(&self.unescape_delimiters(field));
         }
@@ -170,6 +173,12 @@ impl RowParser for TsvParser {
         rows.end_row();
         Ok(at)
     }
+}
+
+/// A number of these types that has no digits is zero, as in ClickHouse; one of another type is an error.
+fn is_exact_number(ty: &SqlType) -> bool {
+    let ty = ty.stripped();
+    ty.is_integer() || matches!(ty, SqlType::Decimal { .. })
 }
 
 /// Whether an odd number of backslashes stands before `at`.

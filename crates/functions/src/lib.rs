@@ -10,6 +10,7 @@
 
 pub mod aggregate;
 mod context;
+mod parameter;
 pub mod prewhere;
 #[cfg(test)]
 mod recorded;
@@ -18,4 +19,5 @@ pub mod scalar;
 pub mod set;
 
 pub use context::{FunctionContext, NoSettings, SettingValues};
+pub use parameter::{bad_parameter, parameter_text};
 pub use scalar::host_name;

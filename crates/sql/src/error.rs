@@ -34,6 +34,8 @@ pub enum ParseErrorKind {
     Value,
     /// The grammar holds, but the clauses do not go together.
     Incorrect,
+    /// A query parameter that stands for a name has no value.
+    UnknownParameter,
 }
 
 /// A failure as the parser carries it: without the source, so that it is cheap to build.
@@ -55,7 +57,7 @@ impl ParseError {
         let column = String::from_utf8_lossy(&source[line_start..offset]).chars().count() + 1;
         let message = match failure.kind {
             ParseErrorKind::NotImplemented => format!("{} is not implemented", failure.message),
-            ParseErrorKind::Incorrect => failure.message,
+            ParseErrorKind::Incorrect | ParseErrorKind::UnknownParameter => failure.message,
             _ => describe(source, &failure, line, column) + &excerpt(source, line_start, offset),
         };
         ParseError { kind: failure.kind, offset, line, column, message }
@@ -97,6 +99,7 @@ impl From<ParseError> for Error {
             ParseErrorKind::NotImplemented => ErrorCode::NotImplemented,
             ParseErrorKind::Value => ErrorCode::BadArguments,
             ParseErrorKind::Incorrect => ErrorCode::IncorrectQuery,
+            ParseErrorKind::UnknownParameter => ErrorCode::UnknownQueryParameter,
         };
         Error::new(code, error.message)
     }

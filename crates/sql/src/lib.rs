@@ -19,6 +19,8 @@ mod print;
 mod types;
 
 pub use error::{ParseError, ParseErrorKind};
-pub use parser::{ParsedStatement, Script, parse_codec, parse_expr, parse_statement, parse_type};
+pub use parser::{
+    ParsedStatement, Script, parse_codec, parse_expr, parse_statement, parse_statement_with, parse_type,
+};
 pub use print::quote_name;
 pub use types::resolve_type;

@@ -177,6 +177,13 @@ error_codes! {
     InvalidSessionTimeout            "INVALID_SESSION_TIMEOUT"               374  400 "22023"
     AuthenticationFailed             "AUTHENTICATION_FAILED"                 516  403 "28000"
     ReceivedErrorFromRemoteIoServer  "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER"   86  500 "08004"
+    UnknownQueryParameter            "UNKNOWN_QUERY_PARAMETER"               456  400 "42704"
+    BadQueryParameter                "BAD_QUERY_PARAMETER"                   457  400 "22023"
+    DatabaseAccessDenied             "DATABASE_ACCESS_DENIED"                291  403 "42501"
+    PathAccessDenied                 "PATH_ACCESS_DENIED"                    481  403 "42501"
+    UnacceptableUrl                  "UNACCEPTABLE_URL"                      491  403 "42501"
+    SocketTimeout                    "SOCKET_TIMEOUT"                        209  408 "08006"
+    TooManySimultaneousQueries       "TOO_MANY_SIMULTANEOUS_QUERIES"         202  503 "53300"
     TooManyRedirects                 "TOO_MANY_REDIRECTS"                    483  500 "08004"
 }
 

@@ -1,6 +1,7 @@
 //! Constants: the type that ClickHouse gives each, the smallest that holds it.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_functions::{bad_parameter, parameter_text};
 use basalt_sql::ast::{Literal, TypeName};
 use datafusion::common::ScalarValue;
 
@@ -76,7 +77,7 @@ impl Binder<'_> {
     pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<Bound> {
         let Some(text) = self.session.ctx.parameters.get(name) else {
             return Err(Error::new(
-                ErrorCode::BadArguments,
+                ErrorCode::UnknownQueryParameter,
                 format!("the query parameter `{name}` is not set; pass it as `param_{name}`"),
             ));
         };
@@ -84,7 +85,8 @@ impl Binder<'_> {
         if ty.accepts_null() && text == "\\N" {
             return convert(Bound::null(), &ty, self.session.ctx);
         }
-        convert(string(text.as_bytes()), &ty, self.session.ctx)
+        let value = string(&parameter_text(name, text, &ty)?);
+        convert(value, &ty, self.session.ctx).map_err(|error| bad_parameter(name, &ty, error))
     }
 }
 

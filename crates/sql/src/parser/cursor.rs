@@ -1,5 +1,7 @@
 //! The place in the tokens: look ahead, take, expect, and remember what would have fitted.
 
+use std::collections::HashMap;
+
 use crate::error::{Failure, ParseErrorKind};
 use crate::lexer::{Lexer, Symbol, Token, TokenKind};
 
@@ -17,6 +19,8 @@ pub(super) type Parsed<T> = Result<T, Box<Failure>>;
 pub(super) struct Cursor<'a> {
     source: &'a [u8],
     lexer: Lexer<'a>,
+    /// The values of query parameters, if they are known.
+    parameters: Option<&'a HashMap<String, String>>,
     /// The tokens read so far; `index` is the next to be taken.
     tokens: Vec<Token>,
     index: usize,
@@ -33,6 +37,7 @@ impl<'a> Cursor<'a> {
         Cursor {
             source,
             lexer: Lexer::new(source, position),
+            parameters: None,
             tokens: Vec::new(),
             index: 0,
             expected: Vec::new(),
@@ -42,10 +47,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The same with values for `{name:Identifier}`.
+    pub(super) fn with_parameters(mut self, parameters: &'a HashMap<String, String>) -> Cursor<'a> {
+        self.parameters = Some(parameters);
+        self
+    }
+
     /// The token `ahead` places on, without taking it.
     pub(super) fn peek_at(&mut self, ahead: usize) -> Token {
         while self.tokens.len() <= self.index + ahead {
             let token = self.lexer.next_token();
+            let token = self.identifier_parameter(token).unwrap_or(token);
             self.tokens.push(token);
         }
         self.tokens[self.index + ahead]
@@ -68,6 +80,41 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn text(&self, token: Token) -> &'a [u8] {
         &self.source[token.start..token.end]
+    }
+
+    /// `{name:Identifier}` at the brace `open`, which is a name like any other: one token.
+    fn identifier_parameter(&mut self, open: Token) -> Option<Token> {
+        if open.kind != TokenKind::Symbol(Symbol::OpenBrace) {
+            return None;
+        }
+        let mut lexer = Lexer::new(self.source, open.end);
+        let name = lexer.next_token();
+        let (colon, ty, close) = (lexer.next_token(), lexer.next_token(), lexer.next_token());
+        let is_parameter = name.kind == TokenKind::Word
+            && colon.kind == TokenKind::Symbol(Symbol::Colon)
+            && self.text(ty) == b"Identifier"
+            && close.kind == TokenKind::Symbol(Symbol::CloseBrace);
+        if !is_parameter {
+            return None;
+        }
+        self.lexer = lexer;
+        Some(Token { kind: TokenKind::QuotedName, start: open.start, end: close.end })
+    }
+
+    /// The value of the parameter in the token of a `{name:Identifier}`, an error if it has none. Where no values are
+    /// known it stands for itself.
+    pub(super) fn identifier_value(&self, token: Token) -> Parsed<Vec<u8>> {
+        let text = self.text(token);
+        let Some(parameters) = self.parameters else { return Ok(text.to_vec()) };
+        let name = text.split(|&byte| byte == b':').next().unwrap_or_default();
+        let name = String::from_utf8_lossy(&name[1..]).trim().to_owned();
+        match parameters.get(&name) {
+            Some(value) => Ok(value.clone().into_bytes()),
+            None => {
+                let what = format!("the query parameter `{name}` is not set; pass it as `param_{name}`");
+                Err(self.failure(ParseErrorKind::UnknownParameter, token, what))
+            }
+        }
     }
 
     /// Where to come back to with [`Cursor::rewind`].

@@ -48,6 +48,8 @@ pub(crate) use keyword::{is_function_word, is_reserved};
 pub use script::{ParsedStatement, Script};
 pub(crate) use type_name::is_compound_type;
 
+use std::collections::HashMap;
+
 use crate::ast::{CodecCall, Expr, Statement, TypeName};
 use crate::error::ParseError;
 use cursor::{Cursor, Parsed};
@@ -59,6 +61,19 @@ pub fn parse_statement(text: &[u8]) -> Result<Statement, ParseError> {
         cursor.eat_semicolons();
         Ok(statement)
     })
+}
+
+/// As [`parse_statement`], where `{name:Identifier}` is the name that `parameters` have under `name`.
+pub fn parse_statement_with(
+    text: &[u8],
+    parameters: &HashMap<String, String>,
+) -> Result<Statement, ParseError> {
+    let mut cursor = Cursor::new(text, 0).with_parameters(parameters);
+    let parsed = cursor.parse_statement().and_then(|statement| {
+        cursor.eat_semicolons();
+        cursor.expect_end().map(|()| statement)
+    });
+    parsed.map_err(|failure| ParseError::new(text, *failure))
 }
 
 /// Parses a text that is one expression.

@@ -22,7 +22,11 @@ impl Cursor<'_> {
     /// The name that a word or a quoted name says.
     pub(super) fn ident_of(&self, token: Token) -> Parsed<Ident> {
         let text = self.text(token);
-        let bytes = if token.kind == TokenKind::QuotedName { unquote(text) } else { text.to_vec() };
+        let bytes = match token.kind {
+            TokenKind::QuotedName if text.starts_with(b"{") => self.identifier_value(token)?,
+            TokenKind::QuotedName => unquote(text),
+            _ => text.to_vec(),
+        };
         if bytes.is_empty() {
             return Err(self.failure(ParseErrorKind::Syntax, token, "a name must not be empty"));
         }
