@@ -13,6 +13,7 @@
 //! - [`allocator`]: counts what queries hold; memory that is free and not given back.
 //! - [`query`]: the query that a thread works for, its memory and its end.
 //! - [`lanes`]: compares numbers side by side with one.
+//! - [`open_files`]: how many files the process may have open.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`processor`]: runs a loop in the form for the processor at hand.
 //! - [`re2`]: regular expressions as SQL has them.
@@ -33,6 +34,7 @@ pub mod clock;
 pub mod error;
 pub mod fs;
 pub mod lanes;
+pub mod open_files;
 pub mod prefetch;
 pub mod processor;
 pub mod query;

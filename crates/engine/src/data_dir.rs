@@ -18,6 +18,9 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 const VERSION: &[u8] = b"basalt 1\n";
 const VERSION_BYTES_MAX: u64 = 1024;
 
+/// Directories of statements, in which passwords stand as they are.
+const WITH_PASSWORDS: [&str; 2] = ["metadata", "named_collections"];
+
 /// Locks the directory, making it if it is not there, and checks its version.
 pub(crate) fn open(storage: &dyn Storage, data_dir: &Path) -> Result<DirectoryLock> {
     publish_empty_dir(storage, data_dir)?;
@@ -42,22 +45,31 @@ pub(crate) fn open(storage: &dyn Storage, data_dir: &Path) -> Result<DirectoryLo
         storage.remove_dir_all(&tmp)?;
     }
     storage.create_dir_all(&tmp)?;
+    make_private(storage, data_dir)?;
     Ok(lock)
 }
 
-/// The path of a file that a statement names: anywhere, or below `root` if there is one.
-pub(crate) fn user_file(path: &str, root: Option<&Path>) -> Result<PathBuf> {
-    let path = Path::new(path);
-    let Some(root) = root else {
-        return Ok(path.to_owned());
-    };
-    let full = root.join(path);
-    let resolved = full.canonicalize().map_err(|error| Error::io(&full, &error))?;
-    within_root(path, resolved, root)
+/// What an older version made, or somebody else: nobody but the owner gets into the directory, and the files in which
+/// passwords stand are his alone, wherever they are copied to.
+fn make_private(storage: &dyn Storage, data_dir: &Path) -> Result<()> {
+    storage.make_private(data_dir)?;
+    let mut directories: Vec<PathBuf> = WITH_PASSWORDS.iter().map(|name| data_dir.join(name)).collect();
+    while let Some(directory) = directories.pop() {
+        if !storage.exists(&directory)? {
+            continue;
+        }
+        storage.make_private(&directory)?;
+        for entry in storage.list(&directory)? {
+            let path = directory.join(&entry.name);
+            if entry.is_dir { directories.push(path) } else { storage.make_private(&path)? }
+        }
+    }
+    Ok(())
 }
 
-/// The path of a directory that a statement names: as [`user_file`], but the end of it may not be there.
-pub(crate) fn user_directory(path: &str, root: Option<&Path>) -> Result<PathBuf> {
+/// The path of a file or directory that a statement names, of which the end may not be there: anywhere, or below `root`
+/// if there is one.
+pub(crate) fn user_path(path: &str, root: Option<&Path>) -> Result<PathBuf> {
     let path = Path::new(path);
     let Some(root) = root else {
         return Ok(path.to_owned());
@@ -70,7 +82,9 @@ pub(crate) fn user_directory(path: &str, root: Option<&Path>) -> Result<PathBuf>
         return Err(outside(path, root));
     }
     let resolved = there.canonicalize().map_err(|error| Error::io(there, &error))?;
-    within_root(path, resolved.join(missing), root)
+    // Joining nothing would make it a directory.
+    let resolved = if missing.as_os_str().is_empty() { resolved } else { resolved.join(missing) };
+    within_root(path, resolved, root)
 }
 
 fn within_root(path: &Path, resolved: PathBuf, root: &Path) -> Result<PathBuf> {
@@ -81,15 +95,36 @@ fn within_root(path: &Path, resolved: PathBuf, root: &Path) -> Result<PathBuf> {
 fn outside(path: &Path, root: &Path) -> Error {
     let what =
         format!("file `{}` is outside the directory of user files, `{}`", path.display(), root.display());
-    Error::new(ErrorCode::ReadOnly, what)
+    Error::new(ErrorCode::DatabaseAccessDenied, what)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use basalt_base::fs::RealStorage;
+
     use super::*;
 
     #[test]
-    fn a_directory_that_is_not_there_is_within_the_root_too() {
+    fn what_others_could_read_is_private_once_it_is_opened() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let data_dir = dir.path().join("data");
+        let secret = data_dir.join("metadata/shop/far.sql");
+        std::fs::create_dir_all(secret.parent().expect("in a directory")).expect("new directories");
+        std::fs::write(&secret, "PASSWORD 'x'").expect("a new file");
+        for (path, mode) in [(&data_dir, 0o755), (&secret, 0o644)] {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("its owner may");
+        }
+        open(&RealStorage, &data_dir).expect("an empty data directory");
+        for (path, mode) in [(&data_dir, 0o700), (&secret, 0o600), (&data_dir.join("VERSION"), 0o600)] {
+            let found = std::fs::metadata(path).expect("it is there").permissions().mode();
+            assert_eq!(found & 0o777, mode, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_is_within_the_root_too() {
         let root = tempfile::tempdir().expect("a directory");
         let outside = tempfile::tempdir().expect("a directory");
         let real = root.path().canonicalize().expect("it is there");
@@ -98,16 +133,19 @@ mod tests {
             std::os::unix::fs::symlink(target, root.path().join(name)).expect("a new link");
         }
         std::os::unix::fs::symlink(root.path().join("old"), root.path().join("in")).expect("a new link");
-        let resolved = |path: &str| user_directory(path, Some(root.path())).ok();
+        let resolved = |path: &str| user_path(path, Some(root.path())).ok();
         assert_eq!(resolved("new/deep"), Some(real.join("new/deep")));
         assert_eq!(resolved("old"), Some(real.join("old")));
         assert_eq!(resolved("in/new"), Some(real.join("old/new")));
+        std::fs::write(root.path().join("file"), "").expect("a new file");
+        let file = resolved("file").expect("it is below the root");
+        assert_eq!(file.as_os_str(), real.join("file").as_os_str());
         assert_eq!(resolved(&root.path().join("new").to_string_lossy()), Some(real.join("new")));
         let refused =
             ["out", "out/new", "nowhere", "nowhere/new", "..", "../new", "new/../../new", "new/..", "/new"];
         for path in refused {
             assert_eq!(resolved(path), None, "{path}");
         }
-        assert_eq!(user_directory("../x", None).ok(), Some("../x".into()));
+        assert_eq!(user_path("../x", None).ok(), Some("../x".into()));
     }
 }

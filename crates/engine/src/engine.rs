@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
 use basalt_base::zone::Zone;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, ErrorCode, Result};
 use basalt_kv::SharedCache;
 use basalt_parts::{BlockCache, DiskSpace, WorkControl, WorkMemory};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -19,6 +19,7 @@ use crate::data_dir;
 use crate::dictionaries::{CacheDirectories, Waits, load_all};
 use crate::named_collections::NamedCollections;
 use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
+use crate::remote_hosts::RemoteHosts;
 use crate::session::Session;
 use crate::tables::TableOpener;
 
@@ -35,8 +36,13 @@ pub struct EngineOptions {
     /// Bytes of decoded blocks of MergeTree tables that stay in memory; `None` is a tenth of the
     /// machine's memory.
     pub uncompressed_cache_size: Option<u64>,
-    /// Directory that `file()`, INFILE and COPY may read from; `None`: anywhere (the `local` tool).
+    /// Directory that `file()`, INFILE, COPY and dictionaries may read from, made if it is not there; `None`: anywhere
+    /// (the `local` tool).
     pub user_files_path: Option<PathBuf>,
+    /// Hosts, `host` or `host:port`, that sources of dictionaries may ask; `None`: every one.
+    pub remote_url_allow_hosts: Option<Vec<String>>,
+    /// Queries that may run at once; 0 is no limit.
+    pub max_concurrent_queries: u64,
     /// Load every dictionary at the start and when it is made, not when a query first needs it.
     pub load_dictionaries_eagerly: bool,
     /// Directory of the programs that dictionary sources may run; `None`: they may run none.
@@ -67,6 +73,7 @@ pub struct Engine {
     /// Processors of the machine: asked once, for the system reads several files to answer.
     processors: usize,
     user_files_path: Option<PathBuf>,
+    remote_hosts: RemoteHosts,
     user_scripts_path: Option<PathBuf>,
     allows_shell_commands: bool,
     tls_ca_file: Option<PathBuf>,
@@ -100,6 +107,9 @@ impl Engine {
             }
         };
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
+        if let Some(user_files) = &options.user_files_path {
+            std::fs::create_dir_all(user_files).map_err(|error| Error::io(user_files, &error))?;
+        }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let opener = TableOpener {
@@ -122,7 +132,7 @@ impl Engine {
         let engine = Arc::new(Engine {
             catalog,
             opener,
-            processes: Processes::default(),
+            processes: Processes::new(options.max_concurrent_queries),
             query_log: QueryLog::default(),
             async_inserts: AsyncInserts::default(),
             memory,
@@ -133,6 +143,7 @@ impl Engine {
             shared_runtime: shared_runtime(&data_dir.join("tmp"))?,
             processors,
             user_files_path: options.user_files_path,
+            remote_hosts: RemoteHosts::new(options.remote_url_allow_hosts),
             user_scripts_path: options.user_scripts_path,
             allows_shell_commands: options.allow_shell_commands,
             tls_ca_file: options.tls_ca_file,
@@ -266,14 +277,27 @@ impl Engine {
         self.background.wake();
     }
 
-    /// The path of a file that a statement names, if statements may read it.
-    pub(crate) fn user_file(&self, path: &str) -> Result<PathBuf> {
-        data_dir::user_file(path, self.user_files_path.as_deref())
+    /// The path of a file that a statement names and that need not be there, if statements may read it.
+    pub(crate) fn user_path(&self, path: &str) -> Result<PathBuf> {
+        data_dir::user_path(path, self.user_files_path.as_deref())
     }
 
-    /// The path of a directory that a statement names and that need not be there, if statements may write to it.
-    pub(crate) fn user_directory(&self, path: &str) -> Result<PathBuf> {
-        data_dir::user_directory(path, self.user_files_path.as_deref())
+    /// As [`Engine::user_path`], for a file or directory of a dictionary.
+    pub(crate) fn dictionary_path(&self, path: &str) -> Result<PathBuf> {
+        self.user_path(path).map_err(|error| match error.code() {
+            ErrorCode::DatabaseAccessDenied => Error::new(ErrorCode::PathAccessDenied, error.message()),
+            _ => error,
+        })
+    }
+
+    /// The hosts that sources of dictionaries may ask.
+    pub(crate) fn remote_hosts(&self) -> &RemoteHosts {
+        &self.remote_hosts
+    }
+
+    /// The directory of files that go when the engine is opened again.
+    pub fn temporary_dir(&self) -> PathBuf {
+        self.data_dir().join("tmp")
     }
 
     /// The directory of the programs that dictionary sources may run.

@@ -18,6 +18,7 @@ mod engine;
 mod named_collections;
 mod outcome;
 mod query;
+mod remote_hosts;
 mod request;
 mod scan;
 mod session;

@@ -22,6 +22,8 @@ pub struct Request {
     /// The output format if the statement names none.
     pub default_format: String,
     pub interface: Interface,
+    /// As under `readonly = 2`, if the session is not under `readonly` anyway.
+    pub reads_only: bool,
     pub cancel: CancelHandle,
 }
 
@@ -36,6 +38,7 @@ impl Request {
             settings: Vec::new(),
             default_format: "TabSeparated".to_owned(),
             interface: Interface::Local,
+            reads_only: false,
             cancel: CancelHandle::default(),
         }
     }

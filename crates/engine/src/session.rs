@@ -1,8 +1,9 @@
 //! A session: settings and a current database that last from one statement to the next.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use basalt_base::{Result, bail};
+use basalt_base::Result;
 use basalt_sql::ast::Statement;
 
 use crate::catalog::{DEFAULT, SYSTEM};
@@ -18,6 +19,8 @@ pub struct Session {
 pub(crate) struct SessionState {
     pub(crate) engine: Arc<Engine>,
     pub(crate) settings: Settings,
+    /// Values of `{name:Type}` that SET gave.
+    pub(crate) parameters: HashMap<String, String>,
     pub(crate) database: String,
     pub(crate) user: String,
 }
@@ -27,6 +30,7 @@ impl Session {
         let state = SessionState {
             engine,
             settings: Settings::default(),
+            parameters: HashMap::new(),
             database: DEFAULT.to_owned(),
             user: "default".to_owned(),
         };
@@ -50,19 +54,23 @@ impl Session {
         Ok(statements)
     }
 
-    /// The path of a statement's INTO OUTFILE clause, and the statement without it: for a caller that
-    /// writes the file itself. `None` if there is no such clause, or the text does not parse.
-    pub fn take_outfile(text: &[u8]) -> Option<(String, Vec<u8>)> {
+    /// The path of a statement's INTO OUTFILE clause, and the statement without it, with the FORMAT that the path means:
+    /// for a caller that writes the file itself. `None` if there is no such clause, or the text does not parse.
+    pub fn take_outfile(text: &[u8]) -> Result<Option<(String, Vec<u8>)>> {
         let Ok(Statement::Query(mut query)) = basalt_sql::parse_statement(text) else {
-            return None;
+            return Ok(None);
         };
-        let path = query.into_outfile.take()?;
-        Some((path, Statement::Query(query).to_string().into_bytes()))
+        let Some(path) = query.into_outfile.take() else { return Ok(None) };
+        if query.format.is_none() {
+            query.format = Some(query::format_of_outfile(&path)?);
+        }
+        Ok(Some((path, Statement::Query(query).to_string().into_bytes())))
     }
 
-    /// The value of a setting for all later statements, as `SET name = value`.
+    /// The value of a setting for all later statements, for the one who opens the session: `readonly`, which binds
+    /// those who ask, does not bind him.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.state.set(name, value)
+        self.state.settings.set(name, value)
     }
 
     /// The value of a setting, as text.
@@ -91,16 +99,6 @@ impl Session {
 }
 
 impl SessionState {
-    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        if self.settings.readonly == 1 {
-            bail!(ReadOnly, "readonly = 1: setting `{name}` may not be changed");
-        }
-        if name == "session_timezone" && !value.is_empty() {
-            basalt_base::zone::Zone::parse(value)?;
-        }
-        self.settings.set(name, value)
-    }
-
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
         if name != SYSTEM {
             self.engine.catalog().require_database(name)?;

@@ -56,6 +56,11 @@ pub trait Storage: Send + Sync + fmt::Debug {
         Ok(region)
     }
 
+    /// Takes from all but the owner of the file or directory what rights they have to it.
+    fn make_private(&self, _path: &Path) -> Result<()> {
+        Ok(())
+    }
+
     /// What is in the directory, sorted by name.
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>>;
 

@@ -1,8 +1,8 @@
 //! The operating system's files, as a [`Storage`].
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -14,13 +14,19 @@ use crate::{Error, Result};
 /// Threads that sync the files of one directory.
 const SYNC_THREADS_MAX: usize = 8;
 
+/// Files hold passwords and what others may not see: they are their owner's alone.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
 /// The machine's own file system; paths are taken as they are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealStorage;
 
 impl Storage for RealStorage {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        at(path, File::create(path)).map(|file| Box::new(file) as Box<dyn WritableFile>)
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(FILE_MODE).open(path);
+        at(path, file).map(|file| Box::new(file) as Box<dyn WritableFile>)
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn RandomAccess>> {
@@ -74,7 +80,26 @@ impl Storage for RealStorage {
     }
 
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
-        at(dir, fs::create_dir_all(dir))
+        at(dir, DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir))
+    }
+
+    fn make_private(&self, path: &Path) -> Result<()> {
+        let metadata = at(path, fs::metadata(path))?;
+        let mut permissions = metadata.permissions();
+        let mode = permissions.mode() & if metadata.is_dir() { DIRECTORY_MODE } else { FILE_MODE };
+        if mode == permissions.mode() & 0o7777 {
+            return Ok(());
+        }
+        permissions.set_mode(mode);
+        match fs::set_permissions(path, permissions) {
+            // Who owns it, or a disk that is only read, says who may read it.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+            {
+                Ok(())
+            }
+            changed => at(path, changed),
+        }
     }
 
     fn sync_file(&self, path: &Path) -> Result<()> {

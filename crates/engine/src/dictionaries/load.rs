@@ -115,7 +115,7 @@ fn asking(definition: &Arc<Definition>, (uuid, name): (Uuid, String), question: 
     } else {
         if spec.layout.kind.is_ssd() {
             let path = spec.layout.ssd.path.to_string_lossy().into_owned();
-            spec.layout.ssd.path = question.engine.user_directory(&path)?;
+            spec.layout.ssd.path = question.engine.dictionary_path(&path)?;
         }
         let directories = Arc::clone(question.engine.cache_directories());
         let lock = move |dir: &Path| directories.take(dir, uuid, &name);

@@ -1,15 +1,17 @@
 //! A running query: who asked, with which settings, what it has read so far, and when it must stop.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use basalt_base::zone::Zone;
-use basalt_base::{Result, bail};
+use basalt_base::{Error, Result, bail};
 use basalt_functions::FunctionContext;
 use uuid::Uuid;
 
 use super::end::QueryEnd;
 use super::events::ProfileEvents;
+use super::log::QueryLogKind;
 use super::memory::{MemoryLimits, QueryMemory};
 use crate::catalog::DEFAULT;
 use crate::dictionaries::{Asking, EngineDictionaries};
@@ -23,6 +25,8 @@ pub(crate) struct QueryContext {
     pub(crate) engine: Arc<Engine>,
     pub(crate) id: String,
     pub(crate) text: String,
+    /// The column `query_kind` of the log; empty for what is no statement.
+    pub(crate) kind: &'static str,
     pub(crate) user: String,
     pub(crate) database: String,
     pub(crate) interface: Interface,
@@ -39,6 +43,8 @@ pub(crate) struct QueryContext {
     pub(crate) asking: Arc<Asking>,
     /// Whether what it reads of tables is not worth keeping decoded for others.
     pub(crate) reads_once: bool,
+    /// Whether the log has its start.
+    is_started: AtomicBool,
 }
 
 impl QueryContext {
@@ -59,6 +65,7 @@ impl QueryContext {
             end: QueryEnd::within_seconds(&id, started, settings.max_execution_time),
             id,
             text: text.trim().to_owned(),
+            kind: "",
             user: "default".to_owned(),
             database: DEFAULT.to_owned(),
             interface: Interface::Local,
@@ -70,6 +77,7 @@ impl QueryContext {
             started_us: engine.clock().now_us(),
             asking: Arc::default(),
             reads_once: false,
+            is_started: AtomicBool::new(false),
             settings,
             engine,
         }
@@ -107,7 +115,13 @@ impl QueryContext {
     }
 
     #[must_use]
+    pub(crate) fn of_kind(mut self, kind: &'static str) -> QueryContext {
+        self.kind = kind;
+        self
+    }
+
     /// With another text than that which is run, for those who look at queries.
+    #[must_use]
     pub(crate) fn shown_as(mut self, text: String) -> QueryContext {
         self.text = text;
         self
@@ -124,6 +138,26 @@ impl QueryContext {
     pub(crate) fn cancelled_by(mut self, cancel: CancelHandle) -> QueryContext {
         self.end.cancel = cancel;
         self
+    }
+
+    /// Writes the query's start into the log, once: what it asks for is there, and its work begins.
+    pub(crate) fn log_start(&self) {
+        if !self.is_started.swap(true, Ordering::Relaxed) {
+            self.engine.query_log().record(self, QueryLogKind::Start, None);
+        }
+    }
+
+    /// Writes the query's end into the log. An error of one that had not started is one before its start.
+    pub(crate) fn log_end(&self, error: Option<&Error>) {
+        let kind = match error {
+            Some(_) if self.is_started.load(Ordering::Relaxed) => QueryLogKind::ExceptionWhileProcessing,
+            Some(_) => QueryLogKind::ExceptionBeforeStart,
+            None => {
+                self.log_start();
+                QueryLogKind::Finish
+            }
+        };
+        self.engine.query_log().record(self, kind, error);
     }
 
     /// Threads that the query runs on.

@@ -2,50 +2,79 @@
 
 use std::sync::Arc;
 
-use basalt_base::{Result, bail};
-use basalt_sql::ast::Statement;
+use basalt_base::{Error, Result, bail};
+use basalt_sql::ast::{Setting, Statement};
 use uuid::Uuid;
 
 use super::running::Running;
 use super::statement::{clause_settings, kind_name, literal_text, may_run_readonly};
-use super::{QueryContext, QueryLogKind, ddl, explain, insert, kill, select, show, system_command};
+use super::{QueryContext, ddl, explain, insert, kill, select, show, system_command};
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
 use crate::session::SessionState;
 use crate::settings::Settings;
 
+/// `SET param_name = 'text'` gives `{name:Type}` its value.
+const PARAMETER: &str = "param_";
+
 /// Runs one statement of a session.
-pub(crate) async fn execute(session: &mut SessionState, request: Request) -> Result<Outcome> {
-    let statement = match parse(&request, &session.settings) {
+pub(crate) async fn execute(session: &mut SessionState, mut request: Request) -> Result<Outcome> {
+    for (name, text) in &session.parameters {
+        request.parameters.entry(name.clone()).or_insert_with(|| text.clone());
+    }
+    let mut settings = session.settings.clone();
+    if request.reads_only && settings.readonly == 0 {
+        settings.readonly = 2;
+    }
+    let changed = settings.change(&request.settings);
+    let statement = match parse(&request, &settings) {
         Ok(statement) => statement,
         Err(error) => {
-            let query = context(session, &request, session.settings.clone());
-            let log = query.engine.query_log();
-            log.record(&query, QueryLogKind::ExceptionBeforeStart, "", Some(&error));
-            return Err(error);
+            let error = changed.err().unwrap_or(error);
+            return Err(refused(&context(session, &request, settings), error));
         }
     };
-    let mut settings = session.settings.clone();
-    for (name, value) in &request.settings {
-        settings.set(name, value)?;
-    }
-    let readonly = settings.readonly;
-    for setting in clause_settings(&statement) {
-        settings.set(&setting.name, &literal_text(&setting.value))?;
-    }
-    if readonly > 0 && !may_run_readonly(&statement, readonly) {
-        bail!(ReadOnly, "readonly = {readonly}: a {} statement may not run", kind_name(&statement));
-    }
-    let query = context(session, &request, settings);
+    let permitted = changed.and_then(|()| permit(&statement, &mut settings));
+    let query = context(session, &request, settings).of_kind(kind_name(&statement));
     let query = Arc::new(match text_without_secrets(&statement) {
         Some(text) => query.shown_as(text),
         None => query,
     });
-    let kind = kind_name(&statement);
-    let entry = query.engine.processes().enter(&query)?;
-    query.engine.query_log().record(&query, QueryLogKind::Start, kind, None);
-    let running = Running::new(query, kind, entry);
-    dispatch(session, running, statement, request).await
+    match permitted.and_then(|()| query.engine.processes().enter(&query)) {
+        Ok(entry) => dispatch(session, Running::new(query, entry), statement, request).await,
+        Err(error) => Err(refused(&query, error)),
+    }
+}
+
+/// Writes into the log that the query did not even begin.
+fn refused(query: &QueryContext, error: Error) -> Error {
+    query.log_end(Some(&error));
+    error
+}
+
+/// Applies the statement's own settings, and asks whether it may run under those that there were before.
+fn permit(statement: &Statement, settings: &mut Settings) -> Result<()> {
+    let readonly = settings.readonly;
+    settings.change(&changes(&clause_settings(statement)))?;
+    if readonly > 0 && !may_run_readonly(statement, readonly) {
+        bail!(ReadOnly, "readonly is {readonly}: a {} statement may not run", kind_name(statement));
+    }
+    Ok(())
+}
+
+fn changes(settings: &[Setting]) -> Vec<(String, String)> {
+    settings.iter().map(|setting| (setting.name.clone(), literal_text(&setting.value))).collect()
+}
+
+/// Runs SET: the session keeps what `query`, whose settings may be stricter than the session's, lets it.
+fn set(session: &mut SessionState, query: &QueryContext, list: &[Setting]) -> Result<()> {
+    let (parameters, settings): (Vec<_>, Vec<_>) =
+        changes(list).into_iter().partition(|(name, _)| name.starts_with(PARAMETER));
+    query.settings.clone().change(&settings)?;
+    session.settings.change(&settings)?;
+    let values = parameters.into_iter().map(|(name, text)| (name[PARAMETER.len()..].to_owned(), text));
+    session.parameters.extend(values);
+    Ok(())
 }
 
 fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
@@ -53,7 +82,7 @@ fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
     if bytes > most {
         bail!(SyntaxError, "the statement has {bytes} bytes, more than max_query_size, {most}");
     }
-    Ok(basalt_sql::parse_statement(&request.text)?)
+    Ok(basalt_sql::parse_statement_with(&request.text, &request.parameters)?)
 }
 
 /// What the log and the list of processes show of a statement that has a password in it.
@@ -96,9 +125,7 @@ async fn dispatch(
         Statement::Insert(ast) => insert::insert(&query, *ast, request).await,
         Statement::Copy(ast) => insert::copy(&query, *ast, request).await,
         Statement::Use(database) => session.use_database(&database),
-        Statement::Set(list) => {
-            list.iter().try_for_each(|setting| session.set(&setting.name, &literal_text(&setting.value)))
-        }
+        Statement::Set(list) => set(session, &query, &list),
         Statement::System(command) => system_command::run(&query, command).await,
         other => ddl::run(&query, other).await,
     };

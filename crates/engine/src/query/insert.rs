@@ -5,9 +5,7 @@
 //! small blocks so that a large INSERT makes few parts.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{Cursor, Read};
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
@@ -23,6 +21,7 @@ use super::catalog_view::Surroundings;
 use super::current::CurrentQuery;
 use super::fill::RowFiller;
 use super::format_settings::{copy_settings, format_settings};
+use super::input_file::{format_of_path, open_input};
 use super::runtime::run_to_blocks;
 use super::typed::plan_typed;
 use super::{QueryContext, async_insert, statement};
@@ -102,6 +101,7 @@ impl<'a> Job<'a> {
         let definition = table.definition();
         let given = given_columns(&definition, columns)?;
         let surroundings = Surroundings::of(query, parameters);
+        query.log_start();
         Ok(Job { query, table, definition, given, surroundings })
     }
 
@@ -190,12 +190,12 @@ impl<'a> Job<'a> {
         if compression.is_some_and(|name| !matches!(name, "none" | "auto")) {
             bail!(NotImplemented, "COMPRESSION of an input file is not implemented");
         }
-        let path = self.query.engine.user_file(path)?;
-        let file = File::open(&path).map_err(|error| Error::io(&path, &error))?;
+        let path = self.query.engine.user_path(path)?;
         let format = match format {
             Some(format) => format,
             None => format_of_path(&path)?,
         };
+        let file = open_input(&path, &format)?;
         self.reader_blocks(&format, settings, Box::new(file)).map_err(|error| error.within(path.display()))
     }
 
@@ -215,6 +215,9 @@ impl<'a> Job<'a> {
     ) -> Result<Blocks<'_>> {
         let expressions = PlannedExpressions { query: Arc::clone(self.query) };
         let evaluator: Option<Arc<dyn ExpressionEvaluator>> = Some(Arc::new(expressions));
+        let most = self.query.settings.max_insert_block_size.clamp(1, u64::from(u32::MAX)) as usize;
+        let settings =
+            &FormatSettings { max_block_rows: settings.max_block_rows.min(most), ..settings.clone() };
         let reader = basalt_formats::open_reader_with(format, &self.given, settings, bytes, evaluator)?;
         Ok(blocks_of(reader))
     }
@@ -296,19 +299,6 @@ fn given_columns(definition: &TableDefinition, listed: &[String]) -> Result<Colu
         given.push(basalt_base::Column::new(name, column.ty.clone()));
     }
     Ok(Columns::new(given))
-}
-
-/// The format that a file's name tells.
-pub(crate) fn format_of_path(path: &Path) -> Result<String> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let format = match extension.to_ascii_lowercase().as_str() {
-        "tsv" => "TabSeparated",
-        "csv" => "CSV",
-        "jsonl" | "ndjson" => "JSONEachRow",
-        "json" => "JSON",
-        _ => bail!(UnknownFormat, "the format of `{}` is not told by its name; add FORMAT", path.display()),
-    };
-    Ok(format.to_owned())
 }
 
 /// Joins small blocks.

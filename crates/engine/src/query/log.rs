@@ -65,13 +65,7 @@ pub(crate) struct QueryLogEntry {
 
 impl QueryLog {
     /// Writes the entry for an event of `query`, if its settings ask for it.
-    pub(crate) fn record(
-        &self,
-        query: &QueryContext,
-        kind: QueryLogKind,
-        query_kind: &'static str,
-        error: Option<&Error>,
-    ) {
+    pub(crate) fn record(&self, query: &QueryContext, kind: QueryLogKind, error: Option<&Error>) {
         let settings = &query.settings;
         let duration_us = query.started.elapsed().as_micros() as u64;
         let too_short = duration_us / 1000 < settings.log_queries_min_query_duration_ms;
@@ -89,7 +83,7 @@ impl QueryLog {
             peak_memory: query.memory.peak(),
             database: query.database.clone(),
             query: query.text.clone(),
-            query_kind,
+            query_kind: query.kind,
             query_id: query.id.clone(),
             user: query.user.clone(),
             interface: query.interface,

@@ -7,11 +7,13 @@ use basalt_base::{Result, bail};
 use parking_lot::Mutex;
 
 use super::QueryContext;
+use super::statement::KILL;
 
 /// Running queries by id.
-#[derive(Default)]
 pub(crate) struct Processes {
     running: Mutex<BTreeMap<String, Arc<QueryContext>>>,
+    /// As many may run at once; 0 is no limit.
+    most: u64,
 }
 
 /// Takes its query off the list when dropped.
@@ -20,9 +22,20 @@ pub(crate) struct RunningQuery {
 }
 
 impl Processes {
-    /// Enters a query; its id must not be that of one that runs.
+    pub(crate) fn new(most: u64) -> Processes {
+        Processes { running: Mutex::default(), most }
+    }
+
+    /// Enters a query; its id must not be that of one that runs. There is always room for one that ends others.
     pub(crate) fn enter(&self, query: &Arc<QueryContext>) -> Result<RunningQuery> {
         let mut running = self.running.lock();
+        if self.most > 0 && running.len() as u64 >= self.most && query.kind != KILL {
+            bail!(
+                TooManySimultaneousQueries,
+                "too many simultaneous queries: {} run, which is the server's max_concurrent_queries",
+                self.most
+            );
+        }
         if running.contains_key(&query.id) {
             bail!(QueryWithSameIdIsAlreadyRunning, "a query with the id `{}` is already running", query.id);
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_exec::extremes::Extremes;
+use basalt_formats::format_of_file_name;
 use basalt_planner::{Planned, plan_query};
 use basalt_sql::ast;
 use datafusion::logical_expr::LogicalPlan;
@@ -61,9 +62,11 @@ fn plan_here(
 
 /// Starts a SELECT. Errors of planning come from here, errors of running from the rows.
 pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) -> Result<Outcome> {
-    let started = start(&running.query, ast, request.parameters.clone()).await;
+    let started = start(&running.query, ast, request).await;
     match started {
-        Ok((planned, stream)) => Ok(Outcome::Rows(Box::new(hand_over(running, planned, stream, &request)))),
+        Ok((planned, stream, format)) => {
+            Ok(Outcome::Rows(Box::new(hand_over(running, planned, stream, format))))
+        }
         Err(error) => {
             running.finish(Some(&error));
             Err(error)
@@ -74,19 +77,24 @@ pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) ->
 async fn start(
     query: &Arc<QueryContext>,
     ast: ast::Query,
-    parameters: HashMap<String, String>,
-) -> Result<(Planned, SendableRecordBatchStream)> {
-    let (planned, physical) = plan_to_operators(query, ast, parameters).await?;
-    Ok((planned, physical.stream()?))
+    request: Request,
+) -> Result<(Planned, SendableRecordBatchStream, String)> {
+    let format = match (&ast.format, &ast.into_outfile) {
+        (Some(format), _) => format.clone(),
+        (None, Some(path)) => format_of_outfile(path)?,
+        (None, None) => request.default_format,
+    };
+    let (planned, physical) = plan_to_operators(query, ast, request.parameters).await?;
+    query.log_start();
+    Ok((planned, physical.stream()?, format))
 }
 
-fn hand_over(
-    running: Running,
-    planned: Planned,
-    stream: SendableRecordBatchStream,
-    request: &Request,
-) -> Rows {
-    let format = planned.format.clone().unwrap_or_else(|| request.default_format.clone());
+/// The format of INTO OUTFILE without FORMAT: what the name tells, or the usual one of ClickHouse.
+pub(crate) fn format_of_outfile(path: &str) -> Result<String> {
+    Ok(format_of_file_name(path)?.unwrap_or("TabSeparated").to_owned())
+}
+
+fn hand_over(running: Running, planned: Planned, stream: SendableRecordBatchStream, format: String) -> Rows {
     let query = Arc::clone(&running.query);
     let (sender, receiver) = mpsc::channel(PARTS_WAITING);
     let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());

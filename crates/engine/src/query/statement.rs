@@ -47,6 +47,9 @@ pub(crate) fn literal_text(literal: &Literal) -> String {
     }
 }
 
+/// What [`kind_name`] calls KILL QUERY.
+pub(super) const KILL: &str = "KillQuery";
+
 /// The column `query_kind` of the log.
 pub(super) fn kind_name(statement: &Statement) -> &'static str {
     match statement {
@@ -73,7 +76,7 @@ pub(super) fn kind_name(statement: &Statement) -> &'static str {
         Statement::Exists { .. } => "Exists",
         Statement::Explain(_) => "Explain",
         Statement::System(_) => "System",
-        Statement::KillQuery { .. } => "KillQuery",
+        Statement::KillQuery { .. } => KILL,
         Statement::KillMutation { .. } => "KillMutation",
         Statement::Check(_) => "Check",
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use basalt_base::suggest::did_you_mean;
+use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_formats::FormatSettings;
 
@@ -11,7 +12,36 @@ use super::table::settings_table;
 impl Settings {
     /// Sets the setting called `name` from text.
     pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        if name == "session_timezone" && !text.is_empty() {
+            Zone::parse(text)?;
+        }
         if self.set_known(name, text)? { Ok(()) } else { self.set_format(name, text) }
+    }
+
+    /// Sets what a statement or a request asks for, all of it or nothing, as far as `readonly` lets it: 1 keeps every
+    /// setting as it is, any larger number keeps `readonly` alone.
+    pub(crate) fn change(&mut self, changes: &[(String, String)]) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut changed = self.clone();
+        for (name, text) in changes {
+            changed.set(name, text)?;
+            if self.is_kept(name) && changed.get(name).ok() != self.get(name).ok() {
+                let what = format!(
+                    "setting `{name}` cannot be modified in readonly mode, readonly is {}",
+                    self.readonly
+                );
+                return Err(Error::new(ErrorCode::ReadOnly, what));
+            }
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Whether [`Settings::change`] may give the setting another value.
+    pub(crate) fn is_kept(&self, name: &str) -> bool {
+        self.readonly == 1 || (self.readonly > 1 && name == "readonly")
     }
 
     /// The value of the setting called `name`, as text.
@@ -47,7 +77,7 @@ settings_table! {
     Settings + formats: BTreeMap<String, String>;
     max_threads: u64 = 0u64, "Threads that a query runs on; 0 is the number of processors.";
     max_block_size: u64 = 65_409u64, "Rows in a block, at most.";
-    max_insert_block_size: u64 = 1_048_449u64, "Rows that are gathered before a block is inserted.";
+    max_insert_block_size: u64 = 1_048_449u64, "Rows of a block that is made of an INSERT's data, at most; small blocks are joined, see min_insert_block_size_rows.";
     min_insert_block_size_rows: u64 = 1_048_449u64, "Smaller blocks of an INSERT are joined up to this many rows.";
     min_insert_block_size_bytes: u64 = 268_402_944u64, "Smaller blocks of an INSERT are joined up to this many bytes.";
     max_memory_usage: u64 = 0u64, "Bytes that a query may hold; 0 is no limit but the server's.";
@@ -134,6 +164,37 @@ mod tests {
         settings.set("max_threads", "3").expect("a known setting");
         assert_eq!(settings.get("max_threads").expect("a known setting"), "3");
         assert!(settings.lines().iter().any(|line| line.name == "max_threads" && line.changed));
+    }
+
+    #[test]
+    fn readonly_keeps_settings_and_itself() {
+        let change = |readonly: &str, name: &str, text: &str| {
+            let mut settings = Settings::default();
+            settings.set("readonly", readonly).expect("a known setting");
+            let changed = settings.change(&[(name.to_owned(), text.to_owned())]);
+            changed.map_err(|error| error.code()).map(|()| settings.get(name).expect("a known setting"))
+        };
+        assert_eq!(change("0", "readonly", "2"), Ok("2".to_owned()));
+        assert_eq!(change("1", "max_threads", "3"), Err(ErrorCode::ReadOnly));
+        assert_eq!(change("1", "format_csv_delimiter", ";"), Err(ErrorCode::ReadOnly));
+        assert_eq!(change("1", "readonly", "0"), Err(ErrorCode::ReadOnly));
+        assert_eq!(change("1", "readonly", "1"), Ok("1".to_owned()));
+        assert_eq!(change("2", "max_threads", "3"), Ok("3".to_owned()));
+        assert_eq!(change("2", "readonly", "1"), Err(ErrorCode::ReadOnly));
+        assert_eq!(change("2", "readonly", "0"), Err(ErrorCode::ReadOnly));
+    }
+
+    #[test]
+    fn changes_are_made_together_or_not_at_all() {
+        let mut settings = Settings::default();
+        let changes = |last: &str| {
+            [("readonly", "1"), ("max_threads", "3"), ("extremes", last)]
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        };
+        assert!(settings.change(&changes("x")).is_err());
+        assert_eq!((settings.readonly, settings.max_threads), (0, 0));
+        settings.change(&changes("1")).expect("readonly counts from now on");
+        assert_eq!((settings.readonly, settings.max_threads, settings.extremes), (1, 3, true));
     }
 
     #[test]

@@ -20,13 +20,12 @@ pub(super) fn columns() -> Columns {
 
 pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     let lines = query.settings.lines();
-    let readonly = u8::from(query.settings.readonly == 1);
     block::BlockBuilder::default()
         .strings(lines.iter().map(|line| line.name))
         .strings(lines.iter().map(|line| &line.value))
         .u8s(lines.iter().map(|line| u8::from(line.changed)))
         .strings(lines.iter().map(|line| line.description))
-        .u8s(lines.iter().map(|_| readonly))
+        .u8s(lines.iter().map(|line| u8::from(query.settings.is_kept(line.name))))
         .strings(lines.iter().map(|line| line.type_name))
         .strings(lines.iter().map(|line| &line.default))
         .finish(&columns())

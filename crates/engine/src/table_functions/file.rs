@@ -1,6 +1,5 @@
 //! `file(path [, format [, structure]])`: a file read as a table.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use basalt_base::{Column, Columns, Error, Result};
 use basalt_formats::{BlockReader, FormatSettings};
 
 use super::Arguments;
-use crate::query::{QueryContext, format_of_path, format_settings};
+use crate::query::{QueryContext, format_of_path, format_settings, open_input};
 use crate::scan::{BlockIterator, BlockSource};
 use crate::tables::{Table, VirtualTable};
 
@@ -19,7 +18,7 @@ const SAMPLE_BYTES: u64 = 1 << 20;
 
 pub(super) fn file(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 3)?;
-    let path = query.engine.user_file(&args.text(0)?)?;
+    let path = query.engine.user_path(&args.text(0)?)?;
     let format = match args.len() {
         1 => format_of_path(&path)?,
         _ => match args.text(1)? {
@@ -30,7 +29,7 @@ pub(super) fn file(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Ar
     let settings = format_settings(query);
     let columns = match args.len() {
         3 => structure(&args.text(2)?)?,
-        _ => basalt_formats::infer_schema(&format, &sample(&path)?, &settings)
+        _ => basalt_formats::infer_schema(&format, &sample(&path, &format)?, &settings)
             .map_err(|error| error.within(path.display()))?,
     };
     let all = columns.clone();
@@ -60,9 +59,9 @@ fn structure(text: &str) -> Result<Columns> {
     Ok(columns.collect())
 }
 
-fn sample(path: &Path) -> Result<Vec<u8>> {
+fn sample(path: &Path, format: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| Error::io(path, &error))?;
+    let file = open_input(path, format)?;
     file.take(SAMPLE_BYTES).read_to_end(&mut bytes).map_err(|error| Error::io(path, &error))?;
     Ok(bytes)
 }
@@ -81,7 +80,7 @@ impl BlockSource for FileSource {
     }
 
     fn open(&self, _partition: usize) -> Result<BlockIterator> {
-        let file = File::open(&self.path).map_err(|error| Error::io(&self.path, &error))?;
+        let file = open_input(&self.path, &self.format)?;
         let reader = basalt_formats::open_reader(&self.format, &self.columns, &self.settings, Box::new(file))
             .map_err(|error| error.within(self.path.display()))?;
         Ok(Box::new(FileBlocks { reader, path: self.path.clone(), projection: self.projection.clone() }))

@@ -154,6 +154,18 @@ pub fn check_url(url: &str) -> Result<()> {
     bail!(BadArguments, "`{url}` is no URL of the form http://host:port/path or https://host:port/path");
 }
 
+/// The host and the port that a request to `url` goes to, as the client that sends it reads them.
+pub fn host_of(url: &str) -> Result<(String, u16)> {
+    check_url(url)?;
+    let uri: Option<ureq::http::Uri> = url.parse().ok();
+    let host = uri.as_ref().and_then(|uri| uri.host());
+    let Some((uri, host)) = uri.as_ref().zip(host) else {
+        bail!(BadArguments, "`{url}` is no URL of the form http://host:port/path or https://host:port/path");
+    };
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    Ok((host.to_owned(), uri.port_u16().unwrap_or(usual)))
+}
+
 /// Connections that are refused or broken may be better the next time; what takes too long already has had its time.
 fn failure(url: &str, error: ureq::Error) -> Failure {
     let may_pass = match &error {

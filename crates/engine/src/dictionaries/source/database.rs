@@ -141,9 +141,10 @@ impl DatabaseSource {
         let limits = self.limits(question);
         match &self.place {
             Place::File(path) => {
-                Ok(Box::new(sqlite::query(&question.engine.user_file(path)?, text, limits)?))
+                Ok(Box::new(sqlite::query(&question.engine.dictionary_path(path)?, text, limits)?))
             }
             Place::Server(server) => server.replicas.ask(&server.tls.options(question)?, |address| {
+                question.permit(address)?;
                 Ok(match self.dialect {
                     Dialect::MySql => Box::new(mysql::query(address, text, limits)?) as Box<dyn Rows>,
                     _ => Box::new(postgresql::query(address, text, limits)?),
@@ -161,6 +162,7 @@ impl DatabaseSource {
         let Place::Server(server) = &self.place else { return blocks(&mut *self.ask(question, text)?) };
         let connect = || {
             server.replicas.ask(&server.tls.options(question)?, |address| {
+                question.permit(address)?;
                 Ok(match self.dialect {
                     Dialect::MySql => Connection::MySql(mysql::Client::connect(address, limits)?),
                     _ => Connection::PostgreSql(postgresql::Client::connect(address, limits)?),

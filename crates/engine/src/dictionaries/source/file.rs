@@ -30,13 +30,13 @@ impl RowSource for FileSource {
     }
 
     fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
-        let path = question.engine.user_file(&self.path)?;
+        let path = question.engine.dictionary_path(&self.path)?;
         let file = File::open(&path).map_err(|error| Error::io(&path, &error))?;
         read_rows(question, &self.format, Box::new(file), &path.display().to_string())
     }
 
     fn revision(&self, question: &Question) -> Result<Option<String>> {
-        revision_of(&question.engine.user_file(&self.path)?)
+        revision_of(&question.engine.dictionary_path(&self.path)?)
     }
 }
 

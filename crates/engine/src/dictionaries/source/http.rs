@@ -61,13 +61,18 @@ impl HttpSource {
 impl HttpSource {
     fn request(&self, question: &Question) -> Result<HttpRequest> {
         let mut request = self.request.clone();
+        question.permit_url(&request.url)?;
         let settings = &question.settings;
         let pause = Duration::from_millis;
         let longest = settings.http_retry_max_backoff_ms.min(PAUSE_MS_MAX);
         let first = settings.http_retry_initial_backoff_ms.min(longest);
         request.retries =
             Retries { tries_max: settings.http_max_tries, pauses: (pause(first), pause(longest)) };
-        request.redirects_max = u32::try_from(settings.max_http_get_redirects).unwrap_or(u32::MAX);
+        // Where an answer sends the request is not known beforehand: with a list of hosts nowhere.
+        request.redirects_max = match question.engine.remote_hosts().are_all() {
+            true => u32::try_from(settings.max_http_get_redirects).unwrap_or(u32::MAX),
+            false => 0,
+        };
         if let Some(tls) = &self.tls {
             request.tls = tls.options(question)?;
         }

@@ -32,7 +32,8 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
 use basalt_dict::{Dictionary, DictionarySpec, Located, source_block_rows};
 use basalt_formats::text::write_date_time;
-use basalt_sources::Limits;
+use basalt_sources::http::host_of;
+use basalt_sources::{Address, Limits};
 use basalt_sql::ast::KeyValue;
 
 pub(super) use self::collection::collection_of;
@@ -265,6 +266,22 @@ impl Question {
         let stats = version.stats();
         let most = source_block_rows(stats.bytes_allocated, stats.element_count);
         self.settings.max_block_size = self.settings.max_block_size.min(most);
+    }
+
+    /// An error if the server's configuration does not let sources ask the host of `url`.
+    fn permit_url(&self, url: &str) -> Result<()> {
+        let hosts = self.engine.remote_hosts();
+        if hosts.are_all() {
+            return Ok(());
+        }
+        let (host, port) = host_of(url)?;
+        hosts.check(&host, port)
+    }
+
+    /// As [`Question::permit_url`]; a socket is one of this machine.
+    fn permit(&self, address: &Address) -> Result<()> {
+        let host = if address.socket.is_some() { "localhost" } else { &address.host };
+        self.engine.remote_hosts().check(host, address.port)
     }
 
     /// How long a source outside may take, and keep us waiting, by the dictionary's settings.

@@ -84,6 +84,7 @@ impl RedisSource {
             bail!(BadArguments, "tombstone_column: Redis has no columns");
         }
         let address = Address { tls: self.tls.options(question)?, ..self.address.clone() };
+        question.permit(&address)?;
         Client::connect(&address, self.db_index, question.limits(Timeouts::Database))
     }
 }

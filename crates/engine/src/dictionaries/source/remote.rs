@@ -61,6 +61,7 @@ impl RemoteSource {
     }
 
     fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn std::io::Read + Send>> {
+        question.permit_url(&self.request.url)?;
         let mut request = HttpRequest { tls: self.tls.options(question)?, ..self.request.clone() };
         request.add_parameter("default_format", FORMAT);
         request.body = Some(text.as_bytes().to_vec());

@@ -89,7 +89,7 @@ impl Tls {
     /// With the files that the engine lets statements read, and the authorities of its configuration.
     pub(super) fn options(&self, question: &Question) -> Result<TlsOptions> {
         let engine = &question.engine;
-        let file = |path: &String| engine.user_file(path);
+        let file = |path: &String| engine.dictionary_path(path);
         let identity = match &self.identity {
             Some((certificate, key)) => Some(Identity { certificate: file(certificate)?, key: file(key)? }),
             None => None,

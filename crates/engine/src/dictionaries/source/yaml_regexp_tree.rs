@@ -69,7 +69,7 @@ impl RowSource for YamlRegexpTreeSource {
     }
 
     fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
-        let path = question.engine.user_file(&self.path)?;
+        let path = question.engine.dictionary_path(&self.path)?;
         let mut text = String::new();
         File::open(&path)
             .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text))
@@ -79,7 +79,7 @@ impl RowSource for YamlRegexpTreeSource {
     }
 
     fn revision(&self, question: &Question) -> Result<Option<String>> {
-        revision_of(&question.engine.user_file(&self.path)?)
+        revision_of(&question.engine.dictionary_path(&self.path)?)
     }
 }
 
