@@ -128,8 +128,28 @@ pub(crate) struct ServerOptions {
     /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
     #[arg(long, value_name = "BYTES")]
     pub(crate) uncompressed_cache_size: Option<u64>,
-    /// Directory that file(), INFILE and COPY may read [default: anywhere on a loopback address, else
-    /// user_files in the data directory]
+    /// Listen where other machines reach the server although the user has no password [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) allow_no_password: Option<bool>,
+    /// Names by which the server may be called on a loopback address, besides localhost and the address [default: none]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) allowed_hosts: Option<Vec<String>>,
+    /// Pages that a browser shows and that may ask, as https://host:port; * is every page [default: none]
+    #[arg(long, value_name = "ORIGINS", value_delimiter = ',')]
+    pub(crate) allowed_origins: Option<Vec<String>>,
+    /// Hosts, or host:port, that sources of dictionaries may ask [default: all on a loopback address, else none]
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    pub(crate) remote_url_allow_hosts: Option<Vec<String>>,
+    /// Connections that may be open at once [default: 4096]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_connections: Option<usize>,
+    /// Queries that may run at once; 0 is no limit [default: 1000]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_concurrent_queries: Option<u64>,
+    /// Seconds that a connection may go without a request [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) keep_alive_timeout: Option<f64>,
+    /// Directory that file(), INFILE, COPY and dictionaries may read [default: user_files in the data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_files_path: Option<PathBuf>,
     /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]

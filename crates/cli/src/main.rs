@@ -1,6 +1,7 @@
 //! The `basalt` program: a shell on a data directory, a server, a client.
 //!
 //! - `arguments`: the command line.
+//! - `configuration`: the file of a server, and what the command line says against it.
 //! - `commands`: `local`, `server`, `client`.
 //! - `connection`: what runs a statement: this process or a server.
 //! - `script`: statements from the command line, a file or standard input.
@@ -10,6 +11,7 @@
 
 mod arguments;
 mod commands;
+mod configuration;
 mod connection;
 mod failure;
 mod output;

@@ -54,8 +54,10 @@ impl Connection {
     }
 
     pub fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
-        let mut head =
-            format!("{method} {target} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n", body.len());
+        let mut head = format!("{method} {target} HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            head.push_str("Host: localhost\r\n");
+        }
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -69,6 +71,11 @@ impl Connection {
     /// Sends bytes as they are.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         self.stream.get_mut().write_all(bytes).expect("the server reads");
+    }
+
+    /// Whether the server closes the connection, which it is waited for.
+    pub fn is_closed(&mut self) -> bool {
+        matches!(self.stream.read(&mut [0; 1]), Ok(0))
     }
 
     pub fn receive(&mut self) -> Answer {

@@ -17,6 +17,14 @@ pub struct Server {
 }
 
 impl Server {
+    /// What a server that must not start says, and its exit code.
+    pub fn refusal(data: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(program::path());
+        command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
+        let output = command.output().expect("the program starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
     /// Starts on `data` and waits for the line that says it is ready.
     pub fn start(data: &Path) -> Server {
         Server::start_with(data, &[])
@@ -25,6 +33,10 @@ impl Server {
     pub fn start_with(data: &Path, arguments: &[&str]) -> Server {
         let mut command = Command::new(program::path());
         command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
+        if !arguments.contains(&"--user-files-path") && !arguments.contains(&"--config") {
+            // Tests have files in folders of their own.
+            command.args(["--user-files-path", "/"]);
+        }
         let mut process = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped"));
         let mut line = String::new();

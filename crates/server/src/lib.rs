@@ -3,17 +3,26 @@
 //! [`Server::bind`] takes the port, [`Server::run`] answers until it is told to stop. What a request
 //! may say is in `http`; sessions that outlive a request are in `sessions`.
 //!
+//! # Concurrency
+//!
+//! Sockets have threads of their own: connections, heads, bodies, `/ping`. Statements run on the runtime that the engine
+//! was opened in, and hand their answers over piece by piece; so does a client that is slow cost neither a thread, and
+//! no query keeps another client from being heard.
+//!
 //! # Limits
 //!
-//! The HTTP library refuses a URL over 64 KiB (414) and a head over 400 KiB (431). A body has no
-//! limit: it streams into the engine, which asks for more when it has used what came.
+//! The HTTP library refuses a URL over 64 KiB (414) and a head over 128 KiB (431). A body has no
+//! limit: it streams into the engine, which asks for more when it has used what came. How many connections there may be,
+//! and for how long one may keep the server waiting, is in `connections`.
 //!
 //! # Not here
 //!
 //! No SQL, no formats, no storage: a request is turned into [`basalt_engine::Request`] and an
 //! [`basalt_engine::Outcome`] into a response.
 
+mod connections;
 mod http;
+mod password;
 mod sessions;
 
 use std::future::Future;
@@ -21,12 +30,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
+use basalt_base::open_files;
 use basalt_engine::{Engine, Error, ErrorCode, Result};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
 
-use crate::http::Shared;
+use crate::connections::ConnectionLimits;
+use crate::http::{Origins, Shared};
+pub use crate::password::Password;
+use crate::sessions::Sessions;
 
 /// How long requests that run may go on after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(3);
@@ -34,7 +47,13 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How long connections may take to close once their queries were ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where to listen and what each session starts with.
+/// Threads that serve sockets: they copy bytes and compute nothing.
+const SOCKET_THREADS: usize = 2;
+
+/// No wait is longer.
+const SECONDS_MAX: f64 = 1e9;
+
+/// Where to listen, who may ask, and what each session starts with.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     pub listen_host: String,
@@ -42,33 +61,77 @@ pub struct ServerOptions {
     pub http_port: u16,
     /// Set in each new session, before what the request says.
     pub settings: Vec<(String, String)>,
+    /// What the user `default` must say.
+    pub password: Option<Password>,
+    /// Listen where other machines reach the server even if there is no password.
+    pub allow_no_password: bool,
+    /// Names by which the server may be called where only this machine reaches it, besides those of every machine.
+    pub allowed_hosts: Vec<String>,
+    /// Pages that may ask, as `https://host:port`; `*` is every page.
+    pub allowed_origins: Vec<String>,
+    /// Connections that may be open at once.
+    pub max_connections: usize,
+    /// Seconds that a connection may go without a request.
+    pub keep_alive_timeout: f64,
 }
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
-        ServerOptions { listen_host: "127.0.0.1".to_owned(), http_port: 8123, settings: Vec::new() }
+        ServerOptions {
+            listen_host: "127.0.0.1".to_owned(),
+            http_port: 8123,
+            settings: Vec::new(),
+            password: None,
+            allow_no_password: false,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            max_connections: 4096,
+            keep_alive_timeout: 30.0,
+        }
     }
 }
 
 /// A listener that has its port and does not answer yet.
 pub struct Server {
-    engine: Arc<Engine>,
+    shared: Arc<Shared>,
     listener: TcpListener,
     address: SocketAddr,
-    settings: Vec<(String, String)>,
+    limits: ConnectionLimits,
 }
 
 impl Server {
-    /// Takes the port. An unknown setting in `options` is an error here, not in each request.
+    /// Takes the port, on the runtime where queries will run. An unknown setting in `options` is an error here, not in
+    /// each request, and so is an address that other machines reach without a password.
     pub async fn bind(engine: Arc<Engine>, options: ServerOptions) -> Result<Server> {
         let mut session = engine.session();
         for (name, value) in &options.settings {
             session.set(name, value)?;
         }
+        let patience = |name: &str| session.setting(name).map(|text| seconds(text.parse().unwrap_or(0.0)));
+        let limits = ConnectionLimits {
+            most: connections_max(options.max_connections),
+            keep_alive: seconds(options.keep_alive_timeout),
+            receive: patience("http_receive_timeout")?,
+            send: patience("http_send_timeout")?,
+        };
         let wanted = (options.listen_host.as_str(), options.http_port);
         let listener = TcpListener::bind(wanted).await.map_err(|e| cannot_listen(&options, &e))?;
         let address = listener.local_addr().map_err(|e| cannot_listen(&options, &e))?;
-        Ok(Server { engine, listener, address, settings: options.settings })
+        let is_loopback = address.ip().is_loopback();
+        if !is_loopback && options.password.is_none() && !options.allow_no_password {
+            return Err(without_password(&options.listen_host));
+        }
+        let origins = Origins { is_loopback, hosts: options.allowed_hosts, origins: options.allowed_origins };
+        let shared = Shared {
+            engine,
+            queries: Handle::current(),
+            sessions: Sessions::default(),
+            bodies: Default::default(),
+            settings: options.settings,
+            password: options.password,
+            origins,
+        };
+        Ok(Server { shared: Arc::new(shared), listener, address, limits })
     }
 
     /// The address in use, with the port that was chosen if 0 was asked for.
@@ -79,31 +142,66 @@ impl Server {
     /// Answers requests until `stop` ends; then lets running requests end, within limits, and closes
     /// the engine.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-        let (stopping, mut stopped) = oneshot::channel();
-        let shared = Arc::new(Shared::new(Arc::clone(&self.engine), self.settings));
-        let listener = self.listener.tap_io(|socket| {
-            // Answers are small and latency matters; a socket that refuses the option still works.
-            let _ = socket.set_nodelay(true);
+        let engine = Arc::clone(&self.shared.engine);
+        let sockets = socket_threads()?;
+        let listener = self.listener.into_std().and_then(|listener| {
+            let _inside = sockets.enter();
+            TcpListener::from_std(listener)
         });
-        let serving = axum::serve(listener, http::router(shared)).with_graceful_shutdown(async move {
-            stop.await;
-            let _ = stopping.send(());
-        });
-        let mut serving = Box::pin(std::future::IntoFuture::into_future(serving));
-        let ended = tokio::select! {
-            ended = &mut serving => Some(ended),
-            _ = &mut stopped => tokio::time::timeout(GRACE, &mut serving).await.ok(),
+        let listener = match listener {
+            Ok(listener) => listener,
+            Err(error) => {
+                sockets.shutdown_background();
+                return Err(network_error(&error));
+            }
         };
-        self.engine.shutdown().await;
-        let ended = match ended {
-            Some(ended) => ended,
-            None => tokio::time::timeout(CLOSE_TIMEOUT, &mut serving).await.unwrap_or(Ok(())),
-        };
-        ended.map_err(|e| Error::new(ErrorCode::NetworkError, format!("the HTTP listener failed: {e}")))
+        let (stopping, stopped) = watch::channel(false);
+        let router = http::router(self.shared);
+        let mut serving = sockets.spawn(connections::serve(listener, router, self.limits, stopped));
+        stop.await;
+        // It listens until it ends.
+        let _ = stopping.send(true);
+        let in_time = tokio::time::timeout(GRACE, &mut serving).await.is_ok();
+        engine.shutdown().await;
+        if !in_time {
+            // Those that are left are broken off.
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, serving).await;
+        }
+        sockets.shutdown_background();
+        Ok(())
     }
+}
+
+fn socket_threads() -> Result<Runtime> {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(SOCKET_THREADS).thread_name("http").enable_all().build();
+    runtime.map_err(|e| Error::new(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
+}
+
+/// Sockets leave half of the files that the process may have open to tables.
+fn connections_max(wanted: usize) -> usize {
+    let files = open_files::raise_limit().and_then(|files| usize::try_from(files).ok());
+    wanted.min(files.map_or(usize::MAX, |files| files / 2)).max(1)
+}
+
+/// 0 is no limit.
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(if seconds > 0.0 { seconds.min(SECONDS_MAX) } else { SECONDS_MAX })
 }
 
 fn cannot_listen(options: &ServerOptions, source: &std::io::Error) -> Error {
     let ServerOptions { listen_host, http_port, .. } = options;
     Error::new(ErrorCode::NetworkError, format!("cannot listen on `{listen_host}:{http_port}`: {source}"))
+}
+
+fn network_error(source: &std::io::Error) -> Error {
+    Error::new(ErrorCode::NetworkError, format!("the HTTP listener failed: {source}"))
+}
+
+fn without_password(listen_host: &str) -> Error {
+    let what = format!(
+        "other machines reach `{listen_host}`, and the user has no password: set `password` or `password_sha256_hex` under \
+         [users.default] in the server's configuration, listen on 127.0.0.1, or let everybody in with --allow-no-password"
+    );
+    Error::new(ErrorCode::InvalidConfigParameter, what)
 }

@@ -25,6 +25,9 @@ const ERROR_BYTES_MAX: u64 = 1 << 20;
 /// How much of an answer's end is kept, to find the error that broke it off.
 const TAIL_BYTES: usize = 4 << 10;
 
+/// Ends an answer that broke off.
+const MARKER: &str = "__exception__";
+
 const SESSION_TIMEOUT_SECONDS: &str = "3600";
 
 /// Lists of names for the tab key; a server that lacks one of the tables just completes less.
@@ -159,7 +162,7 @@ impl Connection for HttpConnection {
     ) -> Result<Finished, Failure> {
         // The file is on this side of the connection.
         let mut outfile = None;
-        if let Some((path, text)) = Session::take_outfile(&statement.text) {
+        if let Some((path, text)) = Session::take_outfile(&statement.text)? {
             (outfile, statement.text) = (Some(path), text);
         }
         self.exchange(statement, || output.begin(outfile.as_deref()), progress)
@@ -280,6 +283,11 @@ fn broken_off(tail: &[u8], source: &io::Error) -> Failure {
         return Failure::with_code(ErrorCode::NetworkError, format!("the answer broke off: {source}"));
     };
     let error = text[at + 1..].trim_end();
+    // Behind it stand its length and a marker.
+    let error = error
+        .strip_suffix(MARKER)
+        .and_then(|rest| rest.trim_end().rsplit_once('\n'))
+        .map_or(error, |(text, _)| text);
     let digits = error["Code: ".len()..].split('.').next().unwrap_or_default();
     Failure::new(digits.parse().unwrap_or(1), error)
 }
@@ -319,5 +327,10 @@ mod tests {
         let tail = b"1\n2\n\nCode: 241. DB::Exception: memory. (MEMORY_LIMIT_EXCEEDED)\n";
         assert_eq!(broken_off(tail, &source).exit_code(), 241.into());
         assert_eq!(broken_off(b"1\n2\n", &source).exit_code(), 210.into());
+        let tail = b"1\n\r\n__exception__\r\n0123456789abcdef\r\nCode: 241. DB::Exception: a\nb. (X)\n34 0123456789abcdef\r\n__exception__\r\n";
+        assert_eq!(
+            format!("{:?}", broken_off(tail, &source)),
+            format!("{:?}", Failure::new(241, "Code: 241. DB::Exception: a\nb. (X)"))
+        );
     }
 }

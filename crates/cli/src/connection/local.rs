@@ -67,6 +67,7 @@ impl Connection for LocalConnection {
             settings: Vec::new(),
             default_format: statement.default_format,
             interface: Interface::Local,
+            reads_only: false,
             cancel: cancel.clone(),
         };
         let running = Running { cancel, interrupt, progress, started: Instant::now() };

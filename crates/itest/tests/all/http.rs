@@ -173,7 +173,12 @@ fn late_error_breaks_the_answer_off() {
     let answer = server.post("", LATE_ERROR.as_bytes());
     assert_eq!(answer.status, 200);
     assert!(!answer.is_whole, "a client would take the answer for whole");
-    assert!(answer.text().contains("\nCode: 395. DB::Exception: "), "the reason is not told");
+    let text = answer.text();
+    let tag = answer.header("x-clickhouse-exception-tag").expect("a tag");
+    let (_, error) = text.split_once(&format!("\r\n__exception__\r\n{tag}\r\n")).expect("the reason is told");
+    assert!(error.starts_with("Code: 395. DB::Exception: "), "{error}");
+    let message = error.split_once('\n').expect("a line").0;
+    assert!(error.ends_with(&format!("\n{} {tag}\r\n__exception__\r\n", message.len() + 1)), "{error}");
     let waited = server.post("wait_end_of_query=1", LATE_ERROR.as_bytes());
     check_error(&waited, waited.status, "395");
     assert_ne!(waited.status, 200);
@@ -216,7 +221,7 @@ fn broken_body_inserts_nothing() {
     server.ask("CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a");
     let mut connection = Connection::open(server.address());
     connection.send_raw(
-        b"POST /?query=INSERT+INTO+t+FORMAT+TSV HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n1\n2\n",
+        b"POST /?query=INSERT+INTO+t+FORMAT+TSV HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n1\n2\n",
     );
     drop(connection);
     assert_eq!(server.ask("SELECT count() FROM t"), "0\n");

@@ -1,6 +1,7 @@
 //! Every integration test, in one binary.
 
 mod acceptance;
+mod access;
 mod corruption;
 mod detaching;
 mod dictionary_bad_input;
@@ -14,6 +15,7 @@ mod dictionary_tls;
 mod dictionary_types;
 mod dropping;
 mod durability;
+mod file_formats;
 mod full_disk;
 mod http;
 mod limits;
@@ -22,5 +24,6 @@ mod mutations;
 mod openflights;
 mod program;
 mod shell;
+mod slow_clients;
 mod sql;
 mod versions;

@@ -4,20 +4,24 @@
 //!
 //! - **Early errors have a status**: the head is sent only after the first bytes of the answer (as
 //!   many as `buffer_size` says) were computed, so an error before them is a response of its own.
-//! - **Late errors are not lost**: one that comes after the head is appended to the body as text and
-//!   the connection is broken, so that no client takes the body for whole.
+//! - **Late errors are not lost**: one that comes after the head is appended to the body, in a frame with the tag that
+//!   the head told, and the connection is broken, so that no client takes the body for whole.
 //! - **Nobody listens, nothing runs**: dropping the body cancels its query.
 
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::{CancelHandle, Error, ErrorCode, ProgressSnapshot, ResultBytes, Rows, Summary};
 use bytes::Bytes;
-use futures::stream;
-use tempfile::SpooledTempFile;
+use futures::{StreamExt, TryStreamExt, stream};
+use tempfile::{SpooledData, SpooledTempFile};
+use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::parameters::Parameters;
 use crate::sessions::Lease;
@@ -26,13 +30,21 @@ pub(super) const QUERY_ID: HeaderName = HeaderName::from_static("x-clickhouse-qu
 const FORMAT: HeaderName = HeaderName::from_static("x-clickhouse-format");
 const TIMEZONE: HeaderName = HeaderName::from_static("x-clickhouse-timezone");
 const SUMMARY: HeaderName = HeaderName::from_static("x-clickhouse-summary");
+const EXCEPTION_TAG: HeaderName = HeaderName::from_static("x-clickhouse-exception-tag");
 const PROGRESS: HeaderName = HeaderName::from_static("x-clickhouse-progress");
 
 const TEXT_PLAIN: &str = "text/plain; charset=UTF-8";
 
-/// An answer that waits for its query's end moves from memory to a file at this size.
-const SPOOL_MEMORY_BYTES: usize = 16 << 20;
+/// What is held back of an answer moves from memory to a file at this size.
+const SPOOL_MEMORY_BYTES: usize = 2 << 20;
 const SPOOL_PIECE_BYTES: usize = 256 << 10;
+
+const TAG_BYTES: usize = 16;
+/// Begins and ends a late error.
+const MARKER: &str = "__exception__";
+
+/// Pieces of an answer that wait to be sent.
+const PIECES_WAITING: usize = 2;
 
 /// Time for the text of a late error to leave before the connection is broken.
 const LATE_ERROR_DELAY: Duration = Duration::from_millis(100);
@@ -48,7 +60,7 @@ impl Cancelling {
         Cancelling { cancel, armed: true }
     }
 
-    fn disarm(&mut self) {
+    pub(super) fn disarm(&mut self) {
         self.armed = false;
     }
 }
@@ -68,6 +80,7 @@ pub(super) fn done(summary: &Summary, mut cancelling: Cancelling) -> Response {
         query_id: &summary.query_id,
         content_type: TEXT_PLAIN,
         format: None,
+        tag: None,
         snapshot: summary.progress,
         with_progress: false,
     };
@@ -80,6 +93,7 @@ pub(super) async fn rows(
     session: Lease,
     cancelling: Cancelling,
     parameters: &Parameters,
+    temporary_dir: &Path,
 ) -> Result<Response, Error> {
     if rows.into_outfile().is_some() {
         return Err(Error::new(
@@ -89,20 +103,20 @@ pub(super) async fn rows(
     }
     let progress = rows.progress();
     let (query_id, format) = (rows.query_id().to_owned(), rows.format().to_owned());
-    let running = Running { bytes: rows.into_bytes()?, cancelling, _session: session };
+    let tag = new_tag();
+    let running = Running { bytes: rows.into_bytes()?, tag: tag.clone(), cancelling, _session: session };
     let content_type = running.bytes.content_type();
-    let mut body = if parameters.wait_end_of_query {
-        running.spool().await?
-    } else {
-        running.stream(parameters.buffer_bytes).await?
-    };
+    let held_back = if parameters.wait_end_of_query { u64::MAX } else { parameters.buffer_bytes };
+    let mut body = running.hold_back(held_back, temporary_dir).await?;
     if let Some(encoding) = parameters.encoding {
         body = encoding.compress(body).map_err(|e| Error::logical(format!("no encoder: {e}")))?;
     }
+    let body = computed_here(body);
     let head = Head {
         query_id: &query_id,
         content_type,
         format: Some(&format),
+        tag: Some(&tag),
         snapshot: progress.snapshot(),
         with_progress: parameters.send_progress,
     };
@@ -117,6 +131,8 @@ pub(super) async fn rows(
 /// A query whose answer is being sent. It keeps its session until then.
 struct Running {
     bytes: ResultBytes,
+    /// What its error is told by, if it comes late.
+    tag: String,
     cancelling: Cancelling,
     _session: Lease,
 }
@@ -131,31 +147,61 @@ impl Running {
     }
 
     /// Computes up to `held_back` bytes, and the rest while it is being sent.
-    async fn stream(mut self, held_back: usize) -> Result<Body, Error> {
-        let mut first = Vec::new();
-        while first.len() <= held_back {
-            match self.next().await? {
-                Some(piece) => first.extend_from_slice(&piece),
-                None => return Ok(Body::from(first)),
+    async fn hold_back(mut self, held_back: u64, temporary_dir: &Path) -> Result<Body, Error> {
+        let mut first = SpooledTempFile::new_in(SPOOL_MEMORY_BYTES, temporary_dir);
+        let mut bytes = 0;
+        while bytes <= held_back {
+            let Some(piece) = self.next().await? else { return held_body(first) };
+            bytes += piece.len() as u64;
+            let is_in_file = bytes > SPOOL_MEMORY_BYTES as u64;
+            let written = match is_in_file {
+                true => tokio::task::block_in_place(|| first.write_all(&piece)),
+                false => first.write_all(&piece),
+            };
+            written.map_err(|e| cannot_spool(&e))?;
+        }
+        let rest = stream::unfold(Sending::Rest(self), Sending::step);
+        Ok(Body::from_stream(held_body(first)?.into_data_stream().map_err(io::Error::other).chain(rest)))
+    }
+}
+
+/// What was held back; if it is in memory it has its length in its head.
+fn held_body(mut held: SpooledTempFile) -> Result<Body, Error> {
+    held.rewind().map_err(|e| cannot_spool(&e))?;
+    match held.into_inner() {
+        SpooledData::InMemory(bytes) => Ok(Body::from(bytes.into_inner())),
+        SpooledData::OnDisk(file) => Ok(Body::from_stream(stream::unfold(file, read_back))),
+    }
+}
+
+/// The same body, but polled by a task of the runtime in which this is called.
+fn computed_here(body: Body) -> Body {
+    if body.size_hint().exact().is_some() {
+        return body;
+    }
+    let (sender, receiver) = mpsc::channel(PIECES_WAITING);
+    tokio::spawn(async move {
+        let mut pieces = body.into_data_stream();
+        loop {
+            let piece = tokio::select! {
+                piece = pieces.next() => piece,
+                // The client went away: with the pieces goes the query.
+                () = sender.closed() => return,
+            };
+            let Some(piece) = piece else { return };
+            if sender.send(piece).await.is_err() {
+                return;
             }
         }
-        Ok(Body::from_stream(stream::unfold(Sending::First(first.into(), self), Sending::step)))
-    }
-
-    /// Computes everything before the first byte is sent.
-    async fn spool(mut self) -> Result<Body, Error> {
-        let mut file = SpooledTempFile::new(SPOOL_MEMORY_BYTES);
-        while let Some(piece) = self.next().await? {
-            tokio::task::block_in_place(|| file.write_all(&piece)).map_err(|e| cannot_spool(&e))?;
-        }
-        file.rewind().map_err(|e| cannot_spool(&e))?;
-        Ok(Body::from_stream(stream::unfold(file, read_back)))
-    }
+    });
+    let received = stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|piece| (piece, receiver))
+    });
+    Body::from_stream(received)
 }
 
 /// Where the body of a response stands.
 enum Sending {
-    First(Bytes, Running),
     Rest(Running),
     Broken(Error),
     Ended,
@@ -164,11 +210,10 @@ enum Sending {
 impl Sending {
     async fn step(self) -> Option<(io::Result<Bytes>, Sending)> {
         match self {
-            Sending::First(piece, running) => Some((Ok(piece), Sending::Rest(running))),
             Sending::Rest(mut running) => match running.next().await {
                 Ok(Some(piece)) => Some((Ok(piece), Sending::Rest(running))),
                 Ok(None) => None,
-                Err(error) => Some((Ok(format!("\n{error}\n").into()), Sending::Broken(error))),
+                Err(error) => Some((Ok(framed(&error, &running.tag).into()), Sending::Broken(error))),
             },
             Sending::Broken(error) => {
                 tokio::time::sleep(LATE_ERROR_DELAY).await;
@@ -179,7 +224,7 @@ impl Sending {
     }
 }
 
-async fn read_back(mut file: SpooledTempFile) -> Option<(io::Result<Bytes>, SpooledTempFile)> {
+async fn read_back(mut file: File) -> Option<(io::Result<Bytes>, File)> {
     let mut piece = vec![0; SPOOL_PIECE_BYTES];
     match tokio::task::block_in_place(|| file.read(&mut piece)) {
         Ok(0) => None,
@@ -200,6 +245,7 @@ struct Head<'a> {
     query_id: &'a str,
     content_type: &'static str,
     format: Option<&'a str>,
+    tag: Option<&'a str>,
     snapshot: ProgressSnapshot,
     with_progress: bool,
 }
@@ -214,6 +260,7 @@ impl Head<'_> {
         let texts = [
             (QUERY_ID, Some(self.query_id)),
             (FORMAT, self.format),
+            (EXCEPTION_TAG, self.tag),
             (TIMEZONE, Some(zone.name())),
             (SUMMARY, Some(&figures)),
             (PROGRESS, self.with_progress.then_some(&figures)),
@@ -226,6 +273,19 @@ impl Head<'_> {
         }
         response
     }
+}
+
+/// No answer has it by chance.
+fn new_tag() -> String {
+    let mut tag = Uuid::new_v4().simple().to_string();
+    tag.truncate(TAG_BYTES);
+    tag
+}
+
+/// A late error as ClickHouse appends it to a body.
+fn framed(error: &Error, tag: &str) -> String {
+    let text = format!("{error}\n");
+    format!("\r\n{MARKER}\r\n{tag}\r\n{text}{} {tag}\r\n{MARKER}\r\n", text.len())
 }
 
 /// The figures as ClickHouse writes them: JSON with its numbers as strings.

@@ -1,20 +1,29 @@
 //! Who asks: the user and password of a request.
 //!
-//! There is one user, `default`, without a password. Names come, as in ClickHouse, from the
+//! There is one user, `default`, with the password of the configuration or none. Names come, as in ClickHouse, from the
 //! `X-ClickHouse-User` and `X-ClickHouse-Key` headers, from Basic authentication or from the URL; a
 //! request that uses two of the three ways is refused.
 
 use axum::http::HeaderMap;
 use basalt_engine::{Error, ErrorCode, Result};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 
 use super::parameters::{Parameters, header};
+use crate::password::Password;
 
 const DEFAULT_USER: &str = "default";
 
-/// The name of the user, once the password was found right.
-pub(super) fn authenticate(headers: &HeaderMap, parameters: &Parameters) -> Result<String> {
+/// The name of the user, once the password was found right. `expected` is the password, if there is one.
+pub(super) fn authenticate(
+    headers: &HeaderMap,
+    parameters: &Parameters,
+    expected: Option<&Password>,
+) -> Result<String> {
     let Credentials { user, password } = find(headers, parameters)?;
-    if user == DEFAULT_USER && password.is_empty() {
+    // Looked at even if there is no such user: the time tells nothing.
+    let is_right = expected.map_or(password.is_empty(), |expected| expected.is(&password));
+    if is_right && user == DEFAULT_USER {
         return Ok(user);
     }
     Err(Error::new(
@@ -56,35 +65,12 @@ fn basic_credentials(value: &str) -> Result<Credentials> {
         Some((scheme, encoded)) if scheme.eq_ignore_ascii_case("basic") => encoded.trim(),
         _ => return Err(refused("only Basic authentication is known")),
     };
-    let text = decode_base64(encoded).and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(text) = text else {
         return Err(refused("the Authorization header is not base64 of `user:password`"));
     };
     let (user, password) = text.split_once(':').unwrap_or((&text, ""));
     Ok(Credentials::new(Some(user.to_owned()), Some(password.to_owned())))
-}
-
-/// Standard base64; `None` for anything else.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0u32, 0);
-    for byte in text.trim_end_matches('=').bytes() {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    Some(out)
 }
 
 fn refused(why: &str) -> Error {
@@ -98,12 +84,21 @@ mod tests {
     use super::*;
 
     fn check(query_string: &str, pairs: &[(&'static str, &'static str)], allowed: bool) {
+        check_with(None, query_string, pairs, allowed);
+    }
+
+    fn check_with(
+        password: Option<&str>,
+        query_string: &str,
+        pairs: &[(&'static str, &'static str)],
+        allowed: bool,
+    ) {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         let parameters = Parameters::read(query_string, &headers).expect("valid");
-        let found = authenticate(&headers, &parameters);
+        let found = authenticate(&headers, &parameters, password.map(Password::of_text).as_ref());
         assert_eq!(found.is_ok(), allowed, "{query_string} {pairs:?}: {found:?}");
     }
 
@@ -126,14 +121,23 @@ mod tests {
     }
 
     #[test]
-    fn two_ways_at_once_are_refused() {
-        check("user=default", &[("x-clickhouse-user", "default")], false);
+    fn password_lets_in_whichever_way_it_comes() {
+        let check = |query: &str, pairs: &[(&'static str, &'static str)], allowed: bool| {
+            check_with(Some("x y"), query, pairs, allowed);
+        };
+        check("user=default&password=x%20y", &[], true);
+        check("password=x+y", &[], true);
+        check("", &[("x-clickhouse-user", "default"), ("x-clickhouse-key", "x y")], true);
+        check("", &[("authorization", "Basic ZGVmYXVsdDp4IHk=")], true);
+        check("", &[], false);
+        check("user=default", &[], false);
+        check("user=default&password=x", &[], false);
+        check("user=admin&password=x%20y", &[], false);
+        check("", &[("authorization", "Basic ZGVmYXVsdDo=")], false);
     }
 
     #[test]
-    fn base64_of_each_length_decodes() {
-        for (text, bytes) in [("", &b""[..]), ("YQ==", b"a"), ("YWI=", b"ab"), ("YWJj", b"abc")] {
-            assert_eq!(decode_base64(text).as_deref(), Some(bytes));
-        }
+    fn two_ways_at_once_are_refused() {
+        check("user=default", &[("x-clickhouse-user", "default")], false);
     }
 }

@@ -1,46 +1,60 @@
 //! The HTTP interface, as ClickHouse's clients and drivers speak it.
 //!
+//! - `socket`, `activity`: a connection below all that, and what it waits for.
+//! - `origin`: from where a request comes.
 //! - `query_string`: the part of a URL behind `?`, as bytes.
 //! - `parameters`: what its names mean.
 //! - `authentication`: who asks.
 //! - `statement`: the statement and its data, from the URL and the body.
+//! - `uploads`: data that come while their INSERT runs.
 //! - `query`: a request from its head to its answer.
 //! - `answer`: a result set as a response that streams.
 //! - `compression`: its Content-Encoding.
 //! - `failure`: an error as a response.
 
+mod activity;
 mod answer;
 mod authentication;
 mod compression;
 mod failure;
+mod origin;
 mod parameters;
 mod query;
 mod query_string;
+mod socket;
 mod statement;
+mod uploads;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{Method, StatusCode, Uri};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use basalt_engine::{Engine, Result, Session};
 
+pub(crate) use self::activity::{Activity, AnswerBody, RequestBody, Turn};
+pub(crate) use self::origin::Origins;
+pub(crate) use self::socket::Socket;
+use self::statement::Bodies;
+use crate::password::Password;
 use crate::sessions::Sessions;
 
 /// What all requests share.
 pub(crate) struct Shared {
-    engine: Arc<Engine>,
-    sessions: Sessions,
-    settings: Vec<(String, String)>,
+    pub(crate) engine: Arc<Engine>,
+    /// Where queries run: not on the threads that serve sockets.
+    pub(crate) queries: tokio::runtime::Handle,
+    pub(crate) sessions: Sessions,
+    pub(crate) bodies: Bodies,
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) password: Option<Password>,
+    pub(crate) origins: Origins,
 }
 
 impl Shared {
-    pub(crate) fn new(engine: Arc<Engine>, settings: Vec<(String, String)>) -> Shared {
-        Shared { engine, sessions: Sessions::default(), settings }
-    }
-
     /// A session with the server's settings.
     fn open_session(&self, user: &str) -> Result<Session> {
         let mut session = self.engine.session();
@@ -60,6 +74,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/ping", any(alive))
         .route("/replicas_status", any(alive))
         .fallback(unknown_path)
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), origin::guard))
         .with_state(shared)
 }
 

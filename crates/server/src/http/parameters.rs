@@ -13,7 +13,7 @@ use super::query_string;
 use crate::sessions::{self, SessionChoice};
 
 /// Bytes of an answer that are held back before its head is sent, if the request does not say.
-const DEFAULT_BUFFER_BYTES: usize = 1 << 20;
+const DEFAULT_BUFFER_BYTES: u64 = 1 << 20;
 
 /// Everything that a request says besides its statement's body.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Parameters {
     /// Hold the whole answer back until the query has ended.
     pub(super) wait_end_of_query: bool,
     /// Hold this much back, so that an early error still gets its status.
-    pub(super) buffer_bytes: usize,
+    pub(super) buffer_bytes: u64,
     pub(super) send_progress: bool,
     /// Compress the answer, if the request accepts that.
     compresses: bool,
@@ -120,7 +120,7 @@ fn flag(name: &str, value: &str) -> Result<bool> {
     }
 }
 
-fn byte_count(name: &str, value: &str) -> Result<usize> {
+fn byte_count(name: &str, value: &str) -> Result<u64> {
     value.parse().map_err(|_| bad(name, &format!("is `{value}`, expected a number of bytes")))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::Request as HttpRequest;
 use axum::http::{Method, header};
 use axum::response::Response;
-use basalt_engine::{CancelHandle, Error, Interface, Outcome, Request, Result};
+use basalt_engine::{CancelHandle, Engine, Error, Interface, Outcome, Request, Result};
 use uuid::Uuid;
 
 use super::Shared;
@@ -13,7 +13,8 @@ use super::answer::{self, Cancelling};
 use super::authentication::authenticate;
 use super::failure;
 use super::parameters::Parameters;
-use super::statement;
+use super::statement::Statement;
+use crate::sessions::Lease;
 
 /// Runs the statement of `request`; whatever goes wrong becomes a response too.
 pub(super) async fn answer(shared: &Arc<Shared>, request: HttpRequest) -> Response {
@@ -35,34 +36,69 @@ async fn run(
     mut parameters: Parameters,
     query_id: String,
 ) -> Result<Response> {
-    let user = authenticate(request.headers(), &parameters)?;
+    let user = authenticate(request.headers(), &parameters, shared.password.as_ref())?;
     refuse_encoded_body(&request)?;
     let mut session =
         shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user)).await?;
     if let Some(database) = &parameters.database {
         session.use_database(database)?;
     }
-    if *request.method() != Method::POST {
-        // As in ClickHouse: a link that somebody follows must not change anything.
-        parameters.settings.insert(0, ("readonly".to_owned(), "2".to_owned()));
-    }
-    let statement = statement::read(parameters.query.take(), request.into_body()).await?;
+    // As in ClickHouse: a link that somebody follows must not change anything.
+    let reads_only = *request.method() != Method::POST;
+    let statement = shared.bodies.read(parameters.query.take(), request.into_body()).await?;
     let cancel = CancelHandle::default();
-    // Dropped with this future if the client goes away, or with the body of the answer.
+    // Dropped with this future if the client goes away.
+    let mut cancelling = Cancelling::new(cancel.clone());
+    let response = shared.queries.spawn(execute(Query {
+        engine: Arc::clone(&shared.engine),
+        session,
+        statement,
+        parameters,
+        query_id,
+        reads_only,
+        cancel,
+    }));
+    let response = response.await;
+    cancelling.disarm();
+    response.unwrap_or_else(|panic| Err(Error::logical(format!("the query ended early: {panic}"))))
+}
+
+/// A request that may run.
+struct Query {
+    engine: Arc<Engine>,
+    session: Lease,
+    statement: Statement,
+    parameters: Parameters,
+    query_id: String,
+    reads_only: bool,
+    cancel: CancelHandle,
+}
+
+/// Runs it, on the threads of queries, up to the head of its answer; the body is computed there too.
+async fn execute(query: Query) -> Result<Response> {
+    let Query { engine, mut session, statement, mut parameters, query_id, reads_only, cancel } = query;
+    let Statement { text, input, room } = statement;
+    // Dropped with the body of the answer.
     let cancelling = Cancelling::new(cancel.clone());
     let outcome = session.execute(Request {
-        text: statement.text,
-        input: statement.input,
+        text,
+        input,
         query_id: Some(query_id),
         parameters: std::mem::take(&mut parameters.substitutions),
         settings: std::mem::take(&mut parameters.settings),
         default_format: parameters.default_format.take().unwrap_or_else(|| "TabSeparated".to_owned()),
         interface: Interface::Http,
+        reads_only,
         cancel,
     });
-    match outcome.await? {
+    let outcome = outcome.await?;
+    drop(room);
+    match outcome {
         Outcome::Done(summary) => Ok(answer::done(&summary, cancelling)),
-        Outcome::Rows(rows) => answer::rows(*rows, session, cancelling, &parameters).await,
+        Outcome::Rows(rows) => {
+            let dir = engine.temporary_dir();
+            answer::rows(*rows, session, cancelling, &parameters, &dir).await
+        }
     }
 }
 

@@ -4,13 +4,16 @@
 //! of an INSERT is data behind some point; from there on it is not read here but handed to the engine
 //! as it comes, so that a load takes as little memory as its pipe.
 
-use std::io::{self, Read};
+use std::io::{Cursor, Read};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use basalt_engine::{Error, ErrorCode, Input, Result};
-use bytes::Bytes;
 use futures::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::uploads::{Uploads, broken_body};
 
 /// A statement that is no INSERT must be whole before it can run; this is how long it may be.
 const STATEMENT_BYTES_MAX: usize = 64 << 20;
@@ -18,45 +21,113 @@ const STATEMENT_BYTES_MAX: usize = 64 << 20;
 /// How much of an INSERT is read to find the word that its data follow.
 const INSERT_HEAD_BYTES: usize = 64 << 10;
 
-/// Pieces of a body on their way to the engine.
-const PIPE_PIECES: usize = 8;
+/// How much of an INSERT's data is there before it begins, unless they end before.
+const DATA_HEAD_BYTES: usize = 64 << 10;
 
-/// How much of a body that nobody wants any more is read, so that its sender gets to see the answer.
-const DRAIN_BYTES_MAX: usize = 64 << 20;
+/// Every request may have so much of its body in memory; more is taken from what all requests share.
+const FREE_BYTES: usize = 128 << 10;
+
+/// KiB of the bodies of all requests together that are in memory before their statements begin, besides.
+const SHARED_KIB: usize = 256 << 10;
+
+/// How long a request waits for a part of that.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What to run and what to feed it with.
 pub(super) struct Statement {
     pub(super) text: Vec<u8>,
     pub(super) input: Input,
+    /// Of the memory that bodies share.
+    pub(super) room: Vec<OwnedSemaphorePermit>,
 }
 
-/// Reads as much of `body` as belongs to the statement that `query` begins.
-pub(super) async fn read(query: Option<Vec<u8>>, body: Body) -> Result<Statement> {
-    let mut text = query.unwrap_or_default();
-    let mut pieces = body.into_data_stream();
-    if is_insert(&text) && has_data_clause(&text) {
-        return Ok(Statement { text, input: Input::Reader(Box::new(pipe(pieces))) });
+/// What all requests share that send bodies.
+pub(crate) struct Bodies {
+    uploads: Uploads,
+    room: Arc<Semaphore>,
+}
+
+impl Default for Bodies {
+    fn default() -> Bodies {
+        Bodies { uploads: Uploads::default(), room: Arc::new(Semaphore::new(SHARED_KIB)) }
     }
-    let mut first = true;
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|e| broken_body(&e))?;
-        if first && !text.is_empty() && !piece.is_empty() {
-            text.push(b'\n');
+}
+
+impl Bodies {
+    /// Reads as much of `body` as belongs to the statement that `query` begins.
+    pub(super) async fn read(&self, query: Option<Vec<u8>>, body: Body) -> Result<Statement> {
+        let mut text = query.unwrap_or_default();
+        let mut pieces = body.into_data_stream();
+        if is_insert(&text) && has_data_clause(&text) {
+            return self.with_data(text, pieces, Vec::new()).await;
         }
-        first = false;
-        text.extend_from_slice(&piece);
-        if text.len() >= INSERT_HEAD_BYTES && is_insert(&text) && has_data_clause(&text[..INSERT_HEAD_BYTES])
-        {
-            return Ok(Statement { text, input: Input::Reader(Box::new(pipe(pieces))) });
+        let (mut first, mut room) = (true, Vec::new());
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(broken_body)?;
+            if first && !text.is_empty() && !piece.is_empty() {
+                text.push(b'\n');
+            }
+            first = false;
+            text.extend_from_slice(&piece);
+            if text.len() >= INSERT_HEAD_BYTES
+                && is_insert(&text)
+                && has_data_clause(&text[..INSERT_HEAD_BYTES])
+            {
+                return self.with_data(text, pieces, room).await;
+            }
+            if text.len() > STATEMENT_BYTES_MAX {
+                return Err(Error::new(
+                    ErrorCode::SyntaxError,
+                    format!("the statement is longer than {STATEMENT_BYTES_MAX} bytes"),
+                ));
+            }
+            self.make_room(text.len(), &mut room).await?;
         }
-        if text.len() > STATEMENT_BYTES_MAX {
-            return Err(Error::new(
-                ErrorCode::SyntaxError,
-                format!("the statement is longer than {STATEMENT_BYTES_MAX} bytes"),
-            ));
-        }
+        Ok(Statement { text, input: Input::None, room })
     }
-    Ok(Statement { text, input: Input::None })
+
+    /// An INSERT whose data follow: all of them if they are few, and otherwise a reader of what is still to come.
+    async fn with_data(
+        &self,
+        text: Vec<u8>,
+        mut pieces: BodyDataStream,
+        room: Vec<OwnedSemaphorePermit>,
+    ) -> Result<Statement> {
+        let mut head = Vec::new();
+        while head.len() < DATA_HEAD_BYTES {
+            let Some(piece) = pieces.next().await else {
+                let input = Input::Reader(Box::new(Cursor::new(head)));
+                return Ok(Statement { text, input, room });
+            };
+            head.extend_from_slice(&piece.map_err(broken_body)?);
+        }
+        let rest = self.uploads.open(pieces).await;
+        Ok(Statement { text, input: Input::Reader(Box::new(Cursor::new(head).chain(rest))), room })
+    }
+
+    /// Takes from the memory that bodies share what `bytes` of one need of it.
+    async fn make_room(&self, bytes: usize, room: &mut Vec<OwnedSemaphorePermit>) -> Result<()> {
+        let held: usize = room.iter().map(OwnedSemaphorePermit::num_permits).sum();
+        let missing = (bytes.saturating_sub(FREE_BYTES) >> 10).saturating_sub(held);
+        // In steps that double: there are few of them.
+        let wanted = missing.max(held.min(SHARED_KIB / 16));
+        if missing == 0 {
+            return Ok(());
+        }
+        let permits = Arc::clone(&self.room).acquire_many_owned(wanted as u32);
+        match tokio::time::timeout(PATIENCE, permits).await {
+            Ok(Ok(permit)) => room.push(permit),
+            _ => {
+                return Err(Error::new(
+                    ErrorCode::MemoryLimitExceeded,
+                    format!(
+                        "the statements that the server is being sent have {SHARED_KIB} KiB; try again later"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Does `text` begin, behind comments, with INSERT?
@@ -81,56 +152,14 @@ fn has_data_clause(text: &[u8]) -> bool {
     words().any(|word| word.eq_ignore_ascii_case(b"values") || word.eq_ignore_ascii_case(b"format"))
 }
 
-fn broken_body(source: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorCode::CannotReadAllData, format!("the request's body broke off: {source}"))
-}
-
-/// Sends the rest of a body to a reader that may block its thread.
-fn pipe(mut pieces: BodyDataStream) -> PipeReader {
-    let (sender, receiver) = mpsc::channel(PIPE_PIECES);
-    tokio::spawn(async move {
-        let mut unwanted = 0;
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(io::Error::other);
-            let (bytes, failed) = piece.as_ref().map_or((0, true), |piece| (piece.len(), false));
-            if sender.send(piece).await.is_err() {
-                unwanted += bytes;
-            }
-            if failed || unwanted > DRAIN_BYTES_MAX {
-                return;
-            }
-        }
-    });
-    PipeReader { receiver, piece: Bytes::new() }
-}
-
-struct PipeReader {
-    receiver: mpsc::Receiver<io::Result<Bytes>>,
-    piece: Bytes,
-}
-
-impl Read for PipeReader {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            match self.receiver.blocking_recv() {
-                Some(piece) => self.piece = piece?,
-                None => return Ok(0),
-            }
-        }
-        let count = out.len().min(self.piece.len());
-        out[..count].copy_from_slice(&self.piece.split_to(count));
-        Ok(count)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn check(query: Option<&str>, body: &'static str, text: &str, data: Option<&str>) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().expect("a runtime");
         let query = query.map(|query| query.as_bytes().to_vec());
-        let statement = runtime.block_on(read(query, Body::from(body))).expect("readable");
+        let statement = runtime.block_on(Bodies::default().read(query, Body::from(body))).expect("readable");
         assert_eq!(String::from_utf8_lossy(&statement.text), text);
         let found = match statement.input {
             Input::None => None,

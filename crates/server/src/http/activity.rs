@@ -1,0 +1,171 @@
+//! What a connection is doing: whether the server works for it, or waits for its client.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use basalt_engine::{Error, ErrorCode};
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::Sleep;
+
+/// A connection as those see it who look for one to close.
+pub(crate) struct Activity {
+    opened: Instant,
+    /// Milliseconds from `opened` to when the server began to wait for the client, and 1; 0 while it does not wait.
+    waits_from: AtomicU64,
+    close: Notify,
+}
+
+impl Activity {
+    /// Of a connection that is new: the server waits for the head of its first request.
+    pub(crate) fn new() -> Arc<Activity> {
+        let activity =
+            Activity { opened: Instant::now(), waits_from: AtomicU64::new(1), close: Notify::new() };
+        Arc::new(activity)
+    }
+
+    /// Since when the server has waited for the client.
+    pub(crate) fn waits_since(&self) -> Option<Instant> {
+        match self.waits_from.load(Ordering::Relaxed) {
+            0 => None,
+            from => Some(self.opened + Duration::from_millis(from - 1)),
+        }
+    }
+
+    fn wait(&self) {
+        let now = self.opened.elapsed().as_millis() as u64 + 1;
+        // A wait that goes on keeps its beginning.
+        let _ = self.waits_from.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn work(&self) {
+        self.waits_from.store(0, Ordering::Relaxed);
+    }
+
+    /// Has the connection closed.
+    pub(crate) fn close(&self) {
+        self.close.notify_one();
+    }
+
+    pub(crate) async fn closed(&self) {
+        self.close.notified().await;
+    }
+}
+
+/// A request that is being answered: from its head to the end of its answer's body.
+pub(crate) struct Turn(Arc<Activity>);
+
+impl Turn {
+    pub(crate) fn begin(activity: &Arc<Activity>) -> Turn {
+        activity.work();
+        Turn(Arc::clone(activity))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.wait();
+    }
+}
+
+/// The body of an answer, with its turn.
+pub(crate) struct AnswerBody<B> {
+    pub(crate) body: B,
+    pub(crate) _turn: Turn,
+}
+
+impl<B: Body + Unpin> Body for AnswerBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        ctx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(ctx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The body of a request, which breaks off if nothing of it comes for too long.
+pub(crate) struct RequestBody {
+    body: Incoming,
+    activity: Arc<Activity>,
+    patience: Duration,
+    /// Runs while the client is waited for.
+    expiry: Option<Pin<Box<Sleep>>>,
+}
+
+impl RequestBody {
+    pub(crate) fn new(body: Incoming, activity: Arc<Activity>, patience: Duration) -> RequestBody {
+        RequestBody { body, activity, patience, expiry: None }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        ctx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(ctx) {
+            this.expiry = None;
+            this.activity.work();
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        this.activity.wait();
+        let patience = this.patience;
+        let expiry = this.expiry.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        match expiry.as_mut().poll(ctx) {
+            Poll::Ready(()) => Poll::Ready(Some(Err(too_slow(patience).into()))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn too_slow(patience: Duration) -> Error {
+    let seconds = patience.as_secs_f64();
+    let what = format!(
+        "nothing of the request's body came for {seconds} s, which is the server's http_receive_timeout"
+    );
+    Error::new(ErrorCode::SocketTimeout, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_begins_with_the_connection_and_ends_with_a_request() {
+        let activity = Activity::new();
+        let first = activity.waits_since().expect("the first head is waited for");
+        activity.wait();
+        assert_eq!(activity.waits_since(), Some(first));
+        let turn = Turn::begin(&activity);
+        assert_eq!(activity.waits_since(), None);
+        drop(turn);
+        assert!(activity.waits_since().is_some());
+    }
+}

@@ -1,0 +1,75 @@
+//! The password of the user: kept as its SHA-256, compared in the same time whatever is wrong with it.
+
+use std::fmt;
+
+use basalt_engine::{Error, ErrorCode, Result};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+const DIGEST_BYTES: usize = 32;
+
+/// What a password is compared with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password {
+    digest: [u8; DIGEST_BYTES],
+}
+
+impl Password {
+    /// From the password itself.
+    pub fn of_text(text: &str) -> Password {
+        Password { digest: Sha256::digest(text).into() }
+    }
+
+    /// From its SHA-256, as 64 hexadecimal digits: `password_sha256_hex`.
+    pub fn of_sha256_hex(text: &str) -> Result<Password> {
+        let pairs = text.as_bytes().chunks(2);
+        let bytes: Option<Vec<u8>> = pairs.map(hex_byte).collect();
+        match bytes.and_then(|bytes| <[u8; DIGEST_BYTES]>::try_from(bytes).ok()) {
+            Some(digest) => Ok(Password { digest }),
+            None => Err(Error::new(
+                ErrorCode::InvalidConfigParameter,
+                "password_sha256_hex is not 64 hexadecimal digits: `printf %s PASSWORD | sha256sum` prints them",
+            )),
+        }
+    }
+
+    /// Whether `text` is the password.
+    pub(crate) fn is(&self, text: &str) -> bool {
+        let given: [u8; DIGEST_BYTES] = Sha256::digest(text).into();
+        self.digest.ct_eq(&given).into()
+    }
+}
+
+/// Nothing that helps to guess it.
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password")
+    }
+}
+
+fn hex_byte(pair: &[u8]) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let [high, low] = *pair else { return None };
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_digest_are_the_same_password() {
+        let hex = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+        let password = Password::of_sha256_hex(hex).expect("64 digits");
+        assert_eq!(password, Password::of_text("hello"));
+        assert!(password.is("hello") && !password.is("hello ") && !password.is(""));
+        assert!(!format!("{password:?}").contains("2c"));
+    }
+
+    #[test]
+    fn what_is_no_digest_is_refused() {
+        for text in ["", "2cf2", &"g".repeat(64), &"a".repeat(63), &"a".repeat(66)] {
+            assert!(Password::of_sha256_hex(text).is_err(), "{text}");
+        }
+    }
+}
