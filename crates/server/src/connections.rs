@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderName, HeaderValue};
 use basalt_engine::Error;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,6 +32,9 @@ use crate::http::{Activity, AnswerBody, RequestBody, Socket, Turn};
 
 /// Of a head, and of a body's pieces on their way: a connection has no more in memory.
 const HEAD_BYTES_MAX: usize = 128 << 10;
+
+/// Tells for how long the connection stays open without a request.
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// How long accepting rests when the process has no file left for a socket.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -138,12 +142,16 @@ async fn converse(stream: TcpStream, router: Router, place: Place, mut stop: wat
     let _ = stream.set_nodelay(true);
     let limits = place.connections.limits;
     let inner = TowerToHyperService::new(router);
+    let keep_alive = HeaderValue::from_str(&format!("timeout={}", limits.keep_alive.as_secs()));
+    let keep_alive = keep_alive.unwrap_or(HeaderValue::from_static("timeout=0"));
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let turn = Turn::begin(&place.activity);
         let activity = Arc::clone(&place.activity);
         let answering = inner.call(request.map(|body| RequestBody::new(body, activity, limits.receive)));
+        let keep_alive = keep_alive.clone();
         async move {
-            let response = answering.await?;
+            let mut response = answering.await?;
+            response.headers_mut().insert(KEEP_ALIVE, keep_alive);
             Ok::<_, Infallible>(response.map(|body| AnswerBody { body, _turn: turn }))
         }
     });

@@ -19,7 +19,7 @@ fn a_link_changes_nothing_whatever_it_says() {
     let dir = tempdir().expect("a directory");
     let server = Server::start(dir.path());
     server.ask("CREATE DATABASE shop");
-    for query in ["DROP DATABASE shop", "DROP DATABASE shop SETTINGS readonly = 0", "SET readonly = 0"] {
+    for query in ["DROP DATABASE shop", "SELECT 1 SETTINGS readonly = 0", "SET readonly = 0"] {
         for readonly in ["", "readonly=0&", "readonly=1&"] {
             check(&server.get(&format!("/?{readonly}query={}", encode(query))), 403, "(READONLY)");
         }
@@ -143,7 +143,7 @@ fn files_stay_below_user_files() {
             check(&server.post("", statement.as_bytes()), 403, "(DATABASE_ACCESS_DENIED)");
         }
         server.ask(&format!(
-            "CREATE OR REPLACE DICTIONARY d (a UInt8, b String) PRIMARY KEY a LAYOUT(FLAT()) LIFETIME(0) \
+            "CREATE OR REPLACE DICTIONARY d (a UInt64, b String) PRIMARY KEY a LAYOUT(FLAT()) LIFETIME(0) \
              SOURCE(FILE(PATH '{path}' FORMAT 'CSV'))"
         ));
         check(&server.post("", b"SELECT dictGet('d', 'b', 1)"), 403, "(PATH_ACCESS_DENIED)");
