@@ -15,7 +15,7 @@ use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_dict::{
     Attribute, Dictionary, DictionarySpec, ImagePlace, LayoutKind, LayoutSpec, LoadBounds, LoadedImage,
-    RowForm, build, build_by_shard, load_image, open_image, save_image,
+    RowForm, build, load_image, open_image, save_image,
 };
 
 const BLOCK_ROWS: u64 = 65_536;
@@ -96,13 +96,6 @@ fn measure(measured: &Measured, dir: &Path) -> Result<()> {
     let _ = std::io::stdout().write_all(line.as_bytes());
     drop((opened, new));
     storage.remove_file(&path)?;
-
-    let old = build_by_shard(spec(), &mut blocks(), &mut |_| Ok(Vec::new()), None, &storage, &piles)?;
-    let peak = Peak::start();
-    build_by_shard(spec(), &mut blocks(), &mut |_| Ok(Vec::new()), Some(&old), &storage, &piles)?;
-    say(kind, "by shard", peak.end() as f64 / keys as f64, own / keys as f64);
-    let line = format!("{kind:?}: by shard {:.1} M/s\n", measured.look_up(old.as_ref())?);
-    let _ = std::io::stdout().write_all(line.as_bytes());
     Ok(())
 }
 

@@ -122,11 +122,6 @@ pub trait Dictionary: Any + Send + Sync {
         false
     }
 
-    /// Applies changes to itself and says so, if it is one whose parts are swapped while it answers; see [`crate::update`].
-    fn update_in_place(&self, _changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>) -> Result<bool> {
-        Ok(false)
-    }
-
     /// The two dictionaries that this one is, if updates made it of one that was loaded and of what
     /// changed since.
     fn changes(&self) -> Option<(Arc<dyn Dictionary>, Arc<dyn Dictionary>)> {

@@ -164,9 +164,9 @@ impl LayoutKind {
         matches!(self, LayoutKind::IpTrie | LayoutKind::RegexpTree) || self.is_polygon()
     }
 
-    /// Whether a dictionary can be reloaded shard by shard: its keys, in a hash table or an array, are all that says
+    /// Whether a dictionary can be loaded shard by shard: its keys, in a hash table or an array, are all that says
     /// which rows a lookup needs.
-    pub fn has_shards(self) -> bool {
+    fn has_shards(self) -> bool {
         use LayoutKind::{
             Auto, CompactHashed, ComplexKeyHashed, ComplexKeyHashedArray, ComplexKeySparseHashed, Flat,
             Hashed, HashedArray, SparseHashed,

@@ -8,8 +8,8 @@
 //!
 //! [`build`] takes a [`DictionarySpec`] and the source's blocks, as they come. [`build_direct`] makes a
 //! dictionary that holds nothing and asks its [`DirectSource`] at every lookup, [`build_cache`] one that
-//! keeps what it was asked for. [`load_image`] loads into a file, in memory that does not grow with the rows, and
-//! [`build_by_shard`] reloads a sixteenth after the other. [`update`] makes one of a loaded dictionary and of what changed since.
+//! keeps what it was asked for. [`load_image`] loads into a file, in memory that does not grow with the rows.
+//! [`update`] makes one of a loaded dictionary and of what changed since.
 //!
 //! # Where to look
 //!
@@ -26,7 +26,6 @@
 mod attribute;
 mod block;
 mod block_cut;
-mod by_shard;
 mod counters;
 mod dictionary;
 mod hash;
@@ -51,7 +50,6 @@ mod values;
 
 pub use attribute::Attribute;
 pub use block_cut::source_block_rows;
-pub use by_shard::{AtEnd, ShardByShard, build_by_shard};
 pub use dictionary::{Dictionaries, Dictionary, DirectSource, Located, VisitRows};
 pub use image::{ImageWriter, open as open_image, save as save_image};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
@@ -66,4 +64,4 @@ pub use overlay::{Updated, build_rows, update};
 pub use row_stream::RowStream;
 pub use spec::{DictionarySpec, RangeSpec};
 pub use stats::DictionaryStats;
-pub use tombstones::{DeletedKeys, RowForm};
+pub use tombstones::RowForm;

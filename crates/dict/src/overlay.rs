@@ -58,9 +58,6 @@ pub fn update(
     current: &Arc<dyn Dictionary>,
     changes: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
 ) -> Result<Updated> {
-    if current.update_in_place(changes)? {
-        return Ok(Updated::Few(Arc::clone(current)));
-    }
     let spec = spec.clone().resolved()?;
     let (base, earlier) = match current.changes() {
         Some((base, changes)) => (base, Some(RowStream::of(&changes)?)),

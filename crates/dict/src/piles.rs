@@ -177,7 +177,7 @@ impl FullPiles {
 }
 
 /// The positions of the rows of each pile.
-pub(crate) fn rows_of(count: usize, piles: &[usize]) -> Vec<Vec<u32>> {
+fn rows_of(count: usize, piles: &[usize]) -> Vec<Vec<u32>> {
     let mut rows: Vec<Vec<u32>> = vec![Vec::new(); count];
     piles.iter().enumerate().for_each(|(row, &pile)| rows[pile].push(row as u32));
     rows

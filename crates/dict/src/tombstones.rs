@@ -22,7 +22,7 @@ pub enum RowForm {
 }
 
 /// The keys whose last row deletes them.
-pub struct DeletedKeys {
+pub(crate) struct DeletedKeys {
     key_count: usize,
     defaults: Vec<ArrayRef>,
     converter: Option<RowConverter>,
@@ -31,13 +31,13 @@ pub struct DeletedKeys {
 
 impl DeletedKeys {
     /// No keys, of rows of a dictionary.
-    pub fn of(spec: &DictionarySpec) -> DeletedKeys {
+    pub(crate) fn of(spec: &DictionarySpec) -> DeletedKeys {
         let defaults = spec.attributes.iter().map(|attribute| Arc::clone(&attribute.default)).collect();
         DeletedKeys { key_count: spec.key_columns.len(), defaults, converter: None, keys: HashSet::new() }
     }
 
     /// The rows of a marked block that delete nothing, without the mark.
-    pub fn take_from(&mut self, block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn take_from(&mut self, block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         self.note(block)?;
         let (mark, columns) = split_mark(block)?;
         match alive(mark)? {
@@ -47,7 +47,7 @@ impl DeletedKeys {
     }
 
     /// Blocks of changes that delete the keys, as [`crate::update`] takes them.
-    pub fn as_changes(&self) -> Result<Vec<Vec<ArrayRef>>> {
+    pub(crate) fn as_changes(&self) -> Result<Vec<Vec<ArrayRef>>> {
         let Some(converter) = self.converter.as_ref().filter(|_| !self.keys.is_empty()) else {
             return Ok(Vec::new());
         };

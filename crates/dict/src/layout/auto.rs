@@ -82,11 +82,6 @@ impl AutoKeys {
         self.count > HASHED_KEYS_MAX
     }
 
-    /// What they become.
-    pub(crate) fn choice(&self) -> AutoChoice {
-        if self.are_dense() { AutoChoice::Flat } else { self.hashed_choice() }
-    }
-
     /// What they become, if no array.
     pub(crate) fn hashed_choice(&self) -> AutoChoice {
         if self.are_many() { AutoChoice::CompactHashed } else { AutoChoice::Hashed }

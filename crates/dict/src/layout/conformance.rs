@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, UInt16Array, new_e
 use arrow::compute::concat;
 use arrow::datatypes::UInt16Type;
 use basalt_base::clock::ManualClock;
-use basalt_base::fs::{FaultyStorage, Storage};
+use basalt_base::fs::FaultyStorage;
 use basalt_base::{Column, Columns, ErrorCode, Result, SqlType};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -18,7 +18,7 @@ use crate::image_load::tests::load_in_shards;
 use crate::spec::RangeSpec;
 use crate::{
     Attribute, CacheSurroundings, Dictionary, DictionarySpec, DirectSource, LayoutKind, LayoutSpec, build,
-    build_by_shard, build_cache, build_direct, open_image, save_image,
+    build_cache, build_direct, open_image, save_image,
 };
 
 /// A row's attributes: `UInt16`, `Nullable(String)`, `Array(UInt16)`.
@@ -240,13 +240,6 @@ fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
         let reopened = save_and_open(spec, dictionary.as_ref());
         check(reopened.as_ref());
         assert_eq!(reopened.layout(), dictionary.layout());
-        // Sixteen dictionaries a case: some of the cases will do.
-        if kind.has_shards() && blocks.len() == 2 {
-            let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
-            let (at_end, piles) = (&mut |_| Ok(Vec::new()), Path::new("/piles"));
-            let sharded = build_by_shard(spec.clone(), &mut arrays(), at_end, None, &storage, piles);
-            check(sharded.expect("a valid source").as_ref());
-        }
         if blocks.len() == 2 {
             let in_shards = load_in_shards(spec, 1 << 10, &mut arrays()).expect("a valid source");
             check(in_shards.as_ref());

@@ -56,21 +56,7 @@ impl Definition {
             )));
         }
         let expressions = expressions_of(create, source.as_ref())?;
-        let definition = Definition { spec, source, settings, lifetime, expressions };
-        definition.check_reload()?;
-        Ok(definition)
-    }
-
-    /// Refuses `reload = 'by_shard'` where a reload is something else.
-    fn check_reload(&self) -> Result<()> {
-        if !self.settings.by_shard {
-            return Ok(());
-        }
-        let kind = self.spec.layout.kind;
-        if !kind.has_shards() {
-            bail!(BadArguments, "reload = 'by_shard': layout {} has no shards", kind.name());
-        }
-        Ok(())
+        Ok(Definition { spec, source, settings, lifetime, expressions })
     }
 
     /// What stands for a missing value of each column behind the keys: the attribute's DEFAULT, or that of

@@ -24,10 +24,8 @@ const DISK_RATIO: u64 = 3;
 
 /// Whether the next version of `current` is loaded like this.
 pub(super) fn suits(definition: &Definition, current: &Arc<dyn Dictionary>) -> bool {
-    let settings = &definition.settings;
-    let is_plain = !settings.persist && !settings.by_shard;
     let is_in_files = definition.spec.layout.kind.is_storable();
-    is_plain && is_in_files && current.stats().bytes_allocated > LARGE_BYTES
+    !definition.settings.persist && is_in_files && current.stats().bytes_allocated > LARGE_BYTES
 }
 
 /// Loads rows of this form into a version that answers, and says what brings it into memory, unless it is there.

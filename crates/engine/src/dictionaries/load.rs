@@ -1,6 +1,5 @@
 //! One load: from the rows of a source to a dictionary, all of them or those that changed.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,8 +7,8 @@ use basalt_base::fs::RealStorage;
 use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    CacheSurroundings, DeletedKeys, Dictionary, DictionarySpec, LoadBounds, LoadedImage, RowForm, Updated,
-    build_by_shard, build_cache, build_direct, build_rows, update,
+    CacheSurroundings, Dictionary, DictionarySpec, LoadBounds, LoadedImage, RowForm, Updated, build_cache,
+    build_direct, build_rows, update,
 };
 use uuid::Uuid;
 
@@ -166,7 +165,7 @@ fn make(
         }
         rows.ask_again(definition, question)?;
     }
-    let image = all(definition, question, previous, file, rows)?;
+    let image = all(definition, question, file, rows)?;
     Ok(Made { image, incoming: None, detour_failure })
 }
 
@@ -207,45 +206,18 @@ fn go_through_files(memory: &mut LoadMemory, spec: &DictionarySpec) {
 fn all(
     definition: &Definition,
     question: &Question,
-    previous: Option<&Arc<dyn Dictionary>>,
     file: Option<&PersistedFile>,
     rows: &mut Rows<'_>,
 ) -> Result<LoadedImage> {
     let spec = &definition.spec;
     if let Some(file) = file.filter(|_| spec.layout.kind.is_storable()) {
-        // Shard by shard too, if that was asked for: into the next file, while the old one answers.
+        // Into the next file, while the old one answers.
         let form = rows.form();
         go_through_files(rows.memory(), spec);
         return file.load(&question.engine, spec, &mut rows.blocks(), form);
     }
-    if definition.settings.by_shard {
-        return by_shard(definition, question, previous, rows).map(LoadedImage::InMemory);
-    }
     let form = rows.form();
     build_rows(spec, form, &mut rows.blocks()).map(LoadedImage::InMemory)
-}
-
-/// Every row, into shards of which each takes the place of the old one when it is whole.
-fn by_shard(
-    definition: &Definition,
-    question: &Question,
-    previous: Option<&Arc<dyn Dictionary>>,
-    rows: &mut Rows<'_>,
-) -> Result<Arc<dyn Dictionary>> {
-    if let Some(previous) = previous {
-        // Two shards, of which the new one is not the largest.
-        rows.memory().bound(LoadBounds::default(), previous.memory_bytes() / 8, 0);
-    }
-    let deleted = RefCell::new(DeletedKeys::of(&definition.spec));
-    let mut alive = rows.map(|block| deleted.borrow_mut().take_from(&block?));
-    let mut at_end = |rows: u64| {
-        if rows == 0 && definition.settings.require_nonempty {
-            return Err(is_empty());
-        }
-        deleted.borrow().as_changes()
-    };
-    let (storage, dir) = (&question.engine.opener().storage, piles_dir(&question.engine));
-    build_by_shard(definition.spec.clone(), &mut alive, &mut at_end, previous, storage, &dir)
 }
 
 fn is_empty() -> Error {

@@ -16,8 +16,6 @@ pub(super) struct DictionarySettings {
     pub(super) tombstone: Option<String>,
     /// A loaded version is kept in a file, which answers after a restart.
     pub(super) persist: bool,
-    /// A reload swaps shard after shard, so that there is never a second copy.
-    pub(super) by_shard: bool,
     /// For the expressions of a REGEXP_TREE.
     pub(super) regexp_flags: RegexpFlags,
     /// For the queries to the source, and for its format.
@@ -32,7 +30,7 @@ impl DictionarySettings {
                 "require_nonempty" => parsed.require_nonempty = flag(name, value)?,
                 "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
                 "persist" => parsed.persist = flag(name, value)?,
-                "reload" => parsed.by_shard = is_by_shard(&literal_text(value))?,
+                "reload" => check_reload(&literal_text(value))?,
                 "regexp_dict_flag_case_insensitive" => {
                     parsed.regexp_flags.case_insensitive = flag(name, value)?;
                 }
@@ -48,13 +46,16 @@ impl DictionarySettings {
     }
 }
 
-fn is_by_shard(text: &str) -> Result<bool> {
+/// There is one way: the old version answers until the new one is whole.
+fn check_reload(text: &str) -> Result<()> {
     match text {
-        "whole" => Ok(false),
-        "by_shard" => Ok(true),
+        "whole" => Ok(()),
         other => Err(Error::new(
             ErrorCode::BadArguments,
-            format!("setting `reload` of a dictionary is 'whole' or 'by_shard', got `{other}`"),
+            format!(
+                "setting `reload` of a dictionary is 'whole', which is the default, got `{other}`; leave it out: a \
+                 reload of a large version takes no second copy in memory"
+            ),
         )),
     }
 }

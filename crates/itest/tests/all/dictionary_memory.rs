@@ -93,7 +93,7 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
     let ways = [
         ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'", 5),
         ("LAYOUT(AUTO())", "persist = 1", 4),
-        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1, reload = 'by_shard'", 4),
+        ("LAYOUT(HASHED())", "tombstone_column = 'gone', persist = 1", 4),
     ];
     for (layout, settings, thirds) in ways {
         let (data, server) = start();

@@ -153,7 +153,6 @@ fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
         ("SELECT number AS id, dictGet('d', 'name', number) AS name FROM numbers(2)", ""),
         ("SELECT id, name FROM behind", ""),
         ("SELECT id, dictGet('direct', 'name', id) AS name FROM numbers_of", ""),
-        ("SELECT id, name FROM d", "SETTINGS(reload = 'by_shard')"),
         ("SELECT id, name FROM behind", "SETTINGS(persist = 1)"),
     ];
     for (way, settings) in ways {
@@ -198,12 +197,8 @@ fn a_source_that_fails_leaves_the_old_version_in_every_way() {
     let (data, server) = start();
     let ways = [
         ("plain", "HASHED", "require_nonempty = 1"),
-        ("by_shard", "HASHED", "require_nonempty = 1, reload = 'by_shard'"),
-        ("by_shard_flat", "FLAT", "require_nonempty = 1, reload = 'by_shard'"),
-        ("by_shard_auto", "AUTO", "require_nonempty = 1, reload = 'by_shard'"),
         ("persisted", "HASHED", "require_nonempty = 1, persist = 1"),
         ("persisted_flat", "FLAT", "require_nonempty = 1, persist = 1"),
-        ("persisted_by_shard", "HASHED", "require_nonempty = 1, persist = 1, reload = 'by_shard'"),
     ];
     let names = |name: &str| {
         let query = format!("SELECT groupArray(dictGet('{name}', 'name', toUInt64(number))) FROM numbers(3)");
