@@ -161,6 +161,7 @@ impl LoadedDictionary {
             self.layout.check(keys)?;
         }
         let hits = self.layout.find(keys)?;
+        self.backing.check_present()?;
         self.counters.add(&hits.found);
         Ok(hits)
     }
@@ -185,6 +186,7 @@ impl Dictionary for LoadedDictionary {
             self.values.check(attributes, &hits)?;
         }
         let columns = self.values.get(attributes, &hits)?;
+        self.backing.check_present()?;
         Ok((columns, hits.found_array()))
     }
 
@@ -209,6 +211,7 @@ impl Dictionary for LoadedDictionary {
                 let values = self.values.get(&attributes, &hits)?;
                 cut.learn(&values, front.len());
                 let key = |at: usize| Ok(keys[at].slice(first, front.len()));
+                self.backing.check_present()?;
                 visit(front.len(), asked.join(key, values)?)?;
                 rest = behind;
             }

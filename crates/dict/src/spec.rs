@@ -39,6 +39,21 @@ impl DictionarySpec {
         }
     }
 
+    /// The attributes that a lookup knows: of IP_TRIE the prefix that matched too, if the layout says so.
+    pub(crate) fn shown_attributes(&self) -> Vec<Attribute> {
+        let mut attributes = self.attributes.clone();
+        if self.layout.kind == LayoutKind::IpTrie && self.layout.key_is_attribute {
+            attributes.push(Attribute {
+                name: self.key_columns[0].name.clone(),
+                ty: SqlType::String,
+                default: SqlType::String.default_array(1),
+                hierarchical: false,
+                injective: false,
+            });
+        }
+        attributes
+    }
+
     /// What the source is asked for, and what a scan shows: the key columns, both ends of the range if there
     /// is one, and the attributes; for a tree of regular expressions its nodes.
     pub fn columns(&self) -> Columns {

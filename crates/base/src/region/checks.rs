@@ -43,6 +43,10 @@ impl BlockChecks {
         BlockChecks { name, bytes, sums, good, all_good, any_bad }
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether there is nothing left to compare.
     pub(super) fn is_done(&self) -> bool {
         self.all_good.load(Ordering::Acquire)

@@ -16,10 +16,12 @@
 //!
 //! # Not here
 //!
-//! A mapped file must not be changed or cut while it is mapped. Basalt's files are written once and
-//! replaced by renames inside a directory that one process has locked, so nobody does.
+//! A mapped file must not be changed while it is mapped. Basalt's files are written once and
+//! replaced by renames inside a directory that one process has locked, so nobody does. One that is cut all the same, or
+//! that the disk does not give, is an error ([`Region::check_present`]) and not the end of the process.
 
 mod checks;
+mod faults;
 mod growing;
 mod incoming;
 mod numbers;
@@ -27,6 +29,7 @@ mod recycling;
 
 use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
+use faults::Watched;
 pub use growing::GrowingBytes;
 pub use incoming::Incoming;
 pub use numbers::RegionNumbers;
@@ -57,6 +60,8 @@ pub struct Region {
     pages: Pages,
     /// What the bytes must sum up to, where that is still to be found out.
     checks: Option<BlockChecks>,
+    /// Of a mapped file.
+    watched: Option<Watched>,
 }
 
 /// Whose pages they are.
@@ -71,14 +76,20 @@ impl Region {
     /// `bytes` of zeroes.
     pub fn zeroed(bytes: usize) -> Result<Region> {
         if bytes == 0 {
-            return Ok(Region { start: NonNull::dangling(), bytes, pages: Pages::Own, checks: None });
+            return Ok(Region {
+                start: NonNull::dangling(),
+                bytes,
+                pages: Pages::Own,
+                checks: None,
+                watched: None,
+            });
         }
         if bytes >= HUGE_PAGE_BYTES {
             return Region::zeroed_aligned(bytes);
         }
         let start = map(bytes, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
-        Ok(Region { start, bytes, pages: Pages::Own, checks: None })
+        Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None })
     }
 
     /// `bytes` of zeroes, at least one, that begin at a huge page.
@@ -89,7 +100,7 @@ impl Region {
         let start = map(mapped, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
         let start = align_to_huge_pages(start, bytes);
-        Ok(Region { start, bytes, pages: Pages::Own, checks: None })
+        Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None })
     }
 
     /// The bytes of `file`, read from the disk when they are first touched.
@@ -98,13 +109,14 @@ impl Region {
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         if bytes == 0 {
             let pages = Pages::File(Some(file));
-            return Ok(Region { start: NonNull::dangling(), bytes, pages, checks: None });
+            return Ok(Region { start: NonNull::dangling(), bytes, pages, checks: None, watched: None });
         }
         let start = match bytes {
             ..HUGE_PAGE_BYTES => map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?,
             _ => map_file_aligned(bytes, &file)?,
         };
-        Ok(Region { start, bytes, pages: Pages::File(Some(file)), checks: None })
+        let watched = Watched::of(start, bytes);
+        Ok(Region { start, bytes, pages: Pages::File(Some(file)), checks: None, watched })
     }
 
     /// The same bytes, which are compared with `checks` when they are first touched.
@@ -116,6 +128,7 @@ impl Region {
 
     /// Compares all bytes with their checksums, if they have any; an error is a damaged file.
     pub fn check_all(&self) -> Result<()> {
+        self.check_present()?;
         self.checks.as_ref().map_or(Ok(()), |checks| checks.check_all(&self.source()))
     }
 
@@ -124,9 +137,29 @@ impl Region {
         self.checks.as_ref().is_none_or(BlockChecks::is_done)
     }
 
-    /// Whether a checksum did not match.
+    /// Whether a checksum did not match, or something was not there.
     pub fn is_damaged(&self) -> bool {
         self.checks.as_ref().is_some_and(BlockChecks::is_damaged)
+            || self.watched.as_ref().is_some_and(Watched::is_lost)
+    }
+
+    /// Whether all that was read so far was there: to be asked after bytes of a mapped file were used. An error is a
+    /// file that became shorter, or a disk that did not give a page.
+    pub fn check_present(&self) -> Result<()> {
+        let Some(watched) = &self.watched else { return Ok(()) };
+        if let Pages::File(Some(file)) = &self.pages
+            && file.metadata().is_ok_and(|now| now.len() < self.bytes as u64)
+        {
+            watched.lose();
+        }
+        if watched.is_lost() {
+            let name = self.checks.as_ref().map_or("a mapped file", BlockChecks::name);
+            return Err(Error::new(
+                ErrorCode::CannotReadFromFile,
+                format!("{name} became shorter while it was in use, or its disk does not give it"),
+            ));
+        }
+        Ok(())
     }
 
     /// Whether its pages are a file's, and are not on their way into memory.
@@ -222,6 +255,8 @@ impl DerefMut for Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
+        // What is mapped here next is another's.
+        self.watched = None;
         if self.bytes > 0 {
             unmap(self.start, self.bytes);
         }
@@ -461,6 +496,26 @@ mod tests {
         let error = section.check(2 * CHECK_BLOCK_BYTES..bytes.len()).expect_err("no such bytes");
         assert_eq!(error.code(), ErrorCode::CannotReadFromFile);
         assert!(region.is_damaged() && region.check_all().is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_cut_while_it_is_read_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for bytes in [5 * PAGE_BYTES + 7, HUGE_PAGE_BYTES + 9] {
+            for left in [0, 1, PAGE_BYTES, PAGE_BYTES + 5, bytes - 1] {
+                std::fs::write(&path, vec![5; bytes]).unwrap();
+                let region = Region::of_file(File::open(&path).unwrap()).unwrap();
+                assert!(region.check_present().is_ok() && region[bytes - 1] == 5);
+                File::options().write(true).open(&path).unwrap().set_len(left as u64).unwrap();
+                assert!(region.iter().all(|&byte| byte == 5 || byte == 0));
+                let error = region.check_present().expect_err("it was cut");
+                assert_eq!(error.code(), ErrorCode::CannotReadFromFile);
+                assert!(region.is_damaged() && region.check_all().is_err());
+            }
+        }
+        std::fs::write(&path, [5; 10]).unwrap();
+        assert!(Region::of_file(File::open(&path).unwrap()).unwrap().check_present().is_ok());
     }
 
     #[test]

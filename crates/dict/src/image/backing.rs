@@ -24,6 +24,11 @@ impl Backing {
         self.0.as_ref().map_or(Ok(()), |file| file.check_all())
     }
 
+    /// Whether all that a lookup read was there; asked once a block, when its answer is made.
+    pub(crate) fn check_present(&self) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |file| file.check_present())
+    }
+
     /// See [`crate::Dictionary::is_damaged`].
     pub(crate) fn is_damaged(&self) -> bool {
         self.0.as_ref().is_some_and(|file| file.is_damaged())

@@ -290,16 +290,7 @@ impl IpTrie {
         values: Values,
         backing: Backing,
     ) -> Arc<dyn Dictionary> {
-        let (key_types, mut attributes) = (spec.key_types(), spec.attributes);
-        if spec.layout.key_is_attribute {
-            attributes.push(Attribute {
-                name: spec.key_columns[0].name.clone(),
-                ty: SqlType::String,
-                default: SqlType::String.default_array(1),
-                hierarchical: false,
-                injective: false,
-            });
-        }
+        let (key_types, attributes) = (spec.key_types(), spec.shown_attributes());
         let (key_is_attribute, counters) = (spec.layout.key_is_attribute, Counters::default());
         Arc::new(IpTrie { key_types, attributes, key_is_attribute, prefixes, values, counters, backing })
     }
@@ -377,11 +368,15 @@ impl Dictionary for IpTrie {
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let hits = self.find(keys)?;
         let found = hits.found_array();
-        Ok((self.columns(attributes, &hits)?, found))
+        let columns = self.columns(attributes, &hits)?;
+        self.backing.check_present()?;
+        Ok((columns, found))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        Ok(self.find(keys)?.found_array())
+        let hits = self.find(keys)?;
+        self.backing.check_present()?;
+        Ok(hits.found_array())
     }
 
     fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {

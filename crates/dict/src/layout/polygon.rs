@@ -342,11 +342,14 @@ impl Dictionary for PolygonDictionary {
             self.values.check(attributes, &hits)?;
         }
         let columns = self.values.get(attributes, &hits)?;
+        self.backing.check_present()?;
         Ok((columns, hits.found_array()))
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        Ok(self.find(keys)?.found_array())
+        let hits = self.find(keys)?;
+        self.backing.check_present()?;
+        Ok(hits.found_array())
     }
 
     fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {

@@ -480,6 +480,7 @@ impl Dictionary for RegexpTree {
                 texts[at].extend(value);
             }
         }
+        self.backing.check_present()?;
         self.counters.add(&found);
         let column = |((texts, picks), &at): ((&Vec<Vec<u8>>, &Picks), &usize)| {
             let Attribute { ty, default, .. } = &self.attributes[at];
@@ -507,6 +508,7 @@ impl Dictionary for RegexpTree {
                 texts[at].extend(values.into_iter().flatten());
             }
         }
+        self.backing.check_present()?;
         let list = |((texts, lengths), &at): ((&Vec<Vec<u8>>, Vec<usize>), &usize)| {
             let ty = &self.attributes[at].ty;
             let values = (self.read_values.0)(ty, texts)?;
