@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use basalt_base::region::Incoming;
 use basalt_base::{Column, Columns, Error, ErrorCode, Result};
-use basalt_dict::{Dictionary, KeyForm, LoadedImage};
+use basalt_dict::{Dictionary, DictionarySchema, KeyForm, LoadedImage};
 use basalt_sql::ast::{self, ObjectName};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
@@ -36,6 +36,9 @@ use super::turns::{Turn, Turns};
 use crate::Engine;
 use crate::named_collections::NamedCollections;
 use crate::query::QueryEnd;
+
+/// Both ends of the range of a row.
+const RANGE_COLUMNS: usize = 2;
 
 /// A dictionary of the catalog.
 pub(crate) struct DictionaryEntry {
@@ -114,6 +117,18 @@ impl DictionaryEntry {
     /// Key columns, then attributes.
     pub(crate) fn columns(&self) -> Columns {
         self.definition().columns()
+    }
+
+    /// The columns as they are shown, each with its position among [`DictionaryEntry::columns`]: a range stands before a
+    /// key of several columns.
+    pub(crate) fn shown_columns(&self) -> (Columns, Vec<usize>) {
+        let (columns, spec) = (self.columns(), &self.definition().spec);
+        let mut positions: Vec<usize> = (0..columns.len()).collect();
+        if spec.range.is_some() && spec.layout.kind.is_complex() {
+            let keys = spec.key_columns.len();
+            positions[..keys + RANGE_COLUMNS].rotate_left(keys);
+        }
+        (columns.project(&positions), positions)
     }
 
     /// The key columns as they are looked up.
@@ -219,6 +234,16 @@ impl DictionaryEntry {
             Some(current) => Ok(current),
             None => self.load_aside(turn, engine, asking, end),
         }
+    }
+
+    /// Whether its rows would have to be loaded first.
+    pub(super) fn waits_for_load(&self) -> bool {
+        !self.definition().spec.layout.kind.asks_source() && self.state.read().usable().is_none()
+    }
+
+    /// What its definition says of it.
+    pub(super) fn schema(&self) -> Result<DictionarySchema> {
+        DictionarySchema::of(self.definition().spec.clone())
     }
 
     /// Has it loaded, if it was not yet, and waits for nothing; how that went is told in system.dictionaries.

@@ -1,6 +1,7 @@
 //! Dictionaries of the catalog: defined by DDL, loaded at first use, reloaded when they are old.
 //!
 //! - [`entry`]: one dictionary: its definition and the version that answers now.
+//! - [`lazy`]: a dictionary in a plan, loaded when its rows are wanted.
 //! - [`definition`], [`structure`], [`settings`]: from the CREATE DICTIONARY statement to keys, attributes and layout.
 //! - [`source`]: where the rows come from, one file a source.
 //! - [`load`]: one load, of all [`rows`] or of those that changed.
@@ -18,6 +19,7 @@ mod cache_directories;
 mod definition;
 mod detour;
 mod entry;
+mod lazy;
 mod load;
 mod memory;
 mod persisted;
@@ -44,6 +46,7 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_dict::{Dictionaries, Dictionary};
 
+use self::lazy::LazyDictionary;
 use crate::Engine;
 use crate::catalog::CatalogObject;
 use crate::query::QueryEnd;
@@ -66,7 +69,12 @@ impl EngineDictionaries {
 impl Dictionaries for EngineDictionaries {
     fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>> {
         let (database, plain) = split_name(name, current_database);
-        find(&self.engine, &database, &plain)?.get(&self.engine, &self.asking, &self.end)
+        let entry = find(&self.engine, &database, &plain)?;
+        if entry.waits_for_load() {
+            let (engine, asking) = (Arc::clone(&self.engine), Arc::clone(&self.asking));
+            return Ok(Arc::new(LazyDictionary::new(entry, engine, asking, self.end.clone())?));
+        }
+        entry.get(&self.engine, &self.asking, &self.end)
     }
 }
 
