@@ -39,11 +39,11 @@ impl KeyedSource {
 
 impl DirectSource for KeyedSource {
     fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        self.source.rows_of(&self.question()?, keys)
+        aside(|| self.source.rows_of(&self.question()?, keys))
     }
 
     fn locate(&self, keys: &[ArrayRef], attributes: &[usize], threads_max: usize) -> Result<Option<Located>> {
-        self.source.locate(&self.question()?, keys, attributes, threads_max)
+        aside(|| self.source.locate(&self.question()?, keys, attributes, threads_max))
     }
 
     fn prefers_large_blocks(&self) -> bool {
@@ -51,9 +51,12 @@ impl DirectSource for KeyedSource {
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
-        // The caller may be an operator on a runtime thread: it steps aside while the source answers.
-        tokio::task::block_in_place(|| {
-            self.source.rows(&self.question()?, Wanted::All)?.try_for_each(|block| visit(block?))
-        })
+        aside(|| self.source.rows(&self.question()?, Wanted::All)?.try_for_each(|block| visit(block?)))
     }
+}
+
+/// The caller may be an operator on a runtime thread: it steps aside while the source answers, which may be a
+/// server far away.
+fn aside<T>(ask: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(ask)
 }

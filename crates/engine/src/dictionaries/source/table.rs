@@ -71,11 +71,8 @@ impl TableSource {
             let count = KEYS_A_QUERY.min(rows - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
             let text = self.select.text_of_keys(Dialect::ClickHouse, question, &keys)?;
-            // The caller is an operator on a runtime thread: it steps aside while the query runs.
-            let blocks = tokio::task::block_in_place(|| {
-                run_typed(&question.query(&text), &text, &question.columns, question.exact_keys)?
-                    .collect::<Result<Vec<RecordBatch>>>()
-            })?;
+            let blocks = run_typed(&question.query(&text), &text, &question.columns, question.exact_keys)?
+                .collect::<Result<Vec<RecordBatch>>>()?;
             found.extend(blocks.into_iter().map(|block| block.columns().to_vec()));
         }
         Ok(found)
