@@ -57,7 +57,9 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         match object {
             CatalogObject::Table(table) => table_lines(&database, &name, table.as_ref(), &mut lines),
             CatalogObject::View(view) => plain_lines(&database, &name, &view.columns, &mut lines),
-            CatalogObject::Dictionary(entry) => plain_lines(&database, &name, &entry.columns(), &mut lines),
+            CatalogObject::Dictionary(entry) => {
+                plain_lines(&database, &name, &entry.shown_columns().0, &mut lines)
+            }
             CatalogObject::Broken(_) => {}
         }
     }

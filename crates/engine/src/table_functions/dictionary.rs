@@ -25,7 +25,8 @@ pub(crate) fn dictionary_table(
     entry: &Arc<DictionaryEntry>,
     query: &Arc<QueryContext>,
 ) -> Result<Arc<dyn Table>> {
-    let (columns, key_count, is_keyed) = (entry.columns(), entry.key_count(), entry.finds_by_key());
+    let (columns, positions) = entry.shown_columns();
+    let (key_count, is_keyed) = (entry.key_count(), entry.finds_by_key());
     let (entry, query) = (Arc::clone(entry), Arc::clone(query));
     let schema = columns.to_arrow();
     let (database, name) = entry.name();
@@ -33,7 +34,7 @@ pub(crate) fn dictionary_table(
     let of_scan = Arc::clone(&rows);
     let table = VirtualTable::new("Dictionary", &database, &name, &columns, move |request| {
         let schema = Arc::new(of_scan.schema.project(&request.columns).map_err(Error::logical)?);
-        let columns = request.columns.clone();
+        let columns = request.columns.iter().map(|&column| positions[column]).collect();
         Ok(Arc::new(DictionaryRows::new(Arc::clone(of_scan.dictionary()?), columns, schema, request)))
     })?;
     Ok(Arc::new(if is_keyed { table.with_lookup((0..key_count).collect(), rows) } else { table }))

@@ -275,10 +275,15 @@ impl Shared {
         for block in self.surroundings.source.lookup(question)? {
             let (rows, keys, columns) = split_block(&self.key_types, &self.attributes, &block, simple)?;
             let encoded = self.shape.encode(&self.widened(&keys)?)?;
-            let bytes = self.rows.convert_columns(&columns).map_err(broken)?;
+            // Of no columns, the rows are no rows.
+            let bytes = match columns.is_empty() {
+                true => None,
+                false => Some(self.rows.convert_columns(&columns).map_err(broken)?),
+            };
             for row in (0..rows).filter(|&row| expected.find(encoded.get(row)).is_some()) {
                 let number = fetched.keys.number(encoded.get(row))? as usize;
-                let bytes = Box::from(bytes.row(row).as_ref());
+                let bytes =
+                    bytes.as_ref().map_or_else(Box::default, |bytes| Box::from(bytes.row(row).as_ref()));
                 match fetched.rows.get_mut(number) {
                     Some(earlier) => *earlier = bytes,
                     None => fetched.rows.push(bytes),
@@ -315,6 +320,9 @@ impl Shared {
 
     /// The attributes' arrays, the default in row 0.
     fn decode(&self, rows: &StringArena) -> Result<Vec<ArrayRef>> {
+        if self.attributes.is_empty() {
+            return Ok(Vec::new());
+        }
         let parser = self.rows.parser();
         let parsed = (0..rows.len()).map(|row| parser.parse(rows.get(row)));
         let columns = self.rows.convert_rows(parsed).map_err(broken)?;

@@ -177,3 +177,40 @@ fn an_expired_row_is_shown_while_it_may_be() {
     setting.clock.advance(90_000_000);
     assert!(setting.get(&[2]).is_err());
 }
+
+#[test]
+fn a_cache_without_attributes_knows_its_keys() {
+    /// Has the even keys.
+    struct Keys;
+    impl DirectSource for Keys {
+        fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+            let keys = keys[0].as_primitive::<UInt64Type>().values().iter().copied();
+            Ok(vec![vec![key_column(keys.filter(|key| key % 2 == 0).collect())]])
+        }
+    }
+    for kind in [LayoutKind::Cache, LayoutKind::SsdCache] {
+        let mut layout = LayoutSpec { cache: cells(10), ..LayoutSpec::new(kind) };
+        layout.ssd.path = "/cache".into();
+        let surroundings = CacheSurroundings {
+            source: Arc::new(Keys),
+            clock: Arc::new(ManualClock::at(1)),
+            storage: Arc::new(FaultyStorage::new()),
+            lock: None,
+            lifetime_min_seconds: 0,
+            lifetime_max_seconds: 0,
+        };
+        let spec = DictionarySpec { attributes: Vec::new(), ..conformance::simple_spec(&layout) };
+        let dictionary = build_cache(spec, surroundings).expect("a valid cache");
+        for _ in 0..2 {
+            let found = dictionary.has(&[key_column(vec![1, 2, 3, 4])]).expect("valid keys");
+            assert_eq!(found, BooleanArray::from(vec![false, true, false, true]));
+        }
+        let mut rows = 0;
+        let count = dictionary.visit_columns(&[0], &mut |count, _| {
+            rows += count;
+            Ok(())
+        });
+        count.expect("rows in the cache");
+        assert_eq!(rows, 2);
+    }
+}

@@ -161,7 +161,7 @@ impl DictGet {
         let Some(expected) = &self.ty else { return Ok(()) };
         for &attribute in attributes {
             let attribute = &lookup.dictionary.attributes()[attribute];
-            let found = attribute.ty.stripped();
+            let found = attribute.ty.full();
             let fits = match (expected, found) {
                 (SqlType::DateTime(_), SqlType::DateTime(_)) => true,
                 _ => expected == found,
