@@ -16,6 +16,11 @@ pub(crate) fn failed(path: &Path, doing: &str, source: &rocksdb::Error) -> Error
     Error::new(code, format!("{} failed while {doing}: {text}", path.display()))
 }
 
+/// A file that has less than what was acknowledged, or bytes that nobody wrote. Nothing was changed.
+pub(crate) fn damaged(file: &Path, how: &str) -> Error {
+    Error::new(ErrorCode::CorruptedData, format!("{} is damaged: {how}", file.display()))
+}
+
 /// Bytes of a key or a row that no version of this code wrote. The store adds its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Corrupt {

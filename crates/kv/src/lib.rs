@@ -12,7 +12,8 @@
 //!
 //! When [`Store::insert`], [`Load::commit`] or [`Store::delete`] returns, the change is on the disk and there
 //! whole. Few rows are one batch in the synced write-ahead log; many are synced files, sorted, written beside
-//! the table and taken in together.
+//! the table and taken in together. A store whose files have less than that is refused, not opened without it;
+//! [`Store::restore`] saves what can be read.
 //!
 //! # Not here
 //!
@@ -22,11 +23,13 @@ mod columns;
 mod error;
 mod finder;
 mod key_encoding;
+mod lasting;
 mod load;
 mod lookup;
 mod options;
 mod parallel;
 mod range;
+mod recovery;
 mod row_assembler;
 mod row_encoding;
 mod run;
@@ -39,10 +42,11 @@ mod write;
 #[cfg(test)]
 mod model;
 
+pub use lasting::LastingStore;
 pub use load::Load;
 pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};
 pub use range::KeyRange;
 pub use scan::Scan;
-pub use spec::KvSpec;
+pub use spec::{ComputedDefault, KvSpec};
 pub use store::Store;

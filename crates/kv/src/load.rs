@@ -33,8 +33,8 @@ const LIMITS: LoadLimits = LoadLimits {
 };
 
 /// An insert that is under way; dropped without [`Load::commit`] it was none.
-pub struct Load<'a> {
-    store: &'a Store,
+pub struct Load {
+    store: Arc<Store>,
     spec: Arc<KvSpec>,
     threads_max: usize,
     limits: LoadLimits,
@@ -84,14 +84,18 @@ struct WrittenRun {
 
 impl Store {
     /// Begins an insert, which may take `threads_max` threads besides the caller's.
-    pub fn begin_load(&self, threads_max: usize) -> Result<Load<'_>> {
+    pub fn begin_load(self: &Arc<Self>, threads_max: usize) -> Result<Load> {
         self.begin_load_within(threads_max, LIMITS)
     }
 
-    pub(crate) fn begin_load_within(&self, threads_max: usize, limits: LoadLimits) -> Result<Load<'_>> {
+    pub(crate) fn begin_load_within(
+        self: &Arc<Self>,
+        threads_max: usize,
+        limits: LoadLimits,
+    ) -> Result<Load> {
         self.check_writable()?;
         Ok(Load {
-            store: self,
+            store: Arc::clone(self),
             spec: self.spec(),
             threads_max,
             limits,
@@ -103,7 +107,7 @@ impl Store {
     }
 }
 
-impl Load<'_> {
+impl Load {
     /// Adds every row of `batch`, which has all columns in order.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.run.begin_block();
@@ -131,7 +135,8 @@ impl Load<'_> {
             let mut options = IngestExternalFileOptions::default();
             options.set_move_files(true);
             let ingested = self.store.db().ingest_external_file_opts(&options, files.paths.clone());
-            ingested.map_err(|error| self.store.failed(&doing, &error))?;
+            ingested.map_err(|error| self.store.refused(&doing, &error))?;
+            self.store.acknowledge_files()?;
         }
         Ok(self.rows)
     }

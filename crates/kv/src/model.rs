@@ -40,9 +40,11 @@ fn spec() -> KvSpec {
     KvSpec::new(columns, vec![2, 0]).expect("a valid definition")
 }
 
-fn open(path: &Path) -> Store {
+fn open(path: &Path) -> Arc<Store> {
     let cache = SharedCache::new(1 << 20, 4 << 20);
-    Store::open(path, spec(), KvOptions { cache, ..KvOptions::default() }).expect("a store that opens")
+    Arc::new(
+        Store::open(path, spec(), KvOptions { cache, ..KvOptions::default() }).expect("a store that opens"),
+    )
 }
 
 fn key_arrays(keys: &[Key]) -> Vec<ArrayRef> {
@@ -77,13 +79,13 @@ fn scan(store: &Store, range: &KeyRange) -> Vec<(Key, u64)> {
 const FILES: LoadLimits =
     LoadLimits { batch_rows: 0, batch_bytes: 0, ordered_bytes: 60, run_bytes: 120, file_bytes: 40 };
 
-fn load(store: &Store, batches: impl IntoIterator<Item = RecordBatch>, limits: LoadLimits) -> u64 {
+fn load(store: &Arc<Store>, batches: impl IntoIterator<Item = RecordBatch>, limits: LoadLimits) -> u64 {
     let mut load = store.begin_load_within(3, limits).expect("a writable store");
     batches.into_iter().for_each(|batch| load.write(&batch).expect("rows"));
     load.commit().expect("a load")
 }
 
-fn apply(store: &Store, model: &mut Model, op: &Op) {
+fn apply(store: &Arc<Store>, model: &mut Model, op: &Op) {
     match op {
         Op::Insert(rows) => {
             store.insert(&batch(rows)).expect("an insert");
@@ -310,7 +312,8 @@ fn a_second_writer_and_a_read_only_writer_are_refused() {
     assert_eq!(second.code(), ErrorCode::DirectoryAlreadyLocked);
     assert!(second.message().contains(&directory.path().display().to_string()));
     let options = KvOptions { read_only: true, ..KvOptions::default() };
-    let reader = Store::open(directory.path(), spec(), options).expect("a reader beside the writer");
+    let reader = Store::open(directory.path(), spec(), options).map(Arc::new);
+    let reader = reader.expect("a reader beside the writer");
     assert_eq!(scan(&reader, &KeyRange::all()), [((1, b"a".to_vec()), 1)]);
     let error = reader.insert(&batch(&[])).expect_err("a read-only store");
     assert_eq!(error.code(), ErrorCode::ReadOnly);
@@ -336,7 +339,7 @@ fn rows_expire_by_the_clock() {
     let directory = tempfile::tempdir().expect("a directory");
     let clock = Arc::new(ManualClock::at(1_000_000_000));
     let options = KvOptions { ttl_seconds: Some(10), clock: clock.clone(), ..KvOptions::default() };
-    let store = Store::open(directory.path(), spec(), options).expect("a store that opens");
+    let store = Arc::new(Store::open(directory.path(), spec(), options).expect("a store that opens"));
     let key = (1, b"a".to_vec());
     store.insert(&batch(&[(key.clone(), 1)])).expect("an insert");
     clock.advance(10_000_000);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use basalt_base::clock::{Clock, SystemClock};
 use rocksdb::statistics::StatsLevel;
-use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, LogLevel, Options, WriteBufferManager};
+use rocksdb::{
+    BlockBasedOptions, Cache, DBCompressionType, DBRecoveryMode, LogLevel, Options, WriteBufferManager,
+};
 
 /// Rows in a block before it is compressed.
 pub(crate) const BLOCK_BYTES: usize = 8 << 10;
@@ -94,6 +96,8 @@ impl KvOptions {
         options.set_bytes_per_sync(SYNC_BYTES);
         options.set_keep_log_file_num(OLD_LOGS_MAX);
         options.set_log_level(LogLevel::Warn);
+        // A crash may cut the last record off. Whether it was one is checked before.
+        options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
         options.enable_statistics();
         // Counters only: a look at the clock costs a lookup more than many of its steps.
         options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);

@@ -1,13 +1,16 @@
 //! Decoded rows as a batch of the columns that are wanted.
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
-use basalt_base::{Columns, Result, SqlType};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::kernels::zip::zip;
+use basalt_base::{Columns, Error, Result, SqlType};
 
 use crate::columns::ColumnBuilder;
 use crate::error::Corrupt;
 use crate::key_encoding::KeyEncoder;
 use crate::row_encoding::RowReader;
-use crate::spec::KvSpec;
+use crate::spec::{ComputedDefault, KvSpec};
 
 /// Puts decoded rows together to a batch of the projected columns.
 pub(crate) struct RowAssembler {
@@ -19,17 +22,32 @@ pub(crate) struct RowAssembler {
     builders: Vec<ColumnBuilder>,
     /// The builder of each projected column.
     output: Vec<usize>,
+    computed: Vec<Computed>,
+    /// How many columns each row has of its own; empty if nothing is computed.
+    own_columns: Vec<usize>,
     len: usize,
+}
+
+/// A wanted column whose default is computed.
+struct Computed {
+    builder: usize,
+    /// Its place among the columns that are not in the key.
+    place: usize,
+    inputs: Vec<usize>,
+    default: Arc<dyn ComputedDefault>,
 }
 
 impl RowAssembler {
     pub(crate) fn new(spec: &KvSpec, projection: &[usize]) -> Result<RowAssembler> {
-        let mut wanted: Vec<usize> = projection.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = wanted(spec, projection);
         let target = |position: usize| wanted.binary_search(&position).ok();
         let value_positions = spec.value_positions();
         let types: Vec<SqlType> = wanted.iter().map(|&position| spec.columns[position].ty.clone()).collect();
+        let computed = |(place, &position): (usize, &usize)| {
+            let (builder, default) = (target(position)?, Arc::clone(spec.computed[position].as_ref()?));
+            let inputs = default.inputs().iter().filter_map(|&input| target(input)).collect();
+            Some(Computed { builder, place, inputs, default })
+        };
         Ok(RowAssembler {
             columns: spec.columns.project(projection),
             key: spec.key_encoder()?,
@@ -42,6 +60,8 @@ impl RowAssembler {
             builders: types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?,
             types,
             output: projection.iter().filter_map(|&position| target(position)).collect(),
+            computed: value_positions.iter().enumerate().filter_map(computed).collect(),
+            own_columns: Vec::new(),
             len: 0,
         })
     }
@@ -54,7 +74,10 @@ impl RowAssembler {
         if self.key_targets.iter().any(Option::is_some) {
             self.key.decode(key, &self.key_targets, &mut self.builders)?;
         }
-        self.reader.read(row, &mut self.builders)?;
+        let own_columns = self.reader.read(row, &mut self.builders)?;
+        if !self.computed.is_empty() {
+            self.own_columns.push(own_columns);
+        }
         self.len += 1;
         Ok(())
     }
@@ -63,11 +86,44 @@ impl RowAssembler {
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         let fresh = self.types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?;
         let builders = std::mem::replace(&mut self.builders, fresh);
-        let arrays = builders.into_iter().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
+        let mut arrays = builders.into_iter().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
+        self.compute(&mut arrays)?;
         let columns = self.output.iter().map(|&at| arrays[at].clone()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.len)));
-        RecordBatch::try_new_with_options(self.columns.to_arrow(), columns, &options).map_err(|error| {
-            basalt_base::Error::logical(format!("decoded rows do not fit together: {error}"))
-        })
+        RecordBatch::try_new_with_options(self.columns.to_arrow(), columns, &options)
+            .map_err(|error| Error::logical(format!("decoded rows do not fit together: {error}")))
     }
+
+    /// Computes the columns that rows are too old to have. A column is computed from those before it, which a row
+    /// may be too old for as well.
+    fn compute(&mut self, arrays: &mut [ArrayRef]) -> Result<()> {
+        for computed in &self.computed {
+            let is_old = |&own_columns: &usize| own_columns <= computed.place;
+            if !self.own_columns.iter().any(is_old) {
+                continue;
+            }
+            let old: BooleanArray = self.own_columns.iter().map(|own| Some(is_old(own))).collect();
+            let inputs: Vec<ArrayRef> = computed.inputs.iter().map(|&input| arrays[input].clone()).collect();
+            let values = computed.default.compute(&inputs, self.len)?;
+            arrays[computed.builder] =
+                zip(&old, &values, &arrays[computed.builder]).map_err(Error::logical)?;
+        }
+        self.own_columns.clear();
+        Ok(())
+    }
+}
+
+/// The projected columns in order, and those that they are computed from.
+fn wanted(spec: &KvSpec, projection: &[usize]) -> Vec<usize> {
+    let mut wanted: Vec<usize> = projection.to_vec();
+    let mut at = 0;
+    while at < wanted.len() {
+        let inputs = spec.computed[wanted[at]].iter().flat_map(|default| default.inputs());
+        let new: Vec<usize> = inputs.copied().filter(|input| !wanted.contains(input)).collect();
+        wanted.extend(new);
+        at += 1;
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
 }

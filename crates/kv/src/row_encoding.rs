@@ -89,8 +89,8 @@ impl RowReader {
         RowReader { carriers, targets, needed, defaults }
     }
 
-    /// Appends the columns of a row to their builders.
-    pub(crate) fn read(&self, row: &[u8], builders: &mut [ColumnBuilder]) -> Result<(), Corrupt> {
+    /// Appends the columns of a row to their builders; returns how many it has of its own.
+    pub(crate) fn read(&self, row: &[u8], builders: &mut [ColumnBuilder]) -> Result<usize, Corrupt> {
         let mut cursor = Cursor::new(row);
         read_written(&mut cursor)?;
         let expected = self.carriers.len();
@@ -111,7 +111,8 @@ impl RowReader {
         if self.needed == expected && columns == expected && cursor.remaining() > 0 {
             return Err(Corrupt::Trailing { left: cursor.remaining() });
         }
-        self.append_defaults(columns, builders)
+        self.append_defaults(columns, builders)?;
+        Ok(columns)
     }
 
     /// The columns that the row is too old to have.

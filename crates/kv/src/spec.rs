@@ -1,5 +1,8 @@
 //! What a store holds: its columns, which of them are the key, and their defaults.
 
+use std::fmt;
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Columns, Error, Result, SqlType, bail};
 
@@ -14,13 +17,25 @@ pub struct KvSpec {
     pub key: Vec<usize>,
     /// One row for each column: what a row has that was written before the column was added.
     pub defaults: Vec<ArrayRef>,
+    /// For each column, in the default's stead, how such a row's value follows from its other columns.
+    pub computed: Vec<Option<Arc<dyn ComputedDefault>>>,
+}
+
+/// A value that follows from other columns of the same row.
+pub trait ComputedDefault: fmt::Debug + Send + Sync {
+    /// Positions of the columns that it reads.
+    fn inputs(&self) -> &[usize];
+
+    /// The values for `rows` rows of these columns, in the carrier of its own column.
+    fn compute(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef>;
 }
 
 impl KvSpec {
     /// Columns with their types' defaults.
     pub fn new(columns: Columns, key: Vec<usize>) -> Result<KvSpec> {
         let defaults = columns.iter().map(|column| column.ty.default_array(1)).collect();
-        let spec = KvSpec { columns, key, defaults };
+        let computed = vec![None; columns.len()];
+        let spec = KvSpec { columns, key, defaults, computed };
         spec.check()?;
         Ok(spec)
     }
@@ -43,7 +58,7 @@ impl KvSpec {
                 bail!(BadArguments, "key column {position} does not exist or is named twice");
             }
         }
-        if self.defaults.len() != self.columns.len() {
+        if self.defaults.len() != self.columns.len() || self.computed.len() != self.columns.len() {
             return Err(Error::logical("each column needs one default"));
         }
         for (column, default) in self.columns.iter().zip(&self.defaults) {

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Error, ErrorCode, Result, bail};
 use parking_lot::RwLock;
 use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options};
 
 use crate::error::failed;
 use crate::options::KvOptions;
+use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check};
 use crate::row_encoding::is_expired;
 use crate::spec::KvSpec;
 
@@ -23,6 +24,10 @@ pub struct Store {
     options: KvOptions,
     rocksdb_options: Options,
     db: DB,
+    /// What is durable; `None` if the store is open for reading only.
+    acknowledged: Option<AcknowledgedFile>,
+    /// Whether a change found the disk full: RocksDB takes no other one then.
+    ran_out_of_space: AtomicBool,
     loads: AtomicU64,
     /// How many lookups run now.
     lookups: AtomicUsize,
@@ -30,32 +35,42 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `path`, and creates it if it is not there and `options` allow changes. A store
-    /// has one writer: a second process gets an error.
+    /// has one writer: a second process gets an error. So does everybody if its files have less than what was
+    /// acknowledged; they are left as they are then.
     pub fn open(path: &Path, spec: KvSpec, options: KvOptions) -> Result<Store> {
         spec.check()?;
         let rocksdb_options = options.to_rocksdb();
-        if !options.read_only {
-            std::fs::create_dir_all(path).map_err(|error| Error::io(path, &error))?;
-        }
         let families = [(DEFAULT_COLUMN_FAMILY_NAME, rocksdb_options.clone())];
         let db = if options.read_only {
             DB::open_cf_with_opts_for_read_only(&rocksdb_options, path, families, false)
         } else {
+            std::fs::create_dir_all(path).map_err(|error| Error::io(path, &error))?;
+            check(path)?;
+            if ManifestPlace::find(path)?.is_none() {
+                // A store of ours has the file from its beginning.
+                AcknowledgedFile::open(path)?;
+            }
             DB::open_cf_with_opts(&rocksdb_options, path, families)
         };
         let db = db.map_err(|error| failed(path, "opening", &error))?;
+        // Only now is it known that nobody else writes into it.
+        let acknowledged = if options.read_only { None } else { Some(AcknowledgedFile::open(path)?) };
         if !options.read_only {
             remove_unfinished_loads(path)?;
         }
-        Ok(Store {
+        let store = Store {
             path: path.to_path_buf(),
             spec: RwLock::new(Arc::new(spec)),
             options,
             rocksdb_options,
             db,
+            acknowledged,
+            ran_out_of_space: AtomicBool::new(false),
             loads: AtomicU64::new(0),
             lookups: AtomicUsize::new(0),
-        })
+        };
+        store.acknowledge_files()?;
+        Ok(store)
     }
 
     pub fn path(&self) -> &Path {
@@ -86,6 +101,10 @@ impl Store {
         Ok(())
     }
 
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.options.read_only
+    }
+
     pub(crate) fn options(&self) -> &KvOptions {
         &self.options
     }
@@ -104,6 +123,39 @@ impl Store {
 
     pub(crate) fn failed(&self, doing: &str, source: &rocksdb::Error) -> Error {
         failed(&self.path, doing, source)
+    }
+
+    /// A change that failed.
+    pub(crate) fn refused(&self, doing: &str, source: &rocksdb::Error) -> Error {
+        let error = self.failed(doing, source);
+        if error.code() == ErrorCode::NotEnoughSpace {
+            self.ran_out_of_space.store(true, Ordering::Release);
+        }
+        error
+    }
+
+    pub(crate) fn ran_out_of_space(&self) -> bool {
+        self.ran_out_of_space.load(Ordering::Acquire)
+    }
+
+    /// The changes so far, of which all are synced, are there when the store is opened next.
+    pub(crate) fn acknowledge(&self) {
+        if let Some(acknowledged) = &self.acknowledged {
+            acknowledged
+                .add(Acknowledged { sequence: self.db.latest_sequence_number(), ..Acknowledged::default() });
+        }
+    }
+
+    /// [`Store::acknowledge`], and the files that the MANIFEST knows by now.
+    pub(crate) fn acknowledge_files(&self) -> Result<()> {
+        let Some(acknowledged) = &self.acknowledged else { return Ok(()) };
+        let Some(manifest) = ManifestPlace::find(&self.path)? else { return Ok(()) };
+        acknowledged.add(Acknowledged {
+            sequence: self.db.latest_sequence_number(),
+            manifest: manifest.number,
+            manifest_bytes: manifest.bytes()?,
+        });
+        Ok(())
     }
 
     pub(crate) fn is_expired(&self, row: &[u8]) -> bool {

@@ -1,5 +1,7 @@
 //! Changes: insert, delete, truncate, compact.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::{Result, bail};
 use rocksdb::{WriteBatch, WriteOptions};
@@ -15,7 +17,7 @@ const ENTRY_BYTES_MAX: usize = u32::MAX as usize;
 impl Store {
     /// Writes every row of `batch`, which has all columns in order, over the row with its key, if there
     /// is one; of rows with one key the last stays. All rows or none, and durable on return.
-    pub fn insert(&self, batch: &RecordBatch) -> Result<()> {
+    pub fn insert(self: &Arc<Self>, batch: &RecordBatch) -> Result<()> {
         let mut load = self.begin_load(1)?;
         load.write(batch)?;
         load.commit().map(|_| ())
@@ -50,16 +52,16 @@ impl Store {
         // From here on the rows are gone; what follows only gives their space back.
         self.db()
             .delete_file_in_range([].as_slice(), end.as_slice())
-            .map_err(|error| self.failed("removing the files of deleted rows", &error))?;
+            .map_err(|error| self.refused("removing the files of deleted rows", &error))?;
         self.compact()
     }
 
     /// Merges all sorted files: replaced, deleted and expired rows leave the disk.
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
-        self.db().flush().map_err(|error| self.failed("flushing", &error))?;
+        self.db().flush().map_err(|error| self.refused("flushing", &error))?;
         self.db().compact_range(None::<&[u8]>, None::<&[u8]>);
-        Ok(())
+        self.acknowledge_files()
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -77,7 +79,9 @@ impl Store {
     pub(crate) fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
         let mut options = WriteOptions::default();
         options.set_sync(true);
-        self.db().write_opt(changes, &options).map_err(|error| self.failed(doing, &error))
+        self.db().write_opt(changes, &options).map_err(|error| self.refused(doing, &error))?;
+        self.acknowledge();
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ mod journal;
 pub(crate) mod metadata;
 mod object;
 mod open;
+mod restore;
 
 #[cfg(test)]
 mod tests;

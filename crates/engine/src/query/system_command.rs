@@ -60,6 +60,12 @@ fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
             engine.wake_background();
             Ok(())
         }
+        SystemCommand::RestoreTable(name) => {
+            let key = ddl::key_of(query, &name);
+            let catalog = engine.catalog();
+            let _ddl = catalog.ddl();
+            catalog.restore(&key, engine.opener())
+        }
         SystemCommand::DropCaches { which } if which == "UNCOMPRESSED" => {
             engine.opener().block_cache.clear();
             Ok(())

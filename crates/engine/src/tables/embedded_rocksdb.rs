@@ -3,7 +3,7 @@
 //! `=` and IN on the key columns become look-ups; a prefix of them, or a range on the next one,
 //! becomes a scan of that range; anything else reads the table in key order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -11,16 +11,22 @@ use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
-use basalt_base::{Error, Result, bail};
-use basalt_kv::{Found, KeyRange, KvOptions, KvSpec, Load, SharedCache, Store};
+use basalt_base::{Columns, Error, ErrorCode, Result, bail};
+use basalt_kv::{
+    ComputedDefault, Found, KeyRange, KvOptions, KvSpec, LastingStore, Load, SharedCache, Store,
+};
+use basalt_parts::{Fill, KeyExpression};
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
+use super::fill::fill_of;
 use super::{ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition};
 use crate::query::{ProfileEvents, QueryContext};
 use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
 
+/// RocksDB's files, below the table's own directory.
+const DIRECTORY: &str = "rocksdb";
 /// Keys that a product of IN lists may have; beyond it the table is scanned.
 const KEYS_MAX: usize = 4 << 20;
 /// Keys of one look-up.
@@ -31,7 +37,7 @@ const BLOCKS_WAITING: usize = 2;
 /// A table of one RocksDB.
 pub(crate) struct EmbeddedRocksDbTable {
     definition: RwLock<Arc<TableDefinition>>,
-    store: Arc<Store>,
+    store: LastingStore,
     key: Vec<usize>,
 }
 
@@ -52,22 +58,27 @@ impl EmbeddedRocksDbTable {
         if let Some(setting) = create.settings.first() {
             bail!(NotImplemented, "setting `{}` of engine EmbeddedRocksDB is not implemented", setting.name);
         }
-        let ttl_seconds = ttl_of(&definition)?;
-        let columns = definition.stored();
-        let (key, _) = definition.sort_key()?;
-        let names: Vec<String> = key
-            .iter()
-            .map(|element| definition.key_column(&element.expr, "PRIMARY KEY"))
-            .collect::<Result<_>>()?;
-        if names.is_empty() {
-            bail!(BadArguments, "engine EmbeddedRocksDB needs a PRIMARY KEY");
-        }
-        let key: Vec<usize> = names.iter().filter_map(|name| columns.position(name)).collect();
-        let options = KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() };
-        let rocksdb = dir.join("rocksdb");
+        let key = key_of(&definition)?;
+        let options = options_of(&definition, cache)?;
+        let rocksdb = dir.join(DIRECTORY);
         publish_empty_dir(storage.as_ref(), &rocksdb)?;
-        let store = Store::open(&rocksdb, KvSpec::new(columns, key.clone())?, options)?;
-        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store: Arc::new(store), key })
+        let store = LastingStore::open(&rocksdb, spec_of(&definition, key.clone())?, options);
+        let store = store.map_err(|error| match error.code() {
+            ErrorCode::CorruptedData => {
+                let name = definition.full_name();
+                error.within(format!(
+                    "nothing was changed; SYSTEM RESTORE TABLE {name} keeps what can be read"
+                ))
+            }
+            _ => error,
+        })?;
+        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store, key })
+    }
+
+    /// SYSTEM RESTORE TABLE: has the damaged table in `dir` open again, with the rows that can be read. Returns the
+    /// directory with the files as they were.
+    pub(crate) fn restore(dir: &Path, definition: &TableDefinition, cache: &SharedCache) -> Result<PathBuf> {
+        Store::restore(&dir.join(DIRECTORY), &options_of(definition, cache)?)
     }
 
     /// What the conditions leave to read.
@@ -100,6 +111,62 @@ impl EmbeddedRocksDbTable {
             }
         }
         Ok(Reach::Range(KeyRange::prefix(prefix)))
+    }
+}
+
+/// Positions of the key's columns.
+fn key_of(definition: &TableDefinition) -> Result<Vec<usize>> {
+    let columns = definition.stored();
+    let (key, _) = definition.sort_key()?;
+    if key.is_empty() {
+        bail!(BadArguments, "engine EmbeddedRocksDB needs a PRIMARY KEY");
+    }
+    let names = key.iter().map(|element| definition.key_column(&element.expr, "PRIMARY KEY"));
+    let names = names.collect::<Result<Vec<String>>>()?;
+    Ok(names.iter().filter_map(|name| columns.position(name)).collect())
+}
+
+fn options_of(definition: &TableDefinition, cache: &SharedCache) -> Result<KvOptions> {
+    let ttl_seconds = ttl_of(definition)?;
+    Ok(KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() })
+}
+
+/// The columns, with what rows have in those that are younger.
+fn spec_of(definition: &TableDefinition, key: Vec<usize>) -> Result<KvSpec> {
+    let mut spec = KvSpec::new(definition.stored(), key)?;
+    for (at, column) in definition.stored_definitions().enumerate() {
+        match fill_of(definition, column)? {
+            Some(Fill::Value(value)) => spec.defaults[at] = value,
+            Some(Fill::Computed(expression)) => {
+                spec.computed[at] = Some(Arc::new(ComputedFill::of(expression, &spec.columns)));
+            }
+            None => {}
+        }
+    }
+    Ok(spec)
+}
+
+/// A DEFAULT that reads other columns.
+#[derive(Debug)]
+struct ComputedFill {
+    expression: Arc<dyn KeyExpression>,
+    inputs: Vec<usize>,
+}
+
+impl ComputedFill {
+    fn of(expression: Arc<dyn KeyExpression>, columns: &Columns) -> ComputedFill {
+        let inputs = expression.columns().iter().filter_map(|name| columns.position(name)).collect();
+        ComputedFill { expression, inputs }
+    }
+}
+
+impl ComputedDefault for ComputedFill {
+    fn inputs(&self) -> &[usize] {
+        &self.inputs
+    }
+
+    fn compute(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        self.expression.evaluate(inputs, rows)
     }
 }
 
@@ -185,29 +252,26 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
+        let store = self.store.readable()?;
         let source = match self.reach(&request.conditions)? {
             Reach::Keys(keys) => KeyValueSource::Keys {
-                store: Arc::clone(&self.store),
+                store,
                 partitions: request.query.threads().min(keys[0].len().div_ceil(KEYS_A_BLOCK)).max(1),
                 keys,
                 columns: request.columns.clone(),
                 query: Arc::clone(&request.query),
             },
-            Reach::Range(range) => KeyValueSource::Range {
-                store: Arc::clone(&self.store),
-                range,
-                columns: request.columns.clone(),
-            },
+            Reach::Range(range) => KeyValueSource::Range { store, range, columns: request.columns.clone() },
         };
         Ok(Arc::new(source))
     }
 
     fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
-        Ok(Some(Box::new(KeyValueSink { load: self.store.begin_load(settings.threads)? })))
+        Ok(Some(Box::new(KeyValueSink { load: self.store.writable()?.begin_load(settings.threads)? })))
     }
 
     fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
-        self.store.get(keys, columns, threads_max)
+        self.store.readable()?.get(keys, columns, threads_max)
     }
 
     fn prefers_large_blocks(&self) -> bool {
@@ -219,14 +283,28 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn truncate(&self) -> Result<()> {
-        self.store.truncate()
+        self.store.writable()?.truncate()
     }
 
     fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
         if request.is_final {
             return Err(self.refuses("OPTIMIZE ... FINAL"));
         }
-        self.store.compact()
+        self.store.writable()?.compact()
+    }
+
+    fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
+        let old = self.definition();
+        for column in definition.stored_definitions() {
+            let needs_more = column.default.as_ref().is_some_and(|default| default.expr.is_some())
+                && fill_of(definition, column)?.is_none();
+            if needs_more && old.column(&column.name).is_none() {
+                let what =
+                    format!("a DEFAULT of column `{}` that needs more than the table's columns", column.name);
+                return Err(self.refuses(&what));
+            }
+        }
+        Ok(())
     }
 
     fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
@@ -237,20 +315,16 @@ impl Table for EmbeddedRocksDbTable {
         if columns.last().is_none_or(|last| last.name != *name) {
             return Err(self.refuses("ADD COLUMN before another column"));
         }
-        self.store.add_columns(KvSpec::new(columns, self.key.clone())?)?;
+        self.store.add_columns(spec_of(&definition, self.key.clone())?)?;
         self.set_definition(definition)
     }
 
-    fn total_rows(&self) -> Option<u64> {
-        self.store.approximate_rows().ok()
-    }
-
     fn total_bytes(&self) -> Option<u64> {
-        self.store.size_on_disk().ok()
+        self.store.readable().ok()?.size_on_disk().ok()
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.store.counters()
+        self.store.readable().map(|store| store.counters()).unwrap_or_default()
     }
 
     fn data_path(&self) -> Option<PathBuf> {
@@ -259,11 +333,11 @@ impl Table for EmbeddedRocksDbTable {
 }
 
 /// The rows of one INSERT.
-struct KeyValueSink<'a> {
-    load: Load<'a>,
+struct KeyValueSink {
+    load: Load,
 }
 
-impl InsertSink for KeyValueSink<'_> {
+impl InsertSink for KeyValueSink {
     fn write(&mut self, blocks: Vec<RecordBatch>) -> Result<()> {
         blocks.iter().try_for_each(|block| self.load.write(block))
     }

@@ -75,6 +75,20 @@ pub(crate) struct TableOpener {
 }
 
 impl TableOpener {
+    /// Has a damaged table open again with what can be read; returns the directory with its files as they were.
+    pub(crate) fn restore(&self, definition: &TableDefinition) -> Result<PathBuf> {
+        let dir = self.data_dir.join("store").join(definition.uuid.to_string());
+        match &definition.create.engine {
+            Some(engine) if engine.name == "EmbeddedRocksDB" => {
+                EmbeddedRocksDbTable::restore(&dir, definition, &self.cache)
+            }
+            _ => bail!(
+                NotImplemented,
+                "restoring a table that is not of engine EmbeddedRocksDB is not implemented"
+            ),
+        }
+    }
+
     /// Opens the table that `definition` describes, with what its directory holds; makes the
     /// directory where there is none.
     pub(crate) fn open(&self, definition: Arc<TableDefinition>) -> Result<Arc<dyn Table>> {

@@ -67,3 +67,70 @@ fn truncated_file_is_an_error_with_its_place() {
 fn empty_file_is_an_error_with_its_place() {
     check(Vec::clear);
 }
+
+/// The file of the key/value table whose name ends like this.
+fn store_file(data: &Path, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
+    let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned();
+    let found = files(&data.join("store")).into_iter().filter(|path| is_wanted(&name(path)));
+    found.max_by_key(|path| std::fs::metadata(path).map_or(0, |found| found.len())).expect("there is one")
+}
+
+/// A key/value table whose file is damaged: it says so, by the file's name, the others answer, and SYSTEM RESTORE
+/// TABLE has it open again with what can be read.
+#[track_caller]
+fn check_key_value(is_wanted: impl Fn(&str) -> bool, damage: impl Fn(&mut Vec<u8>), left: &[&str]) {
+    let dir = tempdir().expect("a directory");
+    let data = dir.path();
+    let mut server = Server::start(data);
+    for name in ["kv", "good"] {
+        server.ask(&format!(
+            "CREATE TABLE {name} (k UInt64, s String, PRIMARY KEY k) ENGINE = EmbeddedRocksDB"
+        ));
+        if name == "kv" {
+            server.ask("INSERT INTO kv SELECT number, repeat('x', 20) FROM numbers(150000)");
+            for first in [200_000, 201_000, 202_000, 203_000, 204_000] {
+                server.ask(&format!("INSERT INTO kv SELECT number, 'y' FROM numbers({first}, 1000)"));
+            }
+        }
+    }
+    server.kill();
+    let file = store_file(data, is_wanted);
+    let mut bytes = std::fs::read(&file).expect("readable");
+    damage(&mut bytes);
+    std::fs::write(&file, bytes).expect("writable");
+
+    let server = Server::start(data);
+    let refused = server.post("", b"SELECT count() FROM kv").text();
+    let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    assert!(refused.contains(name) && refused.contains("SYSTEM RESTORE TABLE"), "{refused}");
+    assert_eq!(server.ask("SELECT count() FROM good"), "0\n");
+    server.ask("SYSTEM RESTORE TABLE kv");
+    let rows = server.ask("SELECT count() FROM kv");
+    assert!(left.contains(&rows.trim()), "{rows}");
+    server.ask("INSERT INTO kv SELECT number, 'z' FROM numbers(300000, 10)");
+    let more = server.ask("SELECT count() - 10 FROM kv");
+    assert_eq!(more, rows);
+}
+
+#[test]
+fn flipped_bit_of_a_key_value_log_is_an_error_until_the_table_is_restored() {
+    check_key_value(
+        |name| name.ends_with(".log"),
+        |bytes| bytes[20] ^= 1,
+        &["150000", "151000", "152000", "153000", "154000"],
+    );
+}
+
+#[test]
+fn key_value_log_that_was_cut_is_an_error_until_the_table_is_restored() {
+    check_key_value(|name| name.ends_with(".log"), |bytes| bytes.truncate(bytes.len() - 3), &["154000"]);
+}
+
+#[test]
+fn key_value_manifest_that_was_cut_is_an_error_until_the_table_is_restored() {
+    check_key_value(
+        |name| name.starts_with("MANIFEST"),
+        |bytes| bytes.truncate(bytes.len() - 3),
+        &["155000"],
+    );
+}

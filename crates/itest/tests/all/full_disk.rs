@@ -132,9 +132,30 @@ fn key_value_table_on_a_full_disk_keeps_its_rows() {
     assert_ne!(refused.status, 200);
     assert!(server.is_alive());
     assert_eq!(server.ask("SELECT s FROM kv WHERE k = 3"), "x\n");
+    let still = server.post("", b"INSERT INTO kv VALUES (1000, 'z')");
+    assert_eq!(still.header("x-clickhouse-exception-code"), Some("243"), "{}", still.text());
+    assert_eq!(server.ask("SELECT count() FROM kv"), "10\n");
     disk.make_room();
-    drop(server);
-    let server = Server::start(&disk.data());
     server.ask("INSERT INTO kv SELECT number, 'y' FROM numbers(20)");
-    assert_eq!(server.ask("SELECT count() FROM kv WHERE k < 20"), "20\n");
+    assert_eq!(server.ask("SELECT count(), countIf(s = 'y') FROM kv"), "20\t20\n");
+    server.ask("OPTIMIZE TABLE kv");
+    server.ask("TRUNCATE TABLE kv");
+    assert_eq!(server.ask("SELECT count() FROM kv"), "0\n");
+}
+
+#[test]
+fn key_value_table_is_read_on_a_full_disk_and_written_when_there_is_room() {
+    let Some(disk) = Disk::mount() else { return };
+    let mut server = Server::start(&disk.data());
+    server.ask("CREATE TABLE kv (k UInt64, s String, PRIMARY KEY k) ENGINE = EmbeddedRocksDB");
+    server.ask("INSERT INTO kv SELECT number, 'x' FROM numbers(10)");
+    server.kill();
+    disk.fill();
+    let server = Server::start(&disk.data());
+    assert_eq!(server.ask("SELECT count(), any(s) FROM kv"), "10\tx\n");
+    let refused = server.post("", b"INSERT INTO kv VALUES (1000, 'z')");
+    assert_eq!(refused.header("x-clickhouse-exception-code"), Some("243"), "{}", refused.text());
+    disk.make_room();
+    server.ask("INSERT INTO kv VALUES (1000, 'z')");
+    assert_eq!(server.ask("SELECT count(), max(k) FROM kv"), "11\t1000\n");
 }

@@ -172,6 +172,8 @@ pub enum SystemCommand {
     StartMerges(Option<ObjectName>),
     StopTtlMerges(Option<ObjectName>),
     StartTtlMerges(Option<ObjectName>),
+    /// `SYSTEM RESTORE TABLE`: a table whose files are damaged opens with what can be read.
+    RestoreTable(ObjectName),
     Shutdown,
     /// A command that the grammar knows by its words only.
     Other {

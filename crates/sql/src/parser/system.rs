@@ -26,6 +26,10 @@ impl Cursor<'_> {
             () if self.eat("START MERGES") => SystemCommand::StartMerges(self.parse_optional_name()?),
             () if self.eat("STOP TTL MERGES") => SystemCommand::StopTtlMerges(self.parse_optional_name()?),
             () if self.eat("START TTL MERGES") => SystemCommand::StartTtlMerges(self.parse_optional_name()?),
+            () if self.eat("RESTORE TABLE") => {
+                self.refuse_cluster()?;
+                SystemCommand::RestoreTable(self.parse_object_name()?)
+            }
             () if self.eat("SHUTDOWN") => SystemCommand::Shutdown,
             () => self.parse_other_system()?,
         };

@@ -254,6 +254,7 @@ impl Display for SystemCommand {
             SystemCommand::StartTtlMerges(name) => write!(f, "START TTL MERGES{}", Clause("", name)),
             SystemCommand::StopMerges(name) => write!(f, "STOP MERGES{}", Clause("", name)),
             SystemCommand::StartMerges(name) => write!(f, "START MERGES{}", Clause("", name)),
+            SystemCommand::RestoreTable(name) => write!(f, "RESTORE TABLE {name}"),
             SystemCommand::Shutdown => f.write_str("SHUTDOWN"),
             SystemCommand::Other { words } => f.write_str(words),
         }

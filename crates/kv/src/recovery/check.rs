@@ -1,0 +1,139 @@
+//! Refuses a store whose files have less than was acknowledged, and says which file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use basalt_base::{Error, Result};
+
+use super::acknowledged::Acknowledged;
+use super::log_file::{LogScan, Tail, scan};
+use super::manifest::{ManifestPlace, Recorded};
+use crate::error::damaged;
+
+const LOG: &str = "log";
+const SORTED: &str = "sst";
+
+/// Fails if the store at `path` cannot be opened without losing what was acknowledged. Nothing is changed.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    let files = files(path)?;
+    let Some(manifest) = ManifestPlace::find(path)? else {
+        return match files.first() {
+            Some(file) => {
+                Err(damaged(&path.join("CURRENT"), &format!("it is missing, beside {}", file.display())))
+            }
+            None => Ok(()),
+        };
+    };
+    let acknowledged = Acknowledged::read(path)?;
+    check_manifest(&manifest, acknowledged)?;
+    let recorded = manifest.read(path)?;
+    let logs = logs(files, recorded.first_log);
+    let found = check_logs(&logs, &recorded)?;
+    let expected = acknowledged.unwrap_or_default().sequence;
+    if found < expected {
+        let last = logs.last().map_or(&manifest.path, |(_, log)| log);
+        let lost = format!("changes up to number {expected} were acknowledged, up to {found} are there");
+        return Err(damaged(last, &lost));
+    }
+    Ok(())
+}
+
+/// Logs and sorted files.
+fn files(store: &Path) -> Result<Vec<PathBuf>> {
+    let list = || -> std::io::Result<Vec<PathBuf>> {
+        let entries = std::fs::read_dir(store)?.map(|entry| entry.map(|entry| entry.path()));
+        entries.filter(|path| path.as_ref().map_or(true, |path| is(path, LOG) || is(path, SORTED))).collect()
+    };
+    list().map_err(|error| Error::io(store, &error))
+}
+
+fn is(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension) && number(path).is_some()
+}
+
+fn number(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
+/// The logs from `first` on, in order.
+fn logs(files: Vec<PathBuf>, first: u64) -> Vec<(u64, PathBuf)> {
+    let logs = files.into_iter().filter(|path| is(path, LOG));
+    let mut logs: Vec<(u64, PathBuf)> = logs.filter_map(|path| Some((number(&path)?, path))).collect();
+    logs.retain(|&(number, _)| number >= first);
+    logs.sort_unstable();
+    logs
+}
+
+fn check_manifest(manifest: &ManifestPlace, acknowledged: Option<Acknowledged>) -> Result<()> {
+    let found = manifest.scan()?;
+    let expected = match acknowledged {
+        Some(said) if said.manifest == manifest.number => said.manifest_bytes,
+        Some(said) if said.manifest > manifest.number => {
+            return Err(damaged(&manifest.path, &format!("MANIFEST-{:06} came after it", said.manifest)));
+        }
+        _ => 0,
+    };
+    match found.tail {
+        Tail::Damaged { at } => Err(bad_record(&manifest.path, at)),
+        // A store that never said what is durable cannot tell a torn record from a damaged one.
+        Tail::Torn { at } if found.end < expected || acknowledged.is_none() => {
+            Err(bad_record(&manifest.path, at))
+        }
+        _ if found.end < expected => {
+            let text = format!("it is cut off after {} bytes of at least {expected}", found.end);
+            Err(damaged(&manifest.path, &text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of the last change in MANIFEST and logs.
+fn check_logs(logs: &[(u64, PathBuf)], recorded: &Recorded) -> Result<u64> {
+    let mut sequence = recorded.sequence;
+    let mut torn: Option<(&Path, u64)> = None;
+    for (_, path) in logs {
+        let mut changes = Changes { next: sequence + 1, gap: None, count: 0 };
+        let file = File::open(path).and_then(|file| scan(file, |head| changes.take(head)));
+        let LogScan { tail, .. } = file.map_err(|error| Error::io(path, &error))?;
+        if let (Some((path, at)), true) = (torn, changes.count > 0) {
+            // Later changes are there, so this one was whole once.
+            return Err(bad_record(path, at));
+        }
+        if let Some(gap) = changes.gap {
+            return Err(damaged(path, &format!("changes before number {gap} are missing")));
+        }
+        match tail {
+            Tail::Whole => {}
+            Tail::Torn { at } => torn = Some((path.as_path(), at)),
+            Tail::Damaged { at } => return Err(bad_record(path, at)),
+        }
+        sequence = changes.next - 1;
+    }
+    Ok(sequence)
+}
+
+fn bad_record(path: &Path, at: u64) -> Error {
+    damaged(path, &format!("the record at byte {at} is not whole, or its checksum is wrong"))
+}
+
+/// The numbers of the changes in a log. The MANIFEST knows all numbers that are in no log, such as those of
+/// sorted files that were taken in; beyond its last one there is no gap.
+struct Changes {
+    next: u64,
+    gap: Option<u64>,
+    count: u64,
+}
+
+impl Changes {
+    /// `head` is what a batch begins with: the number of its first change, and how many it has.
+    fn take(&mut self, head: &[u8]) {
+        let Some((first, rest)) = head.split_first_chunk() else { return };
+        let Some(count) = rest.first_chunk() else { return };
+        let (first, count) = (u64::from_le_bytes(*first), u64::from(u32::from_le_bytes(*count)));
+        if first > self.next && self.gap.is_none() {
+            self.gap = Some(first);
+        }
+        self.next = self.next.max(first.saturating_add(count));
+        self.count += 1;
+    }
+}
