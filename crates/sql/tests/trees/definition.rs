@@ -560,6 +560,7 @@ fn system() -> impl Strategy<Value = SystemCommand> {
         prop::option::of(object_name()).prop_map(SystemCommand::StartMerges),
         prop::option::of(object_name()).prop_map(SystemCommand::StopTtlMerges),
         prop::option::of(object_name()).prop_map(SystemCommand::StartTtlMerges),
+        object_name().prop_map(SystemCommand::RestoreTable),
         Just(SystemCommand::Shutdown),
         Just(SystemCommand::Other { words: "SYNC REPLICA t".to_owned() }),
     ]
