@@ -9,11 +9,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int32Type, Int64Type, UInt16Type, UInt32Type};
 use basalt_base::types::{Arithmetic, IntervalUnit};
-use basalt_base::{Error, Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::binary::zip_values;
 use crate::scalar::definition::Call;
-use crate::scalar::operand::rows_needed;
+use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Argument, Bound, Operand, ScalarFunction};
 
 /// The operation if one side is a date, a time or an interval; `None` if it is one of numbers.
@@ -88,28 +88,65 @@ fn bind_ticks(left_scale: u8, right_scale: u8) -> Bound {
     let (left_factor, right_factor) = (factor(left_scale), factor(right_scale));
     Bound::of(SqlType::Decimal { precision, scale }, move |args: &[Operand], rows| {
         let (left, right) = (args[0].numbers::<Int64Type>()?, args[1].numbers::<Int64Type>()?);
-        let difference = |a: i64, b: i64| {
-            i128::from(a.wrapping_mul(left_factor)) - i128::from(b.wrapping_mul(right_factor))
+        let rows = rows_needed(args, rows);
+        let difference = |row: usize| {
+            let (a, b) = (left.get(row).checked_mul(left_factor)?, right.get(row).checked_mul(right_factor)?);
+            a.checked_sub(b).map(i128::from)
         };
-        let values = zip_values(&left, &right, rows_needed(args, rows), difference);
+        let values = unless_null(args, rows, difference)?;
         let array = PrimitiveArray::<Decimal128Type>::new(values.into(), None);
         let array = array.with_precision_and_scale(precision, scale as i8).map_err(Error::logical)?;
         Ok(Arc::new(array))
     })
 }
 
-/// `time +- number` where the number counts the time's own units; wraps as the carrier does.
+/// `time +- number` where the number counts the time's own units; wraps as the carrier does, where that is of days or
+/// seconds. Ticks do not wrap, nor does a number beyond 63 bits.
 fn bind_step(time: &SqlType, time_at: usize, subtract: bool) -> Bound {
     let factor = 10_i64.pow(u32::from(ticks(time)));
+    let has_ticks = matches!(time, SqlType::DateTime64 { .. });
     let carrier = time.carrier();
     Bound::new(time.clone(), move |args: &[Operand], rows| {
         let times = args[time_at].numbers::<Int64Type>()?;
         let steps = args[1 - time_at].numbers::<Int64Type>()?;
-        let sign = if subtract { -factor } else { factor };
-        let step = |time: i64, step: i64| time.wrapping_add(step.wrapping_mul(sign));
-        let values = zip_values(&times, &steps, rows_needed(args, rows), step);
-        narrow(&carrier, values)
+        let rows = rows_needed(args, rows);
+        let is_wide = *args[1 - time_at].array.data_type() == DataType::UInt64;
+        if !has_ticks && !is_wide {
+            let sign = if subtract { -1 } else { 1 };
+            let step = |time: i64, step: i64| time.wrapping_add(step.wrapping_mul(sign));
+            return narrow(&carrier, zip_values(&times, &steps, rows, step));
+        }
+        let stepped = |row: usize| {
+            let (time, step) = (times.get(row), steps.get(row));
+            if is_wide && step < 0 {
+                return None;
+            }
+            match (has_ticks, subtract) {
+                (false, false) => Some(time.wrapping_add(step)),
+                (false, true) => Some(time.wrapping_sub(step)),
+                (true, false) => step.checked_mul(factor).and_then(|ticks| time.checked_add(ticks)),
+                (true, true) => step.checked_mul(factor).and_then(|ticks| time.checked_sub(ticks)),
+            }
+        };
+        narrow(&carrier, unless_null(args, rows, stepped)?)
     })
+}
+
+/// The value of each row, which is DECIMAL_OVERFLOW where there is none, but for rows with a NULL.
+fn unless_null<T: Default>(
+    args: &[Operand],
+    rows: usize,
+    value: impl Fn(usize) -> Option<T>,
+) -> Result<Vec<T>> {
+    let nulls = nulls_of(args, rows);
+    let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    (0..rows)
+        .map(|row| match value(row) {
+            Some(value) => Ok(value),
+            None if is_null(row) => Ok(T::default()),
+            None => Err(Error::new(ErrorCode::DecimalOverflow, "the time is beyond those that its type has")),
+        })
+        .collect()
 }
 
 /// Numbers cut down to the carrier of a date or a time.

@@ -3,7 +3,7 @@
 //! A decimal is kept in the width that ClickHouse would give it (32, 64, 128 or 256 bits), and the
 //! overflow is that of the width, not of the digits. With a float the other side becomes a float.
 //!
-//! As in ClickHouse, products in 128 and 256 bits wrap, also those that bring scales together; and with
+//! As in ClickHouse, products in 128 and 256 bits wrap, also those that bring the scales of a sum together; and with
 //! `decimal_check_overflow = 0` everything does.
 
 use std::sync::Arc;
@@ -266,8 +266,15 @@ impl Plan {
     /// The operation on two numbers, each multiplied before.
     #[inline]
     fn apply<N: Unscaled>(self, (a, left_factor): (N, N), (b, right_factor): (N, N)) -> Option<N> {
-        let a = self.product(self.fitted(Some(a), a)?, left_factor)?;
-        let b = self.product(self.fitted(Some(b), b)?, right_factor)?;
+        let (a, b) = (self.fitted(Some(a), a)?, self.fitted(Some(b), b)?);
+        // A dividend is seen to overflow in every width.
+        let a = match self.op {
+            Arithmetic::Divide | Arithmetic::IntDiv => {
+                self.fitted(a.mul_checked(left_factor).ok(), a.mul_wrapping(left_factor))?
+            }
+            _ => self.product(a, left_factor)?,
+        };
+        let b = self.product(b, right_factor)?;
         match self.op {
             Arithmetic::Plus => self.fitted(a.add_checked(b).ok(), a.add_wrapping(b)),
             Arithmetic::Minus => self.fitted(a.sub_checked(b).ok(), a.sub_wrapping(b)),

@@ -70,7 +70,7 @@ fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
             zip::<Float64Type, Float64Type>(args, rows, |a, b| a - b * (a / b).floor())
         }),
         _ => with_number!(ty.carrier(), T => {
-            let division = Division { operation, zero, domain: Domain::of(&left, &right) };
+            let division = Division { operation, zero, domain: Domain::of(&left, &right), least: least_of(&left) };
             Box::new(move |args: &[Operand], rows| division.run::<T>(args, rows))
         }, return Err(call.illegal_types())),
     };
@@ -159,6 +159,16 @@ struct Division {
     operation: Operation,
     zero: Zero,
     domain: Domain,
+    /// The least number of the dividend's type, which divided by minus one is none of the type.
+    least: i128,
+}
+
+/// The least number of a signed integer type; 0 for the others.
+fn least_of(ty: &SqlType) -> i128 {
+    match ty.fixed_bytes() {
+        Some(bytes @ 1..=8) if ty.is_integer() && !ty.is_unsigned() => -(1 << (8 * bytes - 1)),
+        _ => 0,
+    }
 }
 
 impl Division {
@@ -216,6 +226,11 @@ impl Division {
             if b == 0 {
                 return self.by_zero();
             }
+            // As in ClickHouse, a divisor beyond 63 bits is read with a sign here.
+            let is_least = !left_unsigned && a == i128::from(i64::MIN) && b as i64 == -1;
+            if is_least && self.operation == Operation::Quotient {
+                return self.by_minus_one(i64::MIN);
+            }
             let value = match self.operation {
                 Operation::Quotient => a / b,
                 Operation::Remainder => a % b,
@@ -267,9 +282,13 @@ impl Division {
         if self.zero == Zero::GivesZero { Ok(N::default()) } else { Err(illegal("division by zero")) }
     }
 
-    /// A remainder is 0 then; a quotient is the number negated, which the lowest number cannot be.
+    /// A remainder is 0 then; a quotient is the number negated. The lowest number cannot be divided.
     fn by_minus_one<N: Number, M: Number + ArrowNativeTypeOp>(self, a: M) -> Result<N> {
         if self.operation != Operation::Quotient {
+            let fails = self.operation == Operation::Remainder && self.zero == Zero::Fails;
+            if fails && self.least < 0 && a.to_i128() == self.least {
+                return Err(illegal("division of the lowest signed number by minus one"));
+            }
             return Ok(N::default());
         }
         let negated = a.neg_wrapping();

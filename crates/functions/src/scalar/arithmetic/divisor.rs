@@ -1,6 +1,7 @@
 //! `gcd`, `lcm`: the greatest common divisor and the least common multiple of two integers.
 //!
-//! Syntax: `gcd(a, b)`. Signs are dropped; zero is ILLEGAL_DIVISION. NULL if an argument is NULL.
+//! Syntax: `gcd(a, b)`. Signs are dropped; zero is ILLEGAL_DIVISION, and the lowest Int64, which has no positive
+//! counterpart in its type, DECIMAL_OVERFLOW. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -14,6 +15,9 @@ use crate::scalar::number::{Number, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
+/// The lowest signed number without its sign.
+const LOWEST: u64 = i64::MIN.unsigned_abs();
+
 pub(super) static GCD: Definition = Definition::new("gcd", Arity::Exactly(2), |call| bind(call, gcd));
 
 pub(super) static LCM: Definition = Definition::new("lcm", Arity::Exactly(2), |call| bind(call, lcm));
@@ -23,6 +27,7 @@ fn bind(call: &Call<'_>, f: fn(u64, u64) -> u64) -> Result<Bound> {
     call.expect_integer(1)?;
     let ty = arithmetic_type(Arithmetic::Plus, call.ty(0), call.ty(1)).ok_or_else(|| call.illegal_types())?;
     let unsigned = [call.ty(0), call.ty(1)].map(|ty| *ty == SqlType::UInt64);
+    let is_signed = ty == SqlType::Int64;
     with_number!(ty.carrier(), T => Ok(Bound::new(ty, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);
         let left = magnitudes(&args[0], unsigned[0])?;
@@ -31,7 +36,11 @@ fn bind(call: &Call<'_>, f: fn(u64, u64) -> u64) -> Result<Bound> {
         let mut values = Vec::with_capacity(rows);
         for row in 0..rows {
             let (a, b) = (left[args[0].index(row)], right[args[1].index(row)]);
-            match (nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)), a == 0 || b == 0) {
+            let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+            if is_signed && !is_null && (a == LOWEST || b == LOWEST) {
+                bail!(DecimalOverflow, "the lowest signed number has no divisors and multiples of its type");
+            }
+            match (is_null, a == 0 || b == 0) {
                 (true, _) => values.push(0),
                 (false, false) => values.push(f(a, b)),
                 (false, true) => bail!(IllegalDivision, "zero has no divisors and multiples in common with a number"),

@@ -92,13 +92,37 @@ where
         return Ok(Arc::clone(&operand.array));
     }
     let numbers = operand.primitives::<T>()?;
-    let step = 10_i128.checked_pow(dropped as u32);
+    let wrap = |number: i128| T::Native::from_i64(number as i64);
+    let step = 10_i128.checked_pow(dropped as u32).filter(|&step| wrap(step).to_i128() == step);
     let round = |value: T::Native| match step {
-        Some(step) => T::Native::from_i64(round_whole(value.to_i128(), step, mode).unwrap_or(0) as i64),
+        Some(step) => wrap(round_integer::<T::Native>(value.to_i128(), step, mode)),
         None => T::Native::default(),
     };
     let values: Vec<T::Native> = numbers.values().iter().map(|&value| round(value)).collect();
     Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
+}
+
+/// The multiple of `step` next to `value` in the direction of `mode`, with ClickHouse's overflows: a number is moved
+/// by up to a step in its own width, and then cut.
+fn round_integer<N: Number>(value: i128, step: i128, mode: Mode) -> i128 {
+    let wrap = |number: i128| N::from_i64(number as i64).to_i128();
+    let moved = match mode {
+        Mode::ToZero => value,
+        Mode::Down if value < 0 => wrap(value - (step - 1)),
+        Mode::Up if value >= 0 => wrap(value + (step - 1)),
+        Mode::Nearest | Mode::Even if value < 0 => wrap(value - step),
+        _ => value,
+    };
+    if !matches!(mode, Mode::Nearest | Mode::Even) {
+        return moved / step * step;
+    }
+    // Narrow numbers are added in 32 bits.
+    let half = moved + step / 2;
+    let half = if N::BITS >= 32 { wrap(half) } else { half };
+    let quotient = half / step;
+    let is_tie = mode == Mode::Even && quotient * step == half;
+    let quotient = if is_tie { (quotient + i128::from(moved < 0)) & !1 } else { quotient };
+    quotient * step
 }
 
 fn decimals<D>(operand: &Operand, dropped: i32, mode: Mode) -> Result<ArrayRef>
@@ -191,6 +215,16 @@ mod tests {
         assert_eq!(round_whole(25_i128, 10, Mode::Even), Some(20));
         assert_eq!(round_whole(-15_i128, 10, Mode::Down), Some(-20));
         assert_eq!(round_whole(15_i128, 10, Mode::Up), Some(20));
+        for value in -60..60_i128 {
+            for mode in [Mode::Nearest, Mode::Even, Mode::Down, Mode::Up, Mode::ToZero] {
+                assert_eq!(
+                    Some(round_integer::<i32>(value, 10, mode)),
+                    round_whole(value, 10, mode),
+                    "{value} {mode:?}"
+                );
+            }
+        }
+        assert_eq!(round_integer::<u64>(u64::MAX.into(), 100, Mode::Nearest), 0);
     }
 
     #[test]

@@ -11,6 +11,8 @@ use super::convert::Step;
 use crate::scalar::arithmetic::decimal::{Unscaled, unscaled, width_digits};
 use crate::scalar::number::{Number, with_integer, wrap_to};
 
+const TWO_TO_255: f64 = (1_u128 << 127) as f64 * 2.0 * (1_u128 << 127) as f64;
+
 /// To `Decimal(precision, scale)` from a number or a `DateTime64`.
 pub(super) fn to_decimal(from: &SqlType, precision: u8, scale: u8) -> Option<Step> {
     let source_scale = match from {
@@ -69,6 +71,7 @@ fn from_floats(array: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef> {
     let floats = wrap_to::<Float64Type>(array)?;
     let power = 10_f64.powi(i32::from(scale));
     let digits = width_digits(precision);
+    let (least, most) = width_limits(digits);
     let mut values = Vec::with_capacity(floats.len());
     for (row, &float) in floats.values().iter().enumerate() {
         // As i256 saturates, a float beyond its range is found by its size.
@@ -77,7 +80,8 @@ fn from_floats(array: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef> {
             values.push(i256::ZERO);
             continue;
         }
-        if !scaled.is_finite() || scaled.abs() >= 5.7e76 {
+        // As in ClickHouse, the least and the greatest number of the width are too large already.
+        if !(scaled > least && scaled < most) {
             return Err(overflow());
         }
         values.push(i256::from_f64(scaled).ok_or_else(overflow)?);
@@ -88,6 +92,16 @@ fn from_floats(array: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef> {
     let narrow: Option<Vec<i128>> =
         values.into_iter().map(|value| value.to_i128().filter(|value| value.fits(digits))).collect();
     finish::<Decimal128Type>(narrow.ok_or_else(overflow)?, precision, scale)
+}
+
+/// The least and the greatest number of the width that holds so many digits.
+fn width_limits(digits: u8) -> (f64, f64) {
+    match digits {
+        0..=9 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        10..=18 => (i64::MIN as f64, i64::MAX as f64),
+        19..=DECIMAL128_DIGITS => (i128::MIN as f64, i128::MAX as f64),
+        _ => (-TWO_TO_255, TWO_TO_255),
+    }
 }
 
 pub(super) fn finish<D: DecimalType>(values: Vec<D::Native>, precision: u8, scale: u8) -> Result<ArrayRef> {
@@ -132,5 +146,9 @@ mod tests {
         assert_eq!(decimals.as_primitive::<Decimal128Type>().values(), &[123, -123]);
         let large: ArrayRef = Arc::new(Float64Array::from(vec![1e30]));
         assert!(from_floats(&large, 9, 2).is_err());
+        for (float, fits) in [(-2_147_483_648.0, false), (-2_147_483_647.0, true), (2_147_483_647.0, false)] {
+            let float: ArrayRef = Arc::new(Float64Array::from(vec![float]));
+            assert_eq!(from_floats(&float, 9, 0).is_ok(), fits);
+        }
     }
 }

@@ -34,10 +34,34 @@ impl ScalarFunction for ToUnixTimestamp {
         }
         let source = Source::new(self.name(), &args[0].ty, args.get(1), context)?;
         let zone = source.zone(context);
+        let ticks = match args[0].ty.stripped() {
+            SqlType::DateTime64 { precision, .. } => Some(10_i64.pow(u32::from(*precision))),
+            _ => None,
+        };
         Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
+            if let Some(ticks) = ticks {
+                expect_seconds(first(operands), ticks)?;
+            }
             Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), zone, |second, _| second as u32))
                 as ArrayRef)
         }))
+    }
+}
+
+/// DECIMAL_OVERFLOW if one of the times is beyond the seconds that 32 bits count.
+fn expect_seconds(times: &ArrayRef, ticks: i64) -> Result<()> {
+    let beyond = times.as_primitive::<Int64Type>().iter().flatten().find_map(|tick| {
+        let seconds = tick.div_euclid(ticks);
+        u32::try_from(seconds).is_err().then_some(seconds)
+    });
+    match beyond {
+        None => Ok(()),
+        Some(seconds) => Err(Error::new(
+            ErrorCode::DecimalOverflow,
+            format!(
+                "{seconds} seconds since 1970 do not fit UInt32; `toUnixTimestamp64Second` gives an Int64"
+            ),
+        )),
     }
 }
 
