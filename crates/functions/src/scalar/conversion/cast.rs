@@ -1,14 +1,15 @@
-//! `CAST`, `accurateCast`, `accurateCastOrNull`: a value in the type that is named.
+//! `CAST`, `accurateCast`, `accurateCastOrNull`, `accurateCastOrDefault`: a value in the type that is named.
 //!
 //! Syntax: `CAST(x, 'T')`; `CAST(x AS T)` and `x::T` are the same. NULL stays NULL in a `Nullable` type and is
 //! CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN in every other. `CAST` wraps and cuts; `accurateCast`
-//! refuses a number that is not the same in the other type, `accurateCastOrNull` gives NULL.
+//! refuses a number that is not the same in the other type, `accurateCastOrNull` gives NULL, and
+//! `accurateCastOrDefault(x, 'T' [, default])` a default.
 
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::Converter;
 use super::exact::{Exact, Inexact};
+use super::{Converter, OnError, lenient};
 use crate::FunctionContext;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, LowCardinality, Nulls, Operand, ScalarFunction};
@@ -56,6 +57,11 @@ pub(super) static ACCURATE_CAST_OR_NULL: Definition =
     })
     .sees_null()
     .low_cardinality(LowCardinality::Dropped);
+
+pub(super) static ACCURATE_CAST_OR_DEFAULT: Definition =
+    Definition::new("accurateCastOrDefault", Arity::Between(2, 3), bind_accurate_or_default)
+        .sees_null()
+        .low_cardinality(LowCardinality::Dropped);
 
 /// `CAST` to one type that is known beforehand, as a function of one argument.
 pub struct Cast {
@@ -124,7 +130,42 @@ fn bind_for_column(
 
 fn bind_accurate(call: &Call<'_>, inexact: Inexact) -> Result<Bound> {
     let to = type_at(call, 1)?;
+    if inexact == Inexact::Fails && call.ty(0).stripped().is_string() && to.stripped().is_integer() {
+        return bind_accurate_text(call, to);
+    }
     let exact = Exact::new(call.ty(0), &to, call.context, inexact)?;
     let to = if inexact == Inexact::GivesNull { to.into_nullable() } else { to };
     Ok(Bound::new(to, move |args: &[Operand], _| exact.convert(&args[0].array)))
+}
+
+/// Text as a whole number, which does not wrap.
+fn bind_accurate_text(call: &Call<'_>, to: SqlType) -> Result<Bound> {
+    let converter = Converter::new(call.ty(0), &to, call.context)?;
+    let reached = to.clone().into_nullable();
+    let forgiving = Converter::with_errors(call.ty(0), &reached, call.context, OnError::GivesNull)?;
+    let name = to.to_string();
+    Ok(Bound::new(to, move |args: &[Operand], _| {
+        let source = &args[0].array;
+        if forgiving.convert(source)?.null_count() > source.logical_null_count() {
+            return Err(Error::new(
+                ErrorCode::CannotParseText,
+                format!("a string is not a number of type {name}; `accurateCastOrNull` forgives it"),
+            ));
+        }
+        converter.convert(source)
+    }))
+}
+
+/// What is not the same in the other type becomes the third argument, or the type's default.
+fn bind_accurate_or_default(call: &Call<'_>) -> Result<Bound> {
+    let to = type_at(call, 1)?;
+    call.context.settings.check_type(&to)?;
+    let default = match call.args.get(2) {
+        None => to.default_array(1),
+        Some(arg) => {
+            let value = call.constant(2).ok_or_else(|| call.illegal(2))?;
+            Converter::new(&arg.ty, &to, call.context)?.convert(value)?
+        }
+    };
+    lenient::bind_or(call, to, default)
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, StructArray};
 use arrow::compute::nullif;
-use arrow::datatypes::UInt8Type;
+use arrow::datatypes::{Float64Type, UInt8Type};
 use basalt_base::{Error, Result, SqlType, bail};
 
 use super::{Converter, OnError};
 use crate::FunctionContext;
 use crate::scalar::comparison::Comparison;
 use crate::scalar::definition::Call;
+use crate::scalar::number::wrap_to;
 use crate::scalar::{Argument, Operand};
 
 /// What a number that the other type does not have becomes.
@@ -38,6 +39,8 @@ enum Step {
 struct Check {
     comparison: Comparison,
     text: Converter,
+    /// What is compared with the number in place of a date or a time: its seconds.
+    seconds: Option<Converter>,
 }
 
 impl Exact {
@@ -64,9 +67,13 @@ impl Exact {
     pub(in crate::scalar) fn convert(&self, source: &ArrayRef) -> Result<ArrayRef> {
         match &self.step {
             Step::Value { converter, check } => {
-                let converted = converter.convert(source)?;
+                let finite = match self.inexact {
+                    Inexact::Fails => Arc::clone(source),
+                    Inexact::GivesNull => only_finite(source, &self.to)?,
+                };
+                let converted = converter.convert(&finite)?;
                 match check {
-                    Some(check) => self.checked(source, converted, check),
+                    Some(check) => self.checked(&finite, converted, check),
                     None => Ok(converted),
                 }
             }
@@ -82,7 +89,11 @@ impl Exact {
     }
 
     fn checked(&self, source: &ArrayRef, converted: ArrayRef, check: &Check) -> Result<ArrayRef> {
-        let sides = [source, &converted].map(|array| Operand { array: Arc::clone(array), constant: false });
+        let reached = match &check.seconds {
+            Some(seconds) => seconds.convert(source)?,
+            None => Arc::clone(&converted),
+        };
+        let sides = [source, &reached].map(|array| Operand { array: Arc::clone(array), constant: false });
         let equal = check.comparison.evaluate(&sides, source.len())?;
         let equal = equal.as_primitive::<UInt8Type>();
         let nulls = source.logical_nulls();
@@ -109,17 +120,33 @@ impl Step {
             Inexact::Fails => (to.clone(), OnError::Fails),
             Inexact::GivesNull => (to.clone().into_nullable(), OnError::GivesNull),
         };
-        let args = [from, to].map(|ty| Argument { ty: ty.clone(), constant: None });
-        let check = match may_change(from.stripped(), to.stripped()) {
+        let is_time = matches!(to.stripped(), SqlType::Date | SqlType::DateTime(_));
+        let counted = if is_time { &SqlType::UInt32 } else { to };
+        let args = [from, counted].map(|ty| Argument { ty: ty.clone(), constant: None });
+        let check = match may_change(from.stripped(), counted.stripped()) {
             true => Some(Check {
                 comparison: Comparison::equality(&Call { name: "accurateCast", args: &args, context })?,
                 text: Converter::new(from.stripped(), &SqlType::String, context)?,
+                seconds: is_time.then(|| Converter::new(from, counted, context)).transpose()?,
             }),
             false => None,
         };
         let converter = Converter::with_errors(from, &reached, context, on_error)?;
         Ok(Step::Value { converter, check })
     }
+}
+
+/// `source` with NULL for the floats that no integer is.
+fn only_finite(source: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
+    let to = to.stripped();
+    let is_whole = to.is_integer() || matches!(to, SqlType::Date | SqlType::DateTime(_));
+    if !is_whole || !source.data_type().is_floating() {
+        return Ok(Arc::clone(source));
+    }
+    let floats = wrap_to::<Float64Type>(source)?;
+    let infinite: BooleanArray =
+        floats.iter().map(|float| Some(float.is_some_and(|float| !float.is_finite()))).collect();
+    nullif(source, &infinite).map_err(Error::logical)
 }
 
 /// Whether a number may be one that the other type does not have, and that is to be noticed.

@@ -102,9 +102,14 @@ fn bind_or_default(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
             Converter::new(&arg.ty, to, call.context)?.convert(value)?
         }
     };
-    let converter = Exact::new(call.ty(0), to, call.context, Inexact::GivesNull)?;
+    bind_or(call, to.clone(), default)
+}
+
+/// The first argument in the type `to`, and `default`, an array of one row, where it has no such value.
+pub(super) fn bind_or(call: &Call<'_>, to: SqlType, default: ArrayRef) -> Result<Bound> {
+    let converter = Exact::new(call.ty(0), &to, call.context, Inexact::GivesNull)?;
     let back = to.clone();
-    Ok(Bound::new(to.clone(), move |args: &[Operand], _| {
+    Ok(Bound::new(to, move |args: &[Operand], _| {
         fill_nulls(&converter.convert(&args[0].array)?, &default, &back)
     }))
 }

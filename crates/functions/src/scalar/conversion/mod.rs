@@ -138,6 +138,7 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &cast::ACCURATE_CAST,
     &cast::INTERNAL_ACCURATE_CAST,
     &cast::ACCURATE_CAST_OR_NULL,
+    &cast::ACCURATE_CAST_OR_DEFAULT,
     &type_name::TO_TYPE_NAME,
     &type_name::TO_COLUMN_TYPE_NAME,
     &type_name::TO_LOW_CARDINALITY,
