@@ -10,6 +10,7 @@
 
 pub mod aggregate;
 mod context;
+mod native_order;
 mod parameter;
 pub mod prewhere;
 #[cfg(test)]
@@ -19,5 +20,6 @@ pub mod scalar;
 pub mod set;
 
 pub use context::{FunctionContext, NoSettings, SettingValues};
+pub use native_order::native_order;
 pub use parameter::{bad_parameter, parameter_text};
 pub use scalar::host_name;

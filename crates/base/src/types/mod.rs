@@ -25,10 +25,12 @@
 //! Narrow integers carry dates and times because that is their size on disk and in a hash table.
 
 mod carrier;
+mod decimal;
 mod name;
 mod numeric;
 mod quote;
 
+pub use decimal::{decimal_as_float, power_of_ten};
 pub use numeric::{Arithmetic, arithmetic_type, common_type};
 pub use quote::{quote_identifier, quote_string};
 
@@ -99,6 +101,28 @@ pub enum IntervalUnit {
     Month,
     Quarter,
     Year,
+}
+
+impl IntervalUnit {
+    /// How many of the other unit make up one of this; `None` if that is no whole number, or differs.
+    pub fn in_units_of(self, other: IntervalUnit) -> Option<i64> {
+        let ((own, own_months), (of_other, other_months)) = (self.length(), other.length());
+        (own_months == other_months && own % of_other == 0).then_some(own / of_other)
+    }
+
+    /// In seconds, or in months (`true`), whose seconds differ.
+    fn length(self) -> (i64, bool) {
+        match self {
+            IntervalUnit::Second => (1, false),
+            IntervalUnit::Minute => (60, false),
+            IntervalUnit::Hour => (3_600, false),
+            IntervalUnit::Day => (86_400, false),
+            IntervalUnit::Week => (604_800, false),
+            IntervalUnit::Month => (1, true),
+            IntervalUnit::Quarter => (3, true),
+            IntervalUnit::Year => (12, true),
+        }
+    }
 }
 
 /// The decimal digits that a Decimal128 holds.

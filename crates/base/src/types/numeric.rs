@@ -160,6 +160,11 @@ fn common_scalar(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     if left.is_date_or_time() && right.is_date_or_time() {
         return common_time(left, right);
     }
+    if let (SqlType::Interval(one), SqlType::Interval(other)) = (left, right) {
+        let shorter = if one < other { one } else { other };
+        let is_made_up = one.max(other).in_units_of(*shorter).is_some();
+        return is_made_up.then_some(SqlType::Interval(*shorter));
+    }
     let (left, right) = (bool_as_number(left), bool_as_number(right));
     if left.is_number() && right.is_number() {
         return common_number(&left, &right);
@@ -181,6 +186,10 @@ fn common_with_enum(left: &SqlType, right: &SqlType) -> Option<SqlType> {
 }
 
 fn common_time(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    // Most days of the one are before or behind all seconds of the other.
+    if let (SqlType::Date32, SqlType::DateTime(_)) | (SqlType::DateTime(_), SqlType::Date32) = (left, right) {
+        return Some(SqlType::DateTime64 { precision: 0, zone: None });
+    }
     let rank = |ty: &SqlType| match ty {
         SqlType::Date => 0,
         SqlType::Date32 => 1,
@@ -214,6 +223,7 @@ fn common_number(left: &SqlType, right: &SqlType) -> Option<SqlType> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::IntervalUnit;
     use super::*;
 
     #[test]
@@ -235,6 +245,14 @@ mod tests {
             Some(SqlType::UInt8.into_nullable())
         );
         assert_eq!(common(SqlType::Date, SqlType::DateTime(None)), Some(SqlType::DateTime(None)));
+        let seconds = SqlType::DateTime64 { precision: 0, zone: None };
+        assert_eq!(common(SqlType::Date32, SqlType::DateTime(None)), Some(seconds));
+        let interval = SqlType::Interval;
+        let (day, week, month, year) =
+            (IntervalUnit::Day, IntervalUnit::Week, IntervalUnit::Month, IntervalUnit::Year);
+        assert_eq!(common(interval(week), interval(day)), Some(interval(day)));
+        assert_eq!(common(interval(month), interval(year)), Some(interval(month)));
+        assert_eq!(common(interval(month), interval(week)), None);
         let names =
             |names: &[&str]| SqlType::Enum8((0..).zip(names).map(|(n, s)| (s.to_string(), n)).collect());
         assert_eq!(common(names(&["a"]), SqlType::FixedString(1)), Some(SqlType::String));

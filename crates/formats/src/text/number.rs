@@ -128,14 +128,18 @@ pub fn parse_decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256> {
         all => (false, all),
     };
     let (mantissa, exponent) = match unsigned.iter().position(|byte| matches!(byte, b'e' | b'E')) {
-        Some(at) => (&unsigned[..at], parse_integer::<i32>(&unsigned[at + 1..])?),
-        None => (unsigned, 0),
+        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
+        None => (unsigned, None),
     };
     let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
     let digits = mantissa.iter().copied().enumerate().filter(|&(at, _)| at != point);
     if mantissa.iter().all(|&byte| byte == b'.') || digits.clone().any(|(_, byte)| !byte.is_ascii_digit()) {
-        return Err(unreadable(text, "a decimal"));
+        let error = unreadable(text, "a decimal");
+        // As in ClickHouse, an exponent of nothing is another error than no digits at all.
+        let is_bare = mantissa.is_empty() && exponent.is_some();
+        return Err(if is_bare { Error::new(ErrorCode::CannotParseNumber, error.message()) } else { error });
     }
+    let exponent = exponent.map_or(Ok(0), parse_integer::<i32>)?;
     // How many of the digits count: those before the point, moved by exponent and scale.
     let kept =
         i64::try_from(point).unwrap_or(i64::MAX).saturating_add(i64::from(exponent) + i64::from(scale));

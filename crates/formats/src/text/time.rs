@@ -64,9 +64,9 @@ fn put_two(text: &mut [u8], at: usize, value: u32) {
 }
 
 /// A date as days since 1970-01-01: `YYYY-MM-DD`, `YYYY-M-D` or `YYYYMMDD`. A date of zeroes is
-/// day 0.
+/// day 0, and the 30th of February one of March.
 pub fn parse_date(text: &[u8]) -> Result<i32> {
-    let mut scanner = Scanner { text, at: 0 };
+    let mut scanner = Scanner { text, at: 0, spills: true };
     match scanner.date() {
         Some(days) if scanner.at == text.len() => Ok(days),
         _ => Err(date_error(text)),
@@ -100,7 +100,7 @@ fn parse_instant(text: &[u8], zone: Zone, precision: u8) -> Result<(i64, i64)> {
     if negative || (leading_digits > 0 && (whole || point)) {
         return parse_timestamp(text, precision).ok_or_else(|| time_error(text));
     }
-    let mut scanner = Scanner { text, at: 0 };
+    let mut scanner = Scanner { text, at: 0, spills: false };
     let instant = scanner.instant(zone, precision, leading_digits == 14);
     match instant {
         Some(instant) if scanner.at == text.len() => Ok(instant),
@@ -124,7 +124,7 @@ fn parse_timestamp(text: &[u8], precision: u8) -> Option<(i64, i64)> {
         let fraction = whole.rem_euclid(per_second) * 10_i64.pow(9 - digits_below_second);
         return Some((whole.div_euclid(per_second), fraction / 10_i64.pow(9 - u32::from(precision))));
     };
-    let mut scanner = Scanner { text, at: point + 1 };
+    let mut scanner = Scanner { text, at: point + 1, spills: false };
     let fraction = scanner.fraction(precision);
     if scanner.at != text.len() {
         return None;
@@ -149,6 +149,8 @@ fn time_error(text: &[u8]) -> Error {
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
+    /// Whether a day behind the last one of its month, up to the 31st, is one of the next month.
+    spills: bool,
 }
 
 impl Scanner<'_> {
@@ -180,13 +182,20 @@ impl Scanner<'_> {
         let separator = |byte: u8| matches!(byte, b'-' | b'/' | b'.' | b':');
         let month = self.skip(separator).then(|| self.one_or_two())??;
         let day = self.skip(separator).then(|| self.one_or_two())??;
-        days(year, month, day)
+        self.days(year, month, day)
     }
 
     fn compact_date(&mut self) -> Option<i32> {
         let year = self.exactly_two()? * 100 + self.exactly_two()?;
         let (month, day) = (self.exactly_two()?, self.exactly_two()?);
-        days(year, month, day)
+        self.days(year, month, day)
+    }
+
+    fn days(&self, year: u32, month: u32, day: u32) -> Option<i32> {
+        match days(year, month, day) {
+            None if self.spills && (29..=31).contains(&day) => Some(days(year, month, 28)? + day as i32 - 28),
+            days => days,
+        }
     }
 
     /// `h:m` or `h:m:s` in seconds.
@@ -278,7 +287,8 @@ mod tests {
             assert_eq!(parse(text), Some(19_724), "{text}");
         }
         assert_eq!(parse("0000-00-00"), Some(0));
-        for text in ["2024-13-01", "2024-02-30", "19000", "1", "", "2024-01-02 03:04:05", "2024-01-"] {
+        assert_eq!((parse("2024-02-30"), parse("2023-04-31")), (parse("2024-03-01"), parse("2023-05-01")));
+        for text in ["2024-13-01", "2024-02-32", "19000", "1", "", "2024-01-02 03:04:05", "2024-01-"] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

@@ -116,11 +116,15 @@ fn bind_types(function: &dyn AggregateFunction, parameters: &[Parameter], args: 
         let full: Vec<SqlType> = args.iter().map(|ty| ty.full().clone()).collect();
         return function.bind(parameters, &full);
     }
-    if rule == NullRule::SkipOrNull && args.iter().any(|ty| ty.stripped() == &SqlType::Nothing) {
+    let of_nothing = args.iter().any(|ty| ty.stripped() == &SqlType::Nothing);
+    if rule == NullRule::SkipOrNull && of_nothing {
         return Ok(nothing::bind());
     }
     let plain: Vec<SqlType> = args.iter().map(|ty| ty.stripped().clone()).collect();
-    function.bind(parameters, &plain)
+    let bound = function.bind(parameters, &plain)?;
+    // Counts of nothing are 0; an array of nothing is NULL as well.
+    let is_array = matches!(bound.return_type, SqlType::Array(_));
+    Ok(if of_nothing && is_array { nothing::bind() } else { bound })
 }
 
 impl AggregateUDFImpl for BoundAggregate {

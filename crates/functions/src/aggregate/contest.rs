@@ -3,9 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, FixedSizeBinaryArray, PrimitiveArray,
-};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -15,10 +13,10 @@ use basalt_base::{Error, Result, SqlType};
 
 use super::slots::{ByteRows, bytes_to_array};
 use super::{EmitTo, Rows};
+use crate::native_order::swap_halves;
 
 /// Candidates compared side by side in one group: enough to fill vector registers.
 const LANES: usize = 16;
-const UUID_BYTES: usize = 16;
 
 /// Which end of the order wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,18 +278,6 @@ impl<const GREATEST: bool> Contest for BytesContest<GREATEST> {
         let slots = self.best.capacity() * size_of::<Box<[u8]>>();
         size_of_val(self) + self.seen.capacity() + slots + self.held
     }
-}
-
-/// ClickHouse compares the second half of a UUID first.
-fn swap_halves(uuids: &ArrayRef) -> ArrayRef {
-    let uuids = uuids.as_fixed_size_binary();
-    let mut swapped = Vec::with_capacity(uuids.len() * UUID_BYTES);
-    for row in 0..uuids.len() {
-        let (high, low) = uuids.value(row).split_at(UUID_BYTES / 2);
-        swapped.extend_from_slice(low);
-        swapped.extend_from_slice(high);
-    }
-    Arc::new(FixedSizeBinaryArray::new(UUID_BYTES as i32, swapped.into(), None))
 }
 
 #[cfg(test)]

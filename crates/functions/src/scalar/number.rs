@@ -3,6 +3,7 @@
 use arrow::array::{Array, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, i256};
 use basalt_base::processor;
+use basalt_base::types::{decimal_as_float, power_of_ten};
 use basalt_base::{Error, Result, SqlType};
 
 /// Runs `$body` with `$T` standing for the Arrow type of an integer's carrier, or `$other`.
@@ -193,14 +194,12 @@ where
     T: ArrowPrimitiveType,
     T::Native: Number,
 {
-    const TWO_TO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
-
-    let divisor = 10_f64.powi(i32::from(scale));
+    let (power, digits) = (power_of_ten(scale.unsigned_abs()), scale.unsigned_abs());
     let values: Vec<T::Native> = if let Some(narrow) = array.as_primitive_opt::<Decimal128Type>() {
         let whole = 10_i128.checked_pow(u32::from(scale.unsigned_abs())).unwrap_or(i128::MAX);
         let convert = |&value: &i128| {
             if T::Native::IS_FLOAT {
-                T::Native::from_f64(value as f64 / divisor)
+                T::Native::from_f64(value as f64 / power)
             } else {
                 T::Native::from_i64((value / whole) as i64)
             }
@@ -208,11 +207,8 @@ where
         narrow.values().iter().map(convert).collect()
     } else {
         let wide = array.as_primitive::<Decimal256Type>();
-        let float = |value: &i256| {
-            let (low, high) = value.to_parts();
-            (high as f64 * TWO_TO_128 + low as f64) / divisor
-        };
-        wide.values().iter().map(|value| T::Native::from_f64(float(value))).collect()
+        let float = |&value: &i256| T::Native::from_f64(decimal_as_float(value, digits));
+        wide.values().iter().map(float).collect()
     };
     Ok(PrimitiveArray::new(values.into(), array.nulls().cloned()))
 }

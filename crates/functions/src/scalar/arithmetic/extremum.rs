@@ -1,7 +1,8 @@
 //! `greatest`, `least`, `max2`, `min2`: the largest and the smallest of the arguments in a row.
 //!
 //! Syntax: `greatest(a, b, ...)`. The result has the common type of the arguments; NULLs are left out
-//! and the result is NULL only if all arguments are. `max2` and `min2` take two numbers as floats.
+//! and the result is NULL only if all arguments are. NaN gives way to a number; of two arguments the second one
+//! stays, as in ClickHouse, wherever the first one does not win. `max2` and `min2` take two numbers as floats.
 
 use std::cmp::Ordering;
 
@@ -12,8 +13,10 @@ use basalt_base::types::common_type;
 use basalt_base::{Error, Result, SqlType};
 
 use super::binary;
+use crate::native_order::swap_halves;
 use crate::scalar::conversion::Converter;
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::number::wrap_to;
 use crate::scalar::operand::rows_needed;
 use crate::scalar::{Arity, Bound, Operand};
 
@@ -46,17 +49,22 @@ fn bind(call: &Call<'_>, wanted: Ordering) -> Result<Bound> {
     let ty = common_type(types.iter().copied()).ok_or_else(|| call.illegal_types())?;
     let converters: Vec<Converter> =
         types.iter().map(|from| Converter::new(from, &ty, call.context)).collect::<Result<_>>()?;
+    let is_uuid = *ty.stripped() == SqlType::Uuid;
+    let is_pair_of_floats = ty.is_float() && call.len() == 2;
     Ok(Bound::new(ty, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);
         let mut best: Option<ArrayRef> = None;
         for (arg, converter) in args.iter().zip(&converters) {
             let next = converter.convert(&arg.full(rows)?)?;
+            let next = if is_uuid { swap_halves(&next) } else { next };
             best = Some(match best {
                 None => next,
+                Some(best) if is_pair_of_floats => choose_float(&best, &next, wanted)?,
                 Some(best) => choose(&best, &next, wanted)?,
             });
         }
-        best.ok_or_else(|| Error::logical("an extremum of no arguments"))
+        let best = best.ok_or_else(|| Error::logical("an extremum of no arguments"))?;
+        Ok(if is_uuid { swap_halves(&best) } else { best })
     }))
 }
 
@@ -65,12 +73,36 @@ fn choose(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRe
     // NULL inside of an array is neither the largest nor the smallest; of NULL itself the rows below decide.
     let options = SortOptions { descending: false, nulls_first: wanted == Ordering::Greater };
     let compare = make_comparator(left, right, options).map_err(Error::logical)?;
+    let (left_nan, right_nan) = (nans_of(left)?, nans_of(right)?);
     let (left_null, right_null) = (is_null(left), is_not_null(right));
     let (left_null, right_there) = (left_null.map_err(Error::logical)?, right_null.map_err(Error::logical)?);
     let takes_right: BooleanArray = (0..left.len())
         .map(|row| {
-            Some(right_there.value(row) && (left_null.value(row) || compare(row, row) == wanted.reverse()))
+            let is_nan = |nans: &Option<BooleanArray>| nans.as_ref().is_some_and(|nans| nans.value(row));
+            let wins = match (is_nan(&left_nan), is_nan(&right_nan)) {
+                (false, false) => compare(row, row) == wanted.reverse(),
+                (left_nan, right_nan) => left_nan && !right_nan,
+            };
+            Some(right_there.value(row) && (left_null.value(row) || wins))
         })
         .collect();
     zip(&takes_right, right, left).map_err(Error::logical)
+}
+
+/// Row by row the left one of two floats if it is `wanted` against the right one.
+fn choose_float(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRef> {
+    let (ours, theirs) = (wrap_to::<Float64Type>(left)?, wrap_to::<Float64Type>(right)?);
+    let stays = |(left, right): (&f64, &f64)| left.partial_cmp(right) == Some(wanted);
+    let takes_right: BooleanArray =
+        ours.values().iter().zip(theirs.values()).map(|pair| Some(!stays(pair))).collect();
+    zip(&takes_right, right, left).map_err(Error::logical)
+}
+
+/// The rows that are not a number; `None` for what is no float.
+pub(in crate::scalar) fn nans_of(array: &ArrayRef) -> Result<Option<BooleanArray>> {
+    if !array.data_type().is_floating() {
+        return Ok(None);
+    }
+    let floats = wrap_to::<Float64Type>(array)?;
+    Ok(Some(floats.values().iter().map(|float| Some(float.is_nan())).collect()))
 }

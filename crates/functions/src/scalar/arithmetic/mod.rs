@@ -15,6 +15,8 @@ mod reciprocal;
 mod rounding;
 mod unary;
 
+pub(super) use extremum::nans_of;
+
 use super::ScalarFunction;
 
 pub(super) static ALL: &[&dyn ScalarFunction] = &[

@@ -10,13 +10,14 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::lists::{Lists, build, chain, common_of, convert_lists, converters, element_of, gather};
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::{Arity, Bound, Converter, Operand};
+use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 /// The most elements that one block of `range` or `arrayResize` may have: ClickHouse's limit.
 const ELEMENTS_MAX: i64 = 500_000_000;
 
 /// The common type of all arguments.
-pub(super) static ARRAY: Definition = Definition::new("array", Arity::AtLeast(0), bind_array).sees_null();
+pub(super) static ARRAY: Definition =
+    Definition::new("array", Arity::AtLeast(0), bind_array).sees_null().low_cardinality(LowCardinality::Seen);
 
 pub(super) static ARRAY_CONCAT: Definition =
     Definition::new("arrayConcat", Arity::AtLeast(1), bind_concat).sees_null();
@@ -220,24 +221,27 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
         call.expect_integer(index)?;
     }
     let element = common_of(call.name, call.args.iter().map(|arg| &arg.ty))?;
+    let is_wide = *element.stripped() == SqlType::UInt64;
     let narrow = Converter::new(&SqlType::Int64, &element, call.context)?;
     Ok(Bound::new(SqlType::array_of(element.clone()), move |operands: &[Operand], rows: usize| {
         let numbers =
-            operands.iter().map(|operand| whole_numbers(operand, rows)).collect::<Result<Vec<_>>>()?;
+            operands.iter().map(|operand| operand.numbers::<Int64Type>()).collect::<Result<Vec<_>>>()?;
+        // Of 64 bits without a sign the highest counts for itself.
+        let widened = |number: i64| if is_wide { i128::from(number as u64) } else { i128::from(number) };
         let mut total = 0_i64;
         let mut values = Vec::new();
         let mut lengths = Vec::with_capacity(rows);
         for row in 0..rows {
             let (start, end, step) = match numbers.as_slice() {
-                [end] => (0, end.value(row), 1),
-                [start, end] => (start.value(row), end.value(row), 1),
-                [start, end, step, ..] => (start.value(row), end.value(row), step.value(row)),
+                [end] => (0, end.get(row), 1),
+                [start, end] => (start.get(row), end.get(row), 1),
+                [start, end, step, ..] => (start.get(row), end.get(row), step.get(row)),
                 [] => (0, 0, 1),
             };
             if step == 0 {
                 return Err(Error::new(ErrorCode::ArgumentOutOfBound, "the step of `range` is not 0"));
             }
-            let count = range_length(start, end, step);
+            let count = range_length(widened(start), widened(end), widened(step));
             total = total.saturating_add(count);
             check_total("range", total)?;
             values.extend((0..count).map(|index| start.wrapping_add(index.wrapping_mul(step))));
@@ -249,9 +253,8 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
 }
 
 /// How many numbers there are from `start` in steps up to `end`, which is not among them.
-fn range_length(start: i64, end: i64, step: i64) -> i64 {
-    let distance = i128::from(end) - i128::from(start);
-    let step = i128::from(step);
+fn range_length(start: i128, end: i128, step: i128) -> i64 {
+    let distance = end - start;
     if distance.signum() != step.signum() {
         return 0;
     }
@@ -269,6 +272,7 @@ mod tests {
         assert_eq!(range_length(0, 10, 3), 4);
         assert_eq!(range_length(5, 1, 1), 0);
         assert_eq!(range_length(5, 1, -2), 2);
-        assert_eq!(range_length(i64::MIN, i64::MAX, 1), i64::MAX);
+        assert_eq!(range_length(i64::MIN.into(), i64::MAX.into(), 1), i64::MAX);
+        assert_eq!(range_length(0, 10, u64::MAX.into()), 1);
     }
 }

@@ -8,8 +8,9 @@ use arrow::datatypes::{DataType, Int64Type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::lists::{Keys, Lists, chain};
+use super::map::KeyReader;
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::{Arity, Bound, Converter, Operand};
+use crate::scalar::{Arity, Bound, Operand};
 
 /// Positions count from 1, negative ones from the end; beyond the array is the type's default.
 pub(super) static ARRAY_ELEMENT: Definition =
@@ -60,12 +61,20 @@ fn whole(numbers: &ArrayRef) -> Result<ArrayRef> {
 }
 
 fn bind_map(call: &Call<'_>, key: &SqlType, value: &SqlType) -> Result<Bound> {
-    let of_key = Converter::new(&call.args[1].ty, key, call.context)?;
+    if !is_key(call.args[1].ty.stripped(), key.stripped()) {
+        return Err(call.illegal(1));
+    }
     let value = value.clone();
+    let Some(of_key) = KeyReader::new(call, key)? else {
+        return Ok(Bound::new(
+            value.clone(),
+            move |_: &[Operand], rows: usize| Ok(value.default_array(rows)),
+        ));
+    };
     Ok(Bound::new(value.clone(), move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
         let entries = lists.elements().as_struct();
-        let wanted = of_key.convert(&operands[1].full(rows)?)?;
+        let wanted = of_key.read(&operands[1].full(rows)?)?;
         let keys = Keys::of_all(&[entries.column(0), &wanted])?;
         take_or_default(
             &value,
@@ -73,6 +82,19 @@ fn bind_map(call: &Call<'_>, key: &SqlType, value: &SqlType) -> Result<Bound> {
             (0..rows).map(|row| lists.range(row).find(|&entry| keys[0].get(entry) == keys[1].get(row))),
         )
     }))
+}
+
+/// Whether a value of type `given` may stand for a key of type `key`.
+fn is_key(given: &SqlType, key: &SqlType) -> bool {
+    let is_nothing = |ty: &SqlType| *ty == SqlType::Nothing;
+    let is_time = SqlType::is_date_or_time;
+    given == key
+        || is_nothing(given)
+        || is_nothing(key)
+        || given.is_integer() && (key.is_integer() || key.enum_number().is_some())
+        || given.is_string() && (key.is_string() || key.enum_number().is_some())
+        || is_time(given) && is_time(key)
+        || !(given.is_number() || given.is_string() || is_time(given))
 }
 
 /// The elements at `indices`, and the default of the type for `None`.

@@ -13,6 +13,7 @@ use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, arithmetic_type};
 use basalt_base::{Error, Result, SqlType};
 
 use super::lists::{Keys, Lists, chain, element_of};
+use crate::scalar::arithmetic::nans_of;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Converter, Operand};
 
@@ -36,7 +37,8 @@ pub(super) static ARRAY_AVG: Definition = Definition::new("arrayAvg", Arity::Exa
 });
 
 pub(super) static ARRAY_PRODUCT: Definition = Definition::new("arrayProduct", Arity::Exactly(1), |call| {
-    bind_floats(call, |values| values.iter().product())
+    // Of nothing it is 0.
+    bind_floats(call, |values| if values.is_empty() { 0.0 } else { values.iter().product() })
 });
 
 /// What each element is more than the one before; 0 for the first.
@@ -56,10 +58,16 @@ fn bind_extreme(call: &Call<'_>, greatest: bool) -> Result<Bound> {
     }
     Ok(Bound::new(element.clone(), move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
-        let keys = Keys::of(lists.elements())?;
+        let keys = Keys::of_type(lists.elements(), &element)?;
+        let is_nan = nans_of(lists.elements())?;
+        let is_nan = |at: usize| is_nan.as_ref().is_some_and(|nans| nans.value(at));
         let default = lists.elements().len();
         let picked = (0..rows).map(|row| {
             let best = lists.range(row).reduce(|best, candidate| {
+                // NaN gives way to a number.
+                if is_nan(candidate) || is_nan(best) {
+                    return if is_nan(best) { candidate } else { best };
+                }
                 let order = keys.get(candidate).cmp(keys.get(best));
                 if (greatest && order.is_gt()) || (!greatest && order.is_lt()) { candidate } else { best }
             });

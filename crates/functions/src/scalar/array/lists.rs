@@ -12,6 +12,7 @@ use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use crate::FunctionContext;
+use crate::native_order::swap_halves;
 use crate::scalar::definition::Call;
 use crate::scalar::{Argument, Converter, Operand};
 
@@ -123,6 +124,11 @@ impl Keys {
     pub(super) fn of(values: &ArrayRef) -> Result<Keys> {
         let mut keys = Keys::of_all(&[values])?;
         keys.pop().ok_or_else(|| Error::logical("one column has one set of keys"))
+    }
+
+    /// Keys of values of the type, ordered as they are.
+    pub(super) fn of_type(values: &ArrayRef, ty: &SqlType) -> Result<Keys> {
+        if *ty.stripped() == SqlType::Uuid { Keys::of(&swap_halves(values)) } else { Keys::of(values) }
     }
 
     /// Keys of several columns of one carrier that can be compared with each other.

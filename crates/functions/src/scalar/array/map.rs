@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, ListArray, StructArray};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, StructArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::DataType;
+use basalt_base::types::common_type;
 use basalt_base::{Error, Result, SqlType, bail};
 
 use super::count::expect_same_size;
 use super::lists::{Keys, Lists, chain, common_of, converters, element_of, gather};
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::operand::slice_strings;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 /// `map(key, value, ...)`.
-pub(super) static MAP: Definition = Definition::new("map", Arity::AtLeast(0), bind_map).sees_null();
+pub(super) static MAP: Definition =
+    Definition::new("map", Arity::AtLeast(0), bind_map).sees_null().low_cardinality(LowCardinality::Seen);
 
 pub(super) static MAP_FROM_ARRAYS: Definition =
     Definition::new("mapFromArrays", Arity::Exactly(2), bind_from_arrays);
@@ -123,12 +126,53 @@ fn bind_column(call: &Call<'_>, column: usize) -> Result<Bound> {
 
 fn bind_contains(call: &Call<'_>) -> Result<Bound> {
     let (key, _) = map_of(call)?;
-    let of_key = Converter::new(&call.args[1].ty, key, call.context)?;
+    let given = &call.args[1].ty;
+    if common_type([key, given]).is_none() {
+        bail!(
+            NoCommonType,
+            "function `{}` looks for a key of type {given} among keys of type {key}",
+            call.name
+        );
+    }
+    let Some(of_key) = KeyReader::new(call, key)? else {
+        return Ok(Bound::new(SqlType::UInt8, |_: &[Operand], rows: usize| {
+            Ok(SqlType::UInt8.default_array(rows))
+        }));
+    };
     Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
-        let wanted = of_key.convert(&operands[1].full(rows)?)?;
+        let wanted = of_key.read(&operands[1].full(rows)?)?;
         let keys = Keys::of_all(&[lists.elements().as_struct().column(0), &wanted])?;
         let has = |row: usize| u8::from(lists.range(row).any(|entry| keys[0].get(entry) == keys[1].get(row)));
         Ok(Arc::new(arrow::array::UInt8Array::from_iter_values((0..rows).map(has))) as ArrayRef)
     }))
+}
+
+/// Reads the second argument as a key of a map.
+pub(super) enum KeyReader {
+    Converted(Converter),
+    /// A FixedString beside strings, whose zero bytes count.
+    Bytes,
+}
+
+impl KeyReader {
+    /// `None` if no key is ever equal to the argument: a FixedString of another width.
+    pub(super) fn new(call: &Call<'_>, key: &SqlType) -> Result<Option<KeyReader>> {
+        let given = &call.args[1].ty;
+        Ok(match (key.stripped(), given.stripped()) {
+            (SqlType::String, SqlType::FixedString(_)) => Some(KeyReader::Bytes),
+            (SqlType::FixedString(own), SqlType::FixedString(other)) if own != other => None,
+            _ => Some(KeyReader::Converted(Converter::new(given, key, call.context)?)),
+        })
+    }
+
+    pub(super) fn read(&self, values: &ArrayRef) -> Result<ArrayRef> {
+        match self {
+            KeyReader::Converted(converter) => converter.convert(values),
+            KeyReader::Bytes => {
+                let bytes = values.as_fixed_size_binary();
+                Ok(Arc::new(slice_strings(values.len(), |row| Ok(bytes.value(row)))?))
+            }
+        }
+    }
 }

@@ -10,6 +10,7 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use basalt_base::{Error, Result, SqlType};
 
 use super::lists::{Keys, Lists, element_of};
+use crate::native_order::with_one_nan;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 
@@ -62,7 +63,7 @@ pub(super) static ARRAY_COMPACT: Definition = Definition::new("arrayCompact", Ar
     let result = SqlType::array_of(element.clone());
     Ok(Bound::new(result, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
-        let keys = Keys::of(lists.elements())?;
+        let keys = Keys::of(&with_one_nan(lists.elements()))?;
         lists.rearrange(&element, |_, range, picked| {
             let start = range.start;
             let differs = |&index: &usize| index == start || keys.get(index) != keys.get(index - 1);
@@ -94,7 +95,7 @@ fn sorted(call: &Call<'_>, descending: bool) -> Result<Bound> {
     let result = SqlType::array_of(element.clone());
     Ok(Bound::new(result, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
-        let keys = Keys::of(lists.elements())?;
+        let keys = Keys::of_type(lists.elements(), &element)?;
         let rank = last_ranks(lists.elements());
         lists.rearrange(&element, |_, range, picked| {
             let start = picked.len();

@@ -69,7 +69,11 @@ enum Domain {
     Native(DataType),
     /// A UInt64 and a signed integer.
     Mixed,
+    /// An integer of 64 bits and a float.
+    Floating,
     Text,
+    /// Strings whose zero bytes at the end count as none.
+    Padded,
     /// Everything that Arrow orders as ClickHouse does.
     Ordered,
     /// Nothing equals NULL.
@@ -159,7 +163,9 @@ impl Comparison {
                 })
             }
             Domain::Mixed => compare_mixed(sides, rows, relation),
-            Domain::Text => compare_text(sides, rows, relation),
+            Domain::Floating => compare_floating(sides, rows, relation),
+            Domain::Text => compare_text(sides, rows, relation, |text| text),
+            Domain::Padded => compare_text(sides, rows, relation, without_padding),
             Domain::Ordered => {
                 let (left, right) = (sides[0].full(rows)?, sides[1].full(rows)?);
                 let order = make_comparator(&left, &right, NULLS_LAST).map_err(Error::logical)?;
@@ -189,7 +195,11 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
         return Some((None, Domain::Never));
     }
     let is_name = |ty: &SqlType| ty.is_string() || ty.enum_number().is_some();
-    if left != right && is_name(left) && is_name(right) || left.is_string() && right.is_string() {
+    if left.is_string() && right.is_string() {
+        let is_plain = *left == SqlType::String && *right == SqlType::String;
+        return Some((None, if is_plain { Domain::Text } else { Domain::Padded }));
+    }
+    if left != right && is_name(left) && is_name(right) {
         return Some((Some(SqlType::String), Domain::Text));
     }
     if left == right
@@ -218,7 +228,13 @@ fn is_address_and(address: &SqlType, other: &SqlType) -> bool {
 
 fn number_domain(left: &SqlType, right: &SqlType) -> (Option<SqlType>, Domain) {
     if left.is_float() || right.is_float() {
-        return (None, Domain::Native(Float64Type::DATA_TYPE));
+        let is_large = |ty: &SqlType| matches!(ty, SqlType::Int64 | SqlType::UInt64);
+        let domain = if is_large(left) || is_large(right) {
+            Domain::Floating
+        } else {
+            Domain::Native(Float64Type::DATA_TYPE)
+        };
+        return (None, domain);
     }
     if let (SqlType::Bool, SqlType::Bool) = (left, right) {
         return (None, Domain::Native(UInt8Type::DATA_TYPE));
@@ -260,12 +276,53 @@ fn compare_mixed(sides: &[Operand], rows: usize, relation: Relation) -> Result<A
     })))
 }
 
-fn compare_text(sides: &[Operand], rows: usize, relation: Relation) -> Result<ArrayRef> {
+/// NaN is unequal to every number, and neither below nor above one.
+fn compare_floating(sides: &[Operand], rows: usize, relation: Relation) -> Result<ArrayRef> {
+    let float_left = sides[0].array.data_type().is_floating();
+    let (float, whole) = if float_left { (&sides[0], &sides[1]) } else { (&sides[1], &sides[0]) };
+    let float = float.numbers::<Float64Type>()?;
+    let holds = |order: Option<Ordering>| match order {
+        Some(order) => relation.holds(if float_left { order } else { order.reverse() }),
+        None => relation == Relation::NotEqual,
+    };
+    if *whole.array.data_type() == DataType::UInt64 {
+        let whole = whole.numbers::<UInt64Type>()?;
+        return Ok(collect((0..rows).map(|row| holds(order_of(float.get(row), whole.get(row).into())))));
+    }
+    let whole = whole.numbers::<Int64Type>()?;
+    Ok(collect((0..rows).map(|row| holds(order_of(float.get(row), whole.get(row).into())))))
+}
+
+/// How a float compares with a whole number of 64 bits.
+fn order_of(float: f64, whole: i128) -> Option<Ordering> {
+    if float.is_nan() {
+        return None;
+    }
+    // Beyond the 64 bits the cast keeps the order.
+    Some((float.floor() as i128).cmp(&whole).then(if float.fract() > 0.0 || float.fract() < 0.0 {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    }))
+}
+
+fn without_padding(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &text[..end]
+}
+
+fn compare_text(
+    sides: &[Operand],
+    rows: usize,
+    relation: Relation,
+    trim: impl Fn(&[u8]) -> &[u8],
+) -> Result<ArrayRef> {
     let (left, right) = (sides[0].bytes()?, sides[1].bytes()?);
+    let order = |row| trim(left.get(row)).cmp(trim(right.get(row)));
     Ok(match relation {
-        Relation::Equal => collect((0..rows).map(|row| left.get(row) == right.get(row))),
-        Relation::NotEqual => collect((0..rows).map(|row| left.get(row) != right.get(row))),
-        _ => collect((0..rows).map(|row| relation.holds(left.get(row).cmp(right.get(row))))),
+        Relation::Equal => collect((0..rows).map(|row| trim(left.get(row)) == trim(right.get(row)))),
+        Relation::NotEqual => collect((0..rows).map(|row| trim(left.get(row)) != trim(right.get(row)))),
+        _ => collect((0..rows).map(|row| relation.holds(order(row)))),
     })
 }
 

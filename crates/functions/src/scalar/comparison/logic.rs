@@ -1,7 +1,7 @@
 //! `and`, `or`, `xor`, `not`: logic over numbers.
 //!
 //! Syntax: `and(a, b, ...)`. Zero is false, everything else true; the result is UInt8, or Bool if all
-//! arguments are. NULL is "unknown": `and(0, NULL)` is 0, `and(1, NULL)` is NULL.
+//! arguments are, of `xor` if one is. NULL is "unknown": `and(0, NULL)` is 0, `and(1, NULL)` is NULL.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) static OR: Definition = Definition::new("or", Arity::AtLeast(2), |cal
     .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static XOR: Definition = Definition::new("xor", Arity::AtLeast(2), |call| bind(call, xor))
+pub(super) static XOR: Definition = Definition::new("xor", Arity::AtLeast(2), bind_xor)
     .case_insensitive()
     .low_cardinality(LowCardinality::Dropped);
 
@@ -55,8 +55,18 @@ fn xor(left: Truth, right: Truth) -> Truth {
     Some(left? != right?)
 }
 
+fn bind_xor(call: &Call<'_>) -> Result<Bound> {
+    let is_bool = (0..call.len()).any(|index| *call.ty(index).stripped() == SqlType::Bool);
+    bind_as(call, xor, is_bool)
+}
+
 fn bind(call: &Call<'_>, combine: fn(Truth, Truth) -> Truth) -> Result<Bound> {
-    let mut all_bool = true;
+    let all_bool = (0..call.len()).all(|index| *call.ty(index).stripped() == SqlType::Bool);
+    bind_as(call, combine, all_bool)
+}
+
+/// As a Bool if `all_bool`.
+fn bind_as(call: &Call<'_>, combine: fn(Truth, Truth) -> Truth, all_bool: bool) -> Result<Bound> {
     let mut nullable = false;
     for index in 0..call.len() {
         let ty = call.ty(index).stripped();
@@ -64,7 +74,6 @@ fn bind(call: &Call<'_>, combine: fn(Truth, Truth) -> Truth) -> Result<Bound> {
         if !fits {
             return Err(call.illegal(index));
         }
-        all_bool &= *ty == SqlType::Bool;
         nullable |= call.ty(index).accepts_null();
     }
     let plain = if all_bool { SqlType::Bool } else { SqlType::UInt8 };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int64Type};
+use basalt_base::types::IntervalUnit;
 use basalt_base::{Result, SqlType, bail};
 
 use super::convert::Step;
@@ -30,6 +31,9 @@ pub(super) fn to_number(from: &SqlType, to: &SqlType) -> Option<Step> {
     if !is_numeric(from) || !reached || (*to == SqlType::Ipv4 && !from.is_integer()) {
         return None;
     }
+    if let (SqlType::Interval(from), SqlType::Interval(to)) = (from, to) {
+        return interval(*from, *to);
+    }
     let checked = from.is_float() && !to.is_float();
     with_number!(to.carrier(), T => Some(Box::new(move |array| {
         if checked {
@@ -37,6 +41,22 @@ pub(super) fn to_number(from: &SqlType, to: &SqlType) -> Option<Step> {
         }
         Ok(Arc::new(wrap_to::<T>(array)?))
     })), None)
+}
+
+/// A span in another unit, cut down to whole ones; `None` where months meet days.
+fn interval(from: IntervalUnit, to: IntervalUnit) -> Option<Step> {
+    let (factor, divisor) = (from.in_units_of(to), to.in_units_of(from));
+    let change = move |amount: i64| match (factor, divisor) {
+        (Some(factor), _) => amount.wrapping_mul(factor),
+        (None, Some(divisor)) => amount / divisor,
+        (None, None) => amount,
+    };
+    (factor.is_some() || divisor.is_some()).then(|| -> Step {
+        Box::new(move |array| {
+            let amounts = wrap_to::<Int64Type>(array)?;
+            Ok(Arc::new(amounts.unary::<_, Int64Type>(change)))
+        })
+    })
 }
 
 /// CANNOT_CONVERT_TYPE if one of the floats is infinite or not a number.

@@ -6,10 +6,10 @@ use arrow::array::{ArrayRef, StructArray};
 use basalt_base::{Error, Result, SqlType};
 
 use crate::scalar::definition::Definition;
-use crate::scalar::{Arity, Bound, Operand};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
 pub(super) static TUPLE: Definition = Definition::new("tuple", Arity::AtLeast(0), |call| {
-    let ty = SqlType::tuple_of(call.args.iter().map(|arg| arg.ty.full().clone()));
+    let ty = SqlType::tuple_of(call.args.iter().map(|arg| arg.ty.clone()));
     Ok(Bound::new(ty.clone(), move |operands: &[Operand], rows: usize| {
         if operands.is_empty() {
             return Ok(ty.default_array(rows));
@@ -19,4 +19,5 @@ pub(super) static TUPLE: Definition = Definition::new("tuple", Arity::AtLeast(0)
         Ok(Arc::new(tuples) as ArrayRef)
     }))
 })
-.sees_null();
+.sees_null()
+.low_cardinality(LowCardinality::Seen);
