@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod access;
+mod comparisons;
 mod corruption;
 mod detaching;
 mod dictionary_bad_input;

@@ -1,6 +1,6 @@
 //! `CASE`, `if`, `multiIf` and `? :`: lazy branches of one common type.
 
-use basalt_base::Result;
+use basalt_base::{Result, SqlType};
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator};
@@ -54,9 +54,33 @@ impl Binder<'_> {
             let nullable = values.iter().any(Bound::accepts_null);
             return Ok(Bound::truth(pick(conditions, values), nullable));
         }
-        let (values, ty) = unify(values, "a conditional expression", self.session.ctx)?;
+        let (values, ty) = unify(with_all_bytes(values), "a conditional expression", self.session.ctx)?;
         Ok(Bound::new(pick(conditions, values), ty))
     }
+}
+
+/// Values of several string types as strings, which keep the zero bytes of a FixedString.
+fn with_all_bytes(values: Vec<Bound>) -> Vec<Bound> {
+    let is_fixed = |value: &Bound| matches!(value.ty.stripped(), SqlType::FixedString(_));
+    let types: Vec<&SqlType> =
+        values.iter().filter(|value| !value.is_null_literal()).map(|value| value.ty.stripped()).collect();
+    let differ = types.windows(2).any(|pair| pair[0] != pair[1]);
+    if !differ || !types.iter().all(|ty| ty.is_string()) {
+        return values;
+    }
+    let as_string = |value: Bound| {
+        if !is_fixed(&value) {
+            return value;
+        }
+        let ty = if value.accepts_null() { SqlType::String.into_nullable() } else { SqlType::String };
+        match value.constant() {
+            Some(ScalarValue::FixedSizeBinary(_, bytes)) => {
+                Bound::literal(ScalarValue::BinaryView(bytes.clone()), ty)
+            }
+            _ => Bound::new(bound::native_cast(value.expr, SqlType::String.carrier()), ty),
+        }
+    };
+    values.into_iter().map(as_string).collect()
 }
 
 /// Conditions that are constant are decided at once.

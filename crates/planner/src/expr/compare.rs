@@ -1,8 +1,8 @@
 //! Comparisons: native expressions over two equal carriers.
 //!
-//! A constant takes the type of what it is compared with wherever its value fits, so that the column
-//! stays bare and storage can prune by it. Where it cannot fit, the outcome is known: no `UInt8` is -1.
-//! Two columns of different types meet in their common type.
+//! A constant takes its place among the values of what it is compared with (`fit`), so that the column stays bare
+//! and storage can prune by it: `x < 1.5` is `x <= 1` of whole numbers, and no `UInt8` is -1. Two columns of
+//! different types meet in their common type, or in a function that compares them as they are.
 
 use arrow::datatypes::DataType;
 use basalt_base::types::common_type;
@@ -12,22 +12,15 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::{Expr, Operator};
 
+use super::fit::{Fitted, fit};
 use super::{Binder, convert};
-use crate::PlannerContext;
 use crate::bound::{Bound, native_cast};
+use crate::select::ordered;
 
 /// Decimal digits that hold every 64-bit integer, signed or not.
 const INTEGER_DIGITS: u8 = 20;
-
-/// A constant seen from the type that it is compared with.
-pub(super) enum Fitted {
-    /// The same value in that type.
-    Exact(ScalarValue),
-    /// Above (`true`) or below every value of the type.
-    Beyond(bool),
-    /// Not representable: the comparison needs a wider type.
-    Between,
-}
+/// Decimal digits of the width that holds the ticks of a time.
+const TICKS_DIGITS: u8 = 18;
 
 impl Binder<'_> {
     pub(super) fn bind_comparison(&self, op: Operator, left: &ast::Expr, right: &ast::Expr) -> Result<Bound> {
@@ -53,41 +46,102 @@ impl Binder<'_> {
             return self.call(function_of(op)?, vec![left, right]);
         }
         let nullable = !distinct && (left.accepts_null() || right.accepts_null());
-        let (left, right) = enums_as_numbers(left, right);
+        let (left, right) = as_numbers(left, right);
         if left.ty.stripped() == right.ty.stripped() {
+            let (left, right) = (compared(op, left), compared(op, right));
             return Ok(native_of(left.ty.stripped(), op, left.expr, right.expr, nullable));
         }
-        if right.constant().is_some() && left.constant().is_none() {
-            return self.compare_constant(op, left, right, nullable);
+        if right.constant().is_some()
+            && let Some(compared) = self.compare_constant(op, &left, &right, nullable)?
+        {
+            return Ok(compared);
         }
-        if left.constant().is_some() && right.constant().is_none() {
-            let swapped = op.swap().unwrap_or(op);
-            return self.compare_constant(swapped, right, left, nullable);
+        if left.constant().is_some()
+            && let swapped = op.swap().unwrap_or(op)
+            && let Some(compared) = self.compare_constant(swapped, &right, &left, nullable)?
+        {
+            return Ok(compared);
         }
         self.compare_widened(op, left, right, nullable)
     }
 
-    fn compare_constant(&self, op: Operator, value: Bound, constant: Bound, nullable: bool) -> Result<Bound> {
-        let fitted = match fit(&constant, &value.ty, self.session.ctx) {
+    /// `None` where the constant has no place among the values of the other side's type.
+    fn compare_constant(
+        &self,
+        op: Operator,
+        value: &Bound,
+        constant: &Bound,
+        nullable: bool,
+    ) -> Result<Option<Bound>> {
+        let fitted = match fit(constant, &value.ty, self.session.ctx) {
             // Nothing equals a name that the enum does not have, or lies below or above it.
             Err(error) if error.code() == ErrorCode::UnknownElementOfEnum && !is_negated(op) => {
-                return Ok(decided(op, value, false));
+                Some(Fitted::Unordered)
             }
             fitted => fitted?,
         };
-        match fitted {
-            Some(Fitted::Exact(fitted)) => {
-                Ok(native_of(value.ty.stripped(), op, value.expr, Expr::Literal(fitted, None), nullable))
-            }
-            Some(Fitted::Beyond(above)) => Ok(decided(op, value, is_held(op, above))),
-            Some(Fitted::Between) | None => self.compare_widened(op, value, constant, nullable),
+        let Some(fitted) = fitted else { return Ok(None) };
+        // A value of two comparisons would be computed twice.
+        if matches!(fitted, Fitted::Several { .. }) && value.expr.is_volatile() {
+            return Ok(None);
         }
+        self.compare_placed(op, value, fitted, nullable)
+    }
+
+    /// The comparison with a constant that lies so among the values of the type.
+    fn compare_placed(
+        &self,
+        op: Operator,
+        value: &Bound,
+        fitted: Fitted,
+        nullable: bool,
+    ) -> Result<Option<Bound>> {
+        let against = |op, limit: ScalarValue| {
+            let limit = Bound::literal(limit, value.ty.stripped().clone());
+            let (value, limit) = (compared(op, value.clone()), compared(op, limit));
+            native_of(value.ty.stripped(), op, value.expr, limit.expr, nullable)
+        };
+        let within = |first, last| {
+            self.logic(true, vec![against(Operator::GtEq, first), against(Operator::LtEq, last)])
+        };
+        Ok(Some(match (fitted, op) {
+            (Fitted::Exact(fitted), _) => against(op, fitted),
+            (Fitted::Above(floor), Operator::Lt | Operator::LtEq) => against(Operator::LtEq, floor),
+            (Fitted::Above(floor), Operator::Gt | Operator::GtEq) => against(Operator::Gt, floor),
+            (Fitted::Several { first, .. }, Operator::Lt | Operator::GtEq) => against(op, first),
+            (Fitted::Several { last, .. }, Operator::LtEq | Operator::Gt) => against(op, last),
+            (Fitted::Several { first, last, .. }, Operator::Eq) => within(first, last)?,
+            (Fitted::Several { first, last, .. }, Operator::NotEq) => self.negate(within(first, last)?)?,
+            (Fitted::Several { .. }, _) => return Ok(None),
+            (Fitted::Beyond(above), Operator::Lt | Operator::LtEq) => decided(op, value, above),
+            (Fitted::Beyond(above), Operator::Gt | Operator::GtEq) => decided(op, value, !above),
+            (Fitted::Above(_) | Fitted::Beyond(_) | Fitted::Unordered, _) => {
+                decided(op, value, is_negated(op))
+            }
+        }))
+    }
+
+    /// A time of ticks beside a number as the decimal that it is.
+    fn ticks_as_decimals(&self, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
+        let as_decimal = |time: Bound, other: &SqlType| match time.ty.stripped() {
+            &SqlType::DateTime64 { precision: scale, .. } if other.stripped().is_number() => {
+                let decimal = SqlType::Decimal { precision: TICKS_DIGITS, scale };
+                let to = if time.accepts_null() { decimal.into_nullable() } else { decimal };
+                convert(time, &to, self.session.ctx)
+            }
+            _ => Ok(time),
+        };
+        let types = (left.ty.clone(), right.ty.clone());
+        Ok((as_decimal(left, &types.1)?, as_decimal(right, &types.0)?))
     }
 
     fn compare_widened(&self, op: Operator, left: Bound, right: Bound, nullable: bool) -> Result<Bound> {
+        let (left, right) = self.ticks_as_decimals(left, right)?;
         let (left_type, right_type) = (left.ty.stripped(), right.ty.stripped());
-        let common = common_type([left_type, right_type]).or_else(|| address_type(left_type, right_type));
-        if let Some(common) = common {
+        if let (true, Ok(function)) = (are_compared_by_function(left_type, right_type), function_of(op)) {
+            return self.call(function, vec![left, right]);
+        }
+        if let Some(common) = compared_type(left_type, right_type) {
             let to = |bound: Bound| {
                 let ty = if bound.accepts_null() { common.clone().into_nullable() } else { common.clone() };
                 convert(bound, &ty, self.session.ctx)
@@ -112,17 +166,40 @@ impl Binder<'_> {
             let right = convert(right, &left_type.clone(), self.session.ctx)?;
             return Ok(native(op, left.expr, right.expr, nullable));
         }
-        let is_address = [left_type, right_type].contains(&&SqlType::Ipv6);
-        if left_type.carrier() == right_type.carrier() && !left_type.is_string() && !is_address {
-            return Ok(native(op, left.expr, right.expr, nullable));
-        }
         let what =
             format!("a value of type `{}` cannot be compared with one of type `{}`", left.ty, right.ty);
         let is_text_and_more = [(left_type, right_type), (right_type, left_type)]
             .iter()
             .any(|(text, other)| text.is_string() && !matches!(other, SqlType::Decimal { .. }));
-        let code = if is_text_and_more { ErrorCode::NoCommonType } else { ErrorCode::IllegalTypeOfArgument };
+        let are_intervals = matches!((left_type, right_type), (SqlType::Interval(_), SqlType::Interval(_)));
+        let code = if is_text_and_more || are_intervals {
+            ErrorCode::NoCommonType
+        } else {
+            ErrorCode::IllegalTypeOfArgument
+        };
         Err(Error::new(code, what))
+    }
+}
+
+/// Whether no type holds all values of both as they compare: large whole numbers beside floats, and strings whose
+/// zero bytes at the end count as none.
+fn are_compared_by_function(left: &SqlType, right: &SqlType) -> bool {
+    let is_large = |ty: &SqlType| matches!(ty, SqlType::Int64 | SqlType::UInt64);
+    let is_fixed = |ty: &SqlType| matches!(ty, SqlType::FixedString(_));
+    let pair = |one: &SqlType, other: &SqlType| {
+        is_large(one) && other.is_float() || is_fixed(one) && other.is_string()
+    };
+    pair(left, right) || pair(right, left)
+}
+
+/// The type in which values of the two are compared.
+fn compared_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    match (left, right) {
+        // The last days are beyond the last second of a DateTime.
+        (SqlType::Date, SqlType::DateTime(zone)) | (SqlType::DateTime(zone), SqlType::Date) => {
+            Some(SqlType::DateTime64 { precision: 0, zone: zone.clone() })
+        }
+        _ => common_type([left, right]).or_else(|| address_type(left, right)),
     }
 }
 
@@ -218,14 +295,10 @@ fn compare_with_null(op: Operator, left: Bound, right: Bound) -> Bound {
     Bound::truth(expr, false)
 }
 
-/// Whether the comparison with a constant above (or below) every value of the type holds.
-fn is_held(op: Operator, above: bool) -> bool {
-    match op {
-        Operator::Eq | Operator::IsNotDistinctFrom => false,
-        Operator::NotEq | Operator::IsDistinctFrom => true,
-        Operator::Lt | Operator::LtEq => above,
-        _ => !above,
-    }
+/// A UUID as what is natively ordered as it is, where the operator asks for more than equality.
+fn compared(op: Operator, value: Bound) -> Bound {
+    let is_order = matches!(op, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq);
+    if is_order && *value.ty.stripped() == SqlType::Uuid { ordered(value) } else { value }
 }
 
 fn is_negated(op: Operator) -> bool {
@@ -233,176 +306,37 @@ fn is_negated(op: Operator) -> bool {
 }
 
 /// The outcome of a comparison that is the same for every value but NULL.
-fn decided(op: Operator, value: Bound, outcome: bool) -> Bound {
+fn decided(op: Operator, value: &Bound, outcome: bool) -> Bound {
     let expr = Expr::Literal(ScalarValue::Boolean(Some(outcome)), None);
     let distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
     if distinct || !value.accepts_null() {
         return Bound::truth(expr, false);
     }
     let null = Expr::Literal(ScalarValue::Boolean(None), None);
-    Bound::truth(crate::bound::case(vec![(value.expr.is_not_null(), expr)], null), true)
+    Bound::truth(crate::bound::case(vec![(value.expr.clone().is_not_null(), expr)], null), true)
 }
 
-/// An enum beside a number or an enum of other names as its number, which is its carrier.
-fn enums_as_numbers(left: Bound, right: Bound) -> (Bound, Bound) {
-    let is_enum = |bound: &Bound| bound.ty.stripped().enum_number().is_some();
-    let is_number = |bound: &Bound| is_enum(bound) || bound.ty.stripped().is_number();
-    let is_decimal = |bound: &Bound| matches!(bound.ty.stripped(), SqlType::Decimal { .. });
-    let same = left.ty.stripped() == right.ty.stripped();
-    if same || !is_number(&left) || !is_number(&right) || is_decimal(&left) || is_decimal(&right) {
-        return (left, right);
-    }
-    let as_number = |bound: Bound| match bound.ty.stripped().enum_number() {
+/// An enum beside a number or an enum of other names as its number, a time beside a number as its seconds, an address
+/// beside a whole number as one: the carrier is that number.
+fn as_numbers(left: Bound, right: Bound) -> (Bound, Bound) {
+    let (of_left, of_right) = (number_beside(&left.ty, &right.ty), number_beside(&right.ty, &left.ty));
+    let as_number = |bound: Bound, number: Option<SqlType>| match number {
         Some(number) if bound.accepts_null() => Bound::new(bound.expr, number.into_nullable()),
         Some(number) => Bound::new(bound.expr, number),
         None => bound,
     };
-    (as_number(left), as_number(right))
+    (as_number(left, of_left), as_number(right, of_right))
 }
 
-/// The constant as a value of `ty`; `None` where the types have nothing to do with each other.
-pub(super) fn fit(constant: &Bound, ty: &SqlType, ctx: &PlannerContext<'_>) -> Result<Option<Fitted>> {
-    let (Some(value), to) = (constant.constant(), ty.stripped()) else {
-        return Ok(None);
-    };
-    let from = constant.ty.stripped();
-    if from == to {
-        return Ok(Some(Fitted::Exact(value.clone())));
+/// The number type that carries `ty`, if a value of it counts as a number beside one of `other`.
+fn number_beside(ty: &SqlType, other: &SqlType) -> Option<SqlType> {
+    let (ty, other) = (ty.stripped(), other.stripped());
+    let is_plain = other.is_number() && !matches!(other, SqlType::Decimal { .. });
+    match ty {
+        SqlType::DateTime(_) if is_plain => Some(SqlType::UInt32),
+        SqlType::Ipv4 if other.is_integer() => Some(SqlType::UInt32),
+        SqlType::Interval(_) if is_plain => Some(SqlType::Int64),
+        _ if is_plain || other.enum_number().is_some() && ty != other => ty.enum_number(),
+        _ => None,
     }
-    let integer_target = match to {
-        SqlType::DateTime(_) => SqlType::UInt32,
-        other => other.clone(),
-    };
-    if let (Some(number), true) = (integer_value(value), integer_target.is_integer()) {
-        return fit_integer(number, &integer_target).map(Some);
-    }
-    if let Some(target) = to.enum_number()
-        && (from.is_integer() || from.enum_number().is_some())
-    {
-        return integer_value(value).map(|number| fit_integer(number, &target)).transpose();
-    }
-    if from.is_float() && to.is_integer() {
-        return fit_float(value, to);
-    }
-    if *to == SqlType::Bool
-        && let Some(number @ (0 | 1)) = integer_value(value)
-    {
-        return Ok(Some(Fitted::Exact(ScalarValue::Boolean(Some(number == 1)))));
-    }
-    if from.is_float() && *to == SqlType::Float32 {
-        return fit_float32(value);
-    }
-    if from.is_number() && matches!(to, SqlType::Decimal { .. }) {
-        return fit_decimal(constant, to);
-    }
-    match (from, to) {
-        (SqlType::String, SqlType::FixedString(width)) => Ok(Some(fit_fixed(value, *width))),
-        (SqlType::String, SqlType::String) => Ok(Some(Fitted::Exact(value.clone()))),
-        (SqlType::String, SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..)) => Ok(None),
-        (SqlType::String, _) => {
-            let plain = Bound::literal(value.clone(), SqlType::String);
-            let converted = convert(plain, to, ctx)?;
-            Ok(converted.constant().cloned().map(Fitted::Exact))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// The whole number that an integer constant is.
-fn integer_value(value: &ScalarValue) -> Option<i128> {
-    Some(match value {
-        ScalarValue::UInt8(Some(value)) => i128::from(*value),
-        ScalarValue::UInt16(Some(value)) => i128::from(*value),
-        ScalarValue::UInt32(Some(value)) => i128::from(*value),
-        ScalarValue::UInt64(Some(value)) => i128::from(*value),
-        ScalarValue::Int8(Some(value)) => i128::from(*value),
-        ScalarValue::Int16(Some(value)) => i128::from(*value),
-        ScalarValue::Int32(Some(value)) => i128::from(*value),
-        ScalarValue::Int64(Some(value)) => i128::from(*value),
-        ScalarValue::Boolean(Some(value)) => i128::from(*value),
-        _ => return None,
-    })
-}
-
-fn fit_integer(number: i128, to: &SqlType) -> Result<Fitted> {
-    let bits = to.fixed_bytes().unwrap_or_default() as u32 * 8;
-    let (least, greatest) = if to.is_unsigned() {
-        (0, (1_i128 << bits) - 1)
-    } else {
-        (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
-    };
-    if number < least || number > greatest {
-        return Ok(Fitted::Beyond(number > greatest));
-    }
-    Ok(Fitted::Exact(match to {
-        SqlType::UInt8 => ScalarValue::UInt8(Some(number as u8)),
-        SqlType::UInt16 => ScalarValue::UInt16(Some(number as u16)),
-        SqlType::UInt32 => ScalarValue::UInt32(Some(number as u32)),
-        SqlType::UInt64 => ScalarValue::UInt64(Some(number as u64)),
-        SqlType::Int8 => ScalarValue::Int8(Some(number as i8)),
-        SqlType::Int16 => ScalarValue::Int16(Some(number as i16)),
-        SqlType::Int32 => ScalarValue::Int32(Some(number as i32)),
-        SqlType::Int64 => ScalarValue::Int64(Some(number as i64)),
-        other => return Err(Error::logical(format!("`{other}` is not an integer type"))),
-    }))
-}
-
-fn fit_float(value: &ScalarValue, to: &SqlType) -> Result<Option<Fitted>> {
-    let number = match value {
-        ScalarValue::Float64(Some(number)) => *number,
-        ScalarValue::Float32(Some(number)) => f64::from(*number),
-        _ => return Ok(None),
-    };
-    if number.is_nan() || (number.is_finite() && number.fract() != 0.0) {
-        return Ok(Some(Fitted::Between));
-    }
-    if number.abs() > 1e30 {
-        return Ok(Some(Fitted::Beyond(number > 0.0)));
-    }
-    fit_integer(number as i128, to).map(Some)
-}
-
-fn fit_float32(value: &ScalarValue) -> Result<Option<Fitted>> {
-    let ScalarValue::Float64(Some(wide)) = value else {
-        return Ok(None);
-    };
-    let narrow = *wide as f32;
-    let exact = f64::from(narrow) == *wide;
-    Ok(Some(if exact { Fitted::Exact(ScalarValue::Float32(Some(narrow))) } else { Fitted::Between }))
-}
-
-/// The number's shortest text as a decimal, if no digit is lost.
-fn fit_decimal(constant: &Bound, to: &SqlType) -> Result<Option<Fitted>> {
-    let (SqlType::Decimal { scale, .. }, Some(value)) = (to, constant.constant()) else {
-        return Ok(None);
-    };
-    let text = match value {
-        ScalarValue::Float64(Some(number)) if number.is_finite() => number.to_string(),
-        other => match integer_value(other) {
-            Some(number) => number.to_string(),
-            None => return Ok(None),
-        },
-    };
-    let fraction = text.split_once('.').map_or(0, |(_, digits)| digits.len());
-    if fraction > usize::from(*scale) {
-        return Ok(Some(Fitted::Between));
-    }
-    let carrier = to.carrier();
-    let Ok(converted) = ScalarValue::Utf8(Some(text)).cast_to(&carrier) else {
-        return Ok(Some(Fitted::Between));
-    };
-    Ok((!converted.is_null()).then_some(Fitted::Exact(converted)))
-}
-
-/// The string padded with zero bytes; a longer one fits only if zeroes alone are beyond the width.
-fn fit_fixed(value: &ScalarValue, width: usize) -> Fitted {
-    let ScalarValue::BinaryView(Some(bytes)) = value else {
-        return Fitted::Between;
-    };
-    if bytes.len() > width {
-        return Fitted::Between;
-    }
-    let mut padded = bytes.clone();
-    padded.resize(width, 0);
-    Fitted::Exact(ScalarValue::FixedSizeBinary(width as i32, Some(padded)))
 }

@@ -1,4 +1,4 @@
-//! Comparisons of tuples that hold NULL: what is compared with NULL is unknown.
+//! Comparisons of tuples that hold NULL or UUIDs: what is compared with NULL is unknown.
 
 use basalt_base::{Result, SqlType};
 use datafusion::common::ScalarValue;
@@ -8,15 +8,15 @@ use super::Binder;
 use crate::bound::Bound;
 
 impl Binder<'_> {
-    /// Tuples with a NULL in them are compared element by element, so that NULL is unknown; others, which
+    /// Tuples with a NULL or a UUID in them are compared element by element, so that NULL is unknown; others, which
     /// is `None`, as they are.
     pub(super) fn compare_tuples(&self, op: Operator, left: &Bound, right: &Bound) -> Result<Option<Bound>> {
         let (SqlType::Tuple(of_left), SqlType::Tuple(of_right)) = (left.ty.stripped(), right.ty.stripped())
         else {
             return Ok(None);
         };
-        let holds_null = holds_null(&left.ty) || holds_null(&right.ty);
-        if !holds_null || of_left.len() != of_right.len() || of_left.is_empty() {
+        let is_apart = holds(&left.ty, is_apart) || holds(&right.ty, is_apart);
+        if !is_apart || of_left.len() != of_right.len() || of_left.is_empty() {
             return Ok(None);
         }
         let strict = match op {
@@ -56,11 +56,16 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a NULL may lie inside a tuple of this type.
-fn holds_null(ty: &SqlType) -> bool {
+/// Whether values of the type are not compared as their bytes are: NULL, and UUIDs, whose second halves come first.
+fn is_apart(ty: &SqlType) -> bool {
+    ty.accepts_null() || *ty.stripped() == SqlType::Uuid
+}
+
+/// Whether such a type lies inside a tuple.
+fn holds(ty: &SqlType, wanted: fn(&SqlType) -> bool) -> bool {
     match ty.stripped() {
         SqlType::Tuple(elements) => {
-            elements.iter().any(|element| element.ty.accepts_null() || holds_null(&element.ty))
+            elements.iter().any(|element| wanted(&element.ty) || holds(&element.ty, wanted))
         }
         _ => false,
     }

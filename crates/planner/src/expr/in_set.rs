@@ -1,7 +1,8 @@
 //! `IN`: a short list stays a list; longer ones, subqueries and tuples become a set.
 //!
 //! Members are brought to the type of the left side; one that has no place in it can never be equal
-//! and is dropped, as is NULL. Of a NULL on the left the answer is NULL.
+//! and is dropped, as is NULL. Of a NULL on the left the answer is NULL. Floats are members by their bits, as in
+//! ClickHouse: NaN is in a set that has it, and of the two zeroes the one is not the other.
 
 use std::rc::Rc;
 
@@ -11,10 +12,10 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_functions::set::InSet;
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
+use datafusion::logical_expr::{Expr, Operator};
 
-use super::compare::{Fitted, fit};
+use super::fit::{Fitted, fit};
 use super::{Binder, convert};
 use crate::answer::Answer;
 use crate::bound::Bound;
@@ -45,8 +46,10 @@ impl Binder<'_> {
         let members = match right {
             ast::Expr::Subquery(query) => self.members_of_query(query)?,
             ast::Expr::Identifier(parts) if self.names_no_value(parts) => self.members_of_table(parts)?,
-            ast::Expr::Tuple(elements) => return self.in_elements(left, elements, negated),
-            ast::Expr::Function(call) if call.name == "tuple" => {
+            ast::Expr::Tuple(elements) if !elements.is_empty() => {
+                return self.in_elements(left, elements, negated);
+            }
+            ast::Expr::Function(call) if call.name == "tuple" && !call.args.is_empty() => {
                 return self.in_elements(left, &call.args, negated);
             }
             other => {
@@ -65,7 +68,8 @@ impl Binder<'_> {
                             arrays: vec![ArrayRef::clone(array)],
                         }
                     }
-                    Some(ScalarValue::Struct(_)) if left.len() == 1 => {
+                    // Of an empty tuple there is nothing to take apart.
+                    Some(ScalarValue::Struct(tuple)) if left.len() == 1 && tuple.num_columns() > 0 => {
                         return self.in_struct(left, &value, negated);
                     }
                     Some(_) => return self.in_elements(left, std::slice::from_ref(right), negated),
@@ -82,8 +86,10 @@ impl Binder<'_> {
     /// The left side: one value, or the elements of a tuple that is written out.
     fn left_columns(&self, operand: &ast::Expr) -> Result<Vec<Bound>> {
         let elements = match operand {
-            ast::Expr::Tuple(elements) => elements.as_slice(),
-            ast::Expr::Function(call) if call.name == "tuple" => call.args.as_slice(),
+            ast::Expr::Tuple(elements) if !elements.is_empty() => elements.as_slice(),
+            ast::Expr::Function(call) if call.name == "tuple" && !call.args.is_empty() => {
+                call.args.as_slice()
+            }
             other => {
                 let bound = self.bind(other)?.into_value();
                 return Ok(vec![bound]);
@@ -188,27 +194,52 @@ impl Binder<'_> {
             if value.is_null_literal() || value.constant().is_some_and(ScalarValue::is_null) {
                 return Ok(None);
             }
-            let place = match fit(&value, &column.ty, self.session.ctx) {
-                // A name that the enum does not have.
-                Err(error) if error.code() == ErrorCode::UnknownElementOfEnum => return Ok(None),
-                place => place?,
-            };
-            match place {
-                Some(Fitted::Exact(value)) => fitted.push(value),
-                Some(_) => return Ok(None),
-                None => {
-                    let to = column.ty.stripped();
-                    let known =
-                        to.enum_number().is_none() && common_type([to, value.ty.stripped()]).is_some();
-                    if !known && !value.ty.is_string() {
-                        return Err(no_common_type(&value.ty, &column.ty));
-                    }
-                    let converted = convert(value, column.ty.stripped(), self.session.ctx)?;
-                    fitted.push(super::evaluate(&converted.expr)?);
-                }
+            match self.member(value, &column.ty)? {
+                Some(member) => fitted.push(member),
+                None => return Ok(None),
             }
         }
         Ok(Some(fitted))
+    }
+
+    /// The member of the type `ty` that is equal to the constant, if there is one.
+    fn member(&self, value: Bound, ty: &SqlType) -> Result<Option<ScalarValue>> {
+        let to = ty.stripped();
+        if to.enum_number().is_some() && value.ty.stripped().is_float() {
+            return Err(no_common_type(&value.ty, ty));
+        }
+        let place = match fit(&value, to, self.session.ctx) {
+            // A name that the enum does not have.
+            Err(error) if error.code() == ErrorCode::UnknownElementOfEnum => return Ok(None),
+            place => place?,
+        };
+        match place {
+            Some(Fitted::Exact(value)) => return Ok(Some(value)),
+            Some(Fitted::Several { alike, .. }) => return Ok(alike),
+            Some(Fitted::Above(floor)) => return Ok(is_cut_in_sets(value.ty.stripped(), to).then_some(floor)),
+            Some(Fitted::Beyond(_) | Fitted::Unordered) => return Ok(None),
+            None => {}
+        }
+        // The zero bytes of a FixedString stay.
+        if let (SqlType::String, Some(ScalarValue::FixedSizeBinary(_, Some(bytes)))) = (to, value.constant())
+        {
+            return Ok(Some(ScalarValue::BinaryView(Some(bytes.clone()))));
+        }
+        let is_text = *to == SqlType::String && value.ty.stripped().is_number();
+        let known = to.enum_number().is_none() && common_type([to, value.ty.stripped()]).is_some();
+        if !known && !is_text && !value.ty.is_string() {
+            return Err(no_common_type(&value.ty, ty));
+        }
+        let converted = convert(value.clone(), to, self.session.ctx)?;
+        let member = super::evaluate(&converted.expr)?;
+        let is_checked = matches!(to, SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..));
+        // A number inside may have become another one.
+        if is_checked && !value.ty.is_string() {
+            let same = self.compare(Operator::Eq, Bound::literal(member.clone(), to.clone()), value)?;
+            let same = super::evaluate(&same.into_condition()?)?;
+            return Ok((same == ScalarValue::Boolean(Some(true))).then_some(member));
+        }
+        Ok(Some(member))
     }
 
     fn in_rows(&self, left: Vec<Bound>, rows: Vec<Vec<ScalarValue>>, negated: bool) -> Result<Bound> {
@@ -218,6 +249,7 @@ impl Binder<'_> {
         }
         if let [column] = left.as_slice()
             && rows.len() <= LIST_MEMBERS_MAX
+            && !column.ty.stripped().is_float()
         {
             let values = rows.into_iter().flatten().map(|value| Expr::Literal(value, None)).collect();
             return Ok(in_list(column.clone(), values, negated));
@@ -289,7 +321,12 @@ impl Binder<'_> {
         }
         if answer.rows == 0 {
             let ty = match answer.columns.as_slice() {
-                [column] => column.ty.clone().into_nullable(),
+                [column] if matches!(column.ty, SqlType::Array(_) | SqlType::Map(..)) => bail!(
+                    ScalarSubqueryTooManyRows,
+                    "a subquery that stands for one value has no row, and its type `{}` has no NULL",
+                    column.ty
+                ),
+                [column] if !matches!(column.ty, SqlType::Tuple(_)) => column.ty.clone().into_nullable(),
                 _ => SqlType::Nothing.into_nullable(),
             };
             let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
@@ -320,6 +357,15 @@ fn in_set(left: Vec<Bound>, arrays: Vec<ArrayRef>, negated: bool) -> Result<Boun
     let args = left.iter().map(|column| column.expr.clone()).collect();
     let call = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
     Ok(null_if_left_is(&left, Bound::truth(if negated { !call } else { call }, false)))
+}
+
+/// Whether ClickHouse cuts a time that stands in a set down to the type of the left side, where a comparison does not.
+fn is_cut_in_sets(from: &SqlType, to: &SqlType) -> bool {
+    match from {
+        SqlType::DateTime(_) => matches!(to, SqlType::Date | SqlType::Date32),
+        SqlType::DateTime64 { .. } => matches!(to, SqlType::DateTime64 { .. }),
+        _ => false,
+    }
 }
 
 /// Whether NULL is in a set is NULL; a tuple with a NULL in it is in none.

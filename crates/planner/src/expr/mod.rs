@@ -5,6 +5,7 @@ mod case;
 mod compare;
 mod compare_tuples;
 mod convert;
+mod fit;
 mod fold;
 mod function;
 mod identifier;

@@ -109,6 +109,9 @@ impl Binder<'_> {
     /// `INTERVAL value unit`: a number of units.
     pub(super) fn bind_interval(&self, value: &ast::Expr, unit: IntervalUnit) -> Result<Bound> {
         let value = self.bind(value)?;
+        if let SqlType::Interval(_) = value.ty.stripped() {
+            return convert(value, &SqlType::Interval(unit), self.session.ctx);
+        }
         self.interval(value, unit)
     }
 

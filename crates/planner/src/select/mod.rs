@@ -13,7 +13,7 @@ mod set_operation;
 mod stage;
 mod totals;
 
-pub(crate) use order_by::sort_key;
+pub(crate) use order_by::{ordered, sort_key};
 
 use std::rc::Rc;
 

@@ -1,8 +1,10 @@
 //! ORDER BY: what ClickHouse puts last, and positions.
 
 use basalt_base::{Result, SqlType, bail};
+use basalt_functions::native_order;
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, SortExpr};
 
 use super::items::Item;
@@ -22,11 +24,28 @@ pub(crate) fn sort_key(key: Bound, order: &ast::OrderBy) -> Vec<SortExpr> {
             SqlType::Float32 => ScalarValue::Float32(Some(f32::INFINITY)),
             _ => ScalarValue::Float64(Some(f64::INFINITY)),
         };
-        let is_nan = key.expr.clone().gt(Expr::Literal(infinity, None));
+        let is_nan = ordered(key.clone()).expr.gt(Expr::Literal(infinity, None));
         keys.push(SortExpr::new(is_nan, !nulls_first, nulls_first));
     }
-    keys.push(SortExpr::new(key.expr, !order.descending, nulls_first));
+    // Behind a key of its own NaN may have any place.
+    let value = if keys.is_empty() { ordered(key) } else { key };
+    keys.push(SortExpr::new(value.expr, !order.descending, nulls_first));
     keys
+}
+
+/// A value as one that is natively ordered as the type is.
+pub(crate) fn ordered(value: Bound) -> Bound {
+    let ty = value.ty.stripped();
+    if *ty != SqlType::Uuid && !ty.is_float() {
+        return value;
+    }
+    if let Some(ScalarValue::FixedSizeBinary(width, Some(bytes))) = value.constant() {
+        let mut swapped = bytes.clone();
+        swapped.rotate_left(bytes.len() / 2);
+        return Bound::literal(ScalarValue::FixedSizeBinary(*width, Some(swapped)), value.ty);
+    }
+    let call = ScalarFunction::new_udf(native_order(), vec![value.expr]);
+    Bound::new(Expr::ScalarFunction(call), value.ty)
 }
 
 /// The keys of ORDER BY or LIMIT BY; a number is the position of an item.
