@@ -33,6 +33,10 @@ impl AggregateFunction for Any {
         true
     }
 
+    fn depends_on_order(&self) -> bool {
+        true
+    }
+
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?.clone();

@@ -24,6 +24,10 @@ impl AggregateFunction for ArgExtreme {
         self.name
     }
 
+    fn depends_on_order(&self) -> bool {
+        true
+    }
+
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
         no_parameters(self.name, parameters)?;
         let (arg, value) = two_args(self.name, args)?;

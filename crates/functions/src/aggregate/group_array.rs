@@ -19,6 +19,10 @@ impl AggregateFunction for GroupArray {
         &["array_agg"]
     }
 
+    fn depends_on_order(&self) -> bool {
+        true
+    }
+
     fn nulls(&self) -> NullRule {
         NullRule::SkipOrEmpty
     }

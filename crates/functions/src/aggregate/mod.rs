@@ -74,6 +74,11 @@ pub trait AggregateFunction: Send + Sync {
         false
     }
 
+    /// Whether the answer depends on the order in which rows come, so that ORDER BY below the aggregation counts.
+    fn depends_on_order(&self) -> bool {
+        false
+    }
+
     /// What the function finds out, if metadata may know it without the rows.
     fn finds(&self) -> Option<Statistic> {
         None

@@ -33,6 +33,7 @@ pub struct BoundScalar {
     nulls: Nulls,
     kernel: Box<dyn Kernel>,
     signature: Signature,
+    is_random: bool,
 }
 
 impl BoundScalar {
@@ -51,7 +52,7 @@ impl BoundScalar {
         let volatility = match function.volatility() {
             Volatility::Immutable => PlanVolatility::Immutable,
             Volatility::Stable => PlanVolatility::Stable,
-            Volatility::Volatile => PlanVolatility::Volatile,
+            Volatility::Late | Volatility::Volatile => PlanVolatility::Volatile,
         };
         let constants = args
             .iter()
@@ -68,12 +69,18 @@ impl BoundScalar {
                 vec![TypeSignature::Nullary, TypeSignature::VariadicAny],
                 volatility,
             ),
+            is_random: function.volatility() == Volatility::Volatile,
         };
         Ok((Arc::new(ScalarUDF::new_from_impl(bound)), return_type))
     }
 
     pub fn arg_types(&self) -> &[SqlType] {
         &self.arg_types
+    }
+
+    /// Whether two calls with equal arguments have different values.
+    pub fn is_random(&self) -> bool {
+        self.is_random
     }
 
     /// The bound function behind a DataFusion function, if it is one.

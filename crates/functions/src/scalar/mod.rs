@@ -137,6 +137,8 @@ pub enum Volatility {
     Immutable,
     /// Equal within a query, as `now()` is.
     Stable,
+    /// Equal arguments, equal result, and yet never folded, as `materialize` is.
+    Late,
     /// Anew for every row, as `rand()` is.
     Volatile,
 }

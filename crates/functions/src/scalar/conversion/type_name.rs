@@ -39,7 +39,7 @@ pub(super) static MATERIALIZE: Definition =
     Definition::new("materialize", Arity::Exactly(1), |call| Ok(same(&call.args[0].ty)))
         .sees_null()
         .low_cardinality(LowCardinality::Seen)
-        .volatility(crate::scalar::Volatility::Volatile);
+        .volatility(crate::scalar::Volatility::Late);
 
 pub(super) static IDENTITY: Definition =
     Definition::new("identity", Arity::Exactly(1), |call| Ok(same(&call.args[0].ty)))

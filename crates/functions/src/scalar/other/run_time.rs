@@ -17,10 +17,10 @@ use crate::scalar::{Arity, Bound, LowCardinality, Operand, Volatility};
 const SLEEP_MAX_SECONDS: f64 = 3.0;
 
 pub(super) static SLEEP: Definition =
-    Definition::new("sleep", Arity::Exactly(1), bind_sleep).volatility(Volatility::Volatile);
+    Definition::new("sleep", Arity::Exactly(1), bind_sleep).volatility(Volatility::Late);
 
 pub(super) static THROW_IF: Definition =
-    Definition::new("throwIf", Arity::Between(1, 2), bind_throw_if).volatility(Volatility::Volatile);
+    Definition::new("throwIf", Arity::Between(1, 2), bind_throw_if).volatility(Volatility::Late);
 
 pub(super) static IGNORE: Definition =
     Definition::new("ignore", Arity::AtLeast(0), |_| Ok(same_everywhere(0)))
