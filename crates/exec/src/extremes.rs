@@ -1,95 +1,89 @@
 //! The least and the greatest value of every result column: what `extremes = 1` adds to an answer.
 //!
-//! Numbers, dates, times, enums, UUIDs and decimals have extremes; strings, arrays and maps give
-//! their default value, as ClickHouse has it. NULL and NaN are passed over.
+//! NULL and NaN are passed over unless there is nothing else. A tuple has the extremes of its elements; arrays and
+//! maps compare as a whole.
 
-use std::cmp::Ordering;
+use std::sync::Arc;
 
-use basalt_base::{Columns, Error, Result, SqlType};
-use datafusion::arrow::array::BooleanArray;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::compute::{SortOptions, filter, is_not_null, sort_to_indices};
+use basalt_base::{Columns, Error, Result};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, StructArray, UInt32Array, make_comparator,
+};
+use datafusion::arrow::compute::{SortOptions, concat, filter, is_not_null, sort_to_indices, take};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::ScalarValue;
 
 /// The extremes of the rows seen so far.
 #[derive(Debug)]
 pub struct Extremes {
     columns: Columns,
-    /// Least and greatest of each column; `None` until a value was seen.
-    bounds: Vec<Option<(ScalarValue, ScalarValue)>>,
-    rows: usize,
+    /// Least and greatest of each column; empty until a row was seen.
+    bounds: Vec<ArrayRef>,
 }
 
 impl Extremes {
     pub fn new(columns: Columns) -> Extremes {
-        let bounds = vec![None; columns.len()];
-        Extremes { columns, bounds, rows: 0 }
+        Extremes { columns, bounds: Vec::new() }
     }
 
     /// Takes in a block of the result; its columns are those given to [`Extremes::new`], by position.
     pub fn update(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.rows += batch.num_rows();
-        for ((column, array), bounds) in self.columns.iter().zip(batch.columns()).zip(&mut self.bounds) {
-            if !has_extremes(&column.ty) {
-                continue;
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let known = std::mem::take(&mut self.bounds);
+        for (at, array) in batch.columns().iter().enumerate() {
+            let mut bounds = bounds_of(array)?;
+            if let Some(known) = known.get(at) {
+                bounds = bounds_of(&concat(&[known.as_ref(), bounds.as_ref()]).map_err(Error::logical)?)?;
             }
-            if let Some((least, greatest)) = bounds_of(array)? {
-                *bounds = Some(match bounds.take() {
-                    None => (least, greatest),
-                    Some((low, high)) => {
-                        (pick(low, least, Ordering::Less), pick(high, greatest, Ordering::Greater))
-                    }
-                });
-            }
+            self.bounds.push(bounds);
         }
         Ok(())
     }
 
     /// Two rows, least and greatest; `None` if there was no row at all.
     pub fn finish(self) -> Result<Option<RecordBatch>> {
-        if self.rows == 0 {
+        if self.bounds.is_empty() {
             return Ok(None);
         }
-        let arrays = self
-            .columns
-            .iter()
-            .zip(self.bounds)
-            .map(|(column, bounds)| match bounds {
-                None => Ok(column.ty.default_array(2)),
-                Some((least, greatest)) => {
-                    ScalarValue::iter_to_array([least, greatest]).map_err(Error::logical)
-                }
-            })
-            .collect::<Result<Vec<ArrayRef>>>()?;
-        RecordBatch::try_new(self.columns.to_arrow(), arrays).map(Some).map_err(Error::logical)
+        RecordBatch::try_new(self.columns.to_arrow(), self.bounds).map(Some).map_err(Error::logical)
     }
 }
 
-fn has_extremes(ty: &SqlType) -> bool {
-    !matches!(
-        ty.stripped(),
-        SqlType::String
-            | SqlType::FixedString(_)
-            | SqlType::Array(_)
-            | SqlType::Map(..)
-            | SqlType::Tuple(_)
-            | SqlType::Nothing
-    )
+/// The least and the greatest value of an array with values; of a tuple element by element.
+fn bounds_of(array: &ArrayRef) -> Result<ArrayRef> {
+    if let Some(tuple) = array.as_struct_opt()
+        && tuple.null_count() == 0
+    {
+        let bounds = tuple.columns().iter().map(bounds_of).collect::<Result<Vec<_>>>()?;
+        let tuple = StructArray::try_new_with_length(tuple.fields().clone(), bounds, None, 2);
+        return Ok(Arc::new(tuple.map_err(Error::logical)?));
+    }
+    let values = comparable(array)?;
+    let (values, ends) = match values.is_empty() {
+        true => (array, [0, 0]),
+        false => (&values, ends_of(&values)?),
+    };
+    take(values, &UInt32Array::from(ends.to_vec()), None).map_err(Error::logical)
 }
 
-fn bounds_of(array: &ArrayRef) -> Result<Option<(ScalarValue, ScalarValue)>> {
-    let values = comparable(array)?;
-    if values.is_empty() {
-        return Ok(None);
+/// Where the least and the greatest value are.
+fn ends_of(values: &ArrayRef) -> Result<[u32; 2]> {
+    let options = |descending| SortOptions { descending, nulls_first: false };
+    if values.data_type().is_nested() {
+        let compare = make_comparator(values, values, options(false)).map_err(Error::logical)?;
+        let rows = 0..values.len();
+        let least = rows.clone().min_by(|a, b| compare(*a, *b)).unwrap_or(0);
+        // The first of equal ones, as of the least.
+        let greatest = rows.rev().max_by(|a, b| compare(*a, *b)).unwrap_or(0);
+        return Ok([least as u32, greatest as u32]);
     }
     let end = |descending| {
-        let options = SortOptions { descending, nulls_first: false };
-        let indices = sort_to_indices(&values, Some(options), Some(1)).map_err(Error::logical)?;
-        ScalarValue::try_from_array(&values, indices.value(0) as usize).map_err(Error::logical)
+        let indices = sort_to_indices(values, Some(options(descending)), Some(1)).map_err(Error::logical)?;
+        Ok(indices.value(0))
     };
-    Ok(Some((end(false)?, end(true)?)))
+    Ok([end(false)?, end(true)?])
 }
 
 /// The values that are neither NULL nor NaN.
@@ -107,16 +101,9 @@ fn not_nan(values: impl Iterator<Item = Option<bool>>) -> BooleanArray {
     values.map(|is_nan| Some(is_nan == Some(false))).collect()
 }
 
-/// Whichever of the two stands in `order` to the other.
-fn pick(left: ScalarValue, right: ScalarValue, order: Ordering) -> ScalarValue {
-    if right.partial_cmp(&left) == Some(order) { right } else { left }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use basalt_base::Column;
+    use basalt_base::{Column, SqlType};
     use datafusion::arrow::array::{BinaryViewArray, Float64Array, Int8Array};
 
     use super::*;
@@ -152,9 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn strings_have_the_default() {
-        let strings: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["b", "a"]));
-        check(SqlType::String, strings, Some(SqlType::String.default_array(2)));
+    fn nothing_but_nan_is_nan() {
+        let nothing: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN; 3]));
+        check(SqlType::Float64, Arc::clone(&nothing), Some(nothing.slice(0, 2)));
+    }
+
+    #[test]
+    fn strings_have_extremes() {
+        let strings: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["b", "a", "c"]));
+        let expected: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["a", "c"]));
+        check(SqlType::String, strings, Some(expected));
     }
 
     #[test]
