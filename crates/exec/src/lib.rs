@@ -6,6 +6,9 @@
 //! - [`one_input`]: the frame of these operators.
 //! - [`extremes`]: the least and the greatest value of every result column.
 //! - [`in_step`]: arrays that are unfolded side by side.
+//! - `once`: random columns.
+//! - `outer_join`: what is not known of the rows that an outer join adds.
+//! - [`row_order`]: ORDER BY below what depends on the order of rows.
 //! - [`windowed`]: aggregates of window frames, over accumulators for frames that grow and that slide.
 //! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
 //! - [`error`]: DataFusion's errors as ours.
@@ -22,7 +25,10 @@ pub mod gather;
 pub mod in_step;
 pub mod lambda;
 pub mod limit_by;
+mod once;
 pub mod one_input;
+mod outer_join;
+pub mod row_order;
 mod running;
 pub mod session;
 mod sliding;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan,
     InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
@@ -27,6 +27,11 @@ pub trait OneInput: DisplayAs + Send + Sync + Sized + 'static {
     const GAINS_FROM_PARTITIONS: bool = !Self::NEEDS_ONE_PARTITION;
 
     fn input(&self) -> &Arc<dyn ExecutionPlan>;
+
+    /// The order in which it must see the rows of each partition.
+    fn needed_order(&self) -> Option<OrderingRequirements> {
+        None
+    }
 
     /// The same over another input.
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self>;
@@ -80,6 +85,10 @@ impl<T: OneInput> ExecutionPlan for OneInputExec<T> {
         }])
     }
 
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![self.0.needed_order()]
+    }
+
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![T::KEEPS_ORDER]
     }
@@ -125,4 +134,13 @@ impl<T: OneInput> ExecutionPlan for OneInputExec<T> {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.0.run(partition, context)
     }
+}
+
+/// `plan` over other inputs.
+pub(crate) fn over_inputs(
+    plan: &Arc<dyn ExecutionPlan>,
+    inputs: Vec<Arc<dyn ExecutionPlan>>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    Arc::clone(plan).replace_children(inputs, options)
 }

@@ -31,6 +31,9 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 
 use crate::extension::OperatorPlanner;
+use crate::once::ComputedOnce;
+use crate::outer_join::PaddedSides;
+use crate::row_order::rules::{OneStream, WholeAggregates};
 
 /// The rules that early and late rules of the caller come before.
 const EARLY_BEFORE_RULE: &str = "join_selection";
@@ -83,8 +86,11 @@ pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rul
         .build()
 }
 
-/// DataFusion's rules, with those of the caller at their places.
-fn operator_rules(early: Vec<OperatorRule>, late: Vec<OperatorRule>) -> Vec<OperatorRule> {
+/// DataFusion's rules, with ours and those of the caller at their places.
+fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> Vec<OperatorRule> {
+    let ours: [OperatorRule; 3] = [Arc::new(ComputedOnce), Arc::new(WholeAggregates), Arc::new(PaddedSides)];
+    early.splice(0..0, ours);
+    late.insert(0, Arc::new(OneStream));
     let mut rules = PhysicalOptimizer::new().rules;
     for (added, before) in [(early, EARLY_BEFORE_RULE), (late, LATE_BEFORE_RULE)] {
         let place = rules.iter().position(|rule| rule.name() == before).unwrap_or(rules.len());

@@ -1,0 +1,123 @@
+//! What a row of an outer join that met none has in the columns of the other side: nothing, whatever that side
+//! says of its rows.
+//!
+//! DataFusion lets what is known of an input (columns that are constant or equal, and its order) hold for a join
+//! of it, also where the join adds rows without it; a sort by such a column is then left out. The rule puts an
+//! operator that knows nothing between.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
+
+use crate::one_input::{OneInput, OneInputExec, over_inputs};
+
+/// The rule; before the sides of joins are exchanged and sorts are looked at.
+#[derive(Debug)]
+pub(crate) struct PaddedSides;
+
+impl PhysicalOptimizerRule for PaddedSides {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            let Some(join_type) = join_type(&plan) else { return Ok(Transformed::no(plan)) };
+            let (left, right) = match join_type {
+                JoinType::Left => (false, true),
+                JoinType::Right => (true, false),
+                JoinType::Full => (true, true),
+                _ => return Ok(Transformed::no(plan)),
+            };
+            let sides: Vec<_> = plan.children().into_iter().zip([left, right]).collect();
+            if !sides.iter().any(|(side, is_padded)| *is_padded && claims(side)) {
+                return Ok(Transformed::no(plan));
+            }
+            let sides = sides.into_iter().map(|(side, is_padded)| unclaimed(side, is_padded)).collect();
+            over_inputs(&plan, sides).map(Transformed::yes)
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "padded_sides"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
+    let hash = plan.downcast_ref::<HashJoinExec>().map(|join| *join.join_type());
+    let merge = || plan.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type);
+    hash.or_else(|| plan.downcast_ref::<NestedLoopJoinExec>().map(|join| *join.join_type())).or_else(merge)
+}
+
+/// Whether something is known of the rows that does not hold for rows that are not there.
+fn claims(side: &Arc<dyn ExecutionPlan>) -> bool {
+    !side.equivalence_properties().eq_group().is_empty()
+}
+
+fn unclaimed(side: &Arc<dyn ExecutionPlan>, is_padded: bool) -> Arc<dyn ExecutionPlan> {
+    match is_padded && claims(side) {
+        true => Arc::new(OneInputExec(UnclaimedOperator::new(Arc::clone(side)))),
+        false => Arc::clone(side),
+    }
+}
+
+/// The operator: hands the rows on and says nothing of them.
+struct UnclaimedOperator {
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+}
+
+impl UnclaimedOperator {
+    fn new(input: Arc<dyn ExecutionPlan>) -> UnclaimedOperator {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(input.schema()),
+            input.output_partitioning().clone(),
+            input.pipeline_behavior(),
+            input.boundedness(),
+        );
+        UnclaimedOperator { input, properties: Arc::new(properties) }
+    }
+}
+
+impl DisplayAs for UnclaimedOperator {
+    fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UnclaimedExec")
+    }
+}
+
+impl OneInput for UnclaimedOperator {
+    const NAME: &'static str = "UnclaimedExec";
+    const KEEPS_ORDER: bool = false;
+    const GAINS_FROM_PARTITIONS: bool = false;
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<UnclaimedOperator> {
+        Ok(UnclaimedOperator::new(input))
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+}

@@ -1,0 +1,174 @@
+//! The rules that bring the rows of a marked sort up as one stream.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::unnest::UnnestExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
+
+use super::InOrderOperator;
+use crate::limit_by::LimitByOperator;
+use crate::once::OnceOperator;
+use crate::one_input::{OneInputExec, over_inputs};
+
+/// An aggregation of rows in order is not cut into parts. Before operators are spread over threads.
+#[derive(Debug)]
+pub struct WholeAggregates;
+
+/// Rows in order are not dealt to several threads and put together again, nor are those of a single stream of which
+/// LIMIT takes the first ones. When operators are in their places.
+#[derive(Debug)]
+pub struct OneStream;
+
+impl PhysicalOptimizerRule for WholeAggregates {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            Ok(match whole(&plan)? {
+                Some(whole) => Transformed::yes(whole),
+                None => Transformed::no(plan),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "whole_aggregates"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+impl PhysicalOptimizerRule for OneStream {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|plan| {
+            let is_limit = plan.is::<CoalescePartitionsExec>() && plan.fetch().is_some();
+            let changed = match plan.children().as_slice() {
+                [child] if is_limit => match straight(child, is_stream)? {
+                    Some(child) => Some(over_inputs(&plan, vec![child])?),
+                    None => None,
+                },
+                _ if puts_together(&plan) => straight(&plan, is_mark)?,
+                _ => None,
+            };
+            Ok(changed.map_or_else(|| Transformed::no(plan), Transformed::yes))
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "one_stream"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The two halves of an aggregation over rows in order as one.
+fn whole(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(last) = plan.downcast_ref::<AggregateExec>() else { return Ok(None) };
+    let Some(first) = last.input().downcast_ref::<AggregateExec>() else { return Ok(None) };
+    let is_last = matches!(last.mode(), AggregateMode::Final | AggregateMode::FinalPartitioned);
+    if !is_last || *first.mode() != AggregateMode::Partial || !is_in_order(first.input()) {
+        return Ok(None);
+    }
+    let whole = AggregateExec::try_new(
+        AggregateMode::Single,
+        first.group_expr().clone(),
+        first.aggr_expr().to_vec(),
+        first.filter_expr().to_vec(),
+        Arc::clone(first.input()),
+        first.input_schema(),
+    )?;
+    Ok(Some(Arc::new(whole.with_limit_options(last.limit_options()))))
+}
+
+/// Whether rows come from a marked sort, in its order.
+fn is_in_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let mut plan = plan;
+    loop {
+        if is_mark(plan) {
+            return true;
+        }
+        match plan.children().as_slice() {
+            [child] if keeps_order(plan) => plan = *child,
+            _ => return false,
+        }
+    }
+}
+
+/// The chain of operators down to where rows come in order, without what deals rows out and puts them together.
+fn straight(
+    plan: &Arc<dyn ExecutionPlan>,
+    is_end: fn(&Arc<dyn ExecutionPlan>) -> bool,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if is_end(plan) {
+        return Ok(Some(Arc::clone(plan)));
+    }
+    let (children, is_exchange) = (plan.children(), puts_together(plan) || deals_out(plan));
+    let [child] = children.as_slice() else { return Ok(None) };
+    if !is_exchange && !keeps_order(plan) {
+        return Ok(None);
+    }
+    let Some(child) = straight(child, is_end)? else { return Ok(None) };
+    if is_exchange {
+        return Ok(Some(child));
+    }
+    over_inputs(plan, vec![child]).map(Some)
+}
+
+/// One stream of rows, or a marked sort: the first rows of LIMIT are its first ones.
+fn is_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_one = plan.output_partitioning().partition_count() == 1;
+    is_mark(plan) || (plan.children().is_empty() && is_one)
+}
+
+fn is_mark(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<OneInputExec<InOrderOperator>>()
+}
+
+fn keeps_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<ProjectionExec>()
+        || plan.is::<FilterExec>()
+        || plan.is::<UnnestExec>()
+        || plan.is::<GlobalLimitExec>()
+        || plan.is::<LocalLimitExec>()
+        || plan.is::<OneInputExec<LimitByOperator>>()
+        || plan.is::<OneInputExec<OnceOperator>>()
+        || plan.downcast_ref::<AggregateExec>().is_some_and(is_distinct)
+}
+
+/// DISTINCT is an aggregation without aggregates: its groups come in the order of their first rows.
+fn is_distinct(aggregate: &AggregateExec) -> bool {
+    *aggregate.mode() == AggregateMode::Single && aggregate.aggr_expr().is_empty()
+}
+
+fn puts_together(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_it = plan.is::<CoalescePartitionsExec>() || plan.is::<SortPreservingMergeExec>();
+    is_it && plan.fetch().is_none()
+}
+
+fn deals_out(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let repartition = plan.downcast_ref::<RepartitionExec>();
+    repartition.is_some_and(|deal| matches!(deal.partitioning(), Partitioning::RoundRobinBatch(_)))
+}
