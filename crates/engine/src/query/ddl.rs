@@ -225,7 +225,9 @@ async fn create_view(query: &Arc<QueryContext>, mut create: ast::CreateView) -> 
     }
     // The plan says whether the query is one, and what its columns are.
     let planned = select::plan(query, create.query.as_ref().clone(), Default::default()).await?;
-    create.columns = planned.columns.iter().map(column_def).collect::<Result<_>>()?;
+    if create.columns.is_empty() {
+        create.columns = planned.columns.iter().map(column_def).collect::<Result<_>>()?;
+    }
     let key = key_of(query, &create.name);
     let catalog = query.engine.catalog();
     let _ddl = catalog.ddl();

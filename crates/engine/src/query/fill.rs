@@ -21,6 +21,9 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use crate::tables::{ColumnDefinition, TableDefinition};
 
+/// DEFAULT expressions over columns that have one themselves are followed this far.
+const SUBSTITUTIONS_MAX: usize = 8;
+
 /// Computes the stored columns from the given ones.
 pub(super) struct RowFiller {
     /// Expressions for given columns, for rows in which the input left them out.
@@ -132,7 +135,8 @@ fn overrides(
         if expr_of(column).is_none() {
             continue;
         }
-        match expr_step(column, given, ctx) {
+        let column = over_given(column, table, given);
+        match expr_step(&column, given, ctx) {
             Ok(step) => overrides.push((at, step)),
             // An expression over a column that was not given has no value to take.
             Err(error) if error.code() == ErrorCode::UnknownIdentifier => {}
@@ -140,6 +144,26 @@ fn overrides(
         }
     }
     Ok(overrides)
+}
+
+/// The column with a DEFAULT expression in which expressions of columns that are not given, such as EPHEMERAL ones,
+/// stand in the place of their names. Each turn looks one column further.
+fn over_given(column: &ColumnDefinition, table: &TableDefinition, given: &Columns) -> ColumnDefinition {
+    let mut column = column.clone();
+    let value = |name: &str| {
+        let other = table.column(name).filter(|_| given.position(name).is_none())?;
+        let ty = basalt_sql::parse_type(other.ty.to_string().as_bytes()).ok()?;
+        expr_of(other).map(|expr| ast::Expr::Cast { operand: Box::new(expr.clone()), ty })
+    };
+    let Some(expr) = column.default.as_mut().and_then(|default| default.expr.as_mut()) else { return column };
+    for _ in 0..SUBSTITUTIONS_MAX {
+        let before = expr.clone();
+        expr.replace_columns(&value);
+        if *expr == before {
+            break;
+        }
+    }
+    column
 }
 
 fn expr_of(column: &ColumnDefinition) -> Option<&ast::Expr> {
