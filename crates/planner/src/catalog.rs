@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Column, Result};
+use basalt_base::{Column, Result, bail};
 use basalt_functions::FunctionContext;
 use basalt_sql::ast;
 use datafusion::logical_expr::{LogicalPlan, TableSource};
@@ -65,12 +65,42 @@ pub struct PlanSettings {
     pub join_use_nulls: bool,
     /// `ALL`, `DISTINCT`, or empty: what `UNION` alone means.
     pub union_default_mode: String,
+    /// Subqueries and table functions are joined only with an alias.
+    pub joined_subquery_requires_alias: bool,
+    /// GROUP BY constants alone of no rows is no group, where it may also be one.
+    pub empty_result_for_aggregation_by_constant_keys_on_empty_set: bool,
     /// GROUP BY the key of a dictionary where it says the value of an INJECTIVE attribute.
     pub optimize_injective_functions_in_group_by: bool,
     /// Rows that the right side of IN may have; 0 is no limit.
     pub max_rows_in_set: u64,
     /// Nested queries, joins and expressions at most.
     pub max_subquery_depth: usize,
+}
+
+impl PlanSettings {
+    /// Takes in what a SETTINGS clause says, if it is about what a query means.
+    pub(crate) fn set(&mut self, setting: &ast::Setting) -> Result<()> {
+        let flag = match setting.name.as_str() {
+            "join_use_nulls" => &mut self.join_use_nulls,
+            "joined_subquery_requires_alias" => &mut self.joined_subquery_requires_alias,
+            "empty_result_for_aggregation_by_constant_keys_on_empty_set" => {
+                &mut self.empty_result_for_aggregation_by_constant_keys_on_empty_set
+            }
+            "union_default_mode" => {
+                if let ast::Literal::String(mode) = &setting.value {
+                    self.union_default_mode = String::from_utf8_lossy(mode).into_owned();
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        *flag = match &setting.value {
+            ast::Literal::Bool(value) => *value,
+            ast::Literal::UInt(value @ (0 | 1)) => *value == 1,
+            other => bail!(BadArguments, "the setting `{}` is 0 or 1, not {other:?}", setting.name),
+        };
+        Ok(())
+    }
 }
 
 /// Everything that a query is planned against.

@@ -39,6 +39,8 @@ pub use planned::Planned;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use arrow::array::ArrayRef;
 use basalt_base::{Column, Columns, Error, Result, SqlType};
 use basalt_sql::ast;
@@ -53,6 +55,7 @@ use crate::session::Session;
 pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planned> {
     let session = Session::new(ctx);
     let subplan = select::plan_subquery(&session, &Env::default(), query)?;
+    check_twins(&subplan.columns)?;
     Ok(Planned {
         plan: subplan.plan,
         totals: subplan.totals,
@@ -61,6 +64,24 @@ pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planne
         format: query.format.clone(),
         into_outfile: query.into_outfile.clone(),
     })
+}
+
+/// Columns of one name have one type.
+fn check_twins(columns: &[Column]) -> Result<()> {
+    let mut types = HashMap::with_capacity(columns.len());
+    // Subqueries without an alias have one name in the plan, and none that a user gave.
+    for column in columns.iter().filter(|column| !column.name.starts_with("_subquery")) {
+        match types.insert(column.name.as_str(), &column.ty) {
+            Some(ty) if *ty != column.ty => basalt_base::bail!(
+                AmbiguousColumnName,
+                "two columns are called `{}`, one of type `{ty}` and one of type `{}`: give one of them an alias",
+                column.name,
+                column.ty
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Plans an expression over `columns`, which it names without a qualifier; in the plan they are
@@ -94,6 +115,7 @@ fn bare_scope(columns: &Columns) -> Scope {
         value: ColumnValue::Plan(bare_column(&column.name)),
         in_asterisk: true,
         only_qualified: false,
+        is_constant: false,
     });
     Scope { tables: vec![], columns: columns.collect() }
 }

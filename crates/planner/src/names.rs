@@ -7,7 +7,9 @@ use std::fmt::Write;
 
 use basalt_base::types::quote_string;
 use basalt_functions::registry;
-use basalt_sql::ast::{BinaryOp, Expr, FunctionCall, Literal, UnaryOp, WindowSpec};
+use basalt_sql::ast::{
+    BinaryOp, Expr, FunctionCall, Literal, OrderBy, UnaryOp, WindowBound, WindowFrameUnit, WindowSpec,
+};
 
 /// The canonical text of `expr`.
 pub fn canonical(expr: &Expr) -> String {
@@ -51,12 +53,8 @@ pub fn canonical(expr: &Expr) -> String {
         Expr::Cast { operand, ty } => {
             format!("CAST({}, {})", canonical(operand), quote_string(&ty.to_string()))
         }
-        Expr::Array(elements) if elements.iter().all(is_literal) => format!("[{}]", list(elements)),
-        Expr::Array(elements) => format!("array({})", list(elements)),
-        Expr::Tuple(elements) if !elements.is_empty() && elements.iter().all(is_literal) => {
-            format!("({})", list(elements))
-        }
-        Expr::Tuple(elements) => format!("tuple({})", list(elements)),
+        Expr::Array(elements) => format!("[{}]", list(elements)),
+        Expr::Tuple(elements) => format!("({})", list(elements)),
         Expr::Map(pairs) => {
             let flat: Vec<String> =
                 pairs.iter().flat_map(|(key, value)| [canonical(key), canonical(value)]).collect();
@@ -65,6 +63,8 @@ pub fn canonical(expr: &Expr) -> String {
         Expr::ArrayElement { array, index } => call("arrayElement", [array.as_ref(), index]),
         Expr::TupleElement { tuple, index } => format!("tupleElement({}, {index})", canonical(tuple)),
         Expr::Field { value, name } => format!("tupleElement({}, {})", canonical(value), quote_string(name)),
+        Expr::Function(FunctionCall { name, args, .. }) if name == "array" => format!("[{}]", list(args)),
+        Expr::Function(FunctionCall { name, args, .. }) if name == "tuple" => format!("({})", list(args)),
         Expr::Function(function) => function_text(function),
         Expr::Lambda(lambda) => {
             format!("lambda(tuple({}), {})", lambda.params.join(", "), canonical(&lambda.body))
@@ -73,18 +73,6 @@ pub fn canonical(expr: &Expr) -> String {
         Expr::Subquery(_) => "_subquery1".to_owned(),
         Expr::Exists(_) => "exists(_subquery1)".to_owned(),
         Expr::Alias { name, .. } => name.clone(),
-    }
-}
-
-/// `UnaryMinus` of a number is a literal too: `-1`.
-pub(crate) fn is_literal(expr: &Expr) -> bool {
-    match expr {
-        Expr::Literal(_) => true,
-        Expr::Unary { op: UnaryOp::Minus, operand } => {
-            matches!(operand.as_ref(), Expr::Literal(Literal::UInt(_) | Literal::Number(_)))
-        }
-        Expr::Array(elements) | Expr::Tuple(elements) => elements.iter().all(is_literal),
-        _ => false,
     }
 }
 
@@ -190,16 +178,39 @@ fn window_text(window: &WindowSpec) -> String {
         clauses.push(format!("PARTITION BY {}", list(&window.partition_by)));
     }
     if !window.order_by.is_empty() {
-        let orders: Vec<String> = window
-            .order_by
-            .iter()
-            .map(|order| {
-                format!("{} {}", canonical(&order.expr), if order.descending { "DESC" } else { "ASC" })
-            })
-            .collect();
+        let orders: Vec<String> = window.order_by.iter().map(order_text).collect();
         clauses.push(format!("ORDER BY {}", orders.join(", ")));
     }
+    if let Some(frame) = &window.frame {
+        let unit = match frame.unit {
+            WindowFrameUnit::Rows => "ROWS",
+            WindowFrameUnit::Range => "RANGE",
+            WindowFrameUnit::Groups => "GROUPS",
+        };
+        let (start, end) = (bound_text(&frame.start), bound_text(&frame.end));
+        clauses.push(format!("{unit} BETWEEN {start} AND {end}"));
+    }
     format!("({})", clauses.join(" "))
+}
+
+fn order_text(order: &OrderBy) -> String {
+    let direction = if order.descending { "DESC" } else { "ASC" };
+    let nulls = match order.nulls_first {
+        Some(true) => " NULLS FIRST",
+        Some(false) => " NULLS LAST",
+        None => "",
+    };
+    format!("{} {direction}{nulls}", canonical(&order.expr))
+}
+
+fn bound_text(bound: &WindowBound) -> String {
+    match bound {
+        WindowBound::UnboundedPreceding => "UNBOUNDED PRECEDING".to_owned(),
+        WindowBound::Preceding(offset) => format!("{} PRECEDING", canonical(offset)),
+        WindowBound::CurrentRow => "CURRENT ROW".to_owned(),
+        WindowBound::Following(offset) => format!("{} FOLLOWING", canonical(offset)),
+        WindowBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".to_owned(),
+    }
 }
 
 fn call<'e>(name: &str, args: impl IntoIterator<Item = &'e Expr>) -> String {

@@ -14,6 +14,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 pub(crate) struct Relation {
     pub(crate) plan: LogicalPlan,
     pub(crate) scope: Scope,
+    /// The row of WITH TOTALS of a subquery, with the columns of `plan`.
+    pub(crate) totals: Option<LogicalPlan>,
 }
 
 /// The columns in sight, in the order of `*`.
@@ -46,6 +48,8 @@ pub(crate) struct ScopeColumn {
     pub(crate) in_asterisk: bool,
     /// Only `t.name` finds it: a column of USING is found under its bare name once.
     pub(crate) only_qualified: bool,
+    /// A subquery gives the same constant in each of its rows.
+    pub(crate) is_constant: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +99,12 @@ impl Scope {
             return false;
         };
         table.is_named(qualifier)
+    }
+
+    /// Whether the plan's column `expr` is a constant of a subquery.
+    pub(crate) fn is_constant(&self, expr: &Expr) -> bool {
+        let is_it = |column: &ScopeColumn| matches!(&column.value, ColumnValue::Plan(value) if value == expr);
+        self.columns.iter().any(|column| column.is_constant && is_it(column))
     }
 
     /// UNKNOWN_IDENTIFIER, with the nearest name there is.

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use basalt_base::{Result, bail};
 use basalt_sql::ast;
 
-use crate::PlannerContext;
 use crate::answer::Answer;
+use crate::{PlanSettings, PlannerContext};
 
 /// Expressions nested deeper are refused before they exhaust the stack.
 const EXPR_DEPTH_MAX: usize = 200;
@@ -25,6 +25,8 @@ pub(crate) struct Session<'a> {
     /// Subqueries answered so far: the same text twice is run once.
     answers: RefCell<Vec<(ast::Query, Rc<Answer>)>>,
     settings: RefCell<Vec<ast::Setting>>,
+    /// The settings of the SELECT that is planned: its own clause may differ from that of the query around it.
+    in_force: RefCell<Rc<PlanSettings>>,
 }
 
 impl<'a> Session<'a> {
@@ -36,7 +38,26 @@ impl<'a> Session<'a> {
             expr_depth: Cell::new(0),
             answers: RefCell::default(),
             settings: RefCell::default(),
+            in_force: RefCell::new(Rc::new(ctx.settings.clone())),
         }
+    }
+
+    /// The settings of the SELECT that is being planned.
+    pub(crate) fn settings(&self) -> Rc<PlanSettings> {
+        Rc::clone(&self.in_force.borrow())
+    }
+
+    /// Takes in the settings of a SELECT until the guard is dropped.
+    pub(crate) fn enter_settings(&self, settings: &[ast::Setting]) -> Result<SettingsGuard<'_>> {
+        let before = self.settings();
+        if !settings.is_empty() {
+            let mut changed = before.as_ref().clone();
+            for setting in settings {
+                changed.set(setting)?;
+            }
+            self.in_force.replace(Rc::new(changed));
+        }
+        Ok(SettingsGuard { in_force: &self.in_force, before })
     }
 
     /// `stem`, or `stem_2`, ...: a name that this query has not given out yet.
@@ -87,6 +108,18 @@ impl<'a> Session<'a> {
 
     pub(crate) fn into_settings(self) -> Vec<ast::Setting> {
         self.settings.into_inner()
+    }
+}
+
+/// The settings before a SELECT, given back on drop.
+pub(crate) struct SettingsGuard<'s> {
+    in_force: &'s RefCell<Rc<PlanSettings>>,
+    before: Rc<PlanSettings>,
+}
+
+impl Drop for SettingsGuard<'_> {
+    fn drop(&mut self) {
+        self.in_force.replace(Rc::clone(&self.before));
     }
 }
 

@@ -24,6 +24,8 @@ use datafusion::physical_plan::collect;
 
 use super::*;
 
+mod rules;
+
 struct NoDictionaries;
 
 impl Dictionaries for NoDictionaries {
@@ -136,7 +138,11 @@ fn functions() -> FunctionContext {
 }
 
 fn with_context<T>(act: impl FnOnce(&PlannerContext<'_>) -> T) -> T {
-    let settings = PlanSettings { max_subquery_depth: 60, ..PlanSettings::default() };
+    let settings = PlanSettings {
+        max_subquery_depth: 60,
+        empty_result_for_aggregation_by_constant_keys_on_empty_set: true,
+        ..PlanSettings::default()
+    };
     let parameters = HashMap::from([("limit".to_owned(), "2".to_owned())]);
     let functions = functions();
     act(&PlannerContext {

@@ -33,6 +33,10 @@ impl Surroundings {
         let settings = PlanSettings {
             join_use_nulls: query.settings.join_use_nulls,
             union_default_mode: query.settings.union_default_mode.clone(),
+            joined_subquery_requires_alias: query.settings.joined_subquery_requires_alias,
+            empty_result_for_aggregation_by_constant_keys_on_empty_set: query
+                .settings
+                .empty_result_for_aggregation_by_constant_keys_on_empty_set,
             optimize_injective_functions_in_group_by: query.settings.optimize_injective_functions_in_group_by,
             max_rows_in_set: query.settings.max_rows_in_set,
             max_subquery_depth: query.settings.max_subquery_depth.min(1000) as usize,

@@ -115,6 +115,8 @@ settings_table! {
     use_query_condition_cache: bool = true, "Granules that an earlier query found to have no row for a condition are not read again.";
     join_algorithm: String = "direct,parallel_hash,hash", "How joins may be executed: `direct` asks a dictionary or key/value table for keys; all others are by hash.";
     join_use_nulls: bool = false, "Rows that an outer join did not match get NULL, not default values.";
+    joined_subquery_requires_alias: bool = true, "Subqueries and table functions are joined only with an alias.";
+    empty_result_for_aggregation_by_constant_keys_on_empty_set: bool = true, "GROUP BY constants alone of no rows gives no row; if false, one.";
     union_default_mode: String = "", "What UNION alone means: ALL, DISTINCT, or nothing (an error).";
     log_queries: bool = true, "Write queries to system.query_log.";
     log_queries_min_query_duration_ms: u64 = 0u64, "Only queries that took as long as this are logged.";

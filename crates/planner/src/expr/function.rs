@@ -6,8 +6,9 @@ use basalt_functions::registry;
 use basalt_functions::scalar::{Argument, BoundScalar, ScalarFunction as ScalarCall};
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
-use datafusion::logical_expr::{Expr, Operator};
+use datafusion::logical_expr::{Expr, Operator, Volatility};
 
 use super::fold::fold_call;
 use super::{Binder, convert};
@@ -74,6 +75,10 @@ impl Binder<'_> {
                 _ => return Err(wrong_count(&call.name, "2", args.len())),
             },
             "arrayJoin" => self.bind_array_join(call)?,
+            "isConstant" => match args {
+                [value] => Bound::uint8(u8::from(self.is_constant(value)?)),
+                _ => return Err(wrong_count(&call.name, "1", args.len())),
+            },
             _ => match lower.as_str() {
                 "if" => self.bind_multi_if(call)?,
                 "and" | "or" if args.len() >= 2 => {
@@ -87,6 +92,17 @@ impl Binder<'_> {
                 },
             },
         }))
+    }
+
+    /// Whether an expression has the same value in each row: it is over constants, those of subqueries included.
+    fn is_constant(&self, expr: &ast::Expr) -> Result<bool> {
+        let varies = |part: &Expr| match part {
+            Expr::Column(_) => !self.scope.is_constant(part),
+            Expr::ScalarFunction(call) => call.func.signature().volatility == Volatility::Volatile,
+            other => is_aggregate(other) || is_window(other) || is_unnest(other),
+        };
+        let value = self.bind(expr)?;
+        value.expr.exists(|part| Ok(varies(part))).map(|varies| !varies).map_err(Error::logical)
     }
 
     fn bind_multi_if(&self, call: &ast::FunctionCall) -> Result<Bound> {

@@ -47,10 +47,12 @@ impl Binder<'_> {
             return Ok(None);
         }
         if self.expanding.borrow().contains(name) {
-            if self.scope.find(&parts[..1])?.is_some() {
+            // In its own definition the name is a column; by way of another alias it is a circle.
+            let is_own = self.expanding.borrow().last() == Some(name);
+            if is_own && self.scope.find(&parts[..1])?.is_some() {
                 return Ok(None);
             }
-            bail!(CyclicAliases, "the alias `{name}` is defined by itself");
+            bail!(UnknownIdentifier, "the alias `{name}` is defined by itself, and no column has its name");
         }
         let cached = self.expanded.borrow().get(name).cloned();
         if let Some(bound) = cached {
@@ -119,7 +121,7 @@ impl Binder<'_> {
             ast::Expr::ColumnsMatching(pattern) => self.columns_matching(pattern)?,
             other => bail!(LogicalError, "`{}` stands for no list of columns", canonical(other)),
         };
-        columns.into_iter().map(|column| Ok((column.name.clone(), self.column(column)?))).collect()
+        columns.into_iter().map(|column| Ok((self.column_name(column), self.column(column)?))).collect()
     }
 
     fn columns_matching(&self, pattern: &str) -> Result<Vec<&ScopeColumn>> {
@@ -147,9 +149,8 @@ impl Binder<'_> {
             bail!(UnknownTable, "`{}.*`: no table of that name in the query", qualifier.join("."));
         }
         let in_reach = |column: &ScopeColumn| {
-            let hidden = column.only_qualified && qualifier.is_empty();
             let listed = column.in_asterisk || (column.only_qualified && !qualifier.is_empty());
-            listed && !hidden && self.scope.is_qualified_by(column, qualifier)
+            listed && self.scope.is_qualified_by(column, qualifier)
         };
         let columns: Vec<&ScopeColumn> =
             self.scope.columns.iter().filter(|column| in_reach(column)).collect();
@@ -167,18 +168,7 @@ impl Binder<'_> {
                     Some((expr, _)) => self.bind(expr)?,
                     None => self.column(column)?,
                 };
-                let twin =
-                    columns.iter().any(|other| other.name == column.name && other.table != column.table);
-                let table = column
-                    .table
-                    .and_then(|at| self.scope.tables.get(at))
-                    .filter(|table| !table.name.is_empty());
-                let name = match table {
-                    Some(table) if twin && column.table != Some(0) => {
-                        format!("{}.{}", table.name, column.name)
-                    }
-                    _ => column.name.clone(),
-                };
+                let name = self.column_name(column);
                 Ok((name, bound))
             })
             .collect()
@@ -186,17 +176,42 @@ impl Binder<'_> {
 
     /// The result name of an identifier: without its qualifier, unless only that tells it apart.
     pub(crate) fn identifier_name(&self, parts: &[String]) -> String {
-        let written = || parts.join(".");
         if parts.len() == 1 || self.aliases.get(&parts[0]).is_some() {
-            return written();
+            return parts.join(".");
         }
         match self.scope.find(parts) {
             Ok(Some(found)) if found.qualifier_parts > 0 => {
-                let bare = &parts[found.qualifier_parts..];
-                let clear = self.aliases.get(&bare[0]).is_none() && self.scope.find(bare).is_ok();
-                if clear { bare.join(".") } else { written() }
+                let name = self.column_name(found.column);
+                let elements = &parts[found.used_parts..];
+                if elements.is_empty() { name } else { format!("{name}.{}", elements.join(".")) }
             }
-            _ => written(),
+            _ => parts.join("."),
         }
+    }
+
+    /// The result name of a column: with its table where another table or an alias has the name, too. The left one of
+    /// two tables stands back.
+    pub(crate) fn column_name(&self, column: &ScopeColumn) -> String {
+        let Some((at, table)) = column.table.and_then(|at| Some((at, self.scope.tables.get(at)?))) else {
+            return column.name.clone();
+        };
+        let stands_back = at == 0 && self.scope.tables.len() < 3;
+        let is_twin =
+            |other: &ScopeColumn| other.name == column.name && other.table.is_some_and(|other| other != at);
+        let is_ambiguous = !stands_back && self.scope.columns.iter().any(is_twin);
+        match is_ambiguous || self.aliases.get(&column.name).is_some() {
+            true if !table.name.is_empty() => format!("{}.{}", table.name, column.name),
+            _ => column.name.clone(),
+        }
+    }
+
+    /// The result name of an expression.
+    pub(crate) fn result_name(&self, expr: &ast::Expr) -> String {
+        let mut named = expr.clone();
+        named.replace_columns(&|name| {
+            let parts: Vec<String> = name.split('.').map(str::to_owned).collect();
+            (parts.len() > 1).then(|| ast::Expr::Identifier(vec![self.identifier_name(&parts)]))
+        });
+        canonical(&named)
     }
 }

@@ -103,6 +103,7 @@ impl Binder<'_> {
                 value: ColumnValue::Plan(bare_column(&column)),
                 in_asterisk: false,
                 only_qualified: false,
+                is_constant: false,
             });
             params.push(column);
         }

@@ -43,6 +43,9 @@ impl Binder<'_> {
             bail!(BadArguments, "`{}` is a window function: it needs OVER (...)", call.name);
         };
         let spec = self.whole_window(over)?;
+        if spec.frame.is_some() && ["lag", "lead"].iter().any(|name| call.name.eq_ignore_ascii_case(name)) {
+            bail!(BadArguments, "`{}` takes no window frame: `{}InFrame` does", call.name, call.name);
+        }
         let (mut definition, args, filter, ty) = self.window_function(call)?;
         let partition_by: Vec<Expr> = self
             .bind_list(&spec.partition_by)?
@@ -85,6 +88,17 @@ impl Binder<'_> {
         // A frame may have fewer rows than `nth_value` looks for, or none.
         let expr = if is_picking(&call.name) { or_default(expr, &ty)? } else { expr };
         Ok(Bound::new(expr, ty))
+    }
+
+    /// The windows that WINDOW names are checked where they stand, used or not.
+    pub(crate) fn check_windows(&self) -> Result<()> {
+        for (_, spec) in self.windows {
+            self.bind_list(&spec.partition_by)?;
+            for order in &spec.order_by {
+                self.bind(&order.expr)?;
+            }
+        }
+        Ok(())
     }
 
     /// The window with what it takes from the named windows it builds on.

@@ -8,7 +8,8 @@ use datafusion::common::{Column as PlanColumn, NullHandling, UnnestOptions};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
-use super::{from, plan_error, projected};
+use super::from::{self, FromNames};
+use super::{plan_error, projected};
 use crate::bound::{Bound, collect, contains, is_aggregate, is_unnest, is_window, or_default, replace};
 use crate::expr::Binder;
 use crate::names::canonical;
@@ -18,28 +19,37 @@ use crate::session::Session;
 /// A column that the ARRAY JOIN clause makes, and the arrays it takes.
 struct Unfolded {
     name: String,
+    /// The name is a new one: `*` has the array and not its element.
+    is_alias: bool,
     arrays: Vec<Bound>,
     /// The names of the elements where the arrays are those of a Map.
     is_map: bool,
 }
 
-pub(super) fn plan(session: &Session<'_>, env: &Env, array_join: &ast::ArrayJoin) -> Result<Relation> {
-    let input = from::plan_expr(session, env, &array_join.input)?;
+pub(super) fn plan(
+    session: &Session<'_>,
+    names: FromNames<'_>,
+    array_join: &ast::ArrayJoin,
+) -> Result<Relation> {
+    let (input, env) = (from::plan_expr(session, names, &array_join.input)?, names.env);
     let aliases = Aliases::of_env(env);
     let binder = Binder::new(session, env, &input.scope, &aliases, &[]);
     let mut unfolded = Vec::new();
     for item in &array_join.items {
         bind_item(&binder, item, &mut unfolded)?;
     }
-    let arrays = unfolded.iter().flat_map(|column| &column.arrays).map(|array| array.expr.clone()).collect();
-    let (plan, names) = unnest(session, input.plan, arrays, array_join.left)?;
+    let arrays: Vec<Expr> =
+        unfolded.iter().flat_map(|column| &column.arrays).map(|array| array.expr.clone()).collect();
+    let names = element_names(session, arrays.len());
+    let totals = input.totals.map(|totals| unnest_totals(totals, arrays.clone(), &names)).transpose()?;
+    let plan = unnest(input.plan, arrays, &names, array_join.left)?;
     let mut scope = input.scope;
     let mut names = names.into_iter();
     for column in unfolded {
         let columns: Vec<String> = names.by_ref().take(column.arrays.len()).collect();
         replace_column(session, env, &mut scope, column, &columns, array_join.left)?;
     }
-    Ok(Relation { plan, scope })
+    Ok(Relation { plan, scope, totals })
 }
 
 fn bind_item(binder: &Binder<'_>, item: &ast::SelectItem, unfolded: &mut Vec<Unfolded>) -> Result<()> {
@@ -50,17 +60,18 @@ fn bind_item(binder: &Binder<'_>, item: &ast::SelectItem, unfolded: &mut Vec<Unf
         return bind_nested(binder, parts, item.alias.as_deref(), unfolded);
     }
     let array = binder.bind(&item.expr)?.into_value();
+    let is_alias = item.alias.is_some() || !matches!(item.expr, ast::Expr::Identifier(_));
     let name = match (&item.alias, &item.expr) {
         (Some(alias), _) => alias.clone(),
         (None, ast::Expr::Identifier(parts)) => parts.last().cloned().unwrap_or_default(),
         (None, expr) => canonical(expr),
     };
     match array.ty.stripped() {
-        SqlType::Array(_) => unfolded.push(Unfolded { name, arrays: vec![array], is_map: false }),
+        SqlType::Array(_) => unfolded.push(Unfolded { name, is_alias, arrays: vec![array], is_map: false }),
         SqlType::Map(..) => {
             let arrays =
                 vec![binder.call("mapKeys", vec![array.clone()])?, binder.call("mapValues", vec![array])?];
-            unfolded.push(Unfolded { name, arrays, is_map: true });
+            unfolded.push(Unfolded { name, is_alias, arrays, is_map: true });
         }
         other => bail!(TypeMismatch, "ARRAY JOIN takes an array, not a value of type `{other}`"),
     }
@@ -83,7 +94,8 @@ fn bind_nested(
         };
         if let SqlType::Array(_) = column.ty.stripped() {
             let name = format!("{}.{element}", alias.unwrap_or(&name));
-            unfolded.push(Unfolded { name, arrays: vec![binder.column(column)?], is_map: false });
+            let arrays = vec![binder.column(column)?];
+            unfolded.push(Unfolded { name, is_alias: alias.is_some(), arrays, is_map: false });
         }
     }
     if unfolded.len() == before {
@@ -92,7 +104,7 @@ fn bind_nested(
     Ok(())
 }
 
-/// Puts the element columns in place of the array's, or behind the others if they have a new name.
+/// Puts the element columns in place of the array's, or beside it if they have a new name.
 fn replace_column(
     session: &Session<'_>,
     env: &Env,
@@ -122,24 +134,26 @@ fn replace_column(
         );
         for (old_and_new, element) in [["keys", "Names"], ["values", "Values"]].iter().zip(&elements) {
             for name in old_and_new {
-                push(scope, format!("{}.{name}", column.name), element.clone(), false);
+                push(scope, format!("{}.{name}", column.name), element.clone(), true);
             }
         }
         let (nothing, none) = (Scope::default(), Aliases::default());
         let binder = Binder::new(session, env, &nothing, &none, &[]);
         let entry = binder.call("tuple", elements)?;
-        push(scope, column.name, Bound::new(entry.expr, ty), true);
+        push(scope, column.name, Bound::new(entry.expr, ty), column.is_alias);
         return Ok(());
     }
     for element in elements {
-        push(scope, column.name.clone(), element, true);
+        push(scope, column.name.clone(), element, column.is_alias);
     }
     Ok(())
 }
 
-fn push(scope: &mut Scope, name: String, bound: Bound, in_asterisk: bool) {
+/// A column that `*` has only in the place of another one. A new name hides a column of a table that has it, too.
+fn push(scope: &mut Scope, name: String, bound: Bound, is_new: bool) {
     let value = ColumnValue::Plan(bound.expr);
-    if let Some(known) = scope.columns.iter_mut().find(|column| column.name == name) {
+    let is_known = |column: &&mut ScopeColumn| column.name == name && (!is_new || column.table.is_none());
+    if let Some(known) = scope.columns.iter_mut().find(is_known) {
         known.ty = bound.ty;
         known.value = value;
         return;
@@ -149,42 +163,53 @@ fn push(scope: &mut Scope, name: String, bound: Bound, in_asterisk: bool) {
         name,
         ty: bound.ty,
         value,
-        in_asterisk,
+        in_asterisk: false,
         only_qualified: false,
+        is_constant: false,
     });
 }
 
-/// Unfolds arrays in step; answers with the plan and the names of the element columns.
+fn element_names(session: &Session<'_>, count: usize) -> Vec<String> {
+    (0..count).map(|_| session.unique("__element")).collect()
+}
+
+/// Unfolds arrays in step; `names` are those of the element columns.
 fn unnest(
-    session: &Session<'_>,
     plan: LogicalPlan,
     mut arrays: Vec<Expr>,
+    names: &[String],
     keep_empty: bool,
-) -> Result<(LogicalPlan, Vec<String>)> {
+) -> Result<LogicalPlan> {
     let mut exprs: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
-    let names: Vec<String> = arrays.iter().map(|_| session.unique("__element")).collect();
     if arrays.len() > 1 {
         let checked = ScalarFunction::new_udf(InStep::function(), arrays.clone());
         arrays[0] = Expr::ScalarFunction(checked);
     }
-    exprs.extend(arrays.into_iter().zip(&names).map(|(array, name)| array.alias(name)));
+    exprs.extend(arrays.into_iter().zip(names).map(|(array, name)| array.alias(name)));
     let handling = if keep_empty { NullHandling::PreserveAndExpandEmpty } else { NullHandling::Drop };
     let options = UnnestOptions::new().with_null_handling(handling);
     let columns = names.iter().map(PlanColumn::new_unqualified).collect();
-    let plan = LogicalPlanBuilder::from(projected(plan, exprs)?)
+    LogicalPlanBuilder::from(projected(plan, exprs)?)
         .unnest_columns_with_options(columns, options)
         .and_then(LogicalPlanBuilder::build)
-        .map_err(plan_error)?;
-    Ok((plan, names))
+        .map_err(plan_error)
+}
+
+/// The row of totals stays one row: with the first elements.
+pub(super) fn unnest_totals(totals: LogicalPlan, arrays: Vec<Expr>, names: &[String]) -> Result<LogicalPlan> {
+    LogicalPlanBuilder::from(unnest(totals, arrays, names, true)?)
+        .limit(0, Some(1))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
 }
 
 /// Unfolds every `arrayJoin(...)` that lies in `exprs` outside of what is computed later; calls with the
-/// same argument are one, calls with different arguments multiply.
+/// same argument are one, calls with different arguments multiply. Answers with what took their places, too.
 pub(super) fn unfold(
     session: &Session<'_>,
     mut plan: LogicalPlan,
     exprs: &mut [Expr],
-) -> Result<LogicalPlan> {
+) -> Result<(LogicalPlan, Vec<(Expr, Expr)>)> {
     let mut calls = Vec::new();
     for expr in exprs.iter() {
         collect(expr, is_unnest, &mut calls);
@@ -195,16 +220,12 @@ pub(super) fn unfold(
         let Expr::Unnest(unnested) = &call else {
             continue;
         };
-        let (unfolded, names) = unnest(session, plan, vec![unnested.expr.as_ref().clone()], false)?;
-        plan = unfolded;
-        let [name] = names.as_slice() else {
-            return Err(Error::logical("one array was unfolded"));
-        };
-        let column = bare_column(name);
-        replacements.push((call, column));
+        let name = session.unique("__element");
+        plan = unnest(plan, vec![unnested.expr.as_ref().clone()], std::slice::from_ref(&name), false)?;
+        replacements.push((call, bare_column(&name)));
     }
     for expr in exprs {
         *expr = replace(std::mem::take(expr), &replacements)?;
     }
-    Ok(plan)
+    Ok((plan, replacements))
 }

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use basalt_base::{Column, Result};
+use basalt_exec::row_order;
 use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
 
@@ -62,6 +63,7 @@ pub(super) fn plan(
     let values: Vec<Bound> = items.iter().map(|item| item.bound.clone().into_value()).collect();
     let columns: Vec<Column> =
         items.iter().zip(&values).map(|(item, value)| Column::new(&item.name, value.ty.clone())).collect();
+    let constants = values.iter().map(|value| value.constant().is_some()).collect();
     let names = distinct_names(&columns);
     let results = names.len();
     let mut projection = Projection { names, values, results };
@@ -76,6 +78,7 @@ pub(super) fn plan(
     let mut plan = projected(input, projection.exprs())?;
     let mut has_hidden = projection.names.len() > projection.results;
     if select.distinct {
+        plan = row_order::kept(plan).map_err(plan_error)?;
         plan = if has_hidden {
             limit::by(plan, projection.result_columns(), 0, 1)
         } else {
@@ -102,7 +105,7 @@ pub(super) fn plan(
         plan = projected(plan, projection.result_columns())?;
     }
     projection.names.truncate(results);
-    Ok(Subplan { plan, columns, names: projection.names, totals })
+    Ok(Subplan { plan, columns, names: projection.names, constants, totals })
 }
 
 fn apply_limit_by(

@@ -16,19 +16,34 @@ use crate::scope::{
 use crate::session::Session;
 use crate::{ResolvedTable, TableOptions};
 
-pub(super) fn plan(session: &Session<'_>, env: &Env, from: Option<&ast::TableExpr>) -> Result<Relation> {
+/// What FROM may name: WITH queries, and in ON the aliases of the SELECT.
+#[derive(Clone, Copy)]
+pub(super) struct FromNames<'n> {
+    pub(super) env: &'n Env,
+    pub(super) aliases: &'n Aliases,
+}
+
+pub(super) fn plan(
+    session: &Session<'_>,
+    names: FromNames<'_>,
+    from: Option<&ast::TableExpr>,
+) -> Result<Relation> {
     match from {
-        Some(expr) => plan_expr(session, env, expr),
+        Some(expr) => plan_expr(session, names, expr),
         None => Ok(one_row()),
     }
 }
 
-pub(super) fn plan_expr(session: &Session<'_>, env: &Env, expr: &ast::TableExpr) -> Result<Relation> {
+pub(super) fn plan_expr(
+    session: &Session<'_>,
+    names: FromNames<'_>,
+    expr: &ast::TableExpr,
+) -> Result<Relation> {
     let _depth = session.enter_expr()?;
     match expr {
-        ast::TableExpr::Factor(factor) => plan_factor(session, env, factor),
-        ast::TableExpr::Join(join) => join::plan(session, env, join),
-        ast::TableExpr::ArrayJoin(array_join) => array_join::plan(session, env, array_join),
+        ast::TableExpr::Factor(factor) => plan_factor(session, names.env, factor),
+        ast::TableExpr::Join(join) => join::plan(session, names, join),
+        ast::TableExpr::ArrayJoin(array_join) => array_join::plan(session, names, array_join),
     }
 }
 
@@ -41,6 +56,7 @@ fn one_row() -> Relation {
         value: ColumnValue::Plan(Expr::Literal(ScalarValue::UInt8(Some(0)), None)),
         in_asterisk: true,
         only_qualified: false,
+        is_constant: false,
     };
     let scope = Scope { tables: vec![], columns: vec![dummy] };
     Relation {
@@ -49,6 +65,7 @@ fn one_row() -> Relation {
             schema: std::sync::Arc::new(datafusion::common::DFSchema::empty()),
         }),
         scope,
+        totals: None,
     }
 }
 
@@ -57,6 +74,9 @@ fn plan_factor(session: &Session<'_>, env: &Env, factor: &ast::TableFactor) -> R
         ast::TableFactor::Table { name, alias, is_final, sample } => {
             let cte = if name.database.is_none() { env.query(&name.name) } else { None };
             if let Some(cte) = cte {
+                if *is_final || sample.is_some() {
+                    bail!(UnsupportedMethod, "`{name}` is a query of WITH: FINAL and SAMPLE are for tables");
+                }
                 return plan_cte(session, &cte, alias.as_deref());
             }
             let options = TableOptions { is_final: *is_final, sample: sample.clone() };
@@ -79,7 +99,25 @@ fn plan_factor(session: &Session<'_>, env: &Env, factor: &ast::TableFactor) -> R
             let table = ScopeTable { name: alias.clone().unwrap_or_default(), ..ScopeTable::default() };
             derived(session, planned, table)
         }
+        ast::TableFactor::Renamed { factor, columns } => {
+            let mut relation = plan_factor(session, env, factor)?;
+            rename_scope(&mut relation.scope, columns)?;
+            Ok(relation)
+        }
     }
+}
+
+/// `AS t (a, b)`: other names for the columns that `*` has.
+fn rename_scope(scope: &mut Scope, names: &[String]) -> Result<()> {
+    let columns = scope.columns.iter_mut().filter(|column| column.in_asterisk).collect::<Vec<_>>();
+    if columns.len() != names.len() {
+        let (expected, given) = (columns.len(), names.len());
+        bail!(BadArguments, "{given} names behind the alias of a table with {expected} columns");
+    }
+    for (column, name) in columns.into_iter().zip(names) {
+        column.name.clone_from(name);
+    }
+    Ok(())
 }
 
 fn plan_cte(session: &Session<'_>, cte: &Rc<CteQuery>, alias: Option<&str>) -> Result<Relation> {
@@ -93,12 +131,7 @@ fn plan_cte(session: &Session<'_>, cte: &Rc<CteQuery>, alias: Option<&str>) -> R
 
 fn rename(columns: &mut [Column], names: &[String], what: &str) -> Result<()> {
     if columns.len() != names.len() {
-        bail!(
-            NumberOfColumnsDoesntMatch,
-            "`{what}` names {} columns, its query has {}",
-            names.len(),
-            columns.len()
-        );
+        bail!(BadArguments, "`{what}` names {} columns, its query has {}", names.len(), columns.len());
     }
     for (column, name) in columns.iter_mut().zip(names) {
         column.name.clone_from(name);
@@ -131,14 +164,15 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: Scop
                     ty: column.column.ty,
                     in_asterisk: column.in_asterisk,
                     only_qualified: false,
+                    is_constant: false,
                 })
                 .collect();
             let scope = Scope { tables: vec![table], columns };
-            let Some(filter) = filter else { return Ok(Relation { plan, scope }) };
+            let Some(filter) = filter else { return Ok(Relation { plan, scope, totals: None }) };
             let (env, aliases) = (Env::default(), Aliases::default());
             let binder = Binder::new(session, &env, &scope, &aliases, &[]);
             let plan = filtered(plan, binder.bind_filter(&filter, "SAMPLE")?)?;
-            Ok(Relation { plan, scope })
+            Ok(Relation { plan, scope, totals: None })
         }
     }
 }
@@ -160,8 +194,9 @@ fn as_columns(session: &Session<'_>, planned: Subplan, columns: &[Column]) -> Re
             Ok(convert(value, &to.ty, session.ctx)?.expr.alias(name))
         })
         .collect::<Result<Vec<_>>>()?;
-    let plan = projected(planned.plan, exprs)?;
-    Ok(Subplan { plan, columns: columns.to_vec(), names: planned.names, totals: None })
+    let totals = planned.totals.clone().map(|totals| projected(totals, exprs.clone())).transpose()?;
+    let plan = projected(planned.plan.clone(), exprs)?;
+    Ok(Subplan { plan, totals, columns: columns.to_vec(), ..planned })
 }
 
 /// The relation of a planned query.
@@ -169,21 +204,23 @@ pub(super) fn derived(session: &Session<'_>, planned: Subplan, table: ScopeTable
     let stem = if table.name.is_empty() { "subquery" } else { &table.name };
     let relation = session.unique(stem);
     let plan = aliased(planned.plan, &relation)?;
+    let totals = planned.totals.map(|totals| aliased(totals, &relation)).transpose()?;
     let relation = TableReference::bare(relation);
     let columns = planned
         .columns
         .into_iter()
-        .zip(&planned.names)
-        .map(|(column, plan_name)| ScopeColumn {
+        .zip(planned.names.iter().zip(planned.constants))
+        .map(|(column, (plan_name, is_constant))| ScopeColumn {
             table: Some(0),
             value: ColumnValue::Plan(plan_column(&relation, plan_name)),
             name: column.name,
             ty: column.ty,
             in_asterisk: true,
             only_qualified: false,
+            is_constant,
         })
         .collect();
-    Ok(Relation { plan, scope: Scope { tables: vec![table], columns } })
+    Ok(Relation { plan, scope: Scope { tables: vec![table], columns }, totals })
 }
 
 /// The plan expression of a column that is not an ALIAS column.

@@ -1,15 +1,18 @@
 //! GROUP BY and HAVING, then the window functions: what a row of the result is made from.
 
 use basalt_base::{Error, Result, bail};
+use basalt_exec::row_order;
+use basalt_functions::aggregate::AggregateFunction;
+use basalt_functions::registry;
 use basalt_sql::ast;
 use datafusion::common::Column as PlanColumn;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::GroupingSet;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
 
-use super::injective;
 use super::order_by::position;
 use super::stage::Stage;
+use super::{chance, injective, totals};
 use super::{filtered, plan_error};
 use crate::bound::{
     Bound, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
@@ -121,6 +124,7 @@ pub(super) fn plan(
     with_totals: bool,
     stage: &mut Stage,
     input: LogicalPlan,
+    totals: &mut Option<LogicalPlan>,
 ) -> Result<Grouped> {
     let keys = std::mem::take(&mut stage.keys);
     let mut calls = Vec::new();
@@ -128,26 +132,38 @@ pub(super) fn plan(
         collect(expr, is_aggregate, &mut calls);
     }
     let aggregates = !calls.is_empty() || !matches!(sets, Sets::None);
+    if with_totals && matches!(sets, Sets::Listed(_)) {
+        return Err(Error::not_implemented("WITH TOTALS together with GROUPING SETS"));
+    }
+    if with_totals && stage.having.is_some() && matches!(sets, Sets::Rollup(_) | Sets::Cube(_)) {
+        return Err(Error::not_implemented("WITH TOTALS together with ROLLUP or CUBE and HAVING"));
+    }
     if with_totals && !aggregates {
         return Err(Error::not_implemented("WITH TOTALS without aggregation"));
     }
     let mut grouped = Grouped { plan: input, aggregation: None };
     if aggregates {
+        *totals = None;
         let keys = match sets {
             // The keys of totals and of smaller sets are default values: those of the call, not of its key.
             Sets::Plain if !with_totals => injective::hoisted(session, keys),
             _ => keys,
         };
+        grouped.plan = chance::draw_in_aggregates(session, stage, &mut calls, grouped.plan)?;
         grouped = aggregate(session, sets, keys, calls, stage, grouped.plan)?;
     }
+    let (drawn_from, drawn) = chance::draw(session, grouped.plan, stage.exprs())?;
+    grouped.plan = drawn_from;
+    stage.replace(&drawn)?;
+    totals::follow(totals, &drawn)?;
     if let Some(having) = stage.having.take() {
         grouped.plan = filtered(grouped.plan, having.into_condition()?)?;
         if let Some(aggregation) = &mut grouped.aggregation {
             aggregation.has_having = true;
         }
     }
-    grouped.plan = stage.unfold_arrays(session, grouped.plan)?;
-    grouped.plan = windows(stage, grouped.plan)?;
+    grouped.plan = stage.unfold_arrays(session, grouped.plan, totals)?;
+    grouped.plan = windows(stage, grouped.plan, totals)?;
     if let Some(qualify) = stage.qualify.take() {
         grouped.plan = filtered(grouped.plan, qualify.into_condition()?)?;
     }
@@ -163,6 +179,10 @@ fn aggregate(
     input: LogicalPlan,
 ) -> Result<Grouped> {
     let nulled = !matches!(sets, Sets::None | Sets::Plain);
+    let input = match calls.iter().any(depends_on_order) {
+        true => row_order::kept(input).map_err(plan_error)?,
+        false => input,
+    };
     let mut keys = Vec::with_capacity(bounds.len());
     let mut replacements = Vec::new();
     let mut aggregates = Vec::with_capacity(calls.len());
@@ -182,6 +202,11 @@ fn aggregate(
     check_columns(stage, &plan)?;
     let aggregation = Aggregation { input, keys, aggregates, has_having: false };
     Ok(Grouped { plan, aggregation: Some(aggregation) })
+}
+
+fn depends_on_order(call: &Expr) -> bool {
+    let Expr::AggregateFunction(call) = call else { return false };
+    registry::aggregate(call.func.name()).is_some_and(AggregateFunction::depends_on_order)
 }
 
 /// A key of the node, and what takes its place in the expressions above.
@@ -221,7 +246,8 @@ fn group_exprs(session: &Session<'_>, sets: &Sets, keys: &[Key]) -> Vec<Expr> {
         Sets::Plain => {
             let kept: Vec<Expr> =
                 keys.iter().filter(|key| key.bound.constant().is_none()).map(Key::expr).collect();
-            if kept.is_empty() {
+            let needs_rows = session.settings().empty_result_for_aggregation_by_constant_keys_on_empty_set;
+            if kept.is_empty() && needs_rows {
                 // GROUP BY a constant: one group, and none where there are no rows.
                 let constant = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
                 return vec![constant.alias(session.unique("__key"))];
@@ -257,7 +283,7 @@ fn check_columns(stage: &Stage, plan: &LogicalPlan) -> Result<()> {
 }
 
 /// Computes the window functions of the stage.
-fn windows(stage: &mut Stage, plan: LogicalPlan) -> Result<LogicalPlan> {
+fn windows(stage: &mut Stage, plan: LogicalPlan, totals: &mut Option<LogicalPlan>) -> Result<LogicalPlan> {
     let mut calls = Vec::new();
     for expr in stage.exprs() {
         collect(expr, is_window, &mut calls);
@@ -270,7 +296,23 @@ fn windows(stage: &mut Stage, plan: LogicalPlan) -> Result<LogicalPlan> {
     }
     let replacements: Vec<(Expr, Expr)> =
         calls.iter().map(|call| (call.clone(), bare_column(&call.schema_name().to_string()))).collect();
-    let plan = LogicalPlanBuilder::window_plan(plan, calls).map_err(plan_error)?;
+    let totals_windows = |plan: LogicalPlan| LogicalPlanBuilder::window_plan(plan, calls.clone());
+    *totals = totals.take().map(totals_windows).transpose().map_err(plan_error)?;
+    // As in ClickHouse the windows that sort nothing come last, and see the rows as others have sorted them.
+    let (sorting, others): (Vec<Expr>, Vec<Expr>) = calls.into_iter().partition(sorts);
+    let mut plan = match sorting.is_empty() {
+        true => row_order::kept(plan),
+        false => LogicalPlanBuilder::window_plan(plan, sorting),
+    };
+    if !others.is_empty() {
+        plan = plan.and_then(|plan| LogicalPlanBuilder::window_plan(plan, others));
+    }
+    let plan = plan.map_err(plan_error)?;
     stage.replace(&replacements)?;
     Ok(plan)
+}
+
+fn sorts(call: &Expr) -> bool {
+    let Expr::WindowFunction(call) = call else { return false };
+    !call.params.order_by.is_empty() || !call.params.partition_by.is_empty()
 }

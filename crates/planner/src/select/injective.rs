@@ -12,7 +12,7 @@ use crate::session::Session;
 
 /// The keys, with those of dictionaries in the place of their values.
 pub(super) fn hoisted(session: &Session<'_>, keys: Vec<Bound>) -> Vec<Bound> {
-    if !session.ctx.settings.optimize_injective_functions_in_group_by {
+    if !session.settings().optimize_injective_functions_in_group_by {
         return keys;
     }
     let mut hoisted: Vec<Bound> = Vec::with_capacity(keys.len());

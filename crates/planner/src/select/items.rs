@@ -2,12 +2,11 @@
 
 use std::rc::Rc;
 
-use basalt_base::Result;
+use basalt_base::{Result, bail};
 use basalt_sql::ast;
 
 use crate::bound::Bound;
 use crate::expr::Binder;
-use crate::names::canonical;
 use crate::scope::Aliases;
 
 /// One column of the result.
@@ -28,7 +27,7 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
         let name = match (&item.alias, &item.expr) {
             (Some(alias), _) => alias.clone(),
             (None, ast::Expr::Identifier(parts)) => binder.identifier_name(parts),
-            (None, expr) => canonical(expr),
+            (None, expr) => binder.result_name(expr),
         };
         let value = match (&item.alias, &item.expr) {
             // Bound by way of its alias, so that inside its own definition the name is the column.
@@ -36,6 +35,9 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
             (None, expr) => binder.bind(expr)?,
         };
         bound.push(Item { bound: value, name });
+    }
+    if bound.is_empty() {
+        bail!(EmptyListOfColumnsQueried, "no column is left in the SELECT list");
     }
     Ok(bound)
 }

@@ -8,10 +8,11 @@ use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPl
 
 use basalt_exec::limit_by::LimitBy;
 
-use super::{from, plan_error};
+use super::from::{self, FromNames};
+use super::{plan_error, totals};
 use crate::bound::{Bound, case, contains, is_aggregate, is_unnest, is_window, or_default};
 use crate::expr::{Binder, unify};
-use crate::scope::{Aliases, ColumnValue, Env, Relation, Scope, ScopeColumn};
+use crate::scope::{ColumnValue, Relation, Scope, ScopeColumn};
 use crate::session::Session;
 
 /// The condition of a join, apart by what it can be used for.
@@ -31,31 +32,36 @@ enum Distinct {
     Both,
 }
 
-pub(super) fn plan(session: &Session<'_>, env: &Env, join: &ast::Join) -> Result<Relation> {
+pub(super) fn plan(session: &Session<'_>, names: FromNames<'_>, join: &ast::Join) -> Result<Relation> {
     if join.kind == JoinKind::Paste {
         return Err(Error::not_implemented("PASTE JOIN"));
     }
-    let left = from::plan_expr(session, env, &join.left)?;
-    let right = from::plan_expr(session, env, &join.right)?;
+    expect_aliases(session, join)?;
+    let left = from::plan_expr(session, names, &join.left)?;
+    let right = from::plan_expr(session, names, &join.right)?;
     let left_plan_schema = left.plan.clone();
+    let totals = totals::of_join(&left, &right)?;
     let mut scope = left.scope.clone().join(right.scope.clone());
     let left_width = left.scope.columns.len();
     let mut condition = match &join.constraint {
         JoinConstraint::None => Condition::default(),
-        JoinConstraint::On(expr) => bind_on(session, env, &scope, expr)?,
+        JoinConstraint::On(expr) => bind_on(session, names, &scope, expr)?,
         JoinConstraint::Using(_) => Condition::default(),
     };
+    let mut merged = Vec::new();
     if let JoinConstraint::Using(names) = &join.constraint {
-        condition.keys = bind_using(session, &mut scope, left_width, names, join.kind)?;
+        (condition.keys, merged) = bind_using(session, &mut scope, left_width, names, join.kind)?;
     }
     let mut condition = split_keys(condition, &left_plan_schema, &right.plan);
     let (join_type, distinct) = shape(join)?;
     if join.kind == JoinKind::Cross || (condition.keys.is_empty() && condition.others.is_empty()) {
-        return cross(join, left, right, scope);
+        return Ok(Relation { totals, ..cross(join, left, right, scope)? });
     }
+    expect_keys(join, &condition, &left.plan, &right.plan)?;
     let plan = connect(left.plan, right.plan, join_type, distinct, &mut condition)?;
-    fill_unmatched(session, &mut scope, left_width, join, join_type)?;
-    Ok(Relation { plan, scope })
+    fill_unmatched(session, &mut scope, left_width, join_type)?;
+    merge_keys(session, &mut scope, merged, join_type);
+    Ok(Relation { plan, scope, totals })
 }
 
 fn cross(join: &ast::Join, left: Relation, right: Relation, scope: Scope) -> Result<Relation> {
@@ -68,7 +74,46 @@ fn cross(join: &ast::Join, left: Relation, right: Relation, scope: Scope) -> Res
         .cross_join(right.plan)
         .and_then(LogicalPlanBuilder::build)
         .map_err(plan_error)?;
-    Ok(Relation { plan, scope })
+    Ok(Relation { plan, scope, totals: None })
+}
+
+/// What is joined has a name, so that its columns do.
+fn expect_aliases(session: &Session<'_>, join: &ast::Join) -> Result<()> {
+    if !session.settings().joined_subquery_requires_alias {
+        return Ok(());
+    }
+    for side in [&join.left, &join.right] {
+        let ast::TableExpr::Factor(factor) = side else { continue };
+        if let ast::TableFactor::Subquery { alias: None, .. }
+        | ast::TableFactor::Function { alias: None, .. } = factor
+        {
+            bail!(AliasRequired, "a subquery or table function that is joined needs an alias: `... AS name`");
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a condition without equality that is only about the side whose rows all stay.
+fn expect_keys(
+    join: &ast::Join,
+    condition: &Condition,
+    left: &LogicalPlan,
+    right: &LogicalPlan,
+) -> Result<()> {
+    let is_of = |plan: &LogicalPlan| {
+        let mut columns = condition.others.iter().flat_map(Expr::column_refs).peekable();
+        columns.peek().is_some() && columns.all(|column| plan.schema().has_column(column))
+    };
+    let (of_left, of_right) = match join.kind {
+        JoinKind::Left => (is_of(left), false),
+        JoinKind::Right => (false, is_of(right)),
+        JoinKind::Full => (is_of(left), is_of(right)),
+        _ => return Ok(()),
+    };
+    if condition.keys.is_empty() && (of_left || of_right) {
+        bail!(InvalidJoinOnExpression, "JOIN ON compares no column of one side with one of the other");
+    }
+    Ok(())
 }
 
 /// How DataFusion joins for a kind and a strictness.
@@ -98,9 +143,13 @@ fn shape(join: &ast::Join) -> Result<(JoinType, Distinct)> {
     })
 }
 
-fn bind_on(session: &Session<'_>, env: &Env, scope: &Scope, expr: &ast::Expr) -> Result<Condition> {
-    let aliases = Aliases::of_env(env);
-    let binder = Binder::new(session, env, scope, &aliases, &[]);
+fn bind_on(
+    session: &Session<'_>,
+    names: FromNames<'_>,
+    scope: &Scope,
+    expr: &ast::Expr,
+) -> Result<Condition> {
+    let binder = Binder::new(session, names.env, scope, names.aliases, &[]);
     let expr = binder.bind_filter(expr, "JOIN ON")?;
     if contains(&expr, |part| is_aggregate(part) || is_window(part) || is_unnest(part)) {
         return Err(Error::not_implemented("arrayJoin in JOIN ON"));
@@ -141,15 +190,16 @@ fn bounded_by_infinity(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The columns of USING: one visible column for the two, and an equality.
+/// The columns of USING: an equality each, and one visible column for the two.
 fn bind_using(
     session: &Session<'_>,
     scope: &mut Scope,
     left_width: usize,
     names: &[String],
     kind: JoinKind,
-) -> Result<Vec<(Expr, Expr)>> {
+) -> Result<(Vec<(Expr, Expr)>, Vec<ScopeColumn>)> {
     let mut keys = Vec::with_capacity(names.len());
+    let mut merged = Vec::with_capacity(names.len());
     for name in names {
         let at = |range: std::ops::Range<usize>| {
             let is_it = |column: &ScopeColumn| column.name == *name && !column.only_qualified;
@@ -158,15 +208,14 @@ fn bind_using(
         let (Some(left_at), Some(right_at)) = (at(0..left_width), at(left_width..scope.columns.len())) else {
             return Err(scope.unknown(name, std::iter::empty()).within("in JOIN USING"));
         };
-        let (left, right) = (scope.columns[left_at].clone(), scope.columns[right_at].clone());
-        let sides = [&left, &right]
+        let sides = [&scope.columns[left_at], &scope.columns[right_at]]
             .map(|column| from::stored(column).map(|expr| Bound::new(expr.clone(), column.ty.clone())));
         let [left_side, right_side] = sides;
         let (unified, ty) = unify(vec![left_side?, right_side?], "JOIN USING", session.ctx)?;
         let [left_key, right_key] = unified.as_slice() else {
             return Err(Error::logical("two keys were unified"));
         };
-        let merged = match kind {
+        let value = match kind {
             JoinKind::Right => right_key.expr.clone(),
             JoinKind::Full => case(
                 vec![(left_key.expr.clone().is_not_null(), left_key.expr.clone())],
@@ -175,11 +224,33 @@ fn bind_using(
             _ => left_key.expr.clone(),
         };
         keys.push((left_key.expr.clone(), right_key.expr.clone()));
-        scope.columns[right_at].only_qualified = true;
-        scope.columns[left_at].value = ColumnValue::Plan(merged);
-        scope.columns[left_at].ty = ty;
+        merged.push(ScopeColumn {
+            table: None,
+            name: name.clone(),
+            ty,
+            value: ColumnValue::Plan(value),
+            in_asterisk: true,
+            only_qualified: false,
+            is_constant: false,
+        });
+        for at in [left_at, right_at] {
+            scope.columns[at].only_qualified = true;
+            scope.columns[at].in_asterisk = false;
+        }
     }
-    Ok(keys)
+    Ok((keys, merged))
+}
+
+/// The columns of USING before all others, as `*` has them.
+fn merge_keys(session: &Session<'_>, scope: &mut Scope, mut merged: Vec<ScopeColumn>, join_type: JoinType) {
+    if join_type == JoinType::Full && session.settings().join_use_nulls {
+        for column in &mut merged {
+            column.ty = column.ty.clone().into_nullable();
+        }
+    }
+    // A key of an earlier USING that no table has is not to be found any more.
+    merged.extend(scope.columns.drain(..).filter(|column| column.table.is_some() || !column.only_qualified));
+    scope.columns = merged;
 }
 
 /// Finds the equalities that compare one side with the other.
@@ -243,7 +314,6 @@ fn fill_unmatched(
     session: &Session<'_>,
     scope: &mut Scope,
     left_width: usize,
-    join: &ast::Join,
     join_type: JoinType,
 ) -> Result<()> {
     let (left_missing, right_missing) = match join_type {
@@ -253,20 +323,16 @@ fn fill_unmatched(
         _ => (false, false),
     };
     let absent = matches!(join_type, JoinType::LeftAnti | JoinType::RightAnti);
-    let use_nulls = session.ctx.settings.join_use_nulls;
-    let using = match &join.constraint {
-        JoinConstraint::Using(names) => names.as_slice(),
-        _ => &[],
-    };
+    let use_nulls = session.settings().join_use_nulls;
     for (at, column) in scope.columns.iter_mut().enumerate() {
         let missing = if at < left_width { left_missing } else { right_missing };
-        let is_key = at < left_width && using.contains(&column.name) && !column.only_qualified;
-        if !missing || (is_key && !absent) {
+        if !missing {
             continue;
         }
         let ColumnValue::Plan(expr) = &column.value else {
             continue;
         };
+        column.is_constant = false;
         if use_nulls {
             column.ty = column.ty.clone().into_nullable();
         }

@@ -23,6 +23,9 @@ pub(super) fn count(binder: &Binder<'_>, expr: Option<&ast::Expr>, clause: &str)
     let Some(expr) = expr else {
         return Ok(None);
     };
+    if binder.bind(expr)?.expr.is_volatile() {
+        bail!(InvalidLimitExpression, "{clause} takes a constant, not `{}`", canonical(expr));
+    }
     let bound = binder.bind_constant(expr)?;
     let value = evaluate(&bound.expr)?;
     let number = match value.cast_to(&arrow::datatypes::DataType::UInt64) {

@@ -2,6 +2,7 @@
 
 mod array_join;
 mod assembly;
+mod chance;
 mod from;
 mod group_by;
 mod injective;
@@ -23,7 +24,7 @@ use basalt_sql::ast;
 use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
-use crate::bound::all_of;
+use crate::bound::{all_of, replace};
 use crate::expr::Binder;
 use crate::names::canonical;
 use crate::scope::{Aliases, Env, Scope, ScopeTable};
@@ -37,6 +38,8 @@ pub(crate) struct Subplan {
     pub(crate) columns: Vec<Column>,
     /// The plan's name of each column: no name twice.
     pub(crate) names: Vec<String>,
+    /// Which columns are constants.
+    pub(crate) constants: Vec<bool>,
     pub(crate) totals: Option<LogicalPlan>,
 }
 
@@ -63,39 +66,63 @@ pub(crate) fn plan_body(session: &Session<'_>, env: &Env, body: &ast::SetExpr) -
 
 fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result<Subplan> {
     refuse_missing(select)?;
+    let _settings = session.enter_settings(&select.settings)?;
     let env = &env.extended(&select.with);
-    let relation = from::plan(session, env, select.from.as_ref())?;
+    let aliases = aliases_of(env, select)?;
+    let names = from::FromNames { env, aliases: &aliases };
+    let relation = from::plan(session, names, select.from.as_ref())?;
     if select.prewhere.is_some() {
         check_prewhere(&relation.scope)?;
     }
-    let aliases = aliases_of(env, select)?;
     let binder = Binder::new(session, env, &relation.scope, &aliases, &select.windows);
     let items = items::bind(&binder, &select.items)?;
+    binder.check_windows()?;
     let mut filters = Vec::new();
     if let Some(filter) = &select.prewhere {
         filters.extend(Prewhere::mark(binder.bind_filter(filter, "PREWHERE")?));
     }
     if let Some(filter) = &select.filter {
+        if matches!(filter, ast::Expr::Asterisk { .. } | ast::Expr::ColumnsMatching(_)) {
+            bail!(
+                UnexpectedExpression,
+                "`{}` is a list of columns: WHERE takes a condition",
+                canonical(filter)
+            );
+        }
         filters.push(binder.bind_filter(filter, "WHERE")?);
     }
     let mut stage = stage::Stage::bind(&binder, select, items)?;
     let sets = group_by::bind_keys(&binder, select, &mut stage)?;
-    let mut plan = relation.plan;
-    if let Some(filter) = all_of(filters) {
-        let mut filters = vec![filter];
-        plan = array_join::unfold(session, plan, &mut filters)?;
-        for filter in filters {
-            plan = filtered(plan, filter)?;
-        }
-    }
-    plan = stage.unfold_arrays(session, plan)?;
-    let grouped = group_by::plan(session, &sets, select.with_totals, &mut stage, plan)?;
-    let totals = match select.with_totals {
-        true => Some(totals::plan(session, &grouped, &stage)?),
-        false => None,
+    let mut totals = relation.totals;
+    let mut plan = match all_of(filters) {
+        Some(filter) => filter_rows(session, relation.plan, filter, &mut stage, &mut totals)?,
+        None => relation.plan,
     };
+    plan = stage.unfold_arrays(session, plan, &mut totals)?;
+    let grouped = group_by::plan(session, &sets, select.with_totals, &mut stage, plan, &mut totals)?;
+    if select.with_totals {
+        totals = Some(totals::plan(session, &grouped, &stage)?);
+    }
     session.add_settings(&select.settings);
     assembly::plan(&binder, select, stage, grouped.plan, totals)
+}
+
+/// WHERE. The arrays that it unfolds and the random values that it draws are those of the clauses behind it, too.
+fn filter_rows(
+    session: &Session<'_>,
+    plan: LogicalPlan,
+    mut filter: Expr,
+    stage: &mut stage::Stage,
+    totals: &mut Option<LogicalPlan>,
+) -> Result<LogicalPlan> {
+    let (plan, drawn) = chance::draw(session, plan, std::iter::once(&filter))?;
+    filter = replace(filter, &drawn)?;
+    let (plan, unfolded) = array_join::unfold(session, plan, std::slice::from_mut(&mut filter))?;
+    stage.replace(&drawn)?;
+    stage.replace(&unfolded)?;
+    totals::follow(totals, &drawn)?;
+    totals::follow(totals, &unfolded)?;
+    filtered(plan, filter)
 }
 
 /// Clauses that the grammar has and the planner does not.

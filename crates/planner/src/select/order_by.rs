@@ -56,13 +56,25 @@ pub(super) fn bind_key(binder: &Binder<'_>, expr: &ast::Expr, items: &[Item], cl
     }
 }
 
-/// The item that a bare number stands for.
+/// The item that a bare number stands for: from the first one, or with a minus from the last one.
 pub(super) fn position(expr: &ast::Expr, items: usize, clause: &str) -> Result<Option<usize>> {
-    let ast::Expr::Literal(ast::Literal::UInt(position)) = expr else {
-        return Ok(None);
+    let (written, is_from_end) = match expr {
+        ast::Expr::Literal(ast::Literal::UInt(position)) => (*position, false),
+        ast::Expr::Literal(ast::Literal::Int(position)) => (position.unsigned_abs(), *position < 0),
+        ast::Expr::Unary { op: ast::UnaryOp::Minus, operand } => match operand.as_ref() {
+            ast::Expr::Literal(ast::Literal::UInt(position)) => (*position, true),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
     };
-    match usize::try_from(*position) {
-        Ok(position) if (1..=items).contains(&position) => Ok(Some(position - 1)),
-        _ => bail!(BadArguments, "position {position} in {clause} is not one of the {items} columns"),
+    match usize::try_from(written) {
+        Ok(position) if (1..=items).contains(&position) => {
+            Ok(Some(if is_from_end { items - position } else { position - 1 }))
+        }
+        _ => bail!(
+            BadArguments,
+            "position {}{written} in {clause} is not one of the {items} columns",
+            if is_from_end { "-" } else { "" }
+        ),
     }
 }

@@ -36,8 +36,11 @@ pub(super) fn plan(
     let _depth = session.enter_query()?;
     let sides = operands.into_iter().map(|side| plan_body(session, env, side)).collect::<Result<Vec<_>>>()?;
     let (sides, columns, names) = align(session, sides)?;
-    let plan = combine(op, sides)?;
-    Ok(Subplan { plan, columns, names, totals: None })
+    let (plans, totals): (Vec<LogicalPlan>, Vec<Option<LogicalPlan>>) = sides.into_iter().unzip();
+    let plan = combine(op, plans)?;
+    // The first totals are those of the whole.
+    let constants = vec![false; columns.len()];
+    Ok(Subplan { plan, columns, names, constants, totals: totals.into_iter().flatten().next() })
 }
 
 /// What `UNION` alone means.
@@ -45,7 +48,7 @@ fn resolve(session: &Session<'_>, op: SetOperator) -> Result<SetOperator> {
     if op != SetOperator::Union {
         return Ok(op);
     }
-    match session.ctx.settings.union_default_mode.to_ascii_uppercase().as_str() {
+    match session.settings().union_default_mode.to_ascii_uppercase().as_str() {
         "ALL" => Ok(SetOperator::UnionAll),
         "DISTINCT" => Ok(SetOperator::UnionDistinct),
         _ => bail!(
@@ -55,14 +58,14 @@ fn resolve(session: &Session<'_>, op: SetOperator) -> Result<SetOperator> {
     }
 }
 
+/// The rows of a side, and its totals.
+type Side = (LogicalPlan, Option<LogicalPlan>);
+
 /// The sides with the same names and types.
-fn align(session: &Session<'_>, sides: Vec<Subplan>) -> Result<(Vec<LogicalPlan>, Vec<Column>, Vec<String>)> {
+fn align(session: &Session<'_>, sides: Vec<Subplan>) -> Result<(Vec<Side>, Vec<Column>, Vec<String>)> {
     let Some(first) = sides.first() else {
         return Err(Error::logical("a set operation without sides"));
     };
-    if sides.iter().any(|side| side.totals.is_some()) {
-        return Err(Error::not_implemented("WITH TOTALS inside UNION, INTERSECT or EXCEPT"));
-    }
     let width = first.columns.len();
     if let Some(other) = sides.iter().find(|side| side.columns.len() != width) {
         bail!(
@@ -82,7 +85,8 @@ fn align(session: &Session<'_>, sides: Vec<Subplan>) -> Result<(Vec<LogicalPlan>
                     Ok(convert(value, &columns[at].ty, session.ctx)?.expr.alias(&names[at]))
                 })
                 .collect::<Result<Vec<_>>>()?;
-            projected(side.plan, exprs)
+            let totals = side.totals.map(|totals| projected(totals, exprs.clone())).transpose()?;
+            Ok((projected(side.plan, exprs)?, totals))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok((plans, columns, names))

@@ -9,7 +9,7 @@ use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::items::Item;
-use super::{array_join, order_by};
+use super::{array_join, order_by, totals};
 use crate::bound::{Bound, replace};
 use crate::expr::Binder;
 use crate::session::Session;
@@ -87,12 +87,18 @@ impl Stage {
     }
 
     /// Unfolds the arrays that no aggregate lies in: see [`array_join::unfold`].
-    pub(super) fn unfold_arrays(&mut self, session: &Session<'_>, plan: LogicalPlan) -> Result<LogicalPlan> {
+    pub(super) fn unfold_arrays(
+        &mut self,
+        session: &Session<'_>,
+        plan: LogicalPlan,
+        totals: &mut Option<LogicalPlan>,
+    ) -> Result<LogicalPlan> {
         let mut exprs: Vec<Expr> = self.exprs().cloned().collect();
-        let plan = array_join::unfold(session, plan, &mut exprs)?;
+        let (plan, unfolded) = array_join::unfold(session, plan, &mut exprs)?;
         for (bound, expr) in self.bounds_mut().zip(exprs) {
             bound.expr = expr;
         }
+        totals::follow(totals, &unfolded)?;
         Ok(plan)
     }
 }

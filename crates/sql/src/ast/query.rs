@@ -148,6 +148,11 @@ pub enum TableFactor {
         query: Box<Query>,
         alias: Option<Ident>,
     },
+    /// `factor AS t (a, b)`: the columns get other names.
+    Renamed {
+        factor: Box<TableFactor>,
+        columns: Vec<Ident>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -138,7 +138,7 @@ impl Cursor<'_> {
             self.expect_symbol(Symbol::CloseParen)?;
             let alias = self.parse_alias()?;
             self.refuse_table_modifiers()?;
-            return Ok(TableFactor::Subquery { query, alias });
+            return self.parse_column_aliases(TableFactor::Subquery { query, alias });
         }
         if self.is_symbol(Symbol::OpenBrace) {
             return Err(self.not_implemented("a query parameter as the name of a table"));
@@ -147,7 +147,7 @@ impl Cursor<'_> {
             let call = self.parse_call()?;
             let alias = self.parse_alias()?;
             self.refuse_table_modifiers()?;
-            return Ok(TableFactor::Function { call, alias });
+            return self.parse_column_aliases(TableFactor::Function { call, alias });
         }
         let name = self.parse_object_name()?;
         self.parse_table_modifiers(name)
@@ -163,7 +163,22 @@ impl Cursor<'_> {
         } else {
             None
         };
-        Ok(TableFactor::Table { name, alias, is_final, sample })
+        self.parse_column_aliases(TableFactor::Table { name, alias, is_final, sample })
+    }
+
+    /// `(a, b)` behind an alias.
+    fn parse_column_aliases(&mut self, factor: TableFactor) -> Parsed<TableFactor> {
+        let alias = match &factor {
+            TableFactor::Table { alias, .. }
+            | TableFactor::Function { alias, .. }
+            | TableFactor::Subquery { alias, .. } => alias,
+            TableFactor::Renamed { .. } => &None,
+        };
+        if alias.is_none() || !self.is_symbol(Symbol::OpenParen) {
+            return Ok(factor);
+        }
+        let columns = self.parse_parenthesized(Cursor::parse_ident)?;
+        Ok(TableFactor::Renamed { factor: Box::new(factor), columns })
     }
 
     fn refuse_table_modifiers(&mut self) -> Parsed<()> {

@@ -212,6 +212,9 @@ impl Display for TableFactor {
                 write!(f, "({query})")?;
                 named_clause(f, "AS", alias.as_ref())
             }
+            TableFactor::Renamed { factor, columns } => {
+                write!(f, "{factor} ({})", Comma(&names(columns)))
+            }
         }
     }
 }
