@@ -1,11 +1,22 @@
 //! "Did you mean": the known name nearest to one that is not known.
 
+/// Longer names get no suggestion: the work grows with the square of the length, and whoever sends such a
+/// name has not made a slip of the pen.
+const NAME_BYTES_MAX: usize = 64;
+
 /// The candidate within two edits of `name` (one for names of up to four letters) that is nearest;
 /// a difference of case alone always counts. `None` if nothing is near.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = if name.chars().count() <= 4 { 1 } else { 2 };
+    if name.len() > NAME_BYTES_MAX {
+        return None;
+    }
+    let length = name.chars().count();
+    let limit = if length <= 4 { 1 } else { 2 };
     candidates
         .into_iter()
+        .filter(|candidate| {
+            candidate.len() <= NAME_BYTES_MAX && candidate.chars().count().abs_diff(length) <= limit
+        })
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|&(edits, _)| edits <= limit)
         .min_by_key(|&(edits, _)| edits)
@@ -52,5 +63,13 @@ mod tests {
     fn finds_nothing_far_away() {
         assert_eq!(nearest("price", ["weight", "colour"]), None);
         assert_eq!(nearest("a", ["bcd"]), None);
+    }
+
+    #[test]
+    fn a_long_name_is_not_compared() {
+        let (at_most, longer) = ("x".repeat(NAME_BYTES_MAX), "x".repeat(NAME_BYTES_MAX + 1));
+        assert_eq!(nearest(&at_most, [at_most.as_str()]), Some(at_most.as_str()));
+        assert_eq!(nearest(&longer, [longer.as_str()]), None);
+        assert_eq!(nearest(&at_most, [longer.as_str()]), None);
     }
 }
