@@ -5,6 +5,11 @@
 //! An offset is one load from a table of six-day slots for the years 1970 to 2106, which are those
 //! of `DateTime`; a slot in which the clocks change, and every other year, is a binary search.
 //! A table takes 32 KiB and is built once a zone, when the zone is first asked for.
+//!
+//! # The years to come
+//!
+//! The rules of a zone are written out up to [`LAST_KNOWN_YEAR`]. They name days by month and
+//! weekday, so a later year has the offsets of a known one whose days fall on the same weekdays.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,6 +19,7 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
+use crate::civil::{civil_from_days, days_from_civil, weekday};
 use crate::suggest::did_you_mean;
 use crate::{Error, ErrorCode, Result};
 
@@ -25,17 +31,31 @@ const LOOKS_PER_SLOT: i64 = 4;
 /// Marks a slot in which the offset changes.
 const CHANGES: i32 = i32::MIN;
 const SECONDS_PER_DAY: i64 = 86_400;
+const SECONDS_PER_HOUR: i32 = 3_600;
+const SECONDS_PER_MINUTE: i32 = 60;
 /// Below a link's target, the name of a zone follows this.
 const ZONE_DIRECTORY: &str = "zoneinfo/";
 
-static TABLES: LazyLock<Mutex<HashMap<Tz, &'static [i32; SLOTS]>>> = LazyLock::new(Mutex::default);
+/// The last year whose changes of the clock are listed.
+const LAST_KNOWN_YEAR: i32 = 2099;
+/// Years that begin in March, as many as weekdays need to begin one each. Before them, some zones
+/// have changes by the moon.
+const MODEL_YEARS: std::ops::RangeInclusive<i32> = 2088..=2098;
+
+static TABLES: LazyLock<Mutex<HashMap<Tz, &'static Table>>> = LazyLock::new(Mutex::default);
 
 /// A time zone by its IANA name; cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Zone {
     tz: Tz,
     /// `None` for zones that never differ from UTC.
-    offsets: Option<&'static [i32; SLOTS]>,
+    table: Option<&'static Table>,
+}
+
+struct Table {
+    offsets: [i32; SLOTS],
+    whole_hours: bool,
+    whole_minutes: bool,
 }
 
 impl Zone {
@@ -49,7 +69,7 @@ impl Zone {
     }
 
     pub const fn utc() -> Zone {
-        Zone { tz: Tz::UTC, offsets: None }
+        Zone { tz: Tz::UTC, table: None }
     }
 
     /// The machine's zone: `TZ` from the environment, or what `/etc` says, or UTC. Asked once.
@@ -75,15 +95,25 @@ impl Zone {
 
     /// Whether the zone's clock always shows UTC.
     pub fn is_utc(&self) -> bool {
-        self.offsets.is_none()
+        self.table.is_none()
+    }
+
+    /// Whether the zone is a whole number of hours ahead of UTC at every time that a `DateTime` has.
+    pub fn has_whole_hours(&self) -> bool {
+        self.table.is_none_or(|table| table.whole_hours)
+    }
+
+    /// As [`Zone::has_whole_hours`], of minutes.
+    pub fn has_whole_minutes(&self) -> bool {
+        self.table.is_none_or(|table| table.whole_minutes)
     }
 
     /// Seconds that the zone's clock is ahead of UTC at an instant.
     #[inline]
     pub fn offset_at(&self, utc_seconds: i64) -> i32 {
-        let Some(offsets) = self.offsets else { return 0 };
+        let Some(table) = self.table else { return 0 };
         if let Ok(seconds) = u32::try_from(utc_seconds) {
-            let offset = offsets[(seconds >> SLOT_BITS) as usize];
+            let offset = table.offsets[(seconds >> SLOT_BITS) as usize];
             if offset != CHANGES {
                 return offset;
             }
@@ -115,11 +145,11 @@ impl Zone {
 
     fn of(tz: Tz) -> Zone {
         if matches!(tz, Tz::UTC | Tz::Etc__UTC | Tz::GMT | Tz::Etc__GMT) {
-            return Zone { tz, offsets: None };
+            return Zone { tz, table: None };
         }
         let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
-        let offsets = *tables.entry(tz).or_insert_with(|| build_table(tz));
-        Zone { tz, offsets: Some(offsets) }
+        let table = *tables.entry(tz).or_insert_with(|| build_table(tz));
+        Zone { tz, table: Some(table) }
     }
 
     /// A zone from `TZ` or `/etc/timezone`: its name, or a path to its file.
@@ -162,7 +192,7 @@ impl fmt::Debug for Zone {
 
 fn search_offset(tz: Tz, utc_seconds: i64) -> i32 {
     // Beyond chrono's calendar the nearest instant that it knows stands in.
-    let instant = DateTime::from_timestamp(utc_seconds, 0).unwrap_or(if utc_seconds < 0 {
+    let instant = DateTime::from_timestamp(model_of(utc_seconds), 0).unwrap_or(if utc_seconds < 0 {
         DateTime::<chrono::Utc>::MIN_UTC
     } else {
         DateTime::<chrono::Utc>::MAX_UTC
@@ -170,18 +200,34 @@ fn search_offset(tz: Tz, utc_seconds: i64) -> i32 {
     tz.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc()
 }
 
+/// The instant itself, or of one after the known years the same time of the same day in a model year.
+fn model_of(utc_seconds: i64) -> i64 {
+    let Ok(days) = i32::try_from(utc_seconds.div_euclid(SECONDS_PER_DAY)) else { return utc_seconds };
+    let (year, month, _) = civil_from_days(days);
+    if year <= LAST_KNOWN_YEAR {
+        return utc_seconds;
+    }
+    let march = |year: i32| days_from_civil(year, 3, 1);
+    let begin = march(year - i32::from(month < 3));
+    let model = MODEL_YEARS.map(march).find(|&model| weekday(model) == weekday(begin));
+    model.map_or(utc_seconds, |model| utc_seconds - (i64::from(begin) - i64::from(model)) * SECONDS_PER_DAY)
+}
+
 /// Tables are never freed: there are as many as zones, and every `Zone` of one shares it.
-fn build_table(tz: Tz) -> &'static [i32; SLOTS] {
-    let mut table = Box::new([CHANGES; SLOTS]);
+fn build_table(tz: Tz) -> &'static Table {
+    let mut offsets = [CHANGES; SLOTS];
+    let (mut whole_hours, mut whole_minutes) = (true, true);
     let step = (1_i64 << SLOT_BITS) / LOOKS_PER_SLOT;
-    for (slot, entry) in table.iter_mut().enumerate() {
+    for (slot, entry) in offsets.iter_mut().enumerate() {
         let start = (slot as i64) << SLOT_BITS;
         let offset = search_offset(tz, start);
+        whole_hours &= offset % SECONDS_PER_HOUR == 0;
+        whole_minutes &= offset % SECONDS_PER_MINUTE == 0;
         if (1..=LOOKS_PER_SLOT).all(|look| search_offset(tz, start + look * step) == offset) {
             *entry = offset;
         }
     }
-    Box::leak(table)
+    Box::leak(Box::new(Table { offsets, whole_hours, whole_minutes }))
 }
 
 #[cfg(test)]
@@ -219,6 +265,35 @@ mod tests {
         let autumn = crate::civil::days_from_civil(2024, 10, 27);
         assert_eq!(berlin.from_local(local(spring, 5)), 1_711_845_000);
         assert_eq!(berlin.from_local(local(autumn, 5)), 1_729_989_000);
+    }
+
+    #[test]
+    fn summer_time_goes_on_in_later_centuries() {
+        let berlin = zone("Europe/Berlin");
+        for year in [2100, 2117, 2150, 2200, 2299, 2400, 9999] {
+            let noon = |month| i64::from(days_from_civil(year, month, 8)) * SECONDS_PER_DAY;
+            assert_eq!([1, 3, 5, 9, 12].map(|month| berlin.offset_at(noon(month)) / 3_600), [1, 1, 2, 2, 1]);
+        }
+        // The last Sunday of March 2117, 01:00 UTC.
+        let change = i64::from(days_from_civil(2117, 3, 28)) * SECONDS_PER_DAY + 3_600;
+        assert_eq!((berlin.offset_at(change - 1), berlin.offset_at(change)), (3_600, 7_200));
+    }
+
+    #[test]
+    fn every_weekday_begins_a_model_year() {
+        let mut weekdays: Vec<u32> = MODEL_YEARS.map(|year| weekday(days_from_civil(year, 3, 1))).collect();
+        weekdays.sort_unstable();
+        weekdays.dedup();
+        assert_eq!(weekdays, [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn zones_of_half_hours_are_known() {
+        let whole = |name| (zone(name).has_whole_hours(), zone(name).has_whole_minutes());
+        assert_eq!(whole("Europe/Moscow"), (true, true));
+        assert_eq!(whole("Asia/Kolkata"), (false, true));
+        assert_eq!(whole("Australia/Lord_Howe"), (false, true));
+        assert_eq!(whole("Africa/Monrovia"), (false, false));
     }
 
     #[test]
