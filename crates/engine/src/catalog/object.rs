@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::metadata::StoredObject;
 use crate::dictionaries::DictionaryEntry;
+use crate::settings::MergeTreeSettings;
 use crate::tables::{Table, TableDefinition};
 
 /// What a name in a database stands for.
@@ -44,6 +45,18 @@ pub(super) fn stored_table(definition: &TableDefinition) -> StoredObject {
     StoredObject { name, uuid, statement, history, is_detached: false }
 }
 
+/// The statement with the one setting that ClickHouse shows of every table of parts.
+fn with_granularity(create: &ast::CreateTable) -> ast::CreateTable {
+    const NAME: &str = "index_granularity";
+    let mut create = create.clone();
+    let is_of_parts = create.engine.as_ref().is_some_and(|engine| engine.name.ends_with("MergeTree"));
+    if is_of_parts && create.settings.iter().all(|setting| setting.name != NAME) {
+        let rows = MergeTreeSettings::default().index_granularity;
+        create.settings.push(ast::Setting { name: NAME.to_owned(), value: ast::Literal::UInt(rows) });
+    }
+    create
+}
+
 impl CatalogObject {
     pub(crate) fn uuid(&self) -> Uuid {
         match self {
@@ -74,9 +87,10 @@ impl CatalogObject {
         }
     }
 
-    /// [`CatalogObject::create_statement`] as SHOW CREATE prints it: that of a dictionary in lines.
+    /// [`CatalogObject::create_statement`] as SHOW CREATE prints it: that of a table or a dictionary in lines.
     pub(crate) fn shown_statement(&self) -> String {
         match self {
+            CatalogObject::Table(table) => format!("{:#}", with_granularity(&table.definition().create)),
             CatalogObject::Dictionary(dictionary) => format!("{:#}", dictionary.create().without_secrets()),
             other => other.create_statement(),
         }

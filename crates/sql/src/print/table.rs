@@ -4,12 +4,14 @@ use std::fmt::{self, Display, Formatter};
 
 use basalt_base::types::quote_identifier;
 
-use super::{Clause, Comma, ListClause, Name, flag, text_clause};
+use super::{Clause, Comma, ListClause, Name, QuotedName, Text, flag, text_clause};
 use crate::ast::{
     ColumnDef, CreateTable, DefaultKind, EngineCall, Expr, IndexDef, OrderBy, TableElement, TableSource,
 };
 use crate::parser::is_reserved;
+use crate::types::resolve_type;
 
+/// In one line, or (`{:#}`) in lines as SHOW CREATE has it: every name in backticks, types in full.
 impl Display for CreateTable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("CREATE")?;
@@ -18,22 +20,39 @@ impl Display for CreateTable {
         f.write_str(" TABLE")?;
         flag(f, self.if_not_exists, "IF NOT EXISTS")?;
         write!(f, " {}", self.name)?;
-        if !self.elements.is_empty() {
-            write!(f, " ({})", Comma(&self.elements))?;
+        match self.elements.as_slice() {
+            [] => {}
+            elements if f.alternate() => {
+                let lines: Vec<String> = elements.iter().map(|element| format!("    {element:#}")).collect();
+                write!(f, "\n(\n{}\n)", lines.join(",\n"))?;
+            }
+            elements => write!(f, " ({})", Comma(elements))?,
         }
-        Clause("ENGINE =", &self.engine).fmt(f)?;
-        Clause("PARTITION BY", &self.partition_by).fmt(f)?;
-        if let Some(key) = &self.primary_key {
-            write!(f, " PRIMARY KEY {}", Key(key))?;
+        for clause in self.clauses().iter().filter(|clause| !clause.is_empty()) {
+            match f.alternate() {
+                true => write!(f, "\n{}", clause.trim_start())?,
+                false => f.write_str(clause)?,
+            }
         }
-        if let Some(key) = &self.order_by {
-            write!(f, " ORDER BY {}", SortingKey(key))?;
-        }
-        Clause("SAMPLE BY", &self.sample_by).fmt(f)?;
-        ListClause("TTL", &self.ttl).fmt(f)?;
-        ListClause("SETTINGS", &self.settings).fmt(f)?;
-        text_clause(f, "COMMENT", self.comment.as_ref())?;
-        Clause("AS", &self.source).fmt(f)
+        Ok(())
+    }
+}
+
+impl CreateTable {
+    /// What follows the columns, each with a space before it; empty texts for what is not said.
+    fn clauses(&self) -> [String; 9] {
+        let comment = |text: &String| format!(" COMMENT {}", Text(text.as_bytes()));
+        [
+            Clause("ENGINE =", &self.engine).to_string(),
+            Clause("PARTITION BY", &self.partition_by).to_string(),
+            self.primary_key.as_ref().map(|key| format!(" PRIMARY KEY {}", Key(key))).unwrap_or_default(),
+            self.order_by.as_ref().map(|key| format!(" ORDER BY {}", SortingKey(key))).unwrap_or_default(),
+            Clause("SAMPLE BY", &self.sample_by).to_string(),
+            ListClause("TTL", &self.ttl).to_string(),
+            ListClause("SETTINGS", &self.settings).to_string(),
+            self.comment.as_ref().map(comment).unwrap_or_default(),
+            Clause("AS", &self.source).to_string(),
+        ]
     }
 }
 
@@ -96,9 +115,17 @@ impl Display for TableElement {
 
 impl Display for ColumnDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Name(&self.name).fmt(f)?;
-        if let Some(ty) = &self.ty {
-            write!(f, " {ty}")?;
+        match f.alternate() {
+            true => QuotedName(&self.name).fmt(f)?,
+            false => Name(&self.name).fmt(f)?,
+        }
+        match &self.ty {
+            Some(ty) if f.alternate() => match resolve_type(ty) {
+                Ok(resolved) => write!(f, " {resolved}")?,
+                Err(_) => write!(f, " {ty}")?,
+            },
+            Some(ty) => write!(f, " {ty}")?,
+            None => {}
         }
         flag(f, self.nullable == Some(true), "NULL")?;
         flag(f, self.nullable == Some(false), "NOT NULL")?;
