@@ -1,4 +1,5 @@
-//! What a column may be only under a setting, since it is seldom meant: ClickHouse's checks of types and codecs.
+//! What a column may be only under a setting, since it is seldom meant, or not at all: ClickHouse's checks of
+//! types, codecs and names.
 
 use basalt_base::{Result, SqlType, bail};
 
@@ -10,6 +11,9 @@ const FIXED_STRING_BYTES_MAX: usize = 256;
 
 /// Values of so few bytes are hardly larger than the number of a value.
 const NUMBER_BYTES_MAX: usize = 8;
+
+/// The virtual column of rows that are not deleted.
+const ROW_EXISTS: &str = "_row_exists";
 
 impl TableDefinition {
     /// Fails if the codecs of a column make no sense, or if its type is suspicious and `before`, the table as it
@@ -24,10 +28,27 @@ impl TableDefinition {
             let checked = if old.is_some_and(|old| old.ty == column.ty) {
                 Ok(())
             } else {
-                check_suspicious_type(&column.ty, settings)
+                check_suspicious_type(&column.ty, settings).and_then(|()| self.check_not_reserved(column))
             };
             let checked = checked.and_then(|()| check_codec(column, settings));
             checked.map_err(|error| error.within(format!("column `{}`", column.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Some names mean something else: where a part keeps which rows are deleted, and the halves of a map.
+    fn check_not_reserved(&self, column: &ColumnDefinition) -> Result<()> {
+        let is_of_parts =
+            self.create.engine.as_ref().is_some_and(|engine| engine.name.ends_with("MergeTree"));
+        if is_of_parts && column.name == ROW_EXISTS {
+            bail!(IllegalColumn, "no column may be named `{ROW_EXISTS}`: it is reserved for deleted rows");
+        }
+        let is_half_of = |map: &ColumnDefinition| {
+            let half = column.name.strip_prefix(&map.name);
+            matches!(map.ty, SqlType::Map(..)) && matches!(half, Some(".keys" | ".values"))
+        };
+        if let Some(map) = self.columns.iter().find(|map| is_half_of(map)) {
+            bail!(BadArguments, "the name is that of a half of the map `{}`", map.name);
         }
         Ok(())
     }

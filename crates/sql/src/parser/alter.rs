@@ -37,7 +37,8 @@ impl Cursor<'_> {
                 let if_exists = self.eat_if_exists();
                 Ok(AlterAction::DropColumn { name: self.parse_column_name()?, if_exists })
             }
-            () if self.eat("MODIFY COLUMN") || self.eat("ALTER COLUMN") => self.parse_modify_column(),
+            () if self.eat("MODIFY COLUMN") => self.parse_modify_column(),
+            () if self.eat("ALTER COLUMN") => self.parse_alter_column(),
             () if self.eat("RENAME COLUMN") => self.parse_rename_column(),
             () if self.eat("COMMENT COLUMN") => {
                 let if_exists = self.eat_if_exists();
@@ -153,9 +154,18 @@ impl Cursor<'_> {
             let words = format!("MODIFY COLUMN {}", self.take_words(&[])?);
             return Ok(AlterAction::Other { words });
         }
-        // `ALTER COLUMN name TYPE type` says the same as `MODIFY COLUMN name type`.
-        let column =
-            if self.is_word_at(1, "TYPE") { self.parse_retyped_column()? } else { self.parse_column_only()? };
+        let column = self.parse_column_only()?;
+        Ok(AlterAction::ModifyColumn { column, if_exists, position: self.parse_column_position()? })
+    }
+
+    /// `ALTER COLUMN name TYPE type` says the same as `MODIFY COLUMN name type`.
+    fn parse_alter_column(&mut self) -> Parsed<AlterAction> {
+        let retyped = if self.is_word("IF") && self.is_word_at(1, "EXISTS") { 3 } else { 1 };
+        if !self.is_word_at(retyped, "TYPE") {
+            return self.parse_modify_column();
+        }
+        let if_exists = self.eat_if_exists();
+        let column = self.parse_retyped_column()?;
         Ok(AlterAction::ModifyColumn { column, if_exists, position: self.parse_column_position()? })
     }
 

@@ -241,6 +241,17 @@ impl<'a> Altered<'a> {
     }
 
     fn modify(&mut self, new: &ColumnDef, if_exists: bool, position: Option<&ColumnPosition>) -> Result<()> {
+        let is_renamed = |change: &NameChange| match change {
+            NameChange::Renamed { from, to, .. } => *from == new.name || *to == new.name,
+            NameChange::Dropped { .. } => false,
+        };
+        if self.names.iter().any(is_renamed) {
+            bail!(
+                NotImplemented,
+                "cannot rename and modify the column `{}` in a single ALTER query",
+                new.name
+            );
+        }
         if !self.has(&new.name, if_exists, "modify")? {
             return Ok(());
         }

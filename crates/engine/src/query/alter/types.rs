@@ -1,6 +1,6 @@
 //! Another type for a column: what the keys and the engine allow.
 
-use basalt_base::{Result, bail};
+use basalt_base::{Result, SqlType, bail};
 use basalt_sql::ast::Expr;
 
 use crate::tables::{ColumnDefinition, TableDefinition, is_same_stored, names_column};
@@ -38,7 +38,17 @@ pub(super) fn check_retype(
             new.ty,
             old.ty
         ),
+        Use::Version if is_version_type(&new.ty) => Ok(()),
+        Use::Version => bail!(
+            AlterOfColumnIsForbidden,
+            "cannot alter the version column `{name}` to type {}: a version is an integer, a Date or a DateTime",
+            new.ty
+        ),
     }
+}
+
+fn is_version_type(ty: &SqlType) -> bool {
+    ty.is_integer() || ty.is_date_or_time()
 }
 
 /// What the table's keys and engine use a column for.
@@ -49,6 +59,7 @@ enum Use {
     /// An element of a key is computed from it.
     Inside,
     Sign,
+    Version,
 }
 
 fn use_of(definition: &TableDefinition, name: &str) -> Result<Use> {
@@ -65,8 +76,16 @@ fn use_of(definition: &TableDefinition, name: &str) -> Result<Use> {
     if exprs().any(is_whole) {
         return Ok(Use::Whole);
     }
-    let engine = definition.create.engine.as_ref();
-    let collapses = engine.filter(|engine| engine.name.ends_with("CollapsingMergeTree"));
-    let is_sign = collapses.and_then(|engine| engine.args.first()).is_some_and(is_whole);
-    Ok(if is_sign { Use::Sign } else { Use::None })
+    let Some(engine) = &definition.create.engine else { return Ok(Use::None) };
+    let (sign, version) = match engine.name.as_str() {
+        "CollapsingMergeTree" => (engine.args.first(), None),
+        "VersionedCollapsingMergeTree" => (engine.args.first(), engine.args.get(1)),
+        "ReplacingMergeTree" => (None, engine.args.first()),
+        _ => (None, None),
+    };
+    Ok(match () {
+        () if sign.is_some_and(is_whole) => Use::Sign,
+        () if version.is_some_and(is_whole) => Use::Version,
+        () => Use::None,
+    })
 }
