@@ -48,6 +48,6 @@ pub mod types;
 pub mod words;
 pub mod zone;
 
-pub use error::{Error, ErrorCode, Result};
+pub use error::{Error, ErrorCode, FileAction, Result};
 pub use schema::{Column, Columns};
 pub use types::SqlType;

@@ -38,8 +38,7 @@ impl Output {
             return Err(basalt_engine::Error::not_implemented(what).into());
         }
         let file = OpenOptions::new().write(true).create_new(true).open(path);
-        let file =
-            file.map_err(|e| Failure::with_code(ErrorCode::DirectoryAlreadyLocked, format!("{path}: {e}")))?;
+        let file = file.map_err(|e| Failure::with_code(ErrorCode::CannotOpenFile, format!("{path}: {e}")))?;
         Ok(Sink::File(BufWriter::new(file)))
     }
 

@@ -10,7 +10,7 @@ pub(crate) fn failed(path: &Path, doing: &str, source: &rocksdb::Error) -> Error
     let code = match source.kind() {
         rocksdb::ErrorKind::Corruption => ErrorCode::CorruptedData,
         rocksdb::ErrorKind::IOError if text.contains("No space left") => ErrorCode::NotEnoughSpace,
-        rocksdb::ErrorKind::IOError if text.contains("lock") => ErrorCode::DirectoryAlreadyLocked,
+        rocksdb::ErrorKind::IOError if text.contains("lock") => ErrorCode::CannotOpenFile,
         _ => ErrorCode::RocksdbError,
     };
     Error::new(code, format!("{} failed while {doing}: {text}", path.display()))

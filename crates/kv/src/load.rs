@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use arrow::array::RecordBatch;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, FileAction, Result};
 use rocksdb::{IngestExternalFileOptions, WriteBatch};
 
 use crate::run::{Run, RunFiles};
@@ -182,7 +182,8 @@ impl Load {
 
 impl LoadFiles {
     fn create(directory: PathBuf) -> Result<LoadFiles> {
-        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, &error))?;
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Error::io(FileAction::CreateDirectory, &directory, &error))?;
         Ok(LoadFiles { directory, paths: Vec::new(), bytes: 0, runs: 0, writing: None })
     }
 

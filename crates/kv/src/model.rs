@@ -309,7 +309,7 @@ fn a_second_writer_and_a_read_only_writer_are_refused() {
     let store = open(directory.path());
     store.insert(&batch(&[((1, b"a".to_vec()), 1)])).expect("an insert");
     let second = Store::open(directory.path(), spec(), KvOptions::default()).err().expect("a held lock");
-    assert_eq!(second.code(), ErrorCode::DirectoryAlreadyLocked);
+    assert_eq!(second.code(), ErrorCode::CannotOpenFile);
     assert!(second.message().contains(&directory.path().display().to_string()));
     let options = KvOptions { read_only: true, ..KvOptions::default() };
     let reader = Store::open(directory.path(), spec(), options).map(Arc::new);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 use parking_lot::RwLock;
 use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options};
 
@@ -177,7 +177,9 @@ impl Store {
 fn remove_unfinished_loads(path: &Path) -> Result<()> {
     let loads = path.join(LOADS_DIRECTORY);
     match std::fs::remove_dir_all(&loads) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&loads, &error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(FileAction::Remove, &loads, &error))
+        }
         _ => Ok(()),
     }
 }

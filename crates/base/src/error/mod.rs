@@ -5,8 +5,10 @@
 //! widest context last, and what to do about it.
 
 mod code;
+mod file_action;
 
 pub use code::ErrorCode;
+pub use file_action::FileAction;
 
 use std::fmt;
 
@@ -35,14 +37,10 @@ impl Error {
         Error::new(ErrorCode::LogicalError, format!("{what}; this is a bug in Basalt"))
     }
 
-    /// A failed system call on `path`.
-    pub fn io(path: &std::path::Path, source: &std::io::Error) -> Error {
-        let code = match source.kind() {
-            std::io::ErrorKind::NotFound => ErrorCode::FileDoesntExist,
-            std::io::ErrorKind::StorageFull => ErrorCode::NotEnoughSpace,
-            _ => ErrorCode::CannotReadFromFile,
-        };
-        Error::new(code, format!("{}: {source}", path.display()))
+    /// A system call on `path` that failed.
+    pub fn io(action: FileAction, path: &std::path::Path, source: &std::io::Error) -> Error {
+        let message = format!("cannot {} {}: {source}", action.verb(), path.display());
+        Error::new(action.code(source.kind()), message)
     }
 
     /// What ended a reader: the error that it carries, or that it failed.

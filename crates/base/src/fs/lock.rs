@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::{Error, Result, bail};
+use crate::{Error, FileAction, Result, bail};
 
 /// The name of the lock file inside the directory.
 pub const LOCK_FILE: &str = "LOCK";
@@ -25,20 +25,19 @@ impl DirectoryLock {
     /// Takes the lock of `dir`, or says which process has it.
     pub fn acquire(dir: &Path) -> Result<DirectoryLock> {
         let path = dir.join(LOCK_FILE);
-        let io = |error: std::io::Error| Error::io(&path, &error);
+        let io = |error: std::io::Error| Error::io(FileAction::Open, &path, &error);
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             bail!(
-                DirectoryAlreadyLocked,
+                CannotOpenFile,
                 "directory `{}` is in use by {}; stop that process first, or use another directory",
                 dir.display(),
                 owner(&mut file)
             );
         }
-        file.set_len(0).map_err(io)?;
-        file.seek(SeekFrom::Start(0)).map_err(io)?;
-        write!(file, "{}", std::process::id()).map_err(io)?;
+        // The number is for people: on a full disk the lock holds without it.
+        let _ = write_owner(&mut file);
         Ok(DirectoryLock { file })
     }
 }
@@ -50,6 +49,12 @@ impl Drop for DirectoryLock {
         // Closing the file releases it, too, if that fails.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
+}
+
+fn write_owner(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    write!(file, "{}", std::process::id())
 }
 
 /// `process 123`, as the lock file names it.

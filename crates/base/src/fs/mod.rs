@@ -23,7 +23,7 @@ mod real;
 #[cfg(test)]
 mod conformance;
 
-pub use faulty::{Crash, FaultyStorage};
+pub use faulty::{Crash, FaultyStorage, Stays};
 pub use lock::{DirectoryLock, LOCK_FILE};
 pub use publish::{
     PendingDirectory, PendingFile, StartedFile, is_unpublished, publish_empty_dir, publish_file,
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::region::Region;
-use crate::{Error, Result};
+use crate::{Error, FileAction, Result};
 
 /// A tree of directories and files.
 pub trait Storage: Send + Sync + fmt::Debug {
@@ -52,7 +52,7 @@ pub trait Storage: Send + Sync + fmt::Debug {
         let file = self.open(path)?;
         let size = usize::try_from(file.size()).map_err(Error::logical)?;
         let mut region = Region::zeroed(size)?;
-        file.read_at(0, &mut region).map_err(|error| Error::io(path, &error))?;
+        file.read_at(0, &mut region).map_err(|error| Error::io(FileAction::Read, path, &error))?;
         Ok(region)
     }
 
@@ -114,7 +114,7 @@ pub trait Storage: Send + Sync + fmt::Debug {
             );
         }
         let mut bytes = vec![0; size as usize];
-        file.read_at(0, &mut bytes).map_err(|error| Error::io(path, &error))?;
+        file.read_at(0, &mut bytes).map_err(|error| Error::io(FileAction::Read, path, &error))?;
         Ok(bytes)
     }
 }

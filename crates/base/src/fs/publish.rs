@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Storage, WritableFile};
 use crate::region::Region;
-use crate::{Error, Result};
+use crate::{Error, FileAction, Result};
 
 /// Ends the name of a file that is not published yet.
 const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -32,7 +32,7 @@ impl PendingFile {
     /// Writes and syncs `bytes` beside `path`.
     pub fn write(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<PendingFile> {
         PendingFile::write_with(storage, path, |file| {
-            file.write_all(bytes).map_err(|error| Error::io(path, &error))
+            file.write_all(bytes).map_err(|error| Error::io(FileAction::Write, path, &error))
         })
     }
 
@@ -73,8 +73,19 @@ impl PendingFile {
 
     /// Gives it its name, replacing what had it; durable when it returns.
     pub fn publish(self, storage: &dyn Storage) -> Result<()> {
-        storage.rename(&self.temporary, &self.path)?;
-        storage.sync_dir(parent(&self.path))
+        let dir = parent(&self.path).to_owned();
+        self.rename(storage)?;
+        storage.sync_dir(&dir)
+    }
+
+    /// Gives it its name, replacing what had it, and leaves it to the caller to sync the directory. After an
+    /// error nothing has happened, and what was written is gone.
+    pub fn rename(self, storage: &dyn Storage) -> Result<()> {
+        let renamed = storage.rename(&self.temporary, &self.path);
+        if renamed.is_err() {
+            self.discard(storage);
+        }
+        renamed
     }
 }
 
@@ -93,7 +104,7 @@ impl StartedFile {
     /// Syncs what was written.
     pub fn finish(mut self, storage: &dyn Storage) -> Result<PendingFile> {
         if let Err(error) = self.file.sync() {
-            let error = Error::io(&self.pending.temporary, &error);
+            let error = Error::io(FileAction::Sync, &self.pending.temporary, &error);
             self.discard(storage);
             return Err(error);
         }

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
 use crate::region::Region;
-use crate::{Error, Result};
+use crate::{Error, FileAction, Result};
 
 /// Threads that sync the files of one directory.
 const SYNC_THREADS_MAX: usize = 8;
@@ -26,24 +26,24 @@ impl Storage for RealStorage {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(FILE_MODE).open(path);
-        at(path, file).map(|file| Box::new(file) as Box<dyn WritableFile>)
+        at(FileAction::Create, path, file).map(|file| Box::new(file) as Box<dyn WritableFile>)
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn RandomAccess>> {
-        let file = at(path, File::open(path))?;
-        let size = at(path, file.metadata())?.len();
+        let file = at(FileAction::Open, path, File::open(path))?;
+        let size = at(FileAction::Open, path, file.metadata())?.len();
         Ok(Arc::new(RealFile { file, size }))
     }
 
     fn map(&self, path: &Path) -> Result<Region> {
-        at(path, File::open(path).and_then(Region::of_file))
+        at(FileAction::Open, path, File::open(path).and_then(Region::of_file))
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>> {
         let mut entries = Vec::new();
-        for entry in at(dir, fs::read_dir(dir))? {
-            let entry = at(dir, entry)?;
-            let is_dir = at(dir, entry.file_type())?.is_dir();
+        for entry in at(FileAction::List, dir, fs::read_dir(dir))? {
+            let entry = at(FileAction::List, dir, entry)?;
+            let is_dir = at(FileAction::List, dir, entry.file_type())?.is_dir();
             entries.push(DirectoryEntry { name: entry.file_name().to_string_lossy().into_owned(), is_dir });
         }
         entries.sort();
@@ -51,40 +51,41 @@ impl Storage for RealStorage {
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
-        at(path, path.try_exists())
+        at(FileAction::Inspect, path, path.try_exists())
     }
 
     fn modified_at_s(&self, path: &Path) -> Result<u64> {
-        let modified = at(path, fs::metadata(path).and_then(|metadata| metadata.modified()))?;
+        let modified =
+            at(FileAction::Inspect, path, fs::metadata(path).and_then(|metadata| metadata.modified()))?;
         Ok(modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        at(from, fs::rename(from, to))
+        at(FileAction::Rename, from, fs::rename(from, to))
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        at(from, fs::hard_link(from, to))
+        at(FileAction::Link, from, fs::hard_link(from, to))
     }
 
     fn space_left(&self, dir: &Path) -> Result<Option<u64>> {
-        at(dir, available_bytes(dir)).map(Some)
+        at(FileAction::Inspect, dir, available_bytes(dir)).map(Some)
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
-        at(path, fs::remove_file(path))
+        at(FileAction::Remove, path, fs::remove_file(path))
     }
 
     fn remove_dir_all(&self, dir: &Path) -> Result<()> {
-        at(dir, fs::remove_dir_all(dir))
+        at(FileAction::Remove, dir, fs::remove_dir_all(dir))
     }
 
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
-        at(dir, DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir))
+        at(FileAction::CreateDirectory, dir, DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir))
     }
 
     fn make_private(&self, path: &Path) -> Result<()> {
-        let metadata = at(path, fs::metadata(path))?;
+        let metadata = at(FileAction::Inspect, path, fs::metadata(path))?;
         let mut permissions = metadata.permissions();
         let mode = permissions.mode() & if metadata.is_dir() { DIRECTORY_MODE } else { FILE_MODE };
         if mode == permissions.mode() & 0o7777 {
@@ -98,13 +99,13 @@ impl Storage for RealStorage {
             {
                 Ok(())
             }
-            changed => at(path, changed),
+            changed => at(FileAction::Write, path, changed),
         }
     }
 
     fn sync_file(&self, path: &Path) -> Result<()> {
         // The kernel syncs the inode, not the descriptor: one opened just for this will do.
-        at(path, OpenOptions::new().write(true).open(path).and_then(|file| file.sync_all()))
+        at(FileAction::Sync, path, OpenOptions::new().write(true).open(path).and_then(|file| file.sync_all()))
     }
 
     /// Syncs several at a time: the kernel then waits for the disk once for many of them. 105 files of
@@ -127,7 +128,7 @@ impl Storage for RealStorage {
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
-        at(dir, File::open(dir).and_then(|file| file.sync_all()))
+        at(FileAction::Sync, dir, File::open(dir).and_then(|file| file.sync_all()))
     }
 }
 
@@ -136,8 +137,8 @@ fn available_bytes(dir: &Path) -> io::Result<u64> {
     Ok(free.f_bavail.saturating_mul(free.f_frsize))
 }
 
-fn at<T>(path: &Path, result: io::Result<T>) -> Result<T> {
-    result.map_err(|error| Error::io(path, &error))
+fn at<T>(action: FileAction, path: &Path, result: io::Result<T>) -> Result<T> {
+    result.map_err(|error| Error::io(action, path, &error))
 }
 
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use basalt_base::fs::DirectoryLock;
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Error, FileAction, Result, bail};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ struct Held {
 impl CacheDirectories {
     /// The directory `path`, which is there, for a version of `dictionary`; an error that names who else has it.
     pub(super) fn take(&self, path: &Path, dictionary: Uuid, name: &str) -> Result<Arc<DirectoryLock>> {
-        let path = path.canonicalize().map_err(|error| Error::io(path, &error))?;
+        let path = path.canonicalize().map_err(|error| Error::io(FileAction::Inspect, path, &error))?;
         let mut held = self.held.lock();
         held.retain(|_, held| held.lock.strong_count() > 0);
         let known = held.get(&path).and_then(|held| Some((held, held.lock.upgrade()?)));
@@ -37,7 +37,7 @@ impl CacheDirectories {
                 return Ok(lock);
             }
             bail!(
-                DirectoryAlreadyLocked,
+                CannotOpenFile,
                 "PATH `{}` is in use by the dictionary {}; an SSD_CACHE needs a directory of its own",
                 path.display(),
                 owner.name

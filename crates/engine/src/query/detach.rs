@@ -112,7 +112,7 @@ pub(super) fn still_used(name: &str) -> Error {
 /// A scan may hold the files longer than the table, and to close them takes a moment: that is a reason to wait.
 pub(super) fn locked_as_used(attached: Result<()>) -> Result<Option<Error>> {
     match attached {
-        Err(error) if error.code() == ErrorCode::DirectoryAlreadyLocked => Ok(Some(error)),
+        Err(error) if error.code() == ErrorCode::CannotOpenFile => Ok(Some(error)),
         attached => attached.map(|()| None),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Column, Columns, Error, Result};
+use basalt_base::{Column, Columns, Error, FileAction, Result};
 use basalt_formats::{BlockReader, FormatSettings};
 
 use super::Arguments;

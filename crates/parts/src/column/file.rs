@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use arrow::array::{Array, BinaryViewArray};
 use arrow::datatypes::{DataType, FieldRef};
+use basalt_base::FileAction;
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{RandomAccess, Storage};
 
@@ -188,7 +189,7 @@ impl ColumnFile {
                 let what = format!("the file ends before {bytes_wanted} bytes were read");
                 Damage { at, what }.in_file(&self.path)
             }
-            _ => basalt_base::Error::io(self.path.path(), &error).into(),
+            _ => basalt_base::Error::io(FileAction::Read, self.path.path(), &error).into(),
         })
     }
 }

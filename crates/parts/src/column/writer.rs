@@ -38,6 +38,7 @@ use std::path::PathBuf;
 
 use arrow::array::{Array, ArrayRef, BinaryViewArray};
 use arrow::datatypes::FieldRef;
+use basalt_base::FileAction;
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::WritableFile;
 use basalt_codec::{CodecChain, Scratch};
@@ -304,7 +305,9 @@ impl ColumnFileWriter {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|error| basalt_base::Error::io(&self.path, &error))?;
+        self.file
+            .write_all(bytes)
+            .map_err(|error| basalt_base::Error::io(FileAction::Write, &self.path, &error))?;
         self.offset += bytes.len() as u64;
         Ok(())
     }

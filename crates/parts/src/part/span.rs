@@ -1,8 +1,9 @@
 //! The bytes of one column or index of a part: a file, or a stretch of a compact part's data file.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use basalt_base::FileAction;
 use basalt_base::fs::{RandomAccess, Storage};
 
 use crate::error::{Damage, Place, Result};
@@ -11,7 +12,24 @@ use crate::error::{Damage, Place, Result};
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     path: PathBuf,
-    stretch: Option<Stretch>,
+    stretch: Option<(Stretch, Arc<SharedFile>)>,
+}
+
+/// The data file of a compact part, open once however many of its columns are read.
+#[derive(Debug, Default)]
+pub(crate) struct SharedFile(Mutex<Option<Weak<dyn RandomAccess>>>);
+
+impl SharedFile {
+    fn open(&self, storage: &dyn Storage, path: &Path) -> Result<Arc<dyn RandomAccess>> {
+        // A panic while it was held leaves what was there.
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = open.as_ref().and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let file = storage.open(path)?;
+        *open = Some(Arc::downgrade(&file));
+        Ok(file)
+    }
 }
 
 /// A part of a file.
@@ -29,8 +47,9 @@ impl Span {
         Span { path, stretch: None }
     }
 
-    pub(crate) fn stretch(path: PathBuf, stretch: Stretch) -> Span {
-        Span { path, stretch: Some(stretch) }
+    /// A stretch of a file, which all its stretches share.
+    pub(crate) fn stretch(path: PathBuf, stretch: Stretch, file: &Arc<SharedFile>) -> Span {
+        Span { path, stretch: Some((stretch, Arc::clone(file))) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -44,8 +63,8 @@ impl Span {
 
     /// Opens the bytes as if they were a file.
     pub(crate) fn open(&self, storage: &dyn Storage) -> Result<Arc<dyn RandomAccess>> {
-        let file = storage.open(&self.path)?;
-        let Some(stretch) = self.stretch else { return Ok(file) };
+        let Some((stretch, shared)) = &self.stretch else { return Ok(storage.open(&self.path)?) };
+        let (stretch, file) = (*stretch, shared.open(storage, &self.path)?);
         let expected = stretch.file_bytes;
         let fits = stretch.offset.checked_add(stretch.bytes).is_some_and(|end| end <= expected);
         if file.size() != expected || !fits {
@@ -63,7 +82,8 @@ impl Span {
             return Err(Damage { at: file.size().min(expected), what }.in_file(self));
         }
         let mut bytes = vec![0; expected as usize];
-        file.read_at(0, &mut bytes).map_err(|error| basalt_base::Error::io(&self.path, &error))?;
+        file.read_at(0, &mut bytes)
+            .map_err(|error| basalt_base::Error::io(FileAction::Read, &self.path, &error))?;
         Ok(bytes)
     }
 }
@@ -74,7 +94,7 @@ impl Place for Span {
     }
 
     fn offset(&self) -> u64 {
-        self.stretch.map_or(0, |stretch| stretch.offset)
+        self.stretch.as_ref().map_or(0, |(stretch, _)| stretch.offset)
     }
 }
 

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use basalt_base::FileAction;
 use basalt_base::fs::{RandomAccess, Storage, WritableFile};
 
 use crate::error::Result;
@@ -130,7 +131,8 @@ impl Log {
             Some(file) => file,
             None => self.file.insert(self.storage.create(&self.path)?),
         };
-        file.write_all(&self.bytes[..decided]).map_err(|error| basalt_base::Error::io(&self.path, &error))?;
+        file.write_all(&self.bytes[..decided])
+            .map_err(|error| basalt_base::Error::io(FileAction::Write, &self.path, &error))?;
         self.bytes.drain(..decided);
         self.written = self.decided;
         Ok(())
@@ -181,7 +183,7 @@ impl RowSourceReader<'_> {
         if let Some(file) = self.sources.file.as_ref().filter(|_| self.offset < in_file) {
             bytes.resize((in_file - self.offset).min(rows_max as u64) as usize, 0);
             file.read_at(self.offset, bytes)
-                .map_err(|error| basalt_base::Error::io(&self.sources.path, &error))?;
+                .map_err(|error| basalt_base::Error::io(FileAction::Read, &self.sources.path, &error))?;
         } else {
             let rest = &self.sources.bytes[(self.offset - in_file) as usize..];
             bytes.extend_from_slice(&rest[..rest.len().min(rows_max)]);

@@ -7,7 +7,7 @@ mod retries;
 use std::io::Read;
 use std::time::Duration;
 
-use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ureq::unversioned::resolver::DefaultResolver;
@@ -214,8 +214,10 @@ fn encoded(text: &str) -> String {
 pub(crate) fn random_text() -> Result<String> {
     let mut bytes = [0; 18];
     let mut source = std::fs::File::open("/dev/urandom")
-        .map_err(|error| Error::io(std::path::Path::new("/dev/urandom"), &error))?;
-    source.read_exact(&mut bytes).map_err(|error| Error::io(std::path::Path::new("/dev/urandom"), &error))?;
+        .map_err(|error| Error::io(FileAction::Open, std::path::Path::new("/dev/urandom"), &error))?;
+    source
+        .read_exact(&mut bytes)
+        .map_err(|error| Error::io(FileAction::Read, std::path::Path::new("/dev/urandom"), &error))?;
     Ok(BASE64_STANDARD.encode(bytes))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -57,7 +57,7 @@ pub(super) fn private_key_of(identity: &Identity) -> Result<PrivateKeyDer<'stati
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let found = path.metadata().map_err(|error| Error::io(path, &error))?;
+    let found = path.metadata().map_err(|error| Error::io(FileAction::Inspect, path, &error))?;
     if found.len() > FILE_BYTES_MAX {
         bail!(
             InvalidConfigParameter,
@@ -66,7 +66,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
             found.len()
         );
     }
-    std::fs::read(path).map_err(|error| Error::io(path, &error))
+    std::fs::read(path).map_err(|error| Error::io(FileAction::Read, path, &error))
 }
 
 fn wrong(path: &Path, what: &str, why: &dyn std::fmt::Display) -> Error {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::{DirectoryLock, LOCK_FILE, RandomAccess, Storage, WritableFile};
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Error, FileAction, Result, bail};
 
 use super::{LockDirectory, SsdSpec};
 
@@ -161,7 +161,9 @@ impl DiskRows {
             let end = at + record.len();
             record.copy_from_slice(&file.buffer[at..end]);
         } else if let Some(reader) = &file.reader {
-            reader.read_at(place.at, &mut record).map_err(|error| Error::io(&file.path, &error))?;
+            reader
+                .read_at(place.at, &mut record)
+                .map_err(|error| Error::io(FileAction::Read, &file.path, &error))?;
         } else {
             return Ok(None);
         }
@@ -199,7 +201,7 @@ impl File {
 
     fn flush(&mut self, storage: &dyn Storage) -> Result<()> {
         let write = self.writer.write_all(&self.buffer).and_then(|()| self.writer.flush());
-        write.map_err(|error| Error::io(&self.path, &error))?;
+        write.map_err(|error| Error::io(FileAction::Write, &self.path, &error))?;
         self.written += self.buffer.len() as u64;
         self.buffer = Vec::new();
         // A newer cache may have emptied the directory: then the source is asked again.
@@ -239,7 +241,7 @@ mod tests {
     }
 
     fn in_use(_dir: &Path) -> Result<Arc<DirectoryLock>> {
-        bail!(DirectoryAlreadyLocked, "it is in use")
+        bail!(CannotOpenFile, "it is in use")
     }
 
     #[test]
@@ -305,7 +307,7 @@ mod tests {
         let lock: LockDirectory = Arc::new(in_use);
         let kept = Arc::clone(&storage) as Arc<dyn Storage>;
         let refused = DiskRows::new(kept, spec, Some(&lock)).err().map(|error| error.code());
-        assert_eq!(refused, Some(ErrorCode::DirectoryAlreadyLocked));
+        assert_eq!(refused, Some(ErrorCode::CannotOpenFile));
         assert_eq!(storage.list("/cache".as_ref()).expect("a directory").len(), 1);
     }
 }

@@ -113,7 +113,9 @@ mod tests {
     /// The SOURCE clause that `source` becomes with the collection `c` of these entries, or the error's code.
     fn check(entries: &str, source: &str, expected: std::result::Result<&str, ErrorCode>) {
         let parsed = |text: String| basalt_sql::parse_statement(text.as_bytes()).unwrap();
-        let collections = NamedCollections::open(Arc::new(FaultyStorage::new()), Path::new("/data")).unwrap();
+        let collections =
+            NamedCollections::open(Arc::new(FaultyStorage::new()), Path::new("/data"), Default::default())
+                .unwrap();
         let statement = parsed(format!("CREATE NAMED COLLECTION c AS {entries}"));
         let Statement::CreateNamedCollection(collection) = statement else { panic!("another statement") };
         collections.put(collection).unwrap();

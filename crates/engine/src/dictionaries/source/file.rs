@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use basalt_base::{Error, Result};
+use basalt_base::{Error, FileAction, Result};
 
 use super::formatted::{checked_format, read_rows};
 use super::parameters::Parameters;
@@ -42,7 +42,7 @@ impl RowSource for FileSource {
 
 /// A file that is as long and as old as it was is the same file.
 pub(super) fn revision_of(path: &Path) -> Result<Option<String>> {
-    let found = path.metadata().map_err(|error| Error::io(path, &error))?;
+    let found = path.metadata().map_err(|error| Error::io(FileAction::Inspect, path, &error))?;
     let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok(changed.map(|changed| format!("{} {}", found.len(), changed.as_nanos())))
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use arrow::array::builder::{BinaryViewBuilder, ListBuilder};
 use arrow::array::{ArrayRef, BinaryViewArray, UInt64Array};
 use arrow::datatypes::{DataType, Field};
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Error, FileAction, Result, bail};
 use basalt_dict::{DictionarySpec, LayoutKind};
 
 use super::file::revision_of;
@@ -73,7 +73,7 @@ impl RowSource for YamlRegexpTreeSource {
         let mut text = String::new();
         File::open(&path)
             .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text))
-            .map_err(|error| Error::io(&path, &error))?;
+            .map_err(|error| Error::io(FileAction::Read, &path, &error))?;
         let block = block_of(&text, &self.key).map_err(|error| error.within(path.display()))?;
         Ok(Box::new(std::iter::once(Ok(block))))
     }

@@ -13,17 +13,25 @@
 //! compare with what had been acknowledged. [`FaultyStorage::stop_at_change`] does the same at every
 //! creation, write, rename and removal.
 //!
+//! # Failures that stay
+//!
+//! A disk does not only stop. It may refuse changes and go on being read ([`FaultyStorage::refuse_changes`]), be
+//! full to the last page ([`FaultyStorage::set_pages_left`]), have a bad spot ([`FaultyStorage::break_path`]), or
+//! lose a directory ([`FaultyStorage::lose`]). And a file's name has at most 255 bytes, as everywhere.
+//!
 //! # Not here
 //!
 //! Permissions, symbolic links, and the order of writes inside one file.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod disk;
+
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
-use crate::{Error, Result};
+use crate::{Error, FileAction, Result};
+use disk::{Disk, Node, Refusal, name};
 
 /// What happens to writes and renames that were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,33 +42,19 @@ pub enum Crash {
     TearUnsynced,
 }
 
+/// How long a failure lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// It fails once.
+    Once,
+    /// It fails until it is mended.
+    Always,
+}
+
 /// A [`Storage`] in memory. Clones share the files.
 #[derive(Clone, Debug)]
 pub struct FaultyStorage {
     disk: Arc<Mutex<Disk>>,
-}
-
-#[derive(Clone, Debug)]
-struct Disk {
-    nodes: HashMap<NodeId, Node>,
-    next_node: NodeId,
-    sync_count: u64,
-    stop_at_sync: Option<u64>,
-    change_count: u64,
-    stop_at_change: Option<u64>,
-    stopped: bool,
-    space_left: Option<usize>,
-}
-
-type NodeId = u64;
-type Entries = BTreeMap<String, NodeId>;
-
-const ROOT: NodeId = 0;
-
-#[derive(Clone, Debug)]
-enum Node {
-    File { live: Vec<u8>, durable: Vec<u8> },
-    Directory { live: Entries, durable: Entries },
 }
 
 impl Default for FaultyStorage {
@@ -72,18 +66,7 @@ impl Default for FaultyStorage {
 impl FaultyStorage {
     /// An empty disk that has no faults yet.
     pub fn new() -> FaultyStorage {
-        let root = Node::Directory { live: Entries::new(), durable: Entries::new() };
-        let disk = Disk {
-            nodes: HashMap::from([(ROOT, root)]),
-            next_node: ROOT + 1,
-            sync_count: 0,
-            stop_at_sync: None,
-            change_count: 0,
-            stop_at_change: None,
-            stopped: false,
-            space_left: None,
-        };
-        FaultyStorage { disk: Arc::new(Mutex::new(disk)) }
+        FaultyStorage { disk: Arc::new(Mutex::new(Disk::new())) }
     }
 
     /// Another disk with the same files and faults.
@@ -121,6 +104,44 @@ impl FaultyStorage {
         self.disk().space_left = bytes;
     }
 
+    /// Lets writes fail with "no space left" once they need `pages` more pages of 4096 bytes: a file takes whole
+    /// ones, and gives them back when it is removed. `None` is a disk without end.
+    pub fn set_pages_left(&self, pages: Option<usize>) {
+        self.disk().pages_left = pages;
+    }
+
+    /// Lets the change after `change_count` others fail with `kind`, and with `stays` every later one, until
+    /// [`FaultyStorage::mend`]. What is read is read.
+    pub fn refuse_changes(&self, change_count: u64, stays: Stays, kind: io::ErrorKind) {
+        self.disk().refusal = Some(Refusal { change_count, stays, kind });
+    }
+
+    /// Lets everything at `path` and below fail with an input/output error, until [`FaultyStorage::mend`].
+    pub fn break_path(&self, path: &Path) {
+        self.disk().broken.push(path.to_owned());
+    }
+
+    /// Lets no more than so many files be open at a time.
+    pub fn set_open_files_max(&self, files: Option<usize>) {
+        self.disk().open_files_max = files;
+    }
+
+    /// Takes away what [`FaultyStorage::refuse_changes`] and [`FaultyStorage::break_path`] did.
+    pub fn mend(&self) {
+        let mut disk = self.disk();
+        disk.refusal = None;
+        disk.broken.clear();
+    }
+
+    /// Removes a file or a directory behind everybody's back, durably.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such path.
+    pub fn lose(&self, path: &Path) {
+        self.disk().lose(path).expect("the path to lose exists");
+    }
+
     /// Power off and on again: what was not synced is lost, and the disk works again.
     pub fn crash(&self, crash: Crash) {
         let mut disk = self.disk();
@@ -147,36 +168,48 @@ impl FaultyStorage {
         durable.clone_from(live);
     }
 
+    fn file(&self, path: &Path, node: disk::NodeId) -> MemoryFile {
+        MemoryFile { disk: Arc::clone(&self.disk), path: path.to_owned(), node }
+    }
+
     fn disk(&self) -> MutexGuard<'_, Disk> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn at<T>(&self, path: &Path, operation: impl FnOnce(&mut Disk) -> io::Result<T>) -> Result<T> {
+    fn at<T>(
+        &self,
+        action: FileAction,
+        path: &Path,
+        operation: impl FnOnce(&mut Disk) -> io::Result<T>,
+    ) -> Result<T> {
         let mut disk = self.disk();
-        disk.check_running().and_then(|()| operation(&mut disk)).map_err(|error| Error::io(path, &error))
+        let done = disk.check(path).and_then(|()| operation(&mut disk));
+        done.map_err(|error| Error::io(action, path, &error))
     }
 }
 
 impl Storage for FaultyStorage {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.at(path, |disk| {
+        self.at(FileAction::Create, path, |disk| {
             disk.change()?;
             let node = disk.insert(Node::File { live: Vec::new(), durable: Vec::new() });
-            disk.entries_above(path)?.insert(name(path)?, node);
-            Ok(Box::new(MemoryFile { disk: Arc::clone(&self.disk), node }) as Box<dyn WritableFile>)
+            disk.enter(path, node)?;
+            disk.open_file()?;
+            Ok(Box::new(self.file(path, node)) as Box<dyn WritableFile>)
         })
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn RandomAccess>> {
-        self.at(path, |disk| {
+        self.at(FileAction::Open, path, |disk| {
             let node = disk.find(path)?;
             disk.file(node)?;
-            Ok(Arc::new(MemoryFile { disk: Arc::clone(&self.disk), node }) as Arc<dyn RandomAccess>)
+            disk.open_file()?;
+            Ok(Arc::new(self.file(path, node)) as Arc<dyn RandomAccess>)
         })
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>> {
-        self.at(dir, |disk| {
+        self.at(FileAction::List, dir, |disk| {
             let node = disk.find(dir)?;
             let entries = disk.entries(node)?.clone();
             let is_dir = |node| matches!(disk.nodes.get(node), Some(Node::Directory { .. }));
@@ -188,64 +221,56 @@ impl Storage for FaultyStorage {
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
-        self.at(path, |disk| Ok(disk.find(path).is_ok()))
+        self.at(FileAction::Inspect, path, |disk| {
+            name(path)
+                .or_else(|error| if path.parent().is_none() { Ok(String::new()) } else { Err(error) })?;
+            Ok(disk.find(path).is_ok())
+        })
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.at(from, |disk| {
+        self.at(FileAction::Rename, from, |disk| {
+            disk.check(to)?;
             let node = disk.find(from)?;
             disk.change()?;
-            disk.entries_above(to)?.insert(name(to)?, node);
+            disk.enter(to, node)?;
             disk.entries_above(from)?.remove(&name(from)?);
             Ok(())
         })
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.at(from, |disk| {
+        self.at(FileAction::Link, from, |disk| {
             let node = disk.find(from)?;
             disk.file(node)?;
             if disk.find(to).is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            disk.entries_above(to)?.insert(name(to)?, node);
-            Ok(())
+            disk.check(to)?;
+            disk.enter(to, node)
         })
     }
 
     fn space_left(&self, _dir: &Path) -> Result<Option<u64>> {
-        Ok(self.disk().space_left.map(|bytes| bytes as u64))
+        let disk = self.disk();
+        let pages = disk.pages_left.map(|pages| pages * disk::PAGE_BYTES);
+        Ok(pages.into_iter().chain(disk.space_left).min().map(|bytes| bytes as u64))
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
-        self.at(path, |disk| disk.remove(path))
+        self.at(FileAction::Remove, path, |disk| disk.remove(path))
     }
 
     fn remove_dir_all(&self, dir: &Path) -> Result<()> {
-        self.at(dir, |disk| disk.remove_all(dir))
+        self.at(FileAction::Remove, dir, |disk| disk.remove_all(dir))
     }
 
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
-        self.at(dir, |disk| {
-            let mut node = ROOT;
-            for name in names(dir) {
-                node = match disk.entries(node)?.get(&name) {
-                    Some(&child) => child,
-                    None => {
-                        disk.change()?;
-                        let empty = Node::Directory { live: Entries::new(), durable: Entries::new() };
-                        let child = disk.insert(empty);
-                        disk.entries(node)?.insert(name, child);
-                        child
-                    }
-                };
-            }
-            Ok(())
-        })
+        self.at(FileAction::CreateDirectory, dir, |disk| disk.create_directories(dir))
     }
 
     fn sync_file(&self, path: &Path) -> Result<()> {
-        self.at(path, |disk| {
+        self.at(FileAction::Sync, path, |disk| {
             let node = disk.find(path)?;
             disk.sync(node)
         })
@@ -256,147 +281,11 @@ impl Storage for FaultyStorage {
     }
 }
 
-impl Disk {
-    fn check_running(&self) -> io::Result<()> {
-        if self.stopped { Err(io::Error::other("the disk has stopped")) } else { Ok(()) }
-    }
-
-    fn insert(&mut self, node: Node) -> NodeId {
-        let id = self.next_node;
-        self.next_node += 1;
-        self.nodes.insert(id, node);
-        id
-    }
-
-    fn find(&mut self, path: &Path) -> io::Result<NodeId> {
-        let mut node = ROOT;
-        for name in names(path) {
-            node = *self.entries(node)?.get(&name).ok_or(io::ErrorKind::NotFound)?;
-        }
-        Ok(node)
-    }
-
-    fn entries(&mut self, node: NodeId) -> io::Result<&mut Entries> {
-        match self.nodes.get_mut(&node) {
-            Some(Node::Directory { live, .. }) => Ok(live),
-            _ => Err(io::ErrorKind::NotADirectory.into()),
-        }
-    }
-
-    fn entries_above(&mut self, path: &Path) -> io::Result<&mut Entries> {
-        let dir = self.find(path.parent().unwrap_or(Path::new("/")))?;
-        self.entries(dir)
-    }
-
-    fn file(&mut self, node: NodeId) -> io::Result<&mut Vec<u8>> {
-        match self.nodes.get_mut(&node) {
-            Some(Node::File { live, .. }) => Ok(live),
-            _ => Err(io::ErrorKind::IsADirectory.into()),
-        }
-    }
-
-    /// Counts one change, unless the disk stops here.
-    fn change(&mut self) -> io::Result<()> {
-        if self.stop_at_change.is_some_and(|stop| self.change_count >= stop) {
-            self.stopped = true;
-            return self.check_running();
-        }
-        self.change_count += 1;
-        Ok(())
-    }
-
-    /// Removes what is in the directory, name by name, and then the directory.
-    fn remove_all(&mut self, path: &Path) -> io::Result<()> {
-        let node = self.find(path)?;
-        if let Some(Node::Directory { live, .. }) = self.nodes.get(&node) {
-            let names: Vec<String> = live.keys().cloned().collect();
-            names.iter().try_for_each(|name| self.remove_all(&path.join(name)))?;
-        }
-        self.remove(path)
-    }
-
-    /// Unlinks the name only: the node stays for whoever has it open.
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        let name = name(path)?;
-        self.change()?;
-        self.entries_above(path)?.remove(&name).map(|_| ()).ok_or(io::ErrorKind::NotFound.into())
-    }
-
-    fn sync(&mut self, node: NodeId) -> io::Result<()> {
-        if self.stop_at_sync.is_some_and(|stop| self.sync_count >= stop) {
-            self.stopped = true;
-            return self.check_running();
-        }
-        self.change()?;
-        self.sync_count += 1;
-        match self.nodes.get_mut(&node) {
-            Some(Node::File { live, durable }) => durable.clone_from(live),
-            Some(Node::Directory { live, durable }) => durable.clone_from(live),
-            None => return Err(io::ErrorKind::NotFound.into()),
-        }
-        self.settle_renames(node);
-        Ok(())
-    }
-
-    /// A directory never has two names: where it was before a rename, it is not any more once the
-    /// directory that it went to is synced.
-    fn settle_renames(&mut self, synced: NodeId) {
-        let Some(Node::Directory { durable, .. }) = self.nodes.get(&synced) else { return };
-        let is_directory = |node: &NodeId| matches!(self.nodes.get(node), Some(Node::Directory { .. }));
-        let arrived: HashSet<NodeId> = durable.values().copied().filter(is_directory).collect();
-        for (&node, other) in &mut self.nodes {
-            if let Node::Directory { live, durable } = other
-                && node != synced
-            {
-                durable.retain(|name, child| !arrived.contains(child) || live.get(name) == Some(child));
-            }
-        }
-    }
-
-    /// Appends as much as fits; the rest is the error of a full disk.
-    fn append(&mut self, node: NodeId, bytes: &[u8]) -> io::Result<usize> {
-        self.check_running()?;
-        let fits = self.space_left.map_or(bytes.len(), |space| space.min(bytes.len()));
-        if fits == 0 && !bytes.is_empty() {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        self.change()?;
-        self.space_left = self.space_left.map(|space| space - fits);
-        self.file(node)?.extend_from_slice(&bytes[..fits]);
-        Ok(fits)
-    }
-}
-
-impl Node {
-    fn crash(&mut self, crash: Crash) {
-        match (self, crash) {
-            (Node::File { live, durable }, Crash::LoseUnsynced) => live.clone_from(durable),
-            (Node::File { live, durable }, Crash::TearUnsynced) => {
-                let unsynced = live.len().saturating_sub(durable.len());
-                live.truncate(durable.len() + unsynced / 2);
-                durable.clone_from(live);
-            }
-            (Node::Directory { live, durable }, Crash::LoseUnsynced) => live.clone_from(durable),
-            (Node::Directory { live, durable }, Crash::TearUnsynced) => durable.clone_from(live),
-        }
-    }
-}
-
-fn names(path: &Path) -> impl Iterator<Item = String> + '_ {
-    path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
-        _ => None,
-    })
-}
-
-fn name(path: &Path) -> io::Result<String> {
-    names(path).last().ok_or(io::ErrorKind::InvalidInput.into())
-}
-
 #[derive(Debug)]
 struct MemoryFile {
     disk: Arc<Mutex<Disk>>,
-    node: NodeId,
+    path: PathBuf,
+    node: disk::NodeId,
 }
 
 impl MemoryFile {
@@ -405,10 +294,16 @@ impl MemoryFile {
     }
 }
 
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        self.disk().open_files -= 1;
+    }
+}
+
 impl RandomAccess for MemoryFile {
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let mut disk = self.disk();
-        disk.check_running()?;
+        disk.check(&self.path)?;
         let start = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
         let end = start.checked_add(bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         let found = disk.file(self.node)?.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -423,7 +318,9 @@ impl RandomAccess for MemoryFile {
 
 impl io::Write for MemoryFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.disk().append(self.node, bytes)
+        let mut disk = self.disk();
+        disk.check(&self.path)?;
+        disk.append(self.node, bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -434,7 +331,7 @@ impl io::Write for MemoryFile {
 impl WritableFile for MemoryFile {
     fn sync(&mut self) -> io::Result<()> {
         let mut disk = self.disk();
-        disk.check_running()?;
+        disk.check(&self.path)?;
         disk.sync(self.node)
     }
 }
@@ -487,7 +384,65 @@ mod tests {
         storage.set_space_left(Some(3));
         let mut file = storage.create(Path::new("/file")).unwrap();
         let error = file.write_all(b"12345").unwrap_err();
-        assert_eq!(Error::io(Path::new("/file"), &error).code(), ErrorCode::NotEnoughSpace);
+        assert_eq!(
+            Error::io(FileAction::Write, Path::new("/file"), &error).code(),
+            ErrorCode::NotEnoughSpace
+        );
         assert_eq!(storage.read(Path::new("/file"), 100).unwrap(), b"123");
+    }
+
+    #[test]
+    fn full_disk_gives_whole_pages_and_gets_them_back() {
+        let storage = FaultyStorage::new();
+        storage.set_pages_left(Some(1));
+        let mut first = storage.create(Path::new("/first")).unwrap();
+        first.write_all(&[0; 4096]).unwrap();
+        let mut second = storage.create(Path::new("/second")).unwrap();
+        assert_eq!(second.write_all(b"x").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        storage.remove_file(Path::new("/first")).unwrap();
+        second.write_all(b"x").unwrap();
+        let mut third = storage.create(Path::new("/third")).unwrap();
+        third.write_all(b"x").unwrap_err();
+        storage.rename(Path::new("/third"), Path::new("/second")).unwrap();
+        assert_eq!(storage.space_left(Path::new("/")).unwrap(), Some(4096));
+    }
+
+    #[test]
+    fn failure_stays_until_it_is_mended() {
+        let storage = FaultyStorage::new();
+        let create = |name: &str| storage.create(Path::new(name)).map(drop).map_err(|error| error.code());
+        for (stays, then) in [(Stays::Once, Ok(())), (Stays::Always, Err(ErrorCode::CannotOpenFile))] {
+            storage.refuse_changes(storage.change_count() + 1, stays, io::ErrorKind::Other);
+            assert_eq!(create("/a"), Ok(()));
+            assert_eq!(create("/b"), Err(ErrorCode::CannotOpenFile));
+            assert_eq!(create("/b"), then);
+            storage.read(Path::new("/a"), 100).unwrap();
+            storage.mend();
+            assert_eq!(create("/b"), Ok(()));
+        }
+    }
+
+    #[test]
+    fn broken_path_takes_what_is_below_with_it() {
+        let storage = FaultyStorage::new();
+        storage.create_dir_all(Path::new("/dir")).unwrap();
+        let mut file = storage.create(Path::new("/dir/file")).unwrap();
+        storage.break_path(Path::new("/dir"));
+        file.write_all(b"x").unwrap_err();
+        storage.list(Path::new("/dir")).unwrap_err();
+        storage.create(Path::new("/other")).unwrap();
+        storage.mend();
+        file.write_all(b"x").unwrap();
+        storage.lose(Path::new("/dir"));
+        storage.crash(Crash::TearUnsynced);
+        assert!(!storage.exists(Path::new("/dir")).unwrap());
+    }
+
+    #[test]
+    fn name_has_at_most_255_bytes() {
+        let storage = FaultyStorage::new();
+        storage.create(&Path::new("/").join("n".repeat(255))).unwrap();
+        assert!(storage.create(&Path::new("/").join("n".repeat(256))).is_err());
+        storage.create_dir_all(&Path::new("/").join("n".repeat(256))).unwrap_err();
     }
 }
