@@ -12,7 +12,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use basalt_base::fs::{DirectoryLock, Storage, publish_empty_dir, publish_file};
-use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 
 /// What the file VERSION holds.
 const VERSION: &[u8] = b"basalt 1\n";
@@ -42,9 +42,14 @@ pub(crate) fn open(storage: &dyn Storage, data_dir: &Path) -> Result<DirectoryLo
     }
     let tmp = data_dir.join("tmp");
     if storage.exists(&tmp)? {
-        storage.remove_dir_all(&tmp)?;
+        // Not the directory itself: on a full disk it may not be made again.
+        for entry in storage.list(&tmp)? {
+            let path = tmp.join(entry.name);
+            if entry.is_dir { storage.remove_dir_all(&path)? } else { storage.remove_file(&path)? }
+        }
+    } else {
+        storage.create_dir_all(&tmp)?;
     }
-    storage.create_dir_all(&tmp)?;
     make_private(storage, data_dir)?;
     Ok(lock)
 }
@@ -88,7 +93,7 @@ pub(crate) fn user_path(path: &str, root: Option<&Path>) -> Result<PathBuf> {
 }
 
 fn within_root(path: &Path, resolved: PathBuf, root: &Path) -> Result<PathBuf> {
-    let root = root.canonicalize().map_err(|error| Error::io(root, &error))?;
+    let root = root.canonicalize().map_err(|error| Error::io(FileAction::Inspect, root, &error))?;
     if resolved.starts_with(&root) { Ok(resolved) } else { Err(outside(path, &root)) }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
 use basalt_base::zone::Zone;
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, FileAction, Result};
 use basalt_kv::SharedCache;
 use basalt_parts::{BlockCache, DiskSpace, WorkControl, WorkMemory};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -20,6 +20,7 @@ use crate::dictionaries::{CacheDirectories, Waits, load_all};
 use crate::named_collections::NamedCollections;
 use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::remote_hosts::RemoteHosts;
+use crate::server_log::ServerLog;
 use crate::session::Session;
 use crate::tables::TableOpener;
 
@@ -77,7 +78,6 @@ pub struct Engine {
     user_scripts_path: Option<PathBuf>,
     allows_shell_commands: bool,
     tls_ca_file: Option<PathBuf>,
-    log: Option<fn(&str)>,
     merges_on: AtomicBool,
     background: Background,
     dictionary_waits: Waits,
@@ -102,13 +102,15 @@ impl Engine {
             Some(path) => (path, None),
             None => {
                 let temporary = tempfile::Builder::new().prefix("basalt-").tempdir();
-                let temporary = temporary.map_err(|error| Error::io(&std::env::temp_dir(), &error))?;
+                let temporary = temporary
+                    .map_err(|error| Error::io(FileAction::CreateDirectory, &std::env::temp_dir(), &error))?;
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
+        let log = ServerLog::new(options.log);
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
         if let Some(user_files) = &options.user_files_path {
-            std::fs::create_dir_all(user_files).map_err(|error| Error::io(user_files, &error))?;
+            std::fs::create_dir_all(user_files).map_err(|error| Error::io(FileAction::CreateDirectory, user_files, &error))?;
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -123,7 +125,8 @@ impl Engine {
             work_memory: WorkMemory::default(),
             part_log: Arc::default(),
             release_memory: options.release_memory,
-            collections: Arc::new(NamedCollections::open(Arc::clone(&storage), &data_dir)?),
+            collections: Arc::new(NamedCollections::open(Arc::clone(&storage), &data_dir, log)?),
+            log,
         };
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
         let memory_max = server_memory(options.max_server_memory_usage);
@@ -147,7 +150,6 @@ impl Engine {
             user_scripts_path: options.user_scripts_path,
             allows_shell_commands: options.allow_shell_commands,
             tls_ca_file: options.tls_ca_file,
-            log: options.log,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
             dictionary_waits: Waits::default(),
@@ -217,14 +219,12 @@ impl Engine {
 
     /// Says it to whoever reads the log of the process.
     pub(crate) fn say(&self, line: &str) {
-        if let Some(log) = self.log {
-            log(line);
-        }
+        self.opener.log.say(line);
     }
 
     /// What [`Engine::say`] says it to.
     pub(crate) fn log(&self) -> Option<fn(&str)> {
-        self.log
+        self.opener.log.writer()
     }
 
     pub(crate) fn memory(&self) -> &Arc<ServerMemory> {

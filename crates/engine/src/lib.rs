@@ -21,6 +21,7 @@ mod query;
 mod remote_hosts;
 mod request;
 mod scan;
+mod server_log;
 mod session;
 mod settings;
 mod system;
@@ -28,6 +29,7 @@ mod table_functions;
 mod tables;
 
 pub use basalt_base::allocator::release_free_pages;
+pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 pub use engine::{Engine, EngineOptions};
 pub use outcome::{Outcome, Part, Progress, ProgressSnapshot, ResultBytes, Rows, Summary};

@@ -23,7 +23,8 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{CollectionEntry, CreateNamedCollection, Statement};
 use parking_lot::{Mutex, RwLock};
 
-use crate::catalog::metadata::{decode_name, encode_name};
+use crate::catalog::{check_name, decode_name, encode_name};
+use crate::server_log::ServerLog;
 
 const DIRECTORY: &str = "named_collections";
 const SUFFIX: &str = ".sql";
@@ -46,20 +47,31 @@ type Stored = std::result::Result<Arc<CreateNamedCollection>, Error>;
 
 impl NamedCollections {
     /// Opens `<data directory>/named_collections`, making it if it is not there.
-    pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: &Path) -> Result<NamedCollections> {
+    pub(crate) fn open(
+        storage: Arc<dyn Storage>,
+        data_dir: &Path,
+        log: ServerLog,
+    ) -> Result<NamedCollections> {
         let root = data_dir.join(DIRECTORY);
         publish_empty_dir(storage.as_ref(), &root)?;
         let mut all = BTreeMap::new();
         for entry in storage.list(&root)? {
             let path = root.join(&entry.name);
             if is_unpublished(&entry.name) {
-                storage.remove_file(&path)?;
-            } else if let Some(stem) = entry.name.strip_suffix(SUFFIX) {
-                let bytes = storage.read(&path, BYTES_MAX);
-                let stored = bytes.and_then(|bytes| decode(&bytes));
-                let stored = stored.map(Arc::new).map_err(|error| error.within(path.display()));
-                all.insert(decode_name(stem)?, stored);
+                // What stays is replaced when the collection is written again.
+                let _ = storage.remove_file(&path);
+                continue;
             }
+            let Some(name) = entry.name.strip_suffix(SUFFIX).and_then(|stem| decode_name(stem).ok()) else {
+                continue;
+            };
+            let stored = storage.read(&path, BYTES_MAX).and_then(|bytes| decode(&bytes));
+            let stored =
+                stored.map(Arc::new).map_err(|error| unreadable(&name, error.within(path.display())));
+            if let Err(error) = &stored {
+                log.say(error.message());
+            }
+            all.insert(name, stored);
         }
         Ok(NamedCollections { storage, root, all: RwLock::new(all), failure: Mutex::default() })
     }
@@ -67,6 +79,11 @@ impl NamedCollections {
     /// The collections that could be read, by name.
     pub(crate) fn all(&self) -> Vec<Arc<CreateNamedCollection>> {
         self.all.read().values().filter_map(|stored| stored.as_ref().ok()).cloned().collect()
+    }
+
+    /// Why some cannot be read.
+    pub(crate) fn damaged(&self) -> Vec<Error> {
+        self.all.read().values().filter_map(|stored| stored.as_ref().err()).cloned().collect()
     }
 
     /// NAMED_COLLECTION_DOESNT_EXIST with the nearest name, or why it cannot be read.
@@ -92,24 +109,25 @@ impl NamedCollections {
         if let Some(twice) = collection.entries.windows(2).find(|pair| pair[0].key == pair[1].key) {
             bail!(BadArguments, "key `{}` stands twice in the collection", twice[0].key);
         }
+        check_name("named collection", &collection.name)?;
         let bytes = encode(&collection);
         if bytes.len() as u64 > BYTES_MAX {
             bail!(BadArguments, "the collection has {} bytes, more than {BYTES_MAX}", bytes.len());
         }
         self.check_open()?;
         let path = self.path_of(&collection.name);
-        let pending = PendingFile::write(self.storage.as_ref(), &path, &bytes)?;
-        self.change(|storage| pending.publish(storage))?;
+        let storage = self.storage.as_ref();
+        PendingFile::write(storage, &path, &bytes)?.rename(storage)?;
+        self.sync()?;
         self.all.write().insert(collection.name.clone(), Ok(Arc::new(collection)));
         Ok(())
     }
 
     /// Removes a collection that is there; durable when it returns.
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
-        self.change(|storage| {
-            storage.remove_file(&self.path_of(name))?;
-            storage.sync_dir(&self.root)
-        })?;
+        self.check_open()?;
+        self.storage.remove_file(&self.path_of(name))?;
+        self.sync()?;
         self.all.write().remove(name);
         Ok(())
     }
@@ -118,9 +136,9 @@ impl NamedCollections {
         self.root.join(format!("{}{SUFFIX}", encode_name(name)))
     }
 
-    fn change(&self, change: impl FnOnce(&dyn Storage) -> Result<()>) -> Result<()> {
-        self.check_open()?;
-        change(self.storage.as_ref()).inspect_err(|error| *self.failure.lock() = Some(error.clone()))
+    /// Makes the names of the files durable; after a failure there is no other change.
+    fn sync(&self) -> Result<()> {
+        self.storage.sync_dir(&self.root).inspect_err(|error| *self.failure.lock() = Some(error.clone()))
     }
 
     fn check_open(&self) -> Result<()> {
@@ -138,6 +156,12 @@ impl NamedCollections {
 /// The entry of this key.
 pub(crate) fn entry_of<'a>(entries: &'a mut [CollectionEntry], key: &str) -> Option<&'a mut CollectionEntry> {
     entries.iter_mut().find(|entry| entry.key == key)
+}
+
+fn unreadable(name: &str, error: Error) -> Error {
+    error.within(format!(
+        "named collection `{name}` cannot be read; DROP NAMED COLLECTION and CREATE it again"
+    ))
 }
 
 fn encode(collection: &CreateNamedCollection) -> Vec<u8> {
@@ -208,7 +232,10 @@ mod tests {
     #[test]
     fn damaged_file_leaves_the_others_and_can_be_removed() {
         let storage = FaultyStorage::new();
-        let open = || NamedCollections::open(Arc::new(storage.clone()), Path::new("/data")).unwrap();
+        let open = || {
+            NamedCollections::open(Arc::new(storage.clone()), Path::new("/data"), ServerLog::default())
+                .unwrap()
+        };
         let collections = open();
         collections.put(collection()).unwrap();
         collections.put(CreateNamedCollection { name: "other".to_owned(), ..collection() }).unwrap();

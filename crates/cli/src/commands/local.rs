@@ -2,6 +2,7 @@
 
 use basalt_engine::{EngineOptions, release_free_pages};
 
+use super::server::say;
 use crate::arguments::{LocalOptions, Settings};
 use crate::connection::LocalConnection;
 use crate::failure::Failure;
@@ -15,6 +16,7 @@ pub(crate) fn run(options: LocalOptions, settings: Settings) -> Result<(), Failu
         uncompressed_cache_size,
         user_scripts_path: options.user_scripts_path,
         allow_shell_commands: options.allow_shell_commands == Some(true),
+        log: Some(say),
         release_memory: Some(release_free_pages),
         ..EngineOptions::default()
     };

@@ -6,7 +6,7 @@ pub(crate) mod server;
 
 use std::time::Duration;
 
-use basalt_engine::ErrorCode;
+use basalt_engine::{ErrorCode, raise_open_files_limit};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ const THREAD_STACK_BYTES: usize = 8 << 20;
 const END_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    raise_open_files_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_stack_size(THREAD_STACK_BYTES).build();
     runtime.map_err(|e| Failure::with_code(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
 }

@@ -10,7 +10,7 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{ObjectKind, Statement};
 use uuid::Uuid;
 
-use super::metadata::StoredObject;
+use super::metadata_file::StoredObject;
 use super::open::read_object;
 use super::{CatalogObject, CatalogStore, ObjectKey};
 use crate::dictionaries::DictionaryEntry;

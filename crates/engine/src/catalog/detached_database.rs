@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use basalt_base::{ErrorCode, Result, bail};
 
-use super::open::OpenedDatabase;
+use super::open::{OpenedDatabase, StoredData};
 use super::{CatalogObject, CatalogStore, DetachedObject};
 use crate::tables::TableOpener;
 
@@ -22,7 +22,8 @@ impl CatalogStore {
         let objects = databases.remove(database).unwrap_or_default();
         let detached = self.detached.write().remove(database).unwrap_or_default();
         let mut members: Vec<Arc<DetachedObject>> = detached.into_values().collect();
-        let attached = stored.iter().filter_map(|stored| Some((objects.get(&stored.name)?, stored)));
+        let attached =
+            stored.iter().filter_map(|(name, stored)| Some((objects.get(name)?, stored.as_ref().ok()?)));
         members.extend(attached.map(|(object, stored)| Arc::new(DetachedObject::of(object, stored))));
         self.detached_databases.write().insert(database.to_owned(), members);
         drop(databases);
@@ -46,7 +47,9 @@ impl CatalogStore {
     }
 
     fn reopen(&self, database: &str, opener: &TableOpener) -> Result<OpenedDatabase> {
-        let opened = OpenedDatabase::open(&self.metadata, database, &mut self.uuids(), opener)?;
+        let listed = self.metadata.objects(database)?;
+        let mut data = StoredData::beside(self.uuids());
+        let opened = OpenedDatabase::open(listed, database, &mut data, opener);
         match opened.objects.values().find_map(still_open) {
             Some(error) => Err(error),
             None => Ok(opened),
@@ -78,7 +81,7 @@ impl CatalogStore {
 /// The error of an object whose files somebody has not closed yet.
 fn still_open(object: &CatalogObject) -> Option<basalt_base::Error> {
     match object {
-        CatalogObject::Broken(broken) if broken.error.code() == ErrorCode::DirectoryAlreadyLocked => {
+        CatalogObject::Broken(broken) if broken.error.code() == ErrorCode::CannotOpenFile => {
             Some(broken.error.clone())
         }
         _ => None,

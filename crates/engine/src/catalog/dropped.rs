@@ -19,13 +19,13 @@ pub(crate) struct DroppedTables {
 }
 
 struct Dropped {
-    table: Weak<dyn Table>,
+    table: Option<Weak<dyn Table>>,
     dir: PathBuf,
 }
 
 impl DroppedTables {
-    /// Takes over the data of a table that no name leads to any more.
-    pub(crate) fn add(&self, table: Weak<dyn Table>, dir: PathBuf) {
+    /// Takes over the data of an object that no name leads to any more; `table` is what its users hold.
+    pub(crate) fn add(&self, table: Option<Weak<dyn Table>>, dir: PathBuf) {
         self.waiting.lock().push(Dropped { table, dir });
     }
 
@@ -42,7 +42,7 @@ impl DroppedTables {
 
 impl Dropped {
     fn is_used(&self) -> bool {
-        self.table.strong_count() > 0
+        self.table.as_ref().is_some_and(|table| table.strong_count() > 0)
     }
 
     /// `false` if something is left: another thread may be closing the table's files at this moment.

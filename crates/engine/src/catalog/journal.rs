@@ -4,14 +4,15 @@
 //!
 //! ```text
 //! metadata/RENAME                 only while a RENAME is under way:
-//!   -- basalt rename 1
+//!   -- basalt rename 2
 //!   -- crc32c 1a2b3c4d            of everything behind this line
-//!   remove shop/a.sql
-//!   write shop/b.sql 120          then 120 bytes, the new contents of the file
+//!   remove shop/b.sql             a file that the RENAME makes
+//!   write shop/a.sql 120          then 120 bytes, the contents of the file before the RENAME
 //! ```
 //!
-//! Once the journal is published, the RENAME has happened: the files follow, and if a crash comes
-//! first, the next open lets them follow. Doing so twice is the same as once.
+//! It says how all was before. The RENAME has happened when the journal is gone; where one is found, it is
+//! undone. Doing so twice is the same as once. Version 1 says how all is to be afterwards: where it is found, the
+//! RENAME is finished.
 
 use std::path::Path;
 
@@ -19,16 +20,24 @@ use basalt_base::checksum::crc32c;
 use basalt_base::fs::{Storage, publish_file};
 use basalt_base::{Error, ErrorCode, Result};
 
+use super::metadata_file::uuid_of;
+
 /// The name of the journal in the `metadata` directory.
 pub(super) const JOURNAL_FILE: &str = "RENAME";
 
-const FIRST_LINE: &str = "-- basalt rename 1";
+const FIRST_LINE: &str = "-- basalt rename 2";
+/// Of the version that says how all is to be afterwards.
+const FORWARD_LINE: &str = "-- basalt rename 1";
+/// Longer than any metadata file.
+const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// The files, as paths below the `metadata` directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RenameJournal {
     pub(super) writes: Vec<(String, Vec<u8>)>,
     pub(super) removals: Vec<String>,
+    /// Whether it is one of version 1.
+    pub(super) is_forward: bool,
 }
 
 impl RenameJournal {
@@ -41,14 +50,15 @@ impl RenameJournal {
             body.extend_from_slice(format!("write {path} {}\n", contents.len()).as_bytes());
             body.extend_from_slice(contents);
         }
-        let mut bytes = format!("{FIRST_LINE}\n-- crc32c {:08x}\n", crc32c(&body)).into_bytes();
+        let first = if self.is_forward { FORWARD_LINE } else { FIRST_LINE };
+        let mut bytes = format!("{first}\n-- crc32c {:08x}\n", crc32c(&body)).into_bytes();
         bytes.extend_from_slice(&body);
         bytes
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<RenameJournal> {
         let (first, rest) = line(bytes)?;
-        if first != FIRST_LINE {
+        if ![FIRST_LINE, FORWARD_LINE].contains(&first) {
             return Err(corrupt(&format!("its first line is not `{FIRST_LINE}`")));
         }
         let (second, mut body) = line(rest)?;
@@ -56,7 +66,7 @@ impl RenameJournal {
         if stored != Some(crc32c(body)) {
             return Err(corrupt("its checksum does not match"));
         }
-        let mut journal = RenameJournal::default();
+        let mut journal = RenameJournal { is_forward: first == FORWARD_LINE, ..RenameJournal::default() };
         while !body.is_empty() {
             let (entry, rest) = line(body)?;
             body = journal.read_entry(entry, rest)?;
@@ -82,20 +92,69 @@ impl RenameJournal {
         }
     }
 
-    /// Writes and removes the files below `root`; what a crash did already is done again.
+    /// What brings back the files below `root` that this journal writes and removes, as they are now.
+    pub(super) fn reversed(&self, storage: &dyn Storage, root: &Path) -> Result<RenameJournal> {
+        let mut reversed = RenameJournal::default();
+        for path in self.writes.iter().map(|(path, _)| path).chain(&self.removals) {
+            let file = root.join(path);
+            if storage.exists(&file)? {
+                reversed.writes.push((path.clone(), storage.read(&file, FILE_BYTES_MAX)?));
+            } else {
+                reversed.removals.push(path.clone());
+            }
+        }
+        Ok(reversed)
+    }
+
+    /// Writes and removes the files below `root`; what is so already stays as it is, and takes no room.
     pub(super) fn apply(&self, storage: &dyn Storage, root: &Path) -> Result<()> {
         for (path, contents) in &self.writes {
-            publish_file(storage, &root.join(path), contents)?;
+            if !has(storage, &root.join(path), contents)? {
+                publish_file(storage, &root.join(path), contents)?;
+            }
         }
         for path in &self.removals {
             let path = root.join(path);
             if storage.exists(&path)? {
                 storage.remove_file(&path)?;
             }
-            storage.sync_dir(path.parent().unwrap_or(root))?;
+        }
+        self.databases().iter().try_for_each(|database| storage.sync_dir(&root.join(database)))
+    }
+
+    /// The directories of the files.
+    pub(super) fn databases(&self) -> Vec<&str> {
+        let paths = self.writes.iter().map(|(path, _)| path).chain(&self.removals);
+        let mut databases: Vec<&str> = paths.filter_map(|path| Some(path.split_once('/')?.0)).collect();
+        databases.sort_unstable();
+        databases.dedup();
+        databases
+    }
+
+    /// Gives up a RENAME that cannot be finished: a new name goes where the old one is still there.
+    pub(super) fn give_up(&self, storage: &dyn Storage, root: &Path) -> Result<()> {
+        for (path, contents) in &self.writes {
+            let target = root.join(path);
+            // A file that cannot have this name is not there either.
+            if !has(storage, &target, contents).unwrap_or(false) {
+                continue;
+            }
+            let has_old_name = |path: &String| {
+                let old = storage.read(&root.join(path), FILE_BYTES_MAX);
+                old.is_ok_and(|old| uuid_of(&old).is_some() && uuid_of(&old) == uuid_of(contents))
+            };
+            if self.removals.iter().any(has_old_name) {
+                storage.remove_file(&target)?;
+                storage.sync_dir(target.parent().unwrap_or(root))?;
+            }
         }
         Ok(())
     }
+}
+
+/// Whether the file is there with just these contents.
+fn has(storage: &dyn Storage, path: &Path, contents: &[u8]) -> Result<bool> {
+    Ok(storage.exists(path)? && storage.read(path, FILE_BYTES_MAX)? == contents)
 }
 
 /// The first line, and what is behind it.
@@ -120,12 +179,15 @@ mod tests {
                 ("shop/c.sql".to_owned(), Vec::new()),
             ],
             removals: vec!["shop/a.sql".to_owned(), "other/a%20b.sql".to_owned()],
+            is_forward: false,
         }
     }
 
     #[test]
     fn journal_round_trips() {
-        assert_eq!(RenameJournal::decode(&journal().encode()).unwrap(), journal());
+        for journal in [journal(), RenameJournal { is_forward: true, ..journal() }] {
+            assert_eq!(RenameJournal::decode(&journal.encode()).unwrap(), journal);
+        }
     }
 
     #[test]

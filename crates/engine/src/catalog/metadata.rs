@@ -1,51 +1,48 @@
-//! Metadata files: the statement that made each database, table, view and dictionary.
+//! The metadata files of a data directory: databases as directories, objects as files in them.
 //!
 //! # Layout
 //!
 //! ```text
 //! metadata/<database>/            one directory a database
-//! metadata/<database>/<name>.sql  one file an object:
-//!   -- basalt metadata 1
-//!   -- uuid 6f1c0a4e-...
-//!   -- crc32c 1a2b3c4d            of everything behind this line
-//!   -- column renamed a b         what happened to the names of columns, in order; only in a table's file
-//!   -- column dropped c
-//!   -- detached                 nobody is to open it: DETACH .. PERMANENTLY
-//!   CREATE TABLE ...
+//! metadata/<database>/<name>.sql  one file an object, see `catalog/metadata_file.rs`
+//! metadata/RENAME                 how all was before a RENAME that is under way, see `catalog/journal.rs`
+//! metadata/RENAME.damaged         one that could not be read
+//! metadata/<uuid>.dropped/        what a crash left of a dropped database
 //! ```
 //!
-//! Names are percent-encoded where a file name cannot hold them. A file is published whole: written,
-//! synced, renamed, and its directory synced. A RENAME of several goes through a journal
-//! (`catalog/journal.rs`), and a dropped database is renamed before its files are removed.
+//! Names are percent-encoded where a file name cannot hold them (`catalog/encoded_name.rs`). A file is
+//! published whole: written, synced, renamed, and its directory synced.
 //!
 //! # Invariants
 //!
-//! *Closed after a failure*: once it is not known what of a change is on disk, there is no other change
-//! until the directory is opened again.
+//! - *An error changes nothing*: what fails before the disk has the change is undone, and the next change may come.
+//! - *Closed after a failed sync*: once it is not known what of a change is on disk, there is no other change
+//!   until the directory is opened again.
+//! - *Undone first*: while a RENAME is not undone, because the disk is full, say, every look-up answers as if it
+//!   were, and there is no other change.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use basalt_base::checksum::crc32c;
 use basalt_base::fs::{PendingFile, Storage, is_unpublished, publish_empty_dir};
-use basalt_base::{Error, ErrorCode, Result, bail};
-use basalt_parts::{ColumnHistory, NameChange};
+use basalt_base::{Error, Result, bail};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::ObjectKey;
+use super::encoded_name::{decode_name, encode_name};
 use super::journal::{JOURNAL_FILE, RenameJournal};
+use super::metadata_file::{StoredObject, decode, encode};
+use crate::server_log::ServerLog;
 
-const FIRST_LINE: &str = "-- basalt metadata 1";
-const COLUMN_LINE: &str = "-- column ";
-const DETACHED_LINE: &str = "-- detached\n";
 const SUFFIX: &str = ".sql";
 /// Ends the name of a database's directory that is being removed. No encoded name has a dot.
 const DROPPED_SUFFIX: &str = ".dropped";
+/// What a journal is called that cannot be read.
+const DAMAGED_JOURNAL_FILE: &str = "RENAME.damaged";
 /// A statement longer than this is no statement.
 const BYTES_MAX: u64 = 64 << 20;
-/// Nobody changes the columns of a table more often.
-const CHANGES_MAX: u64 = u64::MAX / 2;
 /// A RENAME of more than this is no RENAME.
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
@@ -54,89 +51,183 @@ const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 pub(crate) struct MetadataStore {
     storage: Arc<dyn Storage>,
     root: PathBuf,
+    log: ServerLog,
     /// The failure after which it is not known what is on disk.
     failure: Mutex<Option<Error>>,
+    /// What brings back the files before a RENAME, and why that has not happened yet.
+    unfinished: Mutex<Option<(RenameJournal, Error)>>,
 }
 
-/// What one metadata file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredObject {
-    pub(crate) name: String,
-    pub(crate) uuid: Uuid,
-    pub(crate) statement: String,
-    /// How a table's columns were called before.
-    pub(crate) history: ColumnHistory,
-    /// Detached for good: it is not opened at a start.
-    pub(crate) is_detached: bool,
-}
+/// A name in a database, and what its file says, or why it cannot be read.
+pub(crate) type ListedObject = (String, Result<StoredObject>);
 
 impl MetadataStore {
     /// Opens `<data directory>/metadata`, making it if it is not there, and ends what a crash cut short.
-    pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: &Path) -> Result<MetadataStore> {
+    pub(crate) fn open(storage: Arc<dyn Storage>, data_dir: &Path, log: ServerLog) -> Result<MetadataStore> {
         let root = data_dir.join("metadata");
         publish_empty_dir(storage.as_ref(), &root)?;
-        let store = MetadataStore { storage, root, failure: Mutex::new(None) };
-        store.recover()?;
+        let (failure, unfinished) = (Mutex::default(), Mutex::default());
+        let store = MetadataStore { storage, root, log, failure, unfinished };
+        // First, for it makes room.
+        store.remove_leftovers()?;
+        store.recover();
         Ok(store)
     }
 
-    fn recover(&self) -> Result<()> {
-        let storage = self.storage.as_ref();
-        let journal = self.root.join(JOURNAL_FILE);
-        if storage.exists(&journal)? {
-            let decoded = RenameJournal::decode(&storage.read(&journal, JOURNAL_BYTES_MAX)?);
-            decoded.map_err(|error| error.within(journal.display()))?.apply(storage, &self.root)?;
-            storage.remove_file(&journal)?;
-            storage.sync_dir(&self.root)?;
-        }
-        for entry in storage.list(&self.root)? {
+    fn remove_leftovers(&self) -> Result<()> {
+        for entry in self.storage.list(&self.root)? {
             let path = self.root.join(&entry.name);
             if entry.name.ends_with(DROPPED_SUFFIX) {
-                storage.remove_dir_all(&path)?;
+                self.try_to("remove what is left of a dropped database", self.storage.remove_dir_all(&path));
             } else if entry.is_dir {
-                self.remove_unpublished(&path)?;
+                let files = self.storage.list(&path)?;
+                for file in files.iter().filter(|file| is_unpublished(&file.name)) {
+                    self.try_to(
+                        "remove an unfinished file",
+                        self.storage.remove_file(&path.join(&file.name)),
+                    );
+                }
             } else if is_unpublished(&entry.name) {
-                storage.remove_file(&path)?;
+                self.try_to("remove an unfinished file", self.storage.remove_file(&path));
             }
         }
         Ok(())
     }
 
-    fn remove_unpublished(&self, dir: &Path) -> Result<()> {
-        for entry in self.storage.list(dir)?.iter().filter(|entry| is_unpublished(&entry.name)) {
-            self.storage.remove_file(&dir.join(&entry.name))?;
+    /// Says that something failed that harms nobody.
+    fn try_to(&self, what: &str, result: Result<()>) {
+        if let Err(error) = result {
+            self.log.say(&format!("cannot {what}: {}", error.message()));
         }
-        Ok(())
+    }
+
+    /// Ends a RENAME that was under way when the process ended. What cannot be ended does not keep the objects
+    /// from being opened.
+    fn recover(&self) {
+        let path = self.root.join(JOURNAL_FILE);
+        let read = || -> Result<Option<RenameJournal>> {
+            match self.storage.exists(&path)? {
+                true => RenameJournal::decode(&self.storage.read(&path, JOURNAL_BYTES_MAX)?).map(Some),
+                false => Ok(None),
+            }
+        };
+        match read() {
+            Ok(None) => {}
+            Ok(Some(journal)) => match self.settle(&journal) {
+                Ok(()) => {}
+                Err(error) if journal.is_forward => self.give_up(&journal, &error),
+                Err(error) => {
+                    self.log.say(&format!(
+                        "a RENAME that was under way when the process ended cannot be undone yet: {}; all objects have \
+                         their old names, and nothing in the catalog can be changed before; make room, or mend the disk",
+                        error.message()
+                    ));
+                    *self.unfinished.lock() = Some((journal, error));
+                }
+            },
+            Err(error) => {
+                self.log.say(&format!(
+                    "{}: {}; it is ignored, and kept as {DAMAGED_JOURNAL_FILE}: check that no object of the last RENAME \
+                     is missing, then remove that file",
+                    path.display(),
+                    error.message()
+                ));
+                let aside = self.storage.rename(&path, &self.root.join(DAMAGED_JOURNAL_FILE));
+                *self.failure.lock() = aside.err();
+            }
+        }
+    }
+
+    /// Does what the journal says and removes it.
+    fn settle(&self, journal: &RenameJournal) -> Result<()> {
+        journal.apply(self.storage.as_ref(), &self.root)?;
+        self.storage.remove_file(&self.root.join(JOURNAL_FILE))?;
+        self.storage.sync_dir(&self.root)
+    }
+
+    /// Ends a RENAME of which the client was told that it failed, and that could not be finished since.
+    fn give_up(&self, journal: &RenameJournal, error: &Error) {
+        self.log.say(&format!(
+            "a RENAME that failed is given up: {}; all objects have their old names",
+            error.message()
+        ));
+        let given_up = journal
+            .give_up(self.storage.as_ref(), &self.root)
+            .and_then(|()| self.storage.remove_file(&self.root.join(JOURNAL_FILE)))
+            .and_then(|()| self.storage.sync_dir(&self.root));
+        if let Err(error) = given_up {
+            self.try_to("remove the journal of a RENAME", Err(error.clone()));
+            *self.failure.lock() = Some(error);
+        }
+    }
+
+    /// Why it is not sure that every name is known: then nothing that no name leads to may be removed.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        let damaged = self.root.join(DAMAGED_JOURNAL_FILE);
+        if let Some(error) = &*self.failure.lock() {
+            return Some(format!("the catalog is closed for changes: {}", error.message()));
+        }
+        match &*self.unfinished.lock() {
+            Some((_, error)) => Some(format!("a RENAME is not undone yet: {}", error.message())),
+            None if self.storage.exists(&damaged).unwrap_or(true) => {
+                Some(format!("there is {}", damaged.display()))
+            }
+            None => None,
+        }
     }
 
     /// The names of all databases.
     pub(crate) fn databases(&self) -> Result<Vec<String>> {
-        let entries = self.storage.list(&self.root)?;
-        entries.iter().filter(|entry| entry.is_dir).map(|entry| decode_name(&entry.name)).collect()
+        let mut names = Vec::new();
+        for entry in self.storage.list(&self.root)? {
+            if !entry.is_dir || entry.name.ends_with(DROPPED_SUFFIX) {
+                continue;
+            }
+            match decode_name(&entry.name) {
+                Ok(name) => names.push(name),
+                Err(error) => self.try_to("open a database", Err(error)),
+            }
+        }
+        Ok(names)
     }
 
     pub(crate) fn create_database(&self, database: &str) -> Result<()> {
-        self.change(|storage| publish_empty_dir(storage, &self.database_dir(database)))
+        self.check_open()?;
+        self.storage.create_dir_all(&self.database_dir(database))?;
+        self.sync(&self.root)
     }
 
     /// Removes the database and the metadata of all that is in it.
     pub(crate) fn drop_database(&self, database: &str) -> Result<()> {
-        let dropped = self.root.join(format!("{}{DROPPED_SUFFIX}", encode_name(database)));
-        self.change(|storage| {
-            storage.rename(&self.database_dir(database), &dropped)?;
-            storage.sync_dir(&self.root)?;
-            // The drop is done; what a crash leaves of the directory goes at the next open.
-            storage.remove_dir_all(&dropped)
-        })
+        self.check_open()?;
+        // Not by its name, which may be as long as a file name can be.
+        let dropped = self.root.join(format!("{}{DROPPED_SUFFIX}", Uuid::new_v4()));
+        self.storage.rename(&self.database_dir(database), &dropped)?;
+        self.sync(&self.root)?;
+        // What cannot be removed goes at the next open.
+        self.try_to("remove what is left of a dropped database", self.storage.remove_dir_all(&dropped));
+        Ok(())
     }
 
     /// Everything in a database, sorted by name.
-    pub(crate) fn objects(&self, database: &str) -> Result<Vec<StoredObject>> {
-        let dir = self.database_dir(database);
+    pub(crate) fn objects(&self, database: &str) -> Result<Vec<ListedObject>> {
+        let dir = encode_name(database);
+        let entries = self.storage.list(&self.root.join(&dir))?;
+        let mut paths: BTreeSet<String> =
+            entries.into_iter().map(|entry| format!("{dir}/{}", entry.name)).collect();
+        if let Some((journal, _)) = &*self.unfinished.lock() {
+            let is_here = |path: &String| path.strip_prefix(&dir).is_some_and(|rest| rest.starts_with('/'));
+            journal.removals.iter().for_each(|path| _ = paths.remove(path));
+            paths.extend(
+                journal.writes.iter().filter(|(path, _)| is_here(path)).map(|(path, _)| path.clone()),
+            );
+        }
         let mut objects = Vec::new();
-        for entry in self.storage.list(&dir)? {
-            if let Some(stem) = entry.name.strip_suffix(SUFFIX) {
-                objects.push(self.read(&dir.join(&entry.name), decode_name(stem)?)?);
+        for path in paths {
+            let Some(stem) = path[dir.len() + 1..].strip_suffix(SUFFIX) else { continue };
+            match decode_name(stem) {
+                Ok(name) => objects.push((name.clone(), self.read(&path, name))),
+                Err(error) => self.try_to("open an object", Err(error)),
             }
         }
         Ok(objects)
@@ -144,12 +235,16 @@ impl MetadataStore {
 
     /// What the file of one object says.
     pub(crate) fn object(&self, database: &str, name: &str) -> Result<StoredObject> {
-        self.read(&self.path_of(database, name), name.to_owned())
+        self.read(&file_path(database, name), name.to_owned())
     }
 
-    fn read(&self, path: &Path, name: String) -> Result<StoredObject> {
-        let bytes = self.storage.read(path, BYTES_MAX)?;
-        decode(name, &bytes).map_err(|error| error.within(path.display()))
+    fn read(&self, path: &str, name: String) -> Result<StoredObject> {
+        let full = self.root.join(path);
+        let kept = self.unfinished.lock().as_ref().and_then(|(journal, _)| {
+            journal.writes.iter().find(|(kept, _)| kept == path).map(|(_, bytes)| bytes.clone())
+        });
+        let bytes = kept.map_or_else(|| self.storage.read(&full, BYTES_MAX), Ok)?;
+        decode(name, &bytes).map_err(|error| error.within(full.display()))
     }
 
     /// Where the file of an object is.
@@ -161,15 +256,14 @@ impl MetadataStore {
     pub(crate) fn write(&self, database: &str, object: &StoredObject) -> Result<()> {
         self.check_open()?;
         let path = self.path_of(database, &object.name);
-        let pending = PendingFile::write(self.storage.as_ref(), &path, &encode(object))?;
-        self.change(|storage| pending.publish(storage))
+        PendingFile::write(self.storage.as_ref(), &path, &encode(object))?.rename(self.storage.as_ref())?;
+        self.sync(&self.database_dir(database))
     }
 
     pub(crate) fn remove(&self, database: &str, name: &str) -> Result<()> {
-        self.change(|storage| {
-            storage.remove_file(&self.path_of(database, name))?;
-            storage.sync_dir(&self.database_dir(database))
-        })
+        self.check_open()?;
+        self.storage.remove_file(&self.path_of(database, name))?;
+        self.sync(&self.database_dir(database))
     }
 
     /// Writes the files of `targets` and removes those of `sources`: all of it, or none.
@@ -178,33 +272,68 @@ impl MetadataStore {
         let writes =
             targets.iter().map(|(database, object)| (file_path(database, &object.name), encode(object)));
         let removals = sources.iter().map(|key| file_path(&key.database, &key.name));
-        let journal = RenameJournal { writes: writes.collect(), removals: removals.collect() };
-        let path = self.root.join(JOURNAL_FILE);
-        let pending = PendingFile::write(self.storage.as_ref(), &path, &journal.encode())?;
-        self.change(|storage| {
-            pending.publish(storage)?;
-            journal.apply(storage, &self.root)?;
-            storage.remove_file(&path)?;
-            storage.sync_dir(&self.root)
-        })
+        let change =
+            RenameJournal { writes: writes.collect(), removals: removals.collect(), is_forward: true };
+        let (storage, root) = (self.storage.as_ref(), &self.root);
+        let undo = change.reversed(storage, root)?;
+        let mut pending = PendingFiles { storage, files: Vec::new() };
+        for (path, contents) in &change.writes {
+            pending.files.push(PendingFile::write(storage, &root.join(path), contents)?);
+        }
+        // All that takes room is written: behind the journal there are names only.
+        PendingFile::write(storage, &root.join(JOURNAL_FILE), &undo.encode())?.rename(storage)?;
+        self.sync(root)?;
+        if let Err(error) = self.make(&change, &mut pending) {
+            drop(pending);
+            self.take_back(undo, &error);
+            return Err(error);
+        }
+        // Only now it has happened.
+        self.sync(root)
     }
 
-    /// Runs what changes the directory; after a failure there is no other change.
-    fn change(&self, change: impl FnOnce(&dyn Storage) -> Result<()>) -> Result<()> {
-        self.check_open()?;
-        change(self.storage.as_ref()).inspect_err(|error| *self.failure.lock() = Some(error.clone()))
+    /// Gives the files of a RENAME their names and removes its journal.
+    fn make(&self, change: &RenameJournal, pending: &mut PendingFiles<'_>) -> Result<()> {
+        for file in pending.files.drain(..) {
+            file.rename(self.storage.as_ref())?;
+        }
+        for path in &change.removals {
+            self.storage.remove_file(&self.root.join(path))?;
+        }
+        change.databases().iter().try_for_each(|database| self.sync(&self.root.join(database)))?;
+        self.storage.remove_file(&self.root.join(JOURNAL_FILE))
     }
 
-    /// Refuses changes after one that failed halfway.
+    /// Undoes a RENAME of which a part failed, now or before the next change.
+    fn take_back(&self, undo: RenameJournal, error: &Error) {
+        if self.settle(&undo).is_err() {
+            *self.unfinished.lock() = Some((undo, error.clone()));
+        }
+    }
+
+    /// Makes the names in `dir` durable; after a failure there is no other change.
+    fn sync(&self, dir: &Path) -> Result<()> {
+        self.storage.sync_dir(dir).inspect_err(|error| *self.failure.lock() = Some(error.clone()))
+    }
+
+    /// Refuses changes after one of which it is not known whether it happened.
     pub(crate) fn check_open(&self) -> Result<()> {
-        match &*self.failure.lock() {
-            None => Ok(()),
-            Some(first) => bail!(
+        if let Some(first) = &*self.failure.lock() {
+            bail!(
                 CannotWriteToFile,
                 "the catalog is closed for changes since an earlier failure: {}; reopen the database",
                 first.message()
-            ),
+            )
         }
+        let mut unfinished = self.unfinished.lock();
+        let Some((undo, _)) = &*unfinished else { return Ok(()) };
+        self.settle(undo).map_err(|error| {
+            error.within(
+                "an earlier RENAME that failed must be undone before anything else in the catalog changes",
+            )
+        })?;
+        *unfinished = None;
+        Ok(())
     }
 
     fn database_dir(&self, database: &str) -> PathBuf {
@@ -212,175 +341,19 @@ impl MetadataStore {
     }
 }
 
+/// Files that have no name yet; dropping them removes them.
+struct PendingFiles<'a> {
+    storage: &'a dyn Storage,
+    files: Vec<PendingFile>,
+}
+
+impl Drop for PendingFiles<'_> {
+    fn drop(&mut self) {
+        self.files.drain(..).for_each(|file| file.discard(self.storage));
+    }
+}
+
 /// The path of an object's file below the `metadata` directory.
 fn file_path(database: &str, name: &str) -> String {
     format!("{}/{}{SUFFIX}", encode_name(database), encode_name(name))
-}
-
-fn encode(object: &StoredObject) -> Vec<u8> {
-    let mut changes = match object.history.forgotten() {
-        0 => String::new(),
-        forgotten => format!("{COLUMN_LINE}forgotten {forgotten}\n"),
-    };
-    changes.extend(object.history.changes().iter().map(encode_change));
-    let detached = if object.is_detached { DETACHED_LINE } else { "" };
-    let body = format!("{changes}{detached}{}\n", object.statement);
-    let crc = crc32c(body.as_bytes());
-    format!("{FIRST_LINE}\n-- uuid {}\n-- crc32c {crc:08x}\n{body}", object.uuid).into_bytes()
-}
-
-fn decode(name: String, bytes: &[u8]) -> Result<StoredObject> {
-    let text = std::str::from_utf8(bytes).map_err(|_| corrupt("it is not UTF-8"))?;
-    let mut lines = text.splitn(4, '\n');
-    let mut next = || lines.next().unwrap_or_default();
-    if next() != FIRST_LINE {
-        return Err(corrupt(&format!("its first line is not `{FIRST_LINE}`")));
-    }
-    let uuid = next().strip_prefix("-- uuid ").and_then(|uuid| Uuid::parse_str(uuid).ok());
-    let crc = next().strip_prefix("-- crc32c ").and_then(|crc| u32::from_str_radix(crc, 16).ok());
-    let (Some(uuid), Some(stored)) = (uuid, crc) else {
-        return Err(corrupt("its uuid or checksum line is not one"));
-    };
-    let body = next();
-    let computed = crc32c(body.as_bytes());
-    if stored != computed {
-        return Err(corrupt(&format!("its checksum is {stored:08x}, computed {computed:08x}")));
-    }
-    let mut statement = body.trim_end();
-    let (mut forgotten, mut changes) = (0, Vec::new());
-    while let Some((line, rest)) = statement.strip_prefix(COLUMN_LINE).and_then(|line| line.split_once('\n'))
-    {
-        match line.strip_prefix("forgotten ") {
-            Some(count) if changes.is_empty() && forgotten == 0 => {
-                let count = count.parse().ok().filter(|&count: &u64| count <= CHANGES_MAX);
-                forgotten =
-                    count.ok_or_else(|| corrupt(&format!("`{line}` is no count of changes of columns")))?;
-            }
-            _ => changes.push(decode_change(line)?),
-        }
-        statement = rest;
-    }
-    let history = ColumnHistory::new(forgotten, changes);
-    let is_detached = statement.starts_with(DETACHED_LINE);
-    let statement = statement.strip_prefix(DETACHED_LINE).unwrap_or(statement).to_owned();
-    Ok(StoredObject { name, uuid, statement, history, is_detached })
-}
-
-fn encode_change(change: &NameChange) -> String {
-    match change {
-        NameChange::Renamed { from, to, texts } => {
-            let texts: String = texts
-                .iter()
-                .map(|(old, new)| format!(" {} {}", encode_name(old), encode_name(new)))
-                .collect();
-            format!("{COLUMN_LINE}renamed {} {}{texts}\n", encode_name(from), encode_name(to))
-        }
-        NameChange::Dropped { name } => format!("{COLUMN_LINE}dropped {}\n", encode_name(name)),
-    }
-}
-
-fn decode_change(line: &str) -> Result<NameChange> {
-    let words: Vec<&str> = line.split(' ').collect();
-    match words[..] {
-        ["renamed", from, to, ref texts @ ..] if texts.len() % 2 == 0 => {
-            let pair = |pair: &[&str]| Ok((decode_name(pair[0])?, decode_name(pair[1])?));
-            let texts = texts.chunks_exact(2).map(pair).collect::<Result<_>>()?;
-            Ok(NameChange::Renamed { from: decode_name(from)?, to: decode_name(to)?, texts })
-        }
-        ["dropped", name] => Ok(NameChange::Dropped { name: decode_name(name)? }),
-        _ => Err(corrupt(&format!("`{line}` is no change of a column"))),
-    }
-}
-
-fn corrupt(what: &str) -> Error {
-    Error::new(ErrorCode::CorruptedData, format!("metadata file is corrupt, {what}"))
-}
-
-/// A name as a file name: letters, digits and `_` stay, every other byte becomes `%XX`.
-pub(crate) fn encode_name(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
-}
-
-/// The name that [`encode_name`] made a file name of.
-pub(crate) fn decode_name(encoded: &str) -> Result<String> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        if byte != b'%' {
-            bytes.push(byte);
-            rest = tail;
-            continue;
-        }
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(value) => bytes.push(value),
-            None => bail!(CorruptedData, "`{encoded}` in the metadata directory is not an encoded name"),
-        }
-        rest = &tail[2..];
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| Error::new(ErrorCode::CorruptedData, format!("`{encoded}` is not an encoded name")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object() -> StoredObject {
-        StoredObject {
-            name: "orders".to_owned(),
-            uuid: Uuid::from_u128(7),
-            statement: "CREATE TABLE orders (id UInt64) ENGINE = Memory".to_owned(),
-            history: ColumnHistory::new(
-                3,
-                vec![
-                    NameChange::Renamed {
-                        from: "a b".to_owned(),
-                        to: "-- column".to_owned(),
-                        texts: vec![("lower(`a b`)".to_owned(), "lower(`-- column`)".to_owned())],
-                    },
-                    NameChange::Dropped { name: "c\nd".to_owned() },
-                ],
-            ),
-            is_detached: true,
-        }
-    }
-
-    #[test]
-    fn file_round_trips() {
-        let decoded = decode("orders".to_owned(), &encode(&object())).expect("our own bytes");
-        assert_eq!(decoded, object());
-        let attached = StoredObject { is_detached: false, ..object() };
-        assert_eq!(decode("orders".to_owned(), &encode(&attached)).expect("our own bytes"), attached);
-    }
-
-    #[test]
-    fn every_flipped_bit_is_refused_or_changes_nothing() {
-        let bytes = encode(&object());
-        for bit in 0..bytes.len() * 8 {
-            let mut flipped = bytes.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            // The uuid and the checksum's letters are not under the checksum; the statement is.
-            if let Ok(decoded) = decode("orders".to_owned(), &flipped) {
-                assert_eq!((decoded.statement, decoded.is_detached), (object().statement, true), "bit {bit}");
-            }
-        }
-    }
-
-    #[test]
-    fn names_survive_the_file_system() {
-        for name in ["orders", "a b/c", "..", "%41", "\u{e9}t\u{e9}"] {
-            assert_eq!(decode_name(&encode_name(name)).expect("our own encoding"), name);
-            assert!(!encode_name(name).contains(['/', '.']));
-        }
-        assert!(decode_name("%4").is_err());
-    }
 }

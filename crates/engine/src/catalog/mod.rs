@@ -10,8 +10,10 @@ mod dependents;
 mod detached;
 mod detached_database;
 mod dropped;
+mod encoded_name;
 mod journal;
-pub(crate) mod metadata;
+mod metadata;
+mod metadata_file;
 mod object;
 mod open;
 mod restore;
@@ -20,6 +22,7 @@ mod restore;
 mod tests;
 
 pub(crate) use detached::DetachedObject;
+pub(crate) use encoded_name::{check_name, decode_name, encode_name};
 pub(crate) use object::{BrokenObject, CatalogObject, ViewDefinition};
 pub(crate) use open::view_of;
 
@@ -70,6 +73,11 @@ impl CatalogStore {
     /// The directory above those of all tables.
     pub(crate) fn store_root(&self) -> PathBuf {
         store_root(&self.data_dir)
+    }
+
+    /// Why it is not sure that every name is known, if it is not.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        self.metadata.doubt()
     }
 
     pub(crate) fn databases(&self) -> Vec<String> {
@@ -140,6 +148,7 @@ impl CatalogStore {
 
     /// Makes an empty database; the caller holds [`CatalogStore::ddl`].
     pub(crate) fn create_database(&self, database: &str) -> Result<()> {
+        check_name("database", database)?;
         self.metadata.create_database(database)?;
         self.databases.write().insert(database.to_owned(), BTreeMap::new());
         Ok(())
@@ -153,25 +162,33 @@ impl CatalogStore {
         self.metadata.drop_database(database)?;
         let objects = self.databases.write().remove(database).unwrap_or_default();
         let detached = self.detached.write().remove(database).unwrap_or_default();
-        for object in objects.into_values() {
-            self.remove_data(object.uuid(), object)?;
-        }
-        detached.values().try_for_each(|object| self.remove_detached_data(object))
+        objects.into_values().for_each(|object| self.remove_data(object.uuid(), object));
+        detached.values().for_each(|object| self.remove_detached_data(object));
+        Ok(())
     }
 
     /// Enters an object under a name, replacing what was there together with its data, and writes its
     /// metadata; the caller holds [`CatalogStore::ddl`].
     pub(crate) fn put(&self, database: &str, name: &str, object: CatalogObject) -> Result<()> {
         let uuid = object.uuid();
-        self.metadata.write(database, &object.stored_as(database, name)?)?;
+        let written = check_name(object.kind(), name)
+            .and_then(|()| object.stored_as(database, name))
+            .and_then(|stored| self.metadata.write(database, &stored));
+        if let Err(error) = written {
+            // Where it is not known whether the name leads to them, the next start looks.
+            if self.metadata.doubt().is_none() {
+                self.remove_data(uuid, object);
+            }
+            return Err(error);
+        }
         let mut databases = self.databases.write();
         let replaced =
             databases.get_mut(database).and_then(|objects| objects.insert(name.to_owned(), object));
         drop(databases);
-        match replaced {
-            Some(replaced) if replaced.uuid() != uuid => self.remove_data(replaced.uuid(), replaced),
-            _ => Ok(()),
+        if let Some(replaced) = replaced.filter(|replaced| replaced.uuid() != uuid) {
+            self.remove_data(replaced.uuid(), replaced);
         }
+        Ok(())
     }
 
     /// Writes the metadata of a table whose definition is about to change; when it returns, that has
@@ -184,10 +201,10 @@ impl CatalogStore {
     pub(crate) fn remove(&self, database: &str, name: &str) -> Result<()> {
         self.metadata.remove(database, name)?;
         let removed = self.databases.write().get_mut(database).and_then(|objects| objects.remove(name));
-        match removed {
-            Some(object) => self.remove_data(object.uuid(), object),
-            None => Ok(()),
+        if let Some(object) = removed {
+            self.remove_data(object.uuid(), object);
         }
+        Ok(())
     }
 
     /// Gives objects new names, all or none. The caller holds [`CatalogStore::ddl`] and has checked the
@@ -197,18 +214,21 @@ impl CatalogStore {
             moves.iter().map(|(from, _)| self.get(&from.database, &from.name)).collect::<Result<_>>()?;
         let mut targets = Vec::with_capacity(moves.len());
         for ((_, to), object) in moves.iter().zip(&objects) {
+            check_name(object.kind(), &to.name)?;
             targets.push((to.database.clone(), object.stored_as(&to.database, &to.name)?));
         }
         let is_target = |key: &ObjectKey| moves.iter().any(|(_, to)| to == key);
         let sources: Vec<ObjectKey> =
             moves.iter().map(|(from, _)| from.clone()).filter(|from| !is_target(from)).collect();
         self.metadata.rename(&targets, &sources)?;
+        let renamed = moves.iter().zip(objects);
+        let renamed: Vec<CatalogObject> =
+            renamed.map(|((_, to), object)| object.renamed(&to.database, &to.name)).collect::<Result<_>>()?;
         let mut databases = self.databases.write();
         for (from, _) in moves {
             databases.get_mut(&from.database).and_then(|objects| objects.remove(&from.name));
         }
-        for ((_, to), object) in moves.iter().zip(objects) {
-            let object = object.renamed(&to.database, &to.name)?;
+        for ((_, to), object) in moves.iter().zip(renamed) {
             if let Some(objects) = databases.get_mut(&to.database) {
                 objects.insert(to.name.clone(), object);
             }
@@ -216,23 +236,19 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Deletes the data of an object that no name leads to any more, as soon as nobody uses them.
-    fn remove_data(&self, uuid: Uuid, object: CatalogObject) -> Result<()> {
-        let dir = self.store_dir(uuid);
+    /// Deletes the data of an object that no name leads to any more, as soon as nobody uses them and the disk lets it.
+    fn remove_data(&self, uuid: Uuid, object: CatalogObject) {
         // A copied metadata file names the data of another table.
         if self.uuids().contains(&uuid) {
-            return Ok(());
+            return;
         }
-        match object {
-            CatalogObject::Table(table) => {
-                self.dropped.add(Arc::downgrade(&table), dir);
-                drop(table);
-                self.sweep_dropped();
-                Ok(())
-            }
-            _ if self.storage.exists(&dir)? => self.storage.remove_dir_all(&dir),
-            _ => Ok(()),
-        }
+        let table = match &object {
+            CatalogObject::Table(table) => Some(Arc::downgrade(table)),
+            _ => None,
+        };
+        self.dropped.add(table, self.store_dir(uuid));
+        drop(object);
+        self.sweep_dropped();
     }
 
     /// The uuids of all that a name leads to, and of all that is detached.
@@ -245,17 +261,9 @@ impl CatalogStore {
         uuids
     }
 
-    fn remove_detached_data(&self, object: &DetachedObject) -> Result<()> {
-        let dir = self.store_dir(object.uuid);
-        match object.table() {
-            Some(table) => {
-                self.dropped.add(table, dir);
-                self.sweep_dropped();
-                Ok(())
-            }
-            None if self.storage.exists(&dir)? => self.storage.remove_dir_all(&dir),
-            None => Ok(()),
-        }
+    fn remove_detached_data(&self, object: &DetachedObject) {
+        self.dropped.add(object.table(), self.store_dir(object.uuid));
+        self.sweep_dropped();
     }
 
     /// Deletes the data of dropped tables whose last user is gone; `true` if none are left.

@@ -7,7 +7,7 @@ use basalt_parts::ColumnHistory;
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
-use super::metadata::StoredObject;
+use super::metadata_file::StoredObject;
 use crate::dictionaries::DictionaryEntry;
 use crate::settings::MergeTreeSettings;
 use crate::tables::{Table, TableDefinition};

@@ -1,10 +1,11 @@
 //! Opening: every metadata file becomes an object again.
 //!
-//! A table that cannot be opened does not keep the others from answering: it is entered as broken,
-//! with its error, and its data is left as it is.
+//! An object that cannot be opened, or whose file cannot be read, does not keep the others from answering: it is
+//! entered as broken, with its error, and its data is left as it is. Data that no name leads to are removed, unless
+//! it is not sure that every name is known.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::{Storage, publish_empty_dir};
@@ -14,12 +15,14 @@ use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
 use super::detached::DetachedObjects;
-use super::metadata::{MetadataStore, StoredObject};
+use super::metadata::{ListedObject, MetadataStore};
+use super::metadata_file::StoredObject;
 use super::{
     BrokenObject, CatalogObject, CatalogStore, DEFAULT, DetachedObject, SYSTEM, ViewDefinition, store_dir,
     store_root,
 };
 use crate::dictionaries::DictionaryEntry;
+use crate::server_log::ServerLog;
 use crate::tables::{TableOpener, definition_of};
 
 impl CatalogStore {
@@ -31,8 +34,13 @@ impl CatalogStore {
     ) -> Result<CatalogStore> {
         let store = store_root(&data_dir);
         publish_empty_dir(storage.as_ref(), &store)?;
-        basalt_parts::finish_moves(storage.as_ref(), &store)?;
-        let metadata = MetadataStore::open(Arc::clone(&storage), &data_dir)?;
+        if let Some(damage) = basalt_parts::finish_moves(storage.as_ref(), &store)? {
+            opener.log.say(&format!(
+                "{damage}; a MOVE PARTITION TO TABLE that was under way when the process ended did not happen, and the \
+                 record is kept as moves.rec.damaged"
+            ));
+        }
+        let metadata = MetadataStore::open(Arc::clone(&storage), &data_dir, opener.log)?;
         let mut names = metadata.databases()?;
         if !names.iter().any(|name| name == DEFAULT) {
             metadata.create_database(DEFAULT)?;
@@ -41,13 +49,18 @@ impl CatalogStore {
         let mut databases = BTreeMap::new();
         databases.insert(SYSTEM.to_owned(), BTreeMap::new());
         let mut detached = DetachedObjects::new();
-        let mut used = HashSet::new();
+        let mut listed = Vec::with_capacity(names.len());
         for database in names {
-            let opened = OpenedDatabase::open(&metadata, &database, &mut used, opener)?;
+            listed.push((metadata.objects(&database)?, database));
+        }
+        let mut data = StoredData::list(storage.as_ref(), &store, &listed)?;
+        for (objects, database) in listed {
+            let opened = OpenedDatabase::open(objects, &database, &mut data, opener);
             detached.insert(database.clone(), opened.detached);
             databases.insert(database, opened.objects);
         }
-        let store = CatalogStore {
+        let doubt = metadata.doubt();
+        let catalog = CatalogStore {
             databases: RwLock::new(databases),
             detached: RwLock::new(detached),
             detached_databases: Default::default(),
@@ -57,23 +70,86 @@ impl CatalogStore {
             ddl: Mutex::new(()),
             dropped: Default::default(),
         };
-        store.remove_orphans(&used)?;
-        Ok(store)
+        match doubt.or(data.doubt) {
+            None => catalog.remove_orphans(&data.orphans, opener.log),
+            Some(_) if data.orphans.is_empty() => {}
+            Some(doubt) => opener.log.say(&format!(
+                "{} directories in {} belong to no object and are kept, because {doubt}",
+                data.orphans.len(),
+                store.display()
+            )),
+        }
+        Ok(catalog)
     }
 
     /// Deletes data that no metadata names: a CREATE or a DROP that a crash cut short.
-    fn remove_orphans(&self, used: &HashSet<Uuid>) -> Result<()> {
-        for entry in self.storage.list(&self.store_root())? {
-            match Uuid::parse_str(&entry.name) {
-                Ok(uuid) if !used.contains(&uuid) => {
-                    self.storage.remove_dir_all(&store_dir(&self.data_dir, uuid))?;
-                }
-                // A name that is no uuid is not ours to delete.
-                _ => {}
+    fn remove_orphans(&self, orphans: &HashSet<Uuid>, log: ServerLog) {
+        for &uuid in orphans {
+            if let Err(error) = self.storage.remove_dir_all(&store_dir(&self.data_dir, uuid)) {
+                log.say(&format!("data that belong to no object cannot be removed: {}", error.message()));
             }
         }
-        Ok(())
     }
+}
+
+/// What is known of the directories of data before the objects are opened.
+#[derive(Default)]
+pub(super) struct StoredData {
+    /// The uuids of objects that are open already.
+    used: HashSet<Uuid>,
+    /// Directories that no metadata file names.
+    orphans: HashSet<Uuid>,
+    /// Tables whose directory is not there, while there are orphans: one of these may be it.
+    lost: HashSet<Uuid>,
+    /// Why an orphan may belong to somebody.
+    doubt: Option<String>,
+}
+
+impl StoredData {
+    /// For objects that are opened beside others, which have the uuids `used`.
+    pub(super) fn beside(used: HashSet<Uuid>) -> StoredData {
+        StoredData { used, ..StoredData::default() }
+    }
+
+    fn list(
+        storage: &dyn Storage,
+        root: &Path,
+        listed: &[(Vec<ListedObject>, String)],
+    ) -> Result<StoredData> {
+        let entries = storage.list(root)?;
+        // A name that is no uuid is not ours to delete.
+        let mut orphans: HashSet<Uuid> =
+            entries.iter().filter_map(|entry| Uuid::parse_str(&entry.name).ok()).collect();
+        let (mut lost, mut doubt) = (HashSet::new(), None);
+        for (_, stored) in listed.iter().flat_map(|(objects, _)| objects) {
+            match stored {
+                Ok(stored) => {
+                    if !orphans.remove(&stored.uuid) {
+                        lost.insert(stored.uuid);
+                    }
+                }
+                Err(error) => doubt = Some(error.message().to_owned()),
+            }
+        }
+        if orphans.is_empty() {
+            lost.clear();
+        }
+        Ok(StoredData { used: HashSet::new(), orphans, lost, doubt })
+    }
+
+    /// Whether the data of a table that keeps some are not there, as far as this can be told.
+    fn are_lost(&self, stored: &StoredObject) -> bool {
+        self.lost.contains(&stored.uuid)
+            && matches!(
+                basalt_sql::parse_statement(stored.statement.as_bytes()),
+                Ok(Statement::CreateTable(create)) if create.engine.as_ref().is_some_and(keeps_data)
+            )
+    }
+}
+
+/// Whether a table of this engine has had a directory since it was made.
+fn keeps_data(engine: &ast::EngineCall) -> bool {
+    !matches!(engine.name.as_str(), "Memory" | "Dictionary")
 }
 
 /// What the metadata files of one database say.
@@ -84,39 +160,72 @@ pub(super) struct OpenedDatabase {
 }
 
 impl OpenedDatabase {
-    /// Opens all that is in a database; `used` are the uuids that others have, and gets those of this one.
+    /// Opens all that is in a database.
     pub(super) fn open(
-        metadata: &MetadataStore,
+        listed: Vec<ListedObject>,
         database: &str,
-        used: &mut HashSet<Uuid>,
+        data: &mut StoredData,
         opener: &TableOpener,
-    ) -> Result<OpenedDatabase> {
+    ) -> OpenedDatabase {
         let mut opened = OpenedDatabase { objects: BTreeMap::new(), detached: BTreeMap::new() };
-        for stored in metadata.objects(database)? {
-            let is_first = used.insert(stored.uuid);
-            if stored.is_detached {
-                let object = Arc::new(DetachedObject::stored(&stored));
-                opened.detached.insert(stored.name, object);
-                continue;
-            }
-            let object = match is_first {
-                true => open_object(database, &stored, opener),
-                false => broken(database, &stored, shared_uuid(stored.uuid)),
+        for (name, stored) in listed {
+            let stored = match stored {
+                Ok(stored) if stored.is_detached => {
+                    data.used.insert(stored.uuid);
+                    opened.detached.insert(name, Arc::new(DetachedObject::stored(&stored)));
+                    continue;
+                }
+                stored => stored,
             };
-            opened.objects.insert(stored.name, object);
+            let object = open_object(database, &name, stored, data, opener);
+            if let CatalogObject::Broken(broken) = &object {
+                opener.log.say(broken.error.message());
+            }
+            opened.objects.insert(name, object);
         }
-        Ok(opened)
+        opened
     }
 }
 
-fn open_object(database: &str, stored: &StoredObject, opener: &TableOpener) -> CatalogObject {
-    read_object(database, stored, opener).unwrap_or_else(|error| broken(database, stored, error))
+fn open_object(
+    database: &str,
+    name: &str,
+    stored: Result<StoredObject>,
+    data: &mut StoredData,
+    opener: &TableOpener,
+) -> CatalogObject {
+    let (uuid, statement, error) = match stored {
+        // Without a uuid it leads to no data: dropping it drops the file alone.
+        Err(error) => (Uuid::nil(), String::new(), error),
+        Ok(stored) => {
+            let is_first = data.used.insert(stored.uuid);
+            let opened = match is_first {
+                false => Err(shared_uuid(stored.uuid)),
+                true if data.are_lost(&stored) => {
+                    data.doubt = Some(format!("the data of `{database}.{name}` are missing"));
+                    Err(lost_data(stored.uuid))
+                }
+                true => read_object(database, &stored, opener),
+            };
+            match opened {
+                Ok(object) => return object,
+                Err(error) => (stored.uuid, stored.statement, error),
+            }
+        }
+    };
+    let error = error.within(format!("`{database}.{name}` could not be opened"));
+    CatalogObject::Broken(Arc::new(BrokenObject { uuid, statement, error }))
 }
 
-fn broken(database: &str, stored: &StoredObject, error: Error) -> CatalogObject {
-    let error = error.within(format!("`{database}.{}` could not be opened", stored.name));
-    let (uuid, statement) = (stored.uuid, stored.statement.clone());
-    CatalogObject::Broken(Arc::new(BrokenObject { uuid, statement, error }))
+/// Beside directories that belong to nobody this is a damaged uuid, or a file of another data directory.
+fn lost_data(uuid: Uuid) -> Error {
+    Error::new(
+        ErrorCode::CorruptedData,
+        format!(
+            "its metadata file has the uuid {uuid}, and there is no such directory in `store`; if one of those \
+             there is its own, write that uuid into the file and restart; or drop it"
+        ),
+    )
 }
 
 /// Two tables that write into one directory would destroy it.

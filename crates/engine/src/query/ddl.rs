@@ -12,7 +12,7 @@ use super::{
     QueryContext, alter, create_dictionary, defaults, detach, insert, kill_mutation, mutation,
     named_collection, optimize, rename, select,
 };
-use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, view_of};
+use crate::catalog::{CatalogObject, ObjectKey, SYSTEM, check_name, view_of};
 use crate::request::Request;
 use crate::tables::definition_of;
 
@@ -52,7 +52,6 @@ fn run_blocking(query: &Arc<QueryContext>, statement: Statement) -> Result<()> {
         }
         Statement::Delete { table, filter } => mutation::delete_from(query, &table, &filter),
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
-        Statement::Check(table) => Err(Error::not_implemented(format!("CHECK TABLE `{table}`"))),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),
         other => Err(Error::logical(format!("no room runs the statement `{other}`"))),
@@ -95,6 +94,7 @@ pub(super) fn is_free(
     if key.database == SYSTEM {
         bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
     }
+    check_name(if kind == ObjectKind::Dictionary { "dictionary" } else { "table" }, &key.name)?;
     let catalog = query.engine.catalog();
     catalog.require_database(&key.database)?;
     if if_not_exists && catalog.detached(key).is_some() {

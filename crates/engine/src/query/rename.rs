@@ -5,7 +5,7 @@ use basalt_sql::ast::{ObjectKind, ObjectName, RenamePair};
 
 use super::QueryContext;
 use super::ddl::key_of;
-use crate::catalog::{CatalogObject, CatalogStore, ObjectKey, SYSTEM};
+use crate::catalog::{CatalogObject, CatalogStore, ObjectKey, SYSTEM, check_name};
 
 /// `RENAME a TO b, ...`: one pair after the other, so that `a TO c, b TO a, c TO b` exchanges two; all of
 /// them or none.
@@ -89,6 +89,7 @@ impl Moves<'_> {
         if key.database == SYSTEM {
             bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
         }
+        check_name("table", &key.name)?;
         self.catalog.require_database(&key.database)?;
         self.catalog.check_not_detached(key)?;
         let is_target = self.moves.iter().any(|(_, place)| place == key);

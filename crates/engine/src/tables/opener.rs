@@ -17,6 +17,7 @@ use super::merge_mode;
 use super::merge_tree::MergeTreeTable;
 use super::{PartLog, Table, TableDefinition};
 use crate::named_collections::NamedCollections;
+use crate::server_log::ServerLog;
 
 /// The table engines, as SQL names them.
 pub(crate) const ENGINES: &[&str] = &[
@@ -72,6 +73,8 @@ pub(crate) struct TableOpener {
     pub(crate) release_memory: Option<fn()>,
     /// What sources of dictionaries take parameters from.
     pub(crate) collections: Arc<NamedCollections>,
+    /// What goes wrong where no statement waits for it.
+    pub(crate) log: ServerLog,
 }
 
 impl TableOpener {

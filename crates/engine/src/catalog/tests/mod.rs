@@ -2,7 +2,9 @@
 //! all.
 
 mod alters;
+mod failures;
 mod objects;
+mod versions;
 
 use std::path::Path;
 use std::rc::Rc;
