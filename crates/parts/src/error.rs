@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use basalt_base::ErrorCode;
 
 use crate::name::PartName;
+use crate::spec::BrokenLimits;
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -35,6 +36,14 @@ pub enum Error {
         path.display()
     )]
     NoSpace { path: PathBuf, needed: u64, free: u64 },
+    #[error(
+        "{count} parts with {bytes} bytes in {} are damaged, more than the {} parts and {} bytes that are set \
+         aside (max_suspicious_broken_parts, max_suspicious_broken_parts_bytes): the first is {first}; nothing was \
+         changed. Bring them back from a backup, or move their directories to `detached` in the same place, and \
+         restart or ATTACH the table: it has the rows of the other parts then",
+        path.display(), limits.parts_max, limits.bytes_max
+    )]
+    TooManyBroken { path: PathBuf, count: u64, bytes: u64, limits: BrokenLimits, first: String },
     #[error("part `{name}` is not in the table")]
     NoSuchPart { name: String },
     #[error("the table's columns changed meanwhile; try again")]
@@ -77,6 +86,7 @@ impl From<Error> for basalt_base::Error {
                 ErrorCode::BadDataPartName
             }
             Error::NoSuchPart { .. } => ErrorCode::NoSuchDataPart,
+            Error::TooManyBroken { .. } => ErrorCode::TooManyUnexpectedDataParts,
             Error::TooManyPartitions { .. } => ErrorCode::TooManyParts,
             Error::SpecChanged | Error::Cancelled => ErrorCode::QueryWasCancelled,
             Error::Poisoned { .. } => ErrorCode::ReadOnly,

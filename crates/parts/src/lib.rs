@@ -70,14 +70,14 @@ pub use part::scan::PartScan;
 pub use part::view::Part;
 pub use part::volume::value_bytes;
 pub use spec::{
-    BlockBytes, Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec,
+    BlockBytes, BrokenLimits, Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec,
     WIDE_BYTES_MIN_DEFAULT,
 };
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalLayer,
     FinalScan, IndexStats, InsertOptions, MergeReason, MergeWatch, MutationFailure, MutationStatus,
     OptimizeOptions, PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType,
-    PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits, TtlStats,
-    WaitingMutations, WorkControl, WorkMemory, final_layers, finish_moves, with_same_keys,
+    PartsVersion, PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits,
+    TtlStats, WaitingMutations, WorkControl, WorkMemory, final_layers, finish_moves, with_same_keys,
 };
 pub use ttl::rule::{Aggregation, AggregationGroups, Expiry, TtlAction, TtlRule};

@@ -61,6 +61,8 @@ pub struct PartSpec {
     pub mode: MergeMode,
     /// How merges bound what they hold.
     pub merges: MergeLimits,
+    /// How much damage the table is opened with.
+    pub broken: BrokenLimits,
     /// When rows and values expire.
     pub ttl: Vec<TtlRule>,
     /// What parts of before must know of the names of columns.
@@ -99,6 +101,20 @@ impl Default for MergeLimits {
             vertical_bytes_min: 0,
             vertical_columns_min: 11,
         }
+    }
+}
+
+/// Damaged parts that are set aside when a table is opened; with more of them it stays closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenLimits {
+    pub parts_max: u64,
+    /// Bytes of all their files.
+    pub bytes_max: u64,
+}
+
+impl Default for BrokenLimits {
+    fn default() -> BrokenLimits {
+        BrokenLimits { parts_max: 100, bytes_max: 1 << 30 }
     }
 }
 
@@ -159,6 +175,7 @@ impl PartSpec {
             blocks: BTreeMap::new(),
             mode: MergeMode::Ordinary,
             merges: MergeLimits::default(),
+            broken: BrokenLimits::default(),
             ttl: Vec::new(),
             history: ColumnHistory::default(),
             conversions: Conversions::default(),

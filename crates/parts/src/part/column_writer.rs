@@ -1,9 +1,10 @@
 //! Writes one column of a part: its file, and its zone map.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
+use basalt_base::FileAction;
 use basalt_base::fs::PendingDirectory;
 use basalt_codec::CodecChain;
 
@@ -23,6 +24,8 @@ use crate::spec::PartSpec;
 pub(super) struct ColumnWriter {
     field: FieldRef,
     file_name: String,
+    /// Where its file is, once it has one.
+    path: PathBuf,
     sink: Sink,
     file: ColumnFileWriter,
     /// `None` for a type without an order.
@@ -63,7 +66,7 @@ impl ColumnWriter {
         let target = Box::new(sink.clone());
         let name = &spec.columns[position].name;
         let blocks = spec.blocks.get(name).copied().unwrap_or_default();
-        let file = ColumnFileWriter::create(target, path, &field, chain, coding, spec.granule_rows)?;
+        let file = ColumnFileWriter::create(target, path.clone(), &field, chain, coding, spec.granule_rows)?;
         let file = file.with_blocks(blocks);
         let zones = ZonesBuilder::new(&field);
         let own = spec.indexes.iter().filter(|index| index.as_column() == Some(name));
@@ -72,6 +75,7 @@ impl ColumnWriter {
         Ok(ColumnWriter {
             field,
             file_name,
+            path,
             sink,
             file,
             zones,
@@ -92,7 +96,9 @@ impl ColumnWriter {
     pub(super) fn move_to_file(&self, directory: &PendingDirectory) -> Result<()> {
         let file = directory.create_file(&self.file_name)?;
         let path = directory.path().join(&self.file_name);
-        self.sink.move_to(file).map_err(|error| basalt_base::Error::io(&path, &error).into())
+        self.sink
+            .move_to(file)
+            .map_err(|error| basalt_base::Error::io(FileAction::Write, &path, &error).into())
     }
 
     /// Adds rows: values, or of strings a dictionary array over them.
@@ -136,6 +142,8 @@ impl ColumnWriter {
             self.end_granule()?;
         }
         let (size, chain) = self.file.finish()?;
+        let path = self.path;
+        self.sink.close().map_err(|error| basalt_base::Error::io(FileAction::Write, &path, &error))?;
         let written = |writer: SkipIndexWriter| Ok((writer.index.clone(), writer.finish()?));
         Ok(WrittenColumn {
             indexes: self.indexes.into_iter().map(written).collect::<Result<_>>()?,

@@ -1,5 +1,10 @@
 //! Names of files in a part, from names in SQL.
 
+use basalt_base::siphash::sip_hash128;
+
+/// Bytes of a file's name that every file system takes.
+const FILE_NAME_BYTES_MAX: usize = 255;
+
 /// Bytes of a name up to which its file is named after it.
 const NAME_BYTES_MAX: usize = 120;
 
@@ -20,9 +25,15 @@ pub(crate) fn of_new_column(column: &str, position: usize, taken: &[String]) -> 
     names.find(|name| !taken.contains(name)).unwrap_or(plain.clone())
 }
 
-/// The file of a skip index in a wide part.
+/// The file of a skip index in a wide part: its escaped name; a hash of one that no file can have.
 pub(crate) fn of_skip_index(index: &str) -> String {
-    format!("skp_idx_{}.idx", escaped(index))
+    let plain = format!("skp_idx_{}.idx", escaped(index));
+    if plain.len() <= FILE_NAME_BYTES_MAX {
+        return plain;
+    }
+    let hash: String = sip_hash128(index.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    // No escaped name has an `h` behind a `%`.
+    format!("skp_idx_%h{hash}.idx")
 }
 
 /// The name with everything but letters, digits and `_` as `%` and two hex digits.
@@ -36,4 +47,19 @@ fn escaped(name: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_name_is_never_too_long() {
+        for name in ["i".repeat(243), "i".repeat(244), "\u{e9}".repeat(1000)] {
+            assert!(of_skip_index(&name).len() <= FILE_NAME_BYTES_MAX);
+            assert!(of_column(&name, usize::MAX).len() <= FILE_NAME_BYTES_MAX);
+        }
+        assert_eq!(of_skip_index("a b"), "skp_idx_a%20b.idx");
+        assert_ne!(of_skip_index(&"i".repeat(300)), of_skip_index(&"i".repeat(301)));
+    }
 }

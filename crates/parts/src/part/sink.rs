@@ -12,6 +12,8 @@ pub(crate) struct Sink(Arc<Mutex<Target>>);
 enum Target {
     Memory(Vec<u8>),
     File(Box<dyn WritableFile>),
+    /// All was written, and the file is closed: a part may have more columns than files can be open.
+    Closed,
 }
 
 impl Sink {
@@ -34,8 +36,18 @@ impl Sink {
     pub(crate) fn take_memory(&self) -> Vec<u8> {
         match &mut *self.target() {
             Target::Memory(bytes) => std::mem::take(bytes),
-            Target::File(_) => Vec::new(),
+            Target::File(_) | Target::Closed => Vec::new(),
         }
+    }
+
+    /// Nothing follows: the file is closed, if there is one. The part's directory is synced later.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        let mut target = self.target();
+        if let Target::File(file) = &mut *target {
+            file.flush()?;
+            *target = Target::Closed;
+        }
+        Ok(())
     }
 
     fn target(&self) -> MutexGuard<'_, Target> {
@@ -49,12 +61,13 @@ impl Write for Sink {
         match &mut *self.target() {
             Target::Memory(memory) => memory.write(bytes),
             Target::File(file) => file.write(bytes),
+            Target::Closed => Err(closed()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut *self.target() {
-            Target::Memory(_) => Ok(()),
+            Target::Memory(_) | Target::Closed => Ok(()),
             Target::File(file) => file.flush(),
         }
     }
@@ -66,8 +79,13 @@ impl WritableFile for Sink {
         match &mut *self.target() {
             Target::Memory(_) => Ok(()),
             Target::File(file) => file.sync(),
+            Target::Closed => Err(closed()),
         }
     }
+}
+
+fn closed() -> io::Error {
+    io::Error::other("the file of the column is closed")
 }
 
 impl std::fmt::Debug for Sink {
@@ -76,6 +94,7 @@ impl std::fmt::Debug for Sink {
         match &*target {
             Target::Memory(bytes) => write!(f, "Sink({} bytes in memory)", bytes.len()),
             Target::File(_) => write!(f, "Sink(file)"),
+            Target::Closed => write!(f, "Sink(closed file)"),
         }
     }
 }

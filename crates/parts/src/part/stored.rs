@@ -11,12 +11,12 @@ use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::FieldRef;
 use basalt_base::fs::Storage;
-use basalt_base::{Column, Columns, ErrorCode};
+use basalt_base::{Column, Columns, ErrorCode, FileAction};
 
 use super::deleted::{self, DELETED_FILE};
 use super::file_name;
 use super::meta::{ColumnMeta, DataFile, META_BYTES_MAX, META_FILE, PartMeta, decode_bounds};
-use super::span::{Span, Stretch};
+use super::span::{SharedFile, Span, Stretch};
 use crate::column::file::ColumnFile;
 use crate::column::plain::plain;
 use crate::conversion::{Conversion, Conversions, ConvertValues};
@@ -58,6 +58,8 @@ pub(crate) struct StoredPart {
 pub(crate) struct PartDirectory {
     storage: Arc<dyn Storage>,
     path: PathBuf,
+    /// Of a compact part.
+    data_file: Arc<SharedFile>,
     obsolete: AtomicBool,
     /// The empty part that stands for removed rows: it must outlive this one, or they would be back
     /// after a crash.
@@ -206,7 +208,8 @@ impl StoredPart {
             return Err(Damage { at: file.size().min(expected), what }.in_file(span));
         }
         let read = |at: u64, bytes: &mut [u8]| {
-            file.read_at(at, bytes).map_err(|error| Error::from(basalt_base::Error::io(span.path(), &error)))
+            file.read_at(at, bytes)
+                .map_err(|error| Error::from(basalt_base::Error::io(FileAction::Read, span.path(), &error)))
         };
         let mut magic = [0; zone_file::MAGIC.len()];
         read(0, &mut magic)?;
@@ -253,7 +256,7 @@ impl StoredPart {
 
     fn data_span(&self, data: &DataFile, offset: u64, bytes: u64) -> Span {
         let stretch = Stretch { offset, bytes, file_bytes: data.file_bytes };
-        Span::stretch(self.directory.path.join(DATA_FILE), stretch)
+        Span::stretch(self.directory.path.join(DATA_FILE), stretch, &self.directory.data_file)
     }
 
     fn column_span(&self, meta: &ColumnMeta) -> Span {
@@ -340,6 +343,7 @@ impl PartDirectory {
         Arc::new(PartDirectory {
             storage,
             path,
+            data_file: Arc::default(),
             obsolete: AtomicBool::new(false),
             replaced_by: OnceLock::new(),
             way_out: OnceLock::new(),

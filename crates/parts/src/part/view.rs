@@ -88,6 +88,14 @@ impl Part {
         self.columns.iter().flatten().map(|stored| stored.file.decoded_bytes()).sum()
     }
 
+    /// Files that are open while all columns are read.
+    pub(crate) fn open_files(&self) -> usize {
+        match self.stored.meta.data_file {
+            Some(_) => 1,
+            None => self.columns.iter().flatten().count(),
+        }
+    }
+
     /// About as many bytes as the values of the column at `column` of the table take in memory: of strings
     /// a view of each, and their bytes unless they are codes.
     pub(crate) fn carrier_bytes(&self, column: usize) -> u64 {

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::interleave;
-use basalt_base::Columns;
 use basalt_base::fs::{PendingDirectory, Storage};
+use basalt_base::{Columns, FileAction};
 
 use super::column_writer::{ColumnWriter, WrittenColumn};
 use super::computed_index::ComputedIndex;
@@ -362,5 +362,7 @@ fn write_data(
 
 pub(crate) fn write_file(directory: &PendingDirectory, name: &str, bytes: &[u8]) -> Result<()> {
     let mut file = directory.create_file(name)?;
-    file.write_all(bytes).map_err(|error| basalt_base::Error::io(&directory.path().join(name), &error).into())
+    file.write_all(bytes).map_err(|error| {
+        basalt_base::Error::io(FileAction::Write, &directory.path().join(name), &error).into()
+    })
 }

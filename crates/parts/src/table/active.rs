@@ -67,6 +67,13 @@ pub struct TableParts {
     release_memory: OnceLock<fn()>,
 }
 
+/// A table at one moment.
+#[derive(Clone, Debug)]
+pub struct PartsVersion {
+    pub spec: Arc<PartSpec>,
+    pub parts: Snapshot,
+}
+
 struct ActiveSet {
     spec: Arc<PartSpec>,
     parts: Snapshot,
@@ -144,6 +151,12 @@ impl TableParts {
     /// The active parts. They stay readable for as long as the snapshot is held.
     pub fn snapshot(&self) -> Snapshot {
         Arc::clone(&self.active().parts)
+    }
+
+    /// The active parts and the columns that they are read as: both of one moment.
+    pub fn version(&self) -> PartsVersion {
+        let active = self.active();
+        PartsVersion { spec: Arc::clone(&active.spec), parts: Arc::clone(&active.parts) }
     }
 
     /// The columns, codecs and key that new parts are written with.

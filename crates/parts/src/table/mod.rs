@@ -15,6 +15,7 @@
 
 mod active;
 mod alter;
+mod check;
 mod claim;
 mod control;
 mod deduplication;
@@ -44,7 +45,7 @@ mod vertical;
 #[cfg(test)]
 mod tests;
 
-pub use active::{Snapshot, TableParts};
+pub use active::{PartsVersion, Snapshot, TableParts};
 pub use control::{WorkControl, WorkMemory};
 pub use deduplication::Deduplication;
 pub use events::{MergeReason, PartEvent, PartEventKind, PartFigures, PartObserver};

@@ -229,16 +229,22 @@ impl MutationEntry {
     }
 }
 
+/// A record that cannot be read: the mutation's number, the file's name, and what is wrong with it.
+pub(super) type DamagedRecord = (u64, String, Error);
+
 /// The mutations whose records are in `dir`.
-pub(super) fn load(storage: &dyn Storage, dir: &Path) -> Result<Mutations> {
-    let mut mutations = Mutations::new();
+pub(super) fn load(storage: &dyn Storage, dir: &Path) -> Result<(Mutations, Vec<DamagedRecord>)> {
+    let (mut mutations, mut damaged) = (Mutations::new(), Vec::new());
     for entry in storage.list(dir)? {
         let Some(version) = version_of(&entry.name) else { continue };
         let path = dir.join(&entry.name);
         let bytes = storage.read(&path, RECORD_BYTES_MAX)?;
-        mutations.insert(version, MutationEntry::decode(&bytes).map_err(|damage| damage.in_file(&path))?);
+        match MutationEntry::decode(&bytes) {
+            Ok(entry) => drop(mutations.insert(version, entry)),
+            Err(damage) => damaged.push((version, entry.name, damage.in_file(&path))),
+        }
     }
-    Ok(mutations)
+    Ok((mutations, damaged))
 }
 
 fn version_of(file: &str) -> Option<u64> {

@@ -8,7 +8,7 @@
 //! 5. Drop parts without rows: they only held the place of removed ones.
 //! 6. Remove files of columns that the table's definition dropped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::ErrorCode;
@@ -33,6 +33,8 @@ pub(super) const REASON_FILE: &str = "reason.txt";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetachedPart {
     pub name: String,
+    /// The directory of the table, of which it is in `detached`.
+    pub dir: PathBuf,
     pub reason: String,
 }
 
@@ -69,12 +71,14 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
             Err(error) => return Err(error),
         }
     }
-    for (name, file_name, error) in unreadable {
-        if stored.iter().any(|part| part.name.covers(&name)) {
-            storage.remove_dir_all(&dir.join(file_name))?;
-        } else {
-            detached.push(detach(storage, dir, file_name, &error)?);
-        }
+    let is_covered = |name: &PartName| stored.iter().any(|part| part.name.covers(name));
+    let (covered, broken): (Vec<_>, Vec<_>) = unreadable.into_iter().partition(|(name, ..)| is_covered(name));
+    check_broken(&**storage, dir, spec, &broken)?;
+    for (_, file_name, _) in covered {
+        storage.remove_dir_all(&dir.join(file_name))?;
+    }
+    for (_, file_name, error) in broken {
+        detached.push(detach(storage, dir, file_name, &error)?);
     }
     let stored = drop_obsolete(storage, dir, stored)?;
     let mut parts = Vec::with_capacity(stored.len());
@@ -83,19 +87,70 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
         parts.push(Arc::new(Part::new(part, Arc::clone(spec))?));
     }
     parts.sort_by(|a, b| a.name().cmp(b.name()));
-    let mutations = mutation::load(&**storage, dir)?;
+    let (mutations, damaged) = mutation::load(&**storage, dir)?;
+    for (version, file_name, error) in damaged {
+        let waits = parts.iter().find(|part: &&Arc<Part>| part.name().data_version() < version);
+        match waits {
+            Some(part) => return Err(unfinished(error, part.name())),
+            // It did its work: nobody reads its record.
+            None => detached.push(detach(storage, dir, file_name, &error)?),
+        }
+    }
     next_block = next_block.max(mutations.keys().last().map_or(0, |last| last + 1));
     Ok(Recovered { parts, next_block, detached, mutations })
 }
 
 fn create_directories(storage: &Arc<dyn Storage>, dir: &Path) -> Result<()> {
     let temporary = dir.join(TEMPORARY);
-    if storage.exists(&temporary)? {
-        storage.remove_dir_all(&temporary)?;
-    }
     publish_empty_dir(&**storage, dir)?;
-    storage.create_dir_all(&temporary)?;
+    if !storage.exists(&temporary)? {
+        return Ok(storage.create_dir_all(&temporary)?);
+    }
+    // Not the directory itself: on a full disk it may not be made again.
+    for entry in storage.list(&temporary)? {
+        let path = temporary.join(entry.name);
+        if entry.is_dir { storage.remove_dir_all(&path)? } else { storage.remove_file(&path)? }
+    }
     Ok(())
+}
+
+/// Refuses a table of which much is damaged: that is a disk or a copy that went wrong, and not one part.
+fn check_broken(
+    storage: &dyn Storage,
+    dir: &Path,
+    spec: &PartSpec,
+    broken: &[(PartName, String, Error)],
+) -> Result<()> {
+    let mut bytes = 0;
+    for (_, file_name, _) in broken {
+        let path = dir.join(file_name);
+        for entry in storage.list(&path)?.iter().filter(|entry| !entry.is_dir) {
+            // A file that cannot be opened is among the damage.
+            bytes += storage.open(&path.join(&entry.name)).map_or(0, |file| file.size());
+        }
+    }
+    let (count, limits) = (broken.len() as u64, spec.broken);
+    match broken.first() {
+        Some((_, _, first)) if count > limits.parts_max || bytes > limits.bytes_max => {
+            let (path, first) = (dir.to_owned(), first.to_string());
+            Err(Error::TooManyBroken { path, count, bytes, limits, first })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is to be done about the record of a mutation that parts wait for.
+fn unfinished(error: Error, part: &PartName) -> Error {
+    match error {
+        Error::Corrupt { path, at, what } => Error::Corrupt {
+            path,
+            at,
+            what: format!(
+                "{what}; part `{part}` and perhaps others wait for this mutation; remove the file to give it up"
+            ),
+        },
+        other => other,
+    }
 }
 
 /// Damage, as opposed to a disk or a permission that fails today.
@@ -119,11 +174,12 @@ fn detach(storage: &Arc<dyn Storage>, dir: &Path, name: String, error: &Error) -
     storage.rename(&dir.join(&name), &to)?;
     let reason = error.to_string();
     if name != MOVES_FILE {
-        publish_file(&**storage, &to.join(REASON_FILE), reason.as_bytes())?;
+        // Without it the part is set aside all the same: a full disk is no reason to keep the table closed.
+        let _ = publish_file(&**storage, &to.join(REASON_FILE), reason.as_bytes());
     }
     storage.sync_dir(&detached)?;
     storage.sync_dir(dir)?;
-    Ok(DetachedPart { name, reason })
+    Ok(DetachedPart { name, dir: dir.to_owned(), reason })
 }
 
 fn drop_obsolete(storage: &Arc<dyn Storage>, dir: &Path, parts: Vec<StoredPart>) -> Result<Vec<StoredPart>> {

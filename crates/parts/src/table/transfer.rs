@@ -91,8 +91,9 @@ fn named(commit: &Commit<'_>, pending: Vec<PendingPart>, partition: &str) -> Vec
 }
 
 /// Ends the moves between tables below `dir` that a crash interrupted. Before any of these tables is opened:
-/// that empties the directories that the moves begin in.
-pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<()> {
+/// that empties the directories that the moves begin in. Answers with what is wrong with a damaged record, which is
+/// set aside.
+pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<Option<Error>> {
     for entry in storage.list(dir)? {
         if !entry.is_dir && is_unpublished(&entry.name) {
             storage.remove_file(&dir.join(entry.name))?;
@@ -100,10 +101,11 @@ pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<()> {
     }
     match moves::finish_announced(storage, dir) {
         // No rows are lost: only which of them were about to move is not known.
-        Err(Error::Corrupt { .. }) => {
+        Err(damage @ Error::Corrupt { .. }) => {
             storage.rename(&dir.join(MOVES_FILE), &dir.join(DAMAGED_FILE))?;
-            Ok(storage.sync_dir(dir)?)
+            storage.sync_dir(dir)?;
+            Ok(Some(damage))
         }
-        finished => finished,
+        finished => finished.map(|()| None),
     }
 }

@@ -36,6 +36,10 @@ use crate::ttl::recorder::TtlRecorder;
 /// Bytes of values after which freed memory goes back: each was read, merged and written in buffers of its own.
 const RELEASE_BYTES: u64 = 8 << 20;
 
+/// Files that a merge of all columns at once may have open; with more of them it is one in two stages, whatever the
+/// settings say. Systems give a process 1024 and up.
+const OPEN_FILES_MAX: usize = 512;
+
 /// The column of a row's number: no column of a table has this name.
 const ORDINAL: &str = "";
 
@@ -55,7 +59,7 @@ pub(super) struct VerticalMerge<'a> {
 
 impl<'a> VerticalMerge<'a> {
     /// `None` where all columns are better merged at once: there are few of them or of rows, or the part
-    /// that comes out may be compact.
+    /// that comes out may be compact; unless that would take too many open files.
     pub(super) fn plan(
         parts: &'a [Arc<Part>],
         spec: &'a Arc<PartSpec>,
@@ -69,15 +73,16 @@ impl<'a> VerticalMerge<'a> {
         let gathered = spec.columns.len() - deciding.len();
         let rows: u64 = parts.iter().map(|part| part.live_row_count()).sum();
         let bytes: u64 = parts.iter().map(|part| part.decoded_bytes()).sum();
+        let is_possible = !parts.is_empty() && parts.len() <= INPUTS_MAX && gathered > 0;
         let is_worth_it = limits.is_vertical_allowed
-            && !parts.is_empty()
-            && parts.len() <= INPUTS_MAX
-            && gathered >= limits.vertical_columns_min.max(1)
+            && gathered >= limits.vertical_columns_min
             && rows >= limits.vertical_rows_min
             && bytes >= limits.vertical_bytes_min
             && rows >= spec.wide_rows_min
             && bytes >= spec.wide_bytes_min;
-        is_worth_it.then_some(VerticalMerge { parts, spec, deduplicate, now_s, control, deciding, threads })
+        let files = parts.iter().map(|part| part.open_files()).sum::<usize>() + spec.columns.len();
+        let is_chosen = is_possible && (is_worth_it || files > OPEN_FILES_MAX);
+        is_chosen.then_some(VerticalMerge { parts, spec, deduplicate, now_s, control, deciding, threads })
     }
 
     /// Writes the part; the caller syncs and publishes it.

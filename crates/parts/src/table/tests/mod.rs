@@ -2,12 +2,14 @@
 
 mod alters;
 mod blocks;
+mod broken;
 mod column_wise;
 mod compact;
 mod compat;
 mod crash;
 mod damage;
 mod events;
+mod faults;
 mod final_layers;
 mod granules;
 mod model;
