@@ -19,6 +19,7 @@
 //!
 //! No SQL, no planning: the engine turns conditions into keys and [`KeyRange`]s.
 
+mod check;
 mod columns;
 mod error;
 mod finder;

@@ -6,11 +6,15 @@
 mod expiry;
 mod postponed;
 mod running;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use expiry::ExpirySwitch;
 pub(crate) use running::{Entered, RunningWork, RunningWorks};
 
+use std::any::Any;
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -46,6 +50,8 @@ pub(crate) struct Background {
     stopped: Mutex<HashSet<Uuid>>,
     /// Tables whose merges fail.
     postponed: PostponedMerges,
+    /// Tables whose work panicked.
+    resting: PostponedMerges,
     expiry: ExpirySwitch,
 }
 
@@ -61,8 +67,11 @@ impl Background {
                     let _ = tokio::time::timeout(IDLE, wake.notified()).await;
                     let engine = Weak::clone(&engine);
                     let round = move || engine.upgrade().map(|engine| work(&engine));
-                    if !matches!(tokio::task::spawn_blocking(round).await, Ok(Some(()))) {
-                        return;
+                    match tokio::task::spawn_blocking(round).await {
+                        Ok(Some(())) => {}
+                        // The step of a table is caught where its table is known; this is the round itself.
+                        Err(error) if error.is_panic() => tokio::time::sleep(IDLE).await,
+                        Ok(None) | Err(_) => return,
                     }
                 }
             });
@@ -117,6 +126,7 @@ impl Background {
     pub(crate) fn start_table(&self, table: Uuid) {
         self.stopped.lock().remove(&table);
         self.postponed.forget(table);
+        self.resting.forget(table);
         self.wake();
     }
 
@@ -165,8 +175,45 @@ fn work_on_next(engine: &Arc<Engine>) -> bool {
     let first = background.next_table.fetch_add(1, Ordering::Relaxed);
     (0..tables.len()).any(|turn| {
         let (key, table) = &tables[(first + turn) % tables.len()];
-        !background.is_stopped(table.definition().uuid) && work_on(engine, key, table.as_ref())
+        !background.is_stopped(table.definition().uuid) && step(engine, key, table.as_ref())
     })
+}
+
+/// One step of a table. A panic ends the step and not the worker: the table rests for a while, and the others go on.
+fn step(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
+    let background = engine.background();
+    let definition = table.definition();
+    let (uuid, now_us) = (definition.uuid, engine.clock().now_us());
+    if background.resting.is_postponed(uuid, now_us) {
+        return false;
+    }
+    match catch_unwind(AssertUnwindSafe(|| work_on(engine, key, table))) {
+        Ok(has_done) => {
+            if has_done {
+                background.resting.forget(uuid);
+            }
+            has_done
+        }
+        Err(panic) => {
+            background.resting.note_failure(uuid, now_us);
+            engine.say(&format!(
+                "Background work on {} panicked, which is a bug in Basalt, and is tried again after longer and longer \
+                 pauses: {}",
+                definition.full_name(),
+                panic_text(panic.as_ref())
+            ));
+            false
+        }
+    }
+}
+
+/// What a panic says of itself.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (None, Some(text)) => text,
+        (None, None) => "no reason is known",
+    }
 }
 
 /// A mutation, a merge, or whatever else the table has to do.
@@ -175,6 +222,12 @@ fn work_on(engine: &Arc<Engine>, key: &ObjectKey, table: &dyn Table) -> bool {
         Some(parts) => {
             // Of what was set aside nothing is merged any more.
             let set_aside = parts.detach_damaged().unwrap_or(0);
+            if set_aside > 0 {
+                engine.say(&format!(
+                    "{set_aside} damaged parts of {} were set aside: their rows are missing; see system.detached_parts",
+                    table.definition().full_name()
+                ));
+            }
             set_aside > 0
                 || mutation_step(engine, key, table, parts)
                 || merge_step(engine, key, table, parts).unwrap_or(false)

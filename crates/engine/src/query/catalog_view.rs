@@ -97,6 +97,7 @@ impl Catalog for Surroundings {
         }
         match self.query.engine.catalog().get(database, &name.name)? {
             CatalogObject::Table(table) => {
+                let table = Arc::clone(&table).as_of_now().unwrap_or(table);
                 let sampled = match &options.sample {
                     Some((ratio, offset)) => Sample::of(table.as_ref(), ratio, offset.as_ref())?,
                     None => Sample::default(),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::running::Running;
 use super::statement::{clause_settings, kind_name, literal_text, may_run_readonly};
-use super::{QueryContext, ddl, explain, insert, kill, select, show, system_command};
+use super::{QueryContext, check_table, ddl, explain, insert, kill, select, show, system_command};
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
 use crate::session::SessionState;
@@ -121,6 +121,7 @@ async fn dispatch(
         Statement::Query(ast) => return select::rows(running, *ast, request).await,
         statement if show::shows(&statement) => return show::rows(running, statement, request).await,
         Statement::Explain(ast) => return explain::rows(running, ast, request).await,
+        Statement::Check(check) => return check_table::rows(running, check, request).await,
         Statement::KillQuery { filter, sync } => return kill::rows(running, &filter, sync, request).await,
         Statement::Insert(ast) => insert::insert(&query, *ast, request).await,
         Statement::Copy(ast) => insert::copy(&query, *ast, request).await,

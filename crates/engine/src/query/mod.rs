@@ -7,6 +7,7 @@
 mod alter;
 mod async_insert;
 mod catalog_view;
+mod check_table;
 mod context;
 mod create_dictionary;
 mod current;

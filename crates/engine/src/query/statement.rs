@@ -15,6 +15,7 @@ pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
             settings
         }
         Statement::Alter(alter) => alter.settings.clone(),
+        Statement::Check(check) => check.settings.clone(),
         Statement::Explain(explain) => clause_settings(&explain.statement),
         _ => Vec::new(),
     }

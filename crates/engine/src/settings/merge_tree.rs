@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
-use basalt_parts::{GRANULE_BYTES_DEFAULT, MergeLimits, WIDE_BYTES_MIN_DEFAULT};
+use basalt_parts::{BrokenLimits, GRANULE_BYTES_DEFAULT, MergeLimits, WIDE_BYTES_MIN_DEFAULT};
 use basalt_sql::ast::{Literal, Setting};
 
 use super::table::settings_table;
@@ -30,6 +30,8 @@ settings_table! {
     max_bytes_to_merge_at_max_space_in_pool: u64 = 161_061_273_600u64, "Bytes on disk that parts may have together to be merged in the background.";
     max_delay_to_insert: u64 = 1u64, "Seconds that an INSERT waits at most while there are many parts.";
     max_parts_in_total: u64 = 100_000u64, "An INSERT into a table with more parts than this is refused.";
+    max_suspicious_broken_parts: u64 = 100u64, "A table with more damaged parts than this is not opened.";
+    max_suspicious_broken_parts_bytes: u64 = 1_073_741_824u64, "A table whose damaged parts have more bytes than this is not opened.";
     merge_max_block_size: u64 = 8192u64, "Rows that a merge handles at a time, at most.";
     merge_max_block_size_bytes: u64 = 10_485_760u64, "Bytes that a merge handles at a time, about: fewer rows where they are wide.";
     merge_with_recompression_ttl_timeout: u64 = 14_400u64, "Seconds between two merges of a partition that write columns with other codecs because of a TTL.";
@@ -96,6 +98,14 @@ impl MergeTreeSettings {
             vertical_bytes_min: self.vertical_merge_algorithm_min_bytes_to_activate,
             vertical_columns_min: usize::try_from(self.vertical_merge_algorithm_min_columns_to_activate)
                 .unwrap_or(usize::MAX),
+        }
+    }
+
+    /// With how much damage a table is opened.
+    pub(crate) fn broken_limits(&self) -> BrokenLimits {
+        BrokenLimits {
+            parts_max: self.max_suspicious_broken_parts,
+            bytes_max: self.max_suspicious_broken_parts_bytes,
         }
     }
 

@@ -124,6 +124,7 @@ settings_table! {
     session_timezone: String = "", "Zone of DateTime values that name none; empty is the machine's.";
     default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";
     check_named_collection_dependencies: bool = true, "Refuse to drop a named collection that a dictionary uses.";
+    check_query_single_value_result: bool = false, "CHECK TABLE answers with one value, not with a row a part.";
     check_table_dependencies: bool = true, "Refuse to drop or rename a table that a dictionary loads from.";
     fsync_after_insert: bool = true, "An INSERT returns when its rows are on the disk, not only with the operating system.";
     max_final_threads: u64 = 0u64, "Threads that merge parts for FINAL, at most; 0 is as many as the query has.";

@@ -25,6 +25,7 @@ mod rocksdb;
 mod settings;
 mod table_engines;
 mod tables;
+mod warnings;
 
 use std::sync::Arc;
 
@@ -79,6 +80,7 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "settings", columns: settings::columns, block: settings::block },
     SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
     SystemTable { name: "tables", columns: tables::columns, block: tables::block },
+    SystemTable { name: "warnings", columns: warnings::columns, block: warnings::block },
 ];
 
 /// Name, type and expression of a column that is computed from others.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, StructArray};
-use arrow::datatypes::{UInt16Type, UInt32Type};
+use arrow::datatypes::{Int64Type, UInt16Type, UInt32Type};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_formats::text::{Style, TextSettings, write_value};
@@ -176,10 +176,21 @@ fn dates(part: &PartStats) -> (u16, u16) {
     values.map_or((0, 0), |values| (values.value(0), values.value(1)))
 }
 
-/// Smallest and largest time, where the partition key reads a column of that type.
+/// Smallest and largest time in seconds, where the partition key reads a column of that type.
 fn times(part: &PartStats) -> (u32, u32) {
-    let is_time = |bounds: &&ColumnBounds| matches!(bounds.column.ty, SqlType::DateTime(_));
-    let values = part.partition_bounds.iter().find(is_time);
-    let values = values.and_then(|bounds| bounds.values.as_primitive_opt::<UInt32Type>());
-    values.map_or((0, 0), |values| (values.value(0), values.value(1)))
+    let seconds = |bounds: &ColumnBounds| match bounds.column.ty {
+        SqlType::DateTime(_) => {
+            let values = bounds.values.as_primitive_opt::<UInt32Type>()?;
+            Some((values.value(0), values.value(1)))
+        }
+        SqlType::DateTime64 { precision, .. } => {
+            let values = bounds.values.as_primitive_opt::<Int64Type>()?;
+            let ticks = 10_i64.pow(u32::from(precision));
+            let second =
+                |row: usize| values.value(row).div_euclid(ticks).clamp(0, i64::from(u32::MAX)) as u32;
+            Some((second(0), second(1)))
+        }
+        _ => None,
+    };
+    part.partition_bounds.iter().find_map(seconds).unwrap_or_default()
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use basalt_base::{Columns, Result};
 use basalt_parts::TableParts;
 
-use super::merge_tree::MergeTreeTable;
+use super::merge_tree_version::MergeTreeVersion;
 use super::{Table, TableDefinition};
 use crate::scan::{BlockSource, FinalSource, ScanRequest, TableExpression};
 
 /// The same table for queries only.
 pub(super) struct FinalTable {
-    table: Arc<MergeTreeTable>,
+    table: Arc<MergeTreeVersion>,
 }
 
 impl FinalTable {
-    pub(super) fn new(table: Arc<MergeTreeTable>) -> FinalTable {
+    pub(super) fn new(table: Arc<MergeTreeVersion>) -> FinalTable {
         FinalTable { table }
     }
 }
@@ -39,7 +39,7 @@ impl Table for FinalTable {
 
     /// Filters apply to what is left: they leave out granules, but no row of a key that may be wanted.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(Arc::new(FinalSource::new(self.table.parts(), request)?))
+        Ok(Arc::new(FinalSource::new(&self.table.parts, request)?))
     }
 
     fn parts_of(&self) -> Option<&TableParts> {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
+use basalt_parts::PartSelection;
 use parking_lot::RwLock;
 
-use super::{ColumnChange, Table, TableDefinition};
+use super::{CheckedPart, ColumnChange, Table, TableDefinition};
 use crate::scan::{BlockSource, MemorySource, ScanRequest};
 
 /// Blocks in the order in which they were inserted.
@@ -78,6 +79,11 @@ impl Table for MemoryTable {
         state.blocks = Arc::new(blocks.collect::<Result<Vec<_>>>()?);
         state.definition = definition;
         Ok(())
+    }
+
+    /// Nothing is on disk.
+    fn check(&self, _which: &PartSelection, _go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
+        Ok(Vec::new())
     }
 
     fn has_metadata(&self) -> bool {

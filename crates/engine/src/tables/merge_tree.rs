@@ -6,20 +6,20 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, bail};
 use basalt_parts::{
-    Conversions, Deduplication, Fill, InsertOptions, MergeMode, OptimizeOptions, Part, PartSpec, PartStats,
-    PendingInsert, TableParts, TtlMergeLimits,
+    Conversions, Deduplication, DetachedPart, Fill, InsertOptions, MergeMode, OptimizeOptions, Part,
+    PartSelection, PartSpec, PartStats, PendingInsert, TableParts, TtlMergeLimits,
 };
 use parking_lot::RwLock;
 
 use super::codecs::{chain_of_column, default_chain};
 use super::conversion::TableConversions;
 use super::fill::fill_of;
-use super::final_table::FinalTable;
 use super::merge_mode::{engine_name, merge_mode};
+use super::merge_tree_version::MergeTreeVersion;
 use super::part_log::LoggedTable;
 use super::{
-    ColumnChange, ColumnDefinition, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition,
-    TableOpener, key, ttl,
+    CheckedPart, ColumnChange, ColumnDefinition, InsertSettings, InsertSink, OptimizeRequest, Table,
+    TableDefinition, TableOpener, key, ttl,
 };
 use crate::scan::{
     BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression, with_columns_of_parts,
@@ -36,6 +36,8 @@ pub(crate) struct MergeTreeTable {
     scanned: RwLock<Columns>,
     /// Those of the keys and the indexes.
     expressions: RwLock<Arc<[TableExpression]>>,
+    /// Held by an ALTER while the columns and the parts are of two versions.
+    altering: RwLock<()>,
 }
 
 impl MergeTreeTable {
@@ -52,6 +54,9 @@ impl MergeTreeTable {
             dir.join("parts"),
             spec,
         )?;
+        for part in parts.detached() {
+            opener.log.say(&set_aside(&definition, part));
+        }
         parts.set_insert_threads(opener.insert_threads);
         parts.share_space(&opener.space);
         if let Some(release) = opener.release_memory {
@@ -65,6 +70,7 @@ impl MergeTreeTable {
         Ok(MergeTreeTable {
             scanned,
             expressions,
+            altering: RwLock::default(),
             definition,
             settings: RwLock::new(settings),
             parts,
@@ -74,6 +80,24 @@ impl MergeTreeTable {
 
     pub(super) fn parts(&self) -> &TableParts {
         &self.parts
+    }
+
+    pub(super) fn caches(&self) -> &TableCaches {
+        &self.caches
+    }
+
+    /// What a query reads, whatever comes later.
+    pub(super) fn version(self: &Arc<Self>) -> MergeTreeVersion {
+        let _unaltered = self.altering.read();
+        MergeTreeVersion {
+            definition: self.definition(),
+            scanned: self.scanned(),
+            expressions: self.expressions(),
+            // Before the parts: what is noted of older ones is not for newer ones.
+            epoch: self.caches.misses.epoch(),
+            parts: self.parts.version(),
+            table: Arc::clone(self),
+        }
     }
 
     /// The rules of TTL speak of columns, which may be others now.
@@ -145,6 +169,19 @@ impl MergeTreeTable {
     }
 }
 
+/// What is said of a part that is damaged, or of a record that belongs to the parts.
+fn set_aside(definition: &TableDefinition, part: &DetachedPart) -> String {
+    format!(
+        "`{}` of table `{}` is damaged and was set aside in `detached` of {}: {}. The table has no row of it; bring it \
+         back from a backup and ALTER TABLE .. ATTACH PART it, or ALTER TABLE .. DROP DETACHED PART it; see \
+         system.detached_parts",
+        part.name,
+        definition.full_name(),
+        part.dir.display(),
+        part.reason
+    )
+}
+
 /// The pending parts of an INSERT.
 struct PartsSink<'a> {
     insert: PendingInsert<'a>,
@@ -199,6 +236,7 @@ fn spec_of(definition: &TableDefinition, settings: &MergeTreeSettings) -> Result
             .collect(),
         mode,
         merges: settings.merge_limits(),
+        broken: settings.broken_limits(),
         ttl: ttl::rules(definition)?,
         history: definition.history.clone(),
         conversions: Conversions(Some(Arc::new(TableConversions::of(definition)))),
@@ -232,7 +270,8 @@ impl Table for MergeTreeTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(Arc::new(PartsSource::new(&self.parts, &self.caches, request)?))
+        let epoch = self.caches.misses.epoch();
+        Ok(Arc::new(PartsSource::new(&self.parts.version(), epoch, &self.caches, request)?))
     }
 
     fn expressions(&self) -> Arc<[TableExpression]> {
@@ -270,11 +309,12 @@ impl Table for MergeTreeTable {
         self.parts.spec().mode != MergeMode::Ordinary
     }
 
+    fn as_of_now(self: Arc<Self>) -> Option<Arc<dyn Table>> {
+        Some(Arc::new(self.version()))
+    }
+
     fn as_final(self: Arc<Self>) -> Result<Arc<dyn Table>> {
-        if !self.has_final() {
-            bail!(IllegalFinal, "storage {} doesn't support FINAL", self.engine());
-        }
-        Ok(Arc::new(FinalTable::new(self)))
+        Arc::new(self.version()).as_final()
     }
 
     fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
@@ -313,11 +353,18 @@ impl Table for MergeTreeTable {
 
     fn alter(&self, _changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
         let settings = MergeTreeSettings::of_clause(&definition.create.settings)?;
-        self.parts.change_spec(spec_of(&definition, &settings)?)?;
+        let spec = spec_of(&definition, &settings)?;
+        let _altering = self.altering.write();
+        self.parts.change_spec(spec)?;
         *self.settings.write() = settings;
         self.caches.misses.forget();
         self.set_ttl(&definition)?;
         self.set_definition(definition)
+    }
+
+    fn check(&self, which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
+        let checked = self.parts.check_parts(which, go_on)?;
+        Ok(checked.into_iter().map(|(name, damage)| CheckedPart { name: name.to_string(), damage }).collect())
     }
 
     fn parts_of(&self) -> Option<&TableParts> {

@@ -13,6 +13,7 @@ mod key;
 mod memory;
 mod merge_mode;
 mod merge_tree;
+mod merge_tree_version;
 mod opener;
 mod part_log;
 mod planning;
@@ -39,7 +40,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result, bail};
-use basalt_parts::{MergeWatch, WorkControl};
+use basalt_parts::{MergeWatch, PartSelection, WorkControl};
 
 use crate::catalog::CatalogStore;
 use crate::query::QueryContext;
@@ -137,6 +138,12 @@ pub(crate) trait Table: Send + Sync {
         Err(self.refuses("TRUNCATE"))
     }
 
+    /// The table as it is now, for one query: an ALTER that comes later changes nothing of it. `None` if the table is
+    /// one by itself.
+    fn as_of_now(self: Arc<Self>) -> Option<Arc<dyn Table>> {
+        None
+    }
+
     /// Whether merges change which rows the table has, so that FINAL means something.
     fn has_final(&self) -> bool {
         false
@@ -179,6 +186,13 @@ pub(crate) trait Table: Send + Sync {
         None
     }
 
+    /// Reads all that `which` means of what is on disk and compares it with its checksums; asks `go_on` now and
+    /// then, whose error ends it.
+    fn check(&self, which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
+        let _ = (which, go_on);
+        Err(self.refuses("CHECK TABLE"))
+    }
+
     /// Does one step of background work; `false` if there was none to do.
     fn work(&self) -> Result<bool> {
         Ok(false)
@@ -213,6 +227,14 @@ pub(crate) trait Table: Send + Sync {
     fn refuses(&self, what: &str) -> Error {
         Error::not_implemented(format!("{what} for a table of engine {}", self.engine()))
     }
+}
+
+/// What CHECK TABLE found in one part of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckedPart {
+    pub(crate) name: String,
+    /// The first damage, if there is any.
+    pub(crate) damage: Option<String>,
 }
 
 /// `OPTIMIZE TABLE`.

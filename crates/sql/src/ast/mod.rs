@@ -29,7 +29,9 @@ pub use query::{
     ArrayJoin, Cte, GroupBy, Interpolation, Join, JoinConstraint, JoinKind, JoinStrictness, LimitBy, OrderBy,
     Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,
 };
-pub use statement::{Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand};
+pub use statement::{
+    CheckTable, Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+};
 pub use ttl::{TtlAction, TtlElement};
 
 use crate::print::Name;

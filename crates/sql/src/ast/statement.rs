@@ -77,8 +77,16 @@ pub enum Statement {
     KillMutation {
         filter: Expr,
     },
-    /// `CHECK TABLE name`.
-    Check(ObjectName),
+    Check(CheckTable),
+}
+
+/// `CHECK TABLE name [PARTITION .. | PART ..] [FORMAT ..] [SETTINGS ..]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckTable {
+    pub table: ObjectName,
+    pub partition: Option<PartitionRef>,
+    pub format: Option<Ident>,
+    pub settings: Vec<Setting>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Which family a statement belongs to, by its first words.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{ObjectKind, Statement};
+use crate::ast::{CheckTable, ObjectKind, Statement};
 use crate::lexer::Symbol;
 
 /// Statements of ClickHouse that the tree has no place for.
@@ -124,9 +124,13 @@ impl Cursor<'_> {
     /// Behind CHECK TABLE.
     fn parse_check(&mut self) -> Parsed<Statement> {
         let table = self.parse_object_name()?;
-        if self.is_word("PARTITION") || self.is_word("PART") {
-            return Err(self.not_implemented("CHECK TABLE of one partition"));
+        let is_narrower = self.is_word("PARTITION") || self.is_word("PART");
+        let partition = if is_narrower { Some(self.parse_partition_ref()?) } else { None };
+        let mut format = self.parse_format()?;
+        let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
+        if format.is_none() {
+            format = self.parse_format()?;
         }
-        Ok(Statement::Check(table))
+        Ok(Statement::Check(CheckTable { table, partition, format, settings }))
     }
 }

@@ -83,7 +83,14 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
             write!(f, "KILL QUERY WHERE {filter}")?;
             flag(f, *sync, "SYNC")
         }
-        Statement::Check(name) => write!(f, "CHECK TABLE {name}"),
+        Statement::Check(check) => {
+            write!(f, "CHECK TABLE {}", check.table)?;
+            if let Some(partition) = &check.partition {
+                write!(f, " {partition}")?;
+            }
+            format_clause(f, check.format.as_ref())?;
+            ListClause("SETTINGS", &check.settings).fmt(f)
+        }
         _ => Ok(()),
     }
 }

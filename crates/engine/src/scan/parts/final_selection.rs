@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use basalt_base::Result;
 use basalt_parts::{
-    KeyCondition, KeyElement, MarkRanges, Part, PartSpec, Predicate, SkipIndex, Snapshot, TableParts,
+    KeyCondition, KeyElement, MarkRanges, Part, PartSpec, PartsVersion, Predicate, SkipIndex, Snapshot,
     with_same_keys,
 };
 
@@ -40,9 +40,8 @@ struct Conditions {
 }
 
 impl FinalSelection {
-    pub(super) fn new(parts: &TableParts, request: &ScanRequest) -> Result<FinalSelection> {
-        let snapshot = parts.snapshot();
-        let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
+    pub(super) fn new(version: &PartsVersion, request: &ScanRequest) -> Result<FinalSelection> {
+        let PartsVersion { spec, parts: snapshot } = version.clone();
         // As in ClickHouse, what takes part is chosen by what a part is, not by its place.
         let decided = part_columns::decided(request, &snapshot, |column| !column.is_of_snapshot())?;
         let takes_part = |index: usize| decided.as_ref().is_none_or(|decided| decided.kept.value(index));

@@ -8,7 +8,7 @@ use arrow::compute::take;
 use arrow::datatypes::{SchemaRef, UInt64Type};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
-use basalt_parts::{FinalInput, FinalLayer, FinalScan, ReadMetrics, TableParts, final_layers};
+use basalt_parts::{FinalInput, FinalLayer, FinalScan, PartsVersion, ReadMetrics, final_layers};
 
 use super::final_selection::FinalSelection;
 use super::part_columns;
@@ -51,8 +51,8 @@ struct FinalOutput {
 }
 
 impl FinalSource {
-    pub(crate) fn new(parts: &TableParts, request: &ScanRequest) -> Result<FinalSource> {
-        let selection = FinalSelection::new(parts, request)?;
+    pub(crate) fn new(version: &PartsVersion, request: &ScanRequest) -> Result<FinalSource> {
+        let selection = FinalSelection::new(version, request)?;
         let FinalSelection { spec, snapshot, .. } = &selection;
         let slots =
             request.columns.iter().map(|&at| slot_of(request, spec, at)).collect::<Result<Vec<_>>>()?;

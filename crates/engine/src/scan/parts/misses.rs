@@ -40,7 +40,7 @@ type Key = (Arc<str>, Arc<str>);
 
 impl MissedGranules {
     /// To be read before the parts are: an ALTER behind it makes a query's notes useless, not wrong.
-    pub(super) fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         self.notes.lock().epoch
     }
 

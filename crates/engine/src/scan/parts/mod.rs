@@ -42,7 +42,7 @@ use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
-use basalt_parts::{BlockCache, TableParts};
+use basalt_parts::{BlockCache, PartsVersion};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
@@ -91,11 +91,12 @@ pub(crate) struct TableCaches {
 
 impl PartsSource {
     pub(crate) fn new(
-        parts: &TableParts,
+        version: &PartsVersion,
+        epoch: u64,
         caches: &TableCaches,
         request: &ScanRequest,
     ) -> Result<PartsSource> {
-        let (selection, filters) = Selection::new(parts, caches.misses.epoch(), request)?;
+        let (selection, filters) = Selection::new(version, epoch, request)?;
         let asked = ScanRequest { filters, ..request.clone() };
         let source = PartsSource::planned(asked, Arc::new(selection), caches, Mode::Anyhow)?;
         source.count(&request.query.events);

@@ -7,7 +7,7 @@ use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
 use basalt_base::Result;
 use basalt_parts::{
-    KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, Predicate, SkipIndex, Snapshot, TableParts,
+    KeyCondition, KeyRanges, MarkRanges, Part, PartSpec, PartsVersion, Predicate, SkipIndex, Snapshot,
 };
 use datafusion::physical_expr::PhysicalExpr;
 
@@ -42,13 +42,12 @@ pub(super) struct Selection {
 impl Selection {
     /// The selection, and the filters of the request that it does not settle.
     pub(super) fn new(
-        parts: &TableParts,
+        version: &PartsVersion,
         epoch: u64,
         request: &ScanRequest,
     ) -> Result<(Selection, Vec<Arc<dyn PhysicalExpr>>)> {
-        let snapshot = parts.snapshot();
-        // Positions are those of the query's plan; an ALTER may have come between.
-        let spec = snapshot.first().map_or_else(|| parts.spec(), |part| Arc::new(part.spec().clone()));
+        // Those of the query's plan: an ALTER may have come since.
+        let PartsVersion { spec, parts: snapshot } = version.clone();
         let conditions = conditions_of(request, &spec)?;
         let indexes = index_choice::choose(request, &spec, &conditions)?;
         let (kept, filters) = match part_columns::decided(request, &snapshot, |_| true)? {

@@ -1,0 +1,81 @@
+//! CHECK TABLE: reads everything that a table has on disk, and says which of its parts are whole.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryViewArray, UInt8Array};
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Column, Columns, Error, Result, SqlType};
+use basalt_parts::PartSelection;
+use basalt_sql::ast::CheckTable;
+
+use super::current::CurrentQuery;
+use super::partition::selection;
+use super::running::Running;
+use super::{QueryContext, ddl, select};
+use crate::outcome::Outcome;
+use crate::request::Request;
+use crate::tables::CheckedPart;
+
+/// Checks the table and answers with a row for each of its parts, or with one value.
+pub(super) async fn rows(running: Running, check: CheckTable, request: Request) -> Result<Outcome> {
+    let (query, format) = (Arc::clone(&running.query), check.format.clone());
+    let checked = tokio::task::spawn_blocking(move || {
+        let _current = CurrentQuery::enter(&query);
+        let checked = checked_parts(&query, &check)?;
+        if query.settings.check_query_single_value_result {
+            one_value(&checked)
+        } else {
+            a_row_each(&checked)
+        }
+    });
+    let answer = checked
+        .await
+        .unwrap_or_else(|panic| Err(Error::logical(format!("a CHECK TABLE ended early: {panic}"))));
+    match answer {
+        Ok((columns, block)) => {
+            Ok(Outcome::Rows(Box::new(select::ready_rows(&running, columns, block, &request, format))))
+        }
+        Err(error) => {
+            running.finish(Some(&error));
+            Err(error)
+        }
+    }
+}
+
+fn checked_parts(query: &Arc<QueryContext>, check: &CheckTable) -> Result<Vec<CheckedPart>> {
+    let key = ddl::key_of(query, &check.table);
+    let table = query.engine.catalog().table(&key.database, &key.name, "CHECK TABLE")?;
+    let which = match (&check.partition, table.parts_of()) {
+        (None, _) => PartSelection::All,
+        (Some(partition), Some(parts)) => selection(query, parts, partition)?,
+        (Some(_), None) => return Err(table.refuses("CHECK TABLE of a partition or part")),
+    };
+    table.check(&which, &|| query.check())
+}
+
+fn one_value(checked: &[CheckedPart]) -> Result<(Columns, RecordBatch)> {
+    let columns = Columns::new(vec![Column::new("result", SqlType::UInt8)]);
+    let is_whole = checked.iter().all(|part| part.damage.is_none());
+    block(columns, vec![Arc::new(UInt8Array::from_iter_values([u8::from(is_whole)]))])
+}
+
+fn a_row_each(checked: &[CheckedPart]) -> Result<(Columns, RecordBatch)> {
+    let columns =
+        [("part_path", SqlType::String), ("is_passed", SqlType::UInt8), ("message", SqlType::String)];
+    let columns: Columns = columns.into_iter().map(|(name, ty)| Column::new(name, ty)).collect();
+    let is_passed = checked.iter().map(|part| u8::from(part.damage.is_none()));
+    let messages = checked.iter().map(|part| part.damage.as_deref().unwrap_or_default());
+    block(
+        columns,
+        vec![
+            Arc::new(BinaryViewArray::from_iter_values(checked.iter().map(|part| &part.name))),
+            Arc::new(UInt8Array::from_iter_values(is_passed)),
+            Arc::new(BinaryViewArray::from_iter_values(messages)),
+        ],
+    )
+}
+
+fn block(columns: Columns, arrays: Vec<ArrayRef>) -> Result<(Columns, RecordBatch)> {
+    let block = RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::logical)?;
+    Ok((columns, block))
+}

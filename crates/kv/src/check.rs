@@ -1,0 +1,31 @@
+//! Reads every block of a store and compares it with its checksum.
+
+use basalt_base::Result;
+use rocksdb::ReadOptions;
+
+use crate::store::Store;
+
+/// Rows after which it is asked whether to go on.
+const ROWS_A_LOOK: u64 = 65_536;
+
+impl Store {
+    /// The first damage in the files of the store, in words; `None` if all blocks are whole. `go_on` is asked now and
+    /// then, and its error ends the work.
+    pub fn check(&self, go_on: &dyn Fn() -> Result<()>) -> Result<Option<String>> {
+        let mut options = ReadOptions::default();
+        options.set_verify_checksums(true);
+        options.fill_cache(false);
+        let mut rows = self.db().raw_iterator_cf_opt(&self.family(), options);
+        rows.seek_to_first();
+        let mut count: u64 = 0;
+        while rows.valid() {
+            count += 1;
+            if count.is_multiple_of(ROWS_A_LOOK) {
+                go_on()?;
+            }
+            rows.next();
+        }
+        let damage = rows.status().err();
+        Ok(damage.map(|error| self.failed("checking", &error).message().to_owned()))
+    }
+}
