@@ -86,7 +86,7 @@ pub(crate) fn user_path(path: &str, root: Option<&Path>) -> Result<PathBuf> {
     if missing.components().any(|part| !matches!(part, Component::Normal(_))) {
         return Err(outside(path, root));
     }
-    let resolved = there.canonicalize().map_err(|error| Error::io(there, &error))?;
+    let resolved = there.canonicalize().map_err(|error| Error::io(FileAction::Inspect, there, &error))?;
     // Joining nothing would make it a directory.
     let resolved = if missing.as_os_str().is_empty() { resolved } else { resolved.join(missing) };
     within_root(path, resolved, root)

@@ -110,7 +110,8 @@ impl Engine {
         let log = ServerLog::new(options.log);
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
         if let Some(user_files) = &options.user_files_path {
-            std::fs::create_dir_all(user_files).map_err(|error| Error::io(FileAction::CreateDirectory, user_files, &error))?;
+            std::fs::create_dir_all(user_files)
+                .map_err(|error| Error::io(FileAction::CreateDirectory, user_files, &error))?;
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

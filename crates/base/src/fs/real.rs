@@ -81,7 +81,11 @@ impl Storage for RealStorage {
     }
 
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
-        at(FileAction::CreateDirectory, dir, DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir))
+        at(
+            FileAction::CreateDirectory,
+            dir,
+            DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir),
+        )
     }
 
     fn make_private(&self, path: &Path) -> Result<()> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use basalt_base::{Error, Result, bail};
+use basalt_base::{Error, FileAction, Result, bail};
 use basalt_formats::format_of_file_name;
 
 /// How compressed files begin.
@@ -34,7 +34,7 @@ pub(crate) fn format_of_path(path: &Path) -> Result<String> {
 
 /// Opens a file to be read as `format`; an error if it is compressed, which no format is.
 pub(crate) fn open_input(path: &Path, format: &str) -> Result<File> {
-    let io = |error: std::io::Error| Error::io(path, &error);
+    let io = |error: std::io::Error| Error::io(FileAction::Open, path, &error);
     let mut file = File::open(path).map_err(io)?;
     if format == ANY_BYTES || !file.metadata().map_err(io)?.is_file() {
         return Ok(file);
@@ -64,7 +64,7 @@ mod tests {
             std::fs::write(&path, bytes).expect("a new file");
             let mut text = Vec::new();
             open_input(&path, format).and_then(|mut file| {
-                file.read_to_end(&mut text).map_err(|error| Error::io(&path, &error))?;
+                file.read_to_end(&mut text).map_err(|error| Error::io(FileAction::Read, &path, &error))?;
                 Ok(text)
             })
         };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Columns, Error, FileAction, Result, SqlType, bail};
+use basalt_base::{Columns, Error, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
 use basalt_parts::value_bytes;
 use basalt_planner::plan_constant;

@@ -62,7 +62,9 @@ fn structure(text: &str) -> Result<Columns> {
 fn sample(path: &Path, format: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open_input(path, format)?;
-    file.take(SAMPLE_BYTES).read_to_end(&mut bytes).map_err(|error| Error::io(path, &error))?;
+    file.take(SAMPLE_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::io(FileAction::Read, path, &error))?;
     Ok(bytes)
 }
 

@@ -75,9 +75,11 @@ impl Original {
         let expected = if is_done { after } else { &self.before };
         assert_eq!(&now, expected, "{context}, then it is read");
         database.storage.mend();
-        let closed = database.run("CREATE TABLE shop.probe (x UInt8) ENGINE = Memory").err();
-        if closed.is_none() {
-            database.ask("DROP TABLE shop.probe");
+        let closed = ["TABLE shop.probe (x UInt8) ENGINE = Memory", "NAMED COLLECTION probe AS a = 1"]
+            .map(|object| database.run(&format!("CREATE {object}")).err());
+        let closed = closed.into_iter().flatten().next();
+        for object in ["TABLE IF EXISTS shop.probe", "NAMED COLLECTION IF EXISTS probe"] {
+            let _ = database.run(&format!("DROP {object}"));
         }
         database.crash(Crash::TearUnsynced);
         let found = database.snapshot();

@@ -31,7 +31,7 @@ impl RowSource for FileSource {
 
     fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
         let path = question.engine.dictionary_path(&self.path)?;
-        let file = File::open(&path).map_err(|error| Error::io(&path, &error))?;
+        let file = File::open(&path).map_err(|error| Error::io(FileAction::Open, &path, &error))?;
         read_rows(question, &self.format, Box::new(file), &path.display().to_string())
     }
 
