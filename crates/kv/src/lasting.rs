@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use basalt_base::fs::{RealStorage, Storage};
-use basalt_base::{Error, ErrorCode, Result, bail};
+use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 use parking_lot::RwLock;
 
 use crate::options::KvOptions;
@@ -80,7 +80,8 @@ impl LastingStore {
 
     /// What opening for writing needs: the rows of the log become a sorted file.
     fn check_room(&self) -> Result<()> {
-        let entries = std::fs::read_dir(&self.path).map_err(|error| Error::io(&self.path, &error))?;
+        let entries =
+            std::fs::read_dir(&self.path).map_err(|error| Error::io(FileAction::List, &self.path, &error))?;
         let logs =
             entries.flatten().filter(|entry| entry.path().extension().is_some_and(|name| name == "log"));
         let log_bytes: u64 = logs.filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();

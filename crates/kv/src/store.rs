@@ -44,7 +44,8 @@ impl Store {
         let db = if options.read_only {
             DB::open_cf_with_opts_for_read_only(&rocksdb_options, path, families, false)
         } else {
-            std::fs::create_dir_all(path).map_err(|error| Error::io(path, &error))?;
+            std::fs::create_dir_all(path)
+                .map_err(|error| Error::io(FileAction::CreateDirectory, path, &error))?;
             check(path)?;
             if ManifestPlace::find(path)?.is_none() {
                 // A store of ours has the file from its beginning.

@@ -15,13 +15,13 @@ use basalt_base::{Columns, Error, ErrorCode, Result, bail};
 use basalt_kv::{
     ComputedDefault, Found, KeyRange, KvOptions, KvSpec, LastingStore, Load, SharedCache, Store,
 };
-use basalt_parts::{Fill, KeyExpression};
+use basalt_parts::{Fill, KeyExpression, PartSelection};
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
 use super::fill::fill_of;
-use super::{ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition};
+use super::{CheckedPart, ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition};
 use crate::query::{ProfileEvents, QueryContext};
 use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
 
@@ -244,7 +244,7 @@ impl Table for EmbeddedRocksDbTable {
 
     /// RocksDB has no parts: its files are one.
     fn check(&self, _which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
-        let damage = self.store.check(go_on)?;
+        let damage = self.store.readable()?.check(go_on)?;
         Ok(vec![CheckedPart { name: "rocksdb".to_owned(), damage }])
     }
 

@@ -19,7 +19,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use basalt_base::checksum::crc32c;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, FileAction, Result};
 use parking_lot::Mutex;
 
 const NAME: &str = "ACKNOWLEDGED";
@@ -49,7 +49,7 @@ impl Acknowledged {
         match std::fs::read(&path) {
             Ok(bytes) => Ok(newest(&bytes).map(|(_, said)| said)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io(&path, &error)),
+            Err(error) => Err(Error::io(FileAction::Read, &path, &error)),
         }
     }
 
@@ -81,7 +81,7 @@ impl AcknowledgedFile {
             file.sync_all()?;
             Ok(AcknowledgedFile { file, last: Mutex::new((turn + 2, said)) })
         };
-        open().map_err(|error| Error::io(&path, &error))
+        open().map_err(|error| Error::io(FileAction::Open, &path, &error))
     }
 
     /// Something more is durable.

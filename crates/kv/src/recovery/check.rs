@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use basalt_base::{Error, Result};
+use basalt_base::{Error, FileAction, Result};
 
 use super::acknowledged::Acknowledged;
 use super::log_file::{LogScan, Tail, scan};
@@ -44,7 +44,7 @@ fn files(store: &Path) -> Result<Vec<PathBuf>> {
         let entries = std::fs::read_dir(store)?.map(|entry| entry.map(|entry| entry.path()));
         entries.filter(|path| path.as_ref().map_or(true, |path| is(path, LOG) || is(path, SORTED))).collect()
     };
-    list().map_err(|error| Error::io(store, &error))
+    list().map_err(|error| Error::io(FileAction::List, store, &error))
 }
 
 fn is(path: &Path, extension: &str) -> bool {
@@ -94,7 +94,7 @@ fn check_logs(logs: &[(u64, PathBuf)], recorded: &Recorded) -> Result<u64> {
     for (_, path) in logs {
         let mut changes = Changes { next: sequence + 1, gap: None, count: 0 };
         let file = File::open(path).and_then(|file| scan(file, |head| changes.take(head)));
-        let LogScan { tail, .. } = file.map_err(|error| Error::io(path, &error))?;
+        let LogScan { tail, .. } = file.map_err(|error| Error::io(FileAction::Read, path, &error))?;
         if let (Some((path, at)), true) = (torn, changes.count > 0) {
             // Later changes are there, so this one was whole once.
             return Err(bad_record(path, at));

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, FileAction, Result};
 use rocksdb::{DB, DEFAULT_COLUMN_FAMILY_NAME, InfoLogger, LogLevel, Options, properties};
 
 use super::log_file::{LogScan, scan};
@@ -35,7 +35,7 @@ impl ManifestPlace {
         let text = match std::fs::read(&current) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io(&current, &error)),
+            Err(error) => return Err(Error::io(FileAction::Read, &current, &error)),
         };
         let name = std::str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n'));
         let number = name.and_then(|name| name.strip_prefix(MANIFEST)?.parse().ok());
@@ -48,12 +48,14 @@ impl ManifestPlace {
     }
 
     pub(crate) fn bytes(&self) -> Result<u64> {
-        Ok(std::fs::metadata(&self.path).map_err(|error| Error::io(&self.path, &error))?.len())
+        Ok(std::fs::metadata(&self.path)
+            .map_err(|error| Error::io(FileAction::Inspect, &self.path, &error))?
+            .len())
     }
 
     pub(crate) fn scan(&self) -> Result<LogScan> {
         let file = File::open(&self.path).and_then(|file| scan(file, |_| {}));
-        file.map_err(|error| Error::io(&self.path, &error))
+        file.map_err(|error| Error::io(FileAction::Read, &self.path, &error))
     }
 
     /// Has RocksDB read it; no log is read, and nothing is changed.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use basalt_base::{Error, Result};
+use basalt_base::{Error, FileAction, Result};
 use rocksdb::{DB, DBRecoveryMode, IngestExternalFileOptions};
 
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
@@ -88,6 +88,6 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
         }
         Ok(())
     };
-    copy().map_err(|error| Error::io(&aside, &error))?;
+    copy().map_err(|error| Error::io(FileAction::Write, &aside, &error))?;
     Ok(aside)
 }
