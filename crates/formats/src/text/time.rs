@@ -11,15 +11,15 @@ use basalt_base::{Error, ErrorCode, Result};
 use super::number::{parse_integer, unreadable};
 
 const SECONDS_PER_DAY: i64 = 86_400;
-/// Years are written with four digits; beyond them the nearest one is.
-const YEARS: std::ops::RangeInclusive<i32> = 0..=9_999;
+/// Years are written with four digits: 0000-01-01 to 9999-12-31, and the nearest day for others.
+const DAYS: std::ops::RangeInclusive<i32> = -719_528..=2_932_896;
 /// `DateTime64` counts ticks of at most this many digits.
 const MAX_TICK_DIGITS: u8 = 9;
 
 /// `YYYY-MM-DD` of a number of days since 1970-01-01.
 pub fn write_date(days: i32, out: &mut Vec<u8>) {
-    let (year, month, day) = civil_from_days(days);
-    let year = year.clamp(*YEARS.start(), *YEARS.end()) as u32;
+    let (year, month, day) = civil_from_days(days.clamp(*DAYS.start(), *DAYS.end()));
+    let year = year as u32;
     let mut text = *b"0000-00-00";
     put_two(&mut text, 0, year / 100);
     put_two(&mut text, 2, year % 100);
@@ -30,8 +30,10 @@ pub fn write_date(days: i32, out: &mut Vec<u8>) {
 
 /// `YYYY-MM-DD hh:mm:ss` as the zone's clock shows an instant.
 pub fn write_date_time(utc_seconds: i64, zone: Zone, out: &mut Vec<u8>) {
-    let local = zone.to_local(utc_seconds);
-    let days = local.div_euclid(SECONDS_PER_DAY).clamp(i64::from(i32::MIN), i64::from(i32::MAX));
+    let first = i64::from(*DAYS.start()) * SECONDS_PER_DAY;
+    let last = i64::from(*DAYS.end()) * SECONDS_PER_DAY + SECONDS_PER_DAY - 1;
+    let local = zone.to_local(utc_seconds).clamp(first, last);
+    let days = local.div_euclid(SECONDS_PER_DAY);
     let second = local.rem_euclid(SECONDS_PER_DAY) as u32;
     write_date(days as i32, out);
     let mut text = *b" 00:00:00";

@@ -11,7 +11,9 @@ use arrow::compute::{is_not_null, kernels::zip::zip};
 use basalt_base::{Error, Result, SqlType};
 
 use super::exact::{Exact, Inexact};
+use super::times::keeping_zone;
 use super::to_type::{date_time64, decimal, zone_at};
+use super::type_name::default_of;
 use super::{Converter, OnError};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
@@ -89,14 +91,18 @@ fn bind_or_null(call: &Call<'_>, ty: fn(&Call<'_>) -> Result<SqlType>) -> Result
     if !from.stripped().is_string() && from.stripped() != &SqlType::Nothing {
         return Err(call.illegal(0));
     }
-    let to = ty(call)?.into_nullable();
+    let to = match from.stripped() {
+        SqlType::Nothing => SqlType::Nothing.into_nullable(),
+        _ => ty(call)?.into_nullable(),
+    };
     let converter = Converter::with_errors(from, &to, call.context, OnError::GivesNull)?;
     Ok(Bound::new(to, move |args: &[Operand], _| converter.convert(&args[0].array)))
 }
 
 fn bind_or_default(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
+    let to = &keeping_zone(call.ty(0), to);
     let default = match call.args.get(1) {
-        None => to.default_array(1),
+        None => default_of(to, 1),
         Some(arg) => {
             let value = call.constant(1).ok_or_else(|| call.illegal(1))?;
             Converter::new(&arg.ty, to, call.context)?.convert(value)?

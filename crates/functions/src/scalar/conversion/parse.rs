@@ -14,6 +14,9 @@ use super::print::text_settings;
 use crate::scalar::number::{Number, with_integer};
 use crate::scalar::operand::Bytes;
 
+/// The Date32 that stands for none.
+const ZERO_DATE: &[u8] = b"1900-01-01";
+
 /// What becomes of text that is not a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::scalar) enum OnError {
@@ -63,6 +66,10 @@ fn append(builder: &mut ColumnBuilder, text: &[u8], on_error: OnError) -> Result
         (Ok(_), _) => Ok(()),
         (Err(error), OnError::Fails) => Err(explain(error, text, builder.ty())),
         (Err(_), OnError::GivesNull) => builder.append_null(),
+        // The first day of a Date32 is not the value 0, which columns are filled with.
+        (Err(_), OnError::GivesDefault) if *builder.ty() == SqlType::Date32 => {
+            builder.parse_raw(ZERO_DATE).map(drop)
+        }
         (Err(_), OnError::GivesDefault) => {
             builder.append_default();
             Ok(())
@@ -80,13 +87,30 @@ fn explain(error: Error, text: &[u8], ty: &SqlType) -> Error {
     Error::new(code, error.message()).within(format_args!("as a value of type {ty}"))
 }
 
-/// `2020-01-01 10:00:00` as a date: the time of day is left out.
+/// `2020-01-01 10:00:00` as a date: a whole time of day is left out.
 fn without_time(text: &[u8]) -> &[u8] {
     const DATE_BYTES: usize = 10;
-    match text.get(DATE_BYTES) {
-        Some(b' ' | b'T') => &text[..DATE_BYTES],
+    match text.split_at_checked(DATE_BYTES) {
+        Some((date, time)) if is_time(time) => date,
         _ => text,
     }
+}
+
+/// ` hh:mm:ss` or `Thh:mm:ss`, and a fraction of the second.
+fn is_time(text: &[u8]) -> bool {
+    const SHAPE: &[u8] = b" 00:00:00";
+    let Some((time, fraction)) = text.split_at_checked(SHAPE.len()) else { return false };
+    let fits = time.iter().zip(SHAPE).all(|(&byte, shape)| match shape {
+        b' ' => matches!(byte, b' ' | b'T'),
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == b':',
+    });
+    let fraction_fits = match fraction {
+        [] => true,
+        [b'.', digits @ ..] => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    fits && fraction_fits
 }
 
 fn without_padding(bytes: &[u8]) -> &[u8] {
@@ -148,6 +172,17 @@ fn unreadable(code: ErrorCode, text: &[u8], name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_whole_time_of_day_is_left_out() {
+        for time in [" 01:02:03", "T01:02:03", " 25:61:61", " 01:02:03.5"] {
+            assert_eq!(without_time(format!("2022-08-22{time}").as_bytes()), b"2022-08-22", "{time}");
+        }
+        for time in ["", " ", " 01:02:0", " 01:02", " 01:02:03.", " 01:02:03Z", " 01:02:03 "] {
+            let text = format!("2022-08-22{time}");
+            assert_eq!(without_time(text.as_bytes()), text.as_bytes(), "{time}");
+        }
+    }
 
     #[test]
     fn integers_wrap_and_garbage_is_refused() {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewArray};
+use arrow::array::{ArrayRef, BinaryViewArray, Int32Array};
 use basalt_base::{Result, SqlType};
 
 use crate::FunctionContext;
@@ -31,7 +31,7 @@ pub(super) static DEFAULT_VALUE_OF_ARGUMENT_TYPE: OfType = OfType {
     name: "defaultValueOfArgumentType",
     bind: |arg| {
         let ty = arg.ty.clone();
-        Bound::new(arg.ty.clone(), move |_: &[Operand], rows| Ok(ty.default_array(rows)))
+        Bound::new(arg.ty.clone(), move |_: &[Operand], rows| Ok(default_of(&ty, rows)))
     },
 };
 
@@ -80,6 +80,16 @@ impl ScalarFunction for OfType {
 
     fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
         Ok((self.bind)(&args[0]))
+    }
+}
+
+/// The default value of a type, so many times. The one of `Date32` is its zero date, 1900-01-01, though a
+/// column of it is filled with 1970-01-01.
+pub(super) fn default_of(ty: &SqlType, rows: usize) -> ArrayRef {
+    const ZERO_DATE32: i32 = -25_567;
+    match ty {
+        SqlType::Date32 => Arc::new(Int32Array::from_value(ZERO_DATE32, rows)),
+        _ => ty.default_array(rows),
     }
 }
 
