@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::exact::{Exact, Inexact};
+use super::times::keeping_zone;
 use super::{Converter, OnError, lenient};
 use crate::FunctionContext;
 use crate::scalar::definition::{Call, Definition};
@@ -17,7 +18,7 @@ use crate::scalar::{Argument, Arity, Bound, LowCardinality, Nulls, Operand, Scal
 pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), |call| {
     let to = type_at(call, 1)?;
     call.context.settings.check_type(&to)?;
-    bind(call.ty(0), &to, call.context)
+    bind(call.ty(0), &keeping_zone(call.ty(0), &to), call.context)
 })
 .case_insensitive()
 .sees_null()
@@ -129,7 +130,7 @@ fn bind_for_column(
 }
 
 fn bind_accurate(call: &Call<'_>, inexact: Inexact) -> Result<Bound> {
-    let to = type_at(call, 1)?;
+    let to = keeping_zone(call.ty(0), &type_at(call, 1)?);
     if inexact == Inexact::Fails && call.ty(0).stripped().is_string() && to.stripped().is_integer() {
         return bind_accurate_text(call, to);
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
 use basalt_base::zone::Zone;
-use basalt_base::{Result, SqlType};
+use basalt_base::{Result, SqlType, bail};
 
 use super::convert::Step;
 use crate::FunctionContext;
@@ -18,8 +18,9 @@ use crate::scalar::number::{with_number, wrap_to};
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Numbers up to this are days, larger ones seconds.
 const DAYS_MAX: i64 = 65_535;
-/// The days that `Date32` has: 1900-01-01 to 2299-12-31.
-const DATE32_DAYS: std::ops::Range<i64> = -25_567..120_530;
+/// The days that `Date32` and `DateTime64` have: 0000-01-01 to 9999-12-31.
+const FIRST_DAY: i64 = -719_528;
+const LAST_DAY: i64 = 2_932_896;
 
 /// The zone of a type, or the session's.
 pub(super) fn zone_of(ty: &SqlType, context: &FunctionContext) -> Result<Zone> {
@@ -58,16 +59,14 @@ pub(super) fn to_time(from: &SqlType, to: &SqlType, context: &FunctionContext) -
             from_whole::<UInt32Type>(array, |number| number.clamp(0, i64::from(u32::MAX)) as u32)
         }),
         SqlType::DateTime64 { precision, .. } if is_float => {
-            let power = power_of(*precision) as f64;
-            Box::new(move |array| {
-                let seconds = wrap_to::<Float64Type>(array)?;
-                let ticks = seconds.values().iter().map(|second| (second * power) as i64);
-                Ok(Arc::new(PrimitiveArray::<Int64Type>::from_iter_values(ticks)))
-            })
+            let power = power_of(*precision);
+            Box::new(move |array| float_ticks(array, power))
         }
         _ => {
             let power = power_of(digits_of(to));
-            Box::new(move |array| from_whole::<Int64Type>(array, |number| number.saturating_mul(power)))
+            Box::new(move |array| {
+                from_whole::<Int64Type>(array, |number| in_range(number.saturating_mul(power), power))
+            })
         }
     }))
 }
@@ -102,11 +101,50 @@ fn day_of(number: i64, zone: Zone) -> i64 {
 
 /// The `Date32` that a number stands for.
 fn day32_of(number: i64, zone: Zone) -> i32 {
-    if DATE32_DAYS.contains(&number) {
-        return number as i32;
+    let day = match number {
+        ..=LAST_DAY => number,
+        _ => zone.to_local(number).div_euclid(SECONDS_PER_DAY),
+    };
+    day.clamp(FIRST_DAY, LAST_DAY) as i32
+}
+
+/// Ticks of which a `DateTime64` has so many a second, within its years.
+fn in_range(ticks: i64, per_second: i64) -> i64 {
+    let first = (FIRST_DAY * SECONDS_PER_DAY).saturating_mul(per_second);
+    let end = ((LAST_DAY + 1) * SECONDS_PER_DAY).saturating_mul(per_second);
+    ticks.clamp(first, if end == i64::MAX { end } else { end - 1 })
+}
+
+/// Ticks of seconds with a fraction. The product is taken in the width of the seconds, as ClickHouse's is.
+fn float_ticks(array: &ArrayRef, per_second: i64) -> Result<ArrayRef> {
+    let seconds = wrap_to::<Float64Type>(array)?;
+    let is_narrow = *array.data_type() == DataType::Float32;
+    let mut ticks = Vec::with_capacity(array.len());
+    for (row, &second) in seconds.values().iter().enumerate() {
+        let product =
+            if is_narrow { f64::from(second as f32 * per_second as f32) } else { second * per_second as f64 };
+        if !second.is_finite() && array.is_valid(row) {
+            bail!(DecimalOverflow, "{second} is no time: a DateTime64 has neither infinity nor NaN");
+        }
+        ticks.push(in_range(product as i64, per_second));
     }
-    let day = zone.to_local(number).div_euclid(SECONDS_PER_DAY);
-    day.clamp(DATE32_DAYS.start, DATE32_DAYS.end - 1) as i32
+    Ok(Arc::new(PrimitiveArray::<Int64Type>::new(ticks.into(), None)))
+}
+
+/// The type that a conversion to `to` gives: a time without a zone of its own keeps the one that it comes from.
+pub(super) fn keeping_zone(from: &SqlType, to: &SqlType) -> SqlType {
+    let named = match from.stripped() {
+        SqlType::DateTime(zone) | SqlType::DateTime64 { zone, .. } => zone.clone(),
+        _ => None,
+    };
+    match to {
+        SqlType::DateTime(None) => SqlType::DateTime(named),
+        SqlType::DateTime64 { precision, zone: None } => {
+            SqlType::DateTime64 { precision: *precision, zone: named }
+        }
+        SqlType::Nullable(inner) if named.is_some() => keeping_zone(from, inner).into_nullable(),
+        _ => to.clone(),
+    }
 }
 
 /// From one date or time to another. Both are brought to an instant or to a day, whichever the
@@ -129,7 +167,7 @@ fn between(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<St
             if narrow {
                 from_whole::<UInt16Type>(array, |value| day(value) as u16)
             } else {
-                from_whole::<Int32Type>(array, |value| day(value) as i32)
+                from_whole::<Int32Type>(array, |value| day(value).clamp(FIRST_DAY, LAST_DAY) as i32)
             }
         }));
     }
@@ -173,6 +211,14 @@ pub(super) fn ticks_to_number(digits: u8, to: &SqlType) -> Option<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_stay_in_the_calendar() {
+        let utc = Zone::utc();
+        assert_eq!((day32_of(-719_529, utc), day32_of(i64::MAX, utc)), (-719_528, 2_932_896));
+        assert_eq!((in_range(i64::MAX, 1), in_range(i64::MAX, 1_000_000_000)), (253_402_300_799, i64::MAX));
+        assert_eq!(in_range(i64::MIN, 1_000), -62_167_219_200_000);
+    }
 
     #[test]
     fn a_number_is_a_day_or_a_second() {

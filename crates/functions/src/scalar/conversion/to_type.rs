@@ -11,6 +11,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType, bail};
 
 use super::cast;
+use super::times::keeping_zone;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound};
 
@@ -93,7 +94,7 @@ pub(super) static TO_FIXED_STRING: Definition = Definition::new("toFixedString",
 const FIXED_STRING_MAX: usize = 0xff_ffff;
 
 fn bind(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
-    cast::bind(call.ty(0), to, call.context)
+    cast::bind(call.ty(0), &keeping_zone(call.ty(0), to), call.context)
 }
 
 /// To a date; a zone says on whose calendar the day of an instant is.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::Int64Type;
+use basalt_base::civil::weekday;
 use basalt_base::types::IntervalUnit;
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType};
 
+use super::part::{relative_week, stable_hour};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, constant_text, ticks_per_second};
-use super::unit::parse_unit;
+use super::unit::{fraction_digits, parse_unit};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
@@ -53,43 +55,32 @@ impl ScalarFunction for Difference {
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
         let name = constant_text(self.name, &args[0], "a unit")?;
-        let unit = match name.to_ascii_lowercase().as_str() {
-            "millisecond" | "milliseconds" | "ms" => Unit::SecondTo(3),
-            "microsecond" | "microseconds" | "us" | "u" => Unit::SecondTo(6),
-            "nanosecond" | "nanoseconds" | "ns" => Unit::SecondTo(9),
-            _ => Unit::Whole(parse_unit(self.name, &name)?),
+        let unit = match fraction_digits(&name) {
+            Some(digits) => Unit::SecondTo(digits),
+            None => Unit::Whole(parse_unit(self.name, &name)?),
         };
         let from = Source::new(self.name, &args[1].ty, args.get(3), context)?;
         let to = Source::new(self.name, &args[2].ty, args.get(3), context)?;
-        let (zone, whole) = (context.zone, self.whole);
+        let whole = self.whole;
         Ok(Bound::new(SqlType::Int64, move |operands: &[Operand], rows: usize| {
             let (from_array, to_array) = (operands[1].full(rows)?, operands[2].full(rows)?);
-            match unit {
+            let unit = match unit {
                 Unit::SecondTo(digits) => {
-                    Ok(subtract(&ticks(from, zone, &from_array, digits), &ticks(to, zone, &to_array, digits)))
+                    return Ok(subtract(&ticks(from, &from_array, digits), &ticks(to, &to_array, digits)));
                 }
-                Unit::Whole(unit) if whole => {
-                    let clocks = (from.zone_or(zone), to.zone_or(zone));
-                    let from = ticks(from, zone, &from_array, FINE_DIGITS);
-                    let to = ticks(to, zone, &to_array, FINE_DIGITS);
-                    Ok(each(&from, &to, |from, to| whole_units_between(unit, from, to, clocks)))
-                }
-                Unit::Whole(unit) => {
-                    let (from, to) =
-                        (borders(from, zone, &from_array, unit), borders(to, zone, &to_array, unit));
-                    Ok(subtract(&from, &to))
-                }
+                Unit::Whole(unit) => unit,
+            };
+            let passed = subtract(&borders(from, &from_array, unit), &borders(to, &to_array, unit));
+            if !whole {
+                return Ok(passed);
             }
+            let from_times = ticks(from, &from_array, FINE_DIGITS);
+            let to_times = ticks(to, &to_array, FINE_DIGITS);
+            let short = each(&from_times, &to_times, |from_tick, to_tick| {
+                missing_unit(unit, (from_tick, from.zone()), (to_tick, to.zone()))
+            });
+            Ok(each(passed.as_primitive(), short.as_primitive(), |passed, short| passed + short))
         }))
-    }
-}
-
-impl Source {
-    fn zone_or(&self, session: Zone) -> Zone {
-        match self {
-            Source::DateTime(zone) | Source::DateTime64 { zone, .. } => *zone,
-            Source::Date | Source::Date32 => session,
-        }
     }
 }
 
@@ -107,7 +98,7 @@ fn subtract(from: &PrimitiveArray<Int64Type>, to: &PrimitiveArray<Int64Type>) ->
 }
 
 /// Instants in units of `10^-digits` seconds.
-fn ticks(source: Source, zone: Zone, array: &ArrayRef, digits: u8) -> PrimitiveArray<Int64Type> {
+fn ticks(source: Source, array: &ArrayRef, digits: u8) -> PrimitiveArray<Int64Type> {
     let wanted = ticks_per_second(digits);
     match source {
         Source::DateTime64 { precision, .. } => {
@@ -120,21 +111,20 @@ fn ticks(source: Source, zone: Zone, array: &ArrayRef, digits: u8) -> PrimitiveA
                 }
             })
         }
-        _ => source.map_instants(array, zone, |second, _| second.wrapping_mul(wanted)),
+        _ => source.map_instants(array, |second, _| second.wrapping_mul(wanted)),
     }
 }
 
 /// How many borders of `unit` passed since a fixed time.
-fn borders(source: Source, zone: Zone, array: &ArrayRef, unit: IntervalUnit) -> PrimitiveArray<Int64Type> {
+fn borders(source: Source, array: &ArrayRef, unit: IntervalUnit) -> PrimitiveArray<Int64Type> {
     let calendar = Calendar::new();
+    let zone = source.zone();
     match unit {
-        IntervalUnit::Second => source.map_instants(array, zone, |second, _| second),
-        IntervalUnit::Minute => source.map_instants(array, zone, |second, _| second.div_euclid(MINUTE)),
-        IntervalUnit::Hour => source
-            .map_instants(array, zone, |second, offset| (second + offset.rem_euclid(HOUR)).div_euclid(HOUR)),
+        IntervalUnit::Second => source.map_instants(array, |second, _| second),
+        IntervalUnit::Minute => source.map_instants(array, |second, _| second.div_euclid(MINUTE)),
+        IntervalUnit::Hour => source.map_instants(array, |second, _| stable_hour(second, zone)),
         IntervalUnit::Day => source.map_days(array, i64::from),
-        // Weeks begin on Monday; day 0 was a Thursday.
-        IntervalUnit::Week => source.map_days(array, |day| (i64::from(day) + 3).div_euclid(7)),
+        IntervalUnit::Week => source.map_days(array, |day| i64::from(relative_week(day))),
         IntervalUnit::Month => source.map_days(array, |day| {
             let day = calendar.day(day);
             i64::from(day.year) * 12 + i64::from(day.month)
@@ -147,46 +137,50 @@ fn borders(source: Source, zone: Zone, array: &ArrayRef, unit: IntervalUnit) -> 
     }
 }
 
-/// Whole units between two instants in microseconds; negative if the second is the earlier one.
-fn whole_units_between(unit: IntervalUnit, from: i64, to: i64, (from_zone, to_zone): (Zone, Zone)) -> i64 {
-    if to < from {
-        return -whole_units_between(unit, to, from, (to_zone, from_zone));
+/// Is added to the borders between two times, so that only whole units count: -1 or 1 if
+/// the later one has not got as far into its unit as the earlier one, else 0.
+fn missing_unit(unit: IntervalUnit, from: (i64, Zone), to: (i64, Zone)) -> i64 {
+    let backwards = from.0 > to.0;
+    let (from, to) = (local_ticks(from), local_ticks(to));
+    let (earlier, later) = if backwards { (to, from) } else { (from, to) };
+    let is_short = match unit {
+        // As ClickHouse's, which compares the weekdays in the order of the arguments.
+        IntervalUnit::Week => {
+            let day_ticks = DAY * ticks_per_second(FINE_DIGITS);
+            let of_week = |tick: i64| weekday(tick.div_euclid(day_ticks) as i32);
+            (of_week(from), earlier.rem_euclid(day_ticks)) > (of_week(to), later.rem_euclid(day_ticks))
+        }
+        _ => progress(unit, earlier) > progress(unit, later),
+    };
+    match (is_short, backwards) {
+        (false, _) => 0,
+        (true, false) => -1,
+        (true, true) => 1,
     }
-    let ticks = ticks_per_second(FINE_DIGITS);
-    let second = from.div_euclid(ticks);
-    // A second that is not whole does not count.
-    whole_units(unit, second, second + to.saturating_sub(from) / ticks, (from_zone, to_zone))
 }
 
-/// Whole units from an instant to a later one.
-fn whole_units(unit: IntervalUnit, from: i64, to: i64, (from_zone, to_zone): (Zone, Zone)) -> i64 {
+fn local_ticks((tick, zone): (i64, Zone)) -> i64 {
+    let ticks = ticks_per_second(FINE_DIGITS);
+    tick.saturating_add(i64::from(zone.offset_at(tick.div_euclid(ticks))) * ticks)
+}
+
+/// How far into its unit a local time in microseconds is.
+fn progress(unit: IntervalUnit, local: i64) -> i64 {
+    const DAYS_PER_MONTH: i64 = 32;
+    let ticks = ticks_per_second(FINE_DIGITS);
+    let day_ticks = DAY * ticks;
     let months = match unit {
-        IntervalUnit::Second => return to - from,
-        IntervalUnit::Minute => return (to - from) / MINUTE,
-        IntervalUnit::Hour => return (to - from) / HOUR,
-        IntervalUnit::Day => 0,
-        IntervalUnit::Week => 0,
+        IntervalUnit::Second => return local.rem_euclid(ticks),
+        IntervalUnit::Minute => return local.rem_euclid(MINUTE * ticks),
+        IntervalUnit::Hour => return local.rem_euclid(HOUR * ticks),
+        IntervalUnit::Day | IntervalUnit::Week => return local.rem_euclid(day_ticks),
         IntervalUnit::Month => 1,
         IntervalUnit::Quarter => 3,
         IntervalUnit::Year => 12,
     };
-    let (from, to) = (from_zone.to_local(from), to_zone.to_local(to));
-    if months == 0 {
-        let days = (to - from) / DAY;
-        return if unit == IntervalUnit::Week { days / 7 } else { days };
-    }
-    whole_months(from, to) / months
-}
-
-fn whole_months(from: i64, to: i64) -> i64 {
-    let calendar = Calendar::new();
-    let month = |local: i64| {
-        let day = calendar.day(local.div_euclid(DAY) as i32);
-        (i64::from(day.year) * 12 + i64::from(day.month), day.day)
-    };
-    let ((from_month, from_day), (to_month, to_day)) = (month(from), month(to));
-    let reached = (to_day, to.rem_euclid(DAY)) >= (from_day, from.rem_euclid(DAY));
-    to_month - from_month - i64::from(!reached)
+    let day = Calendar::new().day(local.div_euclid(day_ticks) as i32);
+    let days = (i64::from(day.month) - 1) % months * DAYS_PER_MONTH + i64::from(day.day);
+    days * day_ticks + local.rem_euclid(day_ticks)
 }
 
 #[cfg(test)]
@@ -195,26 +189,23 @@ mod tests {
 
     use super::*;
 
-    fn at(year: i32, month: u32, day: u32) -> i64 {
-        i64::from(days_from_civil(year, month, day)) * DAY
+    fn at(year: i32, month: u32, day: u32) -> (i64, Zone) {
+        (i64::from(days_from_civil(year, month, day)) * DAY * ticks_per_second(FINE_DIGITS), Zone::utc())
     }
 
     #[test]
-    fn a_month_has_passed_when_its_day_is_reached() {
-        assert_eq!(whole_months(at(2020, 1, 31), at(2020, 2, 29)), 0);
-        assert_eq!(whole_months(at(2020, 1, 30), at(2020, 3, 30)), 2);
-        assert_eq!(whole_months(at(2020, 2, 29), at(2021, 2, 28)) / 12, 0);
-        assert_eq!(whole_months(at(2020, 1, 15), at(2024, 7, 3)), 53);
+    fn a_unit_has_passed_when_its_day_is_reached() {
+        let short = |unit, from, to| missing_unit(unit, from, to);
+        assert_eq!(short(IntervalUnit::Month, at(2020, 1, 31), at(2020, 2, 29)), -1);
+        assert_eq!(short(IntervalUnit::Month, at(2020, 1, 30), at(2020, 3, 30)), 0);
+        assert_eq!(short(IntervalUnit::Year, at(2020, 2, 29), at(2021, 2, 28)), -1);
+        assert_eq!(short(IntervalUnit::Quarter, at(2020, 2, 1), at(2020, 7, 15)), -1);
+        assert_eq!(short(IntervalUnit::Day, at(2020, 2, 1), at(2020, 1, 1)), 0);
     }
 
     #[test]
-    fn whole_days_need_their_hours() {
-        let utc = (Zone::utc(), Zone::utc());
-        let (noon, morning) = (at(2020, 1, 1) + 12 * HOUR, at(2020, 1, 2) + 11 * HOUR);
-        assert_eq!(whole_units(IntervalUnit::Day, noon, morning, utc), 0);
-        let second = ticks_per_second(FINE_DIGITS);
-        let hours = whole_units_between(IntervalUnit::Hour, morning * second, noon * second, utc);
-        assert_eq!(hours, -23);
-        assert_eq!(whole_units_between(IntervalUnit::Second, -second / 2, 0, utc), 0);
+    fn weeks_backwards_are_those_of_clickhouse() {
+        assert_eq!(missing_unit(IntervalUnit::Week, at(2024, 1, 3), at(2024, 1, 2)), 1);
+        assert_eq!(missing_unit(IntervalUnit::Week, at(2024, 1, 8), at(2024, 1, 2)), 0);
     }
 }

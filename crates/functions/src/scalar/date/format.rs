@@ -118,8 +118,10 @@ struct Moment {
 impl Moment {
     fn read(source: Source, times: &ArrayRef, row: usize) -> Moment {
         let (second, zone, fraction) = match source {
-            Source::Date => return Moment::of_day(i32::from(times.as_primitive::<UInt16Type>().value(row))),
-            Source::Date32 => return Moment::of_day(times.as_primitive::<Int32Type>().value(row)),
+            Source::Date(_) => {
+                return Moment::of_day(i32::from(times.as_primitive::<UInt16Type>().value(row)));
+            }
+            Source::Date32(_) => return Moment::of_day(times.as_primitive::<Int32Type>().value(row)),
             Source::DateTime(zone) => {
                 (i64::from(times.as_primitive::<UInt32Type>().value(row)), zone, (0, 0))
             }

@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Int64Type};
 use basalt_base::civil::days_from_civil;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
+use super::round::date_time_of;
 use super::source::{DAY, HOUR, MINUTE, constant_zone};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
@@ -16,8 +17,12 @@ pub(super) static MAKE_DATE: MakeDate = MakeDate { name: "makeDate", wide: false
 pub(super) static MAKE_DATE32: MakeDate = MakeDate { name: "makeDate32", wide: true };
 
 const DATE_YEARS: std::ops::RangeInclusive<i64> = 1970..=2149;
-const DATE32_YEARS: std::ops::RangeInclusive<i64> = 1900..=2299;
-const DATE_TIME_YEARS: std::ops::RangeInclusive<i64> = 1970..=2106;
+const DATE32_YEARS: std::ops::RangeInclusive<i64> = 0..=9999;
+const DATE_TIME_YEARS: std::ops::RangeInclusive<i64> = 1970..=9999;
+/// In every year, a leap year too.
+const DAYS_OF_YEAR: std::ops::RangeInclusive<i64> = 1..=365;
+/// Hours, minutes and seconds have two digits, and run on into the next unit.
+const CLOCK_MAX: i64 = 99;
 
 /// Two arguments are a year and a day of it; what the calendar does not have is 1970-01-01.
 pub(super) struct MakeDate {
@@ -44,7 +49,7 @@ impl ScalarFunction for MakeDate {
             let days = (0..rows).map(|row| {
                 let day = match parts.as_slice() {
                     [year, month, day] => civil_day(&years, year[row], month[row], day[row]),
-                    [year, day] if (1..=366).contains(&day[row]) && years.contains(&year[row]) => {
+                    [year, day] if DAYS_OF_YEAR.contains(&day[row]) && years.contains(&year[row]) => {
                         Some(i64::from(days_from_civil(year[row] as i32, 1, 1)) + day[row] - 1)
                     }
                     _ => None,
@@ -88,13 +93,12 @@ impl ScalarFunction for MakeDateTime {
             let seconds = (0..rows).map(|row| {
                 let part = |index: usize| parts[index][row];
                 let clock = [part(3), part(4), part(5)];
-                let on_clock =
-                    (0..24).contains(&clock[0]) && clock[1..].iter().all(|part| (0..60).contains(part));
+                let on_clock = clock.iter().all(|part| (0..=CLOCK_MAX).contains(part));
                 let day = civil_day(&DATE_TIME_YEARS, part(0), part(1), part(2)).filter(|_| on_clock);
                 let second = day.map_or(0, |day| {
                     zone.from_local(day * DAY + clock[0] * HOUR + clock[1] * MINUTE + clock[2])
                 });
-                u32::try_from(second).unwrap_or(0)
+                date_time_of(second)
             });
             Ok(Arc::new(UInt32Array::from_iter_values(seconds)) as ArrayRef)
         }))

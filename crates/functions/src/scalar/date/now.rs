@@ -85,9 +85,17 @@ impl ScalarFunction for Now64 {
 
 /// The digits of a second that a constant argument names.
 pub(super) fn constant_precision(function: &str, arg: &Argument) -> Result<u8> {
-    let value = arg.constant.as_ref().filter(|value| arg.ty.stripped().is_integer() && !value.is_null(0));
-    let digits =
-        value.and_then(|value| cast(value, &DataType::UInt8).ok()).filter(|digits| !digits.is_null(0));
+    let value = arg.constant.as_ref().filter(|_| arg.ty.stripped().is_integer());
+    let Some(value) = value else {
+        return Err(Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("function `{function}` takes its precision as a constant integer, got {}", arg.ty),
+        ));
+    };
+    let digits = Some(value)
+        .filter(|value| !value.is_null(0))
+        .and_then(|value| cast(value, &DataType::UInt8).ok())
+        .filter(|digits| !digits.is_null(0));
     match digits.map(|digits| digits.as_primitive::<UInt8Type>().value(0)) {
         Some(digits @ 0..=9) => Ok(digits),
         _ => Err(Error::new(

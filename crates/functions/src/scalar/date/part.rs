@@ -8,9 +8,13 @@ use basalt_base::civil::{day_of_year, days_from_civil, iso_week, weekday};
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType};
 
+use super::round::{date_of, date_time_of};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time};
+use super::week::{MONDAY_FIRST, week_start};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+
+const HOURS_PER_DAY: i64 = 24;
 
 /// A function of one part; the second argument, if any, is the zone to read the clock in.
 pub(super) struct PartOf {
@@ -100,9 +104,7 @@ impl ScalarFunction for PartOf {
         if matches!(part, Part::Hour | Part::Minute | Part::Second) && !source.has_time() {
             return Err(illegal_time(self.name, &args[0].ty));
         }
-        let midnight_zone = context.zone;
-        let kernel =
-            move |operands: &[Operand], _: usize| Ok(take_part(part, source, first(operands), midnight_zone));
+        let kernel = move |operands: &[Operand], _: usize| Ok(take_part(part, source, first(operands)));
         Ok(Bound::new(part_type(part), kernel))
     }
 }
@@ -118,7 +120,7 @@ fn part_type(part: Part) -> SqlType {
 }
 
 /// One loop a part, so that each is as tight as it can be.
-fn take_part(part: Part, source: Source, array: &ArrayRef, midnight_zone: Zone) -> ArrayRef {
+fn take_part(part: Part, source: Source, array: &ArrayRef) -> ArrayRef {
     let calendar = Calendar::new();
     macro_rules! of_day {
         ($carrier:ty, $f:expr) => {
@@ -132,7 +134,7 @@ fn take_part(part: Part, source: Source, array: &ArrayRef, midnight_zone: Zone) 
     }
     macro_rules! of_instant {
         ($f:expr) => {
-            Arc::new(source.map_instants::<UInt32Type>(array, midnight_zone, $f))
+            Arc::new(source.map_instants::<UInt32Type>(array, $f))
         };
     }
     match part {
@@ -168,14 +170,30 @@ fn take_part(part: Part, source: Source, array: &ArrayRef, midnight_zone: Zone) 
             let day = calendar.day(days);
             u32::from(day.year) * 12 + u32::from(day.month)
         }),
-        Part::RelativeWeek => of_day!(UInt32Type, |days| (days + 3).div_euclid(7) as u32),
-        Part::RelativeDay => of_day!(UInt32Type, |days| days as u32),
+        Part::RelativeWeek => of_day!(UInt32Type, |days| relative_week(days.max(0)) as u32),
+        Part::RelativeDay => of_day!(UInt32Type, |days| u32::from(date_of(days))),
         Part::RelativeHour => {
-            of_instant!(|second, offset| (second + offset.rem_euclid(HOUR)).div_euclid(HOUR) as u32)
+            let zone = source.zone();
+            of_instant!(|second, _| relative_hour(second.max(0), zone) as u32)
         }
-        Part::RelativeMinute => of_instant!(|second, _| second.div_euclid(MINUTE) as u32),
-        Part::RelativeSecond => of_instant!(|second, _| second as u32),
+        Part::RelativeMinute => of_instant!(|second, _| second.max(0).div_euclid(MINUTE) as u32),
+        Part::RelativeSecond => of_instant!(|second, _| date_time_of(second)),
     }
+}
+
+/// Weeks begin on Monday. The one before 1970's first is as number 0 as the one of its first day.
+pub(super) fn relative_week(days: i32) -> i32 {
+    (week_start(days, MONDAY_FIRST) + 8) / 7
+}
+
+/// Where the zone is ahead of UTC by a fraction of an hour, hours begin where they did in 1970.
+fn relative_hour(second: i64, zone: Zone) -> i64 {
+    if zone.has_whole_hours() { second.div_euclid(HOUR) } else { stable_hour(second, zone) + HOURS_PER_DAY }
+}
+
+/// Hours since the zone's midnight as it was in 1970.
+pub(super) fn stable_hour(second: i64, zone: Zone) -> i64 {
+    (second - i64::from(zone.offset_at(0))).div_euclid(HOUR)
 }
 
 fn year_month_day(calendar: Calendar, days: i32) -> u32 {

@@ -12,7 +12,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time, ticks_per_second, zone_name};
-use super::week::week_start;
+use super::week::{MONDAY_FIRST, week_start};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
@@ -20,7 +20,6 @@ use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 const FIRST_MONDAY: i32 = 4;
 /// Months of several months count from January of this year.
 const MONTHS_FROM_YEAR: i32 = 1_900;
-const MONDAY_FIRST: u8 = 1;
 
 /// A `Date` out of days; what it cannot hold becomes its nearest.
 pub(super) fn date_of(days: i32) -> u16 {
@@ -101,7 +100,7 @@ fn round_to_days(kind: DaysKind, source: Source, array: &ArrayRef) -> ArrayRef {
     match kind {
         DaysKind::Year => dates!(|days| calendar.year_start(days)),
         DaysKind::IsoYear => dates!(|days| {
-            let (year, _) = basalt_base::civil::iso_week(days);
+            let (year, _) = basalt_base::civil::iso_week(i32::from(date_of(days)));
             // January 4th always lies in week 1.
             week_start(days_from_civil(year, 1, 4), MONDAY_FIRST)
         }),
@@ -159,20 +158,20 @@ impl ScalarFunction for StartOfTime {
             return Err(illegal_time(self.name, &args[0].ty));
         }
         let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(1), self.name)?);
-        Ok(Bound::new(ty, round_kernel(source, source.zone(context), self.unit, self.count)))
+        Ok(Bound::new(ty, round_kernel(source, self.unit, self.count)))
     }
 }
 
 /// The kernel for a `DateTime` rounded down to `count` of `unit`, which is a day or less.
 fn round_kernel(
     source: Source,
-    zone: Zone,
     unit: IntervalUnit,
     count: i64,
 ) -> impl Fn(&[Operand], usize) -> Result<ArrayRef> + Send + Sync {
+    let zone = source.zone();
     move |operands: &[Operand], _: usize| {
         let array = first(operands);
-        Ok(Arc::new(source.map_instants::<UInt32Type>(array, zone, |second, offset| {
+        Ok(Arc::new(source.map_instants::<UInt32Type>(array, |second, offset| {
             date_time_of(round_instant(second, offset, zone, unit, count))
         })) as ArrayRef)
     }
@@ -187,23 +186,57 @@ fn round_instant(second: i64, offset: i64, zone: Zone, unit: IntervalUnit, count
             let days = local.div_euclid(DAY);
             zone.from_local((days - days.rem_euclid(count)) * DAY)
         }
-        IntervalUnit::Hour if count == 1 => second - local.rem_euclid(HOUR),
-        // Several hours count from midnight.
-        IntervalUnit::Hour => second - local.rem_euclid(DAY) % (count * HOUR),
-        IntervalUnit::Minute if count == 1 => second - local.rem_euclid(MINUTE),
-        IntervalUnit::Minute => round_span(second, offset, count * MINUTE, MINUTE),
-        _ => round_span(second, offset, count, HOUR),
+        IntervalUnit::Hour if count == 1 => round_span(second, offset, zone, HOUR, zone.has_whole_hours()),
+        IntervalUnit::Hour => round_hours(second, offset, zone, count * HOUR),
+        IntervalUnit::Minute => round_span(second, offset, zone, count * MINUTE, zone.has_whole_minutes()),
+        _ if count % MINUTE == 0 => round_span(second, offset, zone, count, zone.has_whole_minutes()),
+        _ => round_span(second, offset, zone, count, zone.has_whole_hours()),
     }
 }
 
-/// Where the zone is whole `grain`s ahead of UTC, spans count from 1970; elsewhere from midnight.
+/// Spans count from 1970 in zones without fractions of an hour since then; elsewhere and before from midnight.
 #[inline]
-fn round_span(second: i64, offset: i64, span: i64, grain: i64) -> i64 {
-    if offset % grain == 0 {
-        second - second.rem_euclid(span)
-    } else {
-        second - (second + offset).rem_euclid(DAY) % span
+fn round_span(second: i64, offset: i64, zone: Zone, span: i64, from_epoch: bool) -> i64 {
+    if from_epoch && second >= 0 {
+        return second - second.rem_euclid(span);
     }
+    second - (second - midnight(second, offset, zone)).rem_euclid(span)
+}
+
+/// Several hours count from midnight, by the numbers that the clock shows.
+#[inline]
+fn round_hours(second: i64, offset: i64, zone: Zone, span: i64) -> i64 {
+    let midnight = midnight(second, offset, zone);
+    let change = offset - i64::from(zone.offset_at(midnight));
+    if change == 0 {
+        return second - (second - midnight) % span;
+    }
+    let shown = second - midnight + change;
+    let changed_at = change_between(zone, midnight, second) - midnight;
+    let rounded = shown - shown % span;
+    midnight + if rounded >= changed_at { (rounded - change).max(changed_at) } else { rounded }
+}
+
+/// The instant at which the day of `second` began.
+#[inline]
+fn midnight(second: i64, offset: i64, zone: Zone) -> i64 {
+    let local = second + offset;
+    let same_offset = second - local.rem_euclid(DAY);
+    if i64::from(zone.offset_at(same_offset)) == offset {
+        return same_offset;
+    }
+    zone.from_local(local - local.rem_euclid(DAY))
+}
+
+/// The first instant with the offset of `after`, which lies less than two days behind `before`.
+fn change_between(zone: Zone, before: i64, after: i64) -> i64 {
+    let changed = zone.offset_at(after);
+    let (mut before, mut after) = (before, after);
+    while after - before > 1 {
+        let middle = before + (after - before) / 2;
+        if zone.offset_at(middle) == changed { after = middle } else { before = middle }
+    }
+    after
 }
 
 /// Days rounded down to `count` of `unit`, which is a week or more.
@@ -255,12 +288,15 @@ impl ScalarFunction for ToStartOfInterval {
         }
         if unit <= IntervalUnit::Day {
             let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(2), self.name())?);
-            return Ok(Bound::new(ty, round_kernel(source, source.zone(context), unit, count)));
+            return Ok(Bound::new(ty, round_kernel(source, unit, count)));
         }
         let count = i32::try_from(count).unwrap_or(i32::MAX);
+        // As ClickHouse's: a day that a Date32 has and a Date has not wraps.
+        let narrow: fn(i32) -> u16 =
+            if let Source::Date32(_) = source { |days| days as u16 } else { date_of };
         Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
             let calendar = Calendar::new();
-            let rounded = |days| date_of(round_days(calendar, days, unit, count));
+            let rounded = |days| narrow(round_days(calendar, days, unit, count));
             Ok(Arc::new(source.map_days::<UInt16Type>(first(operands), rounded)) as ArrayRef)
         }))
     }
@@ -304,9 +340,15 @@ impl ScalarFunction for DateTrunc {
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
         let unit_name = super::source::constant_text(self.name(), &args[0], "a unit")?;
-        let unit = super::unit::parse_unit(self.name(), &unit_name)?;
         let source = Source::new(self.name(), &args[1].ty, args.get(2), context)?;
-        let wide = matches!(source, Source::Date32 | Source::DateTime64 { .. });
+        if let Some(digits) = super::unit::fraction_digits(&unit_name) {
+            let Source::DateTime64 { precision, .. } = source else {
+                return Err(illegal_time(self.name(), &args[1].ty));
+            };
+            return Ok(trunc_fraction(precision, digits, zone_name(&args[1].ty, args.get(2), self.name())?));
+        }
+        let unit = super::unit::parse_unit(self.name(), &unit_name)?;
+        let wide = matches!(source, Source::Date32(_) | Source::DateTime64 { .. });
         if unit >= IntervalUnit::Week {
             return Ok(trunc_to_days(source, unit, wide));
         }
@@ -314,19 +356,32 @@ impl ScalarFunction for DateTrunc {
             return Err(illegal_time(self.name(), &args[1].ty));
         }
         let zone = zone_name(&args[1].ty, args.get(2), self.name())?;
-        let clock = source.zone(context);
+        let clock = source.zone();
         if wide {
             let ty = SqlType::DateTime64 { precision: 0, zone };
             return Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
                 let rounded = |second, offset| round_instant(second, offset, clock, unit, 1);
-                Ok(Arc::new(source.map_instants::<Int64Type>(&operands[1].array, clock, rounded)) as ArrayRef)
+                Ok(Arc::new(source.map_instants::<Int64Type>(&operands[1].array, rounded)) as ArrayRef)
             }));
         }
-        let kernel = round_kernel(source, clock, unit, 1);
+        let kernel = round_kernel(source, unit, 1);
         Ok(Bound::new(SqlType::DateTime(zone), move |operands: &[Operand], rows: usize| {
             kernel(&operands[1..], rows)
         }))
     }
+}
+
+/// A `DateTime64` with so many digits of its fraction.
+fn trunc_fraction(precision: u8, digits: u8, zone: Option<Arc<str>>) -> Bound {
+    let (given, wanted) = (ticks_per_second(precision), ticks_per_second(digits));
+    Bound::new(SqlType::DateTime64 { precision: digits, zone }, move |operands: &[Operand], _: usize| {
+        let times = operands[1].array.as_primitive::<Int64Type>();
+        let truncated = times.unary::<_, Int64Type>(|tick| match wanted >= given {
+            true => tick.saturating_mul(wanted / given),
+            false => tick.div_euclid(given / wanted),
+        });
+        Ok(Arc::new(truncated) as ArrayRef)
+    })
 }
 
 fn trunc_to_days(source: Source, unit: IntervalUnit, wide: bool) -> Bound {

@@ -10,13 +10,15 @@ use basalt_base::types::IntervalUnit;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::source::{DAY, HOUR, MINUTE, Source, ticks_per_second};
+use super::source::{DAY, FIRST_DAY, HOUR, LAST_DAY, MINUTE, Source, ticks_per_second};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Converter, Operand, ScalarFunction};
 
 /// Digits behind the point of a `Date32` plus hours: what ClickHouse makes of it.
 const DATE32_TIME_PRECISION: u8 = 3;
 const TEXT_PRECISION: u8 = 3;
+/// 2299-12-31: where the table of days ends that ClickHouse adds months in.
+const LAST_TABLE_DAY: i32 = 120_529;
 
 pub(super) struct Shift {
     name: &'static str,
@@ -86,7 +88,8 @@ fn bind_shift(
     context: &FunctionContext,
     time_index: usize,
 ) -> Result<Bound> {
-    if !(amount.is_number() || matches!(amount, SqlType::Interval(_))) {
+    let counts = amount.is_number() && !matches!(amount, SqlType::Decimal { .. });
+    if !(counts || matches!(amount, SqlType::Interval(_))) {
         return Err(Error::new(
             ErrorCode::IllegalTypeOfArgument,
             format!("function `{name}` takes a number of units, got {amount}"),
@@ -99,11 +102,11 @@ fn bind_shift(
         _ => (time, None),
     };
     let source = Source::new(name, time, None, context)?;
-    let zone = source.zone(context);
+    let zone = source.zone();
     let of_time = step.unit < IntervalUnit::Day;
     let ty = match (source, of_time) {
-        (Source::Date, true) => SqlType::DateTime(None),
-        (Source::Date32, true) => SqlType::DateTime64 { precision: DATE32_TIME_PRECISION, zone: None },
+        (Source::Date(_), true) => SqlType::DateTime(None),
+        (Source::Date32(_), true) => SqlType::DateTime64 { precision: DATE32_TIME_PRECISION, zone: None },
         _ => time.clone(),
     };
     Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
@@ -133,29 +136,33 @@ fn shift_all(
     amounts: &PrimitiveArray<Int64Type>,
 ) -> ArrayRef {
     match source {
-        Source::Date if unit < IntervalUnit::Day => {
+        Source::Date(_) if unit < IntervalUnit::Day => {
             each::<UInt16Type, UInt32Type>(times, amounts, |day, n| {
                 zone.from_local(i64::from(day) * DAY).wrapping_add(seconds(unit, n)) as u32
             })
         }
-        Source::Date => each::<UInt16Type, UInt16Type>(times, amounts, |day, n| {
-            shift_days(i32::from(day), unit, n) as u16
+        Source::Date(_) => each::<UInt16Type, UInt16Type>(times, amounts, |day, n| {
+            narrow_day(shift_days(i32::from(day), unit, n), unit) as u16
         }),
-        Source::Date32 if unit < IntervalUnit::Day => {
+        Source::Date32(_) if unit < IntervalUnit::Day => {
             let ticks = ticks_per_second(DATE32_TIME_PRECISION);
             each::<Int32Type, Int64Type>(times, amounts, |day, n| {
                 let second = zone.from_local(i64::from(day) * DAY).wrapping_add(seconds(unit, n));
                 second.wrapping_mul(ticks)
             })
         }
-        Source::Date32 => each::<Int32Type, Int32Type>(times, amounts, |day, n| shift_days(day, unit, n)),
+        Source::Date32(_) => each::<Int32Type, Int32Type>(times, amounts, |day, n| {
+            shift_days(day, unit, n).clamp(FIRST_DAY, LAST_DAY)
+        }),
         Source::DateTime(_) => each::<UInt32Type, UInt32Type>(times, amounts, |second, n| {
-            shift_second(i64::from(second), zone, unit, n) as u32
+            let shifted = shift_second(i64::from(second), zone, unit, n, |day| last_of_table(day, unit));
+            (if unit < IntervalUnit::Month { shifted } else { shifted.max(0) }) as u32
         }),
         Source::DateTime64 { precision, .. } => {
             let ticks = ticks_per_second(precision);
             each::<Int64Type, Int64Type>(times, amounts, |tick, n| {
-                let shifted = shift_second(tick.div_euclid(ticks), zone, unit, n);
+                let in_range = |day: i32| day.clamp(FIRST_DAY, LAST_DAY);
+                let shifted = shift_second(tick.div_euclid(ticks), zone, unit, n, in_range);
                 shifted.wrapping_mul(ticks).wrapping_add(tick.rem_euclid(ticks))
             })
         }
@@ -192,14 +199,41 @@ fn shift_days(day: i32, unit: IntervalUnit, count: i64) -> i32 {
     }
 }
 
-/// An instant `count` units later; days and more keep the clock's time.
-fn shift_second(second: i64, zone: Zone, unit: IntervalUnit, count: i64) -> i64 {
+/// The day that ClickHouse makes a `Date` of, where the type has no such day: days wrap, months stop at
+/// 1970 and at the last day of its table.
+fn narrow_day(day: i32, unit: IntervalUnit) -> i32 {
+    if unit < IntervalUnit::Month { day } else { day.clamp(0, LAST_TABLE_DAY) }
+}
+
+/// As [`narrow_day`], for times, which stop at 1970 by themselves.
+fn last_of_table(day: i32, unit: IntervalUnit) -> i32 {
+    if unit < IntervalUnit::Month { day } else { day.min(LAST_TABLE_DAY) }
+}
+
+/// An instant `count` units later; days and more keep the clock's time, on a day that `in_range` chooses.
+fn shift_second(
+    second: i64,
+    zone: Zone,
+    unit: IntervalUnit,
+    count: i64,
+    in_range: impl Fn(i32) -> i32,
+) -> i64 {
     if unit < IntervalUnit::Day {
         return second.wrapping_add(seconds(unit, count));
     }
     let local = zone.to_local(second);
-    let day = local.div_euclid(DAY).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-    zone.from_local(i64::from(shift_days(day, unit, count)) * DAY + local.rem_euclid(DAY))
+    let day = local.div_euclid(DAY).clamp(i64::from(FIRST_DAY), i64::from(LAST_DAY));
+    let shifted = match unit {
+        IntervalUnit::Day => far_day(day.saturating_add(count)),
+        IntervalUnit::Week => far_day(day.saturating_add(count.saturating_mul(7))),
+        _ => shift_days(day as i32, unit, count),
+    };
+    zone.from_local(i64::from(in_range(shifted)) * DAY + local.rem_euclid(DAY))
+}
+
+/// A day, or the last one before the calendar ends.
+fn far_day(day: i64) -> i32 {
+    day.clamp(i64::from(FIRST_DAY), i64::from(LAST_DAY)) as i32
 }
 
 /// `dateAdd('day', 3, t)` and `dateSub`: the unit in a constant string, then the number.
@@ -276,7 +310,7 @@ mod tests {
         let berlin = Zone::parse("Europe/Berlin").unwrap();
         // 2024-03-30 12:00 there; the clocks go forward in the night after.
         let noon = berlin.from_local(i64::from(days_from_civil(2024, 3, 30)) * DAY + 12 * HOUR);
-        assert_eq!(shift_second(noon, berlin, IntervalUnit::Day, 1) - noon, 23 * HOUR);
-        assert_eq!(shift_second(noon, berlin, IntervalUnit::Hour, 24) - noon, DAY);
+        assert_eq!(shift_second(noon, berlin, IntervalUnit::Day, 1, |day| day) - noon, 23 * HOUR);
+        assert_eq!(shift_second(noon, berlin, IntervalUnit::Hour, 24, |day| day) - noon, DAY);
     }
 }

@@ -14,12 +14,15 @@ use crate::scalar::{Argument, Operand};
 pub(super) const DAY: i64 = 86_400;
 pub(super) const HOUR: i64 = 3_600;
 pub(super) const MINUTE: i64 = 60;
+/// The days that a `Date32` has: 0000-01-01 to 9999-12-31.
+pub(in crate::scalar) const FIRST_DAY: i32 = -719_528;
+pub(in crate::scalar) const LAST_DAY: i32 = 2_932_896;
 
-/// How a column says when.
+/// How a column says when. The zone of a day is the one at whose midnight it begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
-    Date,
-    Date32,
+    Date(Zone),
+    Date32(Zone),
     DateTime(Zone),
     DateTime64 { precision: u8, zone: Zone },
 }
@@ -39,8 +42,8 @@ impl Source {
             (None, None) => Ok(context.zone),
         };
         Ok(match ty {
-            SqlType::Date => Source::Date,
-            SqlType::Date32 => Source::Date32,
+            SqlType::Date => Source::Date(zone_of(&None)?),
+            SqlType::Date32 => Source::Date32(zone_of(&None)?),
             SqlType::DateTime(zone) => Source::DateTime(zone_of(zone)?),
             SqlType::DateTime64 { precision, zone } => {
                 Source::DateTime64 { precision: *precision, zone: zone_of(zone)? }
@@ -53,11 +56,11 @@ impl Source {
         matches!(self, Source::DateTime(_) | Source::DateTime64 { .. })
     }
 
-    /// The zone that the clock is read in; of a date, the session's.
-    pub(super) fn zone(&self, context: &FunctionContext) -> Zone {
+    /// The zone that the clock is read in.
+    pub(super) fn zone(&self) -> Zone {
         match self {
+            Source::Date(zone) | Source::Date32(zone) => *zone,
             Source::DateTime(zone) | Source::DateTime64 { zone, .. } => *zone,
-            Source::Date | Source::Date32 => context.zone,
         }
     }
 
@@ -69,8 +72,8 @@ impl Source {
         f: impl Fn(i32) -> O::Native,
     ) -> PrimitiveArray<O> {
         match *self {
-            Source::Date => array.as_primitive::<UInt16Type>().unary(|day| f(i32::from(day))),
-            Source::Date32 => array.as_primitive::<Int32Type>().unary(f),
+            Source::Date(_) => array.as_primitive::<UInt16Type>().unary(|day| f(i32::from(day))),
+            Source::Date32(_) => array.as_primitive::<Int32Type>().unary(f),
             _ => self.map_local(array, |local| f(local.div_euclid(DAY) as i32)),
         }
     }
@@ -83,8 +86,8 @@ impl Source {
         f: impl Fn(i64) -> O::Native,
     ) -> PrimitiveArray<O> {
         match *self {
-            Source::Date => array.as_primitive::<UInt16Type>().unary(|day| f(i64::from(day) * DAY)),
-            Source::Date32 => array.as_primitive::<Int32Type>().unary(|day| f(i64::from(day) * DAY)),
+            Source::Date(_) => array.as_primitive::<UInt16Type>().unary(|day| f(i64::from(day) * DAY)),
+            Source::Date32(_) => array.as_primitive::<Int32Type>().unary(|day| f(i64::from(day) * DAY)),
             Source::DateTime(zone) if zone.is_utc() => {
                 array.as_primitive::<UInt32Type>().unary(|second| f(i64::from(second)))
             }
@@ -104,16 +107,19 @@ impl Source {
     pub(super) fn map_instants<O: ArrowPrimitiveType>(
         &self,
         array: &ArrayRef,
-        midnight_zone: Zone,
         f: impl Fn(i64, i64) -> O::Native,
     ) -> PrimitiveArray<O> {
-        let of_day = |day: i64| {
-            let second = midnight_zone.from_local(day * DAY);
-            f(second, i64::from(midnight_zone.offset_at(second)))
+        let of_day = |day: i64, zone: Zone| {
+            let second = zone.from_local(day * DAY);
+            f(second, i64::from(zone.offset_at(second)))
         };
         match *self {
-            Source::Date => array.as_primitive::<UInt16Type>().unary(|day| of_day(i64::from(day))),
-            Source::Date32 => array.as_primitive::<Int32Type>().unary(|day| of_day(i64::from(day))),
+            Source::Date(zone) => {
+                array.as_primitive::<UInt16Type>().unary(|day| of_day(i64::from(day), zone))
+            }
+            Source::Date32(zone) => {
+                array.as_primitive::<Int32Type>().unary(|day| of_day(i64::from(day), zone))
+            }
             Source::DateTime(zone) if zone.is_utc() => {
                 array.as_primitive::<UInt32Type>().unary(|second| f(i64::from(second), 0))
             }

@@ -25,3 +25,13 @@ pub(super) fn parse_unit(function: &str, name: &str) -> Result<IntervalUnit> {
         )
     })
 }
+
+/// The digits of a second's fraction that a unit below the second leaves.
+pub(super) fn fraction_digits(name: &str) -> Option<u8> {
+    match name.to_ascii_lowercase().as_str() {
+        "millisecond" | "milliseconds" | "ms" => Some(3),
+        "microsecond" | "microseconds" | "us" | "u" => Some(6),
+        "nanosecond" | "nanoseconds" | "ns" => Some(9),
+        _ => None,
+    }
+}

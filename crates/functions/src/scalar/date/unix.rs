@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, UInt32Type};
+use arrow::datatypes::{DataType, Int64Type, UInt32Type, UInt64Type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::best_effort;
@@ -32,8 +32,11 @@ impl ScalarFunction for ToUnixTimestamp {
                 best_effort::parse_block(first(operands), zone)
             }));
         }
-        let source = Source::new(self.name(), &args[0].ty, args.get(1), context)?;
-        let zone = source.zone(context);
+        if let Some(zone) = args.get(1) {
+            constant_zone(self.name(), zone)?;
+        }
+        // The zone is for text: a day begins at the session's midnight.
+        let source = Source::new(self.name(), &args[0].ty, None, context)?;
         let ticks = match args[0].ty.stripped() {
             SqlType::DateTime64 { precision, .. } => Some(10_i64.pow(u32::from(*precision))),
             _ => None,
@@ -42,7 +45,7 @@ impl ScalarFunction for ToUnixTimestamp {
             if let Some(ticks) = ticks {
                 expect_seconds(first(operands), ticks)?;
             }
-            Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), zone, |second, _| second as u32))
+            Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), |second, _| second as u32))
                 as ArrayRef)
         }))
     }
@@ -107,6 +110,10 @@ impl ScalarFunction for FromUnixTimestamp {
 }
 
 fn to_seconds(numbers: &ArrayRef) -> Result<ArrayRef> {
+    if let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() {
+        let seconds = numbers.unary::<_, UInt32Type>(|number| number.min(u64::from(u32::MAX)) as u32);
+        return Ok(Arc::new(seconds));
+    }
     let whole = cast(numbers, &DataType::Int64).map_err(Error::logical)?;
     let seconds = whole.as_primitive::<Int64Type>().unary::<_, UInt32Type>(super::round::date_time_of);
     Ok(Arc::new(seconds))

@@ -14,7 +14,7 @@ use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
 /// Weeks begin on Monday, not on Sunday.
-const MONDAY_FIRST: u8 = 1;
+pub(super) const MONDAY_FIRST: u8 = 1;
 /// A day before week 1 belongs to the last week of the year before, not to week 0.
 const WEEK_OF_YEAR: u8 = 2;
 /// Week 1 is the first that begins in the year, not the first with four days in it.

@@ -58,7 +58,7 @@ impl ScalarFunction for TimeZoneOf {
         if !source.has_time() {
             return Err(illegal_time(self.name(), &args[0].ty));
         }
-        let name = source.zone(context).name();
+        let name = source.zone().name();
         Ok(Bound::new(SqlType::String, move |_: &[Operand], rows: usize| {
             Ok(Arc::new(BinaryViewArray::from_iter_values(std::iter::repeat_n(name, rows))) as ArrayRef)
         }))
@@ -86,9 +86,8 @@ impl ScalarFunction for TimeZoneOffset {
         if !source.has_time() {
             return Err(illegal_time(self.name(), &args[0].ty));
         }
-        let zone = source.zone(context);
         Ok(Bound::new(SqlType::Int32, move |operands: &[Operand], _: usize| {
-            let offsets = source.map_instants::<Int32Type>(first(operands), zone, |_, offset| offset as i32);
+            let offsets = source.map_instants::<Int32Type>(first(operands), |_, offset| offset as i32);
             Ok(Arc::new(offsets) as ArrayRef)
         }))
     }
