@@ -170,7 +170,7 @@ fn round_whole<N: Unscaled>(value: N, step: N, mode: Mode) -> Option<N> {
 }
 
 fn round_float(value: f64, digits: i32, mode: Mode) -> f64 {
-    if digits == 0 {
+    if digits == 0 || !value.is_finite() {
         return apply(value, mode);
     }
     let power = 10_f64.powi(digits.abs());

@@ -56,7 +56,11 @@ fn bind_abs(call: &Call<'_>) -> Result<Bound> {
 fn bind_sign(call: &Call<'_>) -> Result<Bound> {
     call.expect_number(0)?;
     Ok(Bound::new(SqlType::Int8, |args: &[Operand], _| {
-        map::<Float64Type, Int8Type>(&args[0], |value| i8::from(value > 0.0) - i8::from(value < 0.0))
+        map::<Float64Type, Int8Type>(&args[0], |value| match value {
+            value if value < 0.0 => -1,
+            // NaN too, as in ClickHouse.
+            value => i8::from(value != 0.0),
+        })
     }))
 }
 

@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryViewBuilder, Float64Array, Int64Array, ListArray, UInt8Array, UInt64Array,
+    ArrayRef, BinaryViewBuilder, Float64Array, Int64Array, ListArray, UInt8Array, UInt64Array, new_null_array,
 };
 use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::DataType;
 use basalt_base::{Error, Result, SqlType};
 use basalt_formats::text::{ColumnBuilder, JsonScanner, TextSettings};
 
 use super::document::Json;
+use super::fit::write_fitting;
 use super::path::{expect_path, for_each_found};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::push_string;
@@ -58,6 +60,7 @@ pub(super) static JSON_EXTRACT_KEYS: Definition =
             _ => Ok(()),
         })
     })
+    .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
 /// The elements of an array, as JSON each.
@@ -72,6 +75,7 @@ pub(super) static JSON_EXTRACT_ARRAY_RAW: Definition =
             _ => Ok(()),
         })
     })
+    .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static JSON_EXTRACT: Definition =
@@ -96,7 +100,7 @@ fn uint_of(value: &Json) -> Option<u64> {
     }
 }
 
-fn float_of(value: &Json) -> Option<f64> {
+pub(super) fn float_of(value: &Json) -> Option<f64> {
     match value {
         Json::Int(value) => Some(*value as f64),
         Json::UInt(value) => Some(*value as f64),
@@ -116,7 +120,7 @@ fn bool_of(value: &Json) -> Option<u8> {
 }
 
 /// A string as it is, anything but NULL as JSON.
-fn write_text(value: &Json, out: &mut Vec<u8>) {
+pub(super) fn write_text(value: &Json, out: &mut Vec<u8>) {
     match value {
         Json::String(text) => out.extend_from_slice(text),
         Json::Null => {}
@@ -143,6 +147,14 @@ fn bind_text(call: &Call<'_>, write: fn(&Json, &mut Vec<u8>)) -> Result<Bound> {
 type Push<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 fn bind_list(call: &Call<'_>, elements: fn(&Json, Push<'_>) -> Result<()>) -> Result<Bound> {
+    if call.args.iter().any(|arg| arg.ty == SqlType::Nothing.into_nullable()) {
+        let ty = SqlType::Nothing.into_nullable();
+        return Ok(Bound::new(ty, |_: &[Operand], rows| Ok(new_null_array(&DataType::Null, rows))));
+    }
+    // There is no NULL of an array for it to give.
+    if let Some(index) = (0..call.len()).find(|&index| call.ty(index).accepts_null()) {
+        return Err(call.illegal(index));
+    }
     expect_path(call, call.len())?;
     Ok(Bound::of(SqlType::array_of(SqlType::String), move |args: &[Operand], rows| {
         let (mut builder, mut lengths) = (BinaryViewBuilder::new(), Vec::with_capacity(rows));
@@ -163,12 +175,12 @@ fn bind_list(call: &Call<'_>, elements: fn(&Json, Push<'_>) -> Result<()>) -> Re
     }))
 }
 
-/// The last argument is the type; the value is read as a column of it reads JSON.
+/// The last argument is the type; what fits it is read as a column of it reads JSON.
 fn bind_typed(call: &Call<'_>) -> Result<Bound> {
     let last = call.len() - 1;
     expect_path(call, last)?;
     let ty = basalt_sql::resolve_type(&basalt_sql::parse_type(call.expect_text(last)?.as_bytes())?)?;
-    let settings = TextSettings::default();
+    let settings = TextSettings { zone: call.context.zone, ..TextSettings::default() };
     // Fails here, once, for a type that has no text.
     ColumnBuilder::new(&ty, &settings)?;
     Ok(Bound::new(ty.clone(), move |args: &[Operand], rows: usize| {
@@ -181,7 +193,7 @@ fn bind_typed(call: &Call<'_>) -> Result<Bound> {
                 builder.append_default();
                 return Ok(());
             };
-            value.print(&mut text);
+            write_fitting(value, &ty, &settings, &mut text);
             if builder.parse_json(&mut JsonScanner::new(&text)).is_err() {
                 builder.truncate(before);
                 builder.append_default();

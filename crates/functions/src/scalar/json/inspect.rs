@@ -10,7 +10,7 @@ use basalt_base::{Result, SqlType};
 use super::document::Json;
 use super::path::{expect_path, for_each_found};
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::{Arity, Bound, Operand};
+use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
 /// ClickHouse's names and numbers of the kinds of values.
 const KINDS: &[(&str, i8)] = &[
@@ -25,10 +25,12 @@ const KINDS: &[(&str, i8)] = &[
 ];
 
 pub(super) static IS_VALID_JSON: Definition =
-    Definition::new("isValidJSON", Arity::Exactly(1), |call| bind_flag(call, |found| found.is_some()));
+    Definition::new("isValidJSON", Arity::Exactly(1), |call| bind_flag(call, |found| found.is_some()))
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static JSON_HAS: Definition =
-    Definition::new("JSONHas", Arity::AtLeast(1), |call| bind_flag(call, |found| found.is_some()));
+    Definition::new("JSONHas", Arity::AtLeast(1), |call| bind_flag(call, |found| found.is_some()))
+        .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static JSON_LENGTH: Definition = Definition::new("JSONLength", Arity::AtLeast(1), |call| {
     expect_path(call, call.len())?;
@@ -40,7 +42,8 @@ pub(super) static JSON_LENGTH: Definition = Definition::new("JSONLength", Arity:
         })?;
         Ok(Arc::new(UInt64Array::from(lengths)))
     }))
-});
+})
+.low_cardinality(LowCardinality::Dropped);
 
 pub(super) static JSON_TYPE: Definition = Definition::new("JSONType", Arity::AtLeast(1), |call| {
     expect_path(call, call.len())?;
@@ -53,7 +56,8 @@ pub(super) static JSON_TYPE: Definition = Definition::new("JSONType", Arity::AtL
         })?;
         Ok(Arc::new(Int8Array::from(kinds)))
     }))
-});
+})
+.low_cardinality(LowCardinality::Dropped);
 
 fn kind_of(value: &Json) -> i8 {
     (match value {

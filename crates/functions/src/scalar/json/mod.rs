@@ -2,6 +2,7 @@
 
 mod document;
 mod extract;
+mod fit;
 mod inspect;
 mod path;
 mod simple;

@@ -57,7 +57,12 @@ pub(super) static EXTRACT_STRING: Definition =
 pub(super) static EXTRACT_RAW: Definition =
     Definition::new("simpleJSONExtractRaw", Arity::Exactly(2), |call| {
         bind_text(call, |text, out| {
-            out.extend_from_slice(JsonScanner::new(text).skip_value().unwrap_or_default());
+            // Blanks in front of the value and behind it belong to it.
+            let mut scanner = JsonScanner::new(text);
+            if scanner.skip_value().is_ok() {
+                scanner.skip_spaces();
+                out.extend_from_slice(&text[..scanner.position()]);
+            }
         })
     })
     .aliases(&["visitParamExtractRaw"]);

@@ -37,7 +37,7 @@ pub(super) static FORMAT_READABLE_TIME_DELTA: Definition =
 
 const BINARY_UNITS: [&str; 9] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
 const DECIMAL_UNITS: [&str; 9] = [" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];
-const QUANTITIES: [&str; 15] = [
+const QUANTITIES: [&str; 22] = [
     "",
     " thousand",
     " million",
@@ -53,6 +53,13 @@ const QUANTITIES: [&str; 15] = [
     " undecillion",
     " duodecillion",
     " tredecillion",
+    " quattuordecillion",
+    " quindecillion",
+    " sexdecillion",
+    " septendecillion",
+    " octodecillion",
+    " novemdecillion",
+    " vigintillion",
 ];
 
 /// Seconds of each unit, the largest first. A year has 365 days and a month 30.5, as ClickHouse has it.
@@ -64,6 +71,9 @@ const SPANS: [(&str, f64); 6] = [
     ("minute", 60.0),
     ("second", 1.0),
 ];
+
+/// The largest number up to which a float has every whole number.
+const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
 
 fn bind(call: &Call<'_>, write: fn(f64, &mut Vec<u8>)) -> Result<Bound> {
     call.expect_number(0)?;
@@ -117,6 +127,8 @@ fn write_time_delta(seconds: f64, spans: &[(&str, f64)], out: &mut Vec<u8>) {
     }
     let mut rest = seconds.abs().trunc();
     let mut parts: Vec<String> = Vec::new();
+    // Of so many seconds a float does not know each one.
+    let spans = if rest > EXACT_MAX { &spans[..1] } else { spans };
     for (name, length) in spans {
         let count = (rest / length).trunc();
         rest -= count * length;
@@ -162,6 +174,7 @@ mod tests {
         let delta = |seconds| text(|out| write_time_delta(seconds, &SPANS, out));
         assert_eq!([delta(3_661.0), delta(0.0)], ["1 hour, 1 minute and 1 second", "0 seconds"]);
         assert_eq!([delta(1.5), delta(-5.0)], ["1 second", "-5 seconds"]);
+        assert_eq!(delta(2_f64.powi(60)), "36558901084 years");
         assert_eq!(delta(1e8), "3 years, 2 months, 1 day, 9 hours, 46 minutes and 40 seconds");
     }
 }

@@ -33,7 +33,7 @@ pub(super) static SPLIT_BY_STRING: Definition =
 
 pub(super) static SPLIT_BY_WHITESPACE: Definition =
     Definition::new("splitByWhitespace", Arity::Exactly(1), |call| {
-        bind_tokens(call, |byte| !byte.is_ascii_whitespace())
+        bind_tokens(call, |&byte| !is_space(byte))
     });
 
 pub(super) static ALPHA_TOKENS: Definition = Definition::new("alphaTokens", Arity::Exactly(1), |call| {
@@ -43,7 +43,7 @@ pub(super) static ALPHA_TOKENS: Definition = Definition::new("alphaTokens", Arit
 
 pub(super) static SPLIT_BY_NON_ALPHA: Definition =
     Definition::new("splitByNonAlpha", Arity::Exactly(1), |call| {
-        bind_tokens(call, |byte| byte.is_ascii_alphanumeric())
+        bind_tokens(call, |&byte| !(is_space(byte) || byte.is_ascii_punctuation()))
     });
 
 pub(super) static EXTRACT: Definition = Definition::new("extract", Arity::Exactly(2), |call| {
@@ -68,6 +68,11 @@ pub(super) static EXTRACT_ALL: Definition = Definition::new("extractAll", Arity:
         })
     }))
 });
+
+fn is_space(byte: u8) -> bool {
+    const VERTICAL_TAB: u8 = 0x0b;
+    byte.is_ascii_whitespace() || byte == VERTICAL_TAB
+}
 
 /// The first group that the match has, or all of it.
 fn wanted<'a>(captures: &Captures<'a>) -> &'a [u8] {

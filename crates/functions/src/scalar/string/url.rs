@@ -10,7 +10,7 @@ use basalt_base::{Result, SqlType};
 use memchr::{memchr, memchr2};
 
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::operand::{Bytes, slice_strings};
+use crate::scalar::operand::{Bytes, build_strings, slice_strings};
 use crate::scalar::{Arity, Bound, Operand};
 
 /// Declares functions from a URL to a slice of it.
@@ -30,9 +30,32 @@ part_of_url! {
     QUERY_STRING "queryString" query_string;
     FRAGMENT "fragment" |url| memchr(b'#', url).map_or(b"", |at| &url[at + 1..]);
     QUERY_STRING_AND_FRAGMENT "queryStringAndFragment" query_string_and_fragment;
-    CUT_QUERY_STRING "cutQueryString" |url| memchr(b'?', url).map_or(url, |at| &url[..at]);
     CUT_FRAGMENT "cutFragment" |url| memchr(b'#', url).map_or(url, |at| &url[..at]);
-    CUT_QUERY_STRING_AND_FRAGMENT "cutQueryStringAndFragment" until_query;
+    CUT_QUERY_STRING_AND_FRAGMENT "cutQueryStringAndFragment" |url| {
+        memchr(b'?', url).or_else(|| memchr(b'#', url)).map_or(url, |at| &url[..at])
+    };
+}
+
+/// The URL without its query; a fragment behind it stays.
+pub(super) static CUT_QUERY_STRING: Definition =
+    Definition::new("cutQueryString", Arity::Exactly(1), |call| {
+        call.expect_string(0)?;
+        Ok(Bound::of(SqlType::String, |args: &[Operand], _| {
+            let urls = Bytes::of(&args[0].array)?;
+            Ok(Arc::new(build_strings(args[0].array.len(), |row, out| {
+                let [front, back] = around_query(urls.get(row));
+                out.extend_from_slice(front);
+                out.extend_from_slice(back);
+                Ok(())
+            })?))
+        }))
+    });
+
+/// The parts before the query and behind it.
+fn around_query(url: &[u8]) -> [&[u8]; 2] {
+    let Some(at) = memchr(b'?', url) else { return [url, b""] };
+    let (front, query) = url.split_at(at);
+    [front, memchr(b'#', query).map_or(b"", |at| &query[at..])]
 }
 
 fn bind(call: &Call<'_>, part: for<'a> fn(&'a [u8]) -> &'a [u8]) -> Result<Bound> {
@@ -118,8 +141,8 @@ fn until_query(url: &[u8]) -> &[u8] {
 }
 
 fn query_string(url: &[u8]) -> &[u8] {
-    let url = memchr(b'#', url).map_or(url, |at| &url[..at]);
-    memchr(b'?', url).map_or(b"", |at| &url[at + 1..])
+    let query = memchr(b'?', url).map_or(b"".as_slice(), |at| &url[at + 1..]);
+    memchr(b'#', query).map_or(query, |at| &query[..at])
 }
 
 /// Both behind their `?`; a fragment alone with its `#`.
