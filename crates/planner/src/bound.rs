@@ -84,6 +84,12 @@ impl Bound {
 
     /// The expression as a Boolean: a number is compared with zero.
     pub(crate) fn into_condition(self) -> Result<Expr> {
+        if self.ty == SqlType::Nothing {
+            return Err(Error::new(
+                basalt_base::ErrorCode::IllegalTypeOfColumnForFilter,
+                "a condition is a number, and an element of an empty array is nothing",
+            ));
+        }
         if self.is_truth || self.ty.stripped() == &SqlType::Bool {
             return Ok(self.expr);
         }
@@ -99,8 +105,9 @@ impl Bound {
         }
         let zero = ScalarValue::new_zero(&carrier).map_err(Error::logical)?;
         if let Expr::Literal(value, _) = &self.expr {
-            let truth = (!value.is_null()).then(|| value != &zero);
-            return Ok(Expr::Literal(ScalarValue::Boolean(truth), None));
+            // Literals compare by their bits, and a zero may have a sign.
+            let is_zero = value == &zero || zero.arithmetic_negate().is_ok_and(|signed| value == &signed);
+            return Ok(Expr::Literal(ScalarValue::Boolean((!value.is_null()).then_some(!is_zero)), None));
         }
         Ok(self.expr.not_eq(Expr::Literal(zero, None)))
     }

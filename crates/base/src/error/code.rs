@@ -54,6 +54,8 @@ error_codes! {
     ChecksumDoesntMatch              "CHECKSUM_DOESNT_MATCH"                  40  500 "XX001"
     CannotParseDatetime              "CANNOT_PARSE_DATETIME"                  41  400 "22007"
     IllegalTypeOfArgument            "ILLEGAL_TYPE_OF_ARGUMENT"               43  400 "42804"
+    QueryIsProhibited                "QUERY_IS_PROHIBITED"                   392  403 "42501"
+    ZeroArrayOrTupleIndex            "ZERO_ARRAY_OR_TUPLE_INDEX"             135  400 "2202E"
     IllegalColumn                    "ILLEGAL_COLUMN"                         44  400 "42804"
     SuspiciousTypeForLowCardinality  "SUSPICIOUS_TYPE_FOR_LOW_CARDINALITY"   455  400 "42804"
     DataTypeCannotBeUsedInTables     "DATA_TYPE_CANNOT_BE_USED_IN_TABLES"    370  400 "42804"

@@ -156,7 +156,10 @@ fn bind_types(
     }
     if args.iter().any(|arg| arg.ty.stripped() == &SqlType::Nothing) {
         let never = |_: &[Operand], _: usize| Err(Error::logical("a NULL argument reached a kernel"));
-        return Ok((SqlType::Nothing.into_nullable(), Box::new(never)));
+        // An element of an empty array is not even NULL.
+        let is_nothing = args.iter().any(|arg| arg.ty == SqlType::Nothing);
+        let ty = if is_nothing { SqlType::Nothing } else { SqlType::Nothing.into_nullable() };
+        return Ok((ty, Box::new(never)));
     }
     let plain: Vec<Argument> = args
         .iter()

@@ -174,8 +174,10 @@ impl<'a> Call<'a> {
 
     /// The value of argument `index`, which must be a constant integer.
     pub(super) fn expect_constant_integer(&self, index: usize) -> Result<i64> {
-        let value = self.constant(index).filter(|_| self.ty(index).stripped().is_integer());
-        let value = value.ok_or_else(|| {
+        if !self.ty(index).stripped().is_integer() {
+            return Err(self.illegal(index));
+        }
+        let value = self.constant(index).ok_or_else(|| {
             let name = self.name;
             Error::new(
                 ErrorCode::IllegalColumn,

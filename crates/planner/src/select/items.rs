@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use basalt_base::{Result, bail};
+use basalt_base::{Result, SqlType, bail};
 use basalt_sql::ast;
 
 use crate::bound::Bound;
@@ -34,6 +34,12 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
             (Some(alias), _) => binder.bind(&ast::Expr::Identifier(vec![alias.clone()]))?,
             (None, expr) => binder.bind(expr)?,
         };
+        if value.ty == SqlType::Nothing {
+            bail!(
+                IllegalTypeOfArgument,
+                "column `{name}` of the result would be of type Nothing, without values"
+            );
+        }
         bound.push(Item { bound: value, name });
     }
     if bound.is_empty() {

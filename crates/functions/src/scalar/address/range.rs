@@ -59,13 +59,16 @@ fn bind_range(call: &Call<'_>, ty: SqlType, bounds: Bounds) -> Result<Bound> {
     }))
 }
 
+/// A NULL is no address, and so in no range.
 pub(super) static IS_IP_ADDRESS_IN_RANGE: Definition =
     Definition::new("isIPAddressInRange", Arity::Exactly(2), |call| {
-        let ty = call.ty(0).clone();
-        if !ty.is_string() && !matches!(ty, SqlType::Ipv4 | SqlType::Ipv6) {
+        let ty = call.ty(0).stripped().clone();
+        if !matches!(ty, SqlType::String | SqlType::Ipv4 | SqlType::Ipv6) {
             return Err(call.illegal(0));
         }
-        call.expect_string(1)?;
+        if *call.ty(1) != SqlType::String {
+            return Err(call.illegal(1));
+        }
         Ok(Bound::of(SqlType::UInt8, move |args: &[Operand], rows| {
             let rows = rows_needed(args, rows);
             let nulls = nulls_of(args, rows);
@@ -85,7 +88,8 @@ pub(super) static IS_IP_ADDRESS_IN_RANGE: Definition =
             }
             Ok(Arc::new(UInt8Array::from(flags)))
         }))
-    });
+    })
+    .sees_null();
 
 fn address_at(ty: &SqlType, operand: &Operand, row: usize) -> Result<IpAddr> {
     Ok(match ty {

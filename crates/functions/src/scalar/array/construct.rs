@@ -137,6 +137,9 @@ fn bind_push(call: &Call<'_>, front: bool) -> Result<Bound> {
 }
 
 fn bind_resize(call: &Call<'_>) -> Result<Bound> {
+    if call.ty(1).accepts_null() {
+        return Err(call.illegal(1));
+    }
     call_expects_integer(call, 1)?;
     let given = element_of(call, 0)?;
     let element = match call.args.get(2) {

@@ -7,21 +7,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::Int64Type;
-use basalt_base::{Result, SqlType};
+use basalt_base::{Result, SqlType, bail};
 
 use super::size::code_points;
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::number::wrap_to;
 use crate::scalar::operand::{rows_needed, slice_strings};
 use crate::scalar::{Arity, Bound, Operand};
 
 pub(super) static SUBSTRING: Definition =
-    Definition::new("substring", Arity::Between(2, 3), |call| bind(call, substring, bytes_of))
+    Definition::new("substring", Arity::Between(2, 3), |call| bind_substring(call, bytes_of))
         .aliases(&["substr", "mid", "byteSlice"])
         .case_insensitive();
 
 pub(super) static SUBSTRING_UTF8: Definition =
-    Definition::new("substringUTF8", Arity::Between(2, 3), |call| bind(call, substring, letters_of))
+    Definition::new("substringUTF8", Arity::Between(2, 3), |call| bind_substring(call, letters_of))
         .aliases(&["substrUTF8"]);
 
 pub(super) static LEFT: Definition =
@@ -40,6 +42,14 @@ pub(super) static RIGHT_UTF8: Definition =
 type Part = fn(i64, i64, Option<i64>) -> Range<usize>;
 /// Bytes that a range of units takes.
 type Cut = for<'a> fn(&'a [u8], &dyn Fn(i64) -> Range<usize>) -> &'a [u8];
+
+fn bind_substring(call: &Call<'_>, cut: Cut) -> Result<Bound> {
+    let is_zero = |first: &ArrayRef| wrap_to::<Int64Type>(first).is_ok_and(|first| first.value(0) == 0);
+    if call.constant(0).is_none() && call.constant(1).is_some_and(is_zero) {
+        bail!(ZeroArrayOrTupleIndex, "`{}` counts positions from 1, there is none of number 0", call.name);
+    }
+    bind(call, substring, cut)
+}
 
 fn bind(call: &Call<'_>, part: Part, cut: Cut) -> Result<Bound> {
     call.expect_string(0)?;
