@@ -1,14 +1,16 @@
 //! From the columns that an INSERT gives to all the columns that a table stores.
 //!
 //! A column that was not given gets its DEFAULT or MATERIALIZED expression, or its type's default.
-//! Expressions may use each other's columns in any order; a cycle is an error.
+//! Expressions may use each other's columns in any order; a cycle is an error. The arrays of one
+//! `Nested`, whose names begin alike, have one length: one that was not given gets it from another.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, ListArray};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::kernels::zip::zip;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
+use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType, bail};
 use basalt_exec::error::from_datafusion;
 use basalt_formats::{Block, Defaulted};
 use basalt_planner::{PlannerContext, cast, plan_expr};
@@ -33,11 +35,15 @@ pub(super) struct RowFiller {
     stored: Columns,
     /// For each stored column its position among given columns and steps.
     picks: Vec<usize>,
+    /// Stored arrays of one `Nested`, two and two.
+    nested: Vec<(usize, usize)>,
 }
 
 enum Step {
     /// The type's default.
     TypeDefault(SqlType),
+    /// Arrays of default elements, as long as those of another column.
+    Beside(SqlType, usize),
     /// An expression over the given columns and all steps before.
     Expr(Arc<dyn PhysicalExpr>, Arc<DFSchema>),
 }
@@ -56,8 +62,12 @@ impl RowFiller {
         let (plain, mut computed): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|column| expr_of(column).is_none());
         for column in plain {
+            let sibling = given.iter().position(|other| are_nested(other, &column.name, &column.ty));
             known.push(Column::new(&column.name, column.ty.clone()));
-            steps.push(Step::TypeDefault(column.ty.clone()));
+            steps.push(match (sibling, &column.ty) {
+                (Some(sibling), SqlType::Array(element)) => Step::Beside(element.as_ref().clone(), sibling),
+                _ => Step::TypeDefault(column.ty.clone()),
+            });
         }
         while !computed.is_empty() {
             let (column, step) = next_step(&mut computed, &known, ctx)?;
@@ -69,7 +79,8 @@ impl RowFiller {
         let known = Columns::new(known);
         let picks = stored.iter().map(|column| known.position(&column.name)).collect::<Option<Vec<_>>>();
         let picks = picks.ok_or_else(|| Error::logical("a stored column was not filled"))?;
-        Ok(RowFiller { overrides, steps, stored, picks })
+        let nested = nested_pairs(&stored);
+        Ok(RowFiller { overrides, steps, stored, picks, nested })
     }
 
     /// The stored columns for a block of the given ones.
@@ -90,15 +101,55 @@ impl RowFiller {
             let array = step.array(&arrays, rows)?;
             arrays.push(array);
         }
-        let picked = self.picks.iter().map(|&at| Arc::clone(&arrays[at])).collect();
+        let picked: Vec<ArrayRef> = self.picks.iter().map(|&at| Arc::clone(&arrays[at])).collect();
+        self.check_nested(&picked)?;
         RecordBatch::try_new(self.stored.to_arrow(), picked).map_err(Error::logical)
     }
+}
+
+impl RowFiller {
+    fn check_nested(&self, stored: &[ArrayRef]) -> Result<()> {
+        for &(first, second) in &self.nested {
+            let [one, other] = [first, second].map(|at| stored[at].as_list::<i32>().offsets());
+            if !one.lengths().eq(other.lengths()) {
+                bail!(
+                    SizesOfArraysDontMatch,
+                    "the arrays `{}` and `{}` of one Nested have different lengths in a row",
+                    self.stored[first].name,
+                    self.stored[second].name
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `column` and another one are arrays of the same `Nested`.
+fn are_nested(column: &Column, name: &str, ty: &SqlType) -> bool {
+    let parent = |name: &str| name.split_once('.').map(|(parent, _)| parent.to_owned());
+    let are_arrays = matches!((&column.ty, ty), (SqlType::Array(_), SqlType::Array(_)));
+    are_arrays && parent(name).is_some() && parent(name) == parent(&column.name)
+}
+
+fn nested_pairs(stored: &Columns) -> Vec<(usize, usize)> {
+    let first_of = |second: usize| {
+        let column = &stored[second];
+        (0..second).find(|&first| are_nested(&stored[first], &column.name, &column.ty))
+    };
+    (0..stored.len()).filter_map(|second| Some((first_of(second)?, second))).collect()
 }
 
 impl Step {
     fn array(&self, known: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         match self {
             Step::TypeDefault(ty) => Ok(ty.default_array(rows)),
+            Step::Beside(element, sibling) => {
+                let offsets =
+                    OffsetBuffer::from_lengths(known[*sibling].as_list::<i32>().offsets().lengths());
+                let elements = element.default_array(*offsets.last().unwrap_or(&0) as usize);
+                let lists = ListArray::try_new(element.element_field(), offsets, elements, None);
+                Ok(Arc::new(lists.map_err(Error::logical)?))
+            }
             Step::Expr(expr, schema) => evaluate(expr.as_ref(), schema, known, rows),
         }
     }
