@@ -7,7 +7,7 @@ use basalt_sql::ast::{Setting, Statement};
 use uuid::Uuid;
 
 use super::running::Running;
-use super::statement::{clause_settings, kind_name, literal_text, may_run_readonly};
+use super::statement::{changes_definitions, clause_settings, kind_name, literal_text, may_run_readonly};
 use super::{QueryContext, check_table, ddl, explain, insert, kill, select, show, system_command};
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
@@ -58,6 +58,9 @@ fn permit(statement: &Statement, settings: &mut Settings) -> Result<()> {
     settings.change(&changes(&clause_settings(statement)))?;
     if readonly > 0 && !may_run_readonly(statement, readonly) {
         bail!(ReadOnly, "readonly is {readonly}: a {} statement may not run", kind_name(statement));
+    }
+    if !settings.allow_ddl && changes_definitions(statement) {
+        bail!(QueryIsProhibited, "allow_ddl = 0: a {} statement may not run", kind_name(statement));
     }
     Ok(())
 }

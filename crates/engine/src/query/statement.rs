@@ -97,3 +97,21 @@ pub(super) fn may_run_readonly(statement: &Statement, readonly: u64) -> bool {
         _ => false,
     }
 }
+
+/// Whether the statement makes, changes or drops what the catalog holds.
+pub(super) fn changes_definitions(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateDatabase(_)
+            | Statement::CreateTable(_)
+            | Statement::CreateView(_)
+            | Statement::CreateDictionary(_)
+            | Statement::Drop(_)
+            | Statement::Detach(_)
+            | Statement::Attach { .. }
+            | Statement::Truncate { .. }
+            | Statement::Alter(_)
+            | Statement::Rename { .. }
+            | Statement::Exchange { .. }
+    )
+}

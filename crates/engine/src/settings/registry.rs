@@ -120,6 +120,7 @@ settings_table! {
     union_default_mode: String = "", "What UNION alone means: ALL, DISTINCT, or nothing (an error).";
     log_queries: bool = true, "Write queries to system.query_log.";
     log_queries_min_query_duration_ms: u64 = 0u64, "Only queries that took as long as this are logged.";
+    allow_ddl: bool = true, "Let statements run that make, change and drop databases, tables and dictionaries.";
     readonly: u64 = 0u64, "1: only reading; 2: reading and SET.";
     session_timezone: String = "", "Zone of DateTime values that name none; empty is the machine's.";
     default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";

@@ -143,7 +143,7 @@ impl MergeTreeTable {
         let parts = self.parts.snapshot();
         let same_partition = |a: &Arc<Part>, b: &Arc<Part>| a.name().partition == b.name().partition;
         let most = parts.chunk_by(same_partition).map(<[_]>::len).max().unwrap_or(0) as u64;
-        if parts.len() as u64 > settings.max_parts_in_total {
+        if parts.len() as u64 >= settings.max_parts_in_total {
             bail!(
                 TooManyParts,
                 "too many parts ({}) in all partitions of table `{}`: max_parts_in_total is {}; use fewer \
