@@ -81,7 +81,7 @@ fn store_file(data: &Path, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
 fn check_key_value(is_wanted: impl Fn(&str) -> bool, damage: impl Fn(&mut Vec<u8>), left: &[&str]) {
     let dir = tempdir().expect("a directory");
     let data = dir.path();
-    let mut server = Server::start(data);
+    let server = Server::start(data);
     for name in ["kv", "good"] {
         server.ask(&format!(
             "CREATE TABLE {name} (k UInt64, s String, PRIMARY KEY k) ENGINE = EmbeddedRocksDB"

@@ -146,7 +146,7 @@ fn key_value_table_on_a_full_disk_keeps_its_rows() {
 #[test]
 fn key_value_table_is_read_on_a_full_disk_and_written_when_there_is_room() {
     let Some(disk) = Disk::mount() else { return };
-    let mut server = Server::start(&disk.data());
+    let server = Server::start(&disk.data());
     server.ask("CREATE TABLE kv (k UInt64, s String, PRIMARY KEY k) ENGINE = EmbeddedRocksDB");
     server.ask("INSERT INTO kv SELECT number, 'x' FROM numbers(10)");
     server.kill();

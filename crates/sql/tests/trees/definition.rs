@@ -1,7 +1,7 @@
 //! Statements.
 
 use basalt_sql::ast::{
-    AlterAction, AlterNamedCollection, AlterTable, CollectionEntry, ColumnDef, ColumnPosition,
+    AlterAction, AlterNamedCollection, AlterTable, CheckTable, CollectionEntry, ColumnDef, ColumnPosition,
     ColumnProperty, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection, CreateTable,
     CreateView, DefaultKind, Describe, DetachObject, DictionaryAttribute, DictionaryLifetime, DropObject,
     EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction, IndexCall, IndexDef, Insert,
@@ -499,11 +499,17 @@ fn short_statement() -> BoxedStrategy<Statement> {
         )),
         named_kind().prop_map(|(kind, name)| Statement::Exists { kind, name }),
         (expr(), any::<bool>()).prop_map(|(filter, sync)| Statement::KillQuery { filter, sync }),
-        object_name().prop_map(Statement::Check),
+        check_table().prop_map(Statement::Check),
         (object_name(), prop::option::of(ident()))
             .prop_map(|(name, format)| Statement::Describe(Describe::Table { name, format })),
     ]
     .boxed()
+}
+
+fn check_table() -> impl Strategy<Value = CheckTable> {
+    let format = prop::option::of(ident());
+    (object_name(), prop::option::of(partition_ref()), format, settings())
+        .prop_map(|(table, partition, format, settings)| CheckTable { table, partition, format, settings })
 }
 
 fn show() -> impl Strategy<Value = Show> {
