@@ -82,14 +82,19 @@ impl Bound {
         Bound::new(expr, self.ty)
     }
 
-    /// The expression as a Boolean: a number is compared with zero.
-    pub(crate) fn into_condition(self) -> Result<Expr> {
+    /// The condition of a clause that filters rows.
+    pub(crate) fn into_filter(self) -> Result<Expr> {
         if self.ty == SqlType::Nothing {
             return Err(Error::new(
                 basalt_base::ErrorCode::IllegalTypeOfColumnForFilter,
                 "a condition is a number, and an element of an empty array is nothing",
             ));
         }
+        self.into_condition()
+    }
+
+    /// The expression as a Boolean: a number is compared with zero.
+    pub(crate) fn into_condition(self) -> Result<Expr> {
         if self.is_truth || self.ty.stripped() == &SqlType::Bool {
             return Ok(self.expr);
         }

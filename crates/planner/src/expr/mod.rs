@@ -155,7 +155,7 @@ impl<'s> Binder<'s> {
 
     /// Binds a condition that is evaluated a row: without aggregates and windows.
     pub(crate) fn bind_filter(&self, expr: &ast::Expr, clause: &str) -> Result<Expr> {
-        let condition = self.bind(expr)?.into_condition()?;
+        let condition = self.bind(expr)?.into_filter()?;
         if contains(&condition, is_aggregate) || contains(&condition, is_window) {
             bail!(IllegalAggregation, "an aggregate or window function in {clause}: `{}`", canonical(expr));
         }

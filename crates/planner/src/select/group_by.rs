@@ -157,7 +157,7 @@ pub(super) fn plan(
     stage.replace(&drawn)?;
     totals::follow(totals, &drawn)?;
     if let Some(having) = stage.having.take() {
-        grouped.plan = filtered(grouped.plan, having.into_condition()?)?;
+        grouped.plan = filtered(grouped.plan, having.into_filter()?)?;
         if let Some(aggregation) = &mut grouped.aggregation {
             aggregation.has_having = true;
         }
@@ -165,7 +165,7 @@ pub(super) fn plan(
     grouped.plan = stage.unfold_arrays(session, grouped.plan, totals)?;
     grouped.plan = windows(stage, grouped.plan, totals)?;
     if let Some(qualify) = stage.qualify.take() {
-        grouped.plan = filtered(grouped.plan, qualify.into_condition()?)?;
+        grouped.plan = filtered(grouped.plan, qualify.into_filter()?)?;
     }
     Ok(grouped)
 }
