@@ -14,6 +14,7 @@ use datafusion::common::{JoinType, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
@@ -32,6 +33,9 @@ impl PhysicalOptimizerRule for PaddedSides {
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|plan| {
+            if let Some(input) = grouping_sets_over(&plan) {
+                return over_inputs(&plan, vec![unclaimed(&input, true)]).map(Transformed::yes);
+            }
             let Some(join_type) = join_type(&plan) else { return Ok(Transformed::no(plan)) };
             let (left, right) = match join_type {
                 JoinType::Left => (false, true),
@@ -56,6 +60,13 @@ impl PhysicalOptimizerRule for PaddedSides {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// The input of an aggregation by several grouping sets, if something is known of its rows. A set leaves keys out,
+/// and its rows have other values there than the input.
+fn grouping_sets_over(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+    let aggregate = plan.downcast_ref::<AggregateExec>()?;
+    (aggregate.group_expr().has_grouping_set() && claims(aggregate.input())).then(|| Arc::clone(aggregate.input()))
 }
 
 fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
