@@ -39,13 +39,20 @@ impl Server {
         }
         let mut process = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped"));
-        let mut line = String::new();
-        lines.read_line(&mut line).expect("readable");
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
-        let address = address.and_then(|text| text.parse().ok());
-        let Some(address) = address else { panic!("the server did not start: {line}") };
+        // What was found damaged is said before the line that says where the server answers.
+        let mut said = String::new();
+        let address = loop {
+            let start = said.len();
+            if lines.read_line(&mut said).expect("readable") == 0 {
+                panic!("the server did not start: {said}");
+            }
+            let address = said[start..].split("ready on http://").nth(1).and_then(|rest| rest.split('/').next());
+            if let Some(address) = address.and_then(|text| text.parse().ok()) {
+                break address;
+            }
+        };
         // Keep the pipe empty, or the server would block on it one day.
-        let log = Arc::new(Mutex::new(String::new()));
+        let log = Arc::new(Mutex::new(said));
         let kept = Arc::clone(&log);
         std::thread::spawn(move || {
             let mut line = String::new();
@@ -62,7 +69,7 @@ impl Server {
         self.address
     }
 
-    /// What it has said on its standard error since it was ready.
+    /// What it has said on its standard error.
     pub fn log(&self) -> String {
         self.log.lock().expect("no panics").clone()
     }
