@@ -66,7 +66,8 @@ impl PhysicalOptimizerRule for PaddedSides {
 /// and its rows have other values there than the input.
 fn grouping_sets_over(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let aggregate = plan.downcast_ref::<AggregateExec>()?;
-    (aggregate.group_expr().has_grouping_set() && claims(aggregate.input())).then(|| Arc::clone(aggregate.input()))
+    (aggregate.group_expr().has_grouping_set() && claims(aggregate.input()))
+        .then(|| Arc::clone(aggregate.input()))
 }
 
 fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {

@@ -46,7 +46,8 @@ impl Server {
             if lines.read_line(&mut said).expect("readable") == 0 {
                 panic!("the server did not start: {said}");
             }
-            let address = said[start..].split("ready on http://").nth(1).and_then(|rest| rest.split('/').next());
+            let address =
+                said[start..].split("ready on http://").nth(1).and_then(|rest| rest.split('/').next());
             if let Some(address) = address.and_then(|text| text.parse().ok()) {
                 break address;
             }
