@@ -72,8 +72,8 @@ fn make_private(storage: &dyn Storage, data_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The path of a file or directory that a statement names, of which the end may not be there: anywhere, or below `root`
-/// if there is one.
+/// The path of a file or directory that a statement names. Its last parts need not exist. With `root` the path must be
+/// below it.
 pub(crate) fn user_path(path: &str, root: Option<&Path>) -> Result<PathBuf> {
     let path = Path::new(path);
     let Some(root) = root else {

@@ -97,7 +97,7 @@ impl Storage for RealStorage {
         }
         permissions.set_mode(mode);
         match fs::set_permissions(path, permissions) {
-            // Who owns it, or a disk that is only read, says who may read it.
+            // Another user's file and a read-only file system keep their permissions.
             Err(error)
                 if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
             {

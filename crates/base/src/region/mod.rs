@@ -60,7 +60,7 @@ pub struct Region {
     pages: Pages,
     /// What the bytes must sum up to, where that is still to be found out.
     checks: Option<BlockChecks>,
-    /// Of a mapped file.
+    /// Set for a mapped file: notices that the file has become shorter.
     watched: Option<Watched>,
 }
 

@@ -16,7 +16,7 @@ pub fn power_of_ten(scale: u8) -> f64 {
     POWERS[usize::from(scale.min(DECIMAL256_DIGITS))]
 }
 
-/// A decimal of so many digits behind its point as a float. It never falls when `unscaled` grows.
+/// A decimal with `scale` digits after the point as a float. It never falls when `unscaled` grows.
 pub fn decimal_as_float(unscaled: i256, scale: u8) -> f64 {
     nearest(unscaled) / power_of_ten(scale)
 }

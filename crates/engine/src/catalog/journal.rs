@@ -26,7 +26,7 @@ use super::metadata_file::uuid_of;
 pub(super) const JOURNAL_FILE: &str = "RENAME";
 
 const FIRST_LINE: &str = "-- basalt rename 2";
-/// Of the version that says how all is to be afterwards.
+/// First line of the older format, which holds the state after the change.
 const FORWARD_LINE: &str = "-- basalt rename 1";
 /// Longer than any metadata file.
 const FILE_BYTES_MAX: u64 = 1 << 30;

@@ -22,7 +22,7 @@ pub(super) struct LazyDictionary {
     loaded: OnceLock<Arc<dyn Dictionary>>,
 }
 
-/// Who asks for which dictionary.
+/// The dictionary that is asked for, and the query that asks.
 struct Question {
     entry: Arc<DictionaryEntry>,
     engine: Arc<Engine>,
@@ -116,7 +116,7 @@ impl Dictionary for LazyDictionary {
         self.loaded()?.visit(visit)
     }
 
-    /// Of one that cannot be loaded: more rows than anybody wants to see before a query runs.
+    /// A dictionary that cannot be loaded counts as one with very many rows, so that no plan walks through it.
     fn stats(&self) -> DictionaryStats {
         let unknown = DictionaryStats { element_count: u64::MAX, ..DictionaryStats::default() };
         self.loaded().map_or(unknown, |loaded| loaded.stats())

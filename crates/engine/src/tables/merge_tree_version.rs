@@ -18,7 +18,7 @@ pub(super) struct MergeTreeVersion {
     pub(super) scanned: Columns,
     pub(super) expressions: Arc<[TableExpression]>,
     pub(super) parts: PartsVersion,
-    /// Of what earlier queries noted of the parts.
+    /// The epoch of the query condition cache for these parts.
     pub(super) epoch: u64,
 }
 

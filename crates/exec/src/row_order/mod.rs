@@ -27,7 +27,7 @@ use datafusion::physical_plan::{
 use crate::limit_by::LimitBy;
 use crate::one_input::OneInput;
 
-/// `plan`, of which the rows come in the order of its ORDER BY; as it is, if it has none.
+/// `plan` with its rows in the order of its ORDER BY. A plan without ORDER BY is returned as it is.
 pub fn kept(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !is_sorted(&plan) {
         return Ok(plan);

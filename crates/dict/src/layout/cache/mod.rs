@@ -275,7 +275,7 @@ impl Shared {
         for block in self.surroundings.source.lookup(question)? {
             let (rows, keys, columns) = split_block(&self.key_types, &self.attributes, &block, simple)?;
             let encoded = self.shape.encode(&self.widened(&keys)?)?;
-            // Of no columns, the rows are no rows.
+            // Rows cannot be made of no columns.
             let bytes = match columns.is_empty() {
                 true => None,
                 false => Some(self.rows.convert_columns(&columns).map_err(broken)?),

@@ -23,7 +23,7 @@ const TWO_TABLES: &[&str] = &[
     "CREATE NAMED COLLECTION place AS a = 1",
 ];
 
-/// A closed database, of which copies are opened one after the other.
+/// A closed database. Copies of it are opened one after the other.
 struct Original {
     storage: FaultyStorage,
     dir: Rc<TempDir>,
@@ -131,7 +131,7 @@ fn dropped_or_detached_object_is_there_or_not_when_the_disk_refuses() {
     }
 }
 
-/// With a page free the journal fits and the files behind it may not.
+/// With one page free the journal fits, and the files after it may not.
 #[test]
 fn rename_on_a_nearly_full_disk_happens_or_does_not_and_all_opens() {
     let original = Original::new(TWO_TABLES);

@@ -31,13 +31,13 @@ pub(super) static ARRAY_CUM_SUM: Definition =
 
 pub(super) static ARRAY_AVG: Definition = Definition::new("arrayAvg", Arity::Exactly(1), |call| {
     bind_floats(call, |values| {
-        // Of nothing it is 0, unlike that of `avg`.
+        // An empty array gives 0, unlike `avg` over no rows.
         values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
     })
 });
 
 pub(super) static ARRAY_PRODUCT: Definition = Definition::new("arrayProduct", Arity::Exactly(1), |call| {
-    // Of nothing it is 0.
+    // An empty array gives 0.
     bind_floats(call, |values| if values.is_empty() { 0.0 } else { values.iter().product() })
 });
 

@@ -57,7 +57,7 @@ pub(super) static EXTRACT_STRING: Definition =
 pub(super) static EXTRACT_RAW: Definition =
     Definition::new("simpleJSONExtractRaw", Arity::Exactly(2), |call| {
         bind_text(call, |text, out| {
-            // Blanks in front of the value and behind it belong to it.
+            // Blanks before and after the value belong to it.
             let mut scanner = JsonScanner::new(text);
             if scanner.skip_value().is_ok() {
                 scanner.skip_spaces();

@@ -127,7 +127,7 @@ fn write_time_delta(seconds: f64, spans: &[(&str, f64)], out: &mut Vec<u8>) {
     }
     let mut rest = seconds.abs().trunc();
     let mut parts: Vec<String> = Vec::new();
-    // Of so many seconds a float does not know each one.
+    // A float this large does not hold every second exactly.
     let spans = if rest > EXACT_MAX { &spans[..1] } else { spans };
     for (name, length) in spans {
         let count = (rest / length).trunc();
