@@ -12,7 +12,9 @@
 //! - [`zone`]: time zones.
 //! - [`allocator`]: counts what queries hold; memory that is free and not given back.
 //! - [`query`]: the query that a thread works for, its memory and its end.
+//! - [`array_bytes`]: what copies of values take.
 //! - [`lanes`]: compares numbers side by side with one.
+//! - [`machine`]: memory that the process may have.
 //! - [`open_files`]: how many files the process may have open.
 //! - [`prefetch`]: asks the processor for memory ahead of its use.
 //! - [`processor`]: runs a loop in the form for the processor at hand.
@@ -27,6 +29,7 @@
 //! No SQL text, no DataFusion, no tokio, no RocksDB.
 
 pub mod allocator;
+pub mod array_bytes;
 pub mod checksum;
 pub mod chunks;
 pub mod civil;
@@ -34,6 +37,7 @@ pub mod clock;
 pub mod error;
 pub mod fs;
 pub mod lanes;
+pub mod machine;
 pub mod open_files;
 pub mod prefetch;
 pub mod processor;

@@ -6,6 +6,7 @@
 //! - [`real`](RealStorage): the operating system's files.
 //! - [`faulty`](FaultyStorage): files in memory, and the ways in which a disk lets you down.
 //! - [`publish`]: write under a temporary name, sync, rename, sync the directory.
+//! - [`input`](InputFile): what a statement reads of a file, a pipe or a device.
 //! - [`lock`](DirectoryLock): one process a directory.
 //!
 //! # Contract
@@ -16,6 +17,7 @@
 //! - Errors name the path.
 
 mod faulty;
+mod input;
 mod lock;
 mod publish;
 mod real;
@@ -24,6 +26,7 @@ mod real;
 mod conformance;
 
 pub use faulty::{Crash, FaultyStorage, Stays};
+pub use input::InputFile;
 pub use lock::{DirectoryLock, LOCK_FILE};
 pub use publish::{
     PendingDirectory, PendingFile, StartedFile, is_unpublished, publish_empty_dir, publish_file,

@@ -6,8 +6,9 @@ use std::cell::Cell;
 use std::ptr::null;
 use std::sync::Arc;
 
+use super::server::add_to_process;
 use super::status::QueryStatus;
-use super::tracker::{UNTRACKED_BYTES_MAX, add_to_process};
+use super::tracker::UNTRACKED_BYTES_MAX;
 use crate::Result;
 
 // Neither has a destructor: both are plain cells in the thread's block, and may be asked at any time of its life.

@@ -20,6 +20,7 @@
 
 mod current;
 mod future;
+mod server;
 mod status;
 mod tracker;
 
@@ -27,7 +28,8 @@ pub use current::{
     Entered, carried, check_allocation, check_memory, checkpoint, current, enter, hand_over, outside,
 };
 pub use future::{InQuery, in_query};
+pub use server::ServerTracker;
 pub use status::{QueryStatus, TimeLimit};
-pub use tracker::{MemoryTracker, ServerTracker, UNTRACKED_BYTES_MAX};
+pub use tracker::{MemoryTracker, UNTRACKED_BYTES_MAX};
 
 pub(crate) use current::count;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::tracker::{MemoryTracker, ServerTracker};
+use super::server::ServerTracker;
+use super::tracker::MemoryTracker;
 use crate::{Error, ErrorCode, Result};
 
 /// One query, as far as those below statements know it. The default has no limit and is never ended.
@@ -15,6 +16,8 @@ pub struct QueryStatus {
     time: TimeLimit,
     memory: MemoryTracker,
     server: Option<Arc<ServerTracker>>,
+    /// The process needs its memory.
+    evicted: AtomicBool,
 }
 
 /// When `max_execution_time` runs out; the default never does.
@@ -34,14 +37,16 @@ impl TimeLimit {
 impl QueryStatus {
     /// A query with `memory` of its own that is ended by `killed` or its time.
     pub fn new(id: &str, killed: Arc<AtomicBool>, time: TimeLimit, memory: MemoryTracker) -> QueryStatus {
-        QueryStatus { id: id.to_owned(), killed, time, memory, server: None }
+        QueryStatus { id: id.to_owned(), killed, time, memory, ..QueryStatus::default() }
     }
 
     /// Its memory counts for the process's too.
     #[must_use]
-    pub fn on_server(mut self, server: Arc<ServerTracker>) -> QueryStatus {
-        self.server = Some(server);
-        self
+    pub fn on_server(mut self, server: &Arc<ServerTracker>) -> Arc<QueryStatus> {
+        self.server = Some(Arc::clone(server));
+        let status = Arc::new(self);
+        server.watch(&status);
+        status
     }
 
     pub fn id(&self) -> &str {
@@ -80,7 +85,16 @@ impl QueryStatus {
     /// An error if the query, or the process, would hold more than it may with `additional` bytes.
     pub fn check_memory(&self, additional: u64) -> Result<()> {
         self.memory.check(additional)?;
-        self.server.as_ref().map_or(Ok(()), |server| server.check(additional))
+        let Some(server) = &self.server else { return Ok(()) };
+        if self.evicted.load(Ordering::Relaxed) {
+            return Err(server.exceeded(additional));
+        }
+        server.check(self, additional)
+    }
+
+    /// The query ends at its next check: the process needs its memory.
+    pub(super) fn evict(&self) {
+        self.evicted.store(true, Ordering::Relaxed);
     }
 
     pub fn cancelled(&self) -> Error {

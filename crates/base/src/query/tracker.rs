@@ -1,21 +1,12 @@
-//! Memory of one query and of the process: counted by allocations, compared with a limit by checks.
+//! Memory of one query: counted by allocations, compared with its limit by checks.
 
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorCode, Result};
 
 /// Bytes that a thread takes or gives back before its query hears of them.
 pub const UNTRACKED_BYTES_MAX: u64 = 256 << 10;
-
-/// How old a measurement of the process may be, and how many bytes may have been taken since.
-const SAMPLE_AGE_MAX: Duration = Duration::from_millis(50);
-const SAMPLE_BYTES_MAX: i64 = 16 << 20;
-
-/// What all threads took less what they gave back.
-static ALLOCATED: AtomicI64 = AtomicI64::new(0);
 
 /// What one query holds.
 #[derive(Debug, Default)]
@@ -46,6 +37,11 @@ impl MemoryTracker {
         self.limit
     }
 
+    /// Counts what another holds, who will give it back here.
+    pub fn take_over(&self, other: &MemoryTracker) {
+        self.add(other.amount.load(Ordering::Relaxed));
+    }
+
     pub(super) fn add(&self, bytes: i64) {
         let amount = self.amount.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if amount > self.peak.load(Ordering::Relaxed) {
@@ -55,133 +51,37 @@ impl MemoryTracker {
 
     /// MEMORY_LIMIT_EXCEEDED if `additional` bytes more would be over the limit.
     pub fn check(&self, additional: u64) -> Result<()> {
-        let would_use = self.amount().saturating_add(additional);
+        self.check_held(self.amount(), additional)
+    }
+
+    /// As [`MemoryTracker::check`], for somebody who knows better how many bytes are held.
+    pub fn check_held(&self, held: u64, additional: u64) -> Result<()> {
+        let would_use = held.saturating_add(additional);
         if self.limit == 0 || would_use <= self.limit {
             return Ok(());
         }
-        Err(self.exceeded(additional))
-    }
-
-    #[cold]
-    fn exceeded(&self, additional: u64) -> Error {
-        // What was taken already is over the limit: then the last that was taken is what did not fit.
-        let chunk = additional.max(UNTRACKED_BYTES_MAX);
-        let would_use = Size(self.amount().saturating_add(additional));
-        let what = format!(
-            "Query memory limit exceeded: would use {would_use} (attempt to allocate chunk of {}), maximum: {}",
-            Size(chunk),
-            Size(self.limit),
-        );
-        Error::new(ErrorCode::MemoryLimitExceeded, what)
+        Err(exceeded(would_use, additional, self.limit))
     }
 }
 
-/// What the process holds, measured now and then, and its limit.
-pub struct ServerTracker {
-    limit: u64,
-    sample: Mutex<Sample>,
-    make_room: Box<dyn Fn(u64) + Send + Sync>,
+#[cold]
+fn exceeded(would_use: u64, additional: u64, limit: u64) -> Error {
+    let what = format!(
+        "Query memory limit exceeded: would use {} (attempt to allocate chunk of {}), maximum: {}",
+        Size(would_use),
+        chunk(additional),
+        Size(limit),
+    );
+    Error::new(ErrorCode::MemoryLimitExceeded, what)
 }
 
-/// Anonymous memory of the process at one time, and what was allocated at that time.
-#[derive(Clone, Copy)]
-struct Sample {
-    resident: u64,
-    allocated: i64,
-    at: Instant,
-}
-
-impl ServerTracker {
-    /// Up to `limit` bytes, 0 is no limit. `make_room` is called when the limit is broken, with the bytes that are too
-    /// many: caches shrink, and free memory goes back to the system.
-    pub fn new(limit: u64, make_room: impl Fn(u64) + Send + Sync + 'static) -> ServerTracker {
-        ServerTracker { limit, sample: Mutex::new(Sample::now()), make_room: Box::new(make_room) }
-    }
-
-    pub fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    /// Bytes that the process holds about now.
-    pub fn total(&self) -> u64 {
-        self.estimate(false)
-    }
-
-    /// Whether `additional` bytes more have room in the end.
-    pub fn has_room(&self, additional: u64) -> bool {
-        let fits = |total: u64| total.saturating_add(additional) <= self.limit;
-        if self.limit == 0 || fits(self.estimate(false)) {
-            return true;
-        }
-        let total = self.estimate(true);
-        if fits(total) {
-            return true;
-        }
-        (self.make_room)(total.saturating_add(additional) - self.limit);
-        fits(self.estimate(true))
-    }
-
-    /// MEMORY_LIMIT_EXCEEDED if `additional` bytes more have no room.
-    pub(super) fn check(&self, additional: u64) -> Result<()> {
-        match self.has_room(additional) {
-            true => Ok(()),
-            false => Err(self.exceeded(additional)),
-        }
-    }
-
-    #[cold]
-    fn exceeded(&self, additional: u64) -> Error {
-        let total = self.total();
-        let what = format!(
-            "(total) memory limit exceeded: would use {} (attempt to allocate chunk of {}), current RSS: {}, maximum: {}",
-            Size(total.saturating_add(additional)),
-            Size(additional.max(UNTRACKED_BYTES_MAX)),
-            Size(total),
-            Size(self.limit),
-        );
-        Error::new(ErrorCode::MemoryLimitExceeded, what)
-    }
-
-    fn estimate(&self, anew: bool) -> u64 {
-        let allocated = ALLOCATED.load(Ordering::Relaxed);
-        // A thread that panicked with it left a sample all the same.
-        let mut sample = self.sample.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let since = allocated - sample.allocated;
-        if anew || since.abs() > SAMPLE_BYTES_MAX || sample.at.elapsed() > SAMPLE_AGE_MAX {
-            *sample = Sample::now();
-            return sample.resident;
-        }
-        sample.resident.saturating_add_signed(since)
-    }
-}
-
-impl fmt::Debug for ServerTracker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerTracker").field("limit", &self.limit).finish_non_exhaustive()
-    }
-}
-
-impl Sample {
-    fn now() -> Sample {
-        let allocated = ALLOCATED.load(Ordering::Relaxed);
-        Sample { resident: resident_bytes().unwrap_or(0), allocated, at: Instant::now() }
-    }
-}
-
-/// Memory of the process that is of no file, if the system tells.
-fn resident_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find(|line| line.starts_with("RssAnon:"))?;
-    line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok().map(|kibibytes| kibibytes << 10)
-}
-
-/// Counts for the process: `bytes` were taken, or given back if negative.
-pub(super) fn add_to_process(bytes: i64) {
-    ALLOCATED.fetch_add(bytes, Ordering::Relaxed);
+/// What did not fit: where all of it was taken already, the last that was told.
+pub(super) fn chunk(additional: u64) -> Size {
+    Size(if additional == 0 { UNTRACKED_BYTES_MAX } else { additional })
 }
 
 /// A number of bytes as ClickHouse prints it in such errors: `9.54 MiB`.
-struct Size(u64);
+pub(super) struct Size(pub(super) u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -213,18 +113,5 @@ mod tests {
         tracker.add(-9_000_000);
         tracker.check(4 << 20).expect("room again");
         assert_eq!((tracker.amount(), tracker.peak()), (0, 9_000_000));
-    }
-
-    #[test]
-    fn process_over_its_limit_makes_room_first() {
-        use std::sync::Arc;
-        use std::sync::atomic::AtomicU64;
-        let asked = Arc::new(AtomicU64::new(0));
-        let seen = Arc::clone(&asked);
-        let server = ServerTracker::new(1, move |bytes| seen.store(bytes, Ordering::Relaxed));
-        assert!(!server.has_room(1));
-        assert!(asked.load(Ordering::Relaxed) > 0);
-        assert!(server.check(1).expect_err("no room").message().starts_with("(total) memory limit exceeded"));
-        assert!(ServerTracker::new(0, |_| ()).has_room(u64::MAX));
     }
 }
