@@ -6,19 +6,22 @@
 //! A NULL is in no set: the answer is always true or false.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray};
+use arrow::buffer::ScalarBuffer;
 use arrow::compute::{cast, filter};
 use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, UInt64Type};
 use arrow::row::{RowConverter, SortField};
-use basalt_base::{Error, Result};
+use basalt_base::array_bytes::taken_bytes;
+use basalt_base::query::{check_allocation, checkpoint};
+use basalt_base::{Error, Result, bail};
 use datafusion::common::DataFusionError;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use hashbrown::HashSet;
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 
 /// `in(a, b, ...)`: whether the row of the arguments is one of the rows of the set.
 pub struct InSet {
@@ -31,8 +34,8 @@ pub struct InSet {
 enum Keys {
     /// One integer column; negative numbers as their two's complement.
     Words(HashSet<u64>),
-    /// One column of bytes.
-    Bytes(HashSet<Box<[u8]>>),
+    /// One column of bytes: the rows of `values` that are different.
+    Bytes { values: BinaryViewArray, rows: HashTable<u32>, hasher: DefaultHashBuilder },
     /// Anything else, by its row encoding.
     Rows { converter: RowConverter, rows: HashSet<Box<[u8]>> },
 }
@@ -70,7 +73,7 @@ impl InSet {
     pub fn count(&self) -> usize {
         match &self.keys {
             Keys::Words(words) => words.len(),
-            Keys::Bytes(bytes) => bytes.len(),
+            Keys::Bytes { rows, .. } => rows.len(),
             Keys::Rows { rows, .. } => rows.len(),
         }
     }
@@ -85,24 +88,29 @@ fn without_nulls(columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
     }
     let complete: BooleanArray =
         (0..columns[0].len()).map(|row| Some(columns.iter().all(|column| !column.is_null(row)))).collect();
-    columns.iter().map(|column| filter(column, &complete).map_err(Error::logical)).collect()
+    columns.iter().map(|column| filter(column, &complete).map_err(Error::of_arrow)).collect()
 }
 
 impl Keys {
     fn build(columns: &[ArrayRef]) -> Result<Keys> {
         if let [column] = columns {
             if let Some(words) = words_of(column)? {
-                return Ok(Keys::Words(words.into_iter().collect()));
+                return set_of_words(&words);
             }
             if let Some(values) = column.as_binary_view_opt() {
-                return Ok(Keys::Bytes(values.iter().flatten().map(Box::from).collect()));
+                return set_of_bytes(values);
             }
         }
+        check_allocation(taken_bytes(columns[0].as_ref(), 0..columns[0].len()))?;
         let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-        let converter = RowConverter::new(fields).map_err(Error::logical)?;
-        let rows = converter.convert_columns(columns).map_err(Error::logical)?;
-        let rows = rows.iter().map(|row| Box::from(row.as_ref())).collect();
-        Ok(Keys::Rows { converter, rows })
+        let converter = RowConverter::new(fields).map_err(Error::of_arrow)?;
+        let rows = converter.convert_columns(columns).map_err(Error::of_arrow)?;
+        let mut set: HashSet<Box<[u8]>> = HashSet::new();
+        for (at, row) in rows.iter().enumerate() {
+            check_at(at)?;
+            set.insert(Box::from(row.as_ref()));
+        }
+        Ok(Keys::Rows { converter, rows: set })
     }
 
     fn contains(&self, columns: &[ArrayRef]) -> Result<BooleanArray> {
@@ -111,18 +119,60 @@ impl Keys {
                 let words = words_of(&columns[0])?.ok_or_else(|| Error::logical("a set of integers"))?;
                 Ok(probe(&columns[0], words.iter().map(|word| set.contains(word))))
             }
-            Keys::Bytes(set) => {
-                let values =
+            Keys::Bytes { values, rows, hasher } => {
+                let probed =
                     columns[0].as_binary_view_opt().ok_or_else(|| Error::logical("a set of strings"))?;
-                Ok(values.iter().map(|value| Some(value.is_some_and(|value| set.contains(value)))).collect())
+                let is_member = |value: &[u8]| {
+                    rows.find(hasher.hash_one(value), |&row| values.value(row as usize) == value).is_some()
+                };
+                Ok(probed.iter().map(|value| Some(value.is_some_and(is_member))).collect())
             }
             Keys::Rows { converter, rows: set } => {
-                let rows = converter.convert_columns(columns).map_err(Error::logical)?;
+                let rows = converter.convert_columns(columns).map_err(Error::of_arrow)?;
                 // The set has no NULL, so that no row with one is equal to a member.
                 Ok(rows.iter().map(|row| Some(set.contains(row.as_ref()))).collect())
             }
         }
     }
+}
+
+/// Rows that go into a set before the query is asked whether it still wants them.
+const ROWS_UNCHECKED: usize = 1 << 14;
+
+fn check_at(row: usize) -> Result<()> {
+    if row % ROWS_UNCHECKED == 0 { checkpoint() } else { Ok(()) }
+}
+
+/// Bytes of a hash table of `count` elements: a power of two of slots of which seven in eight may be full.
+fn table_bytes(count: usize, element: usize) -> u64 {
+    (count.saturating_mul(8) / 7 + 1).next_power_of_two() as u64 * (element as u64 + 1)
+}
+
+fn set_of_words(words: &[u64]) -> Result<Keys> {
+    check_allocation(table_bytes(words.len(), size_of::<u64>()))?;
+    let mut set = HashSet::with_capacity(words.len());
+    for chunk in words.chunks(ROWS_UNCHECKED) {
+        checkpoint()?;
+        set.extend(chunk);
+    }
+    Ok(Keys::Words(set))
+}
+
+fn set_of_bytes(values: &BinaryViewArray) -> Result<Keys> {
+    if u32::try_from(values.len()).is_err() {
+        bail!(SetSizeLimitExceeded, "a set of {} strings is too large", values.len());
+    }
+    check_allocation(table_bytes(values.len(), size_of::<u32>()))?;
+    let hasher = DefaultHashBuilder::default();
+    let mut rows = HashTable::with_capacity(values.len());
+    for (row, value) in values.iter().enumerate() {
+        check_at(row)?;
+        let Some(value) = value else { continue };
+        let is_same = |&known: &u32| values.value(known as usize) == value;
+        let hash = |&known: &u32| hasher.hash_one(values.value(known as usize));
+        rows.entry(hasher.hash_one(value), is_same, hash).or_insert(row as u32);
+    }
+    Ok(Keys::Bytes { values: values.clone(), rows, hasher })
 }
 
 fn probe(column: &ArrayRef, found: impl Iterator<Item = bool>) -> BooleanArray {
@@ -133,15 +183,15 @@ fn probe(column: &ArrayRef, found: impl Iterator<Item = bool>) -> BooleanArray {
 }
 
 /// The values of an integer column, whatever lies under a NULL included; `None` for other types.
-fn words_of(column: &ArrayRef) -> Result<Option<Vec<u64>>> {
+fn words_of(column: &ArrayRef) -> Result<Option<ScalarBuffer<u64>>> {
     Ok(match column.data_type() {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
-            let wide = cast(column, &DataType::UInt64).map_err(Error::logical)?;
-            Some(wide.as_primitive::<UInt64Type>().values().to_vec())
+            let wide = cast(column, &DataType::UInt64).map_err(Error::of_arrow)?;
+            Some(wide.as_primitive::<UInt64Type>().values().clone())
         }
         DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 => {
-            let wide = cast(column, &DataType::Int64).map_err(Error::logical)?;
-            Some(wide.as_primitive::<Int64Type>().values().iter().map(|&word| word as u64).collect())
+            let wide = cast(column, &DataType::Int64).map_err(Error::of_arrow)?;
+            Some(ScalarBuffer::from(wide.as_primitive::<Int64Type>().values().inner().clone()))
         }
         _ => None,
     })
@@ -205,7 +255,7 @@ impl fmt::Debug for InSet {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{BinaryViewArray, Float64Array, Int16Array, UInt64Array};
+    use arrow::array::{Float64Array, Int16Array, UInt64Array};
 
     use super::*;
 

@@ -111,7 +111,7 @@ where
     fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
         let groups = &mut self.groups;
         let arg = match args[0].data_type() {
-            DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::logical)?,
+            DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::of_arrow)?,
             _ => &args[0],
         };
         let values = arg.as_primitive::<F>().values();

@@ -158,7 +158,7 @@ where
         winners: Option<&mut Vec<(usize, usize)>>,
     ) -> Result<()> {
         let values = match values.data_type() {
-            DataType::Boolean => &cast(values, &DataType::UInt8).map_err(Error::logical)?,
+            DataType::Boolean => &cast(values, &DataType::UInt8).map_err(Error::of_arrow)?,
             _ => values,
         };
         let values = values.as_primitive::<T>().values();
@@ -199,7 +199,7 @@ where
         let best = PrimitiveArray::<T>::new(best.into(), None);
         let carrier = self.ty.carrier();
         let best: ArrayRef = if carrier == DataType::Boolean {
-            cast(&best, &carrier).map_err(Error::logical)?
+            cast(&best, &carrier).map_err(Error::of_arrow)?
         } else {
             Arc::new(best.with_data_type(carrier))
         };

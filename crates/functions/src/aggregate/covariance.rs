@@ -84,8 +84,8 @@ impl States for CovarianceStates {
     }
 
     fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
-        let x = cast(&args[0], &DataType::Float64).map_err(Error::logical)?;
-        let y = cast(&args[1], &DataType::Float64).map_err(Error::logical)?;
+        let x = cast(&args[0], &DataType::Float64).map_err(Error::of_arrow)?;
+        let y = cast(&args[1], &DataType::Float64).map_err(Error::of_arrow)?;
         let (x, y) = (x.as_primitive::<Float64Type>().values(), y.as_primitive::<Float64Type>().values());
         let groups = &mut self.groups;
         rows.for_each(|row, group| {

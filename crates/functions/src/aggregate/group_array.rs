@@ -2,6 +2,8 @@
 
 use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array};
 use arrow::compute::{interleave, take};
+use basalt_base::array_bytes::taken_bytes;
+use basalt_base::query::check_allocation;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::lists::{as_lists, for_each_element, lists};
@@ -101,7 +103,7 @@ impl Collected {
         let copied = places.len() * 2 < block.len();
         let block = if copied {
             let rows = UInt32Array::from_iter_values(places.iter().map(|&(row, _)| row as u32));
-            take(block, &rows, None).map_err(Error::logical)?
+            take(block, &rows, None).map_err(Error::of_arrow)?
         } else {
             ArrayRef::clone(block)
         };
@@ -121,8 +123,11 @@ impl Collected {
         let counts = emit.take_needed(&mut self.counts);
         let emitted = counts.len() as u32;
         let entries = std::mem::take(&mut self.entries);
-        let (now, later): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|entry| entry.group < emitted);
+        check_allocation(self.gathered_bytes(entries.len()))?;
+        let (now, later) = match emit {
+            EmitTo::All => (entries, Vec::new()),
+            EmitTo::First(_) => entries.into_iter().partition(|entry| entry.group < emitted),
+        };
         let elements = self.gather(&now, &counts)?;
         self.entries = later;
         self.entries.iter_mut().for_each(|entry| entry.group -= emitted);
@@ -131,6 +136,14 @@ impl Collected {
             self.block_bytes = 0;
         }
         lists(&self.element, counts.into_iter().map(|count| count as usize), elements)
+    }
+
+    /// What lists of as many values take, and their places on the way.
+    fn gathered_bytes(&self, values: usize) -> u64 {
+        let Some(block) = self.blocks.iter().find(|block| !block.is_empty()) else { return 0 };
+        let block_bytes = taken_bytes(block.as_ref(), 0..block.len()) as f64;
+        let value = block_bytes / block.len() as f64 + size_of::<(usize, usize)>() as f64;
+        (values as f64 * value) as u64
     }
 
     /// The values of `entries` group by group, within a group in the order they came.
@@ -149,7 +162,7 @@ impl Collected {
             *end += 1;
         }
         let blocks: Vec<&dyn Array> = self.blocks.iter().map(AsRef::as_ref).collect();
-        interleave(&blocks, &indices).map_err(Error::logical)
+        interleave(&blocks, &indices).map_err(Error::of_arrow)
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -3,6 +3,7 @@
 use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::buffer::BooleanBuffer;
 use basalt_base::Error;
+use basalt_base::query::checkpoint;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
@@ -40,6 +41,7 @@ impl GroupsAccumulator for Groups {
         opt_filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
+        checkpoint().map_err(external)?;
         self.states.grow(total_num_groups);
         let keeps = truth(opt_filter);
         self.states.update(values, &Rows::of_groups(group_indices, keeps.as_ref())).map_err(external)
@@ -51,6 +53,7 @@ impl GroupsAccumulator for Groups {
         group_indices: &[usize],
         total_num_groups: usize,
     ) -> Result<()> {
+        checkpoint().map_err(external)?;
         self.states.grow(total_num_groups);
         self.states.merge(values, &Rows::of_groups(group_indices, None)).map_err(external)
     }

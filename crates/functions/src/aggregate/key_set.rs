@@ -68,6 +68,12 @@ impl<K: Key> KeySet<K> {
         self.len() - before
     }
 
+    /// Bytes that the table takes anew if `more` keys come that are not in it; 0 if they have room.
+    pub(super) fn growth_bytes(&self, more: usize) -> usize {
+        let wanted = ((self.used + more) * 2).next_power_of_two();
+        if wanted > self.slots.len() { wanted * size_of::<K>() } else { 0 }
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = K> + '_ {
         let used = self.slots.iter().copied().filter(|&key| key != K::EMPTY);
         self.has_empty.then_some(K::EMPTY).into_iter().chain(used)

@@ -4,6 +4,8 @@
 //! into one table of (group, key) pairs: a million groups of three keys then cost one table, not a
 //! million.
 
+use basalt_base::Result;
+use basalt_base::query::check_allocation;
 use hashbrown::HashTable;
 
 use super::EmitTo;
@@ -85,6 +87,18 @@ impl<K: Key> KeySets<K> {
         is_new
     }
 
+    /// An error if the query may not hold `more` keys that are not in the sets: a table that grows is there twice.
+    pub(super) fn check_growth(&self, more: usize) -> Result<()> {
+        let bytes = if self.counts.len() <= 1 {
+            self.only.growth_bytes(more)
+        } else if self.pairs.capacity() - self.pairs.len() < more {
+            2 * (self.pairs.capacity() + more) * (size_of::<(u32, K)>() + 1)
+        } else {
+            0
+        };
+        if bytes > 0 { check_allocation(bytes as u64) } else { Ok(()) }
+    }
+
     /// Makes room for keys that come from another set.
     pub(super) fn reserve(&mut self, more: usize) {
         if self.counts.len() == 1 {
@@ -105,7 +119,10 @@ impl<K: Key> KeySets<K> {
         let was_one = self.counts.len() == 1;
         let counts = emit.take_needed(&mut self.counts);
         if was_one {
-            return (counts, std::mem::replace(&mut self.only, KeySet::new()).iter().collect());
+            let only = std::mem::replace(&mut self.only, KeySet::new());
+            let mut keys = Vec::with_capacity(only.len());
+            keys.extend(only.iter());
+            return (counts, keys);
         }
         let mut ends: Vec<usize> = counts
             .iter()

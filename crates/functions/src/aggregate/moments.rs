@@ -101,7 +101,7 @@ impl States for SpreadStates {
     }
 
     fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
-        let values = cast(&args[0], &DataType::Float64).map_err(Error::logical)?;
+        let values = cast(&args[0], &DataType::Float64).map_err(Error::of_arrow)?;
         let groups = &mut self.groups;
         rows.for_each_value(values.as_primitive::<Float64Type>().values(), |group, value| {
             let [count, sum, squares] = &mut groups[group];

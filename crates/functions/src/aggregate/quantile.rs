@@ -125,7 +125,7 @@ impl QuantileStates {
             let units = values.as_primitive::<Decimal128Type>().unary::<_, Float64Type>(|unit| unit as f64);
             return Ok(Arc::new(units));
         }
-        cast(values, &DataType::Float64).map_err(Error::logical)
+        cast(values, &DataType::Float64).map_err(Error::of_arrow)
     }
 
     fn to_values(&self, floats: Vec<f64>) -> Result<ArrayRef> {

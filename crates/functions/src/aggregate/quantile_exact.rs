@@ -140,7 +140,7 @@ where
 
     fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
         let values = match args[0].data_type() {
-            DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::logical)?,
+            DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::of_arrow)?,
             _ => &args[0],
         };
         let groups = &mut self.groups;

@@ -1,6 +1,7 @@
 //! One group only: [`States`] behind DataFusion's `Accumulator`.
 
 use arrow::array::{Array, ArrayRef};
+use basalt_base::query::check_memory;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo};
 
@@ -28,11 +29,13 @@ impl std::fmt::Debug for SingleGroup {
 
 impl Accumulator for SingleGroup {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        check_memory().map_err(external)?;
         let count = values.first().map_or(0, |array| array.len());
         self.states.update(values, &Rows::of_only_group(count, None)).map_err(external)
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        check_memory().map_err(external)?;
         let count = states.first().map_or(0, |array| array.len());
         self.states.merge(states, &Rows::of_only_group(count, None)).map_err(external)
     }

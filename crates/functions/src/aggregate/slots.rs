@@ -85,7 +85,7 @@ impl Slots {
         }
         match &mut self.values {
             Values::W1(slots) if *array.data_type() == DataType::Boolean => {
-                copy(slots, &cast(array, &DataType::UInt8).map_err(Error::logical)?, places);
+                copy(slots, &cast(array, &DataType::UInt8).map_err(Error::of_arrow)?, places);
             }
             Values::W1(slots) => copy(slots, array, places),
             Values::W2(slots) => copy(slots, array, places),
@@ -140,7 +140,7 @@ impl Slots {
         let array = match carrier {
             DataType::Boolean => {
                 let flags = fixed_array(DataType::UInt8, rows, buffer)?;
-                cast(&flags, &DataType::Boolean).map_err(Error::logical)?
+                cast(&flags, &DataType::Boolean).map_err(Error::of_arrow)?
             }
             carrier => fixed_array(carrier, rows, buffer)?,
         };
@@ -199,7 +199,7 @@ impl<'a> ByteRows<'a> {
             other => {
                 let converter = converter(other)?;
                 let columns = std::slice::from_ref(array);
-                ByteRows::Encoded(converter.convert_columns(columns).map_err(Error::logical)?)
+                ByteRows::Encoded(converter.convert_columns(columns).map_err(Error::of_arrow)?)
             }
         })
     }
@@ -239,13 +239,13 @@ pub(super) fn bytes_to_array(ty: &SqlType, values: &[Box<[u8]>], seen: &[bool]) 
         carrier => {
             let converter = converter(&carrier)?;
             let defaults = ty.default_array(1);
-            let default = converter.convert_columns(&[defaults]).map_err(Error::logical)?;
+            let default = converter.convert_columns(&[defaults]).map_err(Error::of_arrow)?;
             let parser = converter.parser();
             let encoded = values
                 .iter()
                 .zip(seen)
                 .map(|(value, &seen)| if seen { parser.parse(value) } else { default.row(0) });
-            let mut columns = converter.convert_rows(encoded).map_err(Error::logical)?;
+            let mut columns = converter.convert_rows(encoded).map_err(Error::of_arrow)?;
             columns.pop().ok_or_else(|| Error::logical("a row without columns"))
         }
     }

@@ -118,6 +118,7 @@ impl<K: StateKey> States for UniqStates<K> {
 
     fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
         let keys = K::of_args(args)?;
+        self.sets.check_growth(keys.len())?;
         let sets = &mut self.sets;
         if rows.has_only_group() {
             rows.for_each_run(&keys, |run| sets.insert_all(run));
@@ -132,6 +133,7 @@ impl<K: StateKey> States for UniqStates<K> {
     fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
         let list = as_lists(&states[0])?;
         let keys = K::from_array(list.values());
+        self.sets.check_growth(keys.len())?;
         self.sets.reserve(keys.len());
         for_each_element(list, rows, |element, group| {
             self.sets.insert(group, keys[element]);

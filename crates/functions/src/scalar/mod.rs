@@ -22,6 +22,7 @@ mod memory;
 mod number;
 mod operand;
 mod other;
+mod pace;
 mod string;
 mod tuple;
 

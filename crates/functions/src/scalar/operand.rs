@@ -5,7 +5,8 @@ use arrow::array::{
     PrimitiveArray,
 };
 use arrow::buffer::NullBuffer;
-use basalt_base::{Error, Result};
+use basalt_base::query::{check_allocation, checkpoint};
+use basalt_base::{Error, ErrorCode, Result};
 
 use super::Operand;
 use super::number::{Number, wrap_to};
@@ -117,19 +118,52 @@ pub(super) fn nulls_of(operands: &[Operand], rows: usize) -> Option<NullBuffer> 
     union
 }
 
-/// Strings made row by row: `write` appends the bytes of a row to an empty buffer.
+/// So many bytes are made before somebody looks whether the query may hold them.
+const UNCHECKED_BYTES_MAX: usize = 1 << 20;
+
+/// Strings made row by row: `write` appends the bytes of a row to an empty buffer, many of them with [`append`].
 pub(super) fn build_strings(
     rows: usize,
     mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
 ) -> Result<BinaryViewArray> {
     let mut builder = BinaryViewBuilder::with_capacity(rows);
     let mut scratch = Vec::new();
+    let mut unchecked = 0;
     for row in 0..rows {
         scratch.clear();
         write(row, &mut scratch)?;
+        unchecked += scratch.len();
+        if unchecked > UNCHECKED_BYTES_MAX {
+            checkpoint()?;
+            unchecked = 0;
+        }
         push_string(&mut builder, &scratch)?;
     }
     Ok(builder.finish())
+}
+
+/// Appends to a string that may become long: an error before the query holds more than it may.
+#[inline]
+pub(super) fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    if out.capacity() - out.len() < bytes.len() {
+        reserve(out, bytes.len())?;
+    }
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+/// Room for `additional` bytes behind `out`.
+pub(super) fn reserve(out: &mut Vec<u8>, additional: usize) -> Result<()> {
+    let needed = out.len().saturating_add(additional);
+    if u32::try_from(needed).is_err() {
+        return Err(too_long(needed));
+    }
+    if needed > UNCHECKED_BYTES_MAX && needed > out.capacity() {
+        checkpoint()?;
+        check_allocation(needed.max(2 * out.capacity()) as u64)?;
+    }
+    out.reserve(additional);
+    Ok(())
 }
 
 /// Strings that are slices of other strings.
@@ -138,18 +172,28 @@ pub(super) fn slice_strings<'a>(
     mut slice: impl FnMut(usize) -> Result<&'a [u8]>,
 ) -> Result<BinaryViewArray> {
     let mut builder = BinaryViewBuilder::with_capacity(rows);
+    let mut unchecked = 0;
     for row in 0..rows {
-        push_string(&mut builder, slice(row)?)?;
+        let slice = slice(row)?;
+        unchecked += slice.len();
+        if unchecked > UNCHECKED_BYTES_MAX {
+            checkpoint()?;
+            unchecked = 0;
+        }
+        push_string(&mut builder, slice)?;
     }
     Ok(builder.finish())
 }
 
 /// Appends a string; one that is larger than a view can say is refused.
 pub(super) fn push_string(builder: &mut BinaryViewBuilder, bytes: &[u8]) -> Result<()> {
-    builder.try_append_value(bytes).map_err(|_| {
-        Error::new(
-            basalt_base::ErrorCode::TooLargeStringSize,
-            format!("a string of {} bytes is too long", bytes.len()),
-        )
-    })
+    if bytes.len() > UNCHECKED_BYTES_MAX {
+        check_allocation(bytes.len() as u64)?;
+    }
+    builder.try_append_value(bytes).map_err(|_| too_long(bytes.len()))
+}
+
+#[cold]
+fn too_long(bytes: usize) -> Error {
+    Error::new(ErrorCode::TooLargeStringSize, format!("a string of {bytes} bytes is too long"))
 }

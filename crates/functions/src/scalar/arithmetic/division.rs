@@ -90,7 +90,8 @@ fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<
     match operation {
         Operation::Quotient => {}
         // What is not negative needs no sign.
-        Operation::PositiveRemainder if right.is_integer() => {
+        Operation::PositiveRemainder if right.is_integer() && !left.is_float() => {
+            remainder_type(left, right)?;
             return arithmetic_type(Arithmetic::Modulo, &SqlType::UInt64, right);
         }
         _ => return remainder_type(left, right),

@@ -86,7 +86,7 @@ fn choose(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRe
             Some(right_there.value(row) && (left_null.value(row) || wins))
         })
         .collect();
-    zip(&takes_right, right, left).map_err(Error::logical)
+    zip(&takes_right, right, left).map_err(Error::of_arrow)
 }
 
 /// Row by row the left one of two floats if it is `wanted` against the right one.
@@ -95,7 +95,7 @@ fn choose_float(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<A
     let stays = |(left, right): (&f64, &f64)| left.partial_cmp(right) == Some(wanted);
     let takes_right: BooleanArray =
         ours.values().iter().zip(theirs.values()).map(|pair| Some(!stays(pair))).collect();
-    zip(&takes_right, right, left).map_err(Error::logical)
+    zip(&takes_right, right, left).map_err(Error::of_arrow)
 }
 
 /// The rows that are not a number; `None` for what is no float.

@@ -69,7 +69,7 @@ fn bind_zip(call: &Call<'_>) -> Result<Bound> {
             expect_same_size(&lists, row)?;
         }
         let columns = lists.iter().map(used_elements).collect::<Result<Vec<ArrayRef>>>()?;
-        let zipped = StructArray::try_new(tuple.struct_fields(), columns, None).map_err(Error::logical)?;
+        let zipped = StructArray::try_new(tuple.struct_fields(), columns, None).map_err(Error::of_arrow)?;
         let lengths = (0..rows).map(|row| lists[0].len(row)).collect();
         super::lists::build(&tuple, Arc::new(zipped), lengths)
     }))
@@ -82,7 +82,7 @@ fn used_elements(lists: &Lists) -> Result<ArrayRef> {
         return Ok(Arc::clone(lists.elements()));
     }
     let picked = (0..lists.rows()).flat_map(|row| lists.range(row)).map(|element| element as u32);
-    take(lists.elements(), &UInt32Array::from_iter_values(picked), None).map_err(Error::logical)
+    take(lists.elements(), &UInt32Array::from_iter_values(picked), None).map_err(Error::of_arrow)
 }
 
 fn bind_flatten(call: &Call<'_>) -> Result<Bound> {
@@ -113,7 +113,7 @@ fn flatten_once(array: &ArrayRef) -> Result<ArrayRef> {
         outer.range(row).for_each(|list| picked.extend(inner.range(list).map(|element| element as u32)));
         lengths.push(picked.len() - before);
     }
-    let elements = take(inner.elements(), &UInt32Array::from(picked), None).map_err(Error::logical)?;
+    let elements = take(inner.elements(), &UInt32Array::from(picked), None).map_err(Error::of_arrow)?;
     let field = match outer.elements().data_type() {
         arrow::datatypes::DataType::List(field) => Arc::clone(field),
         other => return Err(Error::logical(format!("{other} inside an array of arrays"))),

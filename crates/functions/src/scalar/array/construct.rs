@@ -6,14 +6,19 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, new_empty_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
+use basalt_base::query::check_allocation;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::lists::{Lists, build, chain, common_of, convert_lists, converters, element_of, gather};
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 /// The most elements that one block of `range` or `arrayResize` may have: ClickHouse's limit.
 const ELEMENTS_MAX: i64 = 500_000_000;
+
+/// The most bytes that the values of one block of `arrayWithConstant` may have: ClickHouse's limit.
+const REPEATED_BYTES_MAX: u64 = 1_000_000_000;
 
 /// The common type of all arguments.
 pub(super) static ARRAY: Definition =
@@ -159,6 +164,7 @@ fn bind_resize(call: &Call<'_>) -> Result<Bound> {
         let total: i64 =
             wanted.values().iter().fold(0, |sum, length| sum.saturating_add(length.saturating_abs()));
         check_total("arrayResize", total)?;
+        check_allocation(4 * total.unsigned_abs())?;
         let base = lists.elements().len();
         let elements = chain(&element, &[Arc::clone(lists.elements()), fillers])?;
         let mut picked = Vec::with_capacity(total as usize);
@@ -187,12 +193,8 @@ fn bind_with_constant(call: &Call<'_>) -> Result<Bound> {
     let element = call.args[1].ty.full().clone();
     Ok(Bound::new(SqlType::array_of(element.clone()), move |operands: &[Operand], rows: usize| {
         let wanted = whole_numbers(&operands[0], rows)?;
-        if let Some(negative) = wanted.values().iter().find(|length| **length < 0) {
-            bail!(ArgumentOutOfBound, "`arrayWithConstant` takes a length of 0 or more, got {negative}");
-        }
-        let total = wanted.values().iter().fold(0_i64, |sum, length| sum.saturating_add(*length));
-        check_total("arrayWithConstant", total)?;
         let values = operands[1].full(rows)?;
+        check_repetition(&wanted, &values)?;
         let lengths: Vec<usize> = wanted.values().iter().map(|length| *length as usize).collect();
         let picked =
             lengths.iter().enumerate().flat_map(|(row, &count)| std::iter::repeat_n(row as u32, count));
@@ -200,12 +202,47 @@ fn bind_with_constant(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
+/// Refuses lengths below 0, and arrays that take too much together.
+fn check_repetition(lengths: &Int64Array, values: &ArrayRef) -> Result<()> {
+    let mut bytes = 0_u64;
+    for (row, &length) in lengths.values().iter().enumerate() {
+        let Ok(length) = u64::try_from(length) else {
+            bail!(TooLargeArraySize, "`arrayWithConstant` takes a length of 0 or more, got {length}");
+        };
+        let width = value_bytes(values, row);
+        bytes = bytes.saturating_add(length.saturating_mul(width));
+        if bytes > REPEATED_BYTES_MAX || length > ELEMENTS_MAX as u64 {
+            bail!(
+                TooLargeArraySize,
+                "`arrayWithConstant` would make arrays of {length} elements of {width} bytes: a block has at most \
+                 {REPEATED_BYTES_MAX} bytes of them"
+            );
+        }
+    }
+    check_allocation(bytes)
+}
+
+/// Bytes of one value, those of strings and of elements included.
+fn value_bytes(values: &ArrayRef, row: usize) -> u64 {
+    if let Some(list) = values.as_list_opt::<i32>() {
+        let range = list.value_offsets()[row] as usize..list.value_offsets()[row + 1] as usize;
+        return 8 + range.map(|element| value_bytes(list.values(), element)).sum::<u64>();
+    }
+    if let Some(fields) = values.as_struct_opt() {
+        return fields.columns().iter().map(|field| value_bytes(field, row)).sum();
+    }
+    match values.as_binary_view_opt() {
+        Some(texts) => 9 + texts.value(row).len() as u64,
+        None => values.data_type().primitive_width().unwrap_or(1) as u64,
+    }
+}
+
 fn call_expects_integer(call: &Call<'_>, index: usize) -> Result<()> {
     if call.ty(index).stripped().is_integer() { Ok(()) } else { Err(call.illegal(index)) }
 }
 
 fn whole_numbers(operand: &Operand, rows: usize) -> Result<Int64Array> {
-    let numbers = cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::logical)?;
+    let numbers = cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::of_arrow)?;
     Ok(numbers.as_primitive::<Int64Type>().clone())
 }
 
@@ -232,8 +269,7 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
         // Of 64 bits without a sign the highest counts for itself.
         let widened = |number: i64| if is_wide { i128::from(number as u64) } else { i128::from(number) };
         let mut total = 0_i64;
-        let mut values = Vec::new();
-        let mut lengths = Vec::with_capacity(rows);
+        let mut ranges = Vec::with_capacity(rows);
         for row in 0..rows {
             let (start, end, step) = match numbers.as_slice() {
                 [end] => (0, end.get(row), 1),
@@ -247,10 +283,17 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
             let count = range_length(widened(start), widened(end), widened(step));
             total = total.saturating_add(count);
             check_total("range", total)?;
+            ranges.push((start, step, count));
+        }
+        check_allocation(8 * total.unsigned_abs())?;
+        let mut values = Vec::with_capacity(total as usize);
+        let mut pace = Pace::default();
+        for &(start, step, count) in &ranges {
             values.extend((0..count).map(|index| start.wrapping_add(index.wrapping_mul(step))));
-            lengths.push(count as usize);
+            pace.step(count as usize)?;
         }
         let values: ArrayRef = Arc::new(Int64Array::from(values));
+        let lengths = ranges.iter().map(|&(_, _, count)| count as usize).collect();
         build(&element, narrow.convert(&values)?, lengths)
     }))
 }

@@ -36,7 +36,7 @@ pub(super) static ARRAY_COUNT: Definition = Definition::new("arrayCount", Arity:
     }
     Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
-        let truths = cast(lists.elements(), &DataType::Boolean).map_err(Error::logical)?;
+        let truths = cast(lists.elements(), &DataType::Boolean).map_err(Error::of_arrow)?;
         let truths = arrow::array::AsArray::as_boolean(&truths).values();
         let count = |row| lists.range(row).filter(|&element| truths.value(element)).count() as u32;
         Ok(Arc::new(UInt32Array::from_iter_values((0..rows).map(count))) as ArrayRef)

@@ -34,7 +34,7 @@ fn bind_array(call: &Call<'_>, element: &SqlType) -> Result<Bound> {
     }
     let element = element.clone();
     Ok(Bound::new(element.clone(), move |operands: &[Operand], rows: usize| {
-        let lists = Lists::of(&operands[0], rows)?;
+        let lists = Lists::shared(&operands[0], rows)?;
         let indices = whole(&operands[1].full(rows)?)?;
         let indices = indices.as_primitive::<Int64Type>();
         take_or_default(
@@ -57,7 +57,7 @@ fn bind_array(call: &Call<'_>, element: &SqlType) -> Result<Bound> {
 }
 
 fn whole(numbers: &ArrayRef) -> Result<ArrayRef> {
-    cast(numbers, &DataType::Int64).map_err(Error::logical)
+    cast(numbers, &DataType::Int64).map_err(Error::of_arrow)
 }
 
 fn bind_map(call: &Call<'_>, key: &SqlType, value: &SqlType) -> Result<Bound> {
@@ -72,7 +72,7 @@ fn bind_map(call: &Call<'_>, key: &SqlType, value: &SqlType) -> Result<Bound> {
         ));
     };
     Ok(Bound::new(value.clone(), move |operands: &[Operand], rows: usize| {
-        let lists = Lists::of(&operands[0], rows)?;
+        let lists = Lists::shared(&operands[0], rows)?;
         let entries = lists.elements().as_struct();
         let wanted = of_key.read(&operands[1].full(rows)?)?;
         let keys = Keys::of_all(&[entries.column(0), &wanted])?;
@@ -116,5 +116,5 @@ fn take_or_default(
     } else {
         Arc::clone(elements)
     };
-    take(&elements, &UInt32Array::from(picked), None).map_err(Error::logical)
+    take(&elements, &UInt32Array::from(picked), None).map_err(Error::of_arrow)
 }

@@ -75,7 +75,7 @@ fn bind_extreme(call: &Call<'_>, greatest: bool) -> Result<Bound> {
         });
         let picked = UInt32Array::from_iter_values(picked);
         let elements = chain(&element, &[Arc::clone(lists.elements()), element.default_array(1)])?;
-        take(&elements, &picked, None).map_err(Error::logical)
+        take(&elements, &picked, None).map_err(Error::of_arrow)
     }))
 }
 
@@ -162,7 +162,7 @@ fn bind_difference(call: &Call<'_>) -> Result<Bound> {
         let differences = match elements.data_type() {
             DataType::Float64 => differences::<Float64Type>(&lists, &elements),
             _ => {
-                differences::<Int64Type>(&lists, &cast(&elements, &DataType::Int64).map_err(Error::logical)?)
+                differences::<Int64Type>(&lists, &cast(&elements, &DataType::Int64).map_err(Error::of_arrow)?)
             }
         };
         lists.with_elements(&result, narrow.convert(&differences)?)

@@ -8,6 +8,8 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, concat, take};
 use arrow::row::{RowConverter, Rows, SortField};
+use basalt_base::array_bytes::taken_bytes;
+use basalt_base::query::{check_allocation, check_memory};
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
@@ -19,6 +21,9 @@ use crate::scalar::{Argument, Converter, Operand};
 /// The lists of one operand, one a row.
 pub(super) struct Lists {
     list: ListArray,
+    rows: usize,
+    /// 0 where all rows have the same list, which is there once.
+    mask: usize,
 }
 
 impl Lists {
@@ -26,9 +31,17 @@ impl Lists {
         Lists::of_array(&operand.full(rows)?)
     }
 
+    /// As [`Lists::of`], but a constant list is not copied for each row: for functions that only look into lists.
+    pub(super) fn shared(operand: &Operand, rows: usize) -> Result<Lists> {
+        if !operand.constant {
+            return Lists::of(operand, rows);
+        }
+        Ok(Lists { rows, mask: 0, ..Lists::of_array(&operand.array)? })
+    }
+
     pub(super) fn of_array(array: &ArrayRef) -> Result<Lists> {
         match array.as_list_opt::<i32>() {
-            Some(list) => Ok(Lists { list: list.clone() }),
+            Some(list) => Ok(Lists { list: list.clone(), rows: list.len(), mask: usize::MAX }),
             None => Err(Error::logical(format!("{} is not the carrier of an array", array.data_type()))),
         }
     }
@@ -39,10 +52,12 @@ impl Lists {
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.list.len()
+        self.rows
     }
 
+    #[inline]
     pub(super) fn range(&self, row: usize) -> Range<usize> {
+        let row = row & self.mask;
         let offsets = self.list.value_offsets();
         offsets[row] as usize..offsets[row + 1] as usize
     }
@@ -68,6 +83,7 @@ impl Lists {
         let mut lengths = Vec::with_capacity(self.rows());
         for row in 0..self.rows() {
             let before = picked.len();
+            check_memory()?;
             pick(row, self.range(row), &mut picked);
             lengths.push(picked.len() - before);
         }
@@ -82,7 +98,8 @@ pub(super) fn gather(
     picked: Vec<u32>,
     lengths: Vec<usize>,
 ) -> Result<ArrayRef> {
-    let elements = take(elements, &UInt32Array::from(picked), None).map_err(Error::logical)?;
+    check_allocation(taken_bytes(elements.as_ref(), picked.iter().map(|&at| at as usize)))?;
+    let elements = take(elements, &UInt32Array::from(picked), None).map_err(Error::of_arrow)?;
     build(element, elements, lengths)
 }
 
@@ -96,7 +113,7 @@ pub(super) fn build(element: &SqlType, elements: ArrayRef, lengths: Vec<usize>) 
     }
     let offsets = OffsetBuffer::from_lengths(lengths);
     let list =
-        ListArray::try_new(element.element_field(), offsets, elements, None).map_err(Error::logical)?;
+        ListArray::try_new(element.element_field(), offsets, elements, None).map_err(Error::of_arrow)?;
     Ok(Arc::new(list))
 }
 
@@ -112,7 +129,7 @@ pub(super) fn chain(element: &SqlType, arrays: &[ArrayRef]) -> Result<ArrayRef> 
         .collect::<std::result::Result<Vec<ArrayRef>, _>>()
         .map_err(Error::logical)?;
     let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-    concat(&arrays).map_err(Error::logical)
+    concat(&arrays).map_err(Error::of_arrow)
 }
 
 /// Values as byte strings that are equal where the values are and ordered as they are, NULL last.
@@ -139,7 +156,7 @@ impl Keys {
         let converter = RowConverter::new(vec![SortField::new_with_options(carrier, options)])
             .map_err(|_| Error::not_implemented("comparison of such elements of arrays"))?;
         let encode = |column: &&ArrayRef| {
-            let rows = converter.convert_columns(std::slice::from_ref(*column)).map_err(Error::logical)?;
+            let rows = converter.convert_columns(std::slice::from_ref(*column)).map_err(Error::of_arrow)?;
             Ok(Keys { rows })
         };
         columns.iter().map(encode).collect()
@@ -185,8 +202,9 @@ pub(super) fn converters(
 /// The elements of a list converted to another type; the list itself stays.
 pub(super) fn convert_lists(lists: &Lists, converter: &Converter, to: &SqlType) -> Result<Lists> {
     if converter.is_identity() {
-        return Ok(Lists { list: lists.list.clone() });
+        return Ok(Lists { list: lists.list.clone(), ..*lists });
     }
     let elements = converter.convert(lists.elements())?;
-    Lists::of_array(&lists.with_elements(to, elements)?)
+    let converted = Lists::of_array(&lists.with_elements(to, elements)?)?;
+    Ok(Lists { list: converted.list, ..*lists })
 }

@@ -83,12 +83,12 @@ fn in_rows<'a>(
 /// Maps of all keys and values, with as many entries as `lengths` say.
 fn entries(ty: &SqlType, lengths: Vec<usize>, keys: ArrayRef, values: ArrayRef) -> Result<ArrayRef> {
     let entries =
-        StructArray::try_new(ty.struct_fields(), vec![keys, values], None).map_err(Error::logical)?;
+        StructArray::try_new(ty.struct_fields(), vec![keys, values], None).map_err(Error::of_arrow)?;
     let DataType::List(field) = ty.carrier() else {
         return Err(Error::logical("a map is carried by a list"));
     };
     let offsets = OffsetBuffer::from_lengths(lengths);
-    let map = ListArray::try_new(field, offsets, Arc::new(entries), None).map_err(Error::logical)?;
+    let map = ListArray::try_new(field, offsets, Arc::new(entries), None).map_err(Error::of_arrow)?;
     Ok(Arc::new(map))
 }
 

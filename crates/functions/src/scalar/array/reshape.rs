@@ -141,7 +141,7 @@ fn bind_slice(call: &Call<'_>) -> Result<Bound> {
     Ok(Bound::new(result, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
         let numbers =
-            |operand: &Operand| cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::logical);
+            |operand: &Operand| cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::of_arrow);
         let offsets = numbers(&operands[1])?;
         let lengths = operands.get(2).map(numbers).transpose()?;
         let number = |array: &ArrayRef, row: usize| {

@@ -1,6 +1,7 @@
 //! Functions that look for elements: `has`, `indexOf`, `countEqual`, `hasAny`, `hasAll`.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt8Array, UInt64Array};
@@ -12,6 +13,7 @@ use basalt_base::{Result, SqlType};
 
 use super::lists::{Keys, Lists, common_of, convert_lists, element_of};
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 pub(super) static HAS: Definition =
@@ -61,7 +63,7 @@ fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool
     let of_value = Converter::new(value, &common, call.context)?;
     let ty = if answer == Answer::Has { SqlType::UInt8 } else { SqlType::UInt64 };
     Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
-        let lists = Lists::of(&operands[0], rows)?;
+        let lists = Lists::shared(&operands[0], rows)?;
         let elements = if of_map {
             Arc::clone(lists.elements().as_struct().column(0))
         } else {
@@ -76,7 +78,7 @@ fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool
 fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef) -> Result<ArrayRef> {
     macro_rules! integers {
         ($carrier:ty) => {
-            return Ok(search_integers::<$carrier>(answer, lists, elements, values))
+            return search_integers::<$carrier>(answer, lists, elements, values)
         };
     }
     if elements.null_count() == 0 && values.null_count() == 0 {
@@ -91,15 +93,15 @@ fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef)
             DataType::Int64 => integers!(Int64Type),
             DataType::BinaryView => {
                 let (elements, values) = (elements.as_binary_view(), values.as_binary_view());
-                return Ok(answer_all(answer, lists, |row, element| {
+                return answer_all(answer, lists, |row, element| {
                     elements.value(element) == values.value(row)
-                }));
+                });
             }
             _ => {}
         }
     }
     let keys = Keys::of_all(&[elements, values])?;
-    Ok(answer_all(answer, lists, |row, element| keys[0].get(element) == keys[1].get(row)))
+    answer_all(answer, lists, |row, element| keys[0].get(element) == keys[1].get(row))
 }
 
 fn search_integers<T: ArrowPrimitiveType>(
@@ -107,25 +109,36 @@ fn search_integers<T: ArrowPrimitiveType>(
     lists: &Lists,
     elements: &ArrayRef,
     values: &ArrayRef,
-) -> ArrayRef {
+) -> Result<ArrayRef> {
     let (elements, values) = (elements.as_primitive::<T>().values(), values.as_primitive::<T>().values());
     answer_all(answer, lists, |row, element| elements[element] == values[row])
 }
 
 #[inline]
-fn answer_all(answer: Answer, lists: &Lists, equal: impl Fn(usize, usize) -> bool) -> ArrayRef {
-    let rows = 0..lists.rows();
-    match answer {
-        Answer::Has => Arc::new(UInt8Array::from_iter_values(
-            rows.map(|row| u8::from(lists.range(row).any(|element| equal(row, element)))),
-        )),
-        Answer::Position => Arc::new(UInt64Array::from_iter_values(rows.map(|row| {
-            lists.range(row).position(|element| equal(row, element)).map_or(0, |position| position as u64 + 1)
-        }))),
-        Answer::Count => Arc::new(UInt64Array::from_iter_values(
-            rows.map(|row| lists.range(row).filter(|&element| equal(row, element)).count() as u64),
-        )),
-    }
+fn answer_all(answer: Answer, lists: &Lists, equal: impl Fn(usize, usize) -> bool) -> Result<ArrayRef> {
+    let mut pace = Pace::default();
+    let rows = (0..lists.rows()).map(|row| {
+        let range = lists.range(row);
+        pace.step(range.len())?;
+        Ok((row, range))
+    });
+    Ok(match answer {
+        Answer::Has => {
+            let found = |(row, mut range): (usize, Range<usize>)| u8::from(range.any(|at| equal(row, at)));
+            Arc::new(UInt8Array::from(rows.map(|row| row.map(found)).collect::<Result<Vec<_>>>()?))
+        }
+        Answer::Position => {
+            let place = |(row, mut range): (usize, Range<usize>)| {
+                range.position(|at| equal(row, at)).map_or(0, |position| position as u64 + 1)
+            };
+            Arc::new(UInt64Array::from(rows.map(|row| row.map(place)).collect::<Result<Vec<_>>>()?))
+        }
+        Answer::Count => {
+            let count =
+                |(row, range): (usize, Range<usize>)| range.filter(|&at| equal(row, at)).count() as u64;
+            Arc::new(UInt64Array::from(rows.map(|row| row.map(count)).collect::<Result<Vec<_>>>()?))
+        }
+    })
 }
 
 /// Whether all, or any, elements of the second array are in the first.
@@ -135,8 +148,8 @@ fn bind_sets(call: &Call<'_>, all: bool) -> Result<Bound> {
     let of_left = Converter::new(left, &common, call.context)?;
     let of_right = Converter::new(right, &common, call.context)?;
     Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
-        let left = convert_lists(&Lists::of(&operands[0], rows)?, &of_left, &common)?;
-        let right = convert_lists(&Lists::of(&operands[1], rows)?, &of_right, &common)?;
+        let left = convert_lists(&Lists::shared(&operands[0], rows)?, &of_left, &common)?;
+        let right = convert_lists(&Lists::shared(&operands[1], rows)?, &of_right, &common)?;
         let keys = Keys::of_all(&[left.elements(), right.elements()])?;
         let mut set = HashSet::new();
         let answers = (0..rows).map(|row| {

@@ -76,5 +76,5 @@ fn pick(
     });
     let picked = UInt32Array::from_iter_values(picked);
     let all = chain(ty, &[ArrayRef::clone(to), ArrayRef::clone(others)])?;
-    take(&all, &picked, None).map_err(Error::logical)
+    take(&all, &picked, None).map_err(Error::of_arrow)
 }

@@ -11,7 +11,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 
 use crate::scalar::conversion::Converter;
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::operand::{build_strings, rows_needed};
+use crate::scalar::operand::{append, build_strings, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
 pub(super) static CONCAT: Definition =
@@ -33,8 +33,7 @@ fn bind_concat(call: &Call<'_>) -> Result<Bound> {
         let (args, rows) = (texts.convert(args)?, rows_needed(args, rows));
         let columns = args.iter().map(Operand::bytes).collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(build_strings(rows, |row, out| {
-            columns.iter().for_each(|column| out.extend_from_slice(column.get(row)));
-            Ok(())
+            columns.iter().try_for_each(|column| append(out, column.get(row)))
         })?))
     }))
 }
@@ -54,9 +53,9 @@ fn bind_with_separator(call: &Call<'_>) -> Result<Bound> {
         Ok(Arc::new(build_strings(rows, |row, out| {
             for (index, column) in columns[1..].iter().enumerate() {
                 if index > 0 {
-                    out.extend_from_slice(columns[0].get(row));
+                    append(out, columns[0].get(row))?;
                 }
-                out.extend_from_slice(column.get(row));
+                append(out, column.get(row))?;
             }
             Ok(())
         })?))
@@ -79,8 +78,8 @@ fn bind_format(call: &Call<'_>) -> Result<Bound> {
         Ok(Arc::new(build_strings(rows, |row, out| {
             for piece in &pieces {
                 match piece {
-                    Piece::Literal(text) => out.extend_from_slice(text),
-                    Piece::Argument(index) => out.extend_from_slice(columns[index + 1].get(row)),
+                    Piece::Literal(text) => append(out, text)?,
+                    Piece::Argument(index) => append(out, columns[index + 1].get(row))?,
                 }
             }
             Ok(())

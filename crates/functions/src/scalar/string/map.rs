@@ -123,7 +123,7 @@ fn reverse_lists(array: &ArrayRef) -> Result<ArrayRef> {
     for pair in offsets.windows(2) {
         indices[pair[0] as usize..pair[1] as usize].reverse();
     }
-    let values = take(list.values(), &UInt32Array::from(indices), None).map_err(Error::logical)?;
+    let values = take(list.values(), &UInt32Array::from(indices), None).map_err(Error::of_arrow)?;
     let (field, nulls) = match array.data_type() {
         arrow::datatypes::DataType::List(field) => (Arc::clone(field), list.nulls().cloned()),
         other => return Err(Error::logical(format!("{other} is not the carrier of an array"))),

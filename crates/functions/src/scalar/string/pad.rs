@@ -11,11 +11,13 @@ use basalt_base::{Result, SqlType, bail};
 
 use super::size::code_points;
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::operand::{build_strings, nulls_of, rows_needed};
+use crate::scalar::operand::{build_strings, nulls_of, reserve, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
 /// A padded string has at most this many bytes or code points.
 const PADDED_MAX: i64 = 1_000_000;
+/// A string is repeated at most this many times.
+const TIMES_MAX: i64 = 1_000_000;
 /// A repeated string has at most this many bytes.
 const REPEATED_MAX: usize = 1 << 30;
 
@@ -69,9 +71,15 @@ pub(super) static SPACE: Definition = Definition::new("space", Arity::Exactly(1)
 .case_insensitive();
 
 fn repeat(text: &[u8], count: i64, out: &mut Vec<u8>) -> Result<()> {
+    if count > TIMES_MAX {
+        bail!(TooLargeStringSize, "a string cannot be repeated {count} times: at most {TIMES_MAX} times");
+    }
     let count = usize::try_from(count).unwrap_or(0);
     match text.len().checked_mul(count) {
-        Some(bytes) if bytes <= REPEATED_MAX => (0..count).for_each(|_| out.extend_from_slice(text)),
+        Some(bytes) if bytes <= REPEATED_MAX => {
+            reserve(out, bytes)?;
+            (0..count).for_each(|_| out.extend_from_slice(text));
+        }
         _ => bail!(
             TooLargeStringSize,
             "{} bytes repeated {count} times: at most {REPEATED_MAX} bytes",

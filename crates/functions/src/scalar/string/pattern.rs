@@ -16,7 +16,11 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::contains::contains;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::{nulls_of, rows_needed};
+use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Operand};
+
+/// The work of compiling a pattern, beside that of looking at a byte.
+const COMPILED_UNITS: usize = 1 << 14;
 
 pub(super) static LIKE: Definition =
     Definition::new("like", Arity::Exactly(2), |call| bind(call, Matcher::like, true));
@@ -49,10 +53,16 @@ fn bind(call: &Call<'_>, compile: fn(&[u8]) -> Result<Matcher>, answer: bool) ->
             return Ok(Arc::new(UInt8Array::from_iter_values(flags)));
         }
         if let Some(matcher) = &constant {
-            let flags = (0..rows).map(|row| u8::from(matcher.matches(text.get(row)) == answer));
-            return Ok(Arc::new(UInt8Array::from_iter_values(flags)));
+            let mut pace = Pace::default();
+            let flag = |row| {
+                let text = text.get(row);
+                pace.step(text.len())?;
+                Ok(u8::from(matcher.matches(text) == answer))
+            };
+            return Ok(Arc::new(UInt8Array::from((0..rows).map(flag).collect::<Result<Vec<_>>>()?)));
         }
         let nulls = nulls_of(args, rows);
+        let mut pace = Pace::default();
         let mut last: Option<(&[u8], Matcher)> = None;
         let mut flags = Vec::with_capacity(rows);
         for row in 0..rows {
@@ -61,7 +71,9 @@ fn bind(call: &Call<'_>, compile: fn(&[u8]) -> Result<Matcher>, answer: bool) ->
                 flags.push(0);
                 continue;
             }
+            pace.step(text.get(row).len())?;
             if last.as_ref().is_none_or(|(compiled, _)| *compiled != pattern) {
+                pace.step(COMPILED_UNITS)?;
                 last = Some((pattern, compile(pattern)?));
             }
             let matches = last.as_ref().is_some_and(|(_, matcher)| matcher.matches(text.get(row)));

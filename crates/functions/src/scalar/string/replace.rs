@@ -12,7 +12,7 @@ use regex::bytes::Regex;
 
 use super::pattern::compile;
 use crate::scalar::definition::{Call, Definition};
-use crate::scalar::operand::{build_strings, nulls_of, rows_needed};
+use crate::scalar::operand::{append, build_strings, nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
 pub(super) static REPLACE_ONE: Definition =
@@ -46,22 +46,27 @@ fn bind_plain(call: &Call<'_>, most: usize) -> Result<Bound> {
                 Some(finder) => replace(text, finder, replacement, most, out),
                 None => replace(text, &Finder::new(needles.get(row)), replacement, most, out),
             }
-            Ok(())
         })?))
     }))
 }
 
-fn replace(text: &[u8], finder: &Finder<'_>, replacement: &[u8], most: usize, out: &mut Vec<u8>) {
+fn replace(
+    text: &[u8],
+    finder: &Finder<'_>,
+    replacement: &[u8],
+    most: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let needle = finder.needle().len();
     let mut copied = 0;
     if needle > 0 {
         for at in finder.find_iter(text).take(most) {
-            out.extend_from_slice(&text[copied..at]);
-            out.extend_from_slice(replacement);
+            append(out, &text[copied..at])?;
+            append(out, replacement)?;
             copied = at + needle;
         }
     }
-    out.extend_from_slice(&text[copied..]);
+    append(out, &text[copied..])
 }
 
 fn bind_regexp(call: &Call<'_>, most: usize) -> Result<Bound> {
@@ -131,26 +136,24 @@ fn replace_regexp(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     if regexp.as_str().is_empty() {
-        out.extend_from_slice(text);
-        return Ok(());
+        return append(out, text);
     }
     let pieces = parse_replacement(replacement, regexp)?;
     let mut copied = 0;
     for captures in regexp.captures_iter(text).take(most) {
         let Some(whole) = captures.get(0) else { break };
-        out.extend_from_slice(&text[copied..whole.start()]);
+        append(out, &text[copied..whole.start()])?;
         for piece in &pieces {
             match piece {
-                Piece::Literal(literal) => out.extend_from_slice(literal),
+                Piece::Literal(literal) => append(out, literal)?,
                 Piece::Group(group) => {
-                    out.extend_from_slice(captures.get(*group).map_or(b"", |group| group.as_bytes()));
+                    append(out, captures.get(*group).map_or(b"", |group| group.as_bytes()))?;
                 }
             }
         }
         copied = whole.end();
     }
-    out.extend_from_slice(&text[copied..]);
-    Ok(())
+    append(out, &text[copied..])
 }
 
 #[cfg(test)]
