@@ -200,6 +200,17 @@ pub(crate) fn contains(expr: &Expr, wanted: fn(&Expr) -> bool) -> bool {
     expr.exists(|part| Ok(wanted(part))).unwrap_or(false)
 }
 
+/// How many nodes the tree has.
+pub(crate) fn count_nodes(expr: &Expr) -> usize {
+    let mut count = 0;
+    // The closure never fails.
+    let _ = expr.apply(|_| {
+        count += 1;
+        Ok(TreeNodeRecursion::Continue)
+    });
+    count
+}
+
 pub(crate) fn is_aggregate(expr: &Expr) -> bool {
     matches!(expr, Expr::AggregateFunction(_))
 }

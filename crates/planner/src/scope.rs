@@ -240,6 +240,56 @@ impl Aliases {
         self.0.get(name)
     }
 
+    /// The aliases that `expr`, which `name` stands for, is made of, each behind those that it is made of
+    /// itself; `None` if they go round. Below one that `is_known` nothing is looked for.
+    pub(crate) fn below(
+        &self,
+        name: &str,
+        expr: &Rc<ast::Expr>,
+        is_known: &dyn Fn(&str) -> bool,
+    ) -> Option<Vec<(String, Rc<ast::Expr>)>> {
+        let mut order = Vec::new();
+        // True: everything below is in `order`. False: it is on the way.
+        let mut seen = HashMap::from([(name, false)]);
+        let mut waiting = vec![(name, expr, self.named_in(expr))];
+        while let Some((name, expr, parts)) = waiting.last_mut() {
+            let Some((part, below)) = parts.pop() else {
+                order.push(((*name).to_owned(), Rc::clone(expr)));
+                seen.insert(*name, true);
+                waiting.pop();
+                continue;
+            };
+            match seen.get(part) {
+                Some(true) => {}
+                // Inside its own definition a name is a column.
+                Some(false) if part == *name => {}
+                Some(false) => return None,
+                None if is_known(part) => {}
+                None => {
+                    seen.insert(part, false);
+                    waiting.push((part, below, self.named_in(below)));
+                }
+            }
+        }
+        order.pop();
+        Some(order)
+    }
+
+    /// The aliases that stand in `expr` itself.
+    fn named_in(&self, expr: &ast::Expr) -> Vec<(&str, &Rc<ast::Expr>)> {
+        let mut named = Vec::new();
+        let mut waiting = vec![expr];
+        while let Some(part) = waiting.pop() {
+            if let ast::Expr::Identifier(parts) = part
+                && let Some((name, expr)) = parts.first().and_then(|name| self.0.get_key_value(name))
+            {
+                named.push((name.as_str(), expr));
+            }
+            waiting.extend(part.children());
+        }
+        named
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use basalt_base::query::checkpoint;
 use basalt_base::{Result, bail};
 use basalt_sql::ast;
 
@@ -11,9 +12,17 @@ use crate::answer::Answer;
 use crate::{PlanSettings, PlannerContext};
 
 /// Expressions nested deeper are refused before they exhaust the stack.
-const EXPR_DEPTH_MAX: usize = 200;
+const EXPR_DEPTH_MAX: usize = 500;
 /// Queries nested deeper are refused, whatever the setting says.
 const QUERY_DEPTH_MAX: usize = 64;
+
+/// Nodes of all expressions of a query at most, counted with every alias replaced by what it stands for.
+const EXPR_NODES_MAX: usize = 500_000;
+/// Nodes between two questions whether the query may go on.
+const CHECKED_NODES: usize = 64;
+/// Queries of WITH and views that are planned in place of their names at most: names that name others
+/// twice double with each step.
+const EXPANSIONS_MAX: usize = 2_500;
 
 /// The planning of one query.
 pub(crate) struct Session<'a> {
@@ -22,6 +31,10 @@ pub(crate) struct Session<'a> {
     names: RefCell<HashMap<String, usize>>,
     query_depth: Cell<usize>,
     expr_depth: Cell<usize>,
+    /// Nodes of expressions so far.
+    expr_nodes: Cell<usize>,
+    /// Names replaced by their queries so far.
+    expansions: Cell<usize>,
     /// Subqueries answered so far: the same text twice is run once.
     answers: RefCell<Vec<(ast::Query, Rc<Answer>)>>,
     settings: RefCell<Vec<ast::Setting>>,
@@ -36,6 +49,8 @@ impl<'a> Session<'a> {
             names: RefCell::default(),
             query_depth: Cell::new(0),
             expr_depth: Cell::new(0),
+            expr_nodes: Cell::new(0),
+            expansions: Cell::new(0),
             answers: RefCell::default(),
             settings: RefCell::default(),
             in_force: RefCell::new(Rc::new(ctx.settings.clone())),
@@ -78,6 +93,7 @@ impl<'a> Session<'a> {
 
     /// Enters a query; the depth falls again when the guard is dropped.
     pub(crate) fn enter_query(&self) -> Result<DepthGuard<'_>> {
+        checkpoint()?;
         let set = self.ctx.settings.max_subquery_depth;
         let most = if set == 0 { QUERY_DEPTH_MAX } else { set.min(QUERY_DEPTH_MAX) };
         if self.query_depth.get() >= most {
@@ -86,11 +102,44 @@ impl<'a> Session<'a> {
         Ok(DepthGuard::enter(&self.query_depth))
     }
 
+    /// Enters an expression, which counts as one node.
     pub(crate) fn enter_expr(&self) -> Result<DepthGuard<'_>> {
+        self.count_nodes(1)?;
         if self.expr_depth.get() >= EXPR_DEPTH_MAX {
             bail!(TooDeepRecursion, "expressions are nested deeper than {EXPR_DEPTH_MAX}");
         }
         Ok(DepthGuard::enter(&self.expr_depth))
+    }
+
+    /// Counts the nodes that stand in the place of a name.
+    pub(crate) fn count_nodes(&self, nodes: usize) -> Result<()> {
+        let before = self.expr_nodes.get();
+        let all = before.saturating_add(nodes);
+        if all / CHECKED_NODES > before / CHECKED_NODES {
+            checkpoint()?;
+        }
+        self.expr_nodes.set(all);
+        if all > EXPR_NODES_MAX {
+            bail!(
+                BadArguments,
+                "query tree is too big: the expressions have more than {EXPR_NODES_MAX} nodes when every alias is \
+                 replaced by what it stands for"
+            );
+        }
+        Ok(())
+    }
+
+    /// Counts a query of WITH or of a view that is planned in place of its name.
+    pub(crate) fn count_expansion(&self) -> Result<()> {
+        self.expansions.set(self.expansions.get() + 1);
+        if self.expansions.get() > EXPANSIONS_MAX {
+            bail!(
+                TooManyQueryPlanOptimizations,
+                "names of WITH and of views stand for more than {EXPANSIONS_MAX} queries, each counted as often as it \
+                 is named"
+            );
+        }
+        Ok(())
     }
 
     pub(crate) fn answered(&self, query: &ast::Query) -> Option<Rc<Answer>> {

@@ -114,7 +114,7 @@ impl SubqueryRunner for Runner {
 fn run_plan(plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let limits = SessionLimits { target_partitions: 2, batch_rows: 8192 };
-    let state = session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default());
+    let state = session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default()).expect("a session");
     runtime
         .block_on(async {
             let physical = state.create_physical_plan(plan).await?;
@@ -452,4 +452,46 @@ fn constants_and_expressions_over_columns() {
         assert_eq!(ty, SqlType::UInt8);
         assert!(filter.to_string().contains("a > UInt64(5)"), "{filter}");
     });
+}
+
+/// `id AS a0`, and `count` aliases that are each made of the one before.
+fn chain_of_aliases(count: usize, next: impl Fn(&str) -> String) -> String {
+    let aliases: Vec<String> =
+        (0..count).map(|at| format!("{} AS a{}", next(&format!("a{at}")), at + 1)).collect();
+    format!("id AS a0, {}", aliases.join(", "))
+}
+
+/// With the stack that threads of the program have.
+fn on_a_deep_stack(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(32 << 20).spawn(test);
+    assert!(thread.is_ok_and(|thread| thread.join().is_ok()));
+}
+
+#[test]
+fn aliases_of_aliases_are_bound_once() {
+    on_a_deep_stack(|| {
+        let chain = chain_of_aliases(300, |before| format!("{before} + 1"));
+        assert!(plan(&format!("SELECT {chain} FROM hits")).is_ok());
+        assert!(plan(&format!("WITH {chain} SELECT a300 FROM hits")).is_ok());
+    });
+}
+
+#[test]
+fn names_that_double_are_refused() {
+    on_a_deep_stack(|| {
+        let doubled = chain_of_aliases(60, |before| format!("{before} + {before}"));
+        check_error(&format!("SELECT {doubled} FROM hits"), ErrorCode::BadArguments);
+        check_error(&format!("WITH {doubled} SELECT a60 FROM hits"), ErrorCode::BadArguments);
+        let queries: Vec<String> = (0..40)
+            .map(|at| format!("c{} AS (SELECT l.id FROM c{at} AS l CROSS JOIN c{at} AS r)", at + 1))
+            .collect();
+        let sql = format!("WITH c0 AS (SELECT id FROM hits), {} SELECT id FROM c40", queries.join(", "));
+        check_error(&sql, ErrorCode::TooManyQueryPlanOptimizations);
+    });
+}
+
+#[test]
+fn aliases_that_go_round_mean_columns() {
+    check("SELECT a + 1 AS a, a * 2 AS b FROM (SELECT 10 AS a)", "11,22");
+    check_error("SELECT y + 1 AS x, x + 1 AS y FROM hits", ErrorCode::UnknownIdentifier);
 }

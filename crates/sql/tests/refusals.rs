@@ -86,7 +86,7 @@ fn deep_nesting_is_refused_and_never_overflows() {
 /// A long chain of AND is what programs write; it needs no depth.
 #[test]
 fn chains_up_to_the_limit_parse_and_print() {
-    let chain = vec!["a = 1"; 900].join(" AND ");
+    let chain = vec!["a = 1"; 4900].join(" AND ");
     let tree = parse_expr(chain.as_bytes());
     assert_eq!(tree.map(|tree| tree.to_string()), Ok(chain));
 }

@@ -9,7 +9,7 @@ use basalt_sql::ast;
 use regex::bytes::Regex;
 
 use super::Binder;
-use crate::bound::Bound;
+use crate::bound::{Bound, count_nodes};
 use crate::names::canonical;
 use crate::scope::{Aliases, ColumnValue, Found, ScopeColumn};
 
@@ -54,19 +54,38 @@ impl Binder<'_> {
             }
             bail!(UnknownIdentifier, "the alias `{name}` is defined by itself, and no column has its name");
         }
-        let cached = self.expanded.borrow().get(name).cloned();
-        if let Some(bound) = cached {
-            return Ok(Some((bound, 1)));
+        if self.expanding.borrow().is_empty() {
+            self.bind_aliases_of(name, expr);
         }
-        self.expanding.borrow_mut().push(name.clone());
+        let cached = self.expanded.borrow().get(name).cloned();
+        let bound = match cached {
+            Some(bound) => bound,
+            None => self.expand_alias(name, expr)?,
+        };
+        self.session.count_nodes(count_nodes(&bound.expr))?;
+        Ok(Some((bound, 1)))
+    }
+
+    fn expand_alias(&self, name: &str, expr: &Rc<ast::Expr>) -> Result<Bound> {
+        self.expanding.borrow_mut().push(name.to_owned());
         let bound = self.bind(&Rc::clone(expr));
         self.expanding.borrow_mut().pop();
         let bound = bound?;
-        // Inside another alias a name may mean a column; only a free-standing expansion is kept.
-        if self.expanding.borrow().is_empty() {
-            self.expanded.borrow_mut().insert(name.clone(), bound.clone());
+        self.expanded.borrow_mut().insert(name.to_owned(), bound.clone());
+        Ok(bound)
+    }
+
+    /// Binds what the alias `name` names, from the bottom up: a long chain of aliases does not nest
+    /// deeply. Aliases that go round are left alone: they are refused where they are met.
+    fn bind_aliases_of(&self, name: &str, expr: &Rc<ast::Expr>) {
+        let is_known = |name: &str| self.expanded.borrow().contains_key(name);
+        if is_known(name) {
+            return;
         }
-        Ok(Some((bound, 1)))
+        for (name, expr) in self.aliases.below(name, expr, &is_known).unwrap_or_default() {
+            // The error is that of whoever needs the alias.
+            let _ = self.expand_alias(&name, &expr);
+        }
     }
 
     /// A column of the scope; an ALIAS column is bound over the scope without the query's aliases.
@@ -74,12 +93,25 @@ impl Binder<'_> {
         match &column.value {
             ColumnValue::Plan(expr) => Ok(Bound::new(expr.clone(), column.ty.clone())),
             ColumnValue::Alias(expr) => {
-                let none = Aliases::default();
-                let binder = Binder::new(self.session, self.env, self.scope, &none, &[]);
-                let bound = binder.bind(expr)?;
-                super::convert(bound, &column.ty, self.session.ctx)
+                let key = (column.table, column.name.clone());
+                let known = self.alias_columns.borrow().get(&key).cloned();
+                let bound = match known {
+                    Some(bound) => bound,
+                    None => self.expand_column(column, expr)?,
+                };
+                self.session.count_nodes(count_nodes(&bound.expr))?;
+                self.alias_columns.borrow_mut().insert(key, bound.clone());
+                Ok(bound)
             }
         }
+    }
+
+    fn expand_column(&self, column: &ScopeColumn, expr: &ast::Expr) -> Result<Bound> {
+        let none = Aliases::default();
+        let mut binder = Binder::new(self.session, self.env, self.scope, &none, &[]);
+        binder.alias_columns = Rc::clone(&self.alias_columns);
+        let bound = binder.bind(expr)?;
+        super::convert(bound, &column.ty, self.session.ctx)
     }
 
     /// `tuple.1`: positions count from 1.

@@ -113,6 +113,7 @@ impl Binder<'_> {
         if contains(&body.expr, is_window) || contains(&body.expr, is_unnest) {
             return Err(Error::not_implemented("a window function or arrayJoin inside a lambda"));
         }
+        refuse_aggregates_of(name, &body.expr, &params)?;
         Ok(BoundLambda { arrays, body, params })
     }
 
@@ -165,6 +166,23 @@ impl Binder<'_> {
         let index = self.call("multiply", vec![index, found])?;
         self.call("toUInt32", vec![index])
     }
+}
+
+/// An aggregate inside of a lambda is computed outside of it, where its parameters mean nothing.
+fn refuse_aggregates_of(name: &str, body: &Expr, params: &[String]) -> Result<()> {
+    let (mut aggregates, mut columns) = (Vec::new(), Vec::new());
+    collect(body, is_aggregate, &mut aggregates);
+    for aggregate in &aggregates {
+        collect(aggregate, is_column, &mut columns);
+    }
+    if columns.iter().any(|column| params.iter().any(|param| *column == bare_column(param))) {
+        bail!(
+            NotFoundColumnInBlock,
+            "an aggregate function in the lambda of `{name}` takes a parameter of the lambda: it is computed over \
+             rows, where that has no value"
+        );
+    }
+    Ok(())
 }
 
 /// The call over the arrays and what the body takes from outside.

@@ -21,6 +21,7 @@ pub(crate) use fold::evaluate;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast;
@@ -30,6 +31,9 @@ use crate::bound::{Bound, contains, is_aggregate, is_unnest, is_window};
 use crate::names::canonical;
 use crate::scope::{Aliases, Env, Scope};
 use crate::session::Session;
+
+/// The ALIAS columns of a scope that were bound already.
+type AliasColumns = Rc<RefCell<HashMap<(Option<usize>, String), Bound>>>;
 
 /// Binds expressions over one scope.
 pub(crate) struct Binder<'s> {
@@ -41,6 +45,8 @@ pub(crate) struct Binder<'s> {
     /// Aliases whose expressions are being bound: inside, their names mean columns.
     expanding: RefCell<Vec<String>>,
     expanded: RefCell<HashMap<String, Bound>>,
+    /// What ALIAS columns stand for, by table and name.
+    alias_columns: AliasColumns,
     in_aggregate: Cell<bool>,
 }
 
@@ -60,6 +66,7 @@ impl<'s> Binder<'s> {
             windows,
             expanding: RefCell::default(),
             expanded: RefCell::default(),
+            alias_columns: AliasColumns::default(),
             in_aggregate: Cell::new(false),
         }
     }

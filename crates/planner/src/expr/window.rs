@@ -136,6 +136,9 @@ impl Binder<'_> {
             "cume_dist" => fixed(cume_dist::cume_dist_udwf(), SqlType::Float64),
             "ntile" => {
                 let count = self.whole_number(call.args.first(), 1)?;
+                if count == 0 {
+                    bail!(BadArguments, "`ntile` takes the number of its groups: at least 1");
+                }
                 let args = vec![Expr::Literal(ScalarValue::Int64(Some(count)), None)];
                 Ok((WindowFunctionDefinition::WindowUDF(ntile::ntile_udwf()), args, None, SqlType::UInt64))
             }

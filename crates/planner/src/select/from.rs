@@ -121,6 +121,7 @@ fn rename_scope(scope: &mut Scope, names: &[String]) -> Result<()> {
 }
 
 fn plan_cte(session: &Session<'_>, cte: &Rc<CteQuery>, alias: Option<&str>) -> Result<Relation> {
+    session.count_expansion()?;
     let mut planned = plan_subquery(session, &cte.env, &cte.query)?;
     if !cte.columns.is_empty() {
         rename(&mut planned.columns, &cte.columns, &cte.name)?;
@@ -142,6 +143,7 @@ fn rename(columns: &mut [Column], names: &[String], what: &str) -> Result<()> {
 fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: ScopeTable) -> Result<Relation> {
     match resolved {
         ResolvedTable::View { query, columns } => {
+            session.count_expansion()?;
             let planned = plan_subquery(session, &Env::default(), &query)?;
             let planned = as_columns(session, planned, &columns)?;
             derived(session, planned, table)

@@ -1,5 +1,7 @@
 //! GROUP BY and HAVING, then the window functions: what a row of the result is made from.
 
+use std::collections::HashSet;
+
 use basalt_base::{Error, Result, bail};
 use basalt_exec::row_order;
 use basalt_functions::aggregate::AggregateFunction;
@@ -80,10 +82,10 @@ pub(super) fn bind_keys(binder: &Binder<'_>, select: &ast::Select, stage: &mut S
             bind(exprs)?;
             Sets::Plain
         }
-        Some(ast::GroupBy::Rollup(exprs)) => Sets::Rollup(bind(exprs)?),
-        Some(ast::GroupBy::Cube(exprs)) => Sets::Cube(bind(exprs)?),
+        Some(ast::GroupBy::Rollup(exprs)) => Sets::Rollup(each_once(bind(exprs)?)),
+        Some(ast::GroupBy::Cube(exprs)) => Sets::Cube(each_once(bind(exprs)?)),
         Some(ast::GroupBy::GroupingSets(sets)) => {
-            Sets::Listed(sets.iter().map(|set| bind(set)).collect::<Result<Vec<_>>>()?)
+            Sets::Listed(sets.iter().map(|set| bind(set).map(each_once)).collect::<Result<Vec<_>>>()?)
         }
         Some(ast::GroupBy::All) => {
             let later = |expr: &Expr| contains(expr, is_aggregate) || contains(expr, is_window);
@@ -110,8 +112,16 @@ pub(super) enum Sets {
     Listed(Vec<Vec<usize>>),
 }
 
+/// A key that is named twice in a set is one key.
+fn each_once(positions: Vec<usize>) -> Vec<usize> {
+    let mut seen = HashSet::with_capacity(positions.len());
+    positions.into_iter().filter(|&position| seen.insert(position)).collect()
+}
+
 fn add_key(stage: &mut Stage, key: Bound) -> usize {
-    let known = stage.keys.iter().position(|known| known.expr == key.expr);
+    // Constants of two types are two keys, though their values are equal.
+    let is_same = |known: &Bound| known.expr == key.expr && (key.constant().is_none() || known.ty == key.ty);
+    let known = stage.keys.iter().position(is_same);
     known.unwrap_or_else(|| {
         stage.keys.push(key);
         stage.keys.len() - 1

@@ -48,7 +48,8 @@ pub(super) fn apply(binder: &Binder<'_>, select: &ast::Select, plan: LogicalPlan
     if limit.is_none() && offset.is_none() {
         return Ok(plan);
     }
-    let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    // The plan counts rows in Int64: more than that is all of them.
+    let rows = |count: u64| i64::try_from(count).unwrap_or(i64::MAX) as usize;
     LogicalPlanBuilder::from(plan)
         .limit(rows(offset.unwrap_or(0)), limit.map(rows))
         .and_then(LogicalPlanBuilder::build)

@@ -69,6 +69,12 @@ fn rows_of_groups(
             left.eq(right)
         });
     }
+    if keys.is_empty() {
+        // Constants make one group: all rows are in it, or HAVING let it go.
+        let one = Expr::Literal(ScalarValue::UInt8(Some(1)), None);
+        conditions.push(plan_column(&relation, "key").eq(one.clone()));
+        keys.push(one.alias("key"));
+    }
     let groups = aliased(projected(grouped.plan.clone(), keys)?, &alias)?;
     LogicalPlanBuilder::from(aggregation.input.clone())
         .join_on(groups, JoinType::LeftSemi, conditions)

@@ -64,7 +64,7 @@ fn rows_with(plan: &LogicalPlan, state: datafusion::execution::SessionState) -> 
 
 fn state(target_partitions: usize, batch_rows: usize) -> datafusion::execution::SessionState {
     let limits = SessionLimits { target_partitions, batch_rows };
-    session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default())
+    session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default()).expect("a session")
 }
 
 #[test]

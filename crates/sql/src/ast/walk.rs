@@ -72,6 +72,30 @@ impl Expr {
         wanted(self) || self.children().into_iter().any(|child| child.any(wanted))
     }
 
+    /// How many expressions it is made of, itself included.
+    pub fn count(&self) -> usize {
+        let mut count = 0;
+        let mut waiting = vec![self];
+        while let Some(expr) = waiting.pop() {
+            count += 1;
+            waiting.extend(expr.children());
+        }
+        count
+    }
+
+    /// Every name in it, its parts joined by a point.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(expr) = waiting.pop() {
+            if let Expr::Identifier(parts) = expr {
+                names.push(parts.join("."));
+            }
+            waiting.extend(expr.children());
+        }
+        names
+    }
+
     /// Puts other expressions in the place of columns, where `replacement` has one for a name. What a lambda
     /// calls so is no column.
     pub fn replace_columns(&mut self, replacement: &dyn Fn(&str) -> Option<Expr>) {

@@ -8,7 +8,7 @@ use crate::lexer::{Lexer, Symbol, Token, TokenKind};
 /// How deep expressions, queries and types may nest.
 pub(super) const NESTING_MAX: usize = 200;
 /// How high a tree may be: nesting, plus chains such as `1 + 1 + 1 ...` that grow without nesting.
-pub(super) const HEIGHT_MAX: usize = 1000;
+pub(super) const HEIGHT_MAX: usize = 5000;
 /// What a level of nesting counts for in that height: whoever walks it recurses with larger frames.
 const NESTED_HEIGHT: usize = HEIGHT_MAX / NESTING_MAX;
 
