@@ -1,12 +1,14 @@
 //! DataFusion's errors as ours: the code that a function or a table gave survives the way through a plan.
 
+use std::io::ErrorKind;
+
 use basalt_base::{Error, ErrorCode};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, SchemaError};
 
 /// Finds the [`Error`] that lies at the bottom of `error`, or makes one with the nearest code.
 pub fn from_datafusion(error: DataFusionError) -> Error {
-    ours_in(&error).unwrap_or_else(|| foreign(error.find_root()))
+    ours_in(&error).unwrap_or_else(|| foreign(error))
 }
 
 /// Our error as one that travels through DataFusion.
@@ -52,22 +54,99 @@ fn in_arrow(error: &ArrowError) -> Option<Error> {
     }
 }
 
-/// The code for an error that DataFusion or Arrow made themselves.
-fn foreign(error: &DataFusionError) -> Error {
-    let code = match error {
-        DataFusionError::ResourcesExhausted(_) => ErrorCode::MemoryLimitExceeded,
-        DataFusionError::NotImplemented(_) => ErrorCode::NotImplemented,
-        DataFusionError::IoError(_) => ErrorCode::CannotReadFromFile,
-        DataFusionError::Execution(_) => ErrorCode::BadArguments,
-        DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
-            ArrowError::DivideByZero => ErrorCode::IllegalDivision,
-            ArrowError::ArithmeticOverflow(_) => ErrorCode::ValueIsOutOfRange,
-            ArrowError::IoError(..) => ErrorCode::CannotReadFromFile,
-            _ => ErrorCode::LogicalError,
+/// An error that DataFusion or Arrow made themselves, in our words.
+fn foreign(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::ArrowError(inner, _) => Error::of_arrow(*inner),
+        DataFusionError::IoError(source) if source.kind() == ErrorKind::StorageFull => {
+            Error::new(ErrorCode::NotEnoughSpace, "no space is left for the temporary data of the query")
+        }
+        DataFusionError::IoError(source) => Error::of_reading(source),
+        DataFusionError::NotImplemented(what) => Error::new(ErrorCode::NotImplemented, plain(&what)),
+        DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
+            Error::new(ErrorCode::BadArguments, plain(&text))
+        }
+        DataFusionError::ResourcesExhausted(text) => out_of_memory(&text),
+        DataFusionError::SchemaError(error, _) => of_names(*error),
+        DataFusionError::Plan(text)
+        | DataFusionError::Internal(text)
+        | DataFusionError::Substrait(text)
+        | DataFusionError::Ffi(text) => Error::logical(plain(&text)),
+        DataFusionError::ObjectStore(error) => Error::new(ErrorCode::CannotReadFromFile, error.to_string()),
+        DataFusionError::ExecutionJoin(ended) => {
+            Error::logical(format!("a thread of the query ended early: {ended}"))
+        }
+        DataFusionError::External(inner) => match inner.downcast::<DataFusionError>() {
+            Ok(inner) => foreign(*inner),
+            Err(other) => Error::logical(other),
         },
-        _ => ErrorCode::LogicalError,
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => foreign(*inner),
+        DataFusionError::Collection(errors) => match errors.into_iter().next() {
+            Some(first) => foreign(first),
+            None => Error::logical("several errors, but none of them is there"),
+        },
+        DataFusionError::Shared(inner) => shared(&inner),
+    }
+}
+
+/// An error that others hold too: its root cannot be taken out.
+fn shared(error: &DataFusionError) -> Error {
+    match error.find_root() {
+        DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
+            ArrowError::DivideByZero => Error::of_arrow(ArrowError::DivideByZero),
+            ArrowError::OffsetOverflowError(offset) => {
+                Error::of_arrow(ArrowError::OffsetOverflowError(*offset))
+            }
+            ArrowError::CastError(text) => Error::of_arrow(ArrowError::CastError(text.clone())),
+            ArrowError::ArithmeticOverflow(text) => {
+                Error::of_arrow(ArrowError::ArithmeticOverflow(text.clone()))
+            }
+            other => Error::logical(other),
+        },
+        DataFusionError::Execution(text) => foreign(DataFusionError::Execution(text.clone())),
+        DataFusionError::NotImplemented(text) => foreign(DataFusionError::NotImplemented(text.clone())),
+        DataFusionError::ResourcesExhausted(text) => {
+            foreign(DataFusionError::ResourcesExhausted(text.clone()))
+        }
+        other => Error::logical(plain(&other.message())),
+    }
+}
+
+/// Names that a plan has twice, or not at all.
+fn of_names(error: SchemaError) -> Error {
+    match error {
+        SchemaError::AmbiguousReference { field } => {
+            Error::new(ErrorCode::AmbiguousIdentifier, format!("column `{}` is ambiguous", field.name))
+        }
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => {
+            Error::new(ErrorCode::AmbiguousColumnName, format!("two columns are called `{name}`"))
+        }
+        SchemaError::FieldNotFound { field, .. } => {
+            Error::new(ErrorCode::UnknownIdentifier, format!("column `{}` not found", field.name))
+        }
+    }
+}
+
+/// The text without what is for developers: a stack, and where to report.
+fn plain(text: &str) -> String {
+    let text = text.split(DataFusionError::BACK_TRACE_SEP).next().unwrap_or(text);
+    text.split("This issue was likely caused by")
+        .next()
+        .unwrap_or(text)
+        .trim_end_matches(['.', '\n'])
+        .to_owned()
+}
+
+/// What a query's memory pool said, or an operator that has no room to spill in.
+fn out_of_memory(text: &str) -> Error {
+    let is_ours = text.contains("memory limit exceeded");
+    let what = if is_ours {
+        plain(text)
+    } else {
+        "Query memory limit exceeded: no room is left to spill".to_owned()
     };
-    Error::new(code, error.strip_backtrace())
+    Error::new(ErrorCode::MemoryLimitExceeded, what)
 }
 
 #[cfg(test)]
@@ -89,6 +168,23 @@ mod tests {
         check(DataFusionError::External(Box::new(ours())), ErrorCode::UnknownTable);
         let arrow = ArrowError::ExternalError(Box::new(ours()));
         check(DataFusionError::ArrowError(Box::new(arrow), None), ErrorCode::UnknownTable);
+    }
+
+    #[test]
+    fn a_foreign_error_says_nothing_of_its_origin() {
+        let kinds: Vec<DataFusionError> = vec![
+            DataFusionError::Plan("no".into()),
+            DataFusionError::Execution("no".into()),
+            DataFusionError::NotImplemented("no".into()),
+            DataFusionError::Internal("no".into()),
+            DataFusionError::ResourcesExhausted("no".into()),
+            ArrowError::CastError("no".into()).into(),
+        ];
+        for kind in kinds {
+            let text = Arc::new(DataFusionError::Shared(Arc::new(kind)));
+            let text = from_datafusion(DataFusionError::Shared(text)).to_string();
+            assert!(!text.contains("DataFusion") && !text.contains("rror during planning"), "{text}");
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Extremes {
         for (at, array) in batch.columns().iter().enumerate() {
             let mut bounds = bounds_of(array)?;
             if let Some(known) = known.get(at) {
-                bounds = bounds_of(&concat(&[known.as_ref(), bounds.as_ref()]).map_err(Error::logical)?)?;
+                bounds = bounds_of(&concat(&[known.as_ref(), bounds.as_ref()]).map_err(Error::of_arrow)?)?;
             }
             self.bounds.push(bounds);
         }
@@ -65,7 +65,7 @@ fn bounds_of(array: &ArrayRef) -> Result<ArrayRef> {
         true => (array, [0, 0]),
         false => (&values, ends_of(&values)?),
     };
-    take(values, &UInt32Array::from(ends.to_vec()), None).map_err(Error::logical)
+    take(values, &UInt32Array::from(ends.to_vec()), None).map_err(Error::of_arrow)
 }
 
 /// Where the least and the greatest value are.
@@ -80,7 +80,7 @@ fn ends_of(values: &ArrayRef) -> Result<[u32; 2]> {
         return Ok([least as u32, greatest as u32]);
     }
     let end = |descending| {
-        let indices = sort_to_indices(values, Some(options(descending)), Some(1)).map_err(Error::logical)?;
+        let indices = sort_to_indices(values, Some(options(descending)), Some(1)).map_err(Error::of_arrow)?;
         Ok(indices.value(0))
     };
     Ok([end(false)?, end(true)?])
@@ -94,7 +94,7 @@ fn comparable(array: &ArrayRef) -> Result<ArrayRef> {
         _ if array.null_count() == 0 => return Ok(ArrayRef::clone(array)),
         _ => is_not_null(array).map_err(Error::logical)?,
     };
-    filter(array, &keeps).map_err(Error::logical)
+    filter(array, &keeps).map_err(Error::of_arrow)
 }
 
 fn not_nan(values: impl Iterator<Item = Option<bool>>) -> BooleanArray {

@@ -15,7 +15,7 @@ use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::{Stream, StreamExt};
 
 use crate::one_input::OneInput;
@@ -52,10 +52,6 @@ impl OneInput for GatherOperator {
 
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<GatherOperator> {
         Ok(GatherOperator::new(input))
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
     }
 
     fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -11,25 +11,33 @@
 //! - [`row_order`]: ORDER BY below what depends on the order of rows.
 //! - [`windowed`]: aggregates of window frames, over accumulators for frames that grow and that slide.
 //! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
+//! - [`tasks`]: DataFusion's tasks work for the query that started them.
 //! - [`error`]: DataFusion's errors as ours.
 //!
 //! # Not here
 //!
 //! No SQL and no names: `planner` decides what a query means, this crate only runs it.
 
+mod checked;
+mod cut_lists;
 pub mod direct_join;
+pub mod each_operator;
 pub mod error;
 mod extension;
 pub mod extremes;
 pub mod gather;
 pub mod in_step;
 pub mod lambda;
+mod large_limit;
 pub mod limit_by;
 mod once;
 pub mod one_input;
 mod outer_join;
+mod pause;
 pub mod row_order;
 mod running;
 pub mod session;
 mod sliding;
+pub mod tasks;
+mod wide_constants;
 pub mod windowed;

@@ -109,6 +109,7 @@ impl DisplayAs for LimitByOperator {
 impl OneInput for LimitByOperator {
     const NAME: &'static str = "LimitByExec";
     const NEEDS_ONE_PARTITION: bool = true;
+    const DROPS_ROWS: bool = true;
 
     fn input(&self) -> &Arc<dyn ExecutionPlan> {
         &self.input
@@ -221,7 +222,8 @@ mod tests {
         let plan = LogicalPlan::Extension(Extension { node: Arc::new(node) });
         let plan = LogicalPlanBuilder::from(plan).project(vec![col("t.value")]).unwrap().build().unwrap();
         let limits = SessionLimits { target_partitions: 2, batch_rows: 8 };
-        let state = session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default());
+        let state =
+            session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default()).expect("a session");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let batches = runtime.block_on(async {
             let physical = state.create_physical_plan(&plan).await.unwrap();

@@ -7,44 +7,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 
+use crate::each_operator::EachOperator;
 use crate::one_input::{OneInput, OneInputExec};
 
 /// The rule; before filters of operators are handed down.
-#[derive(Debug)]
-pub(crate) struct ComputedOnce;
-
-impl PhysicalOptimizerRule for ComputedOnce {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let is_random = plan.downcast_ref::<ProjectionExec>().is_some_and(holds_chance);
-            Ok(match is_random {
-                true => Transformed::yes(Arc::new(OneInputExec(OnceOperator { input: plan })) as _),
-                false => Transformed::no(plan),
-            })
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "computed_once"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+pub(crate) const COMPUTED_ONCE: EachOperator = EachOperator::new("computed_once", |node| {
+    let is_random = node.downcast_ref::<ProjectionExec>().is_some_and(holds_chance);
+    Ok(is_random.then(|| Arc::new(OneInputExec(OnceOperator { input: Arc::clone(node) })) as _))
+});
 
 fn holds_chance(projection: &ProjectionExec) -> bool {
     projection.expr().iter().any(|column| is_volatile(&column.expr))
@@ -71,10 +46,6 @@ impl OneInput for OnceOperator {
 
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<OnceOperator> {
         Ok(OnceOperator { input })
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
     }
 
     fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -5,9 +5,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan,
     InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
@@ -26,6 +27,9 @@ pub trait OneInput: DisplayAs + Send + Sync + Sized + 'static {
     /// Whether it is worth dealing the input's rows to more partitions.
     const GAINS_FROM_PARTITIONS: bool = !Self::NEEDS_ONE_PARTITION;
 
+    /// Whether it has some of the input's rows, and no others.
+    const DROPS_ROWS: bool = false;
+
     fn input(&self) -> &Arc<dyn ExecutionPlan>;
 
     /// The order in which it must see the rows of each partition.
@@ -36,7 +40,10 @@ pub trait OneInput: DisplayAs + Send + Sync + Sized + 'static {
     /// The same over another input.
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self>;
 
-    fn properties(&self) -> &Arc<PlanProperties>;
+    /// The input's, if it says nothing else.
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input().properties()
+    }
 
     /// What it computes of the input's rows.
     fn expressions(&self) -> &[Arc<dyn PhysicalExpr>] {
@@ -131,13 +138,29 @@ impl<T: OneInput> ExecutionPlan for OneInputExec<T> {
         self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![if T::DROPS_ROWS { ChildStats::At(partition) } else { ChildStats::Skip }]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema());
+        if let (true, Some(input)) = (T::DROPS_ROWS, inputs.first()) {
+            statistics.num_rows = input.num_rows.to_inexact();
+        }
+        Ok(Arc::new(statistics))
+    }
+
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.0.run(partition, context)
     }
 }
 
 /// `plan` over other inputs.
-pub(crate) fn over_inputs(
+pub fn over_inputs(
     plan: &Arc<dyn ExecutionPlan>,
     inputs: Vec<Arc<dyn ExecutionPlan>>,
 ) -> Result<Arc<dyn ExecutionPlan>> {

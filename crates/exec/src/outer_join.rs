@@ -8,59 +8,37 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinType, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
 
+use crate::each_operator::EachOperator;
 use crate::one_input::{OneInput, OneInputExec, over_inputs};
 
 /// The rule; before the sides of joins are exchanged and sorts are looked at.
-#[derive(Debug)]
-pub(crate) struct PaddedSides;
-
-impl PhysicalOptimizerRule for PaddedSides {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            if let Some(input) = grouping_sets_over(&plan) {
-                return over_inputs(&plan, vec![unclaimed(&input, true)]).map(Transformed::yes);
-            }
-            let Some(join_type) = join_type(&plan) else { return Ok(Transformed::no(plan)) };
-            let (left, right) = match join_type {
-                JoinType::Left => (false, true),
-                JoinType::Right => (true, false),
-                JoinType::Full => (true, true),
-                _ => return Ok(Transformed::no(plan)),
-            };
-            let sides: Vec<_> = plan.children().into_iter().zip([left, right]).collect();
-            if !sides.iter().any(|(side, is_padded)| *is_padded && claims(side)) {
-                return Ok(Transformed::no(plan));
-            }
-            let sides = sides.into_iter().map(|(side, is_padded)| unclaimed(side, is_padded)).collect();
-            over_inputs(&plan, sides).map(Transformed::yes)
-        })
-        .data()
+pub(crate) const PADDED_SIDES: EachOperator = EachOperator::new("padded_sides", |node| {
+    if let Some(input) = grouping_sets_over(node) {
+        return over_inputs(node, vec![unclaimed(&input, true)]).map(Some);
     }
-
-    fn name(&self) -> &str {
-        "padded_sides"
+    let Some(join_type) = join_type(node) else { return Ok(None) };
+    let (left, right) = match join_type {
+        JoinType::Left => (false, true),
+        JoinType::Right => (true, false),
+        JoinType::Full => (true, true),
+        _ => return Ok(None),
+    };
+    let sides: Vec<_> = node.children().into_iter().zip([left, right]).collect();
+    if !sides.iter().any(|(side, is_padded)| *is_padded && claims(side)) {
+        return Ok(None);
     }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    let sides = sides.into_iter().map(|(side, is_padded)| unclaimed(side, is_padded)).collect();
+    over_inputs(node, sides).map(Some)
+});
 
 /// The input of an aggregation by several grouping sets, if something is known of its rows. A set leaves keys out,
 /// and its rows have other values there than the input.

@@ -4,9 +4,12 @@
 //! Our accumulators give up their state when they are evaluated. [`Running`] takes the state out first
 //! and puts it back twice: once for the answer, once to go on from.
 
+use basalt_base::query::checkpoint;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
+
+use crate::error::into_datafusion;
 
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -29,6 +32,8 @@ impl Accumulator for Running {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        // One call may be of the thousands that a block of a window takes, each with an answer as long as the frame.
+        checkpoint().map_err(into_datafusion)?;
         let state = self.inner.state()?.iter().map(ScalarValue::to_array).collect::<Result<Vec<_>>>()?;
         self.inner.merge_batch(&state)?;
         let result = self.inner.evaluate()?;

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use basalt_base::{Error, Result};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::OptimizerRule;
@@ -30,10 +31,15 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 
+use crate::checked::CHECKED_JOINS;
+use crate::cut_lists::CUT_LISTS;
 use crate::extension::OperatorPlanner;
-use crate::once::ComputedOnce;
-use crate::outer_join::PaddedSides;
-use crate::row_order::rules::{OneStream, WholeAggregates};
+use crate::large_limit::LARGE_LIMIT;
+use crate::once::COMPUTED_ONCE;
+use crate::outer_join::PADDED_SIDES;
+use crate::pause::Pause;
+use crate::row_order::rules::{OneStream, WHOLE_AGGREGATES};
+use crate::wide_constants::WIDE_CONSTANTS;
 
 /// The rules that early and late rules of the caller come before.
 const EARLY_BEFORE_RULE: &str = "join_selection";
@@ -70,33 +76,39 @@ pub struct SessionLimits {
 
 /// A session with our rules and those of the caller; memory pool and spill directory are those of
 /// `runtime`.
-pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rules) -> SessionState {
+pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rules) -> Result<SessionState> {
     let config = SessionConfig::new()
         .with_target_partitions(limits.target_partitions.max(1))
         .with_batch_size(limits.batch_rows.max(1))
         .with_create_default_catalog_and_schema(false)
         .with_information_schema(false);
-    SessionStateBuilder::new()
+    Ok(SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
         .with_analyzer_rules(vec![])
         .with_optimizer_rules(optimizer_rules(rules.first, rules.plan, rules.last))
-        .with_physical_optimizer_rules(operator_rules(rules.early, rules.late))
+        .with_physical_optimizer_rules(operator_rules(rules.early, rules.late)?)
         .with_query_planner(Arc::new(OperatorPlanner))
-        .build()
+        .build())
 }
 
 /// DataFusion's rules, with ours and those of the caller at their places.
-fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> Vec<OperatorRule> {
-    let ours: [OperatorRule; 3] = [Arc::new(ComputedOnce), Arc::new(WholeAggregates), Arc::new(PaddedSides)];
+fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> Result<Vec<OperatorRule>> {
+    let ours: [OperatorRule; 3] =
+        [Arc::new(COMPUTED_ONCE), Arc::new(WHOLE_AGGREGATES), Arc::new(PADDED_SIDES)];
     early.splice(0..0, ours);
-    late.insert(0, Arc::new(OneStream));
+    let ours: [OperatorRule; 3] = [Arc::new(CUT_LISTS), Arc::new(WIDE_CONSTANTS), Arc::new(OneStream)];
+    late.splice(0..0, ours);
+    late.push(Arc::new(LARGE_LIMIT));
     let mut rules = PhysicalOptimizer::new().rules;
     for (added, before) in [(early, EARLY_BEFORE_RULE), (late, LATE_BEFORE_RULE)] {
-        let place = rules.iter().position(|rule| rule.name() == before).unwrap_or(rules.len());
+        let place = rules.iter().position(|rule| rule.name() == before);
+        let place = place.ok_or_else(|| Error::logical(format!("no rule is called `{before}`")))?;
         rules.splice(place..place, added);
     }
-    rules
+    rules.push(Arc::new(CHECKED_JOINS));
+    let with_pause = |rule| [rule, Arc::new(Pause) as OperatorRule];
+    Ok(rules.into_iter().flat_map(with_pause).collect())
 }
 
 /// The order is DataFusion's own: each rule relies on the ones before it.
@@ -123,5 +135,17 @@ fn optimizer_rules(first: Vec<PlanRule>, added: Vec<PlanRule>, last: Vec<PlanRul
     rules.push(Arc::new(CommonSubexprEliminate::new()));
     rules.push(Arc::new(OptimizeProjections::new()));
     rules.extend(last);
-    rules
+    let with_pause = |rule| [rule, Arc::new(Pause) as PlanRule];
+    rules.into_iter().flat_map(with_pause).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rules are placed by the names of DataFusion's own: one that is renamed is noticed here.
+    #[test]
+    fn the_rules_that_ours_stand_before_are_there() {
+        operator_rules(Vec::new(), Vec::new()).expect("both rules have their names");
+    }
 }

@@ -12,9 +12,12 @@
 
 use std::collections::VecDeque;
 
+use basalt_base::query::checkpoint;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
+
+use crate::error::into_datafusion;
 
 #[derive(Debug)]
 pub(crate) struct TwoStacks {
@@ -47,6 +50,7 @@ impl TwoStacks {
             start -= row_count(block);
             for row in (0..row_count(block)).rev().take_while(|row| start + row >= gone) {
                 let row: Vec<ArrayRef> = block.iter().map(|column| column.slice(row, 1)).collect();
+                checkpoint().map_err(into_datafusion)?;
                 self.inner.update_batch(&row)?;
                 if let Some(suffix) = self.leaving.last() {
                     self.inner.merge_batch(suffix)?;
@@ -86,6 +90,7 @@ impl Accumulator for TwoStacks {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        checkpoint().map_err(into_datafusion)?;
         let later = self.take_state()?;
         if let Some(first) = self.leaving.last() {
             self.inner.merge_batch(first)?;

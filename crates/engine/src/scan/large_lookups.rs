@@ -6,54 +6,27 @@
 use std::sync::Arc;
 
 use basalt_exec::direct_join::DirectJoinOperator;
+use basalt_exec::each_operator::EachOperator;
 use basalt_exec::gather::GatherOperator;
-use basalt_exec::one_input::OneInputExec;
+use basalt_exec::one_input::{OneInputExec, over_inputs};
 use basalt_functions::scalar::BoundScalar;
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 
 /// The rule.
-#[derive(Debug)]
-pub(crate) struct LargeLookups;
-
-impl PhysicalOptimizerRule for LargeLookups {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            // Under a LIMIT, the first rows are wanted and no others.
-            if node.fetch().is_some() || !looks_up(&node)? {
-                return Ok(Transformed::no(node));
-            }
-            let children = node.children().into_iter();
-            let gathered =
-                |child: &Arc<_>| Arc::new(OneInputExec(GatherOperator::new(Arc::clone(child)))) as _;
-            let children = children.map(gathered).collect();
-            Ok(Transformed::yes(node.replace_children(
-                children,
-                ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-            )?))
-        })
-        .data()
+pub(crate) const LARGE_LOOKUPS: EachOperator = EachOperator::new("large_lookups", |node| {
+    // Under a LIMIT, the first rows are wanted and no others.
+    if node.fetch().is_some() || !looks_up(node)? {
+        return Ok(None);
     }
-
-    fn name(&self) -> &str {
-        "LargeLookups"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    let gathered = |child: &Arc<_>| Arc::new(OneInputExec(GatherOperator::new(Arc::clone(child)))) as _;
+    over_inputs(node, node.children().into_iter().map(gathered).collect()).map(Some)
+});
 
 /// Whether the operator itself asks for keys, of a table that likes many.
 fn looks_up(node: &Arc<dyn ExecutionPlan>) -> Result<bool> {

@@ -33,7 +33,7 @@ pub(crate) use direct::DirectSources;
 pub(crate) use direct_join::DirectJoins;
 pub(crate) use exec::explain_indexes;
 pub(crate) use known_aggregates::KnownAggregates;
-pub(crate) use large_lookups::LargeLookups;
+pub(crate) use large_lookups::LARGE_LOOKUPS;
 pub(crate) use late::LateColumns;
 pub(crate) use monotonic::monotonic;
 pub(crate) use operand::{Operands, TableExpression};

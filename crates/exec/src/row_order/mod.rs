@@ -20,9 +20,7 @@ use datafusion::common::{DFSchemaRef, DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::{LexOrdering, OrderingRequirements};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
 
 use crate::limit_by::LimitBy;
 use crate::one_input::OneInput;
@@ -160,10 +158,6 @@ impl OneInput for InOrderOperator {
 
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<InOrderOperator> {
         Ok(InOrderOperator { input, order: self.order.clone() })
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
     }
 
     fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

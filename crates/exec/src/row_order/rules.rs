@@ -17,42 +17,18 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 
 use super::InOrderOperator;
+use crate::each_operator::EachOperator;
 use crate::limit_by::LimitByOperator;
 use crate::once::OnceOperator;
 use crate::one_input::{OneInputExec, over_inputs};
 
 /// An aggregation of rows in order is not cut into parts. Before operators are spread over threads.
-#[derive(Debug)]
-pub struct WholeAggregates;
+pub(crate) const WHOLE_AGGREGATES: EachOperator = EachOperator::new("whole_aggregates", whole);
 
 /// Rows in order are not dealt to several threads and put together again, nor are those of a single stream of which
 /// LIMIT takes the first ones. When operators are in their places.
 #[derive(Debug)]
 pub struct OneStream;
-
-impl PhysicalOptimizerRule for WholeAggregates {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            Ok(match whole(&plan)? {
-                Some(whole) => Transformed::yes(whole),
-                None => Transformed::no(plan),
-            })
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "whole_aggregates"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
 
 impl PhysicalOptimizerRule for OneStream {
     fn optimize(

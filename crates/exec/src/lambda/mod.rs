@@ -1,20 +1,30 @@
 //! Functions that take a lambda: the body is computed once for all elements of a block's arrays.
 //!
 //! `arrayMap((x, y) -> x + y + c, xs, ys)` becomes a call over `xs`, `ys` and the captured `c`. The
-//! elements of all rows stand in one batch, `c` is repeated for each element, and the body is an
+//! elements of many rows stand in one batch, `c` is repeated for each element, and the body is an
 //! ordinary expression over that batch.
+//!
+//! # Cost
+//!
+//! A batch has as many rows as keep what is repeated below [`BATCH_BYTES_MAX`]. A row that has more alone, as in
+//! `arrayMap(i -> xs[i], range(1, length(xs)))`, is a batch of its own, whose captured values are constants of the
+//! body: an array that is captured is not copied for each element.
+
+mod args;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use basalt_base::array_bytes::add_row_bytes;
+use basalt_base::query::checkpoint;
 use basalt_base::{Error, ErrorCode};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array, new_empty_array};
 use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::compute::{SortColumn, SortOptions, filter, lexsort_to_indices, take};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::arrow::compute::{SortColumn, SortOptions, concat, filter, lexsort_to_indices, take};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
@@ -23,7 +33,13 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
+use self::args::{Args, batch_of, with_constants};
 use crate::error::into_datafusion;
+
+/// Bytes of one batch of elements with what is repeated beside them.
+const BATCH_BYTES_MAX: usize = 64 << 20;
+/// Bytes that one value may become when it stands for every element.
+const REPEATED_BYTES_MAX: usize = 1 << 30;
 
 /// What is made of the elements and the values of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,9 +104,10 @@ impl LambdaCall {
         Ok(self.compiled.get_or_init(|| compiled))
     }
 
-    /// The lists of the arguments, whose lengths must be equal, and one batch of all elements.
-    fn elements(&self, args: &[ArrayRef]) -> Result<(Vec<ListArray>, RecordBatch)> {
-        let lists = args[..self.arrays].iter().map(compact).collect::<Result<Vec<_>>>()?;
+    /// The lists of some rows, and the values of the body for all of their elements.
+    fn lists_and_body(&self, args: &Args, rows: Range<usize>) -> Result<(Vec<ListArray>, ArrayRef)> {
+        checkpoint().map_err(into_datafusion)?;
+        let lists = args.lists(rows.clone())?;
         let Some(first) = lists.first() else {
             return Err(DataFusionError::Internal("a lambda without arrays".into()));
         };
@@ -101,22 +118,56 @@ impl LambdaCall {
                 format!("the arrays that `{name}` takes have different lengths"),
             )));
         }
-        let rows = first.offsets().lengths().enumerate();
-        let origins: UInt32Array =
-            rows.flat_map(|(row, length)| std::iter::repeat_n(row as u32, length)).collect();
-        let mut columns: Vec<ArrayRef> = lists.iter().map(|list| Arc::clone(list.values())).collect();
-        for captured in &args[self.arrays..] {
-            columns.push(take(captured, &origins, None)?);
+        let count = first.values().len();
+        let elements = lists.iter().map(|list| Arc::clone(list.values()));
+        let compiled = self.compiled(&args.schema(&self.columns))?;
+        let body = if rows.len() == 1 && args.is_wide(rows.start, count) {
+            let body = with_constants(compiled, self.arrays, &args.captured_in(rows.start)?)?;
+            body.evaluate(&batch_of(&self.columns, elements.collect(), count)?)?
+        } else {
+            let captured = args.repeated(rows, first.offsets())?;
+            compiled.evaluate(&batch_of(&self.columns, elements.chain(captured).collect(), count)?)?
+        };
+        let body = self.repeat(body, count)?;
+        Ok((lists, body))
+    }
+
+    /// A value for each of `count` elements.
+    fn repeat(&self, value: ColumnarValue, count: usize) -> Result<ArrayRef> {
+        if let ColumnarValue::Scalar(value) = &value {
+            let mut width = [0];
+            add_row_bytes(&value.to_array()?, &mut width);
+            if width[0].saturating_mul(count) > REPEATED_BYTES_MAX {
+                return Err(self.too_large(count));
+            }
         }
-        let fields: Vec<Field> = self
-            .columns
-            .iter()
-            .zip(&columns)
-            .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
-            .collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(origins.len()));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?;
-        Ok((lists, batch))
+        value.into_array(count)
+    }
+
+    fn too_large(&self, elements: usize) -> DataFusionError {
+        into_datafusion(Error::new(
+            ErrorCode::TooLargeArraySize,
+            format!("`{}` would make too much of {elements} elements in one block", self.name),
+        ))
+    }
+
+    /// What the function gives for some rows.
+    fn rows(&self, args: &Args, rows: Range<usize>) -> Result<ArrayRef> {
+        let (lists, body) = self.lists_and_body(args, rows)?;
+        let first = &lists[0];
+        let (offsets, elements) = match self.kind {
+            LambdaKind::Map => (first.offsets().clone(), body),
+            LambdaKind::Filter => filtered(first, &body)?,
+            LambdaKind::Sort { descending } => (first.offsets().clone(), sorted(first, &body, descending)?),
+        };
+        self.list_of(offsets, elements)
+    }
+
+    fn element_type(&self) -> Result<&DataType> {
+        match self.return_field.data_type() {
+            DataType::List(field) => Ok(field.data_type()),
+            _ => Err(DataFusionError::Internal("a lambda makes lists".into())),
+        }
     }
 
     fn list_of(&self, offsets: OffsetBuffer<i32>, elements: ArrayRef) -> Result<ArrayRef> {
@@ -125,18 +176,6 @@ impl LambdaCall {
         };
         Ok(Arc::new(ListArray::try_new(Arc::clone(field), offsets, elements, None)?))
     }
-}
-
-/// The list without what lies before its first or behind its last element.
-fn compact(array: &ArrayRef) -> Result<ListArray> {
-    let list = array.as_list_opt::<i32>();
-    let list = list.ok_or_else(|| DataFusionError::Internal("a lambda takes lists".into()))?;
-    let offsets = OffsetBuffer::from_lengths(list.offsets().lengths());
-    let (start, length) = (list.offsets()[0] as usize, offsets[list.len()] as usize);
-    let DataType::List(field) = list.data_type() else {
-        return Err(DataFusionError::Internal("a lambda takes lists".into()));
-    };
-    Ok(ListArray::try_new(Arc::clone(field), offsets, list.values().slice(start, length), None)?)
 }
 
 /// The elements whose value in `body` is true, and how many there are of each row.
@@ -186,17 +225,24 @@ impl ScalarUDFImpl for LambdaCall {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let rows = args.number_rows;
-        let args = args.args.into_iter().map(|arg| arg.into_array(rows)).collect::<Result<Vec<_>>>()?;
-        let (lists, batch) = self.elements(&args)?;
-        let body = self.compiled(batch.schema_ref())?.evaluate(&batch)?.into_array(batch.num_rows())?;
-        let first = &lists[0];
-        let (offsets, elements) = match self.kind {
-            LambdaKind::Map => (first.offsets().clone(), body),
-            LambdaKind::Filter => filtered(first, &body)?,
-            LambdaKind::Sort { descending } => (first.offsets().clone(), sorted(first, &body, descending)?),
+        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = is_constant && self.signature.volatility != Volatility::Volatile;
+        let rows = if is_constant { 1 } else { args.number_rows };
+        let args = Args::of(&args.args, self.arrays)?;
+        let spans = args.spans(rows);
+        if args.elements(rows) > i32::MAX as usize {
+            return Err(self.too_large(args.elements(rows)));
+        }
+        let parts = spans.into_iter().map(|span| self.rows(&args, span)).collect::<Result<Vec<_>>>()?;
+        let lists = match parts.as_slice() {
+            [] => self.list_of(OffsetBuffer::new_empty(), new_empty_array(self.element_type()?))?,
+            [one] => Arc::clone(one),
+            several => concat(&several.iter().map(AsRef::as_ref).collect::<Vec<_>>())?,
         };
-        Ok(ColumnarValue::Array(self.list_of(offsets, elements)?))
+        Ok(match is_constant {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&lists, 0)?),
+            false => ColumnarValue::Array(lists),
+        })
     }
 }
 

@@ -1,0 +1,56 @@
+//! A rule for physical plans that looks at one operator at a time.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+
+/// What stands in the place of an operator; `None` if it stays.
+pub type Replacement = Result<Option<Arc<dyn ExecutionPlan>>>;
+
+/// The rule: replaces operators from the leaves up. The columns stay as they are.
+pub struct EachOperator {
+    name: &'static str,
+    replace: fn(&Arc<dyn ExecutionPlan>) -> Replacement,
+}
+
+impl EachOperator {
+    pub const fn new(
+        name: &'static str,
+        replace: fn(&Arc<dyn ExecutionPlan>) -> Replacement,
+    ) -> EachOperator {
+        EachOperator { name, replace }
+    }
+}
+
+impl fmt::Debug for EachOperator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PhysicalOptimizerRule for EachOperator {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| {
+            let replacement = (self.replace)(&node)?;
+            Ok(replacement.map_or_else(|| Transformed::no(node), Transformed::yes))
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,131 @@
+//! Blocks of few rows where a constant array is repeated for each of them: a rule for physical plans.
+//!
+//! DataFusion makes a column of a constant: as many copies as the block has rows. A constant array of a million
+//! elements would be 64 GB of them. [`WIDE_CONSTANTS`] puts an operator below the projection that cuts blocks into
+//! ones whose copies have [`BYTES_MAX`], and deals blocks to partitions before they have the copies: dealing
+//! gathers small blocks into large ones.
+
+use std::fmt;
+use std::sync::Arc;
+
+use basalt_base::array_bytes::add_row_bytes;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning};
+use futures::StreamExt;
+
+use crate::each_operator::EachOperator;
+use crate::one_input::{OneInput, OneInputExec, over_inputs};
+
+/// Bytes of the copies in a block, but for a block of one row that has more.
+const BYTES_MAX: usize = 16 << 20;
+/// Constants of a row that have no more bytes are repeated as DataFusion does.
+const NARROW_BYTES: usize = 1 << 10;
+
+/// The rule.
+pub(crate) const WIDE_CONSTANTS: EachOperator = EachOperator::new("wide_constants", |node| {
+    if let Some(projection) = node.downcast_ref::<ProjectionExec>() {
+        let Some(rows) = rows_of_blocks(projection)? else { return Ok(None) };
+        let input = Arc::clone(projection.input());
+        return over_inputs(node, vec![Arc::new(OneInputExec(CutRowsOperator { input, rows }))]).map(Some);
+    }
+    let Some((projection, cut)) = dealt(node) else { return Ok(None) };
+    let dealt = over_inputs(node, vec![Arc::clone(cut.input())])?;
+    let cut = OneInputExec(CutRowsOperator { input: dealt, rows: cut.rows });
+    over_inputs(projection, vec![Arc::new(cut)]).map(Some)
+});
+
+/// The projection with wide constants whose blocks `node` deals in turn, and the operator below that cuts them.
+fn dealt(node: &Arc<dyn ExecutionPlan>) -> Option<(&Arc<dyn ExecutionPlan>, &OneInputExec<CutRowsOperator>)> {
+    let repartition = node.downcast_ref::<RepartitionExec>()?;
+    let Partitioning::RoundRobinBatch(_) = repartition.partitioning() else { return None };
+    let projection = repartition.input();
+    let below = projection.downcast_ref::<ProjectionExec>()?.input();
+    Some((projection, below.downcast_ref::<OneInputExec<CutRowsOperator>>()?))
+}
+
+/// Rows of a block whose copies of constants have [`BYTES_MAX`]; `None` if the constants are narrow.
+fn rows_of_blocks(projection: &ProjectionExec) -> Result<Option<usize>> {
+    let mut width = [0];
+    for column in projection.expr() {
+        if let Some(constant) = column.expr.downcast_ref::<Literal>()
+            && constant.value().data_type().is_nested()
+        {
+            add_row_bytes(&constant.value().to_array()?, &mut width);
+        }
+    }
+    Ok((width[0] > NARROW_BYTES).then(|| (BYTES_MAX / width[0]).max(1)))
+}
+
+/// The operator.
+struct CutRowsOperator {
+    input: Arc<dyn ExecutionPlan>,
+    /// Rows of a block at most.
+    rows: usize,
+}
+
+impl DisplayAs for CutRowsOperator {
+    fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CutRowsExec: rows={}", self.rows)
+    }
+}
+
+impl OneInput for CutRowsOperator {
+    const NAME: &'static str = "CutRowsExec";
+    const GAINS_FROM_PARTITIONS: bool = false;
+
+    fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<CutRowsOperator> {
+        Ok(CutRowsOperator { input, rows: self.rows })
+    }
+
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let (blocks, rows) = (self.input.execute(partition, context)?, self.rows);
+        let cut = blocks.flat_map(move |block| futures::stream::iter(cut(block, rows)));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.input.schema(), cut)))
+    }
+}
+
+/// The block in ones of `rows` rows each.
+fn cut(block: Result<RecordBatch>, rows: usize) -> Vec<Result<RecordBatch>> {
+    match block {
+        Ok(block) if block.num_rows() > rows => (0..block.num_rows())
+            .step_by(rows)
+            .map(|start| Ok(block.slice(start, rows.min(block.num_rows() - start))))
+            .collect(),
+        whole => vec![whole],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{ArrayRef, UInt64Array};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(rows: u64, most: usize, expected: &[usize]) {
+        let column: ArrayRef = Arc::new((0..rows).collect::<UInt64Array>());
+        let block = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let lengths: Vec<usize> =
+            cut(Ok(block), most).into_iter().map(|block| block.unwrap().num_rows()).collect();
+        assert_eq!(lengths, expected);
+    }
+
+    #[test]
+    fn blocks_have_at_most_so_many_rows() {
+        check(5, 2, &[2, 2, 1]);
+        check(4, 2, &[2, 2]);
+        check(2, 2, &[2]);
+        check(0, 2, &[0]);
+        check(3, 1, &[1, 1, 1]);
+    }
+}
