@@ -23,11 +23,13 @@ mod shell;
 use std::io::Write;
 use std::process::ExitCode;
 
+use basalt_engine::TrackingAllocator;
+
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: TrackingAllocator<mimalloc::MiMalloc> = TrackingAllocator(mimalloc::MiMalloc);
 
 fn main() -> ExitCode {
     let outcome = Arguments::read(std::env::args_os()).and_then(run);

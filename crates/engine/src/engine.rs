@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::{DirectoryLock, RealStorage, Storage};
+use basalt_base::machine::memory_bytes;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, FileAction, Result};
+use basalt_exec::tasks::carry_queries;
 use basalt_kv::SharedCache;
 use basalt_parts::{BlockCache, DiskSpace, WorkControl, WorkMemory};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -32,7 +34,7 @@ const UNCOMPRESSED_CACHE_BYTES_MIN: u64 = 64 << 20;
 pub struct EngineOptions {
     /// The data directory, made if it is not there; `None` is a temporary one, removed at the end.
     pub path: Option<PathBuf>,
-    /// Memory that all queries together may take; 0 is nine tenths of the machine's.
+    /// Memory that the process may take; 0 is nine tenths of the machine's, or of the control group's.
     pub max_server_memory_usage: u64,
     /// Bytes of decoded blocks of MergeTree tables that stay in memory; `None` is a tenth of the
     /// machine's memory.
@@ -120,7 +122,7 @@ impl Engine {
             insert_threads: processors,
             storage: Arc::clone(&storage),
             data_dir: data_dir.clone(),
-            cache: SharedCache::for_machine(machine_memory().unwrap_or(0)),
+            cache: SharedCache::for_machine(memory_bytes().unwrap_or(0)),
             block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
             space: DiskSpace::default(),
             work_memory: WorkMemory::default(),
@@ -131,8 +133,13 @@ impl Engine {
         };
         let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
         let memory_max = server_memory(options.max_server_memory_usage);
-        let memory =
-            ServerMemory::new(memory_max, opener.work_memory.clone(), Arc::clone(&opener.block_cache));
+        let memory = ServerMemory::new(
+            memory_max,
+            opener.work_memory.clone(),
+            Arc::clone(&opener.block_cache),
+            options.release_memory,
+        );
+        carry_queries();
         let engine = Arc::new(Engine {
             catalog,
             opener,
@@ -332,23 +339,16 @@ impl Engine {
     }
 }
 
-/// The given limit, or nine tenths of the machine's memory; 0, no limit, where that is not known.
+/// The given limit, or nine tenths of the memory that the process may have; 0, no limit, where that is not known.
 fn server_memory(limit: u64) -> u64 {
     if limit > 0 {
         return limit;
     }
-    machine_memory().map_or(0, |bytes| bytes / 10 * 9)
+    memory_bytes().map_or(0, |bytes| bytes / 10 * 9)
 }
 
 /// The given size, or a tenth of the machine's memory, but not less than blocks of wide columns need.
 fn uncompressed_cache_size(bytes: Option<u64>) -> usize {
-    let default = || (machine_memory().unwrap_or(0) / 10).max(UNCOMPRESSED_CACHE_BYTES_MIN);
+    let default = || (memory_bytes().unwrap_or(0) / 10).max(UNCOMPRESSED_CACHE_BYTES_MIN);
     usize::try_from(bytes.unwrap_or_else(default)).unwrap_or(usize::MAX)
-}
-
-/// Bytes of memory that the machine has, if the system tells.
-fn machine_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }

@@ -28,7 +28,7 @@ mod system;
 mod table_functions;
 mod tables;
 
-pub use basalt_base::allocator::release_free_pages;
+pub use basalt_base::allocator::{TrackingAllocator, release_free_pages};
 pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 pub use engine::{Engine, EngineOptions};

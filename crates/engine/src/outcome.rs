@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::record_batch::RecordBatch;
+use basalt_base::query::{QueryStatus, hand_over, in_query};
 use basalt_base::{Columns, Result};
 use basalt_formats::{BlockWriter, FormatSettings, Statistics};
 use futures::StreamExt;
@@ -25,6 +26,7 @@ pub struct Rows {
     pub(crate) into_outfile: Option<String>,
     pub(crate) format_settings: FormatSettings,
     pub(crate) blocks: BoxStream<'static, Result<Part>>,
+    pub(crate) status: Arc<QueryStatus>,
     pub(crate) progress: Progress,
 }
 
@@ -96,6 +98,11 @@ impl ResultBytes {
 
     /// The next bytes, never empty; `None` after the last.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let status = Arc::clone(&self.rows.status);
+        in_query(Some(status), self.write_next()).await
+    }
+
+    async fn write_next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut out = Vec::new();
         if self.state == BytesState::Start {
             self.writer.start(&mut out);
@@ -112,6 +119,8 @@ impl ResultBytes {
                 }
             }
         }
+        // The caller holds them now.
+        hand_over(out.capacity() as u64);
         Ok((!out.is_empty()).then_some(out))
     }
 }

@@ -66,7 +66,8 @@ pub struct CancelHandle {
 
 #[derive(Debug, Default)]
 struct CancelState {
-    cancelled: AtomicBool,
+    /// Shared with the query's [`basalt_base::query::QueryStatus`].
+    cancelled: Arc<AtomicBool>,
     notify: Notify,
 }
 
@@ -79,6 +80,11 @@ impl CancelHandle {
 
     pub fn is_cancelled(&self) -> bool {
         self.state.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Set once [`CancelHandle::cancel`] was called.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.state.cancelled)
     }
 
     /// Ends when [`CancelHandle::cancel`] was called.

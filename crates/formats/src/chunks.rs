@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use basalt_base::query::{carried, check_allocation, checkpoint};
 use basalt_base::{Columns, Error, ErrorCode, Result};
 
 use crate::block::{Block, BlockReader};
@@ -17,6 +18,8 @@ use crate::settings::FormatSettings;
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks for parallel parsing are larger, so that their blocks are.
 const PARALLEL_CHUNK_BYTES: usize = 4 << 20;
+/// Bytes that are read before the query is asked whether it still wants them.
+const FILL_BYTES: usize = 1 << 20;
 const MAX_THREADS: usize = 256;
 
 /// How the rows of one format are found and read.
@@ -102,11 +105,19 @@ impl ChunkSource {
         if self.at_end || self.buffer.len() >= wanted {
             return Ok(());
         }
-        let missing = (wanted - self.buffer.len()) as u64;
-        self.buffer.reserve(missing as usize);
-        let read =
-            self.input.by_ref().take(missing).read_to_end(&mut self.buffer).map_err(Error::of_reading)?;
-        self.at_end = (read as u64) < missing;
+        checkpoint()?;
+        check_allocation(wanted as u64)?;
+        self.buffer.reserve_exact(wanted - self.buffer.len());
+        while self.buffer.len() < wanted {
+            let missing = (wanted - self.buffer.len()).min(FILL_BYTES);
+            let mut part = self.input.by_ref().take(missing as u64);
+            let read = part.read_to_end(&mut self.buffer).map_err(Error::of_reading)?;
+            if read < missing {
+                self.at_end = true;
+                return Ok(());
+            }
+            checkpoint()?;
+        }
         Ok(())
     }
 }
@@ -236,7 +247,7 @@ impl Parallel {
         let worker = |_| {
             let (queue, parser) = (Arc::clone(&queue), Arc::clone(&parser));
             let (columns, settings) = (columns.clone(), settings.clone());
-            std::thread::spawn(move || work(&queue, &*parser, &columns, &settings))
+            std::thread::spawn(carried(move || work(&queue, &*parser, &columns, &settings)))
         };
         let workers = (0..settings.threads.min(MAX_THREADS)).map(worker).collect();
         Parallel {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use arrow::array::RecordBatch;
+use basalt_base::query::carried;
 use basalt_base::{Error, FileAction, Result};
 use rocksdb::{IngestExternalFileOptions, WriteBatch};
 
@@ -196,7 +197,7 @@ impl LoadFiles {
             let paths = run.write(&files)?;
             Ok(WrittenRun { run: run.cleared(), paths })
         };
-        let thread = std::thread::Builder::new().name("kv-load".to_owned()).spawn(write);
+        let thread = std::thread::Builder::new().name("kv-load".to_owned()).spawn(carried(write));
         self.writing =
             Some(thread.map_err(|error| Error::logical(format!("no thread for a load: {error}")))?);
         Ok(())

@@ -1,5 +1,6 @@
 //! Work on several items at once.
 
+use basalt_base::query::{current, enter};
 use basalt_base::{Error, Result};
 
 /// Applies `work` to every item, each in a thread of its own.
@@ -7,7 +8,11 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Vec<Result<R>> {
-    let work = &work;
+    let (work, query) = (&work, current());
+    let work = &|item: &T| {
+        let _entered = enter(query.clone());
+        work(item)
+    };
     std::thread::scope(|scope| {
         let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || work(item))).collect();
         let ended = threads.into_iter().map(|thread| thread.join());

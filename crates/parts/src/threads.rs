@@ -3,6 +3,8 @@
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 
+use basalt_base::query::{current, enter};
+
 use crate::error::Result;
 
 /// Does `work` on each of `items`, on up to `threads` threads, of which the caller's is one. The first
@@ -23,7 +25,9 @@ pub(crate) fn for_each<T: Send>(
     // A column may take a hundred times as long as another: threads take one at a time.
     let items = Mutex::new(items);
     let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let query = current();
     let run = || -> Result<()> {
+        let _entered = enter(query.clone());
         while let Some(item) = next() {
             work(item)?;
         }

@@ -2,6 +2,8 @@
 
 use arrow::array::{ArrayRef, new_empty_array};
 use arrow::compute::concat;
+use basalt_base::array_bytes::taken_bytes;
+use basalt_base::query::check_allocation;
 use basalt_base::{Column, Error, Result, SqlType};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
@@ -30,7 +32,10 @@ impl Answer {
                 match parts.as_slice() {
                     [] => Ok(new_empty_array(&column.ty.carrier())),
                     [_] => Ok(ArrayRef::clone(batches[0].column(at))),
-                    _ => concat(&parts).map_err(Error::logical),
+                    _ => {
+                        check_allocation(parts.iter().map(|part| taken_bytes(*part, 0..part.len())).sum())?;
+                        concat(&parts).map_err(Error::of_arrow)
+                    }
                 }
             })
             .collect::<Result<Vec<_>>>()?;

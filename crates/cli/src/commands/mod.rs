@@ -11,8 +11,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
 
-/// Deep plans recurse; a thread's usual two megabytes are not much for them.
-const THREAD_STACK_BYTES: usize = 8 << 20;
+/// Deep plans recurse; a thread's usual two megabytes are not much for them. Only what was used once is memory.
+const THREAD_STACK_BYTES: usize = 32 << 20;
 /// So long the end waits for threads, of which some wait for data that may never come.
 const END_WAIT: Duration = Duration::from_secs(1);
 

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn server(limit: u64) -> Arc<ServerMemory> {
-        ServerMemory::new(limit, WorkMemory::default(), Arc::new(BlockCache::new(0)))
+        ServerMemory::new(limit, WorkMemory::default(), Arc::new(BlockCache::new(0)), None)
     }
 
     #[test]

@@ -110,9 +110,11 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
+    use basalt_base::query::{MemoryTracker, TimeLimit};
     use basalt_base::{Error, ErrorCode};
 
     use super::*;
+    use crate::request::CancelHandle;
 
     fn failure() -> Outcome {
         Err(Error::new(ErrorCode::NetworkError, "the source is away"))
@@ -146,7 +148,10 @@ mod tests {
         let turn = turns.take().ok().expect("nobody has a turn");
         let cancelled = QueryEnd::default();
         cancelled.cancel.cancel();
-        let late = QueryEnd::within_seconds("late", Instant::now(), 0.01);
+        let late = {
+            let time = TimeLimit::seconds(Instant::now(), 0.01);
+            QueryEnd::new("late", time, MemoryTracker::default(), CancelHandle::default())
+        };
         for (end, code) in [(cancelled, ErrorCode::QueryWasCancelled), (late, ErrorCode::TimeoutExceeded)] {
             let error = turn.stage().wait(&end).err().expect("the query ended first");
             assert_eq!(error.code(), code);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use basalt_base::query::{MemoryTracker, QueryStatus, TimeLimit};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result, bail};
 use basalt_functions::FunctionContext;
@@ -49,7 +50,13 @@ pub(crate) struct QueryContext {
 
 impl QueryContext {
     /// A query that starts now.
-    pub(crate) fn new(engine: Arc<Engine>, id: String, text: &str, settings: Settings) -> QueryContext {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        id: String,
+        text: &str,
+        settings: Settings,
+        cancel: CancelHandle,
+    ) -> QueryContext {
         let limits = MemoryLimits {
             query: settings.max_memory_usage,
             external_sort: settings.max_bytes_before_external_sort,
@@ -61,8 +68,10 @@ impl QueryContext {
             name => Zone::parse(name).unwrap_or(*engine.zone()),
         };
         let started = Instant::now();
+        let time = TimeLimit::seconds(started, settings.max_execution_time);
+        let tracker = MemoryTracker::new(limits.query);
+        let end = QueryEnd::on_server(&id, time, tracker, cancel, engine.memory().tracker());
         QueryContext {
-            end: QueryEnd::within_seconds(&id, started, settings.max_execution_time),
             id,
             text: text.trim().to_owned(),
             kind: "",
@@ -72,7 +81,8 @@ impl QueryContext {
             zone,
             progress: Progress::default(),
             events: ProfileEvents::default(),
-            memory: QueryMemory::new(Arc::clone(engine.memory()), limits),
+            memory: QueryMemory::new(Arc::clone(engine.memory()), Arc::clone(end.status()), limits),
+            end,
             started,
             started_us: engine.clock().now_us(),
             asking: Arc::default(),
@@ -97,7 +107,11 @@ impl QueryContext {
     ) -> QueryContext {
         let id = Uuid::new_v4().to_string();
         let user = "default";
-        QueryContext::new(Arc::clone(engine), id, text, settings).asked_by(user, database, Interface::Local)
+        QueryContext::new(Arc::clone(engine), id, text, settings, CancelHandle::default()).asked_by(
+            user,
+            database,
+            Interface::Local,
+        )
     }
 
     /// A query on behalf of the load of a dictionary.
@@ -134,12 +148,6 @@ impl QueryContext {
         self
     }
 
-    #[must_use]
-    pub(crate) fn cancelled_by(mut self, cancel: CancelHandle) -> QueryContext {
-        self.end.cancel = cancel;
-        self
-    }
-
     /// Writes the query's start into the log, once: what it asks for is there, and its work begins.
     pub(crate) fn log_start(&self) {
         if !self.is_started.swap(true, Ordering::Relaxed) {
@@ -168,7 +176,12 @@ impl QueryContext {
         }
     }
 
-    /// An error if the query was cancelled or has run out of time. Called between blocks.
+    /// What threads that work for the query enter.
+    pub(crate) fn status(&self) -> &Arc<QueryStatus> {
+        self.end.status()
+    }
+
+    /// An error if the query was cancelled, has run out of time, or holds too much memory. Called between blocks.
     pub(crate) fn check(&self) -> Result<()> {
         self.end.check()
     }
@@ -185,9 +198,19 @@ impl QueryContext {
         Ok(())
     }
 
+    /// Whether no more is read, though there may be more: `read_overflow_mode = 'break'`.
+    pub(crate) fn has_read_enough(&self) -> bool {
+        let most = self.settings.max_rows_to_read;
+        most > 0 && self.breaks_reading() && self.progress.snapshot().read_rows > most
+    }
+
+    fn breaks_reading(&self) -> bool {
+        self.settings.read_overflow_mode == "break"
+    }
+
     fn check_rows_to_read(&self, rows: u64) -> Result<()> {
         let most = self.settings.max_rows_to_read;
-        if most > 0 && rows > most {
+        if most > 0 && rows > most && !self.breaks_reading() {
             bail!(TooManyRows, "query `{}` read {rows} rows, more than max_rows_to_read, {most}", self.id);
         }
         Ok(())

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use basalt_base::query::{Entered, enter};
+
 use super::QueryContext;
 
 thread_local! {
@@ -12,11 +14,13 @@ thread_local! {
 /// The thread works for a query for as long as it lives.
 pub(super) struct CurrentQuery {
     before: Option<Arc<QueryContext>>,
+    _memory: Entered,
 }
 
 impl CurrentQuery {
     pub(super) fn enter(query: &Arc<QueryContext>) -> CurrentQuery {
-        CurrentQuery { before: CURRENT.replace(Some(Arc::clone(query))) }
+        let _memory = enter(Some(Arc::clone(query.status())));
+        CurrentQuery { before: CURRENT.replace(Some(Arc::clone(query))), _memory }
     }
 }
 

@@ -128,7 +128,10 @@ async fn create_table(query: &Arc<QueryContext>, mut create: ast::CreateTable) -
     let created = {
         let query = Arc::clone(query);
         let key = key.clone();
-        tokio::task::spawn_blocking(move || enter_table(&query, &key, create))
+        tokio::task::spawn_blocking(move || {
+            let _current = CurrentQuery::enter(&query);
+            enter_table(&query, &key, create)
+        })
     };
     let created =
         created.await.map_err(|panic| Error::logical(format!("CREATE TABLE ended early: {panic}")))??;

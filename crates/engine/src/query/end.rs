@@ -1,49 +1,64 @@
-//! When a query must stop: it was cancelled, or its time is over.
+//! When a query must stop: it was cancelled, its time is over, or it holds too much memory.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::query::{MemoryTracker, QueryStatus, ServerTracker, TimeLimit};
+use basalt_base::{Error, Result};
 
 use crate::request::CancelHandle;
 
 /// What ends a query from outside; the default is never ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct QueryEnd {
-    query_id: String,
     pub(crate) cancel: CancelHandle,
-    /// When `max_execution_time` runs out, and what it is.
-    limit: Option<(Instant, f64)>,
+    status: Arc<QueryStatus>,
 }
 
 impl QueryEnd {
-    /// Of a query that starts now; 0 seconds are no limit.
-    pub(crate) fn within_seconds(query_id: &str, started: Instant, seconds: f64) -> QueryEnd {
-        let limit = (seconds > 0.0).then(|| (started + Duration::from_secs_f64(seconds.min(1e9)), seconds));
-        QueryEnd { query_id: query_id.to_owned(), cancel: CancelHandle::default(), limit }
+    /// Of the query called `id`.
+    pub(crate) fn new(id: &str, time: TimeLimit, memory: MemoryTracker, cancel: CancelHandle) -> QueryEnd {
+        let status = Arc::new(QueryStatus::new(id, cancel.flag(), time, memory));
+        QueryEnd { cancel, status }
+    }
+
+    /// The same, whose memory counts for the server's.
+    pub(super) fn on_server(
+        id: &str,
+        time: TimeLimit,
+        memory: MemoryTracker,
+        cancel: CancelHandle,
+        server: &Arc<ServerTracker>,
+    ) -> QueryEnd {
+        let status = QueryStatus::new(id, cancel.flag(), time, memory).on_server(server);
+        QueryEnd { cancel, status }
+    }
+
+    /// What threads that work for the query enter.
+    pub(crate) fn status(&self) -> &Arc<QueryStatus> {
+        &self.status
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.limit.map(|(deadline, _)| deadline)
+        self.status.deadline()
     }
 
-    /// An error if the query was cancelled or has run out of time.
+    /// An error if the query was cancelled, has run out of time, or holds more memory than it may.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.cancel.is_cancelled() {
-            return Err(self.cancelled());
-        }
-        match self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
-            true => Err(self.timed_out()),
-            false => Ok(()),
-        }
+        self.status.check()
     }
 
     pub(crate) fn cancelled(&self) -> Error {
-        Error::new(ErrorCode::QueryWasCancelled, format!("query `{}` was cancelled", self.query_id))
+        self.status.cancelled()
     }
 
     pub(crate) fn timed_out(&self) -> Error {
-        let seconds = self.limit.map_or(0.0, |(_, seconds)| seconds);
-        let what = format!("query `{}` ran longer than max_execution_time, {seconds} s", self.query_id);
-        Error::new(ErrorCode::TimeoutExceeded, what)
+        self.status.timed_out()
+    }
+}
+
+impl Default for QueryEnd {
+    fn default() -> QueryEnd {
+        QueryEnd::new("", TimeLimit::default(), MemoryTracker::default(), CancelHandle::default())
     }
 }

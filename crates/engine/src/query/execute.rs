@@ -1,7 +1,9 @@
 //! From the text of a statement to its outcome.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use basalt_base::query::{MemoryTracker, QueryStatus, TimeLimit, checkpoint, enter, in_query};
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{Setting, Statement};
 use uuid::Uuid;
@@ -27,7 +29,12 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
         settings.readonly = 2;
     }
     let changed = settings.change(&request.settings);
-    let statement = match parse(&request, &settings) {
+    let reading = reading(&request, &settings);
+    let parsed = {
+        let _entered = enter(Some(Arc::clone(&reading)));
+        parse(&request, &settings).and_then(|statement| checkpoint().map(|()| statement))
+    };
+    let statement = match parsed {
         Ok(statement) => statement,
         Err(error) => {
             let error = changed.err().unwrap_or(error);
@@ -41,7 +48,12 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
         None => query,
     });
     match permitted.and_then(|()| query.engine.processes().enter(&query)) {
-        Ok(entry) => dispatch(session, Running::new(query, entry), statement, request).await,
+        Ok(entry) => {
+            let status = Arc::clone(query.status());
+            status.memory().take_over(reading.memory());
+            let running = Running::new(query, entry);
+            in_query(Some(status), dispatch(session, running, statement, request)).await
+        }
         Err(error) => Err(refused(&query, error)),
     }
 }
@@ -80,6 +92,14 @@ fn set(session: &mut SessionState, query: &QueryContext, list: &[Setting]) -> Re
     Ok(())
 }
 
+/// A query for as long as its statement is read: only that may say more of it.
+fn reading(request: &Request, settings: &Settings) -> Arc<QueryStatus> {
+    let memory = MemoryTracker::new(settings.max_memory_usage);
+    let time = TimeLimit::seconds(Instant::now(), settings.max_execution_time);
+    let id = request.query_id.as_deref().unwrap_or_default();
+    Arc::new(QueryStatus::new(id, request.cancel.flag(), time, memory))
+}
+
 fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
     let (bytes, most) = (request.text.len() as u64, settings.max_query_size);
     if bytes > most {
@@ -104,9 +124,12 @@ fn text_without_secrets(statement: &Statement) -> Option<String> {
 fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {
     let id = request.query_id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
     let text = &request.text[..request.text.len().min(TEXT_BYTES_MAX)];
-    QueryContext::new(Arc::clone(&session.engine), id, &String::from_utf8_lossy(text), settings)
-        .asked_by(&session.user, &session.database, request.interface)
-        .cancelled_by(request.cancel.clone())
+    let (engine, cancel) = (Arc::clone(&session.engine), request.cancel.clone());
+    QueryContext::new(engine, id, &String::from_utf8_lossy(text), settings, cancel).asked_by(
+        &session.user,
+        &session.database,
+        request.interface,
+    )
 }
 
 /// Bytes of a statement that the log and the list of processes keep.

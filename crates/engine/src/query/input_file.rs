@@ -1,9 +1,9 @@
 //! A file that a statement reads: what its name and its first bytes tell.
 
-use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::Read;
 use std::path::Path;
 
+use basalt_base::fs::InputFile;
 use basalt_base::{Error, FileAction, Result, bail};
 use basalt_formats::format_of_file_name;
 
@@ -33,10 +33,10 @@ pub(crate) fn format_of_path(path: &Path) -> Result<String> {
 }
 
 /// Opens a file to be read as `format`; an error if it is compressed, which no format is.
-pub(crate) fn open_input(path: &Path, format: &str) -> Result<File> {
-    let io = |error: std::io::Error| Error::io(FileAction::Open, path, &error);
-    let mut file = File::open(path).map_err(io)?;
-    if format == ANY_BYTES || !file.metadata().map_err(io)?.is_file() {
+pub(crate) fn open_input(path: &Path, format: &str) -> Result<InputFile> {
+    let io = |error: std::io::Error| Error::io(FileAction::Read, path, &error);
+    let mut file = InputFile::open(path)?;
+    if format == ANY_BYTES || !file.is_regular() {
         return Ok(file);
     }
     let mut head = Vec::new();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
+use basalt_base::query::outside;
 use basalt_base::{Columns, Error, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
 use basalt_parts::value_bytes;
@@ -240,7 +241,17 @@ pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
 pub(super) fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> {
     match input {
         Input::None => Box::new(Cursor::new(bytes)),
-        Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(rest)),
+        Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(Foreign(rest))),
+    }
+}
+
+/// The caller's reader: the pieces that it gives back while it is read were not the query's.
+struct Foreign(Box<dyn Read + Send>);
+
+impl Read for Foreign {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let _outside = outside();
+        self.0.read(out)
     }
 }
 

@@ -1,15 +1,17 @@
 //! Memory of queries: a limit for each, one for all, and when a sort must spill.
 //!
-//! Operators reserve what they hold with DataFusion's pool interface. A reservation over a limit is
-//! refused: an operator that can spill then does, another one fails with MEMORY_LIMIT_EXCEEDED.
+//! What a query holds is counted by the allocator ([`basalt_base::query`]). Operators also reserve what they are about
+//! to hold with DataFusion's pool interface. A reservation over a limit is refused: an operator that can spill then
+//! does, another one fails with MEMORY_LIMIT_EXCEEDED.
 //!
-//! What merges and dictionaries hold counts for the server's limit, and so does the cache of decoded blocks, which
-//! shrinks before a query is refused.
+//! The server's limit is compared with what the process holds. The cache of decoded blocks shrinks before a query is
+//! refused.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use basalt_base::query::{QueryStatus, ServerTracker};
 use basalt_parts::{BlockCache, WorkMemory};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
@@ -24,13 +26,36 @@ pub(crate) struct ServerMemory {
     works: WorkMemory,
     cache: Arc<BlockCache>,
     dictionaries: DictionaryMemory,
+    tracker: Arc<ServerTracker>,
 }
+
+/// An operator that holds less does not spill: it would go to disk again and again for little.
+const SPILLED_SHARE: u64 = 16;
 
 impl ServerMemory {
     /// Up to `limit` bytes (0 is no limit) together with what `works` and dictionaries hold; `cache` may have the rest.
-    pub(crate) fn new(limit: u64, works: WorkMemory, cache: Arc<BlockCache>) -> Arc<ServerMemory> {
+    /// `release` gives memory that is free back to the system.
+    pub(crate) fn new(
+        limit: u64,
+        works: WorkMemory,
+        cache: Arc<BlockCache>,
+        release: Option<fn()>,
+    ) -> Arc<ServerMemory> {
+        let shrinking = Arc::clone(&cache);
+        let make_room = move |bytes: u64| {
+            shrinking.shrink_to(shrinking.bytes().saturating_sub(bytes));
+            if let Some(release) = release {
+                release();
+            }
+        };
+        let tracker = Arc::new(ServerTracker::new(limit, make_room));
         let dictionaries = DictionaryMemory::default();
-        Arc::new(ServerMemory { used: AtomicU64::new(0), limit, works, cache, dictionaries })
+        Arc::new(ServerMemory { used: AtomicU64::new(0), limit, works, cache, dictionaries, tracker })
+    }
+
+    /// What the process holds.
+    pub(crate) fn tracker(&self) -> &Arc<ServerTracker> {
+        &self.tracker
     }
 
     /// Shrinks the cache, if need be, so that there is room for `additional` bytes; `false` if there is none.
@@ -72,8 +97,9 @@ impl ServerMemory {
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
     server: Arc<ServerMemory>,
-    used: AtomicU64,
-    peak: AtomicU64,
+    status: Arc<QueryStatus>,
+    /// What operators have reserved: most of it is counted by the allocator too, or will be.
+    reserved: AtomicU64,
     limits: MemoryLimits,
 }
 
@@ -88,49 +114,69 @@ pub(crate) struct MemoryLimits {
 }
 
 impl QueryMemory {
-    pub(crate) fn new(server: Arc<ServerMemory>, limits: MemoryLimits) -> Arc<QueryMemory> {
-        Arc::new(QueryMemory { server, used: AtomicU64::new(0), peak: AtomicU64::new(0), limits })
+    pub(crate) fn new(
+        server: Arc<ServerMemory>,
+        status: Arc<QueryStatus>,
+        limits: MemoryLimits,
+    ) -> Arc<QueryMemory> {
+        Arc::new(QueryMemory { server, status, reserved: AtomicU64::new(0), limits })
     }
 
+    /// Bytes that the query holds now.
     pub(crate) fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+        self.status.memory().amount()
     }
 
+    /// The most that it held at once.
     pub(crate) fn peak(&self) -> u64 {
-        self.peak.load(Ordering::Relaxed)
+        self.status.memory().peak()
     }
 
     fn take(&self, bytes: u64) {
-        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.peak.fetch_max(used, Ordering::Relaxed);
+        self.reserved.fetch_add(bytes, Ordering::Relaxed);
         self.server.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn give_back(&self, bytes: u64) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.reserved.fetch_sub(bytes, Ordering::Relaxed);
         self.server.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The limit that `reservation` would break by growing, and its name.
-    fn broken_limit(&self, reservation: &MemoryReservation, additional: u64) -> Option<(&'static str, u64)> {
+    /// Whether an operator must spill before it grows: by a setting of its own, or because the query or the process
+    /// comes near its limit.
+    fn must_spill(&self, reservation: &MemoryReservation, additional: u64) -> bool {
         let consumer = reservation.consumer();
-        if consumer.can_spill() {
-            let held = reservation.size() as u64 + additional;
-            let (limit, setting) = if consumer.name().contains("Sorter") {
-                (self.limits.external_sort, "max_bytes_before_external_sort")
-            } else {
-                (self.limits.external_group_by, "max_bytes_before_external_group_by")
-            };
-            if limit > 0 && held > limit {
-                return Some((setting, limit));
-            }
+        if !consumer.can_spill() {
+            return false;
         }
-        let query = self.limits.query;
-        if query > 0 && self.used() + additional > query {
-            return Some(("max_memory_usage", query));
+        let held = reservation.size() as u64;
+        let own = if consumer.name().contains("Sorter") {
+            self.limits.external_sort
+        } else {
+            self.limits.external_group_by
+        };
+        let (query, server) = (self.limits.query, self.server.limit);
+        let is_near = |used: u64, limit: u64, part: u64| {
+            limit > 0 && used + additional > part && held > limit / SPILLED_SHARE
+        };
+        // An operator that holds nothing has nothing to spill.
+        (own > 0 && held > 0 && held + additional > own)
+            || is_near(self.held(), query, query / 2)
+            || is_near(self.server.tracker.total(), server, server / 4 * 3)
+    }
+
+    /// What the query holds, or will at once.
+    fn held(&self) -> u64 {
+        self.used().max(self.reserved.load(Ordering::Relaxed))
+    }
+
+    fn check(&self, additional: u64) -> basalt_base::Result<()> {
+        self.status.memory().check_held(self.held(), additional)?;
+        self.status.check_memory(additional)?;
+        match self.server.make_room(additional) {
+            true => Ok(()),
+            false => Err(self.server.tracker.exceeded(additional)),
         }
-        let has_room = self.server.make_room(additional);
-        (!has_room).then_some(("max_server_memory_usage", self.server.limit))
     }
 }
 
@@ -148,21 +194,18 @@ impl MemoryPool for QueryMemory {
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        if let Some((setting, limit)) = self.broken_limit(reservation, additional as u64) {
-            return Err(DataFusionError::ResourcesExhausted(format!(
-                "`{}` needs {additional} bytes more, over the limit {setting} of {limit} bytes; \
-                 the query holds {} bytes, loaded dictionaries {}",
-                reservation.consumer().name(),
-                self.used(),
-                self.server.dictionaries.bytes(),
-            )));
+        let bytes = additional as u64;
+        if self.must_spill(reservation, bytes) {
+            return Err(DataFusionError::ResourcesExhausted(String::new()));
         }
-        self.take(additional as u64);
+        // Of this kind for those who can spill: they look for it.
+        self.check(bytes).map_err(|error| DataFusionError::ResourcesExhausted(error.message().to_owned()))?;
+        self.take(bytes);
         Ok(())
     }
 
     fn reserved(&self) -> usize {
-        self.used() as usize
+        self.reserved.load(Ordering::Relaxed) as usize
     }
 }
 
@@ -180,15 +223,17 @@ mod tests {
 
     #[test]
     fn server_limit_counts_what_every_query_holds() {
-        let server = ServerMemory::new(1000, WorkMemory::default(), Arc::new(BlockCache::new(0)));
-        let query =
-            || -> Arc<dyn MemoryPool> { QueryMemory::new(Arc::clone(&server), MemoryLimits::default()) };
+        let limit = 1 << 40;
+        let server = ServerMemory::new(limit, WorkMemory::default(), Arc::new(BlockCache::new(0)), None);
+        let query = || -> Arc<dyn MemoryPool> {
+            QueryMemory::new(Arc::clone(&server), Arc::default(), MemoryLimits::default())
+        };
         let first = MemoryConsumer::new("first").register(&query());
         let second = MemoryConsumer::new("second").register(&query());
-        first.try_grow(600).unwrap();
-        let error = second.try_grow(500).unwrap_err();
-        assert!(error.to_string().contains("max_server_memory_usage of 1000"), "{error}");
+        first.try_grow(limit as usize / 2).unwrap();
+        let error = second.try_grow(limit as usize / 2 + 1).unwrap_err();
+        assert!(error.to_string().contains("(total) memory limit exceeded"), "{error}");
         drop(first);
-        second.try_grow(500).unwrap();
+        second.try_grow(limit as usize / 2 + 1).unwrap();
     }
 }

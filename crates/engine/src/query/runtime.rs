@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use basalt_base::query::in_query;
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
 use basalt_exec::session::{Rules, SessionLimits, session_state};
@@ -19,9 +20,10 @@ use futures::executor::block_on;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::QueryContext;
+use super::current::CurrentQuery;
 use super::join_algorithms::JoinAlgorithms;
 use crate::scan::{
-    CodedGroups, DirectJoins, DirectSources, KnownAggregates, LargeLookups, LateColumns, LateStrings,
+    CodedGroups, DirectJoins, DirectSources, KnownAggregates, LARGE_LOOKUPS, LateColumns, LateStrings,
 };
 
 /// Blocks that wait between a query and the thread that takes them.
@@ -52,7 +54,7 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
         plan: Vec::new(),
         last: Vec::new(),
         early: vec![Arc::new(CodedGroups)],
-        late: vec![Arc::new(DirectSources), Arc::new(LateStrings), Arc::new(LargeLookups)],
+        late: vec![Arc::new(DirectSources), Arc::new(LateStrings), Arc::new(LARGE_LOOKUPS)],
     };
     if query.settings.optimize_inverse_dictionary_lookup {
         rules.plan.push(Arc::new(InverseLookup));
@@ -65,7 +67,7 @@ pub(super) fn session(query: &QueryContext) -> Result<SessionState> {
     if query.settings.query_plan_optimize_lazy_materialization {
         rules.late.push(Arc::new(LateColumns));
     }
-    Ok(session_state(limits, runtime, rules))
+    session_state(limits, runtime, rules)
 }
 
 /// A plan's operators, and the session that they were chosen in.
@@ -92,8 +94,14 @@ impl Physical {
 /// Plans on a thread that may block. One such turn for all of a query's planning: every change of the
 /// thread costs a short query more than many of its steps.
 pub(super) async fn planning<T: Send + 'static>(
-    plan: impl FnOnce() -> Result<T> + Send + 'static,
+    query: &Arc<QueryContext>,
+    plan: impl FnOnce(&Arc<QueryContext>) -> Result<T> + Send + 'static,
 ) -> Result<T> {
+    let query = Arc::clone(query);
+    let plan = move || {
+        let _current = CurrentQuery::enter(&query);
+        plan(&query)
+    };
     match tokio::task::spawn_blocking(plan).await {
         Ok(planned) => planned,
         Err(panic) => Err(Error::logical(format!("planning ended early: {panic}"))),
@@ -105,8 +113,8 @@ pub(super) async fn stream(
     query: &Arc<QueryContext>,
     plan: &LogicalPlan,
 ) -> Result<SendableRecordBatchStream> {
-    let (query, plan) = (Arc::clone(query), plan.clone());
-    planning(move || Physical::of(&query, &plan)).await?.stream()
+    let plan = plan.clone();
+    planning(query, move |query| Physical::of(query, &plan)).await?.stream()
 }
 
 /// The next block, or the error that ends the query: its own, its cancellation, its deadline.
@@ -125,7 +133,10 @@ pub(super) async fn next_block(
         biased;
         () = query.end.cancel.cancelled() => Err(query.end.cancelled()),
         () = expired => Err(query.end.timed_out()),
-        block = stream.next() => block.transpose().map_err(from_datafusion),
+        block = stream.next() => {
+            query.status().check_memory(0)?;
+            block.transpose().map_err(from_datafusion)
+        }
     }
 }
 
@@ -160,13 +171,15 @@ impl Iterator for BlockingBlocks {
 /// Starts a plan on the engine's runtime; the blocks are taken by a thread that may block.
 pub(crate) fn run_to_blocks(query: &Arc<QueryContext>, plan: LogicalPlan) -> BlockingBlocks {
     let (sender, receiver) = mpsc::channel(BLOCKS_WAITING);
-    let query = Arc::clone(query);
-    query.engine.runtime().clone().spawn(async move {
+    let runtime = query.engine.runtime().clone();
+    let (query, status) = (Arc::clone(query), Arc::clone(query.status()));
+    let send = async move {
         if let Err(error) = send_blocks(&query, &plan, &sender).await {
             // A receiver that is gone wants no error either.
             let _ = sender.send(Err(error)).await;
         }
-    });
+    };
+    runtime.spawn(in_query(Some(status), send));
     BlockingBlocks { receiver }
 }
 

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use basalt_base::query::in_query;
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_exec::extremes::Extremes;
 use basalt_formats::format_of_file_name;
@@ -32,8 +33,7 @@ pub(crate) async fn plan(
     ast: ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<Planned> {
-    let query = Arc::clone(query);
-    runtime::planning(move || plan_here(&query, &ast, parameters)).await
+    runtime::planning(query, move |query| plan_here(query, &ast, parameters)).await
 }
 
 /// Plans a query and chooses its operators.
@@ -42,13 +42,12 @@ pub(super) async fn plan_to_operators(
     ast: ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<(Planned, Physical)> {
-    let query = Arc::clone(query);
-    let plan = move || {
-        let planned = plan_here(&query, &ast, parameters)?;
-        let physical = Physical::of(&query, &planned.plan)?;
+    let plan = move |query: &Arc<QueryContext>| {
+        let planned = plan_here(query, &ast, parameters)?;
+        let physical = Physical::of(query, &planned.plan)?;
         Ok((planned, physical))
     };
-    runtime::planning(plan).await
+    runtime::planning(query, plan).await
 }
 
 fn plan_here(
@@ -98,7 +97,8 @@ fn hand_over(running: Running, planned: Planned, stream: SendableRecordBatchStre
     let query = Arc::clone(&running.query);
     let (sender, receiver) = mpsc::channel(PARTS_WAITING);
     let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());
-    tokio::spawn(async move {
+    let status = Arc::clone(query.status());
+    let produced = async move {
         let work = produce(&running.query, &planned.columns, planned.totals.as_ref(), stream, &sender);
         // A panic below is our bug: the query ends with an error, the process lives.
         let result = AssertUnwindSafe(work)
@@ -111,7 +111,8 @@ fn hand_over(running: Running, planned: Planned, stream: SendableRecordBatchStre
             // The receiver may be gone: then nobody wants the error.
             let _ = sender.send(Err(error)).await;
         }
-    });
+    };
+    tokio::spawn(in_query(Some(status), produced));
     Rows {
         columns,
         query_id: query.id.clone(),
@@ -119,6 +120,7 @@ fn hand_over(running: Running, planned: Planned, stream: SendableRecordBatchStre
         into_outfile,
         format_settings: format_settings(&query),
         blocks: Box::pin(received(receiver)),
+        status: Arc::clone(query.status()),
         progress: query.progress.clone(),
     }
 }
@@ -146,6 +148,7 @@ pub(super) fn ready_rows(
         into_outfile: None,
         format_settings: format_settings(&query),
         blocks: Box::pin(futures::stream::iter([Ok(Part::Block(block))])),
+        status: Arc::clone(query.status()),
         progress: query.progress.clone(),
     }
 }

@@ -6,6 +6,7 @@ use basalt_base::{Error, Result};
 use basalt_sql::ast::{ObjectName, SystemCommand};
 use uuid::Uuid;
 
+use super::current::CurrentQuery;
 use super::{QueryContext, ddl};
 use crate::Engine;
 use crate::catalog::{CatalogObject, ObjectKey};
@@ -20,7 +21,8 @@ pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Re
     }
 }
 
-fn run_blocking(query: &QueryContext, command: SystemCommand) -> Result<()> {
+fn run_blocking(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()> {
+    let _current = CurrentQuery::enter(query);
     let engine = &query.engine;
     match command {
         SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name)?.reload(engine, &query.end),

@@ -273,6 +273,9 @@ impl Iterator for Metered {
         if let Err(error) = self.query.check() {
             return Some(Err(external(error)));
         }
+        if self.query.has_read_enough() {
+            return None;
+        }
         let block = match self.blocks.next()? {
             Ok(block) => block,
             Err(error) => return Some(Err(external(error))),

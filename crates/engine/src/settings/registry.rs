@@ -95,6 +95,7 @@ settings_table! {
     external_storage_connect_timeout_sec: f64 = 10.0f64, "Seconds to connect to a source POSTGRESQL, MYSQL or REDIS, in the SETTINGS of a dictionary.";
     external_storage_rw_timeout_sec: f64 = 300.0f64, "Seconds that a source POSTGRESQL, MYSQL, REDIS or SQLITE may take or send no bytes.";
     max_rows_to_read: u64 = 0u64, "Rows that a query may read; 0 is no limit.";
+    read_overflow_mode: String = "throw", "What happens at max_rows_to_read: throw is an error, break ends reading.";
     max_result_rows: u64 = 0u64, "Rows that a result may have; 0 is no limit.";
     max_rows_in_set: u64 = 0u64, "Rows that the right side of IN may have; 0 is no limit.";
     max_subquery_depth: u64 = 100u64, "Depth of nested subqueries.";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Column, Columns, Error, FileAction, Result};
+use basalt_base::{Column, Columns, Error, Result};
 use basalt_formats::{BlockReader, FormatSettings};
 
 use super::Arguments;
@@ -62,9 +62,7 @@ fn structure(text: &str) -> Result<Columns> {
 fn sample(path: &Path, format: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open_input(path, format)?;
-    file.take(SAMPLE_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Error::io(FileAction::Read, path, &error))?;
+    file.take(SAMPLE_BYTES).read_to_end(&mut bytes).map_err(Error::of_reading)?;
     Ok(bytes)
 }
 
@@ -105,6 +103,6 @@ impl Iterator for FileBlocks {
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         let block = self.reader.next_block().transpose()?;
         let block = block.map_err(|error| error.within(self.path.display()));
-        Some(block.and_then(|block| block.batch.project(&self.projection).map_err(Error::logical)))
+        Some(block.and_then(|block| block.batch.project(&self.projection).map_err(Error::of_arrow)))
     }
 }

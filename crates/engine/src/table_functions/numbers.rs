@@ -12,6 +12,9 @@ use super::Arguments;
 use crate::scan::{BlockIterator, BlockSource, ScanRequest};
 use crate::tables::{Table, VirtualTable};
 
+/// What a sequence without an end is taken for where rows are estimated.
+const ENDLESS_ROWS: u64 = 1 << 60;
+
 /// What to count.
 #[derive(Clone, Copy)]
 struct Sequence {
@@ -143,7 +146,8 @@ impl BlockSource for SequenceSource {
     }
 
     fn rows_estimate(&self) -> Option<u64> {
-        (self.sequence.count < u64::MAX).then_some(self.sequence.count)
+        // Rows without an end are more than those of any table, which may be what a join asks.
+        Some(self.sequence.count.min(ENDLESS_ROWS))
     }
 
     fn describe(&self) -> String {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use basalt_base::query::carried;
 use basalt_base::{Error, Result};
 use basalt_dict::Dictionary;
 use basalt_exec::error::from_datafusion;
@@ -95,7 +96,7 @@ impl BlockSource for DictionaryRows {
             memory: MemoryConsumer::new("rows of a dictionary").register(&pool),
             sender,
         };
-        self.query.engine.runtime().spawn_blocking(move || reader.read());
+        self.query.engine.runtime().spawn_blocking(carried(move || reader.read()));
         Ok(Box::new(Blocks { receiver, is_over: false, query: Arc::clone(&self.query) }))
     }
 
@@ -136,7 +137,7 @@ fn waiting_block(
 ) -> Result<WaitingBlock> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let block =
-        RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::logical)?;
+        RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::of_arrow)?;
     let memory = memory.new_empty();
     memory.try_grow(block.get_array_memory_size()).map_err(from_datafusion)?;
     Ok(WaitingBlock { block, _memory: memory })

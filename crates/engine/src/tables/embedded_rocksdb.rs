@@ -11,6 +11,7 @@ use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
+use basalt_base::query::carried;
 use basalt_base::{Columns, Error, ErrorCode, Result, bail};
 use basalt_kv::{
     ComputedDefault, Found, KeyRange, KvOptions, KvSpec, LastingStore, Load, SharedCache, Store,
@@ -208,7 +209,7 @@ fn product(columns: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
         repeat /= column.len().max(1);
         let run = repeat.max(1);
         let indices = (0..count).map(|row| ((row / run) % column.len()) as u32);
-        take(column, &UInt32Array::from_iter_values(indices), None).map_err(Error::logical)
+        take(column, &UInt32Array::from_iter_values(indices), None).map_err(Error::of_arrow)
     });
     keys.collect::<Result<Vec<_>>>().map(Some)
 }
@@ -422,7 +423,7 @@ fn scan_aside(
     columns: Vec<usize>,
 ) -> impl Iterator<Item = Result<RecordBatch>> {
     let (sender, mut receiver) = mpsc::channel(BLOCKS_WAITING);
-    tokio::task::spawn_blocking(move || {
+    let scan = move || {
         let blocks = match store.scan(&range, &columns) {
             Ok(blocks) => blocks,
             Err(error) => {
@@ -436,6 +437,7 @@ fn scan_aside(
                 return;
             }
         }
-    });
+    };
+    tokio::task::spawn_blocking(carried(scan));
     std::iter::from_fn(move || tokio::task::block_in_place(|| receiver.blocking_recv()))
 }

@@ -21,6 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, UInt32Type};
+use basalt_base::query::{hand_over, outside};
 
 /// More shards than threads that scan.
 const SHARDS_MAX: usize = 16;
@@ -140,7 +141,12 @@ impl BlockCache {
 
     pub(crate) fn insert(&self, key: BlockKey, array: &ArrayRef) {
         let bytes = array_bytes(array) + ENTRY_BYTES;
-        self.change(&mut self.shard(key), |shard| shard.insert(key, array, bytes));
+        let mut is_kept = false;
+        self.change(&mut self.shard(key), |shard| is_kept = shard.insert(key, array, bytes));
+        if is_kept {
+            // The query that made it does not hold it alone any more.
+            hand_over(bytes as u64);
+        }
     }
 
     /// The column file is gone: so are its blocks.
@@ -152,6 +158,8 @@ impl BlockCache {
 
     /// Changes a shard, and counts what it holds then.
     fn change(&self, shard: &mut Shard, change: impl FnOnce(&mut Shard)) {
+        // What the cache holds is no query's, whoever brought it or drives it out.
+        let _outside = outside();
         let before = shard.bytes();
         change(shard);
         // Wraps where it shrank: the sum is never below what all shards hold.
@@ -193,10 +201,11 @@ struct Queue {
 }
 
 impl Shard {
-    fn insert(&mut self, key: BlockKey, array: &ArrayRef, bytes: usize) {
+    /// Whether it is there now, and was not before.
+    fn insert(&mut self, key: BlockKey, array: &ArrayRef, bytes: usize) -> bool {
         // Half a shard for one entry would push out all others.
         if bytes > self.bytes_max / 2 || self.entries.contains_key(&key) {
-            return;
+            return false;
         }
         let is_long = self.left_set.remove(&key);
         self.entries.insert(key, Entry { array: ArrayRef::clone(array), bytes, uses: 0, is_long });
@@ -204,6 +213,7 @@ impl Shard {
         queue.keys.push_back(key);
         queue.bytes += bytes;
         self.shrink_to(self.bytes_max);
+        true
     }
 
     fn bytes(&self) -> usize {
