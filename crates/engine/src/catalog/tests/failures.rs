@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use basalt_base::ErrorCode;
 use basalt_base::fs::{Crash, FaultyStorage, Stays, Storage, publish_file};
+use basalt_base::{Error, ErrorCode};
 use tempfile::TempDir;
 
 use super::Database;
@@ -75,12 +75,7 @@ impl Original {
         let expected = if is_done { after } else { &self.before };
         assert_eq!(&now, expected, "{context}, then it is read");
         database.storage.mend();
-        let closed = ["TABLE shop.probe (x UInt8) ENGINE = Memory", "NAMED COLLECTION probe AS a = 1"]
-            .map(|object| database.run(&format!("CREATE {object}")).err());
-        let closed = closed.into_iter().flatten().next();
-        for object in ["TABLE IF EXISTS shop.probe", "NAMED COLLECTION IF EXISTS probe"] {
-            let _ = database.run(&format!("DROP {object}"));
-        }
+        let closed = closed(&mut database);
         database.crash(Crash::TearUnsynced);
         let found = database.snapshot();
         // Whether a change of which the sync failed is on the disk, nobody knows.
@@ -90,6 +85,24 @@ impl Original {
         database.ask("CREATE TABLE shop.probe (x UInt8) ENGINE = MergeTree ORDER BY x");
         database.close();
     }
+}
+
+/// Why the catalog, the named collections or a table take no changes: only a restart tells what is on the disk.
+fn closed(database: &mut Database) -> Option<Error> {
+    let mut refused = Vec::new();
+    for object in ["TABLE shop.probe (x UInt8) ENGINE = Memory", "NAMED COLLECTION probe AS a = 1"] {
+        refused.extend(database.run(&format!("CREATE {object}")).err());
+    }
+    for object in ["TABLE IF EXISTS shop.probe", "NAMED COLLECTION IF EXISTS probe"] {
+        let _ = database.run(&format!("DROP {object}"));
+    }
+    for table in ["shop.t", "shop.u"] {
+        // A table that has another name now takes changes under that.
+        if database.run(&format!("EXISTS TABLE {table}")).is_ok_and(|answer| answer == "1\n") {
+            refused.extend(database.run(&format!("OPTIMIZE TABLE {table} FINAL")).err());
+        }
+    }
+    refused.into_iter().next()
 }
 
 #[test]
@@ -126,6 +139,31 @@ fn dropped_or_detached_object_is_there_or_not_when_the_disk_refuses() {
         "DETACH VIEW shop.v PERMANENTLY",
         "DROP NAMED COLLECTION place",
         "DROP TABLE shop.u",
+    ] {
+        original.check(statement);
+    }
+}
+
+#[test]
+fn rows_and_columns_are_as_before_or_after_when_the_disk_refuses() {
+    let original = Original::new(&[
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.t (id UInt64, name String) ENGINE = MergeTree ORDER BY id",
+        "INSERT INTO shop.t VALUES (1, 'one'), (2, 'two')",
+        "INSERT INTO shop.t VALUES (3, 'three')",
+        "CREATE TABLE shop.u AS shop.t",
+        "INSERT INTO shop.u VALUES (4, 'four')",
+    ]);
+    for statement in [
+        "INSERT INTO shop.u VALUES (8, 'eight')",
+        "TRUNCATE TABLE shop.u",
+        "OPTIMIZE TABLE shop.t FINAL",
+        "ALTER TABLE shop.t ADD COLUMN c UInt8 DEFAULT 7",
+        "ALTER TABLE shop.t COMMENT COLUMN name 'of a product'",
+        "ALTER TABLE shop.t DROP PARTITION tuple()",
+        "ALTER TABLE shop.t DETACH PARTITION tuple()",
+        "ALTER TABLE shop.t MOVE PARTITION tuple() TO TABLE shop.u",
+        "ALTER TABLE shop.u REPLACE PARTITION tuple() FROM shop.t",
     ] {
         original.check(statement);
     }
