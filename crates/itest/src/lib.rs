@@ -3,14 +3,18 @@
 //! - [`program`]: where it is, and `basalt local` to its end.
 //! - [`server`]: `basalt server` on a free port, killed with the test.
 //! - [`http`]: requests over a plain socket, so that a test sees what stands on the wire.
+//! - [`in_process`]: an engine in the process of the test.
+//! - [`any_text`]: runs any text, and says which promise was not kept.
 //! - [`foreign`]: other databases, where they are installed.
 //! - [`certificates`]: of servers for TLS, good ones and others.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`note`]: a line that is seen even if the test passes.
 
+pub mod any_text;
 pub mod certificates;
 pub mod foreign;
 pub mod http;
+pub mod in_process;
 pub mod program;
 pub mod server;
 pub mod shared;

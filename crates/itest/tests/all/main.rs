@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod access;
+mod any_text;
 mod comparisons;
 mod corruption;
 mod detaching;
@@ -21,6 +22,7 @@ mod full_disk;
 mod http;
 mod limits;
 mod locking;
+mod memory;
 mod mutations;
 mod openflights;
 mod program;

@@ -6,17 +6,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use basalt_engine::{Engine, EngineOptions, Error, Outcome, Request, Session};
+use basalt_engine::{EngineOptions, Error, Request, Session};
+use basalt_itest::in_process::{InProcess, foreign_word};
 use basalt_itest::{note, shared};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, MakeConnection, Normalizer, Record, Runner};
-use tokio::runtime::Runtime;
 
 /// Stands for a row whose text is empty; a test file could not tell it from the end of the record.
 const EMPTY_ROW: &str = "(empty)";
 
 /// One file's database.
 struct Database {
-    runtime: Arc<Runtime>,
+    engine: Arc<InProcess>,
     session: Session,
 }
 
@@ -25,25 +25,32 @@ impl DB for Database {
     type ColumnType = DefaultColumnType;
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
-        let Database { runtime, session } = self;
-        runtime.clone().block_on(async {
-            match session.execute(Request::new(sql)).await? {
-                Outcome::Done(_) => Ok(DBOutput::StatementComplete(0)),
-                Outcome::Rows(rows) => {
-                    let mut bytes = rows.into_bytes()?;
-                    let mut text = Vec::new();
-                    while let Some(piece) = bytes.next().await? {
-                        text.extend_from_slice(&piece);
-                    }
-                    let rows = rows_of(&String::from_utf8_lossy(&text));
-                    Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows })
-                }
-            }
-        })
+        self.answer(sql).map_err(in_our_words)
     }
 
     fn engine_name(&self) -> &str {
         "basalt"
+    }
+}
+
+impl Database {
+    fn answer(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        let rows = self.engine.answer(&mut self.session, Request::new(sql))?;
+        Ok(match rows {
+            None => DBOutput::StatementComplete(0),
+            Some(text) => {
+                let rows = rows_of(&String::from_utf8_lossy(&text));
+                DBOutput::Rows { types: vec![DefaultColumnType::Text], rows }
+            }
+        })
+    }
+}
+
+/// Fails the record if the error speaks of what Basalt is made of.
+fn in_our_words(error: Error) -> Error {
+    match foreign_word(&error) {
+        Some(word) => Error::logical(format!("the error says `{word}`: {}", error.message())),
+        None => error,
     }
 }
 
@@ -72,13 +79,9 @@ fn statements_answer_what_the_files_say() {
     assert!(!files.is_empty(), "no .slt file has `{only}` in its path");
     let (mut records, mut skipped, mut failures) = (0, 0, Vec::new());
     for path in &files {
-        let runtime = Arc::new(Runtime::new().expect("a runtime"));
-        let engine = {
-            let _inside = runtime.enter();
-            Engine::open(EngineOptions::default()).expect("a temporary database opens")
-        };
+        let engine = Arc::new(InProcess::open(EngineOptions::default()));
         let open = || {
-            let database = Database { runtime: Arc::clone(&runtime), session: engine.session() };
+            let database = Database { engine: Arc::clone(&engine), session: engine.session() };
             std::future::ready(Ok(database))
         };
         let mut runner = Runner::new(open);
@@ -87,7 +90,7 @@ fn statements_answer_what_the_files_say() {
         records += ran;
         skipped += left_out;
         runner.shutdown();
-        runtime.block_on(engine.shutdown());
+        engine.shutdown();
     }
     note(&format!("{} SQL files: {records} records, {skipped} of them skipped", files.len()));
     for failure in &failures {

@@ -1,0 +1,82 @@
+//! An engine in the process of the test, in a directory that is removed with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use basalt_engine::{Engine, EngineOptions, Error, Outcome, Request, Session};
+use tokio::runtime::{Builder, Runtime};
+
+/// The stack of a thread, as the program has it.
+const THREAD_STACK_BYTES: usize = 32 << 20;
+
+/// What no error says to a user.
+const FOREIGN_WORDS: &[&str] = &[
+    "DataFusion",
+    "Arrow",
+    "Schema error",
+    "schema error",
+    "physical plan",
+    "Error during planning",
+    "Execution error",
+    "Optimizer rule",
+    "RecordBatch",
+    "BinaryView",
+    "bug in Basalt",
+    "panicked",
+];
+
+/// An open engine and the threads that it runs on.
+pub struct InProcess {
+    runtime: Runtime,
+    engine: Arc<Engine>,
+}
+
+impl InProcess {
+    pub fn open(options: EngineOptions) -> InProcess {
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.enable_all().thread_stack_size(THREAD_STACK_BYTES).build().expect("a runtime");
+        let engine = {
+            let _inside = runtime.enter();
+            Engine::open(options).expect("a temporary database opens")
+        };
+        InProcess { runtime, engine }
+    }
+
+    pub fn session(&self) -> Session {
+        self.engine.session()
+    }
+
+    /// The bytes of the answer; `None` if the statement answers no rows.
+    pub fn answer(&self, session: &mut Session, request: Request) -> Result<Option<Vec<u8>>, Error> {
+        self.runtime.block_on(answer(session, request))
+    }
+
+    /// The same, or `None` if it takes longer than `time`.
+    pub fn answer_within(
+        &self,
+        time: Duration,
+        session: &mut Session,
+        request: Request,
+    ) -> Option<Result<Option<Vec<u8>>, Error>> {
+        self.runtime.block_on(async { tokio::time::timeout(time, answer(session, request)).await.ok() })
+    }
+
+    pub fn shutdown(&self) {
+        self.runtime.block_on(self.engine.shutdown());
+    }
+}
+
+async fn answer(session: &mut Session, request: Request) -> Result<Option<Vec<u8>>, Error> {
+    let Outcome::Rows(rows) = session.execute(request).await? else { return Ok(None) };
+    let mut bytes = rows.into_bytes()?;
+    let mut text = Vec::new();
+    while let Some(piece) = bytes.next().await? {
+        text.extend_from_slice(&piece);
+    }
+    Ok(Some(text))
+}
+
+/// A word of what Basalt is made of, if the error says one.
+pub fn foreign_word(error: &Error) -> Option<&'static str> {
+    FOREIGN_WORDS.iter().copied().find(|word| error.message().contains(word))
+}
