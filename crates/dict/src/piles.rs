@@ -185,5 +185,5 @@ fn rows_of(count: usize, piles: &[usize]) -> Vec<Vec<u32>> {
 
 pub(crate) fn select(columns: &[ArrayRef], rows: Vec<u32>) -> Result<Vec<ArrayRef>> {
     let rows = UInt32Array::from(rows);
-    columns.iter().map(|column| take(column, &rows, None).map_err(Error::logical)).collect()
+    columns.iter().map(|column| take(column, &rows, None).map_err(Error::of_arrow)).collect()
 }

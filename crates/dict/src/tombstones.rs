@@ -52,7 +52,7 @@ impl DeletedKeys {
             return Ok(Vec::new());
         };
         let mut block =
-            converter.convert_rows(self.keys.iter().map(OwnedRow::row)).map_err(Error::logical)?;
+            converter.convert_rows(self.keys.iter().map(OwnedRow::row)).map_err(Error::of_arrow)?;
         let rows = self.keys.len();
         let zeroes = arrow::array::UInt32Array::from(vec![0; rows]);
         for default in &self.defaults {
@@ -82,10 +82,10 @@ impl DeletedKeys {
     fn rows(&mut self, keys: &[ArrayRef]) -> Result<Vec<OwnedRow>> {
         if self.converter.is_none() {
             let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
-            self.converter = Some(RowConverter::new(fields).map_err(Error::logical)?);
+            self.converter = Some(RowConverter::new(fields).map_err(Error::of_arrow)?);
         }
         let Some(converter) = &self.converter else { return Ok(Vec::new()) };
-        let rows = converter.convert_columns(keys).map_err(Error::logical)?;
+        let rows = converter.convert_columns(keys).map_err(Error::of_arrow)?;
         Ok(rows.iter().map(|row| row.owned()).collect())
     }
 
@@ -131,7 +131,7 @@ pub(crate) fn alive(mark: &ArrayRef) -> Result<BooleanArray> {
 }
 
 pub(crate) fn filtered(block: &[ArrayRef], keeps: &BooleanArray) -> Result<Vec<ArrayRef>> {
-    block.iter().map(|column| filter(column, keeps).map_err(Error::logical)).collect()
+    block.iter().map(|column| filter(column, keeps).map_err(Error::of_arrow)).collect()
 }
 
 pub(crate) fn no_mark() -> Error {

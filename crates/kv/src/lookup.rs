@@ -103,7 +103,7 @@ fn merged(parts: Vec<FoundPart>, keys: usize) -> Result<Found> {
     let mut batches: Vec<RecordBatch> = parts.into_iter().map(|part| part.rows).collect();
     let rows = match batches.as_slice() {
         [_] => batches.swap_remove(0),
-        [one, ..] => concat_batches(&one.schema(), &batches).map_err(Error::logical)?,
+        [one, ..] => concat_batches(&one.schema(), &batches).map_err(Error::of_arrow)?,
         [] => return Err(Error::logical("a lookup of no part")),
     };
     Ok(Found { rows, row_of_key })

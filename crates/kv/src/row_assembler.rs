@@ -106,7 +106,7 @@ impl RowAssembler {
             let inputs: Vec<ArrayRef> = computed.inputs.iter().map(|&input| arrays[input].clone()).collect();
             let values = computed.default.compute(&inputs, self.len)?;
             arrays[computed.builder] =
-                zip(&old, &values, &arrays[computed.builder]).map_err(Error::logical)?;
+                zip(&old, &values, &arrays[computed.builder]).map_err(Error::of_arrow)?;
         }
         self.own_columns.clear();
         Ok(())

@@ -230,13 +230,13 @@ fn key_columns(
 fn membership(key: &[(Expr, SqlType)], keys: Vec<ArrayRef>) -> Result<Expr> {
     let mut members = Vec::with_capacity(keys.len());
     for ((_, ty), column) in key.iter().zip(&keys) {
-        members.push(cast(column, &ty.carrier()).map_err(Error::logical)?);
+        members.push(cast(column, &ty.carrier()).map_err(Error::of_arrow)?);
     }
     let [(expr, _)] = key else {
         return set(key, members);
     };
     let present = is_not_null(&members[0]).map_err(Error::logical)?;
-    let members = filter(&members[0], &present).map_err(Error::logical)?;
+    let members = filter(&members[0], &present).map_err(Error::of_arrow)?;
     let members = sort(&members, None).map_err(Error::logical)?;
     if members.len() > LIST_MEMBERS_MAX {
         return set(key, vec![members]);

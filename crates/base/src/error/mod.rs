@@ -4,6 +4,7 @@
 //! its variant stands for. The message style: lower case, no full stop, values in backticks, the
 //! widest context last, and what to do about it.
 
+mod arrow;
 mod code;
 mod file_action;
 

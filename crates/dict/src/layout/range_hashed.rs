@@ -178,7 +178,7 @@ impl<T: RangeBound> RangeHashed<T> {
             T::array(&self.range_type, &bounds)
         };
         let leading = |at: usize| match keys.get(at) {
-            Some(key) => take(key, &picks, None).map_err(Error::logical),
+            Some(key) => take(key, &picks, None).map_err(Error::of_arrow),
             None if at == keys.len() => bounds(|interval: &Interval<T>| interval.low),
             None => bounds(|interval: &Interval<T>| interval.high),
         };

@@ -59,7 +59,7 @@ impl Segments {
         let parts = dealt.iter().zip(&self.0).map(|(hits, store)| store.get(attribute, hits));
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-        interleave(&parts, places).map_err(Error::logical)
+        interleave(&parts, places).map_err(Error::of_arrow)
     }
 
     /// See [`Values::nested`](super::Values::nested).

@@ -203,7 +203,7 @@ fn insert_together(table: &dyn Table, settings: &InsertSettings, rows: &[ClientR
         return Err(Error::logical("blocks of different columns"));
     }
     let blocks: Vec<&RecordBatch> = rows.iter().map(|one| &one.block).collect();
-    let block = concat_batches(&schema, blocks).map_err(Error::logical)?;
+    let block = concat_batches(&schema, blocks).map_err(Error::of_arrow)?;
     insert_block(table, settings, block)
 }
 

@@ -76,6 +76,6 @@ fn a_row_each(checked: &[CheckedPart]) -> Result<(Columns, RecordBatch)> {
 }
 
 fn block(columns: Columns, arrays: Vec<ArrayRef>) -> Result<(Columns, RecordBatch)> {
-    let block = RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::logical)?;
+    let block = RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)?;
     Ok((columns, block))
 }

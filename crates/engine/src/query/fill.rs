@@ -93,7 +93,7 @@ impl RowFiller {
                 Defaulted::Always => step.array(&arrays, rows)?,
                 Defaulted::Rows(left_out) => {
                     let left_out = BooleanArray::new(left_out.clone(), None);
-                    zip(&left_out, &step.array(&arrays, rows)?, &arrays[*at]).map_err(Error::logical)?
+                    zip(&left_out, &step.array(&arrays, rows)?, &arrays[*at]).map_err(Error::of_arrow)?
                 }
             };
         }
@@ -103,7 +103,7 @@ impl RowFiller {
         }
         let picked: Vec<ArrayRef> = self.picks.iter().map(|&at| Arc::clone(&arrays[at])).collect();
         self.check_nested(&picked)?;
-        RecordBatch::try_new(self.stored.to_arrow(), picked).map_err(Error::logical)
+        RecordBatch::try_new(self.stored.to_arrow(), picked).map_err(Error::of_arrow)
     }
 }
 
@@ -251,6 +251,6 @@ fn evaluate(
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let arrays = arrays[..schema.fields().len()].to_vec();
     let batch = RecordBatch::try_new_with_options(Arc::clone(schema.inner()), arrays, &options)
-        .map_err(Error::logical)?;
+        .map_err(Error::of_arrow)?;
     expr.evaluate(&batch).and_then(|value| value.into_array(rows)).map_err(from_datafusion)
 }

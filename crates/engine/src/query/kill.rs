@@ -79,6 +79,6 @@ fn answer(killed: &[Arc<QueryContext>], status: &str) -> Result<(Columns, Record
         texts(|query| &query.user),
         texts(|query| &query.text),
     ];
-    let block = RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::logical)?;
+    let block = RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)?;
     Ok((columns, block))
 }

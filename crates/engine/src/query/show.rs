@@ -164,7 +164,7 @@ fn exists(query: &QueryContext, kind: ObjectKind, name: &ObjectName) -> Result<D
     };
     let columns = Columns::new(vec![Column::new("result", SqlType::UInt8)]);
     let array: ArrayRef = Arc::new(UInt8Array::from(vec![u8::from(found)]));
-    let block = RecordBatch::try_new(columns.to_arrow(), vec![array]).map_err(Error::logical)?;
+    let block = RecordBatch::try_new(columns.to_arrow(), vec![array]).map_err(Error::of_arrow)?;
     Ok((columns, block, None))
 }
 
@@ -272,5 +272,5 @@ pub(super) fn strings_block(columns: &Columns, rows: Vec<Vec<String>>) -> Result
             Arc::new(BinaryViewArray::from_iter_values(values)) as ArrayRef
         })
         .collect();
-    RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::logical)
+    RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)
 }

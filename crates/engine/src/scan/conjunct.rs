@@ -73,7 +73,7 @@ impl Conjunct {
     pub(crate) fn evaluate(&self, arrays: Vec<ArrayRef>, rows: usize) -> Result<BooleanBuffer> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
-            .map_err(Error::logical)?;
+            .map_err(Error::of_arrow)?;
         match self.expr.evaluate(&batch).map_err(from_datafusion)? {
             ColumnarValue::Array(flags) => {
                 let flags = flags.as_boolean_opt().ok_or_else(|| not_boolean(self))?;

@@ -65,10 +65,10 @@ fn widened(block: &RecordBatch, columns: &[Column], schema: &SchemaRef) -> Resul
     };
     let arrays = columns.iter().map(column).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(block.num_rows()));
-    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::logical)
+    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::of_arrow)
 }
 
 /// The one row of `value`, `rows` times.
 pub(super) fn repeated(value: &dyn Array, rows: usize) -> Result<ArrayRef> {
-    take(value, &UInt32Array::from(vec![0; rows]), None).map_err(Error::logical)
+    take(value, &UInt32Array::from(vec![0; rows]), None).map_err(Error::of_arrow)
 }

@@ -138,6 +138,6 @@ impl BlockBuilder {
     /// The block; a column of another type than `columns` says is our own fault.
     pub(super) fn finish(&mut self, columns: &Columns) -> Result<RecordBatch> {
         let arrays = std::mem::take(&mut self.arrays);
-        RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::logical)
+        RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)
     }
 }

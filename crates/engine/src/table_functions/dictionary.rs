@@ -33,7 +33,7 @@ pub(crate) fn dictionary_table(
     let rows = Arc::new(Rows { entry, query, schema, loaded: OnceLock::new() });
     let of_scan = Arc::clone(&rows);
     let table = VirtualTable::new("Dictionary", &database, &name, &columns, move |request| {
-        let schema = Arc::new(of_scan.schema.project(&request.columns).map_err(Error::logical)?);
+        let schema = Arc::new(of_scan.schema.project(&request.columns).map_err(Error::of_arrow)?);
         let columns = request.columns.iter().map(|&column| positions[column]).collect();
         Ok(Arc::new(DictionaryRows::new(Arc::clone(of_scan.dictionary()?), columns, schema, request)))
     })?;
@@ -83,9 +83,9 @@ impl FindsRows for Arc<Rows> {
                 None => values.next().ok_or_else(|| Error::logical("a lookup gave too few attributes")),
             })
             .collect::<Result<_>>()?;
-        let schema = Arc::new(self.schema.project(columns).map_err(Error::logical)?);
+        let schema = Arc::new(self.schema.project(columns).map_err(Error::of_arrow)?);
         let options = RecordBatchOptions::new().with_row_count(Some(found.len()));
-        let rows = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(Error::logical)?;
+        let rows = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(Error::of_arrow)?;
         let row_of_key = (0..found.len()).map(|row| found.value(row).then_some(row as u32)).collect();
         Ok(Found { rows, row_of_key })
     }

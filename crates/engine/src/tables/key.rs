@@ -251,7 +251,7 @@ impl KeyExpression for PlannedKey {
     fn evaluate(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns.to_vec(), &options)
-            .map_err(Error::logical)?;
+            .map_err(Error::of_arrow)?;
         let array = self.expr.evaluate(&batch).and_then(|value| value.into_array(rows));
         let array = array.map_err(from_datafusion)?;
         // Comparisons are native truth values until somebody looks at them.

@@ -117,7 +117,7 @@ fn altered(
             }
         })
         .collect();
-    RecordBatch::try_new(new.to_arrow(), arrays).map_err(Error::logical)
+    RecordBatch::try_new(new.to_arrow(), arrays).map_err(Error::of_arrow)
 }
 
 /// How the column was called before the changes; `None` for one that they added.

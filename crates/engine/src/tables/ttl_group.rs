@@ -272,7 +272,7 @@ impl ValueGroups {
 
 fn block(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(Error::logical)
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(Error::of_arrow)
 }
 
 fn evaluate(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef> {

@@ -57,7 +57,7 @@ pub(crate) fn evaluate(expr: &Expr) -> Result<ScalarValue> {
             .map_err(from_datafusion)?;
     let schema = Arc::new(Schema::new(vec![Field::new("dummy", DataType::UInt8, false)]));
     let dummy: ArrayRef = Arc::new(UInt8Array::from(vec![0]));
-    let row = RecordBatch::try_new(schema, vec![dummy]).map_err(Error::logical)?;
+    let row = RecordBatch::try_new(schema, vec![dummy]).map_err(Error::of_arrow)?;
     first(physical.evaluate(&row).map_err(from_datafusion)?)
 }
 

@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use arrow::array::ArrayRef;
+use basalt_base::query::check_memory;
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_functions::set::InSet;
@@ -149,6 +150,7 @@ impl Binder<'_> {
         let one_tuple = [ast::Expr::Tuple(elements.to_vec())];
         let elements = if is_one_tuple { &one_tuple[..] } else { elements };
         for element in elements {
+            check_memory()?;
             let values = match element {
                 ast::Expr::Tuple(parts) if tuples => {
                     parts.iter().map(|part| self.bind_constant(part)).collect::<Result<Vec<_>>>()?
@@ -271,6 +273,7 @@ impl Binder<'_> {
         }
         let mut kept = Vec::with_capacity(rows);
         for row in 0..rows {
+            check_memory()?;
             let values = members
                 .arrays
                 .iter()

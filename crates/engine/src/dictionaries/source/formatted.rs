@@ -72,7 +72,7 @@ fn read_columns(
 /// Key columns as bytes of the format.
 pub(super) fn write_keys(question: &Question, format: &str, keys: &[ArrayRef]) -> Result<Vec<u8>> {
     let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
-    let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::logical)?;
+    let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::of_arrow)?;
     let mut bytes = Vec::new();
     let mut writer = basalt_formats::open_writer(format, &columns, &settings_of(question, "keys"))?;
     writer.start(&mut bytes);
@@ -123,7 +123,7 @@ impl FormattedBlocks {
         }
         let Some(default) = self.defaults.get(at - self.key_count) else { return Ok(Arc::clone(column)) };
         let zeroes = UInt32Array::from(vec![0; column.len()]);
-        let default = take(default, &zeroes, None).map_err(Error::logical)?;
-        zip(&missing, &default, column).map_err(Error::logical)
+        let default = take(default, &zeroes, None).map_err(Error::of_arrow)?;
+        zip(&missing, &default, column).map_err(Error::of_arrow)
     }
 }

@@ -117,7 +117,7 @@ impl RedisSource {
         keys: &[ArrayRef],
     ) -> Result<Vec<Vec<ArrayRef>>> {
         let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
-        let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::logical)?;
+        let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::of_arrow)?;
         let mut found = Vec::new();
         for first in (0..batch.num_rows()).step_by(KEYS_A_ROUND) {
             let batch = batch.slice(first, KEYS_A_ROUND.min(batch.num_rows() - first));

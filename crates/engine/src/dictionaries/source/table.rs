@@ -202,7 +202,7 @@ fn scan(
         for block in source.open(partition)? {
             let block = block?;
             let keeps = wanted.contains(&block.columns()[..keys.len()])?;
-            let block = filter_record_batch(&block, &keeps).map_err(Error::logical)?;
+            let block = filter_record_batch(&block, &keeps).map_err(Error::of_arrow)?;
             if block.num_rows() > 0 {
                 found.push(block.columns().to_vec());
             }
@@ -220,14 +220,14 @@ struct KeySet {
 impl KeySet {
     fn of(keys: &[ArrayRef]) -> Result<KeySet> {
         let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
-        let converter = RowConverter::new(fields).map_err(Error::logical)?;
-        let rows = converter.convert_columns(keys).map_err(Error::logical)?;
+        let converter = RowConverter::new(fields).map_err(Error::of_arrow)?;
+        let rows = converter.convert_columns(keys).map_err(Error::of_arrow)?;
         let rows = rows.iter().map(|row| Box::from(row.as_ref())).collect();
         Ok(KeySet { converter, rows })
     }
 
     fn contains(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
-        let rows = self.converter.convert_columns(keys).map_err(Error::logical)?;
+        let rows = self.converter.convert_columns(keys).map_err(Error::of_arrow)?;
         Ok(rows.iter().map(|row| Some(self.rows.contains(row.as_ref()))).collect())
     }
 }

@@ -107,7 +107,7 @@ impl<R: Rows> TextBlocks<R> {
         missing.resize(column.len(), false);
         let zeroes = arrow::array::UInt32Array::from(vec![0; column.len()]);
         let defaults = arrow::compute::take(default, &zeroes, None).map_err(Error::logical)?;
-        zip(&missing.into(), &defaults, &column).map_err(Error::logical)
+        zip(&missing.into(), &defaults, &column).map_err(Error::of_arrow)
     }
 }
 

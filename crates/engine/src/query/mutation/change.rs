@@ -105,7 +105,8 @@ impl RowChange for PlannedChange {
 impl PlannedChange {
     fn block(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(Error::logical)
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(Error::of_arrow)
     }
 
     /// The rows with new values where they match. Values are computed for these rows only: what a
@@ -116,7 +117,7 @@ impl PlannedChange {
         matched: &BooleanArray,
         assignments: &[(usize, Arc<dyn PhysicalExpr>)],
     ) -> Result<RecordBatch> {
-        let few = filter_record_batch(rows, matched).map_err(Error::logical)?;
+        let few = filter_record_batch(rows, matched).map_err(Error::of_arrow)?;
         let picks = picks(matched.values());
         let mut columns = rows.columns().to_vec();
         for (at, value) in assignments {
@@ -125,7 +126,7 @@ impl PlannedChange {
                 .and_then(|value| value.into_array(few.num_rows()))
                 .map_err(from_datafusion)?;
             let sources: [&dyn Array; 2] = [rows.column(*at), &values];
-            columns[*at] = interleave(&sources, &picks).map_err(Error::logical)?;
+            columns[*at] = interleave(&sources, &picks).map_err(Error::of_arrow)?;
         }
         self.block(columns, rows.num_rows())
     }

@@ -146,7 +146,7 @@ impl Shared {
             unknown.sort_unstable();
             unknown.dedup();
             let wanted = UInt32Array::from(unknown);
-            let strings = take(&table.values, &wanted, None).map_err(Error::logical)?;
+            let strings = take(&table.values, &wanted, None).map_err(Error::of_arrow)?;
             let found = self.number_all(&strings)?;
             for (&key, number) in wanted.values().iter().zip(found) {
                 table.numbers[key as usize].store(number, Ordering::Relaxed);

@@ -245,7 +245,7 @@ fn gather(plan: &ScanPlan, reader: &mut ColumnReader, runs: &[Run]) -> Result<Re
     let columns = columns.into_iter().map(join).collect::<Result<Vec<_>>>()?;
     let rows = runs.iter().map(Run::count).sum();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::clone(&plan.schema), columns, &options).map_err(Error::logical)
+    RecordBatch::try_new_with_options(Arc::clone(&plan.schema), columns, &options).map_err(Error::of_arrow)
 }
 
 /// Few strings must not keep whole blocks, or a whole dictionary, in memory.
@@ -263,7 +263,7 @@ fn join(mut pieces: Vec<ArrayRef>) -> Result<ArrayRef> {
         return Ok(only);
     }
     let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-    concat(&pieces).map_err(Error::logical)
+    concat(&pieces).map_err(Error::of_arrow)
 }
 
 #[cfg(test)]

@@ -145,7 +145,8 @@ impl FinalOutput {
         };
         let columns = self.slots.iter().zip(&self.of_parts).map(column).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(Error::logical)
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(Error::of_arrow)
     }
 
     /// A virtual column of the rows at `places` themselves.
@@ -161,7 +162,7 @@ impl FinalOutput {
 /// A virtual column of the parts of the rows at `places`: `values` has a row for each part.
 fn of_parts_at(values: &ArrayRef, places: &UInt64Array) -> Result<ArrayRef> {
     let parts = places.values().iter().map(|place| part_and_row(*place).0 as u32);
-    take(values, &UInt32Array::from_iter_values(parts), None).map_err(Error::logical)
+    take(values, &UInt32Array::from_iter_values(parts), None).map_err(Error::of_arrow)
 }
 
 impl BlockSource for FinalSource {

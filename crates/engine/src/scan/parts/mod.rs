@@ -256,7 +256,7 @@ impl BlockSource for PartsSource {
         };
         let plan = ScanPlan::new(&request, &self.selection, &self.caches, Mode::Anyhow)?;
         let arrays = rows::fetch(&plan, &self.selection, rows)?;
-        RecordBatch::try_new(Arc::clone(&plan.schema), arrays).map_err(Error::logical)
+        RecordBatch::try_new(Arc::clone(&plan.schema), arrays).map_err(Error::of_arrow)
     }
 
     fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {

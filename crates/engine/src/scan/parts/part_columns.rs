@@ -49,10 +49,10 @@ fn partition_values(parts: &[Arc<Part>]) -> Result<ArrayRef> {
         let DataType::Struct(fields) = SqlType::tuple_of(types).carrier() else {
             return Err(Error::logical("a tuple that is no struct"));
         };
-        Ok(Arc::new(StructArray::try_new(fields, arrays, None).map_err(Error::logical)?))
+        Ok(Arc::new(StructArray::try_new(fields, arrays, None).map_err(Error::of_arrow)?))
     };
     let values = parts.iter().map(value).collect::<Result<Vec<_>>>()?;
-    concat(&values.iter().map(AsRef::as_ref).collect::<Vec<_>>()).map_err(Error::logical)
+    concat(&values.iter().map(AsRef::as_ref).collect::<Vec<_>>()).map_err(Error::of_arrow)
 }
 
 /// The column in the rows of `marks` of `part`, which is the part at `index`; `of_parts` has a row for each

@@ -60,7 +60,7 @@ impl ColumnReader {
             Slot::Stored(column) => Ok(self.reader.read_rows(column, marks, wanted)?),
             Slot::Virtual(column) => {
                 let mask = BooleanArray::new(wanted.clone(), None);
-                filter(&self.virtual_values(column, slot, &marks)?, &mask).map_err(Error::logical)
+                filter(&self.virtual_values(column, slot, &marks)?, &mask).map_err(Error::of_arrow)
             }
         }
     }

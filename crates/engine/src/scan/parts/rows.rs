@@ -93,6 +93,6 @@ fn inverse(order: &[u32]) -> UInt32Array {
 
 fn in_order(pieces: &[ArrayRef], back: &UInt32Array) -> Result<ArrayRef> {
     let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-    let all = concat(&pieces).map_err(Error::logical)?;
-    take(&all, back, None).map_err(Error::logical)
+    let all = concat(&pieces).map_err(Error::of_arrow)?;
+    take(&all, back, None).map_err(Error::of_arrow)
 }

@@ -66,7 +66,7 @@ fn number_of(address: &[u8]) -> u128 {
 /// An array of addresses.
 fn ipv6_array(addresses: impl Iterator<Item = u128>) -> Result<FixedSizeBinaryArray> {
     let bytes: Vec<u8> = addresses.flat_map(u128::to_be_bytes).collect();
-    FixedSizeBinaryArray::try_new(IPV6_BYTES as i32, bytes.into(), None).map_err(Error::logical)
+    FixedSizeBinaryArray::try_new(IPV6_BYTES as i32, bytes.into(), None).map_err(Error::of_arrow)
 }
 
 /// The address of `::ffff:0:0/96` that stands for an IPv4 one.

@@ -55,7 +55,7 @@ fn bind_range(call: &Call<'_>, ty: SqlType, bounds: Bounds) -> Result<Bound> {
         let rows = rows_needed(args, rows);
         let bits = args[1].numbers::<UInt8Type>()?;
         let arrays = bounds(args, &mut (0..rows).map(|row| bits.get(row)), rows)?;
-        Ok(Arc::new(StructArray::try_new(fields.clone(), arrays.to_vec(), None).map_err(Error::logical)?))
+        Ok(Arc::new(StructArray::try_new(fields.clone(), arrays.to_vec(), None).map_err(Error::of_arrow)?))
     }))
 }
 

@@ -57,7 +57,7 @@ fn bind(call: &Call<'_>) -> Result<Bound> {
         for branch in (0..branches.len() - 1).rev() {
             let condition = is_true(&args[branch * 2].full(rows)?)?;
             if condition.true_count() > 0 {
-                result = zip(&condition, &value(branch)?, &result).map_err(Error::logical)?;
+                result = zip(&condition, &value(branch)?, &result).map_err(Error::of_arrow)?;
             }
         }
         Ok(result)

@@ -84,7 +84,7 @@ fn fill(array: &ArrayRef, default: &ArrayRef) -> Result<ArrayRef> {
     }
     let valid = is_not_null(array).map_err(Error::logical)?;
     let default = arrow::array::Scalar::new(Arc::clone(default));
-    zip(&valid, array, &default).map_err(Error::logical)
+    zip(&valid, array, &default).map_err(Error::of_arrow)
 }
 
 fn bind_is_null(answer_for_null: u8) -> Bound {
@@ -138,7 +138,7 @@ fn bind_coalesce(call: &Call<'_>) -> Result<Bound> {
                 break;
             }
             let valid = is_not_null(&result).map_err(Error::logical)?;
-            result = zip(&valid, &result, &value(at)?).map_err(Error::logical)?;
+            result = zip(&valid, &result, &value(at)?).map_err(Error::of_arrow)?;
         }
         Ok(result)
     }))
@@ -150,6 +150,6 @@ fn bind_null_if(call: &Call<'_>) -> Result<Bound> {
     Ok(Bound::new(ty, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);
         let equal: BooleanArray = is_true(&comparison.evaluate(args, rows)?)?;
-        nullif(&args[0].full(rows)?, &equal).map_err(Error::logical)
+        nullif(&args[0].full(rows)?, &equal).map_err(Error::of_arrow)
     }))
 }

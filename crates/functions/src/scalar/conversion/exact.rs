@@ -109,7 +109,7 @@ impl Exact {
                 let number = String::from_utf8_lossy(text.as_binary_view().value(0));
                 bail!(CannotConvertType, "{number} is not the same in type {}", self.to)
             }
-            Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::logical),
+            Inexact::GivesNull => nullif(&converted, &changed).map_err(Error::of_arrow),
         }
     }
 }
@@ -146,7 +146,7 @@ fn only_finite(source: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
     let floats = wrap_to::<Float64Type>(source)?;
     let infinite: BooleanArray =
         floats.iter().map(|float| Some(float.is_some_and(|float| !float.is_finite()))).collect();
-    nullif(source, &infinite).map_err(Error::logical)
+    nullif(source, &infinite).map_err(Error::of_arrow)
 }
 
 /// Whether a number may be one that the other type does not have, and that is to be noticed.

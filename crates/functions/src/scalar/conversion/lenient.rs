@@ -130,5 +130,5 @@ fn fill_nulls(array: &ArrayRef, default: &ArrayRef, ty: &SqlType) -> Result<Arra
     }
     let valid = is_not_null(array).map_err(Error::logical)?;
     let default = arrow::array::Scalar::new(Arc::clone(default));
-    zip(&valid, array, &default as &dyn Datum).map_err(Error::logical)
+    zip(&valid, array, &default as &dyn Datum).map_err(Error::of_arrow)
 }

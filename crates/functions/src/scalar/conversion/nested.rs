@@ -154,7 +154,7 @@ fn zipped(to: &SqlType, steps: Vec<Option<Step>>) -> Result<Step> {
                 apply(step.as_ref(), &list.values().slice(first as usize, (last - first) as usize))
             })
             .collect::<Result<Vec<ArrayRef>>>()?;
-        let entries = StructArray::try_new(names.clone(), columns, None).map_err(Error::logical)?;
+        let entries = StructArray::try_new(names.clone(), columns, None).map_err(Error::of_arrow)?;
         let lengths = (0..array.len()).map(|row| keys.value_length(row) as usize);
         let list = ListArray::try_new(
             Arc::clone(&field),

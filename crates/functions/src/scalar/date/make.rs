@@ -117,7 +117,7 @@ fn check_numbers(function: &str, args: &[Argument]) -> Result<()> {
 
 fn whole_numbers(operands: &[Operand], rows: usize) -> Result<Vec<Vec<i64>>> {
     let numbers = |operand: &Operand| {
-        let whole = cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::logical)?;
+        let whole = cast(&operand.full(rows)?, &DataType::Int64).map_err(Error::of_arrow)?;
         debug_assert_eq!(whole.len(), rows, "one number a row");
         Ok(whole.as_primitive::<Int64Type>().values().to_vec())
     };

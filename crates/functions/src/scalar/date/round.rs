@@ -418,7 +418,7 @@ impl ScalarFunction for ToStartOfSecond {
         let ticks = ticks_per_second(*precision);
         let ty = SqlType::DateTime64 { precision: *precision, zone };
         Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
-            let times = cast(first(operands), &DataType::Int64).map_err(Error::logical)?;
+            let times = cast(first(operands), &DataType::Int64).map_err(Error::of_arrow)?;
             let times = times.as_primitive::<Int64Type>();
             Ok(Arc::new(times.unary::<_, Int64Type>(|tick| tick - tick.rem_euclid(ticks))) as ArrayRef)
         }))

@@ -123,7 +123,7 @@ fn amounts(operand: &Operand, rows: usize, sign: i64) -> Result<PrimitiveArray<I
     let whole = match array.data_type() {
         // Beyond the range of Int64 only, where no date is either.
         DataType::UInt64 => array.as_primitive::<arrow::datatypes::UInt64Type>().unary(|n| n as i64),
-        _ => cast(&array, &DataType::Int64).map_err(Error::logical)?.as_primitive::<Int64Type>().clone(),
+        _ => cast(&array, &DataType::Int64).map_err(Error::of_arrow)?.as_primitive::<Int64Type>().clone(),
     };
     Ok(if sign < 0 { whole.unary(i64::wrapping_neg) } else { whole })
 }

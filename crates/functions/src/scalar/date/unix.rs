@@ -114,7 +114,7 @@ fn to_seconds(numbers: &ArrayRef) -> Result<ArrayRef> {
         let seconds = numbers.unary::<_, UInt32Type>(|number| number.min(u64::from(u32::MAX)) as u32);
         return Ok(Arc::new(seconds));
     }
-    let whole = cast(numbers, &DataType::Int64).map_err(Error::logical)?;
+    let whole = cast(numbers, &DataType::Int64).map_err(Error::of_arrow)?;
     let seconds = whole.as_primitive::<Int64Type>().unary::<_, UInt32Type>(super::round::date_time_of);
     Ok(Arc::new(seconds))
 }
@@ -153,7 +153,7 @@ impl ScalarFunction for FromUnixTicks {
         let zone = args.get(1).map(|zone| constant_zone(self.name, zone)).transpose()?;
         let ty = SqlType::DateTime64 { precision: self.precision, zone: zone.map(|zone| zone.name().into()) };
         Ok(Bound::new(ty, |operands: &[Operand], _: usize| {
-            cast(first(operands), &DataType::Int64).map_err(Error::logical)
+            cast(first(operands), &DataType::Int64).map_err(Error::of_arrow)
         }))
     }
 }

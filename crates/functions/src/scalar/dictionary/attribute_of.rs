@@ -52,13 +52,13 @@ impl<'a> AttributeOf<'a> {
             let (keys, values) = block.split_at(types.len());
             let keep = holds(&values[0])?;
             for (found, key) in found.iter_mut().zip(keys) {
-                found.push(filter(key, &keep).map_err(Error::logical)?);
+                found.push(filter(key, &keep).map_err(Error::of_arrow)?);
             }
             Ok(())
         })?;
         let joined = |arrays: &Vec<ArrayRef>| {
             let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-            concat(&arrays).map_err(Error::logical)
+            concat(&arrays).map_err(Error::of_arrow)
         };
         found.iter().map(joined).collect()
     }

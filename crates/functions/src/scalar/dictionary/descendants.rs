@@ -38,7 +38,7 @@ impl Descendants {
 fn children_of(hierarchy: &Hierarchy) -> Result<Children> {
     let mut children = Children::new();
     hierarchy.lookup.dictionary.visit_columns(&[0, 1 + hierarchy.attribute], &mut |_, block| {
-        let parents = cast(&block[1], &DataType::UInt64).map_err(Error::logical)?;
+        let parents = cast(&block[1], &DataType::UInt64).map_err(Error::of_arrow)?;
         let (keys, parents) = (block[0].as_primitive::<UInt64Type>(), parents.as_primitive::<UInt64Type>());
         for row in (0..keys.len()).filter(|&row| parents.is_valid(row)) {
             children.entry(parents.value(row)).or_default().push(keys.value(row));
@@ -118,7 +118,7 @@ fn level_of(level: &Argument) -> Result<usize> {
     let Some(value) = &level.constant else {
         bail!(IllegalTypeOfArgument, "the third argument of `dictGetDescendants` is a constant");
     };
-    let value = cast(value, &DataType::UInt64).map_err(Error::logical)?;
+    let value = cast(value, &DataType::UInt64).map_err(Error::of_arrow)?;
     Ok(usize::try_from(value.as_primitive::<UInt64Type>().value(0)).unwrap_or(usize::MAX))
 }
 

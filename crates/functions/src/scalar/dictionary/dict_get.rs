@@ -288,7 +288,8 @@ impl GetKernel {
         let value = match &self.tuple {
             None => values.pop().ok_or_else(|| Error::logical("a lookup of no attribute"))?,
             Some(ty) => {
-                let tuple = StructArray::try_new(ty.struct_fields(), values, None).map_err(Error::logical)?;
+                let tuple =
+                    StructArray::try_new(ty.struct_fields(), values, None).map_err(Error::of_arrow)?;
                 Arc::new(tuple)
             }
         };
@@ -321,7 +322,7 @@ impl GetKernel {
             };
             let column = defaults[position].exact.convert(column);
             let column = column.map_err(|error| error.within("the default of a lookup"))?;
-            *value = zip(found, value, &column).map_err(Error::logical)?;
+            *value = zip(found, value, &column).map_err(Error::of_arrow)?;
         }
         Ok(())
     }

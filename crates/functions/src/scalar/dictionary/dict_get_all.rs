@@ -62,7 +62,7 @@ impl ScalarFunction for DictGetAll {
             match &tuple {
                 None => lists.pop().ok_or_else(|| Error::logical("a lookup of no attribute")),
                 Some(fields) => {
-                    let tuple = StructArray::try_new(fields.clone(), lists, None).map_err(Error::logical)?;
+                    let tuple = StructArray::try_new(fields.clone(), lists, None).map_err(Error::of_arrow)?;
                     Ok(Arc::new(tuple) as ArrayRef)
                 }
             }
@@ -78,6 +78,6 @@ fn limit_of(limit: &Argument) -> Result<usize> {
             limit.ty
         );
     };
-    let value = cast(value, &DataType::UInt64).map_err(Error::logical)?;
+    let value = cast(value, &DataType::UInt64).map_err(Error::of_arrow)?;
     Ok(usize::try_from(value.as_primitive::<UInt64Type>().value(0)).unwrap_or(usize::MAX))
 }

@@ -84,7 +84,8 @@ impl Inverse {
         let index = self.index.get_or_init(|| self.read()).as_ref().map_err(Error::clone)?;
         let nulls = values.logical_nulls();
         let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-        let values = index.converter.convert_columns(std::slice::from_ref(values)).map_err(Error::logical)?;
+        let values =
+            index.converter.convert_columns(std::slice::from_ref(values)).map_err(Error::of_arrow)?;
         let rows_of = |value: &[u8]| index.rows.get(value).map_or(&[][..], Vec::as_slice);
         let found: Vec<&[u32]> = values
             .iter()
@@ -93,14 +94,14 @@ impl Inverse {
             .collect();
         let offsets = OffsetBuffer::from_lengths(found.iter().map(|rows| rows.len()));
         let rows = UInt32Array::from_iter_values(found.into_iter().flatten().copied());
-        let keys = take(&index.keys, &rows, None).map_err(Error::logical)?;
+        let keys = take(&index.keys, &rows, None).map_err(Error::of_arrow)?;
         let lists = ListArray::try_new(self.element.element_field(), offsets, keys, None);
         Ok(Arc::new(lists.map_err(Error::logical)?))
     }
 
     fn read(&self) -> Result<Index> {
         let carrier = self.dictionary.attributes()[self.attribute].ty.carrier();
-        let converter = RowConverter::new(vec![SortField::new(carrier)]).map_err(Error::logical)?;
+        let converter = RowConverter::new(vec![SortField::new(carrier)]).map_err(Error::of_arrow)?;
         let key_count = self.dictionary.key_types().len();
         let mut rows = HashMap::<Box<[u8]>, Vec<u32>>::new();
         let mut keys: Vec<ArrayRef> = vec![new_empty_array(&self.element.carrier())];
@@ -108,7 +109,7 @@ impl Inverse {
         let columns: Vec<usize> = (0..key_count).chain([key_count + self.attribute]).collect();
         self.dictionary.visit_columns(&columns, &mut |_, block| {
             let (key_columns, values) = block.split_at(key_count);
-            for value in &converter.convert_columns(values).map_err(Error::logical)? {
+            for value in &converter.convert_columns(values).map_err(Error::of_arrow)? {
                 rows.entry(Box::from(value.as_ref())).or_default().push(next);
                 next = next.checked_add(1).ok_or_else(|| Error::logical("more keys than can be numbered"))?;
             }
@@ -116,7 +117,7 @@ impl Inverse {
             Ok(())
         })?;
         let keys: Vec<&dyn Array> = keys.iter().map(AsRef::as_ref).collect();
-        Ok(Index { converter, rows, keys: concat(&keys).map_err(Error::logical)? })
+        Ok(Index { converter, rows, keys: concat(&keys).map_err(Error::of_arrow)? })
     }
 
     fn element_array(&self, keys: &[ArrayRef]) -> Result<ArrayRef> {

@@ -45,7 +45,7 @@ impl Hierarchy {
     /// What the attribute has where there is no parent: its default; `None` if that is NULL.
     fn root(&self) -> Result<Option<u64>> {
         let default = &self.lookup.dictionary.attributes()[self.attribute].default;
-        let default = cast(default, &DataType::UInt64).map_err(Error::logical)?;
+        let default = cast(default, &DataType::UInt64).map_err(Error::of_arrow)?;
         Ok(default.as_primitive::<UInt64Type>().iter().next().flatten())
     }
 
@@ -67,7 +67,7 @@ impl Hierarchy {
             }
             let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(open.iter().map(|&(_, key)| key)));
             let (values, found) = self.lookup.dictionary.get(&[self.attribute], &[keys])?;
-            let parents = cast(&values[0], &DataType::UInt64).map_err(Error::logical)?;
+            let parents = cast(&values[0], &DataType::UInt64).map_err(Error::of_arrow)?;
             let parents = parents.as_primitive::<UInt64Type>();
             let mut next = Vec::with_capacity(open.len());
             for (index, &(row, key)) in open.iter().enumerate() {
@@ -94,7 +94,7 @@ pub(super) fn key_lists(lists: Vec<Vec<u64>>) -> Result<ArrayRef> {
     let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
     let keys = UInt64Array::from_iter_values(lists.into_iter().flatten());
     let field = SqlType::UInt64.element_field();
-    Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(keys), None).map_err(Error::logical)?))
+    Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(keys), None).map_err(Error::of_arrow)?))
 }
 
 pub(super) struct DictGetHierarchy;

@@ -15,7 +15,7 @@ pub(super) static TUPLE: Definition = Definition::new("tuple", Arity::AtLeast(0)
             return Ok(ty.default_array(rows));
         }
         let columns = operands.iter().map(|operand| operand.full(rows)).collect::<Result<Vec<ArrayRef>>>()?;
-        let tuples = StructArray::try_new(ty.struct_fields(), columns, None).map_err(Error::logical)?;
+        let tuples = StructArray::try_new(ty.struct_fields(), columns, None).map_err(Error::of_arrow)?;
         Ok(Arc::new(tuples) as ArrayRef)
     }))
 })

@@ -63,7 +63,7 @@ fn find(call: &Call<'_>, elements: &[TupleElement]) -> Result<usize> {
         return find_name(&name, elements);
     }
     call.expect_integer(1)?;
-    let index = cast(constant, &DataType::Int64).map_err(Error::logical)?;
+    let index = cast(constant, &DataType::Int64).map_err(Error::of_arrow)?;
     let index = index.as_primitive::<Int64Type>().value(0);
     let count = elements.len() as i64;
     let position = if index > 0 { index - 1 } else { count.saturating_add(index) };
