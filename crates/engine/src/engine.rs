@@ -103,9 +103,7 @@ impl Engine {
         let (data_dir, temporary) = match options.path {
             Some(path) => (path, None),
             None => {
-                let temporary = tempfile::Builder::new().prefix("basalt-").tempdir();
-                let temporary = temporary
-                    .map_err(|error| Error::io(FileAction::CreateDirectory, &std::env::temp_dir(), &error))?;
+                let temporary = temporary_dir()?;
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
@@ -337,6 +335,12 @@ impl Engine {
     pub(crate) fn loads_eagerly(&self) -> bool {
         self.loads_eagerly
     }
+}
+
+/// The directory of an engine that is given none.
+fn temporary_dir() -> Result<TempDir> {
+    let made = tempfile::Builder::new().prefix("basalt-").tempdir();
+    made.map_err(|error| Error::io(FileAction::CreateDirectory, &std::env::temp_dir(), &error))
 }
 
 /// The given limit, or nine tenths of the memory that the process may have; 0, no limit, where that is not known.
