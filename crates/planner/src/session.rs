@@ -33,6 +33,8 @@ pub(crate) struct Session<'a> {
     expr_depth: Cell<usize>,
     /// Nodes of expressions so far.
     expr_nodes: Cell<usize>,
+    /// Literals so far: asking whether the query may go on is done every so many.
+    literals: Cell<usize>,
     /// Names replaced by their queries so far.
     expansions: Cell<usize>,
     /// Subqueries answered so far: the same text twice is run once.
@@ -50,6 +52,7 @@ impl<'a> Session<'a> {
             query_depth: Cell::new(0),
             expr_depth: Cell::new(0),
             expr_nodes: Cell::new(0),
+            literals: Cell::new(0),
             expansions: Cell::new(0),
             answers: RefCell::default(),
             settings: RefCell::default(),
@@ -107,6 +110,15 @@ impl<'a> Session<'a> {
         self.count_nodes(1)?;
         if self.expr_depth.get() >= EXPR_DEPTH_MAX {
             bail!(TooDeepRecursion, "expressions are nested deeper than {EXPR_DEPTH_MAX}");
+        }
+        Ok(DepthGuard::enter(&self.expr_depth))
+    }
+
+    /// Enters a literal, which counts as no node: a list of a million is one node in ClickHouse.
+    pub(crate) fn enter_literal(&self) -> Result<DepthGuard<'_>> {
+        let before = self.literals.replace(self.literals.get() + 1);
+        if before % CHECKED_NODES == 0 {
+            checkpoint()?;
         }
         Ok(DepthGuard::enter(&self.expr_depth))
     }

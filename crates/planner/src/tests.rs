@@ -491,6 +491,15 @@ fn names_that_double_are_refused() {
 }
 
 #[test]
+fn long_list_of_literals_is_one_node() {
+    on_a_deep_stack(|| {
+        let list = (0..600_000).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
+        check(&format!("SELECT 599999 IN ({list}) AS a"), "1");
+        check(&format!("SELECT length([{list}]) AS a"), "600000");
+    });
+}
+
+#[test]
 fn aliases_that_go_round_mean_columns() {
     check("SELECT a + 1 AS a, a * 2 AS b FROM (SELECT 10 AS a)", "11,22");
     check_error("SELECT y + 1 AS x, x + 1 AS y FROM hits", ErrorCode::UnknownIdentifier);

@@ -73,7 +73,10 @@ impl<'s> Binder<'s> {
 
     /// Binds an expression that stands for one value.
     pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<Bound> {
-        let _depth = self.session.enter_expr()?;
+        let _depth = match expr {
+            ast::Expr::Literal(_) => self.session.enter_literal()?,
+            _ => self.session.enter_expr()?,
+        };
         match expr {
             ast::Expr::Literal(literal) => literal::bind(literal),
             ast::Expr::Identifier(parts) => self.bind_identifier(parts),
