@@ -102,10 +102,7 @@ impl Engine {
     pub(crate) fn open_on(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Arc<Engine>> {
         let (data_dir, temporary) = match options.path {
             Some(path) => (path, None),
-            None => {
-                let temporary = temporary_dir()?;
-                (temporary.path().to_owned(), Some(temporary))
-            }
+            None => temporary_dir()?,
         };
         let log = ServerLog::new(options.log);
         let lock = data_dir::open(storage.as_ref(), &data_dir)?;
@@ -337,10 +334,11 @@ impl Engine {
     }
 }
 
-/// The directory of an engine that is given none.
-fn temporary_dir() -> Result<TempDir> {
+/// The directory of an engine that is given none, removed with the answer.
+fn temporary_dir() -> Result<(PathBuf, Option<TempDir>)> {
     let made = tempfile::Builder::new().prefix("basalt-").tempdir();
-    made.map_err(|error| Error::io(FileAction::CreateDirectory, &std::env::temp_dir(), &error))
+    let made = made.map_err(|error| Error::io(FileAction::CreateDirectory, &std::env::temp_dir(), &error))?;
+    Ok((made.path().to_owned(), Some(made)))
 }
 
 /// The given limit, or nine tenths of the memory that the process may have; 0, no limit, where that is not known.
