@@ -123,6 +123,8 @@ fn apply_limit_by(
         None if !select.distinct_on.is_empty() => (0, 1),
         None => return Ok(plan),
     };
+    // Which rows are the first ones, ORDER BY says.
+    let plan = row_order::kept(plan).map_err(plan_error)?;
     Ok(limit::by(plan, keys, offset, limit))
 }
 
