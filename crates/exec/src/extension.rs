@@ -14,7 +14,7 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 use crate::one_input::OneInputExec;
-use crate::{direct_join, limit_by, row_order};
+use crate::{direct_join, limit_by, row_order, shared};
 
 /// DataFusion's physical planner with our operators beside its own.
 #[derive(Debug, Default)]
@@ -83,6 +83,9 @@ impl ExtensionPlanner for OperatorPlanner {
         if let Some(node) = node.as_any().downcast_ref::<limit_by::LimitBy>() {
             let operator = limit_by::LimitByOperator::new(input, keys(&node.keys)?, node.offset, node.limit);
             return Ok(Some(Arc::new(OneInputExec(operator))));
+        }
+        if let Some(node) = node.as_any().downcast_ref::<shared::Shared>() {
+            return Ok(Some(Arc::new(OneInputExec(shared::SharedOperator::new(input, node)))));
         }
         if node.as_any().is::<row_order::InOrder>() {
             return Ok(Some(Arc::new(OneInputExec(row_order::InOrderOperator::new(input)))));

@@ -2,8 +2,8 @@
 //!
 //! Plans come typed from `planner`, so there is no analyzer rule at all: type coercion would only
 //! second-guess the types (and re-type byte strings as text). Of DataFusion's optimizer rules the list
-//! keeps those that can fire on our plans: subqueries are answered before planning ends, and plans
-//! never hold a `DISTINCT` aggregate.
+//! keeps those that can fire on our plans: subqueries are answered or joined before planning ends,
+//! and plans never hold a `DISTINCT` aggregate.
 
 use std::sync::Arc;
 
