@@ -226,3 +226,8 @@ pub(crate) fn is_unnest(expr: &Expr) -> bool {
 pub(crate) fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Column(_))
 }
+
+/// Is it a value of the query around a correlated subquery?
+pub(crate) fn is_argument(expr: &Expr) -> bool {
+    matches!(expr, Expr::OuterReferenceColumn(..))
+}

@@ -9,7 +9,8 @@
 //! - [`cast`]: converts an expression from one SQL type to another, as INSERT does.
 //! - [`GroupValue`]: an expression over aggregates of rows that something else groups.
 //! - [`InverseLookup`]: a rule about finished plans: conditions on what `dictGet` gives.
-//! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types.
+//! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types;
+//!   `correlated`: subqueries that name columns of the query around them.
 //!
 //! # How names are kept apart
 //!
@@ -19,6 +20,7 @@
 mod answer;
 mod bound;
 mod catalog;
+mod correlated;
 mod expr;
 mod group_value;
 mod inverse_lookup;
@@ -97,6 +99,7 @@ pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) 
             names::canonical(expr)
         );
     }
+    correlated::refuse(&bound.expr, "an expression over one table")?;
     Ok((bound.expr, bound.ty))
 }
 
@@ -104,7 +107,9 @@ pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) 
 pub fn plan_filter(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<Expr> {
     let session = Session::new(ctx);
     let (env, aliases, scope) = (Env::default(), Aliases::default(), bare_scope(columns));
-    Binder::new(&session, &env, &scope, &aliases, &[]).bind_filter(expr, "WHERE")
+    let condition = Binder::new(&session, &env, &scope, &aliases, &[]).bind_filter(expr, "WHERE")?;
+    correlated::refuse(&condition, "a condition on one table")?;
+    Ok(condition)
 }
 
 fn bare_scope(columns: &Columns) -> Scope {

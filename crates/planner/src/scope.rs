@@ -9,6 +9,8 @@ use basalt_sql::ast;
 use datafusion::common::{Column as PlanColumn, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
+use crate::correlated::Outer;
+
 /// What stands in FROM: rows, and the names of their columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
@@ -165,6 +167,8 @@ pub(crate) fn bare_column(name: &str) -> Expr {
 pub(crate) struct Env {
     queries: Vec<Rc<CteQuery>>,
     exprs: Vec<(String, Rc<ast::Expr>)>,
+    /// The query around this one, if that may be correlated with it.
+    pub(crate) outer: Option<Rc<Outer>>,
 }
 
 /// `name AS (SELECT ...)`, with what it may refer to itself.
@@ -177,6 +181,11 @@ pub(crate) struct CteQuery {
 }
 
 impl Env {
+    /// What a subquery of `outer` can name.
+    pub(crate) fn inside(&self, outer: &Rc<Outer>) -> Env {
+        Env { outer: Some(Rc::clone(outer)), ..self.clone() }
+    }
+
     pub(crate) fn extended(&self, with: &[ast::Cte]) -> Env {
         let mut env = self.clone();
         for cte in with {

@@ -24,6 +24,7 @@ use datafusion::physical_plan::collect;
 
 use super::*;
 
+mod correlated;
 mod rules;
 
 struct NoDictionaries;

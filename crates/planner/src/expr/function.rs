@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, Operator, Volatility};
 
 use super::fold::fold_call;
 use super::{Binder, convert};
-use crate::bound::{Bound, contains, is_aggregate, is_unnest, is_window};
+use crate::bound::{Bound, contains, is_aggregate, is_argument, is_unnest, is_window};
 
 impl Binder<'_> {
     pub(super) fn bind_call(&self, call: &ast::FunctionCall) -> Result<Bound> {
@@ -99,7 +99,7 @@ impl Binder<'_> {
         let varies = |part: &Expr| match part {
             Expr::Column(_) => !self.scope.is_constant(part),
             Expr::ScalarFunction(call) => call.func.signature().volatility == Volatility::Volatile,
-            other => is_aggregate(other) || is_window(other) || is_unnest(other),
+            other => is_argument(other) || is_aggregate(other) || is_window(other) || is_unnest(other),
         };
         let value = self.bind(expr)?;
         value.expr.exists(|part| Ok(varies(part))).map(|varies| !varies).map_err(Error::logical)

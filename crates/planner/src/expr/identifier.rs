@@ -15,15 +15,25 @@ use crate::scope::{Aliases, ColumnValue, Found, ScopeColumn};
 
 impl Binder<'_> {
     pub(super) fn bind_identifier(&self, parts: &[String]) -> Result<Bound> {
-        if let Some((bound, used_parts)) = self.bind_alias(parts)? {
-            return self.bind_elements(bound, &parts[used_parts..]);
+        match self.find_identifier(parts)? {
+            Some(bound) => Ok(bound),
+            None => Err(self.scope.unknown(&parts.join("."), self.aliases.names())),
         }
-        let Some(found) = self.scope.find(parts)? else {
-            return Err(self.scope.unknown(&parts.join("."), self.aliases.names()));
-        };
-        let Found { column, used_parts, .. } = found;
-        let bound = self.column(column)?;
-        self.bind_elements(bound, &parts[used_parts..])
+    }
+
+    /// The value of a name of this query or of one around it.
+    pub(crate) fn find_identifier(&self, parts: &[String]) -> Result<Option<Bound>> {
+        if let Some((bound, used_parts)) = self.bind_alias(parts)? {
+            return self.bind_elements(bound, &parts[used_parts..]).map(Some);
+        }
+        if let Some(Found { column, used_parts, .. }) = self.scope.find(parts)? {
+            let bound = self.column(column)?;
+            return self.bind_elements(bound, &parts[used_parts..]).map(Some);
+        }
+        match &self.env.outer {
+            Some(outer) => outer.find(self.session, parts),
+            None => Ok(None),
+        }
     }
 
     /// The elements of a tuple, one after the other.

@@ -4,8 +4,6 @@
 //! and is dropped, as is NULL. Of a NULL on the left the answer is NULL. Floats are members by their bits, as in
 //! ClickHouse: NaN is in a set that has it, and of the two zeroes the one is not the other.
 
-use std::rc::Rc;
-
 use arrow::array::ArrayRef;
 use basalt_base::query::check_memory;
 use basalt_base::types::common_type;
@@ -17,10 +15,10 @@ use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::{Expr, Operator};
 
 use super::fit::{Fitted, fit};
+use super::subquery::Subquery;
 use super::{Binder, convert};
 use crate::answer::Answer;
 use crate::bound::Bound;
-use crate::select::plan_subquery;
 
 /// Longer lists are probed by hash.
 const LIST_MEMBERS_MAX: usize = 64;
@@ -45,7 +43,12 @@ impl Binder<'_> {
             return Ok(Bound::null());
         }
         let members = match right {
-            ast::Expr::Subquery(query) => self.members_of_query(query)?,
+            ast::Expr::Subquery(query) => match self.subquery(query)? {
+                Subquery::Answered(answer) => self.members_of(&answer)?,
+                Subquery::Correlated(planned, outer) => {
+                    return self.in_correlated(left, query, *planned, &outer, negated);
+                }
+            },
             ast::Expr::Identifier(parts) if self.names_no_value(parts) => self.members_of_table(parts)?,
             ast::Expr::Tuple(elements) if !elements.is_empty() => {
                 return self.in_elements(left, elements, negated);
@@ -103,8 +106,7 @@ impl Binder<'_> {
         self.aliases.get(&parts[0]).is_none() && !matches!(self.scope.find(parts), Ok(Some(_)))
     }
 
-    fn members_of_query(&self, query: &ast::Query) -> Result<Members> {
-        let answer = self.answer(query)?;
+    fn members_of(&self, answer: &Answer) -> Result<Members> {
         let limit = self.session.ctx.settings.max_rows_in_set;
         if limit > 0 && answer.rows as u64 > limit {
             bail!(SetSizeLimitExceeded, "the right side of IN has {} rows, more than {limit}", answer.rows);
@@ -138,7 +140,10 @@ impl Binder<'_> {
             format: None,
             settings: vec![],
         };
-        self.members_of_query(&query)
+        match self.subquery(&query)? {
+            Subquery::Answered(answer) => self.members_of(&answer),
+            Subquery::Correlated(..) => Err(Error::logical("a table names no column of a query")),
+        }
     }
 
     /// `x IN (1, 2, 3)` and `(a, b) IN ((1, 2), (3, 4))`.
@@ -289,7 +294,7 @@ impl Binder<'_> {
     }
 
     /// A tuple-valued left side against several columns: its elements.
-    fn spread(&self, left: Vec<Bound>, width: usize) -> Result<Vec<Bound>> {
+    pub(super) fn spread(&self, left: Vec<Bound>, width: usize) -> Result<Vec<Bound>> {
         if left.len() == width {
             return Ok(left);
         }
@@ -303,50 +308,6 @@ impl Binder<'_> {
             "the left side of IN has {} columns, the right side has {width}",
             left.len()
         )
-    }
-
-    /// The rows of a subquery: run once, however often the query says it.
-    fn answer(&self, query: &ast::Query) -> Result<Rc<Answer>> {
-        if let Some(known) = self.session.answered(query) {
-            return Ok(known);
-        }
-        let planned = plan_subquery(self.session, self.env, query)?;
-        let answer = Rc::new(Answer::run(planned.plan, planned.columns, self.session)?);
-        self.session.remember(query, &answer);
-        Ok(answer)
-    }
-
-    /// `(SELECT ...)` as a value: NULL if it has no row, a tuple if it has several columns.
-    pub(super) fn bind_scalar_subquery(&self, query: &ast::Query) -> Result<Bound> {
-        let answer = self.answer(query)?;
-        if answer.rows > 1 {
-            bail!(ScalarSubqueryTooManyRows, "a subquery that stands for one value has {} rows", answer.rows);
-        }
-        if answer.rows == 0 {
-            let ty = match answer.columns.as_slice() {
-                [column] if matches!(column.ty, SqlType::Array(_) | SqlType::Map(..)) => bail!(
-                    ScalarSubqueryTooManyRows,
-                    "a subquery that stands for one value has no row, and its type `{}` has no NULL",
-                    column.ty
-                ),
-                [column] if !matches!(column.ty, SqlType::Tuple(_)) => column.ty.clone().into_nullable(),
-                _ => SqlType::Nothing.into_nullable(),
-            };
-            let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
-            return Ok(Bound::literal(null, ty));
-        }
-        let values = (0..answer.columns.len())
-            .map(|column| answer.value(column, 0).map(|(value, ty)| Bound::literal(value, ty)))
-            .collect::<Result<Vec<_>>>()?;
-        match <[Bound; 1]>::try_from(values) {
-            Ok([value]) => Ok(value),
-            Err(values) => self.call("tuple", values),
-        }
-    }
-
-    pub(super) fn bind_exists(&self, query: &ast::Query) -> Result<Bound> {
-        let answer = self.answer(query)?;
-        Ok(Bound::uint8(u8::from(answer.rows > 0)))
     }
 }
 
@@ -372,7 +333,7 @@ fn is_cut_in_sets(from: &SqlType, to: &SqlType) -> bool {
 }
 
 /// Whether NULL is in a set is NULL; a tuple with a NULL in it is in none.
-fn null_if_left_is(left: &[Bound], outcome: Bound) -> Bound {
+pub(super) fn null_if_left_is(left: &[Bound], outcome: Bound) -> Bound {
     match left {
         [column] if column.accepts_null() => {
             let null = Expr::Literal(ScalarValue::Boolean(None), None);
@@ -383,7 +344,7 @@ fn null_if_left_is(left: &[Bound], outcome: Bound) -> Bound {
     }
 }
 
-fn no_common_type(right: &SqlType, left: &SqlType) -> Error {
+pub(super) fn no_common_type(right: &SqlType, left: &SqlType) -> Error {
     Error::new(
         ErrorCode::TypeMismatch,
         format!("a member of type `{right}` cannot be in a set that is compared with type `{left}`"),

@@ -14,7 +14,10 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use super::Binder;
 use super::fold::fold_call;
-use crate::bound::{Bound, collect, contains, is_aggregate, is_column, is_unnest, is_window, replace};
+use crate::bound::{
+    Bound, collect, contains, is_aggregate, is_argument, is_column, is_unnest, is_window, replace,
+};
+use crate::correlated;
 use crate::scope::{ColumnValue, ScopeColumn, bare_column};
 
 /// Functions over the values of the lambda, which are functions of one plain array by themselves.
@@ -110,6 +113,7 @@ impl Binder<'_> {
         let inner = Binder::new(self.session, self.env, &scope, &aliases, self.windows);
         inner.in_aggregate.set(self.in_aggregate.get());
         let body = inner.bind(&lambda.body)?;
+        correlated::refuse(&body.expr, "a lambda")?;
         if contains(&body.expr, is_window) || contains(&body.expr, is_unnest) {
             return Err(Error::not_implemented("a window function or arrayJoin inside a lambda"));
         }
@@ -189,7 +193,7 @@ fn refuse_aggregates_of(name: &str, body: &Expr, params: &[String]) -> Result<()
 fn lambda_call(name: &str, kind: LambdaKind, lambda: BoundLambda, ty: SqlType) -> Bound {
     let BoundLambda { arrays, body, params } = lambda;
     let mut outside = Vec::new();
-    collect(&body.expr, |part| is_column(part) || is_aggregate(part), &mut outside);
+    collect(&body.expr, |part| is_column(part) || is_argument(part) || is_aggregate(part), &mut outside);
     outside.retain(|part| !params.iter().any(|param| *part == bare_column(param)));
     let mut columns = params;
     let mut replacements = Vec::with_capacity(outside.len());

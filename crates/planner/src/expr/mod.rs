@@ -14,6 +14,7 @@ mod lambda;
 mod lazy_default;
 mod literal;
 mod operator;
+mod subquery;
 mod window;
 
 pub(crate) use convert::{convert, convert_exactly, convert_for, unify};
@@ -27,7 +28,7 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast;
 use datafusion::logical_expr::Expr;
 
-use crate::bound::{Bound, contains, is_aggregate, is_unnest, is_window};
+use crate::bound::{Bound, contains, is_aggregate, is_argument, is_column, is_unnest, is_window};
 use crate::names::canonical;
 use crate::scope::{Aliases, Env, Scope};
 use crate::session::Session;
@@ -69,6 +70,11 @@ impl<'s> Binder<'s> {
             alias_columns: AliasColumns::default(),
             in_aggregate: Cell::new(false),
         }
+    }
+
+    /// Starts where the aliases `names` are being bound.
+    pub(crate) fn start_inside(&self, names: &[String]) {
+        self.expanding.borrow_mut().extend_from_slice(names);
     }
 
     /// Binds an expression that stands for one value.
@@ -179,7 +185,7 @@ impl<'s> Binder<'s> {
             return Ok(bound);
         }
         if contains(&bound.expr, |part| {
-            matches!(part, Expr::Column(_)) || is_aggregate(part) || is_window(part) || is_unnest(part)
+            is_column(part) || is_argument(part) || is_aggregate(part) || is_window(part) || is_unnest(part)
         }) {
             bail!(BadArguments, "`{}` is not a constant", canonical(expr));
         }

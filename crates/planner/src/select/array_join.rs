@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use super::from::{self, FromNames};
 use super::{plan_error, projected};
 use crate::bound::{Bound, collect, contains, is_aggregate, is_unnest, is_window, or_default, replace};
+use crate::correlated;
 use crate::expr::Binder;
 use crate::names::canonical;
 use crate::scope::{Aliases, ColumnValue, Env, Relation, Scope, ScopeColumn, bare_column};
@@ -60,6 +61,7 @@ fn bind_item(binder: &Binder<'_>, item: &ast::SelectItem, unfolded: &mut Vec<Unf
         return bind_nested(binder, parts, item.alias.as_deref(), unfolded);
     }
     let array = binder.bind(&item.expr)?.into_value();
+    correlated::refuse(&array.expr, "ARRAY JOIN")?;
     let is_alias = item.alias.is_some() || !matches!(item.expr, ast::Expr::Identifier(_));
     let name = match (&item.alias, &item.expr) {
         (Some(alias), _) => alias.clone(),

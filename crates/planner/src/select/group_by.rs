@@ -19,6 +19,7 @@ use super::{filtered, plan_error};
 use crate::bound::{
     Bound, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
 };
+use crate::correlated::is_correlated;
 use crate::expr::Binder;
 use crate::scope::bare_column;
 use crate::session::Session;
@@ -136,6 +137,7 @@ pub(super) fn plan(
     input: LogicalPlan,
     totals: &mut Option<LogicalPlan>,
 ) -> Result<Grouped> {
+    let input = subqueries_below(session, stage, input)?;
     let keys = std::mem::take(&mut stage.keys);
     let mut calls = Vec::new();
     for expr in stage.exprs() {
@@ -166,6 +168,11 @@ pub(super) fn plan(
     grouped.plan = drawn_from;
     stage.replace(&drawn)?;
     totals::follow(totals, &drawn)?;
+    let rest: Vec<Expr> = stage.exprs().filter(|expr| is_correlated(expr)).cloned().collect();
+    if (with_totals || totals.is_some()) && !rest.is_empty() {
+        return Err(Error::not_implemented("a correlated subquery beside WITH TOTALS"));
+    }
+    grouped.plan = stage.compute_subqueries(session, grouped.plan, &rest)?;
     if let Some(having) = stage.having.take() {
         grouped.plan = filtered(grouped.plan, having.into_filter()?)?;
         if let Some(aggregation) = &mut grouped.aggregation {
@@ -178,6 +185,18 @@ pub(super) fn plan(
         grouped.plan = filtered(grouped.plan, qualify.into_filter()?)?;
     }
     Ok(grouped)
+}
+
+/// Computes the correlated subqueries in keys and in arguments of aggregate functions.
+fn subqueries_below(session: &Session<'_>, stage: &mut Stage, input: LogicalPlan) -> Result<LogicalPlan> {
+    if !stage.exprs().any(is_correlated) {
+        return Ok(input);
+    }
+    let mut parts: Vec<Expr> = stage.keys.iter().map(|key| key.expr.clone()).collect();
+    for expr in stage.exprs() {
+        collect(expr, is_aggregate, &mut parts);
+    }
+    stage.compute_subqueries(session, input, &parts)
 }
 
 fn aggregate(

@@ -11,6 +11,7 @@ use basalt_exec::limit_by::LimitBy;
 use super::from::{self, FromNames};
 use super::{plan_error, totals};
 use crate::bound::{Bound, case, contains, is_aggregate, is_unnest, is_window, or_default};
+use crate::correlated;
 use crate::expr::{Binder, unify};
 use crate::scope::{ColumnValue, Relation, Scope, ScopeColumn};
 use crate::session::Session;
@@ -151,6 +152,7 @@ fn bind_on(
 ) -> Result<Condition> {
     let binder = Binder::new(session, names.env, scope, names.aliases, &[]);
     let expr = binder.bind_filter(expr, "JOIN ON")?;
+    correlated::refuse(&expr, "JOIN ON")?;
     if contains(&expr, |part| is_aggregate(part) || is_window(part) || is_unnest(part)) {
         return Err(Error::not_implemented("arrayJoin in JOIN ON"));
     }

@@ -101,7 +101,7 @@ fn position(function: std::sync::Arc<WindowUDF>, keys: &[SortExpr]) -> Expr {
 }
 
 /// The first rows of those that share `keys`.
-pub(super) fn by(input: LogicalPlan, keys: Vec<Expr>, offset: u64, limit: u64) -> LogicalPlan {
+pub(crate) fn by(input: LogicalPlan, keys: Vec<Expr>, offset: u64, limit: u64) -> LogicalPlan {
     let node = LimitBy { input: Arc::new(input), keys, offset, limit };
     LogicalPlan::Extension(Extension { node: Arc::new(node) })
 }

@@ -14,6 +14,7 @@ mod set_operation;
 mod stage;
 mod totals;
 
+pub(crate) use limit::by as limit_by;
 pub(crate) use order_by::{ordered, sort_key};
 
 use std::rc::Rc;
@@ -25,6 +26,7 @@ use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use crate::bound::{all_of, replace};
+use crate::correlated;
 use crate::expr::Binder;
 use crate::names::canonical;
 use crate::scope::{Aliases, Env, Scope, ScopeTable};
@@ -122,7 +124,7 @@ fn filter_rows(
     stage.replace(&unfolded)?;
     totals::follow(totals, &drawn)?;
     totals::follow(totals, &unfolded)?;
-    filtered(plan, filter)
+    correlated::filtered(session, plan, filter, stage.exprs())
 }
 
 /// Clauses that the grammar has and the planner does not.
@@ -178,15 +180,15 @@ fn aliases_of(env: &Env, select: &ast::Select) -> Result<Aliases> {
     Ok(aliases)
 }
 
-pub(super) fn filtered(plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
+pub(crate) fn filtered(plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(plan).filter(condition).and_then(LogicalPlanBuilder::build).map_err(plan_error)
 }
 
-pub(super) fn projected(plan: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan> {
+pub(crate) fn projected(plan: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(plan).project(exprs).and_then(LogicalPlanBuilder::build).map_err(plan_error)
 }
 
-pub(super) fn aliased(plan: LogicalPlan, name: &str) -> Result<LogicalPlan> {
+pub(crate) fn aliased(plan: LogicalPlan, name: &str) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(plan)
         .alias(TableReference::bare(name))
         .and_then(LogicalPlanBuilder::build)

@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use super::items::Item;
 use super::{array_join, order_by, totals};
 use crate::bound::{Bound, replace};
+use crate::correlated;
 use crate::expr::Binder;
 use crate::session::Session;
 
@@ -84,6 +85,18 @@ impl Stage {
             bound.expr = replace(expr, replacements)?;
         }
         Ok(())
+    }
+
+    /// Computes the correlated subqueries in `exprs`, which are parts of the stage.
+    pub(super) fn compute_subqueries(
+        &mut self,
+        session: &Session<'_>,
+        plan: LogicalPlan,
+        exprs: &[Expr],
+    ) -> Result<LogicalPlan> {
+        let (plan, columns) = correlated::apply(session, plan, exprs.iter(), self.exprs())?;
+        self.replace(&columns)?;
+        Ok(plan)
     }
 
     /// Unfolds the arrays that no aggregate lies in: see [`array_join::unfold`].

@@ -47,6 +47,10 @@ const QUERIES: &[&str] = &[
        ORDER BY url, id LIMIT 3",
     "SELECT x, f FROM maybe ORDER BY x, f LIMIT 2",
     "SELECT DISTINCT user FROM (SELECT user FROM hits ORDER BY user) ORDER BY user DESC LIMIT 2",
+    // First rows of each row of the query around them.
+    "SELECT id, (SELECT name FROM users AS u WHERE u.user = h.user ORDER BY name DESC LIMIT 1) FROM hits AS h ORDER BY id",
+    "SELECT user, (SELECT groupArray(name) FROM (SELECT name FROM users AS u WHERE u.user = h.user ORDER BY name))
+       FROM hits AS h GROUP BY user ORDER BY user",
 ];
 
 fn rows_with(plan: &LogicalPlan, state: datafusion::execution::SessionState) -> String {

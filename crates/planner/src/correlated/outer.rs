@@ -1,0 +1,90 @@
+//! The query around a subquery, as the subquery sees it.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, FieldRef};
+use basalt_base::Result;
+use datafusion::common::{Column as PlanColumn, TableReference};
+use datafusion::logical_expr::Expr;
+
+use crate::bound::Bound;
+use crate::expr::Binder;
+use crate::scope::{Aliases, Env, Scope};
+use crate::session::Session;
+
+/// Finds names in the query around a subquery; each one found is an argument of the subquery.
+#[derive(Debug)]
+pub(crate) struct Outer {
+    scope: Scope,
+    aliases: Aliases,
+    env: Env,
+    /// Aliases whose definition the subquery is a part of.
+    expanding: Vec<String>,
+    /// The relation of the arguments as the plan of the subquery names it.
+    pub(super) relation: String,
+    arguments: RefCell<Vec<Argument>>,
+    /// Whether the subquery found a name here: a constant is no argument.
+    is_named: Cell<bool>,
+}
+
+/// One value of the query around a subquery that the subquery uses.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    /// Over the query around the subquery.
+    pub(super) value: Bound,
+    /// The name in the subquery; no other argument of the whole query has it.
+    pub(super) name: String,
+}
+
+impl Outer {
+    pub(crate) fn of(binder: &Binder<'_>, expanding: Vec<String>) -> Outer {
+        Outer {
+            scope: binder.scope.clone(),
+            aliases: binder.aliases.clone(),
+            env: binder.env.clone(),
+            expanding,
+            relation: binder.session.unique("__outer"),
+            arguments: RefCell::default(),
+            is_named: Cell::new(false),
+        }
+    }
+
+    /// The value of a name, if the query around the subquery or one further out has it.
+    pub(crate) fn find(&self, session: &Session<'_>, parts: &[String]) -> Result<Option<Bound>> {
+        let binder = Binder::new(session, &self.env, &self.scope, &self.aliases, &[]);
+        binder.start_inside(&self.expanding);
+        let Some(found) = binder.find_identifier(parts)? else {
+            return Ok(None);
+        };
+        self.is_named.set(true);
+        let value = found.into_value();
+        match value.constant() {
+            Some(_) => Ok(Some(value)),
+            None => Ok(Some(self.argument(session, value))),
+        }
+    }
+
+    fn argument(&self, session: &Session<'_>, value: Bound) -> Bound {
+        let mut arguments = self.arguments.borrow_mut();
+        let known = arguments.iter().position(|argument| argument.value.expr == value.expr);
+        let at = known.unwrap_or_else(|| {
+            arguments.push(Argument { value: value.clone(), name: session.unique("__argument") });
+            arguments.len() - 1
+        });
+        let name = &arguments[at].name;
+        let field: FieldRef = Arc::new(Field::new(name, value.ty.carrier(), true));
+        let column = PlanColumn::new(Some(TableReference::bare(self.relation.as_str())), name);
+        Bound::new(Expr::OuterReferenceColumn(field, column), value.ty)
+    }
+
+    /// Whether the subquery means something else where other names are around it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named.get()
+    }
+
+    /// Everything that the subquery has asked for.
+    pub(crate) fn arguments(&self) -> Vec<Argument> {
+        self.arguments.borrow().clone()
+    }
+}
