@@ -2,7 +2,7 @@
 
 import argparse
 
-WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct")
+WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct", "tpch")
 
 
 def parse():
@@ -13,15 +13,20 @@ def parse():
     add("--rows", type=int, default=3_000_000, help="rows of the tables")
     add("--keys", type=int, default=2_000_000, help="keys of key/value tables and dictionaries")
     add("--values", type=_names, default=["UInt16"], help="of dictionaries: such as UInt16,UInt64,String")
+    add("--scale", type=_scale, default=1, help="scale factor of TPC-H, such as 1 or 0.1")
     add("--threads", type=int, default=2, help="threads that every engine may use")
     add("--repeats", type=int, default=5, help="runs of a query at least; the fastest counts")
-    add("--queries", type=_numbers, help="of the workload hits: such as 0,3,19-26; all if not given")
+    add("--queries", type=_numbers, help="of hits, from 0, or tpch, from 1: such as 1,3,19-22; all if not given")
     add("--cold", action="store_true", help="time the queries of hits with nothing in memory too; needs root")
     add("--answers", action="store_true", help="compare the answers of hits, without times")
     add("--output", help="file for the report, besides standard output")
     add("--directory", help="place of data directories; a temporary one if not given")
     add("--cache", default="target/bench-data", help="place of generated files, which stay")
     return parser.parse_args()
+
+
+def _scale(text):
+    return float(text) if "." in text else int(text)
 
 
 def _names(text):
