@@ -10,6 +10,7 @@
 
 pub mod aggregate;
 mod context;
+mod float_bits;
 mod native_order;
 mod parameter;
 pub mod prewhere;
@@ -20,6 +21,7 @@ pub mod scalar;
 pub mod set;
 
 pub use context::{FunctionContext, NoSettings, SettingValues};
+pub use float_bits::{bits_of_float, float_of_bits};
 pub use native_order::native_order;
 pub use parameter::{bad_parameter, parameter_text};
 pub use scalar::host_name;

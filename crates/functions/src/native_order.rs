@@ -2,12 +2,14 @@
 //!
 //! ClickHouse compares the second halves of UUIDs first. A UUID is carried as it is printed, and so are keys and
 //! indexes of it sorted; where the order is to be seen, the halves are swapped. A NaN with a sign lies natively
-//! below all numbers, one without above: here all of them are above.
+//! below all numbers, one without above: here all of them are above. Natively the zero with a sign comes before the
+//! other one: here there is one zero.
 
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray};
+use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray, ListArray, StructArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use basalt_base::{Error, Result, SqlType};
 use datafusion::common::DataFusionError;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -47,7 +49,7 @@ impl ScalarUDFImpl for NativeOrder {
         let array = arrays.first().ok_or_else(|| DataFusionError::Internal("`_order` of nothing".into()))?;
         Ok(ColumnarValue::Array(match array.data_type() {
             DataType::FixedSizeBinary(_) => swap_halves(array),
-            _ => with_one_nan(array),
+            _ => comparable(array),
         }))
     }
 }
@@ -62,6 +64,73 @@ pub(crate) fn swap_halves(uuids: &ArrayRef) -> ArrayRef {
         swapped.extend_from_slice(high);
     }
     Arc::new(FixedSizeBinaryArray::new(UUID_BYTES as i32, swapped.into(), uuids.nulls().cloned()))
+}
+
+/// Where NaN stands among the floats inside of a value.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Nan {
+    First,
+    Last,
+}
+
+/// Values of `ty` as values whose native order is the one that SQL has for them, whatever lies inside of them.
+/// Twice, it gives what was there, but for the signs of zeroes and NaN.
+pub(crate) fn ranked(values: &ArrayRef, ty: &SqlType, nan: Nan) -> Result<ArrayRef> {
+    Ok(match ty.stripped() {
+        SqlType::Uuid => swap_halves(values),
+        SqlType::Float32 | SqlType::Float64 if nan == Nan::First => nan_first(&comparable(values)),
+        SqlType::Float32 | SqlType::Float64 => comparable(values),
+        SqlType::Array(element) if has_own_order(element) => {
+            let list = values.as_list::<i32>();
+            let elements = ranked(list.values(), element, nan)?;
+            let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
+            let list = ListArray::try_new(element.element_field(), offsets, elements, nulls);
+            Arc::new(list.map_err(Error::logical)?)
+        }
+        SqlType::Tuple(elements) if elements.iter().any(|element| has_own_order(&element.ty)) => {
+            let tuple = values.as_struct();
+            let columns = tuple.columns().iter().zip(elements.iter());
+            let columns =
+                columns.map(|(column, element)| ranked(column, &element.ty, nan)).collect::<Result<_>>()?;
+            let tuple = StructArray::try_new(tuple.fields().clone(), columns, tuple.nulls().cloned());
+            Arc::new(tuple.map_err(Error::logical)?)
+        }
+        _ => Arc::clone(values),
+    })
+}
+
+/// Whether the native order of values of `ty` is another one.
+fn has_own_order(ty: &SqlType) -> bool {
+    match ty.stripped() {
+        SqlType::Uuid | SqlType::Float32 | SqlType::Float64 => true,
+        SqlType::Array(element) => has_own_order(element),
+        SqlType::Tuple(elements) => elements.iter().any(|element| has_own_order(&element.ty)),
+        _ => false,
+    }
+}
+
+/// NaN with a sign, which natively stands before all numbers.
+fn nan_first(values: &ArrayRef) -> ArrayRef {
+    if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
+        return Arc::new(floats.unary::<_, Float64Type>(|x| if x.is_nan() { -f64::NAN } else { x }));
+    }
+    match values.as_primitive_opt::<Float32Type>() {
+        Some(floats) => Arc::new(floats.unary::<_, Float32Type>(|x| if x.is_nan() { -f32::NAN } else { x })),
+        None => Arc::clone(values),
+    }
+}
+
+/// Floats that are equal natively where SQL says so.
+fn comparable(values: &ArrayRef) -> ArrayRef {
+    // The sum of the two zeroes is the one without a sign.
+    let values = with_one_nan(values);
+    if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
+        return Arc::new(floats.unary::<_, Float64Type>(|x| x + 0.0));
+    }
+    match values.as_primitive_opt::<Float32Type>() {
+        Some(floats) => Arc::new(floats.unary::<_, Float32Type>(|x| x + 0.0)),
+        None => values,
+    }
 }
 
 /// Floats of which every NaN is the same; other values as they are.
@@ -99,5 +168,14 @@ mod tests {
         let same = with_one_nan(&floats);
         let same = same.as_primitive::<Float64Type>();
         assert!(same.value(0).is_sign_positive() && same.value(1).is_sign_negative());
+    }
+
+    #[test]
+    fn zero_has_no_sign_in_an_order() {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![-f64::NAN, -0.0, -1.5]));
+        let comparable = comparable(&floats);
+        let comparable = comparable.as_primitive::<Float64Type>();
+        assert!(comparable.value(0).is_sign_positive() && comparable.value(1).is_sign_positive());
+        assert_eq!(comparable.value(2), -1.5);
     }
 }

@@ -22,6 +22,7 @@ mod bound;
 mod catalog;
 mod correlated;
 mod expr;
+mod float_keys;
 mod group_value;
 mod inverse_lookup;
 mod names;

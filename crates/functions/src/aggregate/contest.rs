@@ -11,9 +11,9 @@ use arrow::datatypes::{
 };
 use basalt_base::{Error, Result, SqlType};
 
-use super::slots::{ByteRows, bytes_to_array};
+use super::slots::{ByteRows, Null, bytes_to_array};
 use super::{EmitTo, Rows};
-use crate::native_order::swap_halves;
+use crate::native_order::{Nan, ranked};
 
 /// Candidates compared side by side in one group: enough to fill vector registers.
 const LANES: usize = 16;
@@ -211,7 +211,7 @@ where
     }
 }
 
-/// Strings, and nested values in an encoding that keeps their order.
+/// Strings, and nested values in an encoding that keeps their order. NULL and NaN inside of a value lose, too.
 struct BytesContest<const GREATEST: bool> {
     ty: SqlType,
     seen: Vec<bool>,
@@ -221,6 +221,9 @@ struct BytesContest<const GREATEST: bool> {
 }
 
 impl<const GREATEST: bool> BytesContest<GREATEST> {
+    const NAN: Nan = if GREATEST { Nan::First } else { Nan::Last };
+    const NULL: Null = if GREATEST { Null::First } else { Null::Last };
+
     fn new(ty: SqlType) -> BytesContest<GREATEST> {
         BytesContest { ty, seen: Vec::new(), best: Vec::new(), held: 0 }
     }
@@ -242,8 +245,8 @@ impl<const GREATEST: bool> Contest for BytesContest<GREATEST> {
         rows: &Rows<'_>,
         mut winners: Option<&mut Vec<(usize, usize)>>,
     ) -> Result<()> {
-        let swapped = (self.ty == SqlType::Uuid).then(|| swap_halves(values));
-        let values = ByteRows::new(swapped.as_ref().unwrap_or(values))?;
+        let values = ranked(values, &self.ty, Self::NAN)?;
+        let values = ByteRows::new(&values, Self::NULL)?;
         rows.for_each(|row, group| {
             let value = values.value(row);
             let best = &mut self.best[group];
@@ -269,8 +272,8 @@ impl<const GREATEST: bool> Contest for BytesContest<GREATEST> {
         let seen = emit.take_needed(&mut self.seen);
         let best = emit.take_needed(&mut self.best);
         self.held -= best.iter().map(|value| value.len()).sum::<usize>();
-        let array = bytes_to_array(&self.ty, &best, &seen)?;
-        let array = if self.ty == SqlType::Uuid { swap_halves(&array) } else { array };
+        let array = bytes_to_array(&self.ty, &best, &seen, Self::NULL)?;
+        let array = ranked(&array, &self.ty, Nan::Last)?;
         Ok((array, BooleanArray::from(seen)))
     }
 

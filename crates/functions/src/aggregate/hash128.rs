@@ -8,7 +8,8 @@ use arrow::datatypes::{DataType, Decimal128Type};
 use basalt_base::Result;
 use cityhash_rs::cityhash_102_128;
 
-use super::slots::ByteRows;
+use super::slots::{ByteRows, Null};
+use crate::native_order::with_one_nan;
 
 /// One key a row, over all `columns`.
 pub(super) fn hash_rows(columns: &[ArrayRef]) -> Result<Vec<u128>> {
@@ -36,14 +37,14 @@ fn hash_column(column: &ArrayRef) -> Result<Vec<u128>> {
     if let Some(keys) = narrow_keys(column) {
         return Ok(keys.into_iter().map(u128::from).collect());
     }
-    let values = ByteRows::new(column)?;
+    let values = ByteRows::new(column, Null::First)?;
     Ok((0..column.len()).map(|row| cityhash_102_128(values.value(row))).collect())
 }
 
-/// The values themselves, where 64 bits hold one.
+/// The values themselves, where 64 bits hold one. Every NaN is the same.
 pub(super) fn narrow_keys(column: &ArrayRef) -> Option<Vec<u64>> {
     let rows = column.len();
-    let data = column.to_data();
+    let data = with_one_nan(column).to_data();
     macro_rules! keys {
         ($native:ty) => {{
             let values = &data.buffers()[0].typed_data::<$native>()[data.offset()..][..rows];

@@ -6,7 +6,7 @@ use arrow::array::{
     Array, ArrayData, ArrayRef, AsArray, BinaryViewBuilder, BooleanArray, FixedSizeBinaryArray, make_array,
 };
 use arrow::buffer::Buffer;
-use arrow::compute::cast;
+use arrow::compute::{SortOptions, cast};
 use arrow::datatypes::{ArrowNativeType, DataType};
 use arrow::row::{RowConverter, Rows as EncodedRows, SortField};
 use basalt_base::{Error, Result, SqlType};
@@ -104,7 +104,7 @@ impl Slots {
                 }
             }
             Values::Bytes { values, bytes } => {
-                let source = ByteRows::new(array)?;
+                let source = ByteRows::new(array, Null::First)?;
                 for &(row, group) in places {
                     let value = source.value(row);
                     *bytes = *bytes + value.len() - values[group].len();
@@ -133,7 +133,7 @@ impl Slots {
             Values::Bytes { values, bytes } => {
                 let values = emit.take_needed(values);
                 *bytes -= values.iter().map(|value| value.len()).sum::<usize>();
-                let array = bytes_to_array(&self.ty, &values, &seen)?;
+                let array = bytes_to_array(&self.ty, &values, &seen, Null::First)?;
                 return Ok((array, BooleanArray::from(seen)));
             }
         };
@@ -184,6 +184,13 @@ fn fixed_array(carrier: DataType, rows: usize, buffer: Buffer) -> Result<ArrayRe
     Ok(make_array(data.map_err(Error::logical)?))
 }
 
+/// Where NULL stands inside of a value that is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Null {
+    First,
+    Last,
+}
+
 /// The values of an array as byte strings whose order is the order of the values.
 pub(super) enum ByteRows<'a> {
     View(&'a arrow::array::BinaryViewArray),
@@ -192,12 +199,12 @@ pub(super) enum ByteRows<'a> {
 }
 
 impl<'a> ByteRows<'a> {
-    pub(super) fn new(array: &'a ArrayRef) -> Result<ByteRows<'a>> {
+    pub(super) fn new(array: &'a ArrayRef, null: Null) -> Result<ByteRows<'a>> {
         Ok(match array.data_type() {
             DataType::BinaryView => ByteRows::View(array.as_binary_view()),
             DataType::FixedSizeBinary(_) => ByteRows::Fixed(array.as_fixed_size_binary()),
             other => {
-                let converter = converter(other)?;
+                let converter = converter(other, null)?;
                 let columns = std::slice::from_ref(array);
                 ByteRows::Encoded(converter.convert_columns(columns).map_err(Error::of_arrow)?)
             }
@@ -214,13 +221,19 @@ impl<'a> ByteRows<'a> {
     }
 }
 
-fn converter(carrier: &DataType) -> Result<RowConverter> {
-    RowConverter::new(vec![SortField::new(carrier.clone())])
+fn converter(carrier: &DataType, null: Null) -> Result<RowConverter> {
+    let options = SortOptions { descending: false, nulls_first: null == Null::First };
+    RowConverter::new(vec![SortField::new_with_options(carrier.clone(), options)])
         .map_err(|_| Error::not_implemented(format!("an aggregate over values carried by {carrier}")))
 }
 
 /// Undoes [`ByteRows`]; a value that was not seen becomes the default.
-pub(super) fn bytes_to_array(ty: &SqlType, values: &[Box<[u8]>], seen: &[bool]) -> Result<ArrayRef> {
+pub(super) fn bytes_to_array(
+    ty: &SqlType,
+    values: &[Box<[u8]>],
+    seen: &[bool],
+    null: Null,
+) -> Result<ArrayRef> {
     match ty.carrier() {
         DataType::BinaryView => {
             let mut builder = BinaryViewBuilder::with_capacity(values.len());
@@ -237,7 +250,7 @@ pub(super) fn bytes_to_array(ty: &SqlType, values: &[Box<[u8]>], seen: &[bool]) 
             Ok(Arc::new(FixedSizeBinaryArray::new(width, flat.into(), None)))
         }
         carrier => {
-            let converter = converter(&carrier)?;
+            let converter = converter(&carrier, null)?;
             let defaults = ty.default_array(1);
             let default = converter.convert_columns(&[defaults]).map_err(Error::of_arrow)?;
             let parser = converter.parser();

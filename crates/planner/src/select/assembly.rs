@@ -15,6 +15,7 @@ use super::stage::Stage;
 use super::{Subplan, limit, plan_error, projected};
 use crate::bound::Bound;
 use crate::expr::Binder;
+use crate::float_keys;
 use crate::scope::bare_column;
 
 /// The columns that the projection computes.
@@ -80,12 +81,9 @@ pub(super) fn plan(
     if select.distinct {
         plan = row_order::kept(plan).map_err(plan_error)?;
         plan = if has_hidden {
-            limit::by(plan, projection.result_columns(), 0, 1)
+            limit::by(plan, projection.result_columns(), 0, 1)?
         } else {
-            LogicalPlanBuilder::from(plan)
-                .distinct()
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(plan_error)?
+            float_keys::distinct(plan)?
         };
     }
     if !sort.is_empty() {
@@ -125,7 +123,7 @@ fn apply_limit_by(
     };
     // Which rows are the first ones, ORDER BY says.
     let plan = row_order::kept(plan).map_err(plan_error)?;
-    Ok(limit::by(plan, keys, offset, limit))
+    limit::by(plan, keys, offset, limit)
 }
 
 /// The names of the columns, with a number behind each that was there before.

@@ -10,7 +10,7 @@ use basalt_sql::ast;
 use datafusion::common::Column as PlanColumn;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::GroupingSet;
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::order_by::position;
 use super::stage::Stage;
@@ -21,6 +21,7 @@ use crate::bound::{
 };
 use crate::correlated::is_correlated;
 use crate::expr::Binder;
+use crate::float_keys;
 use crate::scope::bare_column;
 use crate::session::Session;
 
@@ -224,9 +225,7 @@ fn aggregate(
         keys.push(key(session, bound, nulled, &mut replacements)?);
     }
     let group_exprs = group_exprs(session, sets, &keys);
-    let plan = Aggregate::try_new(std::sync::Arc::new(input.clone()), group_exprs, aggregates.clone())
-        .map(LogicalPlan::Aggregate)
-        .map_err(plan_error)?;
+    let plan = float_keys::aggregate(input.clone(), group_exprs, aggregates.clone())?;
     stage.replace(&replacements)?;
     check_columns(stage, &plan)?;
     let aggregation = Aggregation { input, keys, aggregates, has_having: false };

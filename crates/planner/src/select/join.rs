@@ -4,15 +4,14 @@ use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{self, JoinConstraint, JoinKind, JoinStrictness};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::BinaryExpr;
-use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPlanBuilder, Operator};
-
-use basalt_exec::limit_by::LimitBy;
+use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator};
 
 use super::from::{self, FromNames};
-use super::{plan_error, totals};
+use super::{limit, plan_error, totals};
 use crate::bound::{Bound, case, contains, is_aggregate, is_unnest, is_window, or_default};
 use crate::correlated;
 use crate::expr::{Binder, unify};
+use crate::float_keys;
 use crate::scope::{ColumnValue, Relation, Scope, ScopeColumn};
 use crate::session::Session;
 
@@ -61,6 +60,13 @@ pub(super) fn plan(session: &Session<'_>, names: FromNames<'_>, join: &ast::Join
     expect_keys(join, &condition, &left.plan, &right.plan)?;
     let plan = connect(left.plan, right.plan, join_type, distinct, &mut condition)?;
     fill_unmatched(session, &mut scope, left_width, join_type)?;
+    if join.strictness == Some(JoinStrictness::Semi) && session.settings().join_use_nulls {
+        let (kept, looked_up) = scope.columns.split_at_mut(left_width);
+        let other_side = if join.kind == JoinKind::Right { kept } else { looked_up };
+        for column in other_side {
+            column.ty = column.ty.clone().into_nullable();
+        }
+    }
     merge_keys(session, &mut scope, merged, join_type);
     Ok(Relation { plan, scope, totals })
 }
@@ -289,22 +295,19 @@ fn connect(
     if distinct != Distinct::Neither && !condition.others.is_empty() {
         return Err(Error::not_implemented("ANY or SEMI JOIN with a condition that is not an equality"));
     }
-    let first_rows = |plan: LogicalPlan, keys: Vec<Expr>| {
-        let node = LimitBy { input: std::sync::Arc::new(plan), keys, offset: 0, limit: 1 };
-        LogicalPlan::Extension(Extension { node: std::sync::Arc::new(node) })
-    };
+    let keys: Vec<(Expr, Expr)> = condition.keys.drain(..).collect();
     if matches!(distinct, Distinct::Left | Distinct::Both) {
-        left = first_rows(left, condition.keys.iter().map(|(key, _)| key.clone()).collect());
+        left = limit::by(left, keys.iter().map(|(key, _)| key.clone()).collect(), 0, 1)?;
     }
     if matches!(distinct, Distinct::Right | Distinct::Both) {
-        right = first_rows(right, condition.keys.iter().map(|(_, key)| key.clone()).collect());
+        right = limit::by(right, keys.iter().map(|(_, key)| key.clone()).collect(), 0, 1)?;
     }
-    let conditions: Vec<Expr> = condition
-        .keys
-        .drain(..)
-        .map(|(left, right)| left.eq(right))
-        .chain(condition.others.drain(..))
-        .collect();
+    let mut conditions = Vec::with_capacity(keys.len() + condition.others.len());
+    for (left_key, right_key) in keys {
+        let left_key = float_keys::key(left_key, left.schema())?;
+        conditions.push(left_key.eq(float_keys::key(right_key, right.schema())?));
+    }
+    conditions.append(&mut condition.others);
     LogicalPlanBuilder::from(left)
         .join_on(right, join_type, conditions)
         .and_then(LogicalPlanBuilder::build)

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
 
 use super::{filtered, plan_error};
 use crate::expr::{Binder, evaluate};
+use crate::float_keys;
 use crate::names::canonical;
 use crate::scope::bare_column;
 
@@ -101,7 +102,9 @@ fn position(function: std::sync::Arc<WindowUDF>, keys: &[SortExpr]) -> Expr {
 }
 
 /// The first rows of those that share `keys`.
-pub(crate) fn by(input: LogicalPlan, keys: Vec<Expr>, offset: u64, limit: u64) -> LogicalPlan {
+pub(crate) fn by(input: LogicalPlan, keys: Vec<Expr>, offset: u64, limit: u64) -> Result<LogicalPlan> {
+    let keys =
+        keys.into_iter().map(|key| float_keys::key(key, input.schema())).collect::<Result<Vec<_>>>()?;
     let node = LimitBy { input: Arc::new(input), keys, offset, limit };
-    LogicalPlan::Extension(Extension { node: Arc::new(node) })
+    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
 }

@@ -15,7 +15,7 @@ mod stage;
 mod totals;
 
 pub(crate) use limit::by as limit_by;
-pub(crate) use order_by::{ordered, sort_key};
+pub(crate) use order_by::{ordered, partition_key, sort_key};
 
 use std::rc::Rc;
 

@@ -27,10 +27,17 @@ pub(crate) fn sort_key(key: Bound, order: &ast::OrderBy) -> Vec<SortExpr> {
         let is_nan = ordered(key.clone()).expr.gt(Expr::Literal(infinity, None));
         keys.push(SortExpr::new(is_nan, !nulls_first, nulls_first));
     }
-    // Behind a key of its own NaN may have any place.
-    let value = if keys.is_empty() { ordered(key) } else { key };
-    keys.push(SortExpr::new(value.expr, !order.descending, nulls_first));
+    keys.push(SortExpr::new(ordered(key).expr, !order.descending, nulls_first));
     keys
+}
+
+/// A key of PARTITION BY, whose rows are found by sorting: there the two zeroes are one.
+pub(crate) fn partition_key(key: Bound) -> Expr {
+    let key = key.into_value();
+    match key.ty.stripped().is_float() && key.constant().is_none() {
+        true => ordered(key).expr,
+        false => key.expr,
+    }
 }
 
 /// A value as one that is natively ordered as the type is.

@@ -16,6 +16,7 @@ use super::group_by::{Aggregation, Grouped};
 use super::stage::Stage;
 use super::{aliased, array_join, plan_error, projected};
 use crate::bound::{contains, default_value, is_unnest, is_window};
+use crate::float_keys;
 use crate::scope::{Relation, plan_column};
 use crate::session::Session;
 
@@ -61,8 +62,10 @@ fn rows_of_groups(
     let mut conditions = Vec::with_capacity(aggregation.keys.len());
     for (at, key) in aggregation.keys.iter().filter(|key| key.bound.constant().is_none()).enumerate() {
         let name = format!("key_{at}");
-        keys.push(Expr::Column(key.column.clone()).alias(&name));
-        let (left, right) = (key.bound.expr.clone(), plan_column(&relation, &name));
+        let group = float_keys::key(Expr::Column(key.column.clone()), grouped.plan.schema())?;
+        keys.push(group.alias(&name));
+        let left = float_keys::key(key.bound.expr.clone(), aggregation.input.schema())?;
+        let right = plan_column(&relation, &name);
         conditions.push(if key.bound.accepts_null() {
             left.clone().eq(right.clone()).or(left.is_null().and(right.is_null()))
         } else {

@@ -14,7 +14,7 @@ use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use crate::FunctionContext;
-use crate::native_order::swap_halves;
+use crate::native_order::{Nan, ranked};
 use crate::scalar::definition::Call;
 use crate::scalar::{Argument, Converter, Operand};
 
@@ -145,7 +145,7 @@ impl Keys {
 
     /// Keys of values of the type, ordered as they are.
     pub(super) fn of_type(values: &ArrayRef, ty: &SqlType) -> Result<Keys> {
-        if *ty.stripped() == SqlType::Uuid { Keys::of(&swap_halves(values)) } else { Keys::of(values) }
+        Keys::of(&ranked(values, ty, Nan::Last)?)
     }
 
     /// Keys of several columns of one carrier that can be compared with each other.
