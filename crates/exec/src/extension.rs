@@ -14,6 +14,7 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 use crate::one_input::OneInputExec;
+use crate::set_operation::{SetOperation, SetOperationExec, Side};
 use crate::{direct_join, limit_by, row_order, shared};
 
 /// DataFusion's physical planner with our operators beside its own.
@@ -71,11 +72,23 @@ impl ExtensionPlanner for OperatorPlanner {
         session: &dyn Session,
         planning_ctx: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let ([logical], [physical]) = (logical_inputs, physical_inputs) else {
-            return Ok(None);
-        };
         let over = |expr: &Expr, schema: &DFSchema| {
             planner.create_physical_expr(expr, schema, session, planning_ctx)
+        };
+        if let Some(node) = node.as_any().downcast_ref::<SetOperation>() {
+            let half = node.keys.len() / logical_inputs.len();
+            let sides = logical_inputs.iter().zip(physical_inputs).zip(node.keys.chunks(half.max(1)));
+            let sides = sides.map(|((logical, input), keys)| {
+                let keys = keys.iter().map(|key| over(key, logical.schema())).collect::<Result<Vec<_>>>()?;
+                Ok(Side { input: Arc::clone(input), keys })
+            });
+            let Ok([left, right]) = <[Side; 2]>::try_from(sides.collect::<Result<Vec<_>>>()?) else {
+                return Ok(None);
+            };
+            return Ok(Some(Arc::new(SetOperationExec::new(node.operation, left, right))));
+        }
+        let ([logical], [physical]) = (logical_inputs, physical_inputs) else {
+            return Ok(None);
         };
         let keys =
             |keys: &[Expr]| keys.iter().map(|key| over(key, logical.schema())).collect::<Result<Vec<_>>>();

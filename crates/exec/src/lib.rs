@@ -9,6 +9,7 @@
 //! - `once`: random columns.
 //! - `outer_join`: what is not known of the rows that an outer join adds.
 //! - [`row_order`]: ORDER BY below what depends on the order of rows.
+//! - [`set_operation`]: INTERSECT and EXCEPT.
 //! - [`shared`]: rows that a plan reads in several places.
 //! - [`windowed`]: aggregates of window frames, over accumulators for frames that grow and that slide.
 //! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
@@ -38,6 +39,7 @@ mod pause;
 pub mod row_order;
 mod running;
 pub mod session;
+pub mod set_operation;
 pub mod shared;
 mod sliding;
 pub mod tasks;

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use basalt_base::types::common_type;
 use basalt_base::{Column, Error, Result, SqlType, bail};
+use basalt_exec::row_order;
+use basalt_exec::set_operation::{Operation, SetOperation};
 use basalt_sql::ast::{SetExpr, SetOperator};
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Union};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Union};
 
 use super::{Subplan, plan_body, plan_error, projected};
 use crate::bound::Bound;
 use crate::expr::convert;
+use crate::float_keys;
 use crate::scope::{Env, bare_column};
 use crate::session::Session;
 
@@ -104,33 +107,32 @@ fn common_column(sides: &[Subplan], at: usize) -> Result<Column> {
 
 fn combine(op: SetOperator, sides: Vec<LogicalPlan>) -> Result<LogicalPlan> {
     let union = |sides: Vec<LogicalPlan>| {
-        Union::try_new_with_loose_types(sides.into_iter().map(Arc::new).collect()).map(LogicalPlan::Union)
+        Union::try_new_with_loose_types(sides.into_iter().map(Arc::new).collect())
+            .map(LogicalPlan::Union)
+            .map_err(plan_error)
     };
-    let plan = match op {
+    match op {
         SetOperator::UnionAll | SetOperator::Union => union(sides),
-        SetOperator::UnionDistinct => {
-            union(sides).and_then(|plan| LogicalPlanBuilder::from(plan).distinct()?.build())
-        }
-        SetOperator::IntersectAll => {
-            two(sides, |left, right| LogicalPlanBuilder::intersect(left, right, true))
-        }
-        SetOperator::IntersectDistinct => {
-            two(sides, |left, right| LogicalPlanBuilder::intersect(left, right, false))
-        }
-        SetOperator::ExceptAll => two(sides, |left, right| LogicalPlanBuilder::except(left, right, true)),
-        SetOperator::ExceptDistinct => {
-            two(sides, |left, right| LogicalPlanBuilder::except(left, right, false))
-        }
-    };
-    plan.map_err(plan_error)
+        SetOperator::UnionDistinct => float_keys::distinct(union(sides)?),
+        SetOperator::IntersectAll => matched(Operation::IntersectAll, sides),
+        SetOperator::IntersectDistinct => matched(Operation::IntersectDistinct, sides),
+        SetOperator::ExceptAll => matched(Operation::ExceptAll, sides),
+        SetOperator::ExceptDistinct => matched(Operation::ExceptDistinct, sides),
+    }
 }
 
-fn two(
-    sides: Vec<LogicalPlan>,
-    join: impl FnOnce(LogicalPlan, LogicalPlan) -> datafusion::common::Result<LogicalPlan>,
-) -> datafusion::common::Result<LogicalPlan> {
-    match <[LogicalPlan; 2]>::try_from(sides) {
-        Ok([left, right]) => join(left, right),
-        Err(_) => Err(datafusion::common::DataFusionError::Internal("a set operation has two sides".into())),
+/// The rows of the first side that the second one has, or has not.
+fn matched(operation: Operation, sides: Vec<LogicalPlan>) -> Result<LogicalPlan> {
+    let Ok([left, right]) = <[LogicalPlan; 2]>::try_from(sides) else {
+        return Err(Error::logical("INTERSECT and EXCEPT have two sides"));
+    };
+    let mut keys = Vec::with_capacity(2 * left.schema().fields().len());
+    for side in [&left, &right] {
+        for column in side.schema().columns() {
+            keys.push(float_keys::key(Expr::Column(column), side.schema())?);
+        }
     }
+    let left = row_order::kept(left).map_err(plan_error)?;
+    let node = SetOperation { operation, left: Arc::new(left), right: Arc::new(right), keys };
+    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
 }
