@@ -43,6 +43,14 @@ impl Binder<'_> {
             return Ok(Bound::null());
         }
         let members = match right {
+            ast::Expr::Tuple(elements) | ast::Expr::Array(elements) if self.any_varies(elements)? => {
+                return self.in_values(left, elements, negated);
+            }
+            ast::Expr::Function(call)
+                if matches!(call.name.as_str(), "tuple" | "array") && self.any_varies(&call.args)? =>
+            {
+                return self.in_values(left, &call.args, negated);
+            }
             ast::Expr::Subquery(query) => match self.subquery(query)? {
                 Subquery::Answered(answer) => self.members_of(&answer)?,
                 Subquery::Correlated(planned, outer) => {
@@ -77,10 +85,7 @@ impl Binder<'_> {
                         return self.in_struct(left, &value, negated);
                     }
                     Some(_) => return self.in_elements(left, std::slice::from_ref(right), negated),
-                    None => bail!(
-                        UnsupportedMethod,
-                        "the right side of IN is a list, a subquery or a constant, not a column"
-                    ),
+                    None => return self.in_value(left, value, negated),
                 }
             }
         };

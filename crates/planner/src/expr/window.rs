@@ -5,14 +5,15 @@ use basalt_exec::windowed::{Frames, Windowed};
 use basalt_sql::ast::{self, WindowFrameUnit};
 use datafusion::common::ScalarValue;
 use datafusion::functions_window::{cume_dist, lead_lag, nth_value, ntile, rank, row_number};
-use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::expr::{NullTreatment, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
     Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
 
 use super::Binder;
+use super::in_frame::{Toward, in_frame};
 use crate::bound::{Bound, contains, default_value, is_window, or_default};
-use crate::select::sort_key;
+use crate::select::{partition_key, sort_key};
 
 /// Window definitions that name each other are followed this far.
 const BASE_WINDOWS_MAX: usize = 16;
@@ -50,7 +51,7 @@ impl Binder<'_> {
         let partition_by: Vec<Expr> = self
             .bind_list(&spec.partition_by)?
             .into_iter()
-            .map(|key| key.into_value().expr)
+            .map(partition_key)
             .filter(|key| !matches!(key, Expr::Literal(..)))
             .collect();
         let mut order_by = Vec::new();
@@ -81,10 +82,16 @@ impl Binder<'_> {
             order_by,
             window_frame,
             filter: filter.map(Box::new),
-            null_treatment: None,
+            null_treatment: skips_nulls(&call.name).then_some(NullTreatment::IgnoreNulls),
             distinct: false,
         };
-        let expr = Expr::WindowFunction(Box::new(WindowFunction { fun: definition, params }));
+        let mut expr =
+            Expr::WindowFunction(Box::new(WindowFunction { fun: definition, params: params.clone() }));
+        if let (Some(toward), [_, Expr::Literal(ScalarValue::Int64(Some(offset)), _), beyond]) =
+            (toward_in_frame(&call.name), params.args.as_slice())
+        {
+            expr = in_frame(expr, toward, *offset, beyond.clone(), &params);
+        }
         // A frame may have fewer rows than `nth_value` looks for, or none.
         let expr = if is_picking(&call.name) { or_default(expr, &ty)? } else { expr };
         Ok(Bound::new(expr, ty))
@@ -243,6 +250,20 @@ impl Binder<'_> {
                 ),
             )),
         }
+    }
+}
+
+/// `nth_value` does not.
+fn skips_nulls(name: &str) -> bool {
+    matches!(name.to_ascii_lowercase().as_str(), "first_value" | "last_value")
+}
+
+/// Where a function that keeps to the frame looks.
+fn toward_in_frame(name: &str) -> Option<Toward> {
+    match name.to_ascii_lowercase().as_str() {
+        "laginframe" => Some(Toward::Start),
+        "leadinframe" => Some(Toward::End),
+        _ => None,
     }
 }
 
