@@ -22,7 +22,39 @@ pub(super) struct Definition {
     nulls: Nulls,
     volatility: Volatility,
     low_cardinality: LowCardinality,
+    refused: &'static [Refused],
     bind: fn(&Call<'_>) -> Result<Bound>,
+}
+
+/// An argument that takes a String and no FixedString, as in ClickHouse.
+pub(super) struct Refused {
+    argument: usize,
+    what: Width,
+    code: ErrorCode,
+}
+
+/// Which strings of fixed width are meant.
+#[derive(Clone, Copy, PartialEq)]
+enum Width {
+    All,
+    OfColumns,
+    OfConstants,
+}
+
+impl Refused {
+    pub(super) const fn all(argument: usize, code: ErrorCode) -> Refused {
+        Refused { argument, what: Width::All, code }
+    }
+
+    /// A constant is taken.
+    pub(super) const fn column(argument: usize, code: ErrorCode) -> Refused {
+        Refused { argument, what: Width::OfColumns, code }
+    }
+
+    /// A column is taken.
+    pub(super) const fn constant(argument: usize, code: ErrorCode) -> Refused {
+        Refused { argument, what: Width::OfConstants, code }
+    }
 }
 
 impl Definition {
@@ -40,6 +72,7 @@ impl Definition {
             nulls: Nulls::Propagate,
             volatility: Volatility::Immutable,
             low_cardinality: LowCardinality::Kept,
+            refused: &[],
             bind,
         }
     }
@@ -62,6 +95,12 @@ impl Definition {
 
     pub(super) const fn low_cardinality(mut self, low_cardinality: LowCardinality) -> Definition {
         self.low_cardinality = low_cardinality;
+        self
+    }
+
+    /// The arguments that a FixedString cannot be.
+    pub(super) const fn refuses_fixed_string(mut self, refused: &'static [Refused]) -> Definition {
+        self.refused = refused;
         self
     }
 
@@ -101,7 +140,9 @@ impl ScalarFunction for Definition {
     }
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        (self.bind)(&Call { name: self.name, args, context })
+        let call = Call { name: self.name, args, context };
+        call.refuse_fixed_strings(self.refused)?;
+        (self.bind)(&call)
     }
 }
 
@@ -132,6 +173,30 @@ impl<'a> Call<'a> {
             ErrorCode::IllegalTypeOfArgument,
             format!("illegal types ({types}) of the arguments of function `{name}`"),
         )
+    }
+
+    fn refuse_fixed_strings(&self, refused: &[Refused]) -> Result<()> {
+        for Refused { argument, what, code } in refused {
+            let Some(arg) = self.args.get(*argument) else { continue };
+            let is_meant = match what {
+                Width::All => true,
+                Width::OfColumns => arg.constant.is_none(),
+                Width::OfConstants => arg.constant.is_some(),
+            };
+            if is_meant {
+                self.refuse_fixed_string(*argument, *code)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Argument `index` must not be a FixedString; `code` says that it is one.
+    pub(super) fn refuse_fixed_string(&self, index: usize, code: ErrorCode) -> Result<()> {
+        if !matches!(self.ty(index).stripped(), SqlType::FixedString(_)) {
+            return Ok(());
+        }
+        let (name, ty) = (self.name, &self.args[index].ty);
+        Err(Error::new(code, format!("argument {} of function `{name}` is a String, not a {ty}", index + 1)))
     }
 
     /// Argument `index` must be a String or FixedString.

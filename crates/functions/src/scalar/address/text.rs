@@ -174,6 +174,7 @@ fn without_padding(text: &[u8]) -> &[u8] {
 
 fn bind_is(call: &Call<'_>, is: fn(&[u8]) -> bool) -> Result<Bound> {
     call.expect_string(0)?;
+    call.refuse_fixed_string(0, ErrorCode::IllegalTypeOfArgument)?;
     Ok(Bound::of(SqlType::UInt8, move |args: &[Operand], _| {
         let text = args[0].bytes()?;
         let flags = (0..args[0].array.len()).map(|row| u8::from(is(without_padding(text.get(row)))));

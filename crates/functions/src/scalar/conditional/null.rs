@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt8Array};
-use arrow::compute::{is_not_null, kernels::zip::zip, nullif};
-use arrow::datatypes::Float64Type;
+use arrow::compute::{cast, is_not_null, kernels::zip::zip, nullif};
+use arrow::datatypes::{DataType, Float64Type};
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
@@ -67,7 +67,7 @@ pub(super) static IS_ZERO_OR_NULL: Definition = Definition::new("isZeroOrNull", 
     }
     Ok(Bound::of(SqlType::UInt8, |args: &[Operand], _| {
         let array = &args[0].array;
-        if array.data_type() == &arrow::datatypes::DataType::Null {
+        if array.data_type() == &DataType::Null {
             return Ok(Arc::new(UInt8Array::from_value(1, array.len())));
         }
         let numbers = wrap_to::<Float64Type>(array)?;
@@ -123,6 +123,7 @@ fn bind_coalesce(call: &Call<'_>) -> Result<Bound> {
         let what = format!("the arguments of `{}` have no common type", call.name);
         Error::new(ErrorCode::TypeMismatch, what)
     })?;
+    let keeps_bytes = common == SqlType::String && types.iter().all(SqlType::is_string);
     let target = common.clone().into_nullable();
     let converters: Vec<Converter> = taken
         .iter()
@@ -131,7 +132,16 @@ fn bind_coalesce(call: &Call<'_>) -> Result<Bound> {
     let ty = if nullable { target } else { common };
     Ok(Bound::new(ty, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);
-        let value = |at: usize| converters[at].convert(&args[taken[at]].full(rows)?);
+        let value = |at: usize| -> Result<ArrayRef> {
+            let array = args[taken[at]].full(rows)?;
+            match (array.data_type(), keeps_bytes) {
+                // The zero bytes of a FixedString stay.
+                (DataType::FixedSizeBinary(_), true) => {
+                    cast(&array, &DataType::BinaryView).map_err(Error::logical)
+                }
+                _ => converters[at].convert(&array),
+            }
+        };
         let mut result = value(0)?;
         for at in 1..taken.len() {
             if result.null_count() == 0 {

@@ -2,7 +2,7 @@
 //! from the end by negative numbers.
 
 use arrow::datatypes::Int64Type;
-use basalt_base::Result;
+use basalt_base::{ErrorCode, Result};
 
 use super::document::Json;
 use crate::scalar::Operand;
@@ -12,6 +12,7 @@ use crate::scalar::operand::{Bytes, Numbers, rows_needed};
 /// Arguments `from..to` must be names or positions, the first argument a string.
 pub(super) fn expect_path(call: &Call<'_>, to: usize) -> Result<()> {
     call.expect_string(0)?;
+    (0..to.max(1)).try_for_each(|index| call.refuse_fixed_string(index, ErrorCode::IllegalTypeOfArgument))?;
     (1..to).try_for_each(|index| match call.expect_string(index) {
         Ok(()) => Ok(()),
         Err(_) => call.expect_integer(index),

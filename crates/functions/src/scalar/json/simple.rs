@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Float64Array, Int64Array, UInt8Array, UInt64Array};
-use basalt_base::{Result, SqlType};
+use basalt_base::{ErrorCode, Result, SqlType};
 use basalt_formats::text::JsonScanner;
 use memchr::memmem::Finder;
 
@@ -75,6 +75,7 @@ struct Field {
 impl Field {
     fn of(call: &Call<'_>) -> Result<Field> {
         call.expect_string(0)?;
+        call.refuse_fixed_string(0, ErrorCode::IllegalColumn)?;
         let needle = format!("\"{}\":", call.expect_text(1)?);
         Ok(Field { finder: Finder::new(needle.as_bytes()).into_owned() })
     }

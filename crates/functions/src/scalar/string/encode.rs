@@ -24,7 +24,8 @@ pub(super) static BIN: Definition = Definition::new("bin", Arity::Exactly(1), |c
 
 pub(super) static UNHEX: Definition = Definition::new("unhex", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| {
-        read_digits(text, 2, 16, out);
+        let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(u32::from(u8::MAX));
+        read_digits(text, 2, 16, digit, out);
         Ok(())
     })
 })
@@ -32,7 +33,8 @@ pub(super) static UNHEX: Definition = Definition::new("unhex", Arity::Exactly(1)
 
 pub(super) static UNBIN: Definition = Definition::new("unbin", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| {
-        read_digits(text, 8, 2, out);
+        // Whatever is no zero is a one.
+        read_digits(text, 8, 2, |byte| u32::from(byte != b'0'), out);
         Ok(())
     })
 })
@@ -84,7 +86,7 @@ pub(super) static ASCII: Definition = Definition::new("ascii", Arity::Exactly(1)
     call.expect_string(0)?;
     Ok(Bound::of(SqlType::Int32, |args: &[Operand], _| {
         let texts = Bytes::of(&args[0].array)?;
-        let first = |row| texts.get(row).first().map_or(0, |&byte| i32::from(byte as i8));
+        let first = |row| texts.get(row).first().map_or(0, |&byte| i32::from(byte));
         Ok(Arc::new(Int32Array::from_iter_values((0..args[0].array.len()).map(first))))
     }))
 })
@@ -158,14 +160,13 @@ fn write_hex(byte: u8, out: &mut Vec<u8>) {
 
 /// Bytes of `width` digits each; digits that are missing are zeroes in front. What is no digit has
 /// some value too, as it has in ClickHouse.
-fn read_digits(text: &[u8], width: usize, base: u32, out: &mut Vec<u8>) {
-    let digit = |&byte: &u8| char::from(byte).to_digit(base).unwrap_or(u32::from(u8::MAX));
+fn read_digits(text: &[u8], width: usize, base: u32, digit: impl Fn(u8) -> u32, out: &mut Vec<u8>) {
     let (first, rest) = text.split_at(text.len() % width);
     if !first.is_empty() {
-        out.push(first.iter().fold(0, |value, byte| value * base + digit(byte)) as u8);
+        out.push(first.iter().fold(0, |value, &byte| value * base + digit(byte)) as u8);
     }
     out.extend(rest.chunks(width).map(|chunk| {
-        chunk.iter().fold(0_u32, |value, byte| value.wrapping_mul(base).wrapping_add(digit(byte))) as u8
+        chunk.iter().fold(0_u32, |value, &byte| value.wrapping_mul(base).wrapping_add(digit(byte))) as u8
     }));
 }
 

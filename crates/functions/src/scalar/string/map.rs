@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray, UInt8Array, UInt32Array};
 use arrow::compute::take;
-use basalt_base::{Error, Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::size::code_points;
-use crate::scalar::definition::{Call, Definition};
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{Bytes, build_strings};
 use crate::scalar::{Arity, Bound, Operand};
 
@@ -30,21 +30,26 @@ pub(super) static UPPER: Definition = Definition::new("upper", Arity::Exactly(1)
 
 pub(super) static LOWER_UTF8: Definition = Definition::new("lowerUTF8", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| map_letters(text, out, |letters| letters.to_lowercase()))
-});
+})
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::BadArguments)]);
 
 pub(super) static UPPER_UTF8: Definition = Definition::new("upperUTF8", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| map_letters(text, out, |letters| letters.to_uppercase()))
-});
+})
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::BadArguments)]);
 
 pub(super) static INITCAP: Definition =
-    Definition::new("initcap", Arity::Exactly(1), |call| bind_text(call, capitalise)).case_insensitive();
+    Definition::new("initcap", Arity::Exactly(1), |call| bind_same_length(call, capitalise))
+        .case_insensitive();
 
 pub(super) static REVERSE_UTF8: Definition =
-    Definition::new("reverseUTF8", Arity::Exactly(1), |call| bind_text(call, reverse_code_points));
+    Definition::new("reverseUTF8", Arity::Exactly(1), |call| bind_text(call, reverse_code_points))
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalColumn)]);
 
 pub(super) static TO_VALID_UTF8: Definition = Definition::new("toValidUTF8", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| out.extend_from_slice(String::from_utf8_lossy(text).as_bytes()))
-});
+})
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalColumn)]);
 
 pub(super) static IS_VALID_UTF8: Definition = Definition::new("isValidUTF8", Arity::Exactly(1), |call| {
     call.expect_string(0)?;
@@ -63,10 +68,11 @@ pub(super) static REVERSE: Definition = Definition::new("reverse", Arity::Exactl
 })
 .case_insensitive();
 
-type Map = fn(&[u8], &mut Vec<u8>);
-
 /// A function that keeps the length, and with it the type.
-fn bind_same_length(call: &Call<'_>, map: Map) -> Result<Bound> {
+pub(super) fn bind_same_length(
+    call: &Call<'_>,
+    map: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 'static,
+) -> Result<Bound> {
     let SqlType::FixedString(width) = *call.ty(0) else { return bind_text(call, map) };
     Ok(Bound::of(SqlType::FixedString(width), move |args: &[Operand], _| {
         let text = Bytes::of(&args[0].array)?;
@@ -77,7 +83,7 @@ fn bind_same_length(call: &Call<'_>, map: Map) -> Result<Bound> {
     }))
 }
 
-fn bind_text(call: &Call<'_>, map: Map) -> Result<Bound> {
+fn bind_text(call: &Call<'_>, map: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 'static) -> Result<Bound> {
     call.expect_string(0)?;
     Ok(Bound::of(SqlType::String, move |args: &[Operand], _| {
         let text = Bytes::of(&args[0].array)?;

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Int64Type;
-use basalt_base::{Result, SqlType, bail};
+use basalt_base::{ErrorCode, Result, SqlType, bail};
 
 use super::size::code_points;
-use crate::scalar::definition::{Call, Definition};
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{build_strings, nulls_of, reserve, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
@@ -52,7 +52,8 @@ pub(super) static REPEAT: Definition = Definition::new("repeat", Arity::Exactly(
         })?))
     }))
 })
-.case_insensitive();
+.case_insensitive()
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static SPACE: Definition = Definition::new("space", Arity::Exactly(1), |call| {
     call.expect_integer(0)?;

@@ -6,30 +6,38 @@
 
 use std::sync::Arc;
 
-use basalt_base::{Result, SqlType, bail};
+use basalt_base::{ErrorCode, Result, SqlType, bail};
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
 use super::pattern::compile;
-use crate::scalar::definition::{Call, Definition};
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{append, build_strings, nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
+/// Neither the pattern nor a constant text.
+const REPLACEMENTS: &[Refused] =
+    &[Refused::all(1, ErrorCode::IllegalTypeOfArgument), Refused::constant(0, ErrorCode::IllegalColumn)];
+
 pub(super) static REPLACE_ONE: Definition =
-    Definition::new("replaceOne", Arity::Exactly(3), |call| bind_plain(call, 1));
+    Definition::new("replaceOne", Arity::Exactly(3), |call| bind_plain(call, 1))
+        .refuses_fixed_string(REPLACEMENTS);
 
 pub(super) static REPLACE_ALL: Definition =
     Definition::new("replaceAll", Arity::Exactly(3), |call| bind_plain(call, usize::MAX))
         .aliases(&["replace"])
-        .case_insensitive();
+        .case_insensitive()
+        .refuses_fixed_string(REPLACEMENTS);
 
 pub(super) static REPLACE_REGEXP_ONE: Definition =
-    Definition::new("replaceRegexpOne", Arity::Exactly(3), |call| bind_regexp(call, 1));
+    Definition::new("replaceRegexpOne", Arity::Exactly(3), |call| bind_regexp(call, 1))
+        .refuses_fixed_string(REPLACEMENTS);
 
 pub(super) static REPLACE_REGEXP_ALL: Definition =
     Definition::new("replaceRegexpAll", Arity::Exactly(3), |call| bind_regexp(call, usize::MAX))
         .aliases(&["REGEXP_REPLACE"])
-        .case_insensitive();
+        .case_insensitive()
+        .refuses_fixed_string(REPLACEMENTS);
 
 fn expect_strings(call: &Call<'_>) -> Result<()> {
     (0..3).try_for_each(|index| call.expect_string(index))

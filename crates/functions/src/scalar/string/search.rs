@@ -9,36 +9,47 @@ use std::sync::Arc;
 
 use arrow::array::{UInt8Array, UInt64Array};
 use arrow::datatypes::UInt64Type;
-use basalt_base::{Result, SqlType};
+use basalt_base::{ErrorCode, Result, SqlType};
 use memchr::memmem::Finder;
 
 use super::size::code_points;
-use crate::scalar::definition::{Call, Definition};
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::rows_needed;
 use crate::scalar::{Arity, Bound, Operand};
 
+/// Neither the needle nor a column to look through.
+const POSITIONS: &[Refused] =
+    &[Refused::all(1, ErrorCode::IllegalTypeOfArgument), Refused::column(0, ErrorCode::IllegalColumn)];
+
 pub(super) static POSITION: Definition =
-    Definition::new("position", Arity::Between(2, 3), |call| bind_position(call, PLAIN)).case_insensitive();
+    Definition::new("position", Arity::Between(2, 3), |call| bind_position(call, PLAIN))
+        .case_insensitive()
+        .refuses_fixed_string(POSITIONS);
 
 pub(super) static POSITION_CASE_INSENSITIVE: Definition =
     Definition::new("positionCaseInsensitive", Arity::Between(2, 3), |call| {
         bind_position(call, Mode { folds: true, ..PLAIN })
-    });
+    })
+    .refuses_fixed_string(POSITIONS);
 
 pub(super) static POSITION_UTF8: Definition = Definition::new("positionUTF8", Arity::Between(2, 3), |call| {
     bind_position(call, Mode { letters: true, ..PLAIN })
-});
+})
+.refuses_fixed_string(POSITIONS);
 
 pub(super) static LOCATE: Definition = Definition::new("locate", Arity::Between(2, 3), |call| {
     bind_position(call, Mode { needle_first: true, ..PLAIN })
 })
-.case_insensitive();
+.case_insensitive()
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static COUNT_SUBSTRINGS: Definition =
-    Definition::new("countSubstrings", Arity::Exactly(2), |call| bind_count(call, false));
+    Definition::new("countSubstrings", Arity::Exactly(2), |call| bind_count(call, false))
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalColumn)]);
 
 pub(super) static COUNT_SUBSTRINGS_CASE_INSENSITIVE: Definition =
-    Definition::new("countSubstringsCaseInsensitive", Arity::Exactly(2), |call| bind_count(call, true));
+    Definition::new("countSubstringsCaseInsensitive", Arity::Exactly(2), |call| bind_count(call, true))
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalColumn)]);
 
 pub(super) static STARTS_WITH: Definition = Definition::new("startsWith", Arity::Exactly(2), |call| {
     bind_test(call, |text, part| text.starts_with(part))
@@ -48,7 +59,8 @@ pub(super) static ENDS_WITH: Definition =
     Definition::new("endsWith", Arity::Exactly(2), |call| bind_test(call, |text, part| text.ends_with(part)));
 
 pub(super) static HAS_TOKEN: Definition =
-    Definition::new("hasToken", Arity::Exactly(2), |call| bind_test(call, has_token));
+    Definition::new("hasToken", Arity::Exactly(2), |call| bind_test(call, has_token))
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalColumn)]);
 
 #[derive(Clone, Copy)]
 struct Mode {

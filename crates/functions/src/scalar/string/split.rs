@@ -9,11 +9,11 @@ use std::sync::Arc;
 use arrow::array::{BinaryViewBuilder, ListArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::Int64Type;
-use basalt_base::{Error, Result, SqlType, bail};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use regex::bytes::{Captures, Regex};
 
 use super::pattern::compile;
-use crate::scalar::definition::{Call, Definition};
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{nulls_of, push_string, rows_needed, slice_strings};
 use crate::scalar::{Arity, Bound, Operand};
 
@@ -23,28 +23,33 @@ pub(super) static SPLIT_BY_CHAR: Definition = Definition::new("splitByChar", Ari
         bail!(BadArguments, "the separator of `splitByChar` must be exactly one byte");
     }
     bind_split(call)
-});
+})
+.refuses_fixed_string(&[Refused::all(1, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static SPLIT_BY_STRING: Definition =
     Definition::new("splitByString", Arity::Between(2, 3), |call| {
         call.expect_text(0)?;
         bind_split(call)
-    });
+    })
+    .refuses_fixed_string(&[Refused::all(1, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static SPLIT_BY_WHITESPACE: Definition =
     Definition::new("splitByWhitespace", Arity::Exactly(1), |call| {
         bind_tokens(call, |&byte| !is_space(byte))
-    });
+    })
+    .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static ALPHA_TOKENS: Definition = Definition::new("alphaTokens", Arity::Exactly(1), |call| {
     bind_tokens(call, |byte| byte.is_ascii_alphabetic())
 })
-.aliases(&["splitByAlpha"]);
+.aliases(&["splitByAlpha"])
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static SPLIT_BY_NON_ALPHA: Definition =
     Definition::new("splitByNonAlpha", Arity::Exactly(1), |call| {
         bind_tokens(call, |&byte| !(is_space(byte) || byte.is_ascii_punctuation()))
-    });
+    })
+    .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static EXTRACT: Definition = Definition::new("extract", Arity::Exactly(2), |call| {
     call.expect_string(0)?;
@@ -56,7 +61,8 @@ pub(super) static EXTRACT: Definition = Definition::new("extract", Arity::Exactl
             Ok(first_match(&regexp, text).unwrap_or_default())
         })?))
     }))
-});
+})
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static EXTRACT_ALL: Definition = Definition::new("extractAll", Arity::Exactly(2), |call| {
     call.expect_string(0)?;
@@ -67,7 +73,8 @@ pub(super) static EXTRACT_ALL: Definition = Definition::new("extractAll", Arity:
             regexp.captures_iter(texts.get(row)).try_for_each(|captures| push(wanted(&captures)))
         })
     }))
-});
+})
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 fn is_space(byte: u8) -> bool {
     const VERTICAL_TAB: u8 = 0x0b;

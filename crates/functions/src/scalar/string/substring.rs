@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::Int64Type;
-use basalt_base::{Result, SqlType, bail};
+use basalt_base::{ErrorCode, Result, SqlType, bail};
 
 use super::size::code_points;
-use crate::scalar::definition::{Call, Definition};
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::number::wrap_to;
 use crate::scalar::operand::{rows_needed, slice_strings};
 use crate::scalar::{Arity, Bound, Operand};
@@ -24,19 +24,22 @@ pub(super) static SUBSTRING: Definition =
 
 pub(super) static SUBSTRING_UTF8: Definition =
     Definition::new("substringUTF8", Arity::Between(2, 3), |call| bind_substring(call, letters_of))
-        .aliases(&["substrUTF8"]);
+        .aliases(&["substrUTF8"])
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static LEFT: Definition =
     Definition::new("left", Arity::Exactly(2), |call| bind(call, left, bytes_of)).case_insensitive();
 
 pub(super) static LEFT_UTF8: Definition =
-    Definition::new("leftUTF8", Arity::Exactly(2), |call| bind(call, left, letters_of));
+    Definition::new("leftUTF8", Arity::Exactly(2), |call| bind(call, left, letters_of))
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 pub(super) static RIGHT: Definition =
     Definition::new("right", Arity::Exactly(2), |call| bind(call, right, bytes_of)).case_insensitive();
 
 pub(super) static RIGHT_UTF8: Definition =
-    Definition::new("rightUTF8", Arity::Exactly(2), |call| bind(call, right, letters_of));
+    Definition::new("rightUTF8", Arity::Exactly(2), |call| bind(call, right, letters_of))
+        .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
 /// The part of a string of so many units, from two numbers of which the second may be missing.
 type Part = fn(i64, i64, Option<i64>) -> Range<usize>;

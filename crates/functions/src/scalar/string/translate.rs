@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use basalt_base::{Result, SqlType, bail};
+use basalt_base::{ErrorCode, Result, SqlType, bail};
 
-use crate::scalar::definition::{Call, Definition};
+use super::map::bind_same_length;
+use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{build_strings, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
@@ -22,13 +23,12 @@ pub(super) static TRANSLATE: Definition = Definition::new("translate", Arity::Ex
     for (at, byte) in from.bytes().enumerate() {
         table[usize::from(byte)] = to.as_bytes().get(at).copied();
     }
-    Ok(Bound::of(SqlType::String, move |args: &[Operand], rows| {
-        let texts = args[0].bytes()?;
-        Ok(Arc::new(build_strings(rows_needed(args, rows), |row, out| {
-            out.extend(texts.get(row).iter().filter_map(|&byte| table[usize::from(byte)]));
-            Ok(())
-        })?))
-    }))
+    if matches!(call.ty(0), SqlType::FixedString(_)) && from.len() != to.len() {
+        bail!(BadArguments, "`translate` of a FixedString takes as many letters as it replaces");
+    }
+    bind_same_length(call, move |text, out| {
+        out.extend(text.iter().filter_map(|&byte| table[usize::from(byte)]));
+    })
 });
 
 pub(super) static TRANSLATE_UTF8: Definition = Definition::new("translateUTF8", Arity::Exactly(3), |call| {
@@ -49,7 +49,8 @@ pub(super) static TRANSLATE_UTF8: Definition = Definition::new("translateUTF8", 
             Ok(())
         })?))
     }))
-});
+})
+.refuses_fixed_string(&[Refused::all(0, ErrorCode::BadArguments)]);
 
 /// The two sets of letters.
 fn letters<'a>(call: &Call<'a>) -> Result<(&'a str, &'a str)> {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::Array;
-use basalt_base::{Result, SqlType};
+use basalt_base::{ErrorCode, Result, SqlType};
 use memchr::{memchr, memchr2};
 
 use crate::scalar::definition::{Call, Definition};
@@ -40,6 +40,7 @@ part_of_url! {
 pub(super) static CUT_QUERY_STRING: Definition =
     Definition::new("cutQueryString", Arity::Exactly(1), |call| {
         call.expect_string(0)?;
+        call.refuse_fixed_string(0, ErrorCode::IllegalColumn)?;
         Ok(Bound::of(SqlType::String, |args: &[Operand], _| {
             let urls = Bytes::of(&args[0].array)?;
             Ok(Arc::new(build_strings(args[0].array.len(), |row, out| {
@@ -60,6 +61,7 @@ fn around_query(url: &[u8]) -> [&[u8]; 2] {
 
 fn bind(call: &Call<'_>, part: for<'a> fn(&'a [u8]) -> &'a [u8]) -> Result<Bound> {
     call.expect_string(0)?;
+    call.refuse_fixed_string(0, ErrorCode::IllegalColumn)?;
     Ok(Bound::of(SqlType::String, move |args: &[Operand], _| {
         let urls = Bytes::of(&args[0].array)?;
         Ok(Arc::new(slice_strings(args[0].array.len(), |row| Ok(part(urls.get(row))))?))
