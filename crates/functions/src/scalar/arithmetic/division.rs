@@ -15,7 +15,10 @@ use super::decimal;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
-use crate::scalar::{Arity, Bound, Kernel, Operand};
+use crate::scalar::{Arity, Bound, Converter, Kernel, Operand};
+
+/// Decimals of so many digits have 32 bits in ClickHouse.
+const DECIMAL32_DIGITS: u8 = 9;
 
 pub(super) static INT_DIV: Definition =
     Definition::new("intDiv", Arity::Exactly(2), |call| bind(call, Operation::Quotient, Zero::Fails));
@@ -56,25 +59,47 @@ enum Zero {
 
 fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
     let (left, right) = (plain_number(operation, call.ty(0)), call.ty(1).clone());
-    if decimal::applies(&left, &right) {
+    let floats = left.is_float() || right.is_float();
+    let is_whole_of_floats = floats && operation == Operation::Quotient;
+    if decimal::applies(&left, &right) && !is_whole_of_floats {
+        if operation == Operation::Remainder && zero == Zero::GivesZero {
+            return Err(call.illegal_types());
+        }
         let op = if operation == Operation::Quotient { Arithmetic::IntDiv } else { Arithmetic::Modulo };
         return decimal::bind(call, op);
     }
     let ty = result_type(operation, &left, &right).ok_or_else(|| call.illegal_types())?;
-    let floats = left.is_float() || right.is_float();
     let kernel: Box<dyn Kernel> = match operation {
         Operation::Remainder if floats => {
-            Box::new(|args: &[Operand], rows| zip::<Float64Type, Float64Type>(args, rows, |a, b| a % b))
+            Box::new(|args: &[Operand], rows| zip::<Float64Type, Float64Type>(args, rows, remainder))
         }
         Operation::PositiveRemainder if floats => Box::new(|args: &[Operand], rows| {
             zip::<Float64Type, Float64Type>(args, rows, |a, b| a - b * (a / b).floor())
         }),
+        Operation::Quotient if floats => {
+            let division = Division { operation, zero, domain: Domain::Float, least: 0 };
+            let left = Converter::new(&left, &SqlType::Float64, call.context)?;
+            let right = Converter::new(&right, &SqlType::Float64, call.context)?;
+            with_number!(ty.carrier(), T => Box::new(move |args: &[Operand], rows| {
+                let sides = [converted(&args[0], &left)?, converted(&args[1], &right)?];
+                division.run::<T>(&sides, rows)
+            }), return Err(call.illegal_types()))
+        }
         _ => with_number!(ty.carrier(), T => {
             let division = Division { operation, zero, domain: Domain::of(&left, &right), least: least_of(&left) };
             Box::new(move |args: &[Operand], rows| division.run::<T>(args, rows))
         }, return Err(call.illegal_types())),
     };
     Ok(Bound { return_type: ty, kernel })
+}
+
+fn converted(operand: &Operand, converter: &Converter) -> Result<Operand> {
+    Ok(Operand { array: converter.convert(&operand.array)?, ..operand.clone() })
+}
+
+/// What the whole quotient leaves, as ClickHouse computes it: not the exact remainder, and NaN of an infinite divisor.
+fn remainder(a: f64, b: f64) -> f64 {
+    a - (a / b).trunc() * b
 }
 
 /// The remainder of a date or a time is that of the number which carries it.
@@ -103,7 +128,11 @@ fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<
         return None;
     }
     // A whole quotient is as wide as its dividend; floats are signed.
-    Some(match left.fixed_bytes()? {
+    let bytes = match left {
+        SqlType::Decimal { precision, .. } if *precision <= DECIMAL32_DIGITS => 4,
+        left => left.fixed_bytes()?,
+    };
+    Some(match bytes {
         1 => SqlType::Int8,
         2 => SqlType::Int16,
         4 => SqlType::Int32,
@@ -254,7 +283,7 @@ impl Division {
                 return self.by_zero();
             }
             let quotient = a / b;
-            if !quotient.is_finite() || quotient.abs() >= 9.3e18 {
+            if b.is_infinite() || !quotient.is_finite() || quotient.abs() >= 9.3e18 {
                 return Err(illegal("whole division of an infinite or too large number"));
             }
             Ok(O::Native::from_f64(quotient))

@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, make_comparator};
 use arrow::compute::{SortOptions, is_not_null, is_null, kernels::zip::zip};
 use arrow::datatypes::Float64Type;
 use basalt_base::types::common_type;
-use basalt_base::{Error, Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::binary;
 use crate::native_order::swap_halves;
@@ -46,7 +46,15 @@ fn bind_pair(call: &Call<'_>, f: fn(f64, f64) -> f64) -> Result<Bound> {
 
 fn bind(call: &Call<'_>, wanted: Ordering) -> Result<Bound> {
     let types: Vec<&SqlType> = (0..call.len()).map(|index| call.ty(index)).collect();
-    let ty = common_type(types.iter().copied()).ok_or_else(|| call.illegal_types())?;
+    let ty = common_type(types.iter().copied()).ok_or_else(|| {
+        let names: Vec<String> = types.iter().map(ToString::to_string).collect();
+        let text = format!("`{}` finds no type that holds values of {}", call.name, names.join(", "));
+        Error::new(ErrorCode::NoCommonType, text)
+    })?;
+    let is_wide = |ty: &SqlType| matches!(ty, SqlType::Int64 | SqlType::UInt64);
+    if ty.is_float() && types.iter().any(|ty| is_wide(ty)) && call.len() == 2 {
+        return Err(call.illegal_types());
+    }
     let converters: Vec<Converter> =
         types.iter().map(|from| Converter::new(from, &ty, call.context)).collect::<Result<_>>()?;
     let is_uuid = *ty.stripped() == SqlType::Uuid;

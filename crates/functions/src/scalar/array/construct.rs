@@ -11,6 +11,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::lists::{Lists, build, chain, common_of, convert_lists, converters, element_of, gather};
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::operand::nulls_of;
 use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
@@ -270,8 +271,13 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
         let widened = |number: i64| if is_wide { i128::from(number as u64) } else { i128::from(number) };
         let mut total = 0_i64;
         let mut ranges = Vec::with_capacity(rows);
+        let nulls = nulls_of(operands, rows);
         for row in 0..rows {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                bail!(BadArguments, "`range` takes no NULL");
+            }
             let (start, end, step) = match numbers.as_slice() {
+                [end] if widened(end.get(row)) < 0 => return Err(negative_end()),
                 [end] => (0, end.get(row), 1),
                 [start, end] => (start.get(row), end.get(row), 1),
                 [start, end, step, ..] => (start.get(row), end.get(row), step.get(row)),
@@ -296,6 +302,13 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
         let lengths = ranges.iter().map(|&(_, _, count)| count as usize).collect();
         build(&element, narrow.convert(&values)?, lengths)
     }))
+}
+
+fn negative_end() -> Error {
+    Error::new(
+        ErrorCode::ArgumentOutOfBound,
+        "`range` of one argument counts up from 0 to it, and it is negative",
+    )
 }
 
 /// How many numbers there are from `start` in steps up to `end`, which is not among them.

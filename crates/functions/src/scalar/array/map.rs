@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, ListArray, StructArray};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, StructArray, UInt8Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::DataType;
 use basalt_base::types::common_type;
@@ -12,7 +12,7 @@ use super::count::expect_same_size;
 use super::lists::{Keys, Lists, chain, common_of, converters, element_of, gather};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::slice_strings;
-use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
+use crate::scalar::{Argument, Arity, Bound, Converter, LowCardinality, Operand};
 
 /// `map(key, value, ...)`.
 pub(super) static MAP: Definition =
@@ -29,6 +29,7 @@ pub(super) static MAP_VALUES: Definition =
 
 pub(super) static MAP_CONTAINS: Definition = Definition::new("mapContains", Arity::Exactly(2), bind_contains)
     .aliases(&["mapContainsKey"])
+    .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
 fn map_of<'a>(call: &Call<'a>) -> Result<(&'a SqlType, &'a SqlType)> {
@@ -134,17 +135,27 @@ fn bind_contains(call: &Call<'_>) -> Result<Bound> {
             call.name
         );
     }
-    let Some(of_key) = KeyReader::new(call, key)? else {
+    // No key is NULL.
+    let args =
+        [&call.args[0], &call.args[1]].map(|arg| Argument { ty: arg.ty.stripped().clone(), ..arg.clone() });
+    let reader = match args[1].ty {
+        SqlType::Nothing => None,
+        _ => KeyReader::new(&Call { args: &args, ..*call }, key)?,
+    };
+    let Some(of_key) = reader else {
         return Ok(Bound::new(SqlType::UInt8, |_: &[Operand], rows: usize| {
             Ok(SqlType::UInt8.default_array(rows))
         }));
     };
     Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;
-        let wanted = of_key.read(&operands[1].full(rows)?)?;
+        let given = operands[1].full(rows)?;
+        let wanted = of_key.read(&given)?;
         let keys = Keys::of_all(&[lists.elements().as_struct().column(0), &wanted])?;
-        let has = |row: usize| u8::from(lists.range(row).any(|entry| keys[0].get(entry) == keys[1].get(row)));
-        Ok(Arc::new(arrow::array::UInt8Array::from_iter_values((0..rows).map(has))) as ArrayRef)
+        let has = |row: usize| {
+            given.is_valid(row) && lists.range(row).any(|entry| keys[0].get(entry) == keys[1].get(row))
+        };
+        Ok(Arc::new(UInt8Array::from_iter_values((0..rows).map(|row| u8::from(has(row))))) as ArrayRef)
     }))
 }
 

@@ -5,13 +5,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt8Array, UInt64Array};
+use arrow::compute::cast;
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use basalt_base::{Result, SqlType};
+use basalt_base::types::common_type;
+use basalt_base::{Error, Result, SqlType};
 
 use super::lists::{Keys, Lists, common_of, convert_lists, element_of};
+use crate::native_order::{Nan, ranked};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
@@ -58,21 +61,82 @@ fn bind_search(call: &Call<'_>, answer: Answer) -> Result<Bound> {
 /// Searches the elements of an array, or the keys of a map.
 fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool) -> Result<Bound> {
     let value = &call.args[1].ty;
+    let ty = if answer == Answer::Has { SqlType::UInt8 } else { SqlType::UInt64 };
+    let meet = |ty: &SqlType| ty.stripped().is_integer() || ty.stripped().is_float();
+    let is_wide = |ty: &SqlType| matches!(ty.stripped(), SqlType::Int64 | SqlType::UInt64);
+    let is_float = |ty: &SqlType| ty.stripped().is_float();
+    // As floats, 64-bit integers would be rounded.
+    let is_rounded = (is_wide(&element) && is_float(value)) || (is_float(&element) && is_wide(value));
+    let has_none = common_type([&element, value]).is_none();
+    if (has_none || is_rounded) && meet(&element) && meet(value) {
+        return Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+            let lists = Lists::shared(&operands[0], rows)?;
+            let elements = exact_numbers(&elements_of(&lists, of_map))?;
+            let values = exact_numbers(&operands[1].full(rows)?)?;
+            answer_all(answer, &lists, |row, element| elements[element] == values[row])
+        }));
+    }
+    if element.stripped() != value.stripped()
+        && element.stripped().is_string()
+        && value.stripped().is_string()
+    {
+        return Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+            let lists = Lists::of(&operands[0], rows)?;
+            let elements = all_bytes(&elements_of(&lists, of_map))?;
+            let values = all_bytes(&operands[1].full(rows)?)?;
+            search(answer, &lists, &elements, &values)
+        }));
+    }
     let common = common_of(call.name, [&element, value])?;
     let of_element = Converter::new(&element, &common, call.context)?;
     let of_value = Converter::new(value, &common, call.context)?;
-    let ty = if answer == Answer::Has { SqlType::UInt8 } else { SqlType::UInt64 };
     Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
         let lists = Lists::shared(&operands[0], rows)?;
-        let elements = if of_map {
-            Arc::clone(lists.elements().as_struct().column(0))
-        } else {
-            Arc::clone(lists.elements())
-        };
-        let elements = of_element.convert(&elements)?;
+        let elements = of_element.convert(&elements_of(&lists, of_map))?;
         let values = of_value.convert(&operands[1].full(rows)?)?;
+        let (elements, values) =
+            (ranked(&elements, &common, Nan::Last)?, ranked(&values, &common, Nan::Last)?);
         search(answer, &lists, &elements, &values)
     }))
+}
+
+fn elements_of(lists: &Lists, of_map: bool) -> ArrayRef {
+    match of_map {
+        true => Arc::clone(lists.elements().as_struct().column(0)),
+        false => Arc::clone(lists.elements()),
+    }
+}
+
+/// Strings with the zero bytes that a FixedString ends with.
+fn all_bytes(strings: &ArrayRef) -> Result<ArrayRef> {
+    cast(strings, &DataType::BinaryView).map_err(Error::logical)
+}
+
+/// A number of a type that has no common one with the other side's.
+#[derive(Clone, Copy, PartialEq)]
+enum Exact {
+    Whole(i128),
+    /// Not a whole number; NaN is equal to nothing.
+    Float(f64),
+}
+
+fn exact_numbers(numbers: &ArrayRef) -> Result<Vec<Option<Exact>>> {
+    if numbers.data_type().is_signed_integer() {
+        let numbers = cast(numbers, &DataType::Int64).map_err(Error::logical)?;
+        let numbers = numbers.as_primitive::<Int64Type>().iter();
+        return Ok(numbers.map(|number| number.map(|number| Exact::Whole(number.into()))).collect());
+    }
+    if numbers.data_type().is_unsigned_integer() {
+        let numbers = cast(numbers, &DataType::UInt64).map_err(Error::logical)?;
+        let numbers = numbers.as_primitive::<UInt64Type>().iter();
+        return Ok(numbers.map(|number| number.map(|number| Exact::Whole(number.into()))).collect());
+    }
+    let numbers = cast(numbers, &DataType::Float64).map_err(Error::logical)?;
+    let exact = |number: f64| match number.fract() == 0.0 && number.abs() < 1e38 {
+        true => Exact::Whole(number as i128),
+        false => Exact::Float(number),
+    };
+    Ok(numbers.as_primitive::<Float64Type>().iter().map(|number| number.map(exact)).collect())
 }
 
 fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef) -> Result<ArrayRef> {
@@ -80,6 +144,11 @@ fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef)
         ($carrier:ty) => {
             return search_integers::<$carrier>(answer, lists, elements, values)
         };
+    }
+    match elements.data_type() {
+        DataType::Float32 => return search_floats::<Float32Type>(answer, lists, elements, values),
+        DataType::Float64 => return search_floats::<Float64Type>(answer, lists, elements, values),
+        _ => {}
     }
     if elements.null_count() == 0 && values.null_count() == 0 {
         match elements.data_type() {
@@ -112,6 +181,20 @@ fn search_integers<T: ArrowPrimitiveType>(
 ) -> Result<ArrayRef> {
     let (elements, values) = (elements.as_primitive::<T>().values(), values.as_primitive::<T>().values());
     answer_all(answer, lists, |row, element| elements[element] == values[row])
+}
+
+/// NaN is equal to nothing here.
+fn search_floats<T: ArrowPrimitiveType>(
+    answer: Answer,
+    lists: &Lists,
+    elements: &ArrayRef,
+    values: &ArrayRef,
+) -> Result<ArrayRef> {
+    let (elements, values) = (elements.as_primitive::<T>(), values.as_primitive::<T>());
+    answer_all(answer, lists, |row, element| match (elements.is_null(element), values.is_null(row)) {
+        (false, false) => elements.value(element) == values.value(row),
+        (one, other) => one && other,
+    })
 }
 
 #[inline]

@@ -161,7 +161,9 @@ fn between(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<St
                 if is_day {
                     value
                 } else {
-                    from_zone.to_local(value.div_euclid(from_power)).div_euclid(SECONDS_PER_DAY)
+                    // For a Date ClickHouse cuts the fraction of a second off, which before 1970 makes it later.
+                    let second = if narrow { value / from_power } else { value.div_euclid(from_power) };
+                    from_zone.to_local(second).div_euclid(SECONDS_PER_DAY)
                 }
             };
             if narrow {

@@ -49,6 +49,13 @@ struct Found {
     unix: Option<i64>,
 }
 
+impl Found {
+    fn is_partial_date(&self) -> bool {
+        let parts = [self.year.is_some(), self.month.is_some(), self.day.is_some()];
+        (parts[1] || parts[2]) && parts.contains(&false)
+    }
+}
+
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
@@ -95,7 +102,7 @@ fn parse(text: &[u8], zone: Zone) -> Option<Instant> {
             b'0'..=b'9' => read_number(&mut scanner, &mut found)?,
             b'+' | b'-' if found.clock.is_some() => read_offset(&mut scanner, &mut found)?,
             b' ' | b',' | b'\t' => scanner.at += 1,
-            b'-' | b'/' | b'.' if found.day.is_some() || found.month.is_some() => scanner.at += 1,
+            b'-' | b'/' | b'.' if found.is_partial_date() => scanner.at += 1,
             letter if letter.is_ascii_alphabetic() => read_word(&mut scanner, &mut found)?,
             _ => return None,
         }
@@ -181,7 +188,11 @@ fn read_day_first(scanner: &mut Scanner<'_>, found: &mut Found, value: i64) -> O
     found.month = Some(scanner.number()?.0);
     if scanner.separator().is_some() {
         let (year, digits) = scanner.number()?;
-        found.year = Some(if digits <= 2 { full_year(year) } else { year });
+        found.year = Some(match digits {
+            2 => full_year(year),
+            4 => year,
+            _ => return None,
+        });
     }
     // Only one of the two can be a month above 12.
     if found.month > Some(12) {

@@ -45,7 +45,9 @@ impl ScalarFunction for ToUnixTimestamp {
             if let Some(ticks) = ticks {
                 expect_seconds(first(operands), ticks)?;
             }
-            Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), |second, _| second as u32))
+            // The last second before 1970 counts for the first one of it.
+            let cut = |second: i64| if ticks.is_some() { second.max(0) } else { second };
+            Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), |second, _| cut(second) as u32))
                 as ArrayRef)
         }))
     }
@@ -54,7 +56,7 @@ impl ScalarFunction for ToUnixTimestamp {
 /// DECIMAL_OVERFLOW if one of the times is beyond the seconds that 32 bits count.
 fn expect_seconds(times: &ArrayRef, ticks: i64) -> Result<()> {
     let beyond = times.as_primitive::<Int64Type>().iter().flatten().find_map(|tick| {
-        let seconds = tick.div_euclid(ticks);
+        let seconds = tick / ticks;
         u32::try_from(seconds).is_err().then_some(seconds)
     });
     match beyond {

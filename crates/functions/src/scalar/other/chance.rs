@@ -3,7 +3,8 @@
 //! Syntax: `rand([x])`. A new value a row; the argument counts for nothing, it only tells two calls
 //! apart. `randConstant` is one value for the whole query.
 
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock};
 
 use arrow::array::{FixedSizeBinaryArray, Float64Array, UInt32Array, UInt64Array};
 use arrow::datatypes::Float64Type;
@@ -33,8 +34,13 @@ pub(super) static RAND64: Definition = Definition::new("rand64", Arity::Between(
 .sees_null()
 .volatility(Volatility::Volatile);
 
-pub(super) static RAND_CONSTANT: Definition = Definition::new("randConstant", Arity::Between(0, 1), |_| {
-    let value: u32 = rand::rng().random();
+/// What the constants of queries are drawn from.
+static CONSTANTS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+pub(super) static RAND_CONSTANT: Definition = Definition::new("randConstant", Arity::Between(0, 1), |call| {
+    // The same wherever a query has the same call.
+    let argument = call.args.first().map(|arg| format!("{:?}", arg.constant));
+    let value = CONSTANTS.hash_one((call.context.now_us, &call.context.query_id, argument)) as u32;
     Ok(Bound::of(SqlType::UInt32, move |_: &[Operand], rows| {
         Ok(Arc::new(UInt32Array::from_value(value, rows)))
     }))
