@@ -116,6 +116,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn interval(&self, value: Bound, unit: IntervalUnit) -> Result<Bound> {
+        if value.is_null_literal() {
+            return convert(value, &SqlType::Interval(unit).into_nullable(), self.session.ctx);
+        }
         let wide = match value.ty.stripped() {
             SqlType::UInt64 | SqlType::String => self.cast_by_function(value, &SqlType::Int64)?,
             ty if ty.is_integer() => {
@@ -129,18 +132,21 @@ impl Binder<'_> {
                 ));
             }
         };
-        Ok(Bound::new(wide.expr, SqlType::Interval(unit)))
+        let ty = SqlType::Interval(unit);
+        let ty = if wide.accepts_null() { ty.into_nullable() } else { ty };
+        Ok(Bound::new(wide.expr, ty))
     }
 
     /// `+` and `-`, where a date may meet an interval.
     pub(super) fn sum(&self, op: BinaryOp, left: Bound, right: Bound) -> Result<Bound> {
-        let (moment, amount, unit) = match (&left.ty, &right.ty) {
+        let (moment, amount, unit) = match (left.ty.stripped(), right.ty.stripped()) {
             (_, &SqlType::Interval(unit)) => (left, right, unit),
             (&SqlType::Interval(unit), _) if op == BinaryOp::Plus => (right, left, unit),
             _ => return self.call(function_of(op), vec![left, right]),
         };
         let verb = if op == BinaryOp::Plus { "add" } else { "subtract" };
-        let amount = Bound::new(amount.expr, SqlType::Int64);
+        let number = if amount.accepts_null() { SqlType::Int64.into_nullable() } else { SqlType::Int64 };
+        let amount = Bound::new(amount.expr, number);
         self.call(&format!("{verb}{unit}s"), vec![moment, amount])
     }
 }
