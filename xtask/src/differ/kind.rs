@@ -88,7 +88,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "Date32",
         family: Family::Date,
-        values: &["'1900-01-01'", "'1969-12-31'", "'2000-02-29'", "'2299-12-31'"],
+        values: &["'1900-01-01'", "'1969-12-31'", "'2000-02-29'", "'2299-12-30'"],
     },
     Kind {
         name: "DateTime('UTC')",

@@ -8,6 +8,7 @@ mod compare;
 mod explained;
 mod expression;
 mod kind;
+mod nested;
 mod options;
 mod query;
 mod random;
@@ -91,7 +92,7 @@ impl Pair {
         let expected = self.clickhouse.ask(&query.sql).with_context(|| query.sql.clone())?;
         let found = self.basalt.ask(&query.sql).with_context(|| query.sql.clone())?;
         let mut verdict = compare::compare(query, &expected, &found);
-        if verdict.is_difference() && explained::is_explained(query, &expected, &found) {
+        if verdict.is_difference() && explained::is_explained(query, tables, &expected, &found) {
             verdict = Verdict::Explained;
         }
         report.add(verdict, query, tables, (&expected, &found));

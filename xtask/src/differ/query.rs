@@ -1,6 +1,7 @@
 //! Random statements over two tables.
 
 use super::expression::Scope;
+use super::nested;
 use super::random::Random;
 use super::table::Table;
 
@@ -37,6 +38,30 @@ const AGGREGATES: &[&str] = &[
     "toTypeName(sum(N))",
     "toTypeName(max(X))",
     "varSamp(N)",
+    "groupBitAnd(id)",
+    "groupBitXor(id)",
+    "stddevSamp(N)",
+    "varPop(N)",
+    "uniq(X)",
+    "quantileExact(0.9)(id)",
+    "minOrNull(X)",
+    "maxOrDefault(X)",
+    "avgOrNull(N)",
+    "sumOrDefault(N)",
+    "uniqExactIf(X, B)",
+    "countIf(isNull(X))",
+    "argMinIf(id, (X, id), B)",
+    "sumIf(id, X = X)",
+    "max(N)",
+    "min(N)",
+    "toTypeName(avg(N))",
+    "toTypeName(any(N))",
+    "toTypeName(argMax(X, id))",
+    "arraySort(groupArrayIf(id, B))",
+    "uniqExact(X, X)",
+    "sum(if(B, id, 0))",
+    "max((X, id))",
+    "min(length(toString(X)))",
 ];
 const JOINS: &[&str] = &[
     "INNER",
@@ -48,7 +73,9 @@ const JOINS: &[&str] = &[
     "RIGHT SEMI",
     "RIGHT ANTI",
     "LEFT ANY",
+    "RIGHT ANY",
     "INNER ANY",
+    "CROSS",
 ];
 const WINDOWS: &[&str] = &[
     "row_number()",
@@ -63,17 +90,31 @@ const WINDOWS: &[&str] = &[
     "first_value(X)",
     "last_value(X)",
     "ntile(3)",
+    "percent_rank()",
+    "cume_dist()",
+    "nth_value(X, 2)",
+    "lag(X)",
+    "lead(X, 2)",
+    "lagInFrame(X, 2)",
+    "count(X)",
+    "avg(id)",
+    "uniqExact(X)",
+    "sumIf(id, B)",
 ];
 const FRAMES: &[&str] = &[
     "",
     " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
     " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    " ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING",
+    " RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING",
+    " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
 ];
 const SUFFIXES: &[&str] = &["", " DESC", " NULLS FIRST", " DESC NULLS FIRST", " DESC NULLS LAST"];
 
 /// One statement; which one, `random` tells.
 pub(crate) fn make(tables: &[Table; 2], random: &mut Random) -> Query {
-    match random.below(16) {
+    match random.below(20) {
         0 => constants(random),
         1 | 2 => projection(tables, random),
         3 | 4 => filter(tables, random),
@@ -85,11 +126,15 @@ pub(crate) fn make(tables: &[Table; 2], random: &mut Random) -> Query {
         12 => window(tables, random),
         13 => array_join(tables, random),
         14 => sorted(tables, random),
+        15 => nested::subquery(tables, random),
+        16 => nested::using(tables, random),
+        17 => nested::scalar(tables, random),
+        18 => nested::tuples(tables, random),
         _ => union(tables, random),
     }
 }
 
-fn scope<'a>(table: &Table, alias: &str, random: &'a mut Random) -> Scope<'a> {
+pub(super) fn scope<'a>(table: &Table, alias: &str, random: &'a mut Random) -> Scope<'a> {
     let columns = table.columns.iter().map(|column| (column.kind.family, format!("{alias}{}", column.name)));
     Scope { columns: columns.collect(), random }
 }
@@ -114,7 +159,7 @@ fn filter(tables: &[Table; 2], random: &mut Random) -> Query {
     ordered(format!("SELECT id FROM t1 {clause} {condition} ORDER BY id"))
 }
 
-fn aggregates(scope: &mut Scope<'_>, count: usize) -> String {
+pub(super) fn aggregates(scope: &mut Scope<'_>, count: usize) -> String {
     let mut list = Vec::new();
     for _ in 0..count {
         let template = *scope.random.pick(AGGREGATES);
@@ -148,6 +193,11 @@ fn group(tables: &[Table; 2], random: &mut Random) -> Query {
     let list = aggregates(&mut scope, 2);
     let having = if scope.random.once_in(4) { " HAVING count() > 1" } else { "" };
     let with = *scope.random.pick(&["", "", "", " WITH TOTALS", " WITH ROLLUP"]);
+    if scope.random.once_in(4) {
+        let (other, by) =
+            (scope.column(), *scope.random.pick(&["k, l", "CUBE(k, l)", "GROUPING SETS ((k), (k, l), ())"]));
+        return unordered(format!("SELECT {key} AS k, {other} AS l, {list} FROM t1 GROUP BY {by}{having}"));
+    }
     unordered(format!("SELECT {key} AS k, {list} FROM t1 GROUP BY k{with}{having}"))
 }
 
@@ -167,19 +217,28 @@ fn join(tables: &[Table; 2], random: &mut Random) -> Query {
     let kind = *scope.random.pick(JOINS);
     let expression = scope.any(1);
     let nulls = if scope.random.once_in(3) { " SETTINGS join_use_nulls = 1" } else { "" };
+    if kind == "CROSS" {
+        return unordered(format!("SELECT a.id, b.id, {expression} FROM t1 AS a CROSS JOIN t2 AS b{nulls}"));
+    }
+    let more = match kind {
+        "INNER" | "LEFT" if scope.random.once_in(3) => " AND a.id < b.id + 2",
+        "INNER" | "LEFT" | "RIGHT" | "FULL" if scope.random.once_in(3) => " AND a.id = b.id",
+        _ => "",
+    };
     let (list, expression) = match kind {
         "LEFT SEMI" | "LEFT ANTI" => ("a.id, 0", "1".to_owned()),
         "RIGHT SEMI" | "RIGHT ANTI" => ("0, b.id", "1".to_owned()),
+        "RIGHT ANY" => ("0, b.id", "1".to_owned()),
         "LEFT ANY" | "INNER ANY" => ("a.id, 0", "1".to_owned()),
         _ => ("a.id, b.id", expression),
     };
     unordered(format!(
-        "SELECT {list}, {expression} FROM t1 AS a {kind} JOIN t2 AS b ON a.{left} = b.{right}{nulls}"
+        "SELECT {list}, {expression} FROM t1 AS a {kind} JOIN t2 AS b ON a.{left} = b.{right}{more}{nulls}"
     ))
 }
 
 /// A column of each table, both of one type but for Nullable.
-fn shared_columns(tables: &[Table; 2], random: &mut Random) -> Option<(String, String)> {
+pub(super) fn shared_columns(tables: &[Table; 2], random: &mut Random) -> Option<(String, String)> {
     let mut pairs = vec![("id".to_owned(), "id".to_owned())];
     for left in &tables[0].columns {
         let same = tables[1]
@@ -212,10 +271,14 @@ fn window(tables: &[Table; 2], random: &mut Random) -> Query {
     let function = *scope.random.pick(WINDOWS);
     let function = fill(function, &mut scope);
     let partition = scope.column();
-    let frame = if function.starts_with("ntile") { "" } else { *scope.random.pick(FRAMES) };
-    ordered(format!(
-        "SELECT id, {function} OVER (PARTITION BY {partition} ORDER BY id{frame}) FROM t1 ORDER BY id"
-    ))
+    let is_fixed = |name: &str| function.starts_with(name);
+    let takes_frame = !["ntile", "lag(", "lead(", "percent_rank", "cume_dist"].into_iter().any(is_fixed);
+    let frame = if takes_frame { *scope.random.pick(FRAMES) } else { "" };
+    let partition = match scope.random.once_in(3) {
+        true => String::new(),
+        false => format!("PARTITION BY {partition} "),
+    };
+    ordered(format!("SELECT id, {function} OVER ({partition}ORDER BY id{frame}) FROM t1 ORDER BY id"))
 }
 
 fn array_join(tables: &[Table; 2], random: &mut Random) -> Query {
@@ -238,17 +301,24 @@ fn sorted(tables: &[Table; 2], random: &mut Random) -> Query {
 
 fn union(tables: &[Table; 2], random: &mut Random) -> Query {
     let Some((left, right)) = shared_columns(tables, random) else { return filter(tables, random) };
-    let operation = *random.pick(&["UNION ALL", "UNION DISTINCT", "INTERSECT", "EXCEPT"]);
+    let operation = *random.pick(&[
+        "UNION ALL",
+        "UNION DISTINCT",
+        "INTERSECT",
+        "EXCEPT",
+        "INTERSECT DISTINCT",
+        "EXCEPT DISTINCT",
+    ]);
     let condition = scope(&tables[0], "", random).boolean(1);
     unordered(format!(
         "SELECT x, toTypeName(x) FROM (SELECT {left} AS x FROM t1 WHERE {condition} {operation} SELECT {right} FROM t2)"
     ))
 }
 
-fn ordered(sql: String) -> Query {
+pub(super) fn ordered(sql: String) -> Query {
     Query { sql, is_ordered: true }
 }
 
-fn unordered(sql: String) -> Query {
+pub(super) fn unordered(sql: String) -> Query {
     Query { sql, is_ordered: false }
 }
