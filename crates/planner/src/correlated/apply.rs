@@ -253,7 +253,7 @@ impl Answers {
             (CorrelatedKind::Scalar, Some(column)) => {
                 exprs.push(bare_column(column).alias(&mark));
                 let plan = projected(unnested.plan, exprs)?;
-                if unnested.has_one_row { plan } else { limit_by(plan, row, 0, 1) }
+                if unnested.has_one_row { plan } else { limit_by(plan, row, 0, 1)? }
             }
             _ => {
                 row.push(Expr::Literal(ScalarValue::UInt8(Some(1)), None).alias(&mark));

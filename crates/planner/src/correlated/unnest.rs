@@ -174,7 +174,7 @@ impl Domain<'_> {
         let inner = self.unnest(node.input.as_ref().clone())?;
         let (keys, fetch) = (inner.key_exprs(), fetch.map_or(u64::MAX, |rows| rows as u64));
         let has_one_row = inner.has_one_row || fetch <= 1;
-        let plan = limit_by(in_order(inner.plan)?, keys, skip as u64, fetch);
+        let plan = limit_by(in_order(inner.plan)?, keys, skip as u64, fetch)?;
         Ok(Unnested { plan, keys: inner.keys, has_one_row })
     }
 
@@ -234,7 +234,7 @@ impl Domain<'_> {
         let inner = self.unnest(first_rows.input.as_ref().clone())?;
         let mut keys = self.replace_all(first_rows.keys.clone(), &inner.keys)?;
         keys.extend(inner.key_exprs());
-        inner.then(|plan| Ok(limit_by(in_order(plan)?, keys, first_rows.offset, first_rows.limit)))
+        inner.then(|plan| limit_by(in_order(plan)?, keys, first_rows.offset, first_rows.limit))
     }
 
     fn shared(&self, node: &Shared) -> Result<Unnested> {

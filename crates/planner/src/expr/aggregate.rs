@@ -104,10 +104,9 @@ impl Binder<'_> {
                 let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
                 Bound::new(case(vec![(is_empty, Expr::Literal(null, None))], expr), ty)
             }
-            _ => {
-                let plain = ty.stripped();
-                Bound::new(case(vec![(is_empty, default_value(plain)?)], expr), ty.clone())
-            }
+            // Of a Nullable argument the default is NULL.
+            _ if ty.accepts_null() => Bound::new(expr, ty),
+            _ => Bound::new(case(vec![(is_empty, default_value(&ty)?)], expr), ty),
         }))
     }
 

@@ -70,7 +70,9 @@ impl Binder<'_> {
             .map(|column| answer.value(column, 0).map(|(value, ty)| Bound::literal(value, ty)))
             .collect::<Result<Vec<_>>>()?;
         match <[Bound; 1]>::try_from(values) {
-            Ok([value]) => Ok(value),
+            // The type is that of a query without a row.
+            Ok([value]) if matches!(value.ty, SqlType::LowCardinality(_)) => Ok(value),
+            Ok([value]) => Ok(Bound::new(value.expr, value.ty.into_nullable())),
             Err(values) => self.call("tuple", values),
         }
     }

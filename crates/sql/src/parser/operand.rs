@@ -82,9 +82,9 @@ impl Cursor<'_> {
         let called = self.is_symbol_at(1, Symbol::OpenParen);
         let word = self.text(token);
         let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-        // `and(a, b)` and `or(a, b)` are calls where an operand stands.
-        let is_logic_call = called && (is("AND") || is("OR"));
-        if (never_operand(word) && !is_logic_call)
+        // `and(a, b)` and `like(a, b)` are calls where an operand stands.
+        let is_operator_call = called && ["AND", "OR", "IN", "LIKE", "ILIKE"].into_iter().any(is);
+        if (never_operand(word) && !is_operator_call)
             || ((is("GROUP") || is("ORDER")) && self.is_word_at(1, "BY"))
         {
             return Err(self.expected_expression());
@@ -99,7 +99,7 @@ impl Cursor<'_> {
                 self.expect_symbol(Symbol::CloseParen)?;
                 Ok(Some(Expr::Exists(Box::new(query))))
             }
-            () if is_logic_call => Ok(None),
+            () if is_operator_call => Ok(None),
             () if called => self.try_special_call(),
             () if is("DATE") && self.peek_at(1).kind == TokenKind::String => {
                 self.parse_typed_string("toDate").map(Some)

@@ -76,10 +76,8 @@ fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool
             answer_all(answer, &lists, |row, element| elements[element] == values[row])
         }));
     }
-    if element.stripped() != value.stripped()
-        && element.stripped().is_string()
-        && value.stripped().is_string()
-    {
+    let are_strings = element.stripped().is_string() && value.stripped().is_string();
+    if are_strings && element.stripped() != value.stripped() && !matches!(value, SqlType::LowCardinality(_)) {
         return Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
             let lists = Lists::of(&operands[0], rows)?;
             let elements = all_bytes(&elements_of(&lists, of_map))?;

@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, UInt8Array};
 use arrow::compute::{cast, is_not_null, kernels::zip::zip, nullif};
 use arrow::datatypes::{DataType, Float64Type};
 use basalt_base::types::common_type;
-use basalt_base::{Error, ErrorCode, Result, SqlType};
+use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::branch::is_true;
 use crate::scalar::comparison::Comparison;
@@ -62,6 +62,9 @@ pub(super) static TO_NULLABLE: Definition = Definition::new("toNullable", Arity:
 
 pub(super) static IS_ZERO_OR_NULL: Definition = Definition::new("isZeroOrNull", Arity::Exactly(1), |call| {
     let ty = call.ty(0).stripped();
+    if matches!(ty, SqlType::Decimal { .. }) {
+        bail!(IllegalColumn, "`{}` takes a number of fixed width, not a {ty}", call.name);
+    }
     if !ty.is_number() && *ty != SqlType::Nothing {
         return Err(call.illegal(0));
     }

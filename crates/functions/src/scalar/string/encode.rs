@@ -24,8 +24,7 @@ pub(super) static BIN: Definition = Definition::new("bin", Arity::Exactly(1), |c
 
 pub(super) static UNHEX: Definition = Definition::new("unhex", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| {
-        let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(u32::from(u8::MAX));
-        read_digits(text, 2, 16, digit, out);
+        read_digits(text, 2, 16, hex_digit, out);
         Ok(())
     })
 })
@@ -158,8 +157,12 @@ fn write_hex(byte: u8, out: &mut Vec<u8>) {
     out.push(DIGITS[usize::from(byte & 15)]);
 }
 
-/// Bytes of `width` digits each; digits that are missing are zeroes in front. What is no digit has
-/// some value too, as it has in ClickHouse.
+/// What is no digit has some value too, as it has in ClickHouse.
+fn hex_digit(byte: u8) -> u32 {
+    char::from(byte).to_digit(16).unwrap_or(u32::from(u8::MAX))
+}
+
+/// Bytes of `width` digits each; digits that are missing are zeroes in front.
 fn read_digits(text: &[u8], width: usize, base: u32, digit: impl Fn(u8) -> u32, out: &mut Vec<u8>) {
     let (first, rest) = text.split_at(text.len() % width);
     if !first.is_empty() {
@@ -239,7 +242,7 @@ mod tests {
     fn unhex_takes_odd_lengths_and_garbage() {
         let read = |text: &[u8]| {
             let mut out = Vec::new();
-            read_digits(text, 2, 16, &mut out);
+            read_digits(text, 2, 16, hex_digit, &mut out);
             out
         };
         assert_eq!((read(b"616263"), read(b"6"), read(b"zz")), (b"abc".to_vec(), vec![6], vec![0xef]));
