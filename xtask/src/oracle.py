@@ -7,7 +7,7 @@ from chdb import session
 database = session.Session()
 for line in sys.stdin:
     try:
-        text = database.query(json.loads(line), "TabSeparated").bytes().decode()
+        text = database.query(json.loads(line), "TabSeparated").bytes().decode(errors="replace")
         rows = text.split("\n")
         # Rows end with a line feed; what is behind the last one is no row.
         answer = {"rows": rows[:-1] if rows[-1] == "" else rows}

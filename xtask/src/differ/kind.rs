@@ -78,7 +78,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "Decimal(38, 10)",
         family: Family::Decimal,
-        values: &["0", "1.5", "-3.3333333333", "12345678901234567890.5"],
+        values: &["0", "1.5", "-3.3333333333", "'12345678901234567890.5'"],
     },
     Kind {
         name: "Date",
