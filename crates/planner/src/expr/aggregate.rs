@@ -99,7 +99,7 @@ impl Binder<'_> {
         let rows = aggregate(count, vec![one()], filter);
         let is_empty = rows.eq(Expr::Literal(ScalarValue::UInt64(Some(0)), None));
         Ok(Some(match named.when_empty {
-            WhenEmpty::Null => {
+            WhenEmpty::Null if ty.clone().into_nullable().accepts_null() => {
                 let ty = ty.into_nullable();
                 let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
                 Bound::new(case(vec![(is_empty, Expr::Literal(null, None))], expr), ty)

@@ -1,5 +1,6 @@
-//! Comparisons of tuples that hold NULL or UUIDs: what is compared with NULL is unknown.
+//! Comparisons of tuples that hold NULL, UUIDs or floats, or whose elements meet without a common type.
 
+use basalt_base::types::common_type;
 use basalt_base::{Result, SqlType};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -8,14 +9,16 @@ use super::Binder;
 use crate::bound::Bound;
 
 impl Binder<'_> {
-    /// Tuples with a NULL or a UUID in them are compared element by element, so that NULL is unknown; others, which
-    /// is `None`, as they are.
+    /// Such tuples are compared element by element, so that what is compared with NULL is unknown; others, which is
+    /// `None`, as they are.
     pub(super) fn compare_tuples(&self, op: Operator, left: &Bound, right: &Bound) -> Result<Option<Bound>> {
         let (SqlType::Tuple(of_left), SqlType::Tuple(of_right)) = (left.ty.stripped(), right.ty.stripped())
         else {
             return Ok(None);
         };
-        let is_apart = holds(&left.ty, is_apart) || holds(&right.ty, is_apart);
+        let is_apart = holds(&left.ty, is_apart)
+            || holds(&right.ty, is_apart)
+            || common_type([left.ty.stripped(), right.ty.stripped()]).is_none();
         if !is_apart || of_left.len() != of_right.len() || of_left.is_empty() {
             return Ok(None);
         }
@@ -56,9 +59,10 @@ impl Binder<'_> {
     }
 }
 
-/// Whether values of the type are not compared as their bytes are: NULL, and UUIDs, whose second halves come first.
+/// Whether values of the type are not compared as their bytes are: NULL, UUIDs, whose second halves come first, and
+/// floats with their NaN and two zeroes.
 fn is_apart(ty: &SqlType) -> bool {
-    ty.accepts_null() || *ty.stripped() == SqlType::Uuid
+    ty.accepts_null() || *ty.stripped() == SqlType::Uuid || ty.stripped().is_float()
 }
 
 /// Whether such a type lies inside a tuple.
