@@ -73,7 +73,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "Decimal(18, 4)",
         family: Family::Decimal,
-        values: &["0", "1.5", "-0.0001", "99999999999999.9999"],
+        values: &["0", "1.5", "-0.0001", "'99999999999999.9999'"],
     },
     Kind {
         name: "Decimal(38, 10)",
