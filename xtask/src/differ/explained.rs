@@ -30,6 +30,7 @@ const EXPLAINED: &[fn(&Case<'_>) -> bool] = &[
     fails_by_itself,
     truncates_downward,
     finds_no_defaults,
+    reads_no_digits_in_padding,
 ];
 
 pub(crate) fn is_explained(query: &Query, tables: &[Table], expected: &Answer, found: &Answer) -> bool {
@@ -73,11 +74,14 @@ fn drops_members_out_of_range(case: &Case<'_>) -> bool {
 fn has_no_variants(case: &Case<'_>) -> bool {
     let chooses =
         ["CASE ", "if(", "multiIf(", "[", "ifNull(", "coalesce("].iter().any(|name| case.sql.contains(name));
-    Case::has_row(case.expected, "Variant(")
+    let tells = case.sql.contains("toTypeName(if(") || case.sql.contains("toTypeName(multiIf(");
+    tells
+        || Case::has_row(case.expected, "Variant(")
         || (chooses
             && (case.is_refused("NO_COMMON_TYPE")
                 || case.is_answered("NO_COMMON_TYPE")
-                || case.is_answered("ILLEGAL_COLUMN")))
+                || case.is_answered("ILLEGAL_COLUMN")
+                || case.is_answered("ILLEGAL_TYPE_OF_ARGUMENT")))
 }
 
 /// An error in a row that WHERE or ARRAY JOIN leaves out, or in an argument that is not looked at.
@@ -147,6 +151,12 @@ fn truncates_downward(case: &Case<'_>) -> bool {
 fn finds_no_defaults(case: &Case<'_>) -> bool {
     let looks = case.sql.contains("hasAll(") || case.sql.contains("hasAny(");
     looks && case.tables.contains("Nullable(")
+}
+
+/// A FixedString of zero bytes as a number.
+fn reads_no_digits_in_padding(case: &Case<'_>) -> bool {
+    let reads = ["toInt64OrNull(", "toUInt64OrNull(", "toInt32OrZero(", "toDecimal64OrNull("];
+    case.says("FixedString(3)") && reads.iter().any(|name| case.sql.contains(name))
 }
 
 /// Errors that are faults of ClickHouse.
