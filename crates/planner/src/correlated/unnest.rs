@@ -6,6 +6,7 @@ use std::sync::Arc;
 use basalt_base::{Error, Result};
 use basalt_exec::limit_by::LimitBy;
 use basalt_exec::row_order::{self, InOrder};
+use basalt_exec::set_operation::SetOperation;
 use basalt_exec::shared::Shared;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column as PlanColumn, TableReference};
@@ -16,6 +17,7 @@ use datafusion::logical_expr::{
 
 use super::apply::shared;
 use super::outer::Argument;
+use crate::float_keys;
 use crate::select::{aliased, filtered, limit_by, plan_error, projected};
 use crate::session::Session;
 
@@ -182,16 +184,44 @@ impl Domain<'_> {
         let columns = node.schema.fields().len();
         let mut inputs = Vec::with_capacity(node.inputs.len());
         for input in node.inputs {
-            let names = input.schema().columns();
-            let inner = self.unnest(Arc::unwrap_or_clone(input))?;
-            let mut exprs: Vec<Expr> = names.into_iter().map(Expr::Column).collect();
-            let arguments = self.arguments.iter().zip(inner.keys);
-            exprs.extend(arguments.map(|(argument, key)| Expr::Column(key).alias(&argument.name)));
-            inputs.push(Arc::new(projected(inner.plan, exprs)?));
+            inputs.push(Arc::new(self.side(Arc::unwrap_or_clone(input))?));
         }
         let plan = LogicalPlan::Union(Union::try_new_with_loose_types(inputs).map_err(plan_error)?);
         let keys = plan.schema().columns().split_off(columns);
         Ok(Unnested::new(plan, keys))
+    }
+
+    /// A side of a set operation: its columns, and behind them the arguments under their names.
+    fn side(&self, input: LogicalPlan) -> Result<LogicalPlan> {
+        let names = input.schema().columns();
+        let inner = self.unnest(input)?;
+        let mut exprs: Vec<Expr> = names.into_iter().map(Expr::Column).collect();
+        let arguments = self.arguments.iter().zip(inner.keys);
+        exprs.extend(arguments.map(|(argument, key)| Expr::Column(key).alias(&argument.name)));
+        projected(inner.plan, exprs)
+    }
+
+    /// INTERSECT and EXCEPT of the rows of each row of the domain.
+    fn set_operation(&self, node: &SetOperation) -> Result<Unnested> {
+        let columns = node.left.schema().fields().len();
+        let (of_left, of_right) = node.keys.split_at(node.keys.len() / 2);
+        let mut keys = Vec::with_capacity(node.keys.len() + 2 * self.arguments.len());
+        let mut sides = Vec::with_capacity(2);
+        for (input, of_side) in [(&node.left, of_left), (&node.right, of_right)] {
+            let side = self.side(input.as_ref().clone())?;
+            keys.extend_from_slice(of_side);
+            for argument in side.schema().columns().split_off(columns) {
+                keys.push(float_keys::key(Expr::Column(argument), side.schema())?);
+            }
+            sides.push(Arc::new(side));
+        }
+        let Ok([left, right]) = <[Arc<LogicalPlan>; 2]>::try_from(sides) else {
+            return Err(Error::logical("INTERSECT and EXCEPT have two sides"));
+        };
+        let arguments = left.schema().columns().split_off(columns);
+        let node = SetOperation { operation: node.operation, left, right, keys };
+        let plan = LogicalPlan::Extension(Extension { node: Arc::new(node) });
+        Ok(Unnested::new(plan, arguments))
     }
 
     /// A window is that of one row of the domain. Its column keeps its name.
@@ -227,6 +257,9 @@ impl Domain<'_> {
         }
         if let Some(sorted) = node.node.as_any().downcast_ref::<InOrder>() {
             return self.unnest(sorted.input.as_ref().clone())?.then(in_order);
+        }
+        if let Some(operation) = node.node.as_any().downcast_ref::<SetOperation>() {
+            return self.set_operation(operation);
         }
         let Some(first_rows) = node.node.as_any().downcast_ref::<LimitBy>() else {
             return Err(not_built("this clause"));
