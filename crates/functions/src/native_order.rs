@@ -11,6 +11,7 @@ use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray, ListArray, St
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use basalt_base::{Error, Result, SqlType};
 use datafusion::common::DataFusionError;
+use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -42,6 +43,12 @@ impl ScalarUDFImpl for NativeOrder {
 
     fn return_type(&self, arg_types: &[DataType]) -> datafusion::common::Result<DataType> {
         arg_types.first().cloned().ok_or_else(|| DataFusionError::Internal("`_order` of nothing".into()))
+    }
+
+    /// Of the type of the results: a comparison with bounds of another type is an error, and then no order of such an
+    /// expression is known.
+    fn evaluate_bounds(&self, inputs: &[&Interval]) -> datafusion::common::Result<Interval> {
+        Interval::make_unbounded(&inputs.first().map_or(DataType::Null, |input| input.data_type()))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::common::Result<ColumnarValue> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -66,6 +67,10 @@ impl ScalarUDFImpl for Prewhere {
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef, DataFusionError> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
         Ok(Arc::new(Field::new("prewhere", DataType::Boolean, nullable)))
+    }
+
+    fn evaluate_bounds(&self, _inputs: &[&Interval]) -> Result<Interval, DataFusionError> {
+        Interval::make_unbounded(&DataType::Boolean)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue, DataFusionError> {

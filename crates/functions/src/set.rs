@@ -18,6 +18,7 @@ use basalt_base::array_bytes::taken_bytes;
 use basalt_base::query::{check_allocation, checkpoint};
 use basalt_base::{Error, Result, bail};
 use datafusion::common::DataFusionError;
+use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -212,6 +213,10 @@ impl ScalarUDFImpl for InSet {
 
     fn return_field_from_args(&self, _args: ReturnFieldArgs) -> datafusion::common::Result<FieldRef> {
         Ok(Arc::new(Field::new("in", DataType::Boolean, false)))
+    }
+
+    fn evaluate_bounds(&self, _inputs: &[&Interval]) -> datafusion::common::Result<Interval> {
+        Interval::make_unbounded(&DataType::Boolean)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::common::Result<ColumnarValue> {

@@ -13,6 +13,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use basalt_base::query::checkpoint;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     TypeSignature, Volatility as PlanVolatility,
@@ -243,6 +244,12 @@ impl ScalarUDFImpl for BoundScalar {
         let mut name = String::new();
         self.write_schema_name(args, &mut name)?;
         Ok(name)
+    }
+
+    /// Of the type of the results: a comparison with bounds of another type is an error, and then no order of such an
+    /// expression is known.
+    fn evaluate_bounds(&self, _inputs: &[&Interval]) -> datafusion::common::Result<Interval> {
+        Interval::make_unbounded(&self.return_type.carrier())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::common::Result<ColumnarValue> {
