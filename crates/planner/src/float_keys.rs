@@ -98,7 +98,8 @@ fn unwrapped(plan: LogicalPlan, wrapped: &[Column]) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(plan).project(columns).and_then(LogicalPlanBuilder::build).map_err(plan_error)
 }
 
-fn bits(expr: Expr) -> Expr {
+/// The bits of a float.
+pub(crate) fn bits(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(bits_of_float(), vec![expr]))
 }
 

@@ -13,6 +13,7 @@ use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPl
 use super::call::{Correlated, CorrelatedKind};
 use super::unnest::{Domain, Unnested};
 use crate::bound::{all_of, collect, contains, is_unnest, is_window, or_default, replace};
+use crate::float_keys;
 use crate::scope::{bare_column, plan_column};
 use crate::select::{self, aliased, limit_by, plan_error, projected};
 use crate::session::Session;
@@ -191,7 +192,10 @@ fn apply_one(
     let (plan, args) = with_columns(session, plan, args)?;
     let (values, operands) = args.split_at(subquery.arguments.len());
     let mut on = domain.same_arguments(values, &answers.keys)?;
-    on.extend(operands.iter().cloned().zip(answers.values));
+    for (operand, member) in operands.iter().zip(answers.values) {
+        let operand = float_keys::key(operand.clone(), plan.schema())?;
+        on.push((operand, float_keys::key(member, answers.plan.schema())?));
+    }
     let on: (Vec<Expr>, Vec<Expr>) = on.into_iter().unzip();
     let plan = LogicalPlanBuilder::from(plan)
         .join_with_expr_keys(answers.plan, JoinType::Left, on, None)
@@ -219,11 +223,10 @@ fn with_columns(session: &Session<'_>, plan: LogicalPlan, args: &[Expr]) -> Resu
 
 fn distinct_arguments(rows: LogicalPlan, values: &[Expr], subquery: &Correlated) -> Result<LogicalPlan> {
     let named = values.iter().zip(&subquery.arguments);
-    distinct(projected(rows, named.map(|(value, argument)| value.clone().alias(&argument.name)).collect())?)
-}
-
-fn distinct(plan: LogicalPlan) -> Result<LogicalPlan> {
-    LogicalPlanBuilder::from(plan).distinct().and_then(LogicalPlanBuilder::build).map_err(plan_error)
+    float_keys::distinct(projected(
+        rows,
+        named.map(|(value, argument)| value.clone().alias(&argument.name)).collect(),
+    )?)
 }
 
 /// The rows of a subquery as they are joined back: at most one for a row of the query around it.
@@ -257,7 +260,7 @@ impl Answers {
             }
             _ => {
                 row.push(Expr::Literal(ScalarValue::UInt8(Some(1)), None).alias(&mark));
-                projected(distinct(projected(unnested.plan, exprs)?)?, row)?
+                projected(float_keys::distinct(projected(unnested.plan, exprs)?)?, row)?
             }
         };
         let plan = aliased(plan, &relation)?;

@@ -7,6 +7,7 @@ use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan};
 
 use super::unnest::{Domain, Unnested, not_built};
 use crate::bound::{case, default_value};
+use crate::float_keys;
 use crate::select::plan_error;
 
 impl Domain<'_> {
@@ -60,12 +61,15 @@ impl Domain<'_> {
     pub(super) fn same_arguments(&self, left: &[Expr], right: &[Expr]) -> Result<Vec<(Expr, Expr)>> {
         let mut pairs = Vec::with_capacity(left.len());
         for (argument, (left, right)) in self.arguments.iter().zip(left.iter().zip(right)) {
+            let ty = argument.value.ty.stripped();
+            let key = |value: Expr| if ty.is_float() { float_keys::bits(value) } else { value };
             if !argument.value.accepts_null() {
-                pairs.push((left.clone(), right.clone()));
+                pairs.push((key(left.clone()), key(right.clone())));
                 continue;
             }
-            let default = default_value(argument.value.ty.stripped())?;
-            let value = |key: &Expr| case(vec![(key.clone().is_not_null(), key.clone())], default.clone());
+            let default = default_value(ty)?;
+            let value =
+                |side: &Expr| key(case(vec![(side.clone().is_not_null(), side.clone())], default.clone()));
             pairs.push((value(left), value(right)));
             pairs.push((left.clone().is_null(), right.clone().is_null()));
         }

@@ -95,9 +95,7 @@ impl Domain<'_> {
                 inner.then(|plan| built(LogicalPlanBuilder::from(plan).sort(sort)))
             }
             LogicalPlan::Limit(node) => self.limit(&node),
-            LogicalPlan::Distinct(Distinct::All(rows)) => {
-                input(rows)?.then(|plan| built(LogicalPlanBuilder::from(plan).distinct()))
-            }
+            LogicalPlan::Distinct(Distinct::All(rows)) => input(rows)?.then(float_keys::distinct),
             LogicalPlan::Union(node) => self.union(node),
             LogicalPlan::Window(node) => self.window(node),
             LogicalPlan::Extension(node) => self.extension(&node),
@@ -163,8 +161,8 @@ impl Domain<'_> {
         let mut groups = self.replace_all(node.group_expr, &inner.keys)?;
         groups.extend(inner.key_exprs());
         let calls = self.replace_all(node.aggr_expr, &inner.keys)?;
-        let plan = Aggregate::try_new(Arc::new(inner.plan), groups, calls).map_err(plan_error)?;
-        Ok(Unnested { plan: LogicalPlan::Aggregate(plan), keys: inner.keys, has_one_row })
+        let plan = float_keys::aggregate(inner.plan, groups, calls)?;
+        Ok(Unnested { plan, keys: inner.keys, has_one_row })
     }
 
     fn limit(&self, node: &datafusion::logical_expr::Limit) -> Result<Unnested> {
