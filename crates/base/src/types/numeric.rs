@@ -214,11 +214,36 @@ fn common_number(left: &SqlType, right: &SqlType) -> Option<SqlType> {
         return (bits <= 64).then(|| integer_of(true, bits));
     }
     if let (SqlType::Decimal { .. }, _) | (_, SqlType::Decimal { .. }) = (left, right) {
-        return decimal_arithmetic(Arithmetic::Plus, left, right);
+        return common_decimal(left, right);
     }
     // Float32 holds every 8 and 16-bit integer exactly.
     let small = |ty: &SqlType| *ty == SqlType::Float32 || integer(ty).is_some_and(|(_, bits)| bits <= 16);
     Some(if small(left) && small(right) { SqlType::Float32 } else { SqlType::Float64 })
+}
+
+/// A decimal with room for all whole digits of the integer beside it.
+fn common_decimal(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let (precision, scale, (is_signed, bits)) = match (left, right) {
+        (SqlType::Decimal { precision, scale }, other) | (other, SqlType::Decimal { precision, scale }) => {
+            match integer(other) {
+                Some(integer) => (*precision, *scale, integer),
+                None => return decimal_arithmetic(Arithmetic::Plus, left, right),
+            }
+        }
+        _ => return None,
+    };
+    let whole = match (bits, is_signed) {
+        // As in ClickHouse, without a scale they are as wide as their decimals.
+        (32, true) if scale == 0 => 9,
+        (64, true) if scale == 0 => 18,
+        (8, _) => 3,
+        (16, _) => 5,
+        (32, _) => 10,
+        (_, true) => 19,
+        _ => 20,
+    };
+    let precision = precision.max(scale + whole);
+    (precision <= DECIMAL256_DIGITS).then(|| SqlType::Decimal { precision: storage_digits(precision), scale })
 }
 
 #[cfg(test)]
@@ -245,6 +270,11 @@ mod tests {
             Some(SqlType::UInt8.into_nullable())
         );
         assert_eq!(common(SqlType::Date, SqlType::DateTime(None)), Some(SqlType::DateTime(None)));
+        let decimal = |precision, scale| SqlType::Decimal { precision, scale };
+        assert_eq!(common(decimal(9, 2), SqlType::Int16), Some(decimal(9, 2)));
+        assert_eq!(common(decimal(9, 2), SqlType::UInt32), Some(decimal(18, 2)));
+        assert_eq!(common(SqlType::UInt64, decimal(18, 3)), Some(decimal(38, 3)));
+        assert_eq!(common(decimal(9, 0), SqlType::Int64), Some(decimal(18, 0)));
         let seconds = SqlType::DateTime64 { precision: 0, zone: None };
         assert_eq!(common(SqlType::Date32, SqlType::DateTime(None)), Some(seconds));
         let interval = SqlType::Interval;
