@@ -181,7 +181,7 @@ impl<'a> Call<'a> {
             let is_meant = match what {
                 Width::All => true,
                 Width::OfColumns => arg.constant.is_none(),
-                Width::OfConstants => arg.constant.is_some(),
+                Width::OfConstants => arg.constant.as_ref().is_some_and(|value| value.null_count() == 0),
             };
             if is_meant {
                 self.refuse_fixed_string(*argument, *code)?;

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use super::fit::{Fitted, fit};
 use super::{Binder, convert};
-use crate::bound::{Bound, native_cast};
+use crate::bound::{Bound, case, native_cast};
 use crate::select::ordered;
 
 /// Decimal digits that hold every 64-bit integer, signed or not.
@@ -262,6 +262,17 @@ fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool
             .filter(|side| !is_ordinary(side))
             .fold(compared, |compared, side| compared.and(between(side))),
         _ => compared,
+    };
+    let are_columns = !matches!(left, Expr::Literal(..)) && !matches!(right, Expr::Literal(..));
+    let is_known = left.clone().is_not_null().and(right.clone().is_not_null());
+    let expr = match op {
+        // A join looks for equalities as they are.
+        Operator::Eq | Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => expr,
+        // NaN is no more than other floats beside NULL.
+        _ if nullable && are_columns => {
+            case(vec![(is_known, expr)], Expr::Literal(ScalarValue::Boolean(None), None))
+        }
+        _ => expr,
     };
     folded(expr, &left, &right, nullable)
 }
