@@ -31,6 +31,8 @@ const EXPLAINED: &[fn(&Case<'_>) -> bool] = &[
     truncates_downward,
     finds_no_defaults,
     reads_no_digits_in_padding,
+    divides_decimals,
+    looks_at_all_operands,
 ];
 
 pub(crate) fn is_explained(query: &Query, tables: &[Table], expected: &Answer, found: &Answer) -> bool {
@@ -133,7 +135,8 @@ fn picks_among_nulls_in_tuples(case: &Case<'_>) -> bool {
 
 /// `lag` of an Enum without a default: the first element, where ClickHouse has none of number 0.
 fn shifts_enums(case: &Case<'_>) -> bool {
-    case.is_answered("UNKNOWN_ELEMENT_OF_ENUM") && case.sql.contains(" OVER (")
+    case.is_answered("UNKNOWN_ELEMENT_OF_ENUM")
+        && (case.sql.contains(" OVER (") || case.sql.contains("OrDefault("))
 }
 
 /// A key that is constant without being written as one.
@@ -157,6 +160,19 @@ fn finds_no_defaults(case: &Case<'_>) -> bool {
 fn reads_no_digits_in_padding(case: &Case<'_>) -> bool {
     let reads = ["toInt64OrNull(", "toUInt64OrNull(", "toInt32OrZero(", "toDecimal64OrNull("];
     case.says("FixedString(3)") && reads.iter().any(|name| case.sql.contains(name))
+}
+
+/// A remainder of a decimal, which ClickHouse takes of the number without its scale.
+fn divides_decimals(case: &Case<'_>) -> bool {
+    let divides = case.sql.contains(" % ") || case.sql.contains("oduloOrZero(");
+    divides && case.says("Decimal")
+}
+
+/// An error in the right side of AND, OR or BETWEEN, whose left side decides in ClickHouse.
+fn looks_at_all_operands(case: &Case<'_>) -> bool {
+    let names = ["CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN", "CANNOT_PARSE_TEXT", "ILLEGAL_DIVISION"];
+    let decides = ["BETWEEN", ") AND (", ") OR ("].iter().any(|text| case.sql.contains(text));
+    decides && names.iter().any(|name| case.is_refused(name))
 }
 
 /// Errors that are faults of ClickHouse.

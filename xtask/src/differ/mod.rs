@@ -43,7 +43,7 @@ struct Pair {
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let mut report = Report::default();
-    let mut recorded = String::new();
+    let mut recorded = format!("# Random statements of seed {}, on which both agreed.\n\n", options.seed);
     let mut group = 0;
     while report.asked() < options.count {
         let mut random = Random::new(options.seed.wrapping_add(group));

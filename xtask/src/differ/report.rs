@@ -84,5 +84,15 @@ pub(crate) fn record(query: &Query, answer: &Answer) -> String {
         Answer::Error(_) => Piece::Statement { head: "statement error".to_owned(), sql: query.sql.clone() },
         Answer::Rows(_) => Piece::Query { head: head.to_owned(), sql: query.sql.clone(), rows: Vec::new() },
     };
-    slt::print(&[slt::record(piece, answer), Piece::Text(String::new())])
+    // A file has the rows of `rowsort` in their order.
+    let sorted = match answer {
+        Answer::Rows(rows) if !query.is_ordered => {
+            let mut rows = rows.clone();
+            // As it is written in a file, where a row without text is called empty.
+            rows.sort_by_key(|row| if row.is_empty() { "(empty)".to_owned() } else { row.clone() });
+            Some(Answer::Rows(rows))
+        }
+        _ => None,
+    };
+    slt::print(&[slt::record(piece, sorted.as_ref().unwrap_or(answer)), Piece::Text(String::new())])
 }
