@@ -89,7 +89,7 @@ pub(crate) fn record(query: &Query, answer: &Answer) -> String {
         Answer::Rows(rows) if !query.is_ordered => {
             let mut rows = rows.clone();
             // As it is written in a file, where a row without text is called empty.
-            rows.sort_by_key(|row| if row.is_empty() { "(empty)".to_owned() } else { row.clone() });
+            rows.sort_by_key(|row| if row.is_empty() { slt::EMPTY_ROW.to_owned() } else { row.clone() });
             Some(Answer::Rows(rows))
         }
         _ => None,
