@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, UInt32Type, UInt64Type};
 use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -63,6 +64,13 @@ impl ScalarUDFImpl for FloatBits {
             (Direction::ToFloat, [DataType::UInt64]) => Ok(DataType::Float64),
             _ => Err(DataFusionError::Internal(format!("`{}` of {arg_types:?}", self.name()))),
         }
+    }
+
+    /// Of the type of the results, or a comparison with them is an error, and then no order of such an expression is
+    /// known.
+    fn evaluate_bounds(&self, inputs: &[&Interval]) -> Result<Interval> {
+        let types: Vec<DataType> = inputs.iter().map(|input| input.data_type()).collect();
+        Interval::make_unbounded(&self.return_type(&types)?)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
