@@ -297,7 +297,8 @@ mod tests {
         let node = SetOperation { operation, left, right, keys: vec![col("l.x"), col("r.x")] };
         let plan = LogicalPlan::Extension(Extension { node: Arc::new(node) });
         let limits = SessionLimits { target_partitions: 2, batch_rows: 8 };
-        let state = session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default());
+        let state =
+            session_state(limits, Arc::new(RuntimeEnv::default()), Rules::default()).expect("a session");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let batches = runtime.block_on(async {
             let physical = state.create_physical_plan(&plan).await.unwrap();
