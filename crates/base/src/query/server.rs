@@ -17,6 +17,9 @@ const SAMPLE_BYTES_MAX: u64 = 16 << 20;
 /// largest one has been told.
 const PATIENCE_SHARE: u64 = 16;
 
+/// Pages that the allocator keeps, and what others than it hold, count up to this share of the limit.
+const KEPT_SHARE: u64 = 4;
+
 /// What all threads took less what they gave back.
 static ALLOCATED: AtomicI64 = AtomicI64::new(0);
 
@@ -116,9 +119,20 @@ impl ServerTracker {
         let since = allocated - sample.allocated;
         if anew || since.unsigned_abs() > SAMPLE_BYTES_MAX || sample.at.elapsed() > SAMPLE_AGE_MAX {
             *sample = Sample::now();
-            return sample.resident;
+            return self.held(sample.resident, sample.allocated);
         }
-        sample.resident.saturating_add_signed(since)
+        self.held(sample.resident.saturating_add_signed(since), allocated)
+    }
+
+    /// What counts of `resident` bytes of the process: those in use, and others up to a share of the limit. Pages that the
+    /// allocator keeps are used again before it takes new ones: they are no reason to end a query.
+    fn held(&self, resident: u64, allocated: i64) -> u64 {
+        let allocated = u64::try_from(allocated).unwrap_or(0);
+        if allocated == 0 {
+            // Nothing counts in this process: it has another allocator.
+            return resident;
+        }
+        resident.min(allocated.saturating_add(self.limit / KEPT_SHARE))
     }
 }
 
@@ -168,6 +182,14 @@ mod tests {
         assert!(asked.load(Ordering::Relaxed) > 0);
         assert!(server.exceeded(1).message().starts_with("(total) memory limit exceeded: would use "));
         assert!(ServerTracker::new(0, |_| ()).has_room(u64::MAX));
+    }
+
+    #[test]
+    fn pages_that_are_kept_count_up_to_a_share() {
+        let server = ServerTracker::new(1000, |_| ());
+        assert_eq!(server.held(900, 0), 900);
+        assert_eq!(server.held(900, 800), 900);
+        assert_eq!(server.held(1400, 500), 750);
     }
 
     #[test]
