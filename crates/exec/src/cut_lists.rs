@@ -37,7 +37,7 @@ pub(crate) const CUT_LISTS: EachOperator = EachOperator::new("cut_lists", |node|
 });
 
 /// The operator.
-struct CutListsOperator {
+pub(crate) struct CutListsOperator {
     input: Arc<dyn ExecutionPlan>,
     /// The columns that are unfolded; of one row they have the same length.
     lists: Vec<usize>,

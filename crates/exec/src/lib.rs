@@ -22,6 +22,7 @@
 
 mod checked;
 mod cut_lists;
+mod dealt_early;
 pub mod direct_join;
 pub mod each_operator;
 pub mod error;

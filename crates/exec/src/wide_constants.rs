@@ -2,8 +2,7 @@
 //!
 //! DataFusion makes a column of a constant: as many copies as the block has rows. A constant array of a million
 //! elements would be 64 GB of them. [`WIDE_CONSTANTS`] puts an operator below the projection that cuts blocks into
-//! ones whose copies have [`BYTES_MAX`], and deals blocks to partitions before they have the copies: dealing
-//! gathers small blocks into large ones.
+//! ones whose copies have [`BYTES_MAX`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +13,8 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::StreamExt;
 
 use crate::each_operator::EachOperator;
@@ -29,25 +27,11 @@ const NARROW_BYTES: usize = 1 << 10;
 
 /// The rule.
 pub(crate) const WIDE_CONSTANTS: EachOperator = EachOperator::new("wide_constants", |node| {
-    if let Some(projection) = node.downcast_ref::<ProjectionExec>() {
-        let Some(rows) = rows_of_blocks(projection)? else { return Ok(None) };
-        let input = Arc::clone(projection.input());
-        return over_inputs(node, vec![Arc::new(OneInputExec(CutRowsOperator { input, rows }))]).map(Some);
-    }
-    let Some((projection, cut)) = dealt(node) else { return Ok(None) };
-    let dealt = over_inputs(node, vec![Arc::clone(cut.input())])?;
-    let cut = OneInputExec(CutRowsOperator { input: dealt, rows: cut.rows });
-    over_inputs(projection, vec![Arc::new(cut)]).map(Some)
+    let Some(projection) = node.downcast_ref::<ProjectionExec>() else { return Ok(None) };
+    let Some(rows) = rows_of_blocks(projection)? else { return Ok(None) };
+    let cut = CutRowsOperator::new(Arc::clone(projection.input()), rows);
+    over_inputs(node, vec![Arc::new(OneInputExec(cut))]).map(Some)
 });
-
-/// The projection with wide constants whose blocks `node` deals in turn, and the operator below that cuts them.
-fn dealt(node: &Arc<dyn ExecutionPlan>) -> Option<(&Arc<dyn ExecutionPlan>, &OneInputExec<CutRowsOperator>)> {
-    let repartition = node.downcast_ref::<RepartitionExec>()?;
-    let Partitioning::RoundRobinBatch(_) = repartition.partitioning() else { return None };
-    let projection = repartition.input();
-    let below = projection.downcast_ref::<ProjectionExec>()?.input();
-    Some((projection, below.downcast_ref::<OneInputExec<CutRowsOperator>>()?))
-}
 
 /// Rows of a block whose copies of constants have [`BYTES_MAX`]; `None` if the constants are narrow.
 fn rows_of_blocks(projection: &ProjectionExec) -> Result<Option<usize>> {
@@ -63,10 +47,16 @@ fn rows_of_blocks(projection: &ProjectionExec) -> Result<Option<usize>> {
 }
 
 /// The operator.
-struct CutRowsOperator {
+pub(crate) struct CutRowsOperator {
     input: Arc<dyn ExecutionPlan>,
     /// Rows of a block at most.
     rows: usize,
+}
+
+impl CutRowsOperator {
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, rows: usize) -> CutRowsOperator {
+        CutRowsOperator { input, rows }
+    }
 }
 
 impl DisplayAs for CutRowsOperator {
