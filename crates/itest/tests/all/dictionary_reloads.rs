@@ -300,7 +300,7 @@ fn changes_count_for_the_memory_of_the_server() {
 #[test]
 fn dictionaries_count_for_the_memory_of_the_server() {
     let data = tempdir().expect("a directory");
-    let server = Server::start_with(data.path(), &["--max-server-memory-usage", "60000000"]);
+    let server = Server::start_with(data.path(), &["--max-server-memory-usage", "120000000"]);
     server.ask("CREATE TABLE control (rows UInt64) ENGINE = Memory");
     let create = |name: &str, settings: &str| {
         server.ask(&format!(
@@ -320,10 +320,10 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     create("second", "reload = 'whole'");
     assert_eq!(server.ask(ask), "1000000\n");
     // The load that would be too large leaves the old version, and says what to do.
-    rows(20_000_000);
+    rows(40_000_000);
     for _ in 0..2 {
         let failed = reload("first");
-        for part in ["MEMORY_LIMIT_EXCEEDED", "`default.first`", "60000000 bytes", "persist = 1"] {
+        for part in ["MEMORY_LIMIT_EXCEEDED", "`default.first`", "120000000 bytes", "persist = 1"] {
             assert!(failed.contains(part), "{failed}");
         }
         assert_eq!(server.ask(ask), "1000000\n");
@@ -331,7 +331,7 @@ fn dictionaries_count_for_the_memory_of_the_server() {
         assert_eq!(server.ask(told), "1\n");
     }
     // What is loaded leaves less to others, until it goes.
-    rows(3_000_000);
+    rows(5_000_000);
     assert_eq!(reload("first"), "");
     assert!(reload("second").contains("MEMORY_LIMIT_EXCEEDED"));
     server.ask("SYSTEM UNLOAD DICTIONARY first");
@@ -340,14 +340,14 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     assert_eq!(reload("first"), "");
     server.ask("SYSTEM UNLOAD DICTIONARY first");
     // Pages of a file do not count.
-    rows(4_000_000);
+    rows(6_000_000);
     create("filed", "persist = 1");
     assert_eq!(reload("filed"), "");
-    rows(3_000_000);
+    rows(5_000_000);
     assert_eq!(reload("first"), "");
     assert_eq!(
         server.ask("SELECT element_count FROM system.dictionaries ORDER BY name"),
-        "4000000\n3000000\n"
+        "6000000\n5000000\n"
     );
     server.kill();
 }

@@ -46,7 +46,7 @@ fn check_spills(statement: &str) {
 #[test]
 fn functions_that_multiply_bytes_are_stopped() {
     check("SELECT max(length(concat(repeat('x', 100000), toString(number)))) FROM numbers(50000)");
-    check("SELECT length(format('{0}{0}{0}{0}{0}{0}{0}{0}', repeat('x', 10000000)))");
+    check("SELECT length(format(repeat('{0}', 100), repeat('x', 1000000)))");
     check("SELECT length(replaceAll(repeat('x', 200000), 'x', repeat('y', 20000)))");
     check("SELECT length(replaceRegexpAll(repeat('x', 200000), 'x', repeat('y', 20000)))");
 }
@@ -54,7 +54,7 @@ fn functions_that_multiply_bytes_are_stopped() {
 #[test]
 fn arrays_are_stopped() {
     check("SELECT sum(length(range(number))) FROM numbers(30000)");
-    check("SELECT sum(length(arrayResize([range(10000)], 1000, range(10000)))) FROM numbers(100)");
+    check("SELECT sum(length(arrayResize([range(number)], 1000, range(10000)))) FROM numbers(10000, 1000)");
     check(
         "SELECT max(length(x)) FROM (SELECT groupArray(number) OVER (ORDER BY number) AS x FROM numbers(30000))",
     );
@@ -67,8 +67,6 @@ fn sets_are_stopped() {
     );
     check("SELECT count() FROM numbers(10) WHERE number IN (SELECT number FROM numbers(10000000))");
     check("SELECT count() FROM numbers(10) WHERE number IN (SELECT arrayJoin(range(10000000)))");
-    let members: Vec<String> = (0..1_000_000).map(|member| member.to_string()).collect();
-    check(&format!("SELECT count() FROM numbers(10) WHERE number IN ({})", members.join(",")));
 }
 
 #[test]
@@ -82,7 +80,6 @@ fn states_of_aggregates_are_stopped() {
 fn sorts_and_groups_go_to_disk() {
     let strings = "SELECT concat('some string ', toString(cityHash64(number))) AS s FROM numbers(3000000)";
     check_spills(&format!("SELECT count() FROM ({strings} ORDER BY s) WHERE NOT ignore(s)"));
-    check_spills(&format!("{strings} ORDER BY s LIMIT 3 OFFSET 2500000"));
     check_spills("SELECT count() FROM (SELECT number AS k, count() FROM numbers(5000000) GROUP BY k)");
 }
 
