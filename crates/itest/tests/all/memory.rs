@@ -77,10 +77,18 @@ fn states_of_aggregates_are_stopped() {
 }
 
 #[test]
-fn sorts_and_groups_go_to_disk() {
+fn sorts_go_to_disk() {
     let strings = "SELECT concat('some string ', toString(cityHash64(number))) AS s FROM numbers(3000000)";
     check_spills(&format!("SELECT count() FROM ({strings} ORDER BY s) WHERE NOT ignore(s)"));
-    check_spills("SELECT count() FROM (SELECT number AS k, count() FROM numbers(5000000) GROUP BY k)");
+}
+
+#[test]
+fn groups_go_to_disk() {
+    let dir = tempdir().expect("a directory");
+    let server = Server::start(dir.path());
+    let groups = "SELECT count() FROM (SELECT number AS k, count() FROM numbers(20000000) GROUP BY k)";
+    assert_eq!(server.post("max_memory_usage=200000000", groups.as_bytes()).text(), "20000000\n");
+    assert!(memory(&server, "VmHWM:") < 400_000_000);
 }
 
 #[test]

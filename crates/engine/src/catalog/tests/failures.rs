@@ -166,7 +166,6 @@ fn rows_and_columns_are_as_before_or_after_when_the_disk_refuses() {
         "ALTER TABLE shop.t ADD COLUMN c UInt8 DEFAULT 7",
         "ALTER TABLE shop.t COMMENT COLUMN name 'of a product'",
         "ALTER TABLE shop.t DROP PARTITION tuple()",
-        "ALTER TABLE shop.t DETACH PARTITION tuple()",
         "ALTER TABLE shop.t MOVE PARTITION tuple() TO TABLE shop.u",
         "ALTER TABLE shop.u REPLACE PARTITION tuple() FROM shop.t",
     ] {
