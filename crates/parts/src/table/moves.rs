@@ -68,6 +68,14 @@ pub(super) enum Unmade {
 }
 
 impl TableParts {
+    /// What a record names must be there when the tables are opened again: it is not removed if the moves were made by
+    /// half, which closes the table to changes.
+    pub(super) fn keep_if_announced(&self, pending: impl IntoIterator<Item = PendingPart>) {
+        if self.check_writable().is_err() {
+            pending.into_iter().for_each(|part| part.directory.was_published());
+        }
+    }
+
     /// Publishes the parts of an INSERT.
     pub(super) fn publish_insert(
         &self,
@@ -120,7 +128,10 @@ impl Commit<'_> {
         for (name, part) in &pending {
             moves.renames.push((temporary_name(part), name.to_string()));
         }
-        self.make(&moves)?;
+        if let Err(error) = self.make(&moves) {
+            self.table.keep_if_announced(pending.into_iter().map(|(_, part)| part));
+            return Err(error);
+        }
         Ok(self.stored(pending))
     }
 

@@ -242,7 +242,10 @@ impl TableParts {
             moves.renames.push((temporary_name(&copy), format!("{DETACHED}/{to}")));
             copies.push(copy);
         }
-        self.remove(commit, parts, Vec::new(), moves)?;
+        if let Err(error) = self.remove(commit, parts, Vec::new(), moves) {
+            self.keep_if_announced(copies);
+            return Err(error);
+        }
         copies.into_iter().for_each(|copy| copy.directory.was_published());
         Ok(())
     }

@@ -59,7 +59,9 @@ impl TableParts {
             Err(Unmade::Untouched(error)) => return Err(error),
             Err(Unmade::Halfway(error)) => {
                 target.poison_unless_ok(Err::<(), _>(Error::Poisoned { first: error.to_string() })).ok();
-                return self.poison_unless_ok(Err(error));
+                let unmade = self.poison_unless_ok(Err(error));
+                self.keep_if_announced(named.into_iter().chain(covers).map(|(_, part)| part));
+                return unmade;
             }
         }
         target.enter(&into, into.stored(named))?;
