@@ -1,4 +1,4 @@
-"""Sizes of series of numbers, chain by chain: ours beside ClickHouse's, as a table in Markdown."""
+"""Sizes of series of numbers, chain by chain: ours and ClickHouse's, as a table in Markdown."""
 
 import pathlib
 import sys

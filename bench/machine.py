@@ -28,7 +28,7 @@ class MemoryPeak:
 
     def _watch(self):
         while not self.done.wait(self.EVERY_SECONDS):
-            # The process may have ended; whoever asks it will be told.
+            # The process may have ended; the next question to it reports that.
             with contextlib.suppress(OSError):
                 self.bytes = max(self.bytes, memory_bytes(self.pid))
 

@@ -6,7 +6,7 @@ WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct", "
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="bench/compare", description="Basalt beside its peers, in one run")
+    parser = argparse.ArgumentParser(prog="bench/compare", description="Basalt and its peers, in one run")
     add = parser.add_argument
     add("--basalt", required=True, help="the program")
     add("--only", choices=WORKLOADS, help="one workload; all of them if not given")
@@ -19,7 +19,7 @@ def parse():
     add("--queries", type=_numbers, help="of hits, from 0, or tpch, from 1: such as 1,3,19-22; all if not given")
     add("--cold", action="store_true", help="time the queries of hits with nothing in memory too; needs root")
     add("--answers", action="store_true", help="compare the answers of hits, without times")
-    add("--output", help="file for the report, besides standard output")
+    add("--output", help="file for the report, in addition to standard output")
     add("--directory", help="place of data directories; a temporary one if not given")
     add("--cache", default="target/bench-data", help="place of generated files, which stay")
     return parser.parse_args()

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import machine
 
-# What takes less than this share of it is done more often: the first runs of a short query pay for
-# code and memory that nobody touched before.
+# Shorter work is repeated until this time is over: the first runs of a short query pay for code and memory that
+# nobody touched before.
 SECONDS_MIN = 0.1
-# A turn in which the host took more than this part of what the processors had to do does not count as one
-# of those that were asked for; so many more are tried.
+# A turn does not count if the host took more than this share of the processors' work. It is repeated, up to this
+# many times.
 LOST_MAX = 0.02
 MORE_TURNS = 5
 

@@ -1,4 +1,4 @@
-"""A table of 105 columns shaped like ClickBench's `hits`, made by the generator beside the checkout."""
+"""A table of 105 columns shaped like ClickBench's `hits`, made by the generator next to the checkout."""
 
 import os
 import re

@@ -6,7 +6,7 @@ from functools import partial
 from repeated import best, fastest
 from report import Times, ratio, shown_ratio, table
 
-# Ours, and the peer's layout that it stands beside: the peer has no quotiented one.
+# Our layouts. INSTEAD names the layout that the peer has in place of one that it lacks.
 LAYOUTS = {
     "HASHED": "HASHED()",
     "SPARSE_HASHED": "SPARSE_HASHED(MAX_LOAD_FACTOR 0.98)",

@@ -14,7 +14,7 @@ QUERIES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "queries", "h
 def run(bench):
     script = hits.generator(bench.root)
     if script is None:
-        progress("skipped: there is no shared/tools/gen_hits.py beside the checkout (BASALT_SHARED names its folder)")
+        progress("skipped: there is no shared/tools/gen_hits.py next to the checkout (BASALT_SHARED names its folder)")
         return
     options = bench.options
     path = hits.write_tsv(script, options.cache, options.rows)

@@ -17,7 +17,7 @@ SHUFFLED_KEY = "WatchID"
 def run(bench):
     script = hits.generator(bench.root)
     if script is None:
-        progress("skipped: there is no shared/tools/gen_hits.py beside the checkout (BASALT_SHARED names its folder)")
+        progress("skipped: there is no shared/tools/gen_hits.py next to the checkout (BASALT_SHARED names its folder)")
         return
     path = os.path.abspath(hits.write_tsv(script, bench.options.cache, bench.options.rows))
     columns = hits.columns(script)
@@ -78,7 +78,7 @@ def _merge(columns, rows):
 
 
 def _one_block_of(engine, rows):
-    """An INSERT ... SELECT makes blocks of so many rows, of rows in the order that they stand in."""
+    """An INSERT ... SELECT makes blocks of this many rows, in the order of its rows."""
     engine.set("max_threads", 1)
     engine.set("max_insert_block_size", rows)
     engine.set("min_insert_block_size_rows", rows)
