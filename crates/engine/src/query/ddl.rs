@@ -160,6 +160,9 @@ fn enter_table(query: &Arc<QueryContext>, key: &ObjectKey, mut create: ast::Crea
         let name = query.settings.default_table_engine.clone();
         create.engine = Some(ast::EngineCall { name, args: Vec::new() });
     }
+    if query.settings.flatten_nested {
+        create.elements = ast::flatten_elements(create.elements);
+    }
     let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
     definition.check_suspicious(None, &query.settings)?;
     defaults::check(query, &definition, |_| true)?;

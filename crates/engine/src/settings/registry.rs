@@ -124,6 +124,7 @@ settings_table! {
     allow_ddl: bool = true, "Let statements run that make, change and drop databases, tables and dictionaries.";
     readonly: u64 = 0u64, "1: only reading; 2: reading and SET.";
     session_timezone: String = "", "Zone of DateTime values that name none; empty is the machine's.";
+    flatten_nested: bool = true, "CREATE TABLE and ALTER TABLE make an array column of each element of a Nested column.";
     default_table_engine: String = "MergeTree", "Engine of a CREATE TABLE that names none.";
     check_named_collection_dependencies: bool = true, "Refuse to drop a named collection that a dictionary uses.";
     check_query_single_value_result: bool = false, "CHECK TABLE answers with one value, not with a row a part.";

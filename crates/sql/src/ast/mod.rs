@@ -8,6 +8,7 @@ mod dictionary;
 mod expr;
 mod insert;
 mod named_collection;
+mod nested;
 mod query;
 mod statement;
 mod ttl;
@@ -25,6 +26,7 @@ pub use expr::{
 };
 pub use insert::{CopyFrom, Insert, InsertSource, InsertTarget};
 pub use named_collection::{AlterNamedCollection, CollectionEntry, CreateNamedCollection};
+pub use nested::{flatten_actions, flatten_elements};
 pub use query::{
     ArrayJoin, Cte, GroupBy, Interpolation, Join, JoinConstraint, JoinKind, JoinStrictness, LimitBy, OrderBy,
     Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,

@@ -178,7 +178,12 @@ impl<'a> Altered<'a> {
         Ok(())
     }
 
+    /// Drops a column, or all columns of a Nested.
     fn drop_column(&mut self, name: &str, if_exists: bool) -> Result<()> {
+        let elements = self.nested_elements(name);
+        if !elements.is_empty() {
+            return elements.iter().try_for_each(|element| self.drop_column(element, if_exists));
+        }
         if !self.has(name, if_exists, "drop")? {
             return Ok(());
         }
@@ -201,6 +206,17 @@ impl<'a> Altered<'a> {
         self.names.push(NameChange::Dropped { name: name.to_owned() });
         self.changes.push(ColumnChange::Drop { name: name.to_owned() });
         Ok(())
+    }
+
+    /// The names `name.element`, if no column is called `name`.
+    fn nested_elements(&self, name: &str) -> Vec<String> {
+        if self.column(name).is_some() {
+            return Vec::new();
+        }
+        let is_element =
+            |column: &&ColumnDef| column.name.split_once('.').is_some_and(|(parent, _)| parent == name);
+        let columns = self.create.elements.iter().filter_map(column_in);
+        columns.filter(is_element).map(|column| column.name.clone()).collect()
     }
 
     fn rename(&mut self, from: &str, to: &str, if_exists: bool) -> Result<()> {

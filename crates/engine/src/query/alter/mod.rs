@@ -11,11 +11,12 @@ pub(super) mod indexes;
 mod names;
 mod types;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use basalt_base::{Error, Result, bail};
 use basalt_parts::{MutationStatus, PartSelection};
-use basalt_sql::ast::{AlterAction, AlterTable, IndexAction};
+use basalt_sql::ast::{AlterAction, AlterTable, IndexAction, flatten_actions};
 
 use super::{QueryContext, ddl, mutation, partition};
 use crate::catalog::{CatalogObject, ObjectKey};
@@ -29,7 +30,12 @@ pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
     if let Some(CatalogObject::Dictionary(entry)) = query.engine.catalog().find(&key.database, &key.name) {
         return alter_dictionary(query, &key, &entry, &ast.actions);
     }
-    let mut begun = begin(query, &key, &ast.actions)?;
+    let actions = if query.settings.flatten_nested {
+        Cow::Owned(flatten_actions(&ast.actions))
+    } else {
+        Cow::Borrowed(ast.actions.as_slice())
+    };
+    let mut begun = begin(query, &key, &actions)?;
     begun.mutations.retain(|(kind, _)| match kind {
         Kind::Rows => query.settings.mutations_sync > 0,
         _ => query.settings.alter_sync > 0 || query.settings.mutations_sync > 0,
