@@ -300,6 +300,12 @@ fn finish(found: &Found, zone: Zone) -> Option<Instant> {
     Some(Instant { second, nanosecond: found.nanosecond })
 }
 
+/// An instant that the type has no value for.
+fn out_of_range(text: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(text);
+    Error::new(ErrorCode::DecimalOverflow, format!("`{text}` does not fit 64 bits of ticks"))
+}
+
 fn unreadable(text: &[u8]) -> Error {
     Error::new(
         ErrorCode::CannotParseDatetime,
@@ -309,7 +315,7 @@ fn unreadable(text: &[u8]) -> Error {
 
 /// The `DateTime` of every row.
 pub(super) fn parse_block(texts: &ArrayRef, zone: Zone) -> Result<ArrayRef> {
-    let seconds = parse_rows(texts, zone, OnFailure::Refuse, |instant| date_time_of(instant.second))?;
+    let seconds = parse_rows(texts, zone, OnFailure::Refuse, |instant| Some(date_time_of(instant.second)))?;
     Ok(Arc::new(UInt32Array::from(seconds)))
 }
 
@@ -325,14 +331,20 @@ fn parse_rows<N: Default>(
     texts: &ArrayRef,
     zone: Zone,
     on_failure: OnFailure,
-    value: impl Fn(Instant) -> N,
+    value: impl Fn(Instant) -> Option<N>,
 ) -> Result<Vec<Option<N>>> {
     let texts = texts.as_binary_view();
-    let parse_row = |row: usize| match parse(texts.value(row), zone) {
-        Some(instant) => Ok(Some(value(instant))),
-        None if texts.is_null(row) || on_failure == OnFailure::Zero => Ok(Some(N::default())),
-        None if on_failure == OnFailure::Null => Ok(None),
-        None => Err(unreadable(texts.value(row))),
+    let parse_row = |row: usize| {
+        let text = texts.value(row);
+        let failure: fn(&[u8]) -> Error = unreadable;
+        let parsed = parse(text, zone).ok_or(failure);
+        let parsed = parsed.and_then(|instant| value(instant).ok_or(out_of_range));
+        match parsed {
+            Ok(value) => Ok(Some(value)),
+            Err(_) if texts.is_null(row) || on_failure == OnFailure::Zero => Ok(Some(N::default())),
+            Err(_) if on_failure == OnFailure::Null => Ok(None),
+            Err(error) => Err(error(text)),
+        }
     };
     (0..texts.len()).map(parse_row).collect()
 }
@@ -399,7 +411,7 @@ impl ScalarFunction for ParseBestEffort {
                 wrap(SqlType::DateTime64 { precision, zone: name }),
                 move |operands: &[Operand], _: usize| {
                     let ticks = |instant: Instant| {
-                        instant.second.saturating_mul(ticks) + instant.nanosecond / per_tick
+                        instant.second.checked_mul(ticks)?.checked_add(instant.nanosecond / per_tick)
                     };
                     let parsed = parse_rows(first(operands), zone, on_failure, ticks)?;
                     Ok(keep_nulls(Int64Array::from(parsed), first(operands)))
@@ -407,7 +419,7 @@ impl ScalarFunction for ParseBestEffort {
             ));
         }
         Ok(Bound::new(wrap(SqlType::DateTime(name)), move |operands: &[Operand], _: usize| {
-            let seconds = |instant: Instant| date_time_of(instant.second);
+            let seconds = |instant: Instant| Some(date_time_of(instant.second));
             let parsed = parse_rows(first(operands), zone, on_failure, seconds)?;
             Ok(keep_nulls(UInt32Array::from(parsed), first(operands)))
         }))
