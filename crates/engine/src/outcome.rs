@@ -148,6 +148,8 @@ struct ProgressCounters {
     written_bytes: AtomicU64,
     result_rows: AtomicU64,
     result_bytes: AtomicU64,
+    /// Rows that the LIMIT took its rows from, and one; 0 without a LIMIT.
+    rows_before_limit: AtomicU64,
 }
 
 impl Default for ProgressCounters {
@@ -161,6 +163,7 @@ impl Default for ProgressCounters {
             written_bytes: AtomicU64::new(0),
             result_rows: AtomicU64::new(0),
             result_bytes: AtomicU64::new(0),
+            rows_before_limit: AtomicU64::new(0),
         }
     }
 }
@@ -214,13 +217,19 @@ impl Progress {
         self.counters.result_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// `rows` are those that the LIMIT of the query took its rows from, as far as they were counted.
+    pub(crate) fn set_rows_before_limit(&self, rows: u64) {
+        self.counters.rows_before_limit.store(rows.saturating_add(1), Ordering::Relaxed);
+    }
+
     fn statistics(&self) -> Statistics {
         let snapshot = self.snapshot();
+        let counted = self.counters.rows_before_limit.load(Ordering::Relaxed).checked_sub(1);
         Statistics {
             elapsed_seconds: snapshot.elapsed_ns as f64 / 1e9,
             rows_read: snapshot.read_rows,
             bytes_read: snapshot.read_bytes,
-            rows_before_limit: None,
+            rows_before_limit: counted.map(|rows| rows.max(snapshot.result_rows)),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! - [`in_step`]: arrays that are unfolded side by side.
 //! - `once`: random columns.
 //! - `outer_join`: what is not known of the rows that an outer join adds.
+//! - [`rows_before_limit`]: how many rows a LIMIT took its rows from.
 //! - [`row_order`]: ORDER BY below what depends on the order of rows.
 //! - [`set_operation`]: INTERSECT and EXCEPT.
 //! - [`shared`]: rows that a plan reads in several places.
@@ -38,6 +39,7 @@ pub mod one_input;
 mod outer_join;
 mod pause;
 pub mod row_order;
+pub mod rows_before_limit;
 mod running;
 pub mod session;
 pub mod set_operation;

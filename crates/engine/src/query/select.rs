@@ -8,11 +8,12 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::query::in_query;
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_exec::extremes::Extremes;
+use basalt_exec::rows_before_limit::{is_limited, rows_before_limit};
 use basalt_formats::format_of_file_name;
 use basalt_planner::{Planned, plan_query};
 use basalt_sql::ast;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
 
@@ -63,8 +64,8 @@ fn plan_here(
 pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) -> Result<Outcome> {
     let started = start(&running.query, ast, request).await;
     match started {
-        Ok((planned, stream, format)) => {
-            Ok(Outcome::Rows(Box::new(hand_over(running, planned, stream, format))))
+        Ok((planned, started, format)) => {
+            Ok(Outcome::Rows(Box::new(hand_over(running, planned, started, format))))
         }
         Err(error) => {
             running.finish(Some(&error));
@@ -73,11 +74,18 @@ pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) ->
     }
 }
 
+/// The operators of a query in motion, and their blocks.
+struct Started {
+    plan: Arc<dyn ExecutionPlan>,
+    is_limited: bool,
+    stream: SendableRecordBatchStream,
+}
+
 async fn start(
     query: &Arc<QueryContext>,
     ast: ast::Query,
     request: Request,
-) -> Result<(Planned, SendableRecordBatchStream, String)> {
+) -> Result<(Planned, Started, String)> {
     let format = match (&ast.format, &ast.into_outfile) {
         (Some(format), _) => format.clone(),
         (None, Some(path)) => format_of_outfile(path)?,
@@ -85,7 +93,8 @@ async fn start(
     };
     let (planned, physical) = plan_to_operators(query, ast, request.parameters).await?;
     query.log_start();
-    Ok((planned, physical.stream()?, format))
+    let (plan, is_limited) = (Arc::clone(&physical.plan), is_limited(&planned.plan));
+    Ok((planned, Started { plan, is_limited, stream: physical.stream()? }, format))
 }
 
 /// The format of INTO OUTFILE without FORMAT: what the name tells, or the usual one of ClickHouse.
@@ -93,13 +102,13 @@ pub(crate) fn format_of_outfile(path: &str) -> Result<String> {
     Ok(format_of_file_name(path)?.unwrap_or("TabSeparated").to_owned())
 }
 
-fn hand_over(running: Running, planned: Planned, stream: SendableRecordBatchStream, format: String) -> Rows {
+fn hand_over(running: Running, planned: Planned, started: Started, format: String) -> Rows {
     let query = Arc::clone(&running.query);
     let (sender, receiver) = mpsc::channel(PARTS_WAITING);
     let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());
     let status = Arc::clone(query.status());
     let produced = async move {
-        let work = produce(&running.query, &planned.columns, planned.totals.as_ref(), stream, &sender);
+        let work = produce(&running.query, &planned.columns, planned.totals.as_ref(), started, &sender);
         // A panic below is our bug: the query ends with an error, the process lives.
         let result = AssertUnwindSafe(work)
             .catch_unwind()
@@ -158,7 +167,7 @@ async fn produce(
     query: &Arc<QueryContext>,
     columns: &Columns,
     totals: Option<&LogicalPlan>,
-    mut stream: SendableRecordBatchStream,
+    Started { plan, is_limited, mut stream }: Started,
     sender: &mpsc::Sender<Result<Part>>,
 ) -> Result<()> {
     let mut extremes = query.settings.extremes.then(|| Extremes::new(columns.clone()));
@@ -173,6 +182,9 @@ async fn produce(
         send(query, sender, Part::Block(block)).await?;
     }
     drop(stream);
+    if is_limited {
+        query.progress.set_rows_before_limit(rows_before_limit(&plan));
+    }
     if let Some(totals) = totals {
         for block in runtime::collect(query, totals).await? {
             if block.num_rows() > 0 {

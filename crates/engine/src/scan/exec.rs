@@ -18,6 +18,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Repla
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -42,6 +43,7 @@ pub(crate) struct SourceExec {
     table: Arc<dyn Table>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl SourceExec {
@@ -57,7 +59,8 @@ impl SourceExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        SourceExec { source, query, table, schema, properties: Arc::new(properties) }
+        let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
+        SourceExec { source, query, table, schema, properties, metrics }
     }
 }
 
@@ -141,6 +144,7 @@ impl ExecutionPlan for SourceExec {
         let blocks = self.source.open(partition).map_err(external)?;
         let counts = !self.source.counts_reads();
         let (query, schema) = (Arc::clone(&self.query), Arc::clone(&self.schema));
+        let rows = MetricBuilder::new(&self.metrics).output_rows(partition);
         let mut metered = Metered { blocks, query, schema, counts, _table: Arc::clone(&self.table) };
         let stream = futures::stream::poll_fn(move |ctx| match metered.next() {
             // The iterator never waits: a block without rows is where others get their turn.
@@ -148,9 +152,17 @@ impl ExecutionPlan for SourceExec {
                 ctx.waker().wake_by_ref();
                 Poll::Pending
             }
+            Some(Ok(block)) => {
+                rows.add(block.num_rows());
+                Poll::Ready(Some(Ok(block)))
+            }
             next => Poll::Ready(next),
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
     }
 
     fn statistics_from_inputs(
