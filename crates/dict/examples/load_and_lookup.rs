@@ -1,10 +1,10 @@
 //! Measures layouts: bytes a key, million keys loaded a second, million keys looked up a second.
 //!
-//! `cargo run --release -p basalt-dict --example load_and_lookup -- 20000000`; a name behind the number
-//! measures that layout alone.
+//! `cargo run --release -p basalt-dict --example load_and_lookup -- 20000000`; a name after the number selects one
+//! layout.
 //!
-//! Lookups are those of one thread. Of several loads and of many rounds the best counts, which other programs disturb
-//! least; the first load also waits for memory that the host has to find.
+//! Lookups run on one thread. The best of several loads and rounds counts, because other programs disturb it least.
+//! The first load also waits for memory that the host has to find.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
     measure("HASHED, addresses", &hashed, keys, Values::Addresses)
 }
 
-/// What a key stands for.
+/// The values.
 #[derive(Clone, Copy)]
 enum Values {
     /// Numbers of two bytes.
@@ -103,7 +103,7 @@ fn measure(name: &str, layout: &LayoutSpec, keys: u64, values: Values) -> Result
     Ok(())
 }
 
-/// A dictionary, and how many seconds it took to load, without the making of its blocks.
+/// A dictionary, and the seconds of its load without the making of its blocks.
 fn load(spec: DictionarySpec, keys: u64, values: Values) -> Result<(Arc<dyn Dictionary>, f64)> {
     let mut reading = 0.0;
     let mut blocks = (0..keys).step_by(BLOCK_ROWS as usize).map(|first| {

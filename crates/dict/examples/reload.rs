@@ -1,5 +1,5 @@
-//! Measures reloads: the most memory of its own that the process has, over what the old version takes;
-//! and how soon a dictionary in a file answers.
+//! Measures reloads: the peak memory of the process in addition to the old version, and how soon a dictionary in a
+//! file answers.
 //!
 //! `cargo run --release -p basalt-dict --example reload -- 20000000 [directory [layout [type ..]]]`; files are
 //! written to the directory and removed. Keys of FLAT and AUTO are dense.
@@ -64,10 +64,10 @@ fn measure(measured: &Measured, dir: &Path) -> Result<()> {
     let _ = std::io::stdout().write_all(format!("{kind:?}: in memory in {took:?}\n").as_bytes());
 
     drop(new);
-    let piles = dir.join("measured-piles");
+    let spill_dir = dir.join("measured-spill");
     let path = dir.join("measured.bin");
-    let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, piles: &piles };
-    by_detour(measured, old, &place)?;
+    let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, spill_dir: &spill_dir };
+    via_file(measured, old, &place)?;
 
     let saved = build(spec(), &mut blocks())?;
     save_image(saved.as_ref(), DEFINITION, &[], storage.as_ref(), &path)?;
@@ -99,8 +99,8 @@ fn measure(measured: &Measured, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Loads the successor of `old` into a file, lets `old` go, and brings the new one into memory.
-fn by_detour(measured: &Measured, old: Arc<dyn Dictionary>, place: &ImagePlace<'_>) -> Result<()> {
+/// Loads the successor of `old` into a file, drops `old`, and reads the new one into memory.
+fn via_file(measured: &Measured, old: Arc<dyn Dictionary>, place: &ImagePlace<'_>) -> Result<()> {
     let Measured { kind, keys, .. } = *measured;
     let own = old.stats().bytes_allocated as f64;
     let before = measured.look_up(old.as_ref())?;
@@ -108,18 +108,16 @@ fn by_detour(measured: &Measured, old: Arc<dyn Dictionary>, place: &ImagePlace<'
     let loaded =
         load_image(measured.spec(), &mut measured.blocks(), RowForm::Plain, place, LoadBounds::default())?;
     let LoadedImage::InFile(pending) = loaded else { return Ok(()) };
-    let (new, incoming) = pending.open_unnamed()?;
+    let version = pending.open_unnamed()?;
     let answers = start.elapsed();
-    let from_file = measured.look_up(new.as_ref())?;
+    let from_file = measured.look_up(version.dictionary().as_ref())?;
     drop(old);
     let moves = Instant::now();
-    if let Some(incoming) = incoming {
-        incoming.run()?;
-    }
+    let new = version.read_into_memory()?;
     let moved = moves.elapsed();
-    say(kind, "by a detour", peak.end() as f64 / keys as f64, own / keys as f64);
+    say(kind, "via a file", peak.end() as f64 / keys as f64, own / keys as f64);
     let line = format!(
-        "{kind:?}: by a detour in {answers:?} and {moved:?}; {before:.1} M/s before, {from_file:.1} in between, \
+        "{kind:?}: via a file in {answers:?} and {moved:?}; {before:.1} M/s before, {from_file:.1} in between, \
          {:.1} after, {:.1} bytes a key\n",
         measured.look_up(new.as_ref())?,
         new.stats().bytes_allocated as f64 / keys as f64
@@ -133,7 +131,7 @@ fn say(kind: LayoutKind, how: &str, peak: f64, own: f64) {
     let _ = std::io::stdout().write_all(line.as_bytes());
 }
 
-/// Watches the process's own memory.
+/// Measures the peak memory of the process.
 struct Peak {
     before: u64,
     most: Arc<AtomicU64>,
@@ -154,7 +152,7 @@ impl Peak {
         Peak { before: own_bytes(), most, is_over, thread }
     }
 
-    /// How much more it was than in the beginning.
+    /// The peak, relative to the start.
     fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
@@ -231,7 +229,7 @@ fn values(ty: &SqlType, rows: std::ops::Range<u64>) -> ArrayRef {
     }
 }
 
-/// What this thread has had of the processor, as Linux counts it.
+/// The processor time of this thread, as Linux counts it.
 fn processor_seconds() -> f64 {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     statistics.split(' ').next().and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1e9

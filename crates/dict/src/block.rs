@@ -1,9 +1,9 @@
-//! Checks and conversions of the arrays that come in: a source's blocks and a caller's keys.
+//! Checks and converts arrays: the blocks of a source and the keys of a caller.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
-use arrow::compute::interleave;
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, UInt64Array};
+use arrow::compute::{interleave, take};
 use arrow::datatypes::{
     DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
@@ -12,7 +12,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 use crate::attribute::Attribute;
 use crate::spec::DictionarySpec;
 
-/// The keys of a simple layout: any integers, negative ones wrapped as a cast to `UInt64` does.
+/// The keys of a simple layout: any integers. Negative ones wrap, as in a cast to `UInt64`.
 pub(crate) fn integer_keys(array: &ArrayRef) -> Result<Vec<u64>> {
     macro_rules! widen {
         ($ty:ty) => {
@@ -32,7 +32,7 @@ pub(crate) fn integer_keys(array: &ArrayRef) -> Result<Vec<u64>> {
     }
 }
 
-/// Refuses keys of the wrong number, type or length, and NULLs.
+/// Checks the number, types and lengths of keys, and that none is NULL.
 pub(crate) fn check_keys(types: &[SqlType], keys: &[ArrayRef], simple: bool) -> Result<usize> {
     if keys.len() != types.len() {
         bail!(
@@ -61,8 +61,8 @@ pub(crate) fn check_keys(types: &[SqlType], keys: &[ArrayRef], simple: bool) -> 
     Ok(rows)
 }
 
-/// The attribute column as the dictionary keeps it: of the attribute's type, and the default in place of
-/// a NULL if the attribute cannot be NULL.
+/// The attribute column as the dictionary stores it: NULLs are replaced by the default, unless the attribute may be
+/// NULL.
 pub(crate) fn attribute_column(attribute: &Attribute, array: &ArrayRef) -> Result<ArrayRef> {
     let Attribute { name, ty, default, .. } = attribute;
     if *array.data_type() != *default.data_type() {
@@ -104,7 +104,7 @@ pub(crate) fn split_block(
     Ok((rows, keys.to_vec(), columns))
 }
 
-/// A block of a source, split and checked.
+/// A checked block of a source.
 pub(crate) struct RowBlock {
     pub(crate) rows: usize,
     pub(crate) keys: Vec<ArrayRef>,
@@ -139,4 +139,10 @@ impl RowBlock {
 /// A `UInt64` key column.
 pub(crate) fn key_column(keys: Vec<u64>) -> ArrayRef {
     Arc::new(UInt64Array::from(keys))
+}
+
+/// The given rows of the columns, as columns of their own.
+pub(crate) fn select(columns: &[ArrayRef], rows: Vec<u32>) -> Result<Vec<ArrayRef>> {
+    let rows = UInt32Array::from(rows);
+    columns.iter().map(|column| take(column, &rows, None).map_err(Error::of_arrow)).collect()
 }

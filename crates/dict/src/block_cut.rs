@@ -1,39 +1,39 @@
-//! How many rows a block has, of a scan and on its way into a dictionary: fewer where they are wide.
+//! How many rows a block of a scan or of a load has: fewer if rows are wide.
 //!
-//! Whoever reads a dictionary, or loads one, holds several blocks at a time, so their bytes have a bound beside that of
-//! their rows.
+//! Scans and loads hold several blocks at a time, so blocks are bounded in bytes as well as in rows.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use basalt_base::Result;
 
-use crate::layout::SCAN_BLOCK_ROWS;
-use crate::piles::select;
+use crate::block::select;
 
-/// Bytes of a block, about.
+/// Rows in a block of a scan, at most.
+pub(crate) const SCAN_BLOCK_ROWS: usize = 65_536;
+/// About the bytes of a block.
 pub(crate) const SCAN_BLOCK_BYTES: usize = 8 << 20;
-/// Rows of a block of a source, at least, whatever the version before was: it may have been nearly empty.
+/// Rows in a block of a source, at least: the version before may have been nearly empty.
 const SOURCE_BLOCK_ROWS_MIN: usize = 256;
 
-/// Says it block by block: rows are as wide as those of the block before.
+/// Chooses the length of each block; rows are assumed to be as wide as those of the block before.
 pub(crate) struct BlockCut {
     rows: usize,
 }
 
 impl BlockCut {
-    /// For so many rows, which are stored in so many bytes.
+    /// The first block is for rows that are stored in `bytes` together.
     pub(crate) fn of(bytes: usize, rows: usize) -> BlockCut {
         let mut cut = BlockCut { rows: SCAN_BLOCK_ROWS };
         cut.learn_bytes(bytes, rows);
         cut
     }
 
-    /// Of the next block, at most.
+    /// The rows of the next block, at most.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Takes note of the columns of so many rows.
+    /// Learns the width of rows from the columns of a block.
     pub(crate) fn learn(&mut self, columns: &[ArrayRef], rows: usize) {
         self.learn_bytes(columns.iter().map(|column| column.get_array_memory_size()).sum(), rows);
     }
@@ -44,13 +44,13 @@ impl BlockCut {
     }
 }
 
-/// How many rows a block of the source should have, at most, for a version whose rows are as wide as those of one that has
-/// so many of them, in so many bytes.
+/// How many rows a block of the source should have at most. The rows are assumed to be as wide as those of a version
+/// that has `rows` of them in `bytes`.
 pub fn source_block_rows(bytes: u64, rows: u64) -> u64 {
     (SCAN_BLOCK_BYTES as u64 / (bytes / rows.max(1)).max(1)).max(SOURCE_BLOCK_ROWS_MIN as u64)
 }
 
-/// The rows of a block in pieces of a few megabytes, one after the other.
+/// Cuts a block into pieces of a few megabytes.
 pub(crate) fn in_pieces(block: Vec<ArrayRef>) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
     let rows = block.first().map_or(0, |column| column.len());
     let most = BlockCut::of(block.iter().map(own_bytes).sum(), rows).rows();
@@ -62,14 +62,14 @@ fn piece(block: &[ArrayRef], first: usize, end: usize) -> Result<Vec<ArrayRef>> 
         return Ok(block.to_vec());
     }
     let column = |column: &ArrayRef| match column.data_type().is_nested() {
-        // A stretch of these would count, and be kept, with all that is around it.
+        // A slice of a nested column would keep all of its values in memory.
         true => Ok(select(std::slice::from_ref(column), (first as u32..end as u32).collect())?.remove(0)),
         false => Ok(column.slice(first, end - first)),
     };
     block.iter().map(column).collect()
 }
 
-/// What the rows have, without what others share with them.
+/// The bytes of the rows themselves, without what they share with other rows.
 fn own_bytes(column: &ArrayRef) -> usize {
     match column.data_type() {
         DataType::BinaryView => {

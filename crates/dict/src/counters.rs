@@ -1,4 +1,4 @@
-//! How often a dictionary was asked, and how often it knew.
+//! Counts lookups, and how many of them were found.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,18 +12,18 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts a lookup of a block: once a block, not once a key, so that threads do not fight over it.
+    /// Counts a lookup of a block: once for the block, so that threads do not contend for each key.
     pub(crate) fn add(&self, found: &[bool]) {
         self.add_rows(found.len(), found.iter().filter(|&&found| found).count());
     }
 
-    /// The same of a block of so many rows.
+    /// Counts a lookup of `row_count` keys.
     pub(crate) fn add_rows(&self, row_count: usize, found_count: usize) {
         self.query_count.fetch_add(row_count as u64, Ordering::Relaxed);
         self.found_count.fetch_add(found_count as u64, Ordering::Relaxed);
     }
 
-    /// Counts the rows of a lookup whose keys a cache did not have, or had too long.
+    /// Counts keys that a cache did not have, or whose rows had expired.
     pub(crate) fn add_missed(&self, missed_count: usize) {
         self.missed_count.fetch_add(missed_count as u64, Ordering::Relaxed);
     }

@@ -1,8 +1,7 @@
-//! How a key becomes 64 evenly spread bits, and how those bits choose a place.
-//!
-//! A `UInt64` key is scrambled by a bijection: the table stores the scrambled key instead of the key,
-//! so a cell's place can be told without hashing again, and `unscramble` gives the key back. Byte keys
-//! are hashed; the table stores the hash and the caller compares the bytes.
+//! Hashes keys to 64 evenly spread bits, and maps hashes to shards and buckets.
+//! A `UInt64` key is scrambled by a bijection. The table stores the scrambled key, so the bucket of a cell is known
+//! without hashing again, and `unscramble` returns the key. Byte keys are hashed: the table stores the hash, and the
+//! caller compares the bytes.
 
 const FIRST: u64 = 0xbf58_476d_1ce4_e5b9;
 const SECOND: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -37,22 +36,22 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     scramble(fold(state ^ u64::from_le_bytes(last)))
 }
 
-/// `hash` as a fraction of 2^64, times `places`: the place, and the fraction that is left over. Both
-/// grow with the hash, so cells in order of hash are in order of place.
+/// The product of `hash`, as a fraction of 2^64, and `places`: the place, and the remaining fraction. Both grow with
+/// the hash, so cells in order of hash are in order of place.
 #[inline(always)]
 pub(crate) fn split(hash: u64, places: u64) -> (u64, u64) {
     let product = u128::from(hash) * u128::from(places);
     ((product >> 64) as u64, product as u64)
 }
 
-/// How many of a hash's high bits say in which of several tables it is.
+/// How many high bits of a hash select one of several tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShardBits(u32);
 
 impl ShardBits {
     pub(crate) const MAX: u32 = 16;
 
-    /// Of that many tables, a power of two.
+    /// The bits that select one of `tables`, a power of two.
     pub(crate) fn of(tables: usize) -> ShardBits {
         assert!(tables.is_power_of_two() && tables.trailing_zeros() <= Self::MAX);
         ShardBits(tables.trailing_zeros())
@@ -65,11 +64,11 @@ impl ShardBits {
     /// The table of `hash`, and its other bits as a fraction of 2^64.
     #[inline(always)]
     pub(crate) fn split(self, hash: u64) -> (usize, u64) {
-        // Two shifts, because one by 64 is none.
+        // Two shifts, because a shift by 64 would overflow.
         ((hash >> 1 >> (63 - self.0)) as usize, hash << self.0)
     }
 
-    /// The hash that [`ShardBits::split`] splits so.
+    /// The hash that [`ShardBits::split`] splits into these.
     pub(crate) fn join(self, table: usize, rest: u64) -> u64 {
         (table as u64) << 1 << (63 - self.0) | rest >> self.0
     }
@@ -81,7 +80,7 @@ fn fold(state: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the right bits.
+/// The inverse of an odd number modulo 2^64 by Newton's iteration: each step doubles the correct bits.
 const fn inverse(odd: u64) -> u64 {
     let mut guess = odd;
     let mut step = 0;

@@ -2,8 +2,8 @@
 //!
 //! # Layout
 //!
-//! The columns one behind the other: values of one width as they are, strings behind their length as a
-//! `u32`. A string in the last place has no length: it ends with the key.
+//! The columns in order: values of one width as they are, strings after their length as a `u32`. A string in the last
+//! column has no length: it ends with the key.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct KeyShape {
     columns: Vec<DataType>,
 }
 
-/// One key column of a block, ready to be read row by row.
+/// A key column of a block, to be read row by row.
 enum KeyColumn<'a> {
     Fixed { bytes: Vec<u8>, width: usize },
     Strings(&'a arrow::array::BinaryViewArray),
@@ -92,7 +92,7 @@ impl<'a> KeyColumn<'a> {
     }
 }
 
-/// Takes one column's value off the front of every key.
+/// Takes the value of one column off the front of every key.
 fn decode_column(carrier: &DataType, is_last: bool, rests: &mut [&[u8]]) -> Result<ArrayRef> {
     if let Some(width) = fixed_width(carrier) {
         let mut bytes = MutableBuffer::with_capacity(rests.len() * width);

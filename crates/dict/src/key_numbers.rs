@@ -7,7 +7,7 @@ use hashbrown::hash_table::Entry;
 use crate::hash::hash_bytes;
 use crate::values::{ROWS_MAX, StringArena};
 
-/// A growing set of keys; nothing is ever taken out.
+/// A set of keys that only grows.
 #[derive(Debug, Default)]
 pub(crate) struct KeyNumbers {
     /// By number.

@@ -1,4 +1,4 @@
-//! Which layouts there are, by name, and what kind of key each takes.
+//! The layouts, and what kind of key each takes.
 
 /// A layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,9 +7,9 @@ pub enum LayoutKind {
     Hashed,
     SparseHashed,
     HashedArray,
-    /// Beyond ClickHouse: as few bytes as keys and values need.
+    /// An extension of ClickHouse: as few bytes as keys and values need.
     CompactHashed,
-    /// Beyond ClickHouse: chosen by the keys.
+    /// An extension of ClickHouse: the keys decide.
     Auto,
     RangeHashed,
     Cache,
@@ -30,7 +30,7 @@ pub enum LayoutKind {
     PolygonIndexCell,
 }
 
-/// What a lookup's key is.
+/// What the key of a lookup is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {
     /// The key columns as they are stored.
@@ -39,7 +39,7 @@ pub enum KeyForm {
     Address,
     /// A point: two `Float64`.
     Point,
-    /// One `String` that regular expressions may match; what is stored is no key.
+    /// One `String`, which regular expressions may match.
     Text,
 }
 
@@ -114,12 +114,12 @@ impl LayoutKind {
         }
     }
 
-    /// Whether the stored key is of the declared types, not one `UInt64`.
+    /// Whether the stored key has the declared types, and is not one `UInt64`.
     pub fn is_complex(self) -> bool {
         self.complex_form() == Some(self)
     }
 
-    /// Whether nothing is kept and every lookup goes to the source.
+    /// Whether nothing is stored, and every lookup goes to the source.
     pub fn is_direct(self) -> bool {
         matches!(self, LayoutKind::Direct | LayoutKind::ComplexKeyDirect)
     }
@@ -134,38 +134,38 @@ impl LayoutKind {
         }
     }
 
-    /// Whether some of the source is kept, and lookups of other keys go to the source.
+    /// Whether some rows are stored, and lookups of other keys go to the source.
     pub fn is_cache(self) -> bool {
         matches!(self, LayoutKind::Cache | LayoutKind::ComplexKeyCache) || self.is_ssd()
     }
 
-    /// Whether rows are kept in files.
+    /// Whether rows are stored in files.
     pub fn is_ssd(self) -> bool {
         matches!(self, LayoutKind::SsdCache | LayoutKind::ComplexKeySsdCache)
     }
 
-    /// Whether lookups ask a [`crate::DirectSource`]; all others are loaded whole.
+    /// Whether lookups ask a [`crate::DirectSource`]. All other layouts are loaded whole.
     pub fn asks_source(self) -> bool {
         self.is_direct() || self.is_cache()
     }
 
-    /// Whether a loaded version and what changed since can answer together: each key has one row.
+    /// Whether a loaded version and later changes can answer together: each key has one row.
     pub fn takes_changes(self) -> bool {
         !self.is_range() && !self.asks_source() && self.key_form() == KeyForm::Columns
     }
 
-    /// Whether a loaded dictionary can be written to a file, by a load part by part, and answer from it.
+    /// Whether a loaded dictionary can be written to a file, and can be loaded into it part by part.
     pub fn is_storable(self) -> bool {
         self.has_shards() || self.is_range() || self.is_ordered()
     }
 
-    /// Whether its keys are put in order all together.
+    /// Whether all of its keys are sorted at once.
     pub(crate) fn is_ordered(self) -> bool {
         matches!(self, LayoutKind::IpTrie | LayoutKind::RegexpTree) || self.is_polygon()
     }
 
-    /// Whether a dictionary can be loaded shard by shard: its keys, in a hash table or an array, are all that says
-    /// which rows a lookup needs.
+    /// Whether a dictionary can be loaded shard by shard: its keys, in a hash table or an array, determine the rows
+    /// of a lookup.
     fn has_shards(self) -> bool {
         use LayoutKind::{
             Auto, CompactHashed, ComplexKeyHashed, ComplexKeyHashedArray, ComplexKeySparseHashed, Flat,
@@ -184,7 +184,7 @@ impl LayoutKind {
         )
     }
 
-    /// Whether a lookup has a point beside the key, and rows have a range.
+    /// Whether rows have a range, and a lookup has a point in addition to the key.
     pub fn is_range(self) -> bool {
         matches!(self, LayoutKind::RangeHashed | LayoutKind::ComplexKeyRangeHashed)
     }
@@ -199,7 +199,7 @@ impl LayoutKind {
         )
     }
 
-    /// Whether narrow attributes may be kept beside the keys.
+    /// Whether narrow attributes may be stored in the payloads.
     pub(crate) fn may_inline(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! `LAYOUT(...)`: which layout a dictionary has, and its parameters.
+//! `LAYOUT(...)`: the layout of a dictionary, and its parameters.
 
 use basalt_base::{Error, Result, bail};
 
@@ -13,7 +13,7 @@ const SHARD_LOAD_QUEUE_BACKLOG_MAX: u64 = 1_000_000;
 const MAX_LOAD_FACTOR_MIN: f64 = 0.5;
 const MAX_LOAD_FACTOR_MAX: f64 = 0.99;
 
-/// The literal behind a parameter's name.
+/// The literal of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LayoutParameter {
     UInt(u64),
@@ -21,8 +21,7 @@ pub enum LayoutParameter {
     Text(String),
 }
 
-/// A layout and its parameters; a layout ignores those it does not take, and never gets them from
-/// [`LayoutSpec::parse`].
+/// A layout and its parameters. Parameters that the layout does not take have their defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutSpec {
     pub kind: LayoutKind,
@@ -33,17 +32,17 @@ pub struct LayoutSpec {
     /// `None`: what the layout finds best.
     pub max_load_factor: Option<f64>,
     pub range_lookup: RangeLookup,
-    /// A bound that is NULL is open; otherwise its row holds nothing.
+    /// A bound that is NULL is open; otherwise a row with such a bound contains no point.
     pub null_bound_is_open: bool,
     pub cache: CacheSpec,
     pub ssd: SsdSpec,
     /// The prefix of an IP_TRIE is an attribute as well.
     pub key_is_attribute: bool,
-    /// The polygons are kept as they came, so that the dictionary can be read as a table.
+    /// The polygons are stored, so that the dictionary can be read as a table.
     pub store_polygons: bool,
-    /// What SETTINGS say of the expressions of a REGEXP_TREE.
+    /// The SETTINGS for the expressions of a REGEXP_TREE.
     pub regexp_flags: RegexpFlags,
-    /// What makes the values of a REGEXP_TREE of texts.
+    /// Reads the values of a REGEXP_TREE, which are texts.
     pub read_values: ReadValues,
 }
 
@@ -128,7 +127,7 @@ impl LayoutSpec {
             "CONVERT_NULL_RANGE_BOUND_TO_OPEN" => self.null_bound_is_open = number != 0,
             "ACCESS_TO_KEY_FROM_ATTRIBUTES" => self.key_is_attribute = number != 0,
             "STORE_POLYGON_KEY_COLUMN" => self.store_polygons = number != 0,
-            // They choose how an index is built that is built in one way only.
+            // In ClickHouse they choose between indexes. There is one index here.
             "PREALLOCATE" | "MIN_INTERSECTIONS" | "MAX_DEPTH" => {}
             other if self.cache.set(other, number) || self.ssd.set(other, number) => {}
             other => bail!(
@@ -190,7 +189,7 @@ impl LayoutSpec {
         if self.kind.is_ssd() {
             self.ssd.validate(layout)?;
         }
-        // A small limit alone lowers the size to begin with; only a stated pair can contradict itself.
+        // A small limit alone lowers the initial size. Only two stated sizes can contradict each other.
         if self.initial_array_size > self.max_array_size
             && self.initial_array_size != INITIAL_ARRAY_SIZE_DEFAULT
         {

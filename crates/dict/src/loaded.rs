@@ -1,4 +1,4 @@
-//! A dictionary in memory: a layout and its attributes, loaded once and frozen.
+//! A loaded dictionary: a layout and its attributes, which never change.
 
 use std::sync::Arc;
 
@@ -6,41 +6,35 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use basalt_base::region::Region;
 use basalt_base::{Error, Result, SqlType};
 
-use crate::attribute::Attribute;
 use crate::block::{check_keys, split_block};
 use crate::block_cut::BlockCut;
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, VisitRows};
-use crate::image::{Backing, ImageReader, ImageWriter};
+use crate::image::{Backing, ImageReader, ImageWriter, Storable};
 use crate::layout::{
     AutoBuilder, ComplexKeyHashed, ComplexKeyHashedBuilder, FlatBuilder, FlatPart, Hashed, HashedBuilder,
     Layout, LayoutBuilder, Positions, build_ip_trie, build_polygon, build_range, build_regexp_tree,
     open_auto, open_ip_trie, open_polygon, open_range, open_regexp_tree,
 };
 use crate::layout_kind::LayoutKind;
-use crate::layout_spec::LayoutSpec;
 use crate::scan_columns::{ScanColumns, block_lengths};
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
-use crate::table::{Hits, TableForm, TableShape};
+use crate::table::Hits;
+use crate::table_form::{table_form, table_shape};
 use crate::values::Values;
 
-/// How far SPARSE_HASHED fills lines if it says nothing.
-const SPARSE_LOAD_FACTOR: f64 = 0.95;
-
 struct LoadedDictionary {
-    kind: LayoutKind,
-    key_types: Vec<SqlType>,
-    attributes: Vec<Attribute>,
+    schema: DictionarySchema,
     layout: Box<dyn Layout>,
     values: Values,
     counters: Counters,
     backing: Backing,
 }
 
-/// Loads a dictionary from `blocks`: the key columns followed by all attributes. Blocks are taken one by
-/// one and not kept. The last row of a key wins; a NULL in a key, and the first error of `blocks`, end
-/// the load.
+/// Loads a dictionary in memory from `blocks`: the key columns followed by all attributes. Blocks are taken one by
+/// one and not kept. The last row of a key wins. A NULL in a key, or an error of `blocks`, ends the load.
 pub fn build(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
@@ -59,22 +53,22 @@ pub fn build(
     if kind == LayoutKind::RegexpTree {
         return build_regexp_tree(spec, blocks);
     }
-    let key_types = spec.key_types();
+    let schema = DictionarySchema::of_resolved(&spec);
     let mut values = Values::new(&spec.attributes, kind.may_inline());
-    let mut builder = layout_builder(&spec, &key_types, values.payload_bytes())?;
+    let mut builder = layout_builder(&spec, &schema.key_types, values.payload_bytes())?;
     for block in blocks {
-        let (rows, keys, columns) = split_block(&key_types, &spec.attributes, &block?, !kind.is_complex())?;
+        let (rows, keys, columns) =
+            split_block(&schema.key_types, &spec.attributes, &block?, schema.has_simple_key())?;
         let payloads = values.push(&columns, rows)?;
         builder.push(&keys, payloads)?;
     }
     let layout = builder.finish(&mut values)?;
     values.shrink()?;
-    let (attributes, counters) = (spec.attributes, Counters::default());
-    let backing = Backing::default();
-    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, backing }))
+    let (counters, backing) = (Counters::default(), Backing::default());
+    Ok(Arc::new(LoadedDictionary { schema, layout, values, counters, backing }))
 }
 
-/// A dictionary over the parts of `file`, in the order in which [`Dictionary::save`] wrote them.
+/// Opens a dictionary over the parts of `file`, in the order in which [`Storable::save`] wrote them.
 pub(crate) fn open(
     spec: DictionarySpec,
     image: &mut ImageReader<'_>,
@@ -94,13 +88,13 @@ pub(crate) fn open(
     if spec.layout.kind == LayoutKind::RegexpTree {
         return open_regexp_tree(spec, image, backing);
     }
-    let (kind, key_types) = (spec.layout.kind, spec.key_types());
+    let (kind, schema) = (spec.layout.kind, DictionarySchema::of_resolved(&spec));
     let layout: Box<dyn Layout> = match kind {
         LayoutKind::Flat => Box::new(Positions::<FlatPart>::open(image)?),
         LayoutKind::Auto => open_auto(image)?,
         LayoutKind::ComplexKeyHashed
         | LayoutKind::ComplexKeySparseHashed
-        | LayoutKind::ComplexKeyHashedArray => Box::new(ComplexKeyHashed::open(&key_types, image)?),
+        | LayoutKind::ComplexKeyHashedArray => Box::new(ComplexKeyHashed::open(&schema.key_types, image)?),
         _ if kind.is_storable() => Box::new(Hashed::open(image)?),
         other => return Err(Error::not_implemented(format!("a file of dictionary layout {}", other.name()))),
     };
@@ -108,8 +102,8 @@ pub(crate) fn open(
     if !image.is_at_end() {
         return Err(ImageReader::unfit());
     }
-    let (attributes, counters) = (spec.attributes, Counters::default());
-    Ok(Arc::new(LoadedDictionary { kind, key_types, attributes, layout, values, counters, backing }))
+    let counters = Counters::default();
+    Ok(Arc::new(LoadedDictionary { schema, layout, values, counters, backing }))
 }
 
 fn layout_builder(
@@ -137,26 +131,9 @@ fn layout_builder(
     })
 }
 
-pub(crate) fn table_shape(layout: &LayoutSpec, payload_bytes: usize) -> TableShape {
-    TableShape {
-        shards: layout.shards as usize,
-        queue_backlog: layout.shard_load_queue_backlog as usize,
-        payload_bytes,
-    }
-}
-
-/// Lines, filled as far as the layout says. `rows` is how many there are at most, if some come later.
-pub(crate) fn table_form(layout: &LayoutSpec, rows: Option<usize>) -> TableForm {
-    let own = match layout.kind {
-        LayoutKind::SparseHashed | LayoutKind::ComplexKeySparseHashed => Some(SPARSE_LOAD_FACTOR),
-        _ => None,
-    };
-    TableForm::Lines { load_factor: layout.max_load_factor.or(own), rows }
-}
-
 impl LoadedDictionary {
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
-        check_keys(&self.key_types, keys, !self.kind.is_complex())?;
+        check_keys(&self.schema.key_types, keys, self.schema.has_simple_key())?;
         if self.backing.is_unchecked() {
             self.layout.check(keys)?;
         }
@@ -168,16 +145,12 @@ impl LoadedDictionary {
 }
 
 impl Dictionary for LoadedDictionary {
-    fn key_types(&self) -> &[SqlType] {
-        &self.key_types
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.attributes
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
     fn layout(&self) -> &'static str {
-        self.layout.name().unwrap_or(self.kind.name())
+        self.layout.name().unwrap_or(self.schema.kind.name())
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -199,7 +172,7 @@ impl Dictionary for LoadedDictionary {
         if columns.is_empty() {
             return block_lengths(self.layout.len()).try_for_each(|rows| visit(rows, Vec::new()));
         }
-        let asked = ScanColumns::of(columns, self.key_types.len());
+        let asked = ScanColumns::of(columns, self.schema.key_types.len());
         let attributes = asked.attributes();
         let mut cut = BlockCut::of(self.values.heap_bytes(), self.layout.len());
         self.layout.visit(&mut |keys, payloads| {
@@ -219,14 +192,8 @@ impl Dictionary for LoadedDictionary {
         })
     }
 
-    fn lists_keys(&self) -> bool {
-        true
-    }
-
-    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        self.check()?;
-        self.layout.save(image)?;
-        self.values.save(image)
+    fn storable(&self) -> Option<&dyn Storable> {
+        Some(self)
     }
 
     fn check(&self) -> Result<()> {
@@ -252,6 +219,14 @@ impl Dictionary for LoadedDictionary {
     }
 }
 
+impl Storable for LoadedDictionary {
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        self.layout.save(image)?;
+        self.values.save(image)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use arrow::array::{AsArray, UInt16Array, UInt64Array};
@@ -259,6 +234,8 @@ mod tests {
     use basalt_base::{Column, Columns, ErrorCode};
 
     use super::*;
+    use crate::attribute::Attribute;
+    use crate::layout_spec::LayoutSpec;
 
     fn ranks(layout: LayoutSpec) -> DictionarySpec {
         DictionarySpec {
@@ -286,7 +263,7 @@ mod tests {
         })
     }
 
-    /// Memory is close to the data's own ten bytes a key, or less.
+    /// Memory is at most about the ten bytes a key of the data.
     #[test]
     fn memory_is_near_the_data() {
         let keys = 4_000_000;
@@ -314,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_ends_with_who_looks_at_it() {
+    fn a_scan_ends_when_its_visitor_fails() {
         let layout = LayoutSpec::new(LayoutKind::Hashed);
         let dictionary = build(ranks(layout), &mut rank_blocks(300_000)).expect("a valid source");
         let mut blocks = 0;

@@ -1,48 +1,49 @@
 //! A dictionary and what changed since it was loaded: the answer to an incremental refresh.
 //!
-//! The loaded dictionary stays as it is; changed, new and deleted keys are a second, small one, which is
-//! asked first. So a refresh takes memory for what changed, not for a second copy. When the changes are
-//! no longer small ([`Updated::Many`]), both are to be joined to one.
+//! Changed, new and deleted keys are a second, small dictionary, which is asked first. So a refresh takes memory for
+//! the changes, not for a second copy. When there are many changes ([`Updated::Many`]), the caller should merge both
+//! into one dictionary.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::{not, or};
-use basalt_base::{Error, Result, SqlType};
+use basalt_base::{Error, Result};
 
-use crate::attribute::Attribute;
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, VisitRows};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 use crate::loaded::build;
 use crate::row_stream::RowStream;
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::tombstones::{DeletedKeys, RowForm, alive, filtered, mark_attribute, no_mark};
 
-/// Changes beyond this many rows, and beyond a share of all rows, are joined with them.
+/// More changes than this, and than one in [`CHANGES_SHARE`] rows, are merged with the rows.
 const CHANGES_MAX: u64 = 65_536;
 const CHANGES_SHARE: u64 = 4;
 
 struct Overlay {
     base: Arc<dyn Dictionary>,
-    /// Attributes as those of `base`, and behind them whether the key is deleted.
+    /// It has the attributes of `base`, and one more: whether the key is deleted.
     changes: Arc<dyn Dictionary>,
     element_count: u64,
     counters: Counters,
 }
 
-/// What became of a dictionary and its changes.
+/// A dictionary with its changes.
 pub enum Updated {
-    /// A version that answers with them.
+    /// A version that answers with the changes.
     Few(Arc<dyn Dictionary>),
-    /// The same, and it would be better to load its rows ([`RowStream`]) into a version of their own.
+    /// A version that answers with the changes, but whose rows ([`RowStream`]) should be loaded into a version of
+    /// their own.
     Many(Arc<dyn Dictionary>),
 }
 
 impl Updated {
-    /// A version in memory, of one piece if the changes are many.
+    /// A version in memory, merged if there are many changes.
     pub fn in_memory(self, spec: &DictionarySpec) -> Result<Arc<dyn Dictionary>> {
         match self {
             Updated::Few(version) => Ok(version),
@@ -51,8 +52,8 @@ impl Updated {
     }
 }
 
-/// Applies `changes` to `current`: blocks of key columns, attributes and a UInt8 that is not 0 for a key
-/// that goes. Of several rows of a key the last counts.
+/// Applies `changes` to `current`: blocks of key columns, attributes, and a UInt8 that is not 0 for a deleted key.
+/// The last row of a key wins.
 pub fn update(
     spec: &DictionarySpec,
     current: &Arc<dyn Dictionary>,
@@ -75,7 +76,8 @@ pub fn update(
     Ok(if is_many { Updated::Many(version) } else { Updated::Few(version) })
 }
 
-/// Loads rows of a form in memory; see [`crate::build`]. Deleted keys may be noted beside a version that has them.
+/// Loads rows of this form in memory; see [`crate::build`]. Deleted keys may become changes over a version that has
+/// them.
 pub fn build_rows(
     spec: &DictionarySpec,
     rows: RowForm,
@@ -86,7 +88,7 @@ pub fn build_rows(
     }
     let mut deleted = DeletedKeys::of(spec);
     let dictionary = build(spec.clone(), &mut blocks.map(|block| deleted.take_from(&block?)))?;
-    // A key that a row before its deletion brought in is there, and has to go.
+    // The version has keys whose row came before their deletion.
     update(spec, &dictionary, &mut deleted.as_changes()?.into_iter().map(Ok))?.in_memory(spec)
 }
 
@@ -114,12 +116,12 @@ impl Overlay {
         Ok(Overlay { base, changes, element_count, counters: Counters::default() })
     }
 
-    /// Where the mark of a deleted key is among the attributes of the changes.
+    /// The attribute of the changes that marks deleted keys.
     fn deleted(&self) -> usize {
         self.base.attributes().len()
     }
 
-    /// Which keys changed, and which of these are still there.
+    /// Which keys changed, and which of these are not deleted.
     fn changed(&self, keys: &[ArrayRef]) -> Result<(BooleanArray, BooleanArray)> {
         let (marks, changed) = self.changes.get(&[self.deleted()], keys)?;
         let alive = alive(&marks[0])?;
@@ -129,12 +131,8 @@ impl Overlay {
 }
 
 impl Dictionary for Overlay {
-    fn key_types(&self) -> &[SqlType] {
-        self.base.key_types()
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        self.base.attributes()
+    fn schema(&self) -> &DictionarySchema {
+        self.base.schema()
     }
 
     fn layout(&self) -> &'static str {
@@ -189,10 +187,6 @@ impl Dictionary for Overlay {
         })
     }
 
-    fn lists_keys(&self) -> bool {
-        self.base.lists_keys()
-    }
-
     fn memory_bytes(&self) -> u64 {
         self.base.memory_bytes() + self.changes.memory_bytes()
     }
@@ -210,7 +204,7 @@ impl Dictionary for Overlay {
     }
 }
 
-/// Shows the rows of a block that are kept.
+/// Visits the rows of a block that are kept.
 fn visit_some(block: &[ArrayRef], keeps: &BooleanArray, visit: &mut VisitRows<'_>) -> Result<()> {
     visit(keeps.true_count(), filtered(block, keeps)?)
 }
@@ -220,7 +214,7 @@ fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
     arrow::compute::take(value, &zeroes, None).map_err(Error::logical)
 }
 
-/// Row by row: of `yes` where `mask` is set, of `no` elsewhere.
+/// The rows of `yes` where `mask` is set, and those of `no` elsewhere.
 fn zip(mask: &BooleanArray, yes: &ArrayRef, no: &ArrayRef) -> Result<ArrayRef> {
     arrow::compute::kernels::zip::zip(mask, yes, no).map_err(Error::logical)
 }
@@ -230,10 +224,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use arrow::array::{Array, AsArray, BinaryViewArray, UInt8Array, UInt64Array};
-    use basalt_base::{Column, Columns};
+    use basalt_base::{Column, Columns, SqlType};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::attribute::Attribute;
 
     fn spec(key: SqlType) -> DictionarySpec {
         let attribute = |name: &str, ty: SqlType| Attribute {
@@ -325,9 +320,9 @@ mod tests {
         }
     }
 
-    /// What joins them holds several blocks at a time.
+    /// A merge holds several blocks at a time.
     #[test]
-    fn wide_rows_are_shown_in_short_blocks() {
+    fn wide_rows_are_visited_in_short_blocks() {
         let wide = |keys: std::ops::Range<u64>, text: &str, marks: usize| -> Vec<ArrayRef> {
             let rows = (keys.end - keys.start) as usize;
             let mut block = block(&SqlType::UInt64, &keys.map(|key| (key, key, false)).collect::<Vec<_>>());
@@ -355,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn many_changes_are_joined_with_the_rest() {
+    fn many_changes_are_merged_with_the_rest() {
         let loaded: Vec<(u64, u64)> = (0..10).map(|key| (key, key)).collect();
         let many = (0..CHANGES_MAX + 10).map(|key| (key, key + 1, key == 3)).collect();
         check(&SqlType::UInt64, &loaded, &[many, vec![(4, 9, true)]]);

@@ -1,13 +1,13 @@
-//! What a table has for each key: the packed values of its row, or the row's number.
+//! What a table stores for each key: the packed values of its row, or the row's number.
 
 use std::ops::Range;
 
 /// The payloads of a block's rows.
 #[derive(Debug)]
 pub(crate) enum Payloads {
-    /// Any, such as values.
+    /// Any payloads, such as values.
     Each(Vec<u64>),
-    /// Consecutive numbers, as rows have whose values are in columns.
+    /// Consecutive numbers: those of rows whose values are in columns.
     Numbers(Range<u64>),
 }
 

@@ -1,4 +1,4 @@
-//! The rows of a dictionary as a source of another one, a few blocks at a time.
+//! The rows of a dictionary as the source of another one, a few blocks at a time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -8,18 +8,18 @@ use basalt_base::{Error, ErrorCode, Result};
 
 use crate::dictionary::Dictionary;
 
-/// Blocks that wait to be taken.
+/// Blocks that may wait for the reader.
 const WAITING_MAX: usize = 1;
 
-/// Blocks as [`Dictionary::visit`] shows them.
+/// The blocks of [`Dictionary::visit`].
 pub struct RowStream {
-    /// `None` is the end; without it, the thread that reads has panicked.
+    /// `None` is the end. If the channel closes without it, the reading thread has panicked.
     blocks: Receiver<Option<Result<Vec<ArrayRef>>>>,
     is_over: bool,
 }
 
 impl RowStream {
-    /// All rows of `dictionary`, which are read by a thread of their own.
+    /// All rows of `dictionary`, read by a thread of its own.
     pub fn of(dictionary: &Arc<dyn Dictionary>) -> Result<RowStream> {
         let (sender, blocks) = sync_channel(WAITING_MAX);
         let dictionary = Arc::clone(dictionary);
@@ -36,7 +36,7 @@ impl RowStream {
                 is_heard = sender.send(Some(Err(error))).is_ok();
             }
             if is_heard {
-                // Who does not listen need not know.
+                // The receiver may be gone already.
                 let _ = sender.send(None);
             }
         };

@@ -1,11 +1,11 @@
-//! Which columns a scan shows: some of the key and of the range, and some attributes.
+//! The columns of a scan: some of the key and of the range, and some attributes.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result};
 
-use crate::layout::SCAN_BLOCK_ROWS;
+use crate::block_cut::SCAN_BLOCK_ROWS;
 
-/// Columns by position: first come those of the key and of the range, so many, then the attributes.
+/// Positions of columns. The `leading` columns of key and range come before the attributes.
 #[derive(Clone, Copy)]
 pub(crate) struct ScanColumns<'a> {
     columns: &'a [usize],
@@ -17,13 +17,13 @@ impl ScanColumns<'_> {
         ScanColumns { columns, leading }
     }
 
-    /// Positions of the attributes among them.
+    /// The positions of the requested attributes.
     pub(crate) fn attributes(&self) -> Vec<usize> {
         self.columns.iter().filter_map(|&column| column.checked_sub(self.leading)).collect()
     }
 
-    /// The columns in the order asked: those before the attributes by their position, and `attributes`, which are
-    /// those of [`ScanColumns::attributes`].
+    /// The columns in the requested order. `leading` gives those before the attributes, and `attributes` are those of
+    /// [`ScanColumns::attributes`].
     pub(crate) fn join(
         &self,
         leading: impl Fn(usize) -> Result<ArrayRef>,
@@ -38,7 +38,7 @@ impl ScanColumns<'_> {
     }
 }
 
-/// How many rows the blocks of a scan of so many rows have.
+/// The lengths of the blocks of a scan of `rows` rows.
 pub(crate) fn block_lengths(rows: usize) -> impl Iterator<Item = usize> {
     (0..rows).step_by(SCAN_BLOCK_ROWS).map(move |first| SCAN_BLOCK_ROWS.min(rows - first))
 }

@@ -1,27 +1,27 @@
-//! What a dictionary is before it is loaded: its key, attributes and layout.
+//! The definition of a dictionary: its key, attributes and layout.
 
 use arrow::array::Array;
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 
 use crate::attribute::Attribute;
-use crate::layout::{check_polygon_key, is_range_type, regexp_tree_columns};
+use crate::key_types::{check_polygon_key, is_range_type, regexp_tree_columns};
 use crate::layout_kind::LayoutKind;
 use crate::layout_spec::LayoutSpec;
 
-/// The definition of a dictionary, apart from where its rows come from.
+/// The definition of a dictionary, without the source of its rows.
 #[derive(Clone, Debug)]
 pub struct DictionarySpec {
     pub key_columns: Columns,
     pub attributes: Vec<Attribute>,
     pub layout: LayoutSpec,
-    /// Of the range layouts: where a row's range comes from.
+    /// Where a row's range comes from, for the range layouts.
     pub range: Option<RangeSpec>,
 }
 
 /// `RANGE(MIN low MAX high)`: the range of a row, both ends included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeSpec {
-    /// Names of the source's columns.
+    /// Names of columns of the source.
     pub low: String,
     pub high: String,
     /// The type of both, without `Nullable`; the columns may hold NULL.
@@ -29,8 +29,8 @@ pub struct RangeSpec {
 }
 
 impl DictionarySpec {
-    /// The types that [`crate::Dictionary::key_types`] will have: one `UInt64` for the simple layouts,
-    /// whatever integer the key column is declared as.
+    /// The types of [`crate::Dictionary::key_types`]: one `UInt64` for the simple layouts, whatever integer the key
+    /// column is declared as.
     pub fn key_types(&self) -> Vec<SqlType> {
         if self.layout.kind.is_complex() {
             self.key_columns.iter().map(|column| column.ty.clone()).collect()
@@ -39,7 +39,7 @@ impl DictionarySpec {
         }
     }
 
-    /// The attributes that a lookup knows: of IP_TRIE the prefix that matched too, if the layout says so.
+    /// The attributes of a lookup. If the layout of an IP_TRIE says so, the prefix that matched is one of them.
     pub(crate) fn shown_attributes(&self) -> Vec<Attribute> {
         let mut attributes = self.attributes.clone();
         if self.layout.kind == LayoutKind::IpTrie && self.layout.key_is_attribute {
@@ -54,8 +54,8 @@ impl DictionarySpec {
         attributes
     }
 
-    /// What the source is asked for, and what a scan shows: the key columns, both ends of the range if there
-    /// is one, and the attributes; for a tree of regular expressions its nodes.
+    /// The columns of the source and of a scan: the key columns, both ends of the range if there is one, and the
+    /// attributes. For a REGEXP_TREE, the columns of its nodes.
     pub fn columns(&self) -> Columns {
         if self.layout.kind == LayoutKind::RegexpTree {
             return regexp_tree_columns().map(|(name, ty)| Column::new(name, ty)).into_iter().collect();
@@ -70,8 +70,8 @@ impl DictionarySpec {
         keys.chain(bounds).chain(attributes).collect()
     }
 
-    /// The same definition with the layout that its key needs: a simple layout whose key is composite or
-    /// no integer turns into its `COMPLEX_KEY_` form.
+    /// The same definition with the layout that its key needs. A simple layout becomes its `COMPLEX_KEY_` form if the
+    /// key is composite or no integer.
     pub fn resolved(mut self) -> Result<DictionarySpec> {
         if self.key_columns.is_empty() {
             bail!(IncorrectDictionaryDefinition, "a dictionary needs at least one key column");

@@ -1,4 +1,4 @@
-//! Rows that delete keys: what is left of a source's rows without them.
+//! Rows that delete keys, and the rows that are left.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use basalt_base::{Error, Result, SqlType};
 use crate::attribute::Attribute;
 use crate::spec::DictionarySpec;
 
-/// What stands behind the attributes of a source's row.
+/// What follows the attributes of a source's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
     /// Nothing.
     Plain,
-    /// A `UInt8` that is not 0 for a row that deletes its key.
+    /// A tombstone: a `UInt8` that is not 0 if the row deletes its key.
     Marked,
 }
 
@@ -30,13 +30,13 @@ pub(crate) struct DeletedKeys {
 }
 
 impl DeletedKeys {
-    /// No keys, of rows of a dictionary.
+    /// No keys yet.
     pub(crate) fn of(spec: &DictionarySpec) -> DeletedKeys {
         let defaults = spec.attributes.iter().map(|attribute| Arc::clone(&attribute.default)).collect();
         DeletedKeys { key_count: spec.key_columns.len(), defaults, converter: None, keys: HashSet::new() }
     }
 
-    /// The rows of a marked block that delete nothing, without the mark.
+    /// The rows of a marked block that delete nothing, without their tombstones.
     pub(crate) fn take_from(&mut self, block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         self.note(block)?;
         let (mark, columns) = split_mark(block)?;
@@ -46,7 +46,7 @@ impl DeletedKeys {
         }
     }
 
-    /// Blocks of changes that delete the keys, as [`crate::update`] takes them.
+    /// The deletions as blocks of changes, as [`crate::update`] takes them.
     pub(crate) fn as_changes(&self) -> Result<Vec<Vec<ArrayRef>>> {
         let Some(converter) = self.converter.as_ref().filter(|_| !self.keys.is_empty()) else {
             return Ok(Vec::new());
@@ -89,7 +89,7 @@ impl DeletedKeys {
         Ok(rows.iter().map(|row| row.owned()).collect())
     }
 
-    /// The rows of a marked block that delete nothing, and whose keys no later row deletes for good.
+    /// The rows of a marked block that delete nothing, and whose keys are not deleted by later rows.
     fn take_surviving(&mut self, block: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let (mark, columns) = split_mark(block)?;
         let alive = alive(mark)?;
@@ -102,7 +102,7 @@ impl DeletedKeys {
     }
 }
 
-/// The rows of marked blocks that come again and again, without those of deleted keys.
+/// The rows of marked blocks without those of deleted keys. The blocks are read more than once.
 pub(crate) fn surviving<I: Iterator<Item = Result<Vec<ArrayRef>>>>(
     spec: &DictionarySpec,
     blocks: impl Fn() -> I,
@@ -112,7 +112,7 @@ pub(crate) fn surviving<I: Iterator<Item = Result<Vec<ArrayRef>>>>(
     Ok(blocks().map(move |block| deleted.take_surviving(&block?)))
 }
 
-/// The mark as an attribute behind the others.
+/// The tombstone as the last attribute.
 pub(crate) fn mark_attribute() -> Attribute {
     Attribute {
         name: "deleted".into(),
@@ -123,7 +123,7 @@ pub(crate) fn mark_attribute() -> Attribute {
     }
 }
 
-/// Which rows are not marked.
+/// The rows without a tombstone.
 pub(crate) fn alive(mark: &ArrayRef) -> Result<BooleanArray> {
     let zero = UInt8Array::new_scalar(0);
     let mark = mark.as_primitive_opt::<UInt8Type>().ok_or_else(no_mark)?;

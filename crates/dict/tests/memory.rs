@@ -1,4 +1,4 @@
-//! What a dictionary says that it takes is what the process takes.
+//! The memory that a dictionary reports is what the process takes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ const BLOCK_ROWS: u64 = 65_536;
 /// Set in the process that measures.
 const CHILD: &str = "BASALT_DICT_MEASURE";
 
-/// Large allocations must go back to the system when they are freed, or what the allocator keeps would be
-/// counted: glibc does so with a fixed threshold, which it reads when a process starts.
+/// Freed memory must return to the system at once, or it would be counted. glibc does so with a fixed threshold,
+/// which it reads when a process starts.
 #[test]
 fn bytes_allocated_is_what_the_process_takes() {
     if !cfg!(all(target_os = "linux", target_env = "gnu")) {
@@ -35,7 +35,7 @@ fn bytes_allocated_is_what_the_process_takes() {
     run_alone("bytes_allocated_is_what_the_process_takes");
 }
 
-/// The most memory of its own that a reload takes beside the version that answers from its file.
+/// The most memory that a reload takes in addition to the version that answers from its file.
 #[test]
 fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
     if !cfg!(all(target_os = "linux", target_env = "gnu")) {
@@ -56,8 +56,8 @@ fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
     ];
     for (kind, key) in kinds {
         let old = load_into(&dir, kind, &wide, key);
-        // What its pages take once all of them were touched; what compressed strings are read with is in memory,
-        // once a shard, and the shards here are small.
+        // The memory of all pages once they were touched. The decoding tables of compressed strings are in memory,
+        // one for each shard, and the shards here are small.
         let bytes = old.stats().bytes_allocated;
         let file = std::fs::metadata(dir.join("dictionary")).expect("the file").len();
         let ratio = bytes as f64 / file as f64;
@@ -66,7 +66,7 @@ fn a_load_into_a_file_takes_a_bounded_part_of_memory() {
         let peak = AtomicU64::new(0);
         let new = load_watched(&peak, || load_into(&dir, kind, &wide, key));
         let taken = peak.into_inner().saturating_sub(before);
-        // The tables that strings are compressed with take some megabytes, however few the rows are.
+        // The tables that compress strings take some megabytes, however few the rows are.
         assert!(taken < bytes * 2 / 5, "{kind:?}: a reload took {taken} bytes, the version is {bytes}");
         let after = own_bytes().saturating_sub(before);
         // 967 KB were seen once of 18.9 MB: most likely what the allocator keeps for threads that ended.
@@ -91,7 +91,7 @@ fn run_alone(test: &str) {
 fn measure_all() {
     let narrow = [SqlType::UInt16];
     let wide = [SqlType::UInt64, SqlType::Int32.into_nullable(), SqlType::String];
-    // The first load brings code, stacks and the allocator's own tables into memory.
+    // The first load touches code, stacks and the allocator's tables.
     let _ = check(LayoutKind::Hashed, &wide, spread);
     let mut outcomes = Vec::new();
     for kind in [LayoutKind::Hashed, LayoutKind::SparseHashed, LayoutKind::CompactHashed] {
@@ -117,7 +117,7 @@ fn check(kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> std::resul
     check_taken(&format!("{kind:?} of {types:?}"), || load(kind, types, key))
 }
 
-/// A cache that was asked for every key.
+/// A cache of all keys.
 fn check_cache() -> std::result::Result<(), String> {
     check_taken("Cache", || {
         let types = [SqlType::UInt64, SqlType::String];
@@ -140,7 +140,7 @@ fn check_cache() -> std::result::Result<(), String> {
     })
 }
 
-/// Has every key.
+/// A source of all keys.
 struct Echo;
 
 impl DirectSource for Echo {
@@ -163,11 +163,11 @@ fn check_taken(what: &str, load: impl FnOnce() -> Arc<dyn Dictionary>) -> std::r
     Err(format!("{what}: stated {stated}, taken {taken}"))
 }
 
-/// Loads into a file, with bounds far below what the rows take.
+/// Loads into a file, with bounds far below the bytes of the rows.
 fn load_into(dir: &Path, kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u64) -> Arc<dyn Dictionary> {
     let storage: Arc<dyn Storage> = Arc::new(RealStorage);
-    let (path, piles) = (dir.join("dictionary"), dir.join("piles"));
-    let place = ImagePlace { storage: &storage, path: &path, definition: "", piles: &piles };
+    let (path, spill_dir) = (dir.join("dictionary"), dir.join("spilled"));
+    let place = ImagePlace { storage: &storage, path: &path, definition: "", spill_dir: &spill_dir };
     let bounds = LoadBounds { memory_bytes: 4 << 20, shard_bytes: 1 << 20 };
     let (spec, mut blocks) = (spec(kind, types), blocks(kind, types, key));
     match load_image(spec, &mut blocks, RowForm::Plain, &place, bounds).expect("a valid source") {
@@ -176,7 +176,7 @@ fn load_into(dir: &Path, kind: LayoutKind, types: &[SqlType], key: fn(u64) -> u6
     }
 }
 
-/// What `load` makes; `peak` becomes the most memory of its own that the process had meanwhile.
+/// The result of `load`; `peak` becomes the most memory of the process meanwhile.
 fn load_watched<T>(peak: &AtomicU64, load: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {

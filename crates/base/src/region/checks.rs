@@ -1,10 +1,10 @@
-//! Checksums of a mapped file, each compared when its block is first touched.
+//! Checksums of a mapped file, each compared when its block is first used.
 //!
-//! A file of gigabytes can so be used at once: what a lookup is about to read is compared before, and
-//! the rest in the background. Each block is summed up once, or a few times if threads meet.
+//! So a file of gigabytes can be used at once: a lookup compares the checksums of what it is about to read, and the
+//! others are compared in the background. Each block is read once, or a few times if threads meet.
 //!
-//! The block is read from the file, not through memory: what the disk cannot give is then an error, and not the
-//! end of the process. Its pages are those that the mapping shows.
+//! A block is read from the file, not through memory, so that a failing disk is an error and does not end the
+//! process. The mapping shows the same pages.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -21,22 +21,22 @@ pub const CHECK_BLOCK_BYTES: usize = 64 << 10;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// What the blocks of some bytes must sum up to, and which of them are known to.
+/// The checksums of blocks, and which of them were compared.
 #[derive(Debug)]
 pub struct BlockChecks {
-    /// Names the bytes in errors.
+    /// The name of the file in errors.
     name: String,
-    /// How many bytes the blocks are.
+    /// The bytes of all blocks.
     bytes: usize,
     sums: Vec<u32>,
-    /// A bit a block.
+    /// A bit for each block.
     good: Vec<AtomicU64>,
     all_good: AtomicBool,
     any_bad: AtomicBool,
 }
 
 impl BlockChecks {
-    /// Of the blocks of the first `bytes`: what lies behind them is not looked at.
+    /// The checksums of the blocks of the first `bytes`; the bytes after them are not checked.
     pub fn new(name: String, bytes: usize, sums: Vec<u32>) -> BlockChecks {
         let good = (0..sums.len().div_ceil(WORD_BITS)).map(|_| AtomicU64::new(0)).collect();
         let (all_good, any_bad) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -47,7 +47,7 @@ impl BlockChecks {
         &self.name
     }
 
-    /// Whether there is nothing left to compare.
+    /// Whether all blocks were compared.
     pub(super) fn is_done(&self) -> bool {
         self.all_good.load(Ordering::Acquire)
     }
@@ -57,7 +57,7 @@ impl BlockChecks {
         self.any_bad.load(Ordering::Acquire)
     }
 
-    /// Compares the blocks of the `source` that `range` touches and that were not compared yet.
+    /// Compares the blocks of `source` that `range` touches, unless they were compared before.
     pub(super) fn check(&self, source: &Source<'_>, range: Range<usize>) -> Result<()> {
         if range.is_empty() || self.is_done() {
             return Ok(());
@@ -112,7 +112,7 @@ pub(super) enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// These bytes; of memory, those that are there.
+    /// These bytes; of memory, those that exist.
     fn read(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
         match self {
             Source::Memory(bytes) => Ok(bytes.get(range).unwrap_or_default().into()),

@@ -1,12 +1,12 @@
-//! Pages of a mapped file that the disk does not give, or that the file does not have any more.
+//! Handles pages of a mapped file that cannot be read, because the disk fails or the file became shorter.
 //!
-//! The system ends a process that reads such a page (SIGBUS). Here it gets zeroes in its stead, from that page to the
-//! end of the mapping, and the mapping is marked: what was read is to be thrown away.
+//! The system ends a process that reads such a page (SIGBUS). This handler maps zeroes instead, from that page to the
+//! end of the mapping, and marks the mapping: what was read must be discarded.
 //!
 //! # Concurrency
 //!
-//! The signal arrives on the thread that reads, which may hold any lock. So the handler takes none: it looks through
-//! a fixed list of mappings, and asks the system for pages. A mapping that found no place in the list is not watched.
+//! The signal arrives on the thread that reads, which may hold any lock. So the handler takes no lock: it searches a
+//! fixed list of mappings, and maps pages. A mapping that finds no place in the list is not watched.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use std::sync::{Once, OnceLock};
 
 use super::PAGE_BYTES;
 
-/// More files than this are not mapped at once by anybody.
+/// The most files that are mapped at once.
 const WATCHED_MAX: usize = 1024;
 const FREE: usize = 0;
 const TAKEN: usize = 1;
@@ -23,15 +23,15 @@ static PLACES: [Place; WATCHED_MAX] = [const { Place::free() }; WATCHED_MAX];
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static INSTALLED: Once = Once::new();
 
-/// A mapping in the list; whole pages.
+/// A mapping in the list, in whole pages.
 struct Place {
-    /// Or [`FREE`], or [`TAKEN`] while it is filled.
+    /// The address, or [`FREE`], or [`TAKEN`] while the place is filled.
     start: AtomicUsize,
     end: AtomicUsize,
     is_lost: AtomicBool,
 }
 
-/// A mapping whose missing pages are zeroes.
+/// A mapping whose missing pages become zeroes.
 #[derive(Debug)]
 pub(super) struct Watched(usize);
 
@@ -42,7 +42,8 @@ impl Place {
 }
 
 impl Watched {
-    /// Watches a mapping of a file, until it is dropped, before the mapping is; `None` if there are too many.
+    /// Watches a mapping of a file until this is dropped, which must be before the mapping is; `None` if the list is
+    /// full.
     pub(super) fn of(start: NonNull<u8>, bytes: usize) -> Option<Watched> {
         INSTALLED.call_once(install);
         let take = |place: &Place| {
@@ -56,7 +57,7 @@ impl Watched {
         Some(Watched(at))
     }
 
-    /// Whether zeroes were read in a page's stead.
+    /// Whether zeroes were read instead of a page.
     pub(super) fn is_lost(&self) -> bool {
         PLACES[self.0].is_lost.load(Ordering::Acquire)
     }
@@ -73,8 +74,8 @@ impl Drop for Watched {
 }
 
 fn install() {
-    // SAFETY: the handler has the form that SA_SIGINFO asks for and does only what a handler may; both structures
-    // live through the calls, and all zeroes is a value that they can have.
+    // SAFETY: the handler has the signature that SA_SIGINFO requires and does only what a handler may do; both
+    // structures live through the calls, and all zeroes is a valid value of them.
     unsafe {
         let mut ours: libc::sigaction = std::mem::zeroed();
         let mut before: libc::sigaction = std::mem::zeroed();
@@ -90,14 +91,14 @@ fn install() {
 }
 
 extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the system hands a handler of this form the description of the signal.
+    // SAFETY: the system passes the description of the signal to a handler with this signature.
     let address = unsafe { (*info).si_addr() } as usize;
     if !give_zeroes(address) {
         pass_on(signal, info, context);
     }
 }
 
-/// Puts zeroes from the page of `address` to the end of its mapping, if that is watched.
+/// Maps zeroes from the page of `address` to the end of its mapping, if that is watched.
 fn give_zeroes(address: usize) -> bool {
     for place in &PLACES {
         let start = place.start.load(Ordering::Acquire);
@@ -107,25 +108,25 @@ fn give_zeroes(address: usize) -> bool {
         }
         let page = address / PAGE_BYTES * PAGE_BYTES;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the pages are the end of a mapping of ours, which stays as long as it is watched. Their bytes are
-        // not what was there, which is why the mapping is marked first.
         place.is_lost.store(true, Ordering::Release);
-        let placed =
-            unsafe { libc::mmap(page as *mut libc::c_void, end - page, libc::PROT_READ, flags, -1, 0) };
+        let start = page as *mut libc::c_void;
+        // SAFETY: the pages are the end of a mapping of ours, which stays as long as it is watched. Their bytes
+        // change, so the mapping was marked first.
+        let placed = unsafe { libc::mmap(start, end - page, libc::PROT_READ, flags, -1, 0) };
         return placed != libc::MAP_FAILED;
     }
     false
 }
 
-/// Does what would have been done without us.
+/// Does what would have happened without this handler.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let before = BEFORE.get().filter(|before| {
         before.sa_sigaction != libc::SIG_DFL
             && before.sa_sigaction != libc::SIG_IGN
             && before.sa_flags & libc::SA_SIGINFO != 0
     });
-    // SAFETY: a handler that was set with SA_SIGINFO has this form. All zeroes is the default action, with which the
-    // access, tried again, ends the process.
+    // SAFETY: a handler that was set with SA_SIGINFO has this signature. All zeroes is the default action, with which
+    // the repeated access ends the process.
     unsafe {
         match before {
             Some(before) => {

@@ -1,7 +1,7 @@
-//! Bytes that are added to, and of which there is never a second copy once they are many.
+//! Bytes that grow, and are never copied once they are many.
 //!
-//! A `Vec` that grows is copied again and again, and what it leaves behind stays with the allocator for a while.
-//! From a huge page on, these bytes lie in a region, and move into a larger one page by page.
+//! A `Vec` is copied when it grows, and the allocator keeps its old memory for a while. From the size of a huge page
+//! on, these bytes are in a region, whose pages move into a larger one.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,9 +10,9 @@ use super::{HUGE_PAGE_BYTES, PAGE_BYTES, Region};
 /// A list of bytes.
 #[derive(Debug)]
 pub enum GrowingBytes {
-    /// Fewer than a huge page, or more where the system gives no region.
+    /// Fewer bytes than a huge page, or more if the system gives no region.
     Few(Vec<u8>),
-    /// The first so many bytes of a region.
+    /// A region, and how many of its bytes are used.
     Many(Region, usize),
 }
 
@@ -51,8 +51,8 @@ impl GrowingBytes {
         }
     }
 
-    /// Lets `write` fill a place of `room` bytes behind the last one, which may have any bytes yet, and keeps as many of them
-    /// as it says.
+    /// Lets `write` fill `room` bytes after the last one, which may have any contents, and keeps as many of them as
+    /// it returns.
     #[inline]
     pub fn extend_with(&mut self, room: usize, write: impl FnOnce(&mut [u8]) -> usize) {
         if self.len() + room > self.room() {
@@ -72,7 +72,7 @@ impl GrowingBytes {
         }
     }
 
-    /// Keeps the first `len` bytes, and gives back whole pages behind them.
+    /// Keeps the first `len` bytes, and frees whole pages after them.
     pub fn truncate(&mut self, len: usize) {
         match self {
             GrowingBytes::Few(few) => few.truncate(len),
@@ -83,7 +83,7 @@ impl GrowingBytes {
         }
     }
 
-    /// Gives back what is behind the last byte.
+    /// Frees the memory after the last byte.
     pub fn shrink(&mut self) {
         match self {
             GrowingBytes::Few(few) => few.shrink_to_fit(),
@@ -91,7 +91,7 @@ impl GrowingBytes {
         }
     }
 
-    /// What the process holds for it; of a region, pages that were touched.
+    /// The bytes that the process holds for it: of a region, the pages that were touched.
     pub fn resident_bytes(&self) -> usize {
         match self {
             GrowingBytes::Few(few) => few.capacity(),
@@ -99,7 +99,7 @@ impl GrowingBytes {
         }
     }
 
-    /// How many bytes there can be as they lie.
+    /// How many bytes fit without growing.
     fn room(&self) -> usize {
         match self {
             GrowingBytes::Few(few) => few.capacity(),
@@ -107,7 +107,7 @@ impl GrowingBytes {
         }
     }
 
-    /// Makes room for `bytes` and as many again: memory that is not written to takes nothing.
+    /// Makes room for twice `bytes`: pages that are not written take no memory.
     #[cold]
     fn grow(&mut self, bytes: usize) {
         let (room, len) = (bytes.saturating_mul(2), self.len());

@@ -1,29 +1,27 @@
 //! Large blocks of memory straight from the system: zeroed and on huge pages, or the pages of a file.
 //!
-//! A table of many megabytes that is probed at random spends as long on the translation of addresses as
-//! on its lines; on pages of 2 MB that goes away. A region asks for them (`madvise`), and the system
-//! gives them where it can. Memory that was never written takes nothing.
+//! Random access to a table of many megabytes spends as long on address translation as on the table itself. With
+//! pages of 2 MB it does not. A region asks for them (`madvise`), and the system gives them if it can. Pages that
+//! were never written take no memory.
 //!
 //! # Concurrency
 //!
-//! A region is written by its one owner and then shared as [`Section`]s, which nobody writes.
+//! One owner writes a region, and then shares it as [`Section`]s, which are only read.
 //!
 //! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
 //! - [`growing`](GrowingBytes): a region that is added to.
-//! - [`incoming`](Incoming): a mapped file that becomes memory of the process.
 //! - [`numbers`](RegionNumbers): a region of numbers.
-//! - [`recycling`](RecyclingRegion): a region that is written on pages that another one had.
+//! - [`recycling`](RecyclingRegion): a region on pages of another one.
 //!
 //! # Not here
 //!
-//! A mapped file must not be changed while it is mapped. Basalt's files are written once and
-//! replaced by renames inside a directory that one process has locked, so nobody does. One that is cut all the same, or
-//! that the disk does not give, is an error ([`Region::check_present`]) and not the end of the process.
+//! A mapped file must not change while it is mapped. Basalt writes files once and replaces them by renames, in a
+//! directory that one process has locked. If a file becomes shorter all the same, or its disk fails, that is an error
+//! ([`Region::check_present`]) and does not end the process.
 
 mod checks;
 mod faults;
 mod growing;
-mod incoming;
 mod numbers;
 mod recycling;
 
@@ -31,7 +29,6 @@ use checks::Source;
 pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
 use faults::Watched;
 pub use growing::GrowingBytes;
-pub use incoming::Incoming;
 pub use numbers::RegionNumbers;
 pub use recycling::RecyclingRegion;
 
@@ -40,6 +37,7 @@ use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -47,29 +45,29 @@ use arrow::buffer::Buffer;
 
 use crate::{Error, ErrorCode, Result};
 
-/// Regions of at least one such page are aligned to it.
+/// Regions of at least one huge page are aligned to huge pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 4096;
-/// Not reserved: writers ask for the most that they may need and cut what they did not.
+/// Not reserved: writers ask for the most that they may need, and free the rest.
 const PRIVATE: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
-/// Memory of its own mapping.
+/// Memory in a mapping of its own.
 pub struct Region {
     start: NonNull<u8>,
     bytes: usize,
     pages: Pages,
-    /// What the bytes must sum up to, where that is still to be found out.
-    checks: Option<BlockChecks>,
-    /// Set for a mapped file: notices that the file has become shorter.
+    /// The checksums of the bytes, if they have any.
+    checks: Option<Box<BlockChecks>>,
+    /// Set for a mapped file: detects that the file has become shorter.
     watched: Option<Watched>,
 }
 
-/// Whose pages they are.
+/// The kind of pages.
 #[derive(Debug)]
 enum Pages {
     Own,
-    /// A file's, which are only read; without the file, they are on their way into memory.
-    File(Option<File>),
+    /// Pages of a file, which are only read.
+    File(File),
 }
 
 impl Region {
@@ -92,7 +90,7 @@ impl Region {
         Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None })
     }
 
-    /// `bytes` of zeroes, at least one, that begin at a huge page.
+    /// `bytes` of zeroes, at least one, which begin at a huge page.
     fn zeroed_aligned(bytes: usize) -> Result<Region> {
         let Some(mapped) = bytes.checked_add(HUGE_PAGE_BYTES) else {
             return Err(no_memory(bytes, &io::Error::from(io::ErrorKind::OutOfMemory)));
@@ -103,30 +101,27 @@ impl Region {
         Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None })
     }
 
-    /// The bytes of `file`, read from the disk when they are first touched.
+    /// The bytes of `file`, which the system reads when they are first used.
     pub fn of_file(file: File) -> io::Result<Region> {
         let bytes = usize::try_from(file.metadata()?.len())
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         if bytes == 0 {
-            let pages = Pages::File(Some(file));
+            let pages = Pages::File(file);
             return Ok(Region { start: NonNull::dangling(), bytes, pages, checks: None, watched: None });
         }
-        let start = match bytes {
-            ..HUGE_PAGE_BYTES => map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?,
-            _ => map_file_aligned(bytes, &file)?,
-        };
+        let start = map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
         let watched = Watched::of(start, bytes);
-        Ok(Region { start, bytes, pages: Pages::File(Some(file)), checks: None, watched })
+        Ok(Region { start, bytes, pages: Pages::File(file), checks: None, watched })
     }
 
-    /// The same bytes, which are compared with `checks` when they are first touched.
+    /// Adds checksums, which are compared when blocks are first used.
     #[must_use]
     pub fn with_checks(mut self, checks: BlockChecks) -> Region {
-        self.checks = Some(checks);
+        self.checks = Some(Box::new(checks));
         self
     }
 
-    /// Compares all bytes with their checksums, if they have any; an error is a damaged file.
+    /// Compares all checksums, if there are any; an error is a damaged file.
     pub fn check_all(&self) -> Result<()> {
         self.check_present()?;
         self.checks.as_ref().map_or(Ok(()), |checks| checks.check_all(&self.source()))
@@ -134,26 +129,26 @@ impl Region {
 
     /// Whether [`Section::check`] has nothing left to compare.
     pub fn is_checked(&self) -> bool {
-        self.checks.as_ref().is_none_or(BlockChecks::is_done)
+        self.checks.as_ref().is_none_or(|checks| checks.is_done())
     }
 
-    /// Whether a checksum did not match, or something was not there.
+    /// Whether a checksum did not match, or a page could not be read.
     pub fn is_damaged(&self) -> bool {
-        self.checks.as_ref().is_some_and(BlockChecks::is_damaged)
+        self.checks.as_ref().is_some_and(|checks| checks.is_damaged())
             || self.watched.as_ref().is_some_and(Watched::is_lost)
     }
 
-    /// Whether all that was read so far was there: to be asked after bytes of a mapped file were used. An error is a
-    /// file that became shorter, or a disk that did not give a page.
+    /// An error if the file became shorter, or its disk did not give a page. It must be called after bytes of a
+    /// mapped file were used, and before the result is.
     pub fn check_present(&self) -> Result<()> {
         let Some(watched) = &self.watched else { return Ok(()) };
-        if let Pages::File(Some(file)) = &self.pages
+        if let Pages::File(file) = &self.pages
             && file.metadata().is_ok_and(|now| now.len() < self.bytes as u64)
         {
             watched.lose();
         }
         if watched.is_lost() {
-            let name = self.checks.as_ref().map_or("a mapped file", BlockChecks::name);
+            let name = self.checks.as_ref().map_or("a mapped file", |checks| checks.name());
             return Err(Error::new(
                 ErrorCode::CannotReadFromFile,
                 format!("{name} became shorter while it was in use, or its disk does not give it"),
@@ -162,20 +157,37 @@ impl Region {
         Ok(())
     }
 
-    /// Whether its pages are a file's, and are not on their way into memory.
+    /// Whether its pages are a file's.
     pub fn is_of_file(&self) -> bool {
-        matches!(self.pages, Pages::File(Some(_)))
+        matches!(self.pages, Pages::File(_))
     }
 
-    /// Where the bytes come from.
+    /// A copy in memory of the process, on huge pages if the system has them. It is read from the file, so a failing
+    /// disk is an error.
+    pub fn read_into_memory(&self) -> Result<Region> {
+        let mut own = Region::zeroed(self.bytes)?;
+        let read = match &self.pages {
+            Pages::File(file) => file.read_exact_at(&mut own, 0),
+            Pages::Own => {
+                own.copy_from_slice(self);
+                Ok(())
+            }
+        };
+        read.map_err(|error| {
+            Error::new(ErrorCode::CannotReadFromFile, format!("a file in use cannot be read: {error}"))
+        })?;
+        Ok(own)
+    }
+
+    /// Where blocks are read from to compare checksums.
     fn source(&self) -> Source<'_> {
         match &self.pages {
-            Pages::File(Some(file)) => Source::File(file),
-            Pages::File(None) | Pages::Own => Source::Memory(self),
+            Pages::File(file) => Source::File(file),
+            Pages::Own => Source::Memory(self),
         }
     }
 
-    /// Gives back all but the first `bytes`.
+    /// Keeps the first `bytes`, and frees the others.
     pub fn truncate(&mut self, bytes: usize) {
         assert!(bytes <= self.bytes, "{bytes} of {} bytes", self.bytes);
         let kept = bytes.next_multiple_of(PAGE_BYTES);
@@ -187,19 +199,8 @@ impl Region {
         self.bytes = bytes;
     }
 
-    /// Puts `own` where the pages from `at` on are, which have the same bytes. Both begin at a page.
-    #[cfg(target_os = "linux")]
-    fn replace_pages(&self, at: usize, own: Region) -> io::Result<()> {
-        assert!(at.is_multiple_of(PAGE_BYTES), "pages are replaced whole");
-        assert!(own.bytes > 0 && at + own.bytes <= self.bytes, "pages of the region");
-        debug_assert_eq!(self[at..at + own.bytes], own[..], "the bytes stay the same");
-        // SAFETY: the target is inside the mapping of `self` and has the same bytes, which nobody changes (see the
-        // module). The system unmaps the one and moves the other under one lock, so a reader meets either.
-        unsafe { move_pages(own, self.start.add(at)) }.map_err(|(_, error)| error)
-    }
-
-    /// Puts `other` where the pages from `at` on are, and their bytes are its bytes. Both begin at a page. Where that
-    /// cannot be, nothing changes, and `other` goes back to the system.
+    /// Moves the pages of `other` to `at`. Both begin at a page. After an error, nothing has changed and `other` is
+    /// freed.
     fn put_pages(&mut self, at: usize, other: Region) -> io::Result<()> {
         assert!(at.is_multiple_of(PAGE_BYTES), "pages are replaced whole");
         assert!(other.bytes > 0 && at + other.bytes <= self.bytes, "pages of the region");
@@ -212,21 +213,21 @@ impl Region {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The same bytes with zeroes behind them, `bytes` in all; itself if the system does not give as many. Its
-    /// pages move, where they can.
+    /// The same bytes followed by zeroes, `bytes` in all; itself if the system has no memory. Pages are moved, not
+    /// copied, if the system can.
     fn grown(self, bytes: usize) -> std::result::Result<Region, Region> {
         assert!(bytes >= self.bytes, "{bytes} of {} bytes", self.bytes);
         let Ok(mut grown) = Region::zeroed(bytes) else { return Err(self) };
         #[cfg(target_os = "linux")]
         if self.bytes > 0 {
-            // SAFETY: nobody has seen the target, which has at least as many pages.
+            // SAFETY: no one has seen the target, which has at least as many pages.
             return unsafe { move_pages(self, grown.start) }.map(|()| grown).map_err(|(region, _)| region);
         }
         grown[..self.bytes].copy_from_slice(&self);
         Ok(grown)
     }
 
-    /// What the process holds for it once all of it was touched: whole pages.
+    /// The bytes that the process holds for it once all of it was touched: whole pages.
     pub fn resident_bytes(&self) -> usize {
         self.bytes.next_multiple_of(PAGE_BYTES)
     }
@@ -255,7 +256,7 @@ impl DerefMut for Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // What is mapped here next is another's.
+        // The addresses may be mapped again for something else.
         self.watched = None;
         if self.bytes > 0 {
             unmap(self.start, self.bytes);
@@ -275,7 +276,7 @@ unsafe impl Send for Region {}
 // SAFETY: through `&Region` its bytes are only read.
 unsafe impl Sync for Region {}
 
-/// Some bytes of a region that is shared and no longer written.
+/// A range of a shared region, which is not written any more.
 #[derive(Clone, Debug)]
 pub struct Section {
     region: Arc<Region>,
@@ -283,14 +284,13 @@ pub struct Section {
 }
 
 impl Section {
-    /// `range` of `region`; `None` if it is not inside.
+    /// `range` of `region`; `None` if it exceeds the region.
     pub fn new(region: &Arc<Region>, range: Range<usize>) -> Option<Section> {
         region.get(range.clone())?;
         Some(Section { region: Arc::clone(region), range })
     }
 
-    /// Makes sure that the bytes of `range`, as far as they are there, are what was written: must be called
-    /// before they are used.
+    /// Compares the checksums of `range`, as far as it exists. It must be called before the bytes are used.
     #[inline]
     pub fn check(&self, range: Range<usize>) -> Result<()> {
         let Some(checks) = &self.region.checks else { return Ok(()) };
@@ -298,11 +298,11 @@ impl Section {
         checks.check(&self.region.source(), self.range.start + start..self.range.start + end)
     }
 
-    /// What the process holds for it: whole pages of memory of its own, its bytes of a file's.
+    /// The memory that it takes: whole pages if it is all of a region, else its own bytes.
     pub fn resident_bytes(&self) -> usize {
-        match self.region.pages {
-            Pages::File(_) => self.range.len(),
-            Pages::Own => self.range.len().next_multiple_of(PAGE_BYTES),
+        match self.range.len() == self.region.len() && !self.region.is_of_file() {
+            true => self.region.resident_bytes(),
+            false => self.range.len(),
         }
     }
 }
@@ -315,12 +315,11 @@ impl From<Region> for Section {
 }
 
 impl From<Section> for Buffer {
-    /// The same bytes, not copied; the region stays as long as the buffer.
+    /// The same bytes without a copy. The region lives as long as the buffer.
     fn from(section: Section) -> Buffer {
         let (start, bytes) = (NonNull::from(&*section).cast(), section.len());
-        // SAFETY: the bytes are valid until the region goes, which the buffer owns a share of, and nobody writes a
-        // region that is shared. The region's bytes lie in a mapping of their own, so they stay where they are when
-        // the section moves.
+        // SAFETY: the bytes are valid as long as the region, which the buffer shares, and no one writes a shared
+        // region. They are in a mapping of their own, so they do not move when the section does.
         unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(section)) }
     }
 }
@@ -357,54 +356,39 @@ fn unmap(start: NonNull<u8>, bytes: usize) {
     unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
 }
 
-/// Puts the pages of `region` at `target`, and gives it up; or gives it back with the reason.
+/// Moves the pages of `region` to `target`, or returns the region with the error.
 ///
 /// # Safety
 ///
-/// `target` begins a page of a mapping that has as many pages from there on, and whoever reads there may meet the
+/// `target` begins a page of a mapping that has as many pages from there on, and readers of these pages may see the
 /// bytes of `region`.
 #[cfg(target_os = "linux")]
 unsafe fn move_pages(region: Region, target: NonNull<u8>) -> std::result::Result<(), (Region, io::Error)> {
     let kept = region.bytes.next_multiple_of(PAGE_BYTES);
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: `region` is a whole mapping that nobody uses any more; the target is the caller's promise.
+    // SAFETY: `region` is a whole mapping that no one uses any more; the caller promises the target.
     let moved = unsafe { libc::mremap(region.start.as_ptr().cast(), kept, kept, flags, target.as_ptr()) };
     if moved == libc::MAP_FAILED {
         return Err((region, io::Error::last_os_error()));
     }
-    // Its pages are the target's owner's now.
+    // The owner of the target owns its pages now.
     std::mem::forget(region);
     Ok(())
 }
 
-/// The file's bytes at an address where huge pages could take their place.
-fn map_file_aligned(bytes: usize, file: &File) -> io::Result<NonNull<u8>> {
-    let mapped = bytes.checked_add(HUGE_PAGE_BYTES).ok_or(io::ErrorKind::OutOfMemory)?;
-    let start = cut_to_huge_pages(map(mapped, libc::PROT_NONE, PRIVATE, -1)?, bytes);
-    let (flags, file) = (libc::MAP_SHARED | libc::MAP_FIXED, file.as_raw_fd());
-    // SAFETY: the range is a whole mapping of ours that nobody has seen yet.
-    let placed = unsafe { libc::mmap(start.as_ptr().cast(), bytes, libc::PROT_READ, flags, file, 0) };
-    if placed == libc::MAP_FAILED {
-        let error = io::Error::last_os_error();
-        unmap(start, bytes);
-        return Err(error);
-    }
-    Ok(start)
-}
-
-/// [`cut_to_huge_pages`], and asks for huge pages.
+/// Cuts a mapping by [`cut_to_huge_pages`], and asks for huge pages.
 fn align_to_huge_pages(start: NonNull<u8>, bytes: usize) -> NonNull<u8> {
     let aligned = cut_to_huge_pages(start, bytes);
     #[cfg(target_os = "linux")]
     {
-        // SAFETY: the range is a whole mapping of ours; the advice changes no contents. A refusal costs
-        // speed alone.
+        // SAFETY: the range is a whole mapping of ours. The advice changes no contents, and a refusal only costs
+        // speed.
         unsafe { libc::madvise(aligned.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
     }
     aligned
 }
 
-/// Cuts a mapping of `bytes` and one huge page more to `bytes` that begin at a huge page.
+/// Cuts a mapping of `bytes` and one more huge page to `bytes` that begin at a huge page.
 fn cut_to_huge_pages(start: NonNull<u8>, bytes: usize) -> NonNull<u8> {
     let front = start.as_ptr().align_offset(HUGE_PAGE_BYTES);
     let kept = bytes.next_multiple_of(PAGE_BYTES);
@@ -478,6 +462,22 @@ mod tests {
         let region = Region::of_file(File::open(&path).unwrap()).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(&region[..], b"mapped");
+    }
+
+    #[test]
+    fn a_file_is_copied_into_memory_or_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for bytes in [0, 1, PAGE_BYTES + 5, HUGE_PAGE_BYTES + 9] {
+            let contents: Vec<u8> = (0..bytes).map(|at| (at / 3) as u8).collect();
+            std::fs::write(&path, &contents).unwrap();
+            let region = Region::of_file(File::open(&path).unwrap()).unwrap();
+            let own = region.read_into_memory().unwrap();
+            assert!(!own.is_of_file() && own[..] == contents[..]);
+            assert!(own.read_into_memory().unwrap()[..] == contents[..]);
+            File::options().write(true).open(&path).unwrap().set_len(bytes as u64 / 2).unwrap();
+            assert_eq!(region.read_into_memory().is_err(), bytes > 0);
+        }
     }
 
     /// Reading through memory would end the process here.

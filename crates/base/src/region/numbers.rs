@@ -1,4 +1,4 @@
-//! A list of numbers on pages that come when they are written, huge ones where they can be.
+//! A list of numbers in a region.
 
 use std::ops::{Deref, DerefMut};
 

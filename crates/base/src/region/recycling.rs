@@ -1,7 +1,8 @@
-//! A region that is written from front to back, on pages that another one had.
+//! A region that is written from front to back, on pages of another region.
 //!
-//! The system clears a page before it hands it out, and on a virtual machine its host may have to find one first:
-//! together that can take longer than to fill the page. Who reads one region and writes another has pages to give.
+//! The system clears a page before it gives it to a process, and on a virtual machine the host may have to find one
+//! first. Together that can take longer than to fill the page. A reader of one region that writes another one has
+//! pages to reuse.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -9,32 +10,32 @@ use std::ops::{Deref, DerefMut};
 use super::{HUGE_PAGE_BYTES, Region};
 use crate::Result;
 
-/// So many bytes are made ready at once, or more.
+/// The least bytes that are made ready at once.
 const STRETCH_BYTES: usize = 64 << 10;
-/// Pages that are put into a region one by one are so many mappings of the process, of which the system allows 65,530:
-/// a region takes a gigabyte of them, whatever it is given.
+/// Each page that is moved into a region is a mapping of its own, and the system allows a process 65,530 of them. So
+/// a region takes a gigabyte of pages at most.
 const PLACED_MAX: usize = 512 * HUGE_PAGE_BYTES;
 
-/// Zeroes as far as [`RecyclingRegion::ready`] was called for; behind that, nothing is promised.
+/// Zeroes up to where [`RecyclingRegion::ready`] was called; the bytes after that are undefined.
 #[derive(Debug)]
 pub struct RecyclingRegion {
     region: Region,
     ready: usize,
-    /// Up to here pages have been put in, or it was seen that there are none.
+    /// Up to here pages were moved in, or there were none.
     placed: usize,
-    /// Bytes that were given and kept.
+    /// The bytes of pages that were taken over.
     taken: usize,
     spare: VecDeque<Region>,
 }
 
 impl RecyclingRegion {
-    /// A region of so many bytes.
+    /// A region of `bytes` bytes.
     pub fn new(bytes: usize) -> Result<RecyclingRegion> {
         let region = Region::zeroed(bytes)?;
         Ok(RecyclingRegion { region, ready: 0, placed: 0, taken: 0, spare: VecDeque::new() })
     }
 
-    /// Gives memory that is no longer needed. Taken is what has the size of a huge page.
+    /// Offers memory that is not needed any more. Regions of the size of a huge page are taken over.
     pub fn give(&mut self, memory: Region) {
         if memory.len() == HUGE_PAGE_BYTES && self.placed < self.region.len() && self.taken < PLACED_MAX {
             self.taken += memory.len();
@@ -42,7 +43,7 @@ impl RecyclingRegion {
         }
     }
 
-    /// Makes the bytes before `end` zeroes that can be written, unless they were before.
+    /// Zeroes the bytes before `end` and makes them writable, if they are not yet.
     #[inline(always)]
     pub fn ready(&mut self, end: usize) {
         if end > self.ready {
@@ -66,7 +67,7 @@ impl RecyclingRegion {
         }
     }
 
-    /// Puts spare pages where the next ones are needed, if there are any.
+    /// Moves a spare page to where the next one is needed, if there is one.
     fn place(&mut self) -> bool {
         let end = self.ready + HUGE_PAGE_BYTES;
         if end > self.region.len() {
@@ -76,13 +77,13 @@ impl RecyclingRegion {
         let is_placed = self.region.put_pages(self.ready, memory).is_ok();
         match is_placed {
             true => self.placed = end,
-            // Nor would the next ones be.
+            // The next ones would fail as well.
             false => self.spare.clear(),
         }
         is_placed
     }
 
-    /// The region, all of it ready.
+    /// The region, after all of it was made ready.
     pub fn finish(mut self) -> Region {
         self.make_ready(self.region.len());
         self.region

@@ -1,4 +1,4 @@
-//! Where the bytes of a dictionary are: in memory of its own, or in a file.
+//! Where the bytes of a dictionary are: in memory or in a file.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl Backing {
         Backing(Some(file))
     }
 
-    /// Whether it is a file that was not read through yet.
+    /// Whether it is a file whose checksums were not all compared yet.
     pub(crate) fn is_unchecked(&self) -> bool {
         self.0.as_ref().is_some_and(|file| !file.is_checked())
     }
@@ -24,7 +24,7 @@ impl Backing {
         self.0.as_ref().map_or(Ok(()), |file| file.check_all())
     }
 
-    /// Whether all that a lookup read was there; asked once a block, when its answer is made.
+    /// An error if the file is damaged or shorter than it was: to be called for each block, after its answer is made.
     pub(crate) fn check_present(&self) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |file| file.check_present())
     }
@@ -34,7 +34,7 @@ impl Backing {
         self.0.as_ref().is_some_and(|file| file.is_damaged())
     }
 
-    /// What a dictionary of so many bytes takes of the process's own memory, if so many are in no section.
+    /// The memory of a dictionary that has `bytes` in all, `outside` of them in no section.
     pub(crate) fn memory_bytes(&self, bytes: u64, outside: usize) -> u64 {
         match self.0.as_ref().is_some_and(|file| file.is_of_file()) {
             true => outside as u64,

@@ -1,4 +1,4 @@
-//! Opens a dictionary over the bytes of its file.
+//! Reads the parts of a dictionary's file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,67 +6,16 @@ use std::sync::Arc;
 
 use basalt_base::checksum::crc32c;
 use basalt_base::fs::Storage;
-use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Incoming, Region, Section};
+use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Region, Section};
 use basalt_base::{Error, ErrorCode, Result, bail};
 
-use super::{MAGIC, TRAILER_BYTES, VERSION};
-use crate::Dictionary;
-use crate::loaded;
-use crate::spec::DictionarySpec;
+use super::format::{MAGIC, TRAILER_BYTES, VERSION};
 
-/// Gives back what an [`super::ImageWriter`] took, in the same order.
+/// Returns what an [`super::ImageWriter`] took, in the same order.
 pub(crate) struct ImageReader<'a> {
     shape: Front<'a>,
     sections: Vec<Section>,
     next: usize,
-}
-
-/// A dictionary over the file at `path`, which [`super::save`] wrote under the same `definition`, and the
-/// stamp. Little more than the sections' places is read. Damaged contents are `CORRUPTED_DATA`, here, or
-/// `CHECKSUM_DOESNT_MATCH`, later; another version and another definition are `NOT_IMPLEMENTED` and
-/// `INCORRECT_DICTIONARY_DEFINITION`.
-pub fn open(
-    spec: DictionarySpec,
-    storage: &dyn Storage,
-    path: &Path,
-    definition: &str,
-) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
-    let mut stamp = Vec::new();
-    let dictionary = open_image(storage, path, definition, |reader, region, found| {
-        stamp = found;
-        loaded::open(spec, reader, region)
-    })?;
-    Ok((dictionary, stamp))
-}
-
-/// A dictionary over the bytes of a file that is to be at `path`; see [`open`].
-pub(crate) fn open_unpublished(
-    spec: DictionarySpec,
-    file: Region,
-    path: &Path,
-    definition: &str,
-) -> Result<Arc<dyn Dictionary>> {
-    let open = |reader: &mut ImageReader<'_>, region, _| loaded::open(spec, reader, region);
-    open_region(file, &path.to_string_lossy(), definition, |region| Ok(Arc::new(region)), open)
-}
-
-/// A dictionary over the bytes of a file that nobody else has, all of them compared with their checksums; and what
-/// brings them into memory while it answers.
-pub(crate) fn open_unnamed(
-    spec: DictionarySpec,
-    file: Region,
-    definition: &str,
-) -> Result<(Arc<dyn Dictionary>, Option<Incoming>)> {
-    let mut incoming = None;
-    let share = |region: Region| {
-        region.check_all()?;
-        let (region, on_its_way) = Incoming::of(region);
-        incoming = on_its_way;
-        Ok(region)
-    };
-    let open = |reader: &mut ImageReader<'_>, region, _| loaded::open(spec, reader, region);
-    let dictionary = open_region(file, "a new version", definition, share, open)?;
-    Ok((dictionary, incoming))
 }
 
 /// What `open` makes of the file at `path`, which [`super::write_parts`] wrote.
@@ -75,37 +24,51 @@ pub(crate) fn open_parts<T>(
     path: &Path,
     open: impl FnOnce(&mut ImageReader<'_>) -> Result<T>,
 ) -> Result<T> {
-    open_image(storage, path, "", |reader, _, _| open(reader))
+    let name = path.to_string_lossy();
+    let (file, _) = ImageFile::checked(storage.map(path)?, &name, "")?;
+    file.read(&name, open)
 }
 
-/// Hands over the parts of the file, the file itself and the stamp.
-fn open_image<T>(
-    storage: &dyn Storage,
-    path: &Path,
-    definition: &str,
-    open: impl FnOnce(&mut ImageReader<'_>, Arc<Region>, Vec<u8>) -> Result<T>,
-) -> Result<T> {
-    let share = |region| Ok(Arc::new(region));
-    open_region(storage.map(path)?, &path.to_string_lossy(), definition, share, open)
+/// The bytes of a file whose trailer was checked. The checksums of its sections are compared when a section is first
+/// used.
+pub(crate) struct ImageFile {
+    region: Arc<Region>,
+    shape: Vec<u8>,
+    sections: Vec<Range<usize>>,
 }
 
-fn open_region<T>(
-    file: Region,
-    name: &str,
-    definition: &str,
-    share: impl FnOnce(Region) -> Result<Arc<Region>>,
-    open: impl FnOnce(&mut ImageReader<'_>, Arc<Region>, Vec<u8>) -> Result<T>,
-) -> Result<T> {
-    let Contents { definition: found, stamp, shape, sections, sums, numbers } = contents(&file, name)?;
-    if found != definition.as_bytes() {
-        bail!(IncorrectDictionaryDefinition, "{name} was written for another definition");
+impl ImageFile {
+    /// The file called `name`, which must have been written for `definition`, and its stamp.
+    pub(crate) fn checked(file: Region, name: &str, definition: &str) -> Result<(ImageFile, Vec<u8>)> {
+        let Contents { definition: found, stamp, shape, sections, sums, numbers } = contents(&file, name)?;
+        if found != definition.as_bytes() {
+            bail!(IncorrectDictionaryDefinition, "{name} was written for another definition");
+        }
+        let (shape, stamp) = (shape.to_vec(), stamp.to_vec());
+        let region = Arc::new(file.with_checks(BlockChecks::new(name.to_owned(), numbers, sums)));
+        Ok((ImageFile { region, shape, sections }, stamp))
     }
-    let (shape, stamp) = (shape.to_vec(), stamp.to_vec());
-    let region = share(file.with_checks(BlockChecks::new(name.to_owned(), numbers, sums)))?;
-    let sections = sections.into_iter().map(|range| Section::new(&region, range));
-    let sections = sections.collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(name))?;
-    let mut reader = ImageReader { shape: Front(&shape), sections, next: 0 };
-    open(&mut reader, region, stamp).map_err(|error| error.within(name))
+
+    pub(crate) fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+
+    /// The same file in memory of the process; every checksum must have been compared before.
+    pub(crate) fn read_into_memory(self) -> Result<ImageFile> {
+        Ok(ImageFile { region: Arc::new(self.region.read_into_memory()?), ..self })
+    }
+
+    /// Hands the parts of the file to `open`. Errors name the file `name`.
+    pub(crate) fn read<T>(
+        &self,
+        name: &str,
+        open: impl FnOnce(&mut ImageReader<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let sections = self.sections.iter().map(|range| Section::new(&self.region, range.clone()));
+        let sections = sections.collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(name))?;
+        let mut reader = ImageReader { shape: Front(&self.shape), sections, next: 0 };
+        open(&mut reader).map_err(|error| error.within(name))
+    }
 }
 
 struct Contents<'a> {
@@ -114,7 +77,7 @@ struct Contents<'a> {
     shape: &'a [u8],
     sections: Vec<Range<usize>>,
     sums: Vec<u32>,
-    /// Where the numbers begin: what is before is under `sums`.
+    /// Where the numbers begin; `sums` are the checksums of the bytes before them.
     numbers: usize,
 }
 
@@ -143,7 +106,7 @@ fn contents<'a>(file: &'a Region, name: &str) -> Result<Contents<'a>> {
     read().ok_or_else(|| corrupt(name))
 }
 
-/// The numbers behind the sections, and where they begin.
+/// The numbers after the sections, and where they begin.
 fn numbers<'a>(file: &'a Region, name: &str) -> Result<(usize, &'a [u8])> {
     let Some((before, trailer)) = file.split_last_chunk::<TRAILER_BYTES>() else {
         return Err(corrupt(name));
@@ -197,7 +160,7 @@ impl ImageReader<'_> {
         Ok(section)
     }
 
-    /// A section of at least so many bytes.
+    /// A section of at least `bytes_min` bytes.
     pub(crate) fn section_of(&mut self, bytes_min: Option<usize>) -> Result<Section> {
         let section = self.section()?;
         match bytes_min {
@@ -206,18 +169,18 @@ impl ImageReader<'_> {
         }
     }
 
-    /// What was written does not fit the definition or itself.
+    /// The error of a file whose contents do not fit the definition or each other.
     pub(crate) fn unfit() -> Error {
         Error::new(ErrorCode::CorruptedData, "the parts of a dictionary's file do not fit together")
     }
 
-    /// Whether all was taken.
+    /// Whether everything was read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.shape.0.is_empty() && self.next == self.sections.len()
     }
 }
 
-/// Bytes that are read from the front.
+/// A cursor over bytes.
 struct Front<'a>(&'a [u8]);
 
 impl<'a> Front<'a> {

@@ -1,4 +1,4 @@
-//! What a file of a dictionary survives: damage at any bit, a crash at any moment, another definition.
+//! The file of a dictionary survives damage of any bit, a crash at any time, and another definition.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use basalt_base::checksum::crc32c;
 use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use basalt_base::{Column, ErrorCode, Result, SqlType};
 
-use super::{MAGIC, TRAILER_BYTES, VERSION, open, save};
+use super::format::{MAGIC, TRAILER_BYTES, VERSION};
+use super::{open, save};
 use crate::image_load::tests::{load_in_shards, tree_block, tree_spec};
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec, with_range};
 use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
@@ -17,7 +18,7 @@ use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build
 const PATH: &str = "/dictionary";
 const DEFINITION: &str = "CREATE DICTIONARY";
 
-/// A small dictionary and what it answers.
+/// A small dictionary and its answers.
 struct Sample {
     spec: DictionarySpec,
     dictionary: Arc<dyn Dictionary>,
@@ -25,7 +26,7 @@ struct Sample {
     answer: Vec<ArrayRef>,
 }
 
-/// Rows of a shard have so many bytes, so that eight of them are in some shards.
+/// The bytes of a shard's rows: eight rows become several shards.
 const SHARD_BYTES: usize = 8000;
 
 /// Makes a dictionary of blocks.
@@ -37,7 +38,7 @@ impl Sample {
         Sample::of_kind(kind, |spec, blocks| build(spec.clone(), blocks))
     }
 
-    /// Of keys that AUTO makes an array of.
+    /// Keys for which AUTO chooses an array.
     fn dense(load: Load) -> Sample {
         let (spec, mut block) = (simple_spec(&LayoutSpec::new(LayoutKind::Auto)), simple_block(8));
         let keys = |count: u64| Arc::new(UInt64Array::from_iter_values(50..50 + count)) as ArrayRef;
@@ -48,7 +49,7 @@ impl Sample {
     }
 
     fn of_kind(kind: LayoutKind, load: Load) -> Sample {
-        // No places without need: every bit of them is flipped.
+        // No unused positions: every bit of the file is flipped.
         let layout = LayoutSpec { initial_array_size: 0, ..LayoutSpec::new(kind) };
         let (mut spec, block, keys) = match kind.is_complex() {
             true => (complex_spec(&layout), complex_block(8), complex_block(12)),
@@ -56,7 +57,7 @@ impl Sample {
         };
         let key_count = spec.key_columns.len();
         let mut block = with_range(kind, key_count, block);
-        // Narrow values lie in the cells of the table.
+        // Narrow values are in the cells of the table.
         if kind == LayoutKind::SparseHashed {
             spec.attributes.truncate(1);
             block.truncate(key_count + 1);
@@ -67,7 +68,7 @@ impl Sample {
         Sample::of(spec, block, keys, load)
     }
 
-    /// Prefixes, one inside the other.
+    /// Nested prefixes.
     fn of_prefixes(load: Load) -> Sample {
         let mut spec = simple_spec(&LayoutSpec::new(LayoutKind::IpTrie));
         spec.key_columns = std::iter::once(Column::new("prefix", SqlType::String)).collect();
@@ -79,7 +80,7 @@ impl Sample {
         Sample::of(spec, block, vec![Arc::new(UInt32Array::from(asked.to_vec()))], load)
     }
 
-    /// Polygons, one inside the other, which are kept as they came.
+    /// Nested polygons, which are stored.
     fn of_polygons(load: Load) -> Sample {
         let layout = LayoutSpec { store_polygons: true, ..LayoutSpec::new(LayoutKind::Polygon) };
         let mut spec = simple_spec(&layout);
@@ -103,7 +104,7 @@ impl Sample {
         Sample::of(spec, block, asked.to_vec(), load)
     }
 
-    /// Expressions, one below the other.
+    /// Nested expressions.
     fn of_nodes(load: Load) -> Sample {
         let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(["ab 7", "a", "b 12", "c"]));
         Sample::of(tree_spec(), tree_block(0..3), vec![keys], load)
@@ -124,20 +125,6 @@ impl Sample {
         let texts: ArrayRef = Arc::new(BinaryViewArray::from_iter_values((0..12).map(text)));
         let load: Load = |spec, blocks| build(spec.clone(), blocks);
         Sample::of(spec, vec![Arc::clone(&keys), texts], vec![keys], load)
-    }
-
-    /// Numbers of which one in each line hangs over, and all of their keys are asked for.
-    fn of_numbers() -> Sample {
-        let hashed = LayoutSpec::new(LayoutKind::Hashed);
-        let mut spec = simple_spec(&LayoutSpec { max_load_factor: Some(0.85), ..hashed });
-        spec.attributes.truncate(1);
-        let ty = SqlType::UInt64;
-        spec.attributes[0] = Attribute { default: ty.default_array(1), ty, ..spec.attributes[0].clone() };
-        let column =
-            |of: fn(u64) -> u64| Arc::new(UInt64Array::from_iter_values((0..300_000).map(of))) as ArrayRef;
-        let keys = column(|row| row * 7);
-        let load: Load = |spec, blocks| build(spec.clone(), blocks);
-        Sample::of(spec, vec![Arc::clone(&keys), column(|row| !row)], vec![keys], load)
     }
 
     fn of(spec: DictionarySpec, block: Vec<ArrayRef>, keys: Vec<ArrayRef>, load: Load) -> Sample {
@@ -162,7 +149,7 @@ impl Sample {
         open(self.spec.clone(), storage, Path::new(PATH), DEFINITION)
     }
 
-    /// A damaged file may be opened, but never answers wrongly.
+    /// A damaged file may be opened, but never gives a wrong answer.
     fn check_damaged(&self, storage: &FaultyStorage, what: &str) {
         let Ok((dictionary, _)) = self.open(storage) else { return };
         if let Ok(answer) = self.ask(dictionary.as_ref()) {
@@ -215,28 +202,7 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
     }
 }
 
-/// Some bytes of lines and of the overhangs behind them, in other blocks of checksums each.
-#[test]
-fn lines_and_their_overhangs_are_checked() {
-    let sample = Sample::of_numbers();
-    let storage = FaultyStorage::new();
-    sample.save(&storage, b"").expect("space enough");
-    let whole = storage.read(Path::new(PATH), u64::MAX).expect("the file");
-    let (whole_dictionary, _) = sample.open(&storage).expect("a whole file");
-    assert_eq!(sample.ask(whole_dictionary.as_ref()).expect("valid keys"), sample.answer);
-    // 14.4 bytes a cell and 17 a key.
-    assert!((5_000_000..5_200_000).contains(&whole.len()), "{} bytes", whole.len());
-    for block in (0..whole.len() >> 16).step_by(9) {
-        let byte = (block << 16) + block * 4099 % (1 << 16);
-        storage.damage(Path::new(PATH), |bytes| bytes[byte] ^= 4);
-        sample.check_damaged(&storage, &format!("byte {byte}"));
-        let (damaged, _) = sample.open(&storage).expect("the numbers are whole");
-        assert!(sample.ask(damaged.as_ref()).is_err(), "byte {byte}");
-        storage.damage(Path::new(PATH), |bytes| bytes[byte] ^= 4);
-    }
-}
-
-/// At every sync and at every change, in both kinds of crash: the old file or the new one.
+/// A crash at every sync and every change, of both kinds, leaves the old file or the new one.
 #[test]
 fn a_crash_at_every_moment_leaves_the_old_file_or_the_new_one() {
     let sample = Sample::new(LayoutKind::Hashed);

@@ -1,55 +1,37 @@
-//! Writes a dictionary's sections one behind the other, and then where they are.
-
-use std::path::Path;
+//! Writes sections one after the other, and then where they are.
 
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{PendingFile, Storage, WritableFile};
+use basalt_base::fs::WritableFile;
 use basalt_base::region::CHECK_BLOCK_BYTES;
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::{MAGIC, SECTION_ALIGNMENT, TRAILER_BYTES, VERSION};
-use crate::Dictionary;
+use super::format::{MAGIC, SECTION_ALIGNMENT, TRAILER_BYTES, VERSION};
 
-/// Takes what a layout and its columns hold, in an order of their own.
+/// Takes the sections and numbers of a layout and its columns, in any order.
 pub struct ImageWriter<'a> {
     out: &'a mut dyn WritableFile,
     written: Written,
 }
 
-/// What an [`ImageWriter`] has to know of the bytes that it wrote, to go on or to end.
+/// What an [`ImageWriter`] must know of the bytes that it wrote, to continue or to end.
 #[derive(Default)]
 pub(crate) struct Written {
     at: u64,
-    /// What was taken of the block that is not full.
+    /// The bytes of the block that is not full.
     block: Vec<u8>,
     sums: Vec<u32>,
     piece: Piece,
 }
 
-/// Some numbers of the shape, and where the sections are that belong to them. Pieces can stand in another
-/// order than that in which they were written.
+/// Some numbers of the shape, and where their sections are. Pieces may be put in another order than they were written
+/// in.
 #[derive(Default)]
 pub(crate) struct Piece {
     shape: Vec<u8>,
     sections: Vec<(u64, u64)>,
 }
 
-/// Puts `dictionary` at `path`, to be opened under the same `definition`; `stamp` comes back then. It is
-/// there whole and durable, or what was there before is. A dictionary that was not loaded whole has no file:
-/// `NOT_IMPLEMENTED`.
-pub fn save(
-    dictionary: &dyn Dictionary,
-    definition: &str,
-    stamp: &[u8],
-    storage: &dyn Storage,
-    path: &Path,
-) -> Result<()> {
-    let write =
-        |out: &mut dyn WritableFile| write_image(out, definition, stamp, |image| dictionary.save(image));
-    PendingFile::write_with(storage, path, write)?.publish(storage)
-}
-
-/// Writes what `save` hands over, for [`super::open_parts`].
+/// Writes a file for [`super::open_parts`].
 pub(crate) fn write_parts(
     out: &mut dyn WritableFile,
     save: impl FnOnce(&mut ImageWriter<'_>) -> Result<()>,
@@ -57,7 +39,7 @@ pub(crate) fn write_parts(
     write_image(out, "", &[], save)
 }
 
-fn write_image(
+pub(super) fn write_image(
     out: &mut dyn WritableFile,
     definition: &str,
     stamp: &[u8],
@@ -69,17 +51,17 @@ fn write_image(
 }
 
 impl<'a> ImageWriter<'a> {
-    /// Goes on behind what was `written` to `out`.
+    /// Continues after what was `written` to `out`.
     pub(crate) fn resume(out: &'a mut dyn WritableFile, written: Written) -> ImageWriter<'a> {
         ImageWriter { out, written }
     }
 
-    /// Stops for now.
+    /// Stops, to be resumed later.
     pub(crate) fn pause(self) -> Written {
         self.written
     }
 
-    /// A number of the shape.
+    /// Adds a number to the shape.
     pub(crate) fn number(&mut self, number: u64) {
         self.written.piece.shape.extend_from_slice(&number.to_le_bytes());
     }
@@ -88,7 +70,7 @@ impl<'a> ImageWriter<'a> {
         self.number(u64::from(flag));
     }
 
-    /// The bytes of a table or a column.
+    /// Writes the bytes of a table or a column.
     pub(crate) fn section(&mut self, bytes: &[u8]) -> Result<()> {
         let gap = self.written.at.next_multiple_of(SECTION_ALIGNMENT) - self.written.at;
         self.write(&[0; SECTION_ALIGNMENT as usize][..gap as usize])?;
@@ -96,7 +78,7 @@ impl<'a> ImageWriter<'a> {
         self.write(bytes)
     }
 
-    /// Writes what `save` hands over, which will stand where the piece is [put](ImageWriter::put).
+    /// Writes a piece, which belongs where it is [put](ImageWriter::put).
     pub(crate) fn piece(&mut self, save: impl FnOnce(&mut Self) -> Result<()>) -> Result<Piece> {
         let before = std::mem::take(&mut self.written.piece);
         save(self)?;

@@ -1,47 +1,47 @@
-//! Layouts whose keys are put in order all together: they stay in memory until the last row, while attributes go to the
-//! file as they come, one segment after the other.
+//! Loads layouts that sort all their keys at once: the keys stay in memory until the last row, while attributes are
+//! written to the file in segments.
 //!
-//! Of prefixes the rows wait in files of their own first, so that those that count for nothing are left out.
+//! The rows of an IP_TRIE are spilled first, so that rows of duplicate prefixes are left out.
 //!
-//! A segment is an eighth of what is written already, or more, so that few of them have any number of rows.
+//! A segment is at least an eighth of what is written already, so that few segments hold any number of rows.
 
 use arrow::array::{Array, ArrayRef, BooleanArray};
 use basalt_base::{Result, bail};
 
-use super::{ImagePlace, LoadBounds, LoadedImage, in_file};
+use super::pending::{ImagePlace, LoadBounds, LoadedImage, in_file};
 use crate::attribute::Attribute;
 use crate::block::RowBlock;
 use crate::block_cut::in_pieces;
 use crate::image::{ImageWriter, Piece};
 use crate::layout::{GivenPolygons, GivenPrefixes, check_prefix_key, node_block, node_columns};
 use crate::layout_kind::LayoutKind;
-use crate::piles::Piles;
 use crate::spec::DictionarySpec;
+use crate::spill::SpillWriter;
 use crate::tombstones::filtered;
 use crate::values::{ColumnStore, ROWS_MAX, SEGMENT_BITS, SEGMENTS_MAX};
 
-/// A segment has at least this part of what is written.
+/// A segment is at least one part in this many of what is written.
 const SEGMENT_SHARE: usize = 8;
 
-/// What a key takes until the last row came: of a prefix, itself and the places that it begins and ends at; of a polygon,
-/// what the index says of it; of a node of expressions, where its values are.
+/// The bytes of a key in memory until the last row: a prefix and its two ends, the index entry of a polygon, or the
+/// places of a node's values.
 const KEY_BYTES: usize = 96;
 
 impl DictionarySpec {
-    /// What the key of a row takes in memory while the dictionary is loaded into a file, if all keys are needed at once.
+    /// The bytes that the key of each row takes in memory during a load into a file; 0 if keys are spilled.
     pub fn key_bytes_in_memory(&self) -> usize {
         if self.layout.kind.is_ordered() { KEY_BYTES } else { 0 }
     }
 }
 
-/// Loads rows whose keys need to be in memory, into a file.
+/// Loads rows into a file, and keeps their keys in memory.
 pub(super) fn load_in_order(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
     place: &ImagePlace<'_>,
     bounds: LoadBounds,
 ) -> Result<LoadedImage> {
-    // What is copied of a block on the way is bounded too.
+    // Pieces bound what is copied of a block.
     let pieces = blocks.map(|block| block.map(in_pieces));
     let mut pieces = pieces.flat_map(|pieces| -> Box<dyn Iterator<Item = _>> {
         match pieces {
@@ -56,7 +56,7 @@ pub(super) fn load_in_order(
     }
 }
 
-/// Nodes of expressions: their file says all of them, and the tree is made when it is opened.
+/// Loads the nodes of a REGEXP_TREE. Opening the file makes the tree.
 fn load_nodes(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
@@ -107,7 +107,7 @@ fn load_polygons(
     })
 }
 
-/// Which rows count is known when all prefixes are: until then they are in files.
+/// Loads prefixes. Their rows are spilled until all prefixes are known, and with them the rows to keep.
 fn load_prefixes(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
@@ -116,7 +116,7 @@ fn load_prefixes(
 ) -> Result<LoadedImage> {
     check_prefix_key(&spec.key_types())?;
     let (mut given, mut count) = (GivenPrefixes::default(), 0);
-    let mut waiting = Piles::create(&spec, 1, bounds.shard_bytes, place.storage, place.piles)?;
+    let mut spilled = SpillWriter::create(&spec, 1, bounds.shard_bytes, place.storage, place.spill_dir)?;
     for block in blocks {
         let RowBlock { rows, keys, columns, .. } = RowBlock::of(&spec, &block?)?;
         if count + rows > ROWS_MAX {
@@ -124,17 +124,17 @@ fn load_prefixes(
         }
         given.push(&keys, &(count as u64..(count + rows) as u64).collect::<Vec<_>>())?;
         count += rows;
-        waiting.push(&[keys, columns].concat(), &vec![0; rows])?;
+        spilled.push(&[keys, columns].concat(), &vec![0; rows])?;
     }
-    let (waiting, alive) = (waiting.finish()?, given.keep_last(count));
+    let (spilled, alive) = (spilled.finish()?, given.keep_last(count));
     in_file(spec, place, |spec, image| {
         let mut rows = RowSegments::new(&spec.attributes, bounds.shard_bytes);
-        // Of each row that came.
+        // The new number of each row.
         let mut numbers = Vec::with_capacity(count);
-        for block in waiting.blocks(0) {
+        for block in spilled.blocks(0) {
             let mut block = block?;
-            let came = numbers.len()..numbers.len() + block[0].len();
-            let stays = came.map(|row| alive.as_ref().is_none_or(|alive| alive.get(row)));
+            let spilled_rows = numbers.len()..numbers.len() + block[0].len();
+            let stays = spilled_rows.map(|row| alive.as_ref().is_none_or(|alive| alive.get(row)));
             let stays = stays.map(Some).collect::<BooleanArray>();
             if stays.false_count() > 0 {
                 block = filtered(&block, &stays)?;
@@ -157,7 +157,7 @@ fn load_prefixes(
     })
 }
 
-/// Attributes on their way into the file.
+/// Writes attributes in segments.
 struct RowSegments<'a> {
     columns: &'a [Attribute],
     /// Rows that are not written yet.
@@ -173,7 +173,7 @@ impl<'a> RowSegments<'a> {
         RowSegments { columns, store, written: Vec::new(), written_bytes: 0, segment_bytes }
     }
 
-    /// Whether the segment is to be written before so many rows come, with so many bytes of their keys.
+    /// Whether the segment must be written before `rows` more are added. Their keys take `key_bytes`.
     fn is_full(&self, rows: usize, key_bytes: usize) -> bool {
         let full = self.segment_bytes.max(self.written_bytes / SEGMENT_SHARE);
         let is_full =
@@ -181,7 +181,7 @@ impl<'a> RowSegments<'a> {
         is_full && self.store.rows() > 0 && self.written.len() + 1 < SEGMENTS_MAX
     }
 
-    /// Takes a block and says the number of each of its rows.
+    /// Adds a block and returns the number of each row.
     fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
         if self.store.rows() + rows > 1 << SEGMENT_BITS {
             bail!(ArgumentOutOfBound, "a dictionary of this layout has too many rows");
@@ -197,7 +197,8 @@ impl<'a> RowSegments<'a> {
         self.written.push(image.piece(|image| store.save(image))?);
         Ok(())
     }
-    /// Says where the segments are.
+
+    /// Adds the segments to the shape of the file.
     fn put(self, image: &mut ImageWriter<'_>) {
         image.number(self.written.len() as u64);
         self.written.into_iter().for_each(|piece| image.put(piece));

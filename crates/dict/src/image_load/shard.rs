@@ -1,4 +1,4 @@
-//! One shard of a dictionary that is loaded into its file, and the parts of all of them there.
+//! Builds the shards of a dictionary, and puts their parts into its file.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Result, SqlType, bail};
@@ -12,14 +12,14 @@ use crate::layout::{
     range_shard_builder,
 };
 use crate::layout_kind::LayoutKind;
-use crate::loaded::{table_form, table_shape};
 use crate::payloads::Payloads;
 use crate::spec::DictionarySpec;
 use crate::table::{ShardedTable, TableBuilder, TableForm};
+use crate::table_form::{table_form, table_shape};
 use crate::tombstones::{RowForm, surviving};
 use crate::values::{Extent, InlineValues, ROWS_MAX, SEGMENT_BITS, Values};
 
-/// What all shards have in common.
+/// What all shards share.
 pub(super) struct ShardForm {
     count: usize,
     rows: RowForm,
@@ -30,25 +30,25 @@ pub(super) struct ShardForm {
     inline: Option<InlineValues>,
 }
 
-/// What becomes of the keys.
+/// What the keys are built into.
 #[derive(Clone, Copy)]
 enum KeysForm {
-    /// A table; packed if there is no form of it.
+    /// A hash table; a packed one if it has no form.
     Table {
         form: Option<TableForm>,
-        /// What AUTO became.
+        /// The choice of AUTO.
         chosen: Option<AutoChoice>,
     },
     Flat(ArrayShards),
-    /// What AUTO makes of dense keys.
+    /// The array that AUTO makes of dense keys.
     Dense(ArrayShards),
 }
 
-/// Shards that are stretches of positions in an array.
+/// Shards that are ranges of positions in an array.
 #[derive(Clone, Copy)]
 pub(super) struct ArrayShards {
     cut: Cut,
-    /// Of all shards.
+    /// The positions of all shards.
     places: u64,
     count: usize,
 }
@@ -67,7 +67,7 @@ enum ShardLayout {
     Range(RangeShard),
 }
 
-/// Where the parts of the shards are that were written.
+/// The parts of the shards that were written.
 pub(super) struct Pieces {
     keys_form: KeysForm,
     inline: Option<InlineValues>,
@@ -81,7 +81,7 @@ pub(super) struct Pieces {
 }
 
 impl ArrayShards {
-    /// So many places from `least` on, in about `count` shards.
+    /// `places` positions from the key `least` on, in about `count` shards.
     fn of(least: u64, places: u64, count: usize) -> Result<ArrayShards> {
         if places > ROWS_MAX as u64 {
             bail!(ArgumentOutOfBound, "an array of a dictionary's keys has at most {ROWS_MAX} places");
@@ -99,7 +99,7 @@ impl ArrayShards {
         self.cut.place(key).0
     }
 
-    /// The key at the first position of a shard, and how many it has.
+    /// The key at the first position of a shard, and its number of positions.
     fn part(&self, shard: usize) -> (u64, usize) {
         let before = (shard as u64) << self.cut.place_bits;
         (self.cut.first_key(shard), (self.places - before).min(1 << self.cut.place_bits) as usize)
@@ -107,7 +107,7 @@ impl ArrayShards {
 }
 
 impl ShardForm {
-    /// Of so many shards, a power of two, or fewer, with so many rows together.
+    /// At most `count` shards, a power of two, with `rows` rows together.
     pub(super) fn of(
         spec: &DictionarySpec,
         rows_form: RowForm,
@@ -135,7 +135,7 @@ impl ShardForm {
         self.count
     }
 
-    /// The shards, if they are stretches of positions.
+    /// The shards, if they are ranges of positions.
     pub(super) fn arrays(&self) -> Option<ArrayShards> {
         self.keys.arrays()
     }
@@ -155,7 +155,7 @@ impl ShardForm {
         }
     }
 
-    /// Shard `shard` of the rows of `blocks`, which are all that it has.
+    /// Builds shard `shard` from `blocks`, which are all of its rows.
     pub(super) fn build<I: Iterator<Item = Result<Vec<ArrayRef>>>>(
         &self,
         spec: &DictionarySpec,
@@ -234,7 +234,7 @@ impl KeysForm {
                 chosen: Some(auto.hashed_choice()),
             },
             LayoutKind::CompactHashed => KeysForm::Table { form: None, chosen: None },
-            // Of the keys there may be far fewer than rows, which no table that is large from the start should have.
+            // There may be far fewer keys than rows, so the table must not be sized by the rows.
             kind if kind.is_range() => {
                 KeysForm::Table { form: Some(table_form(layout, Some(1))), chosen: None }
             }
@@ -269,7 +269,7 @@ impl Builder {
         }
     }
 
-    /// The keys, whose rows have numbers from `first` on.
+    /// Builds the keys. Their rows have numbers from `first` on.
     fn finish(self, first: u64, values: &mut Values) -> Result<ShardLayout> {
         Ok(match self {
             Builder::Simple(builder) => ShardLayout::Simple(builder.into_layout(values)?),
@@ -348,7 +348,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Puts the parts into the order in which a loaded dictionary saves them, and says how many keys there are.
+    /// Puts the parts into the order in which a loaded dictionary saves them, and returns the number of keys.
     pub(super) fn put(self, image: &mut ImageWriter<'_>) -> Result<u64> {
         match self.keys_form {
             KeysForm::Table { chosen, .. } => chosen.into_iter().for_each(|choice| choice.save(image)),

@@ -1,4 +1,4 @@
-//! What a load into a file leaves, whatever happens to it.
+//! What a load into a file leaves after success, failure and crash.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,14 +20,13 @@ use crate::{
 
 const DIR: &str = "/store";
 const PATH: &str = "/store/dictionary";
-const PILES: &str = "/tmp";
+const SPILL_DIR: &str = "/tmp";
 const DEFINITION: &str = "definition";
 
-/// Everything goes to piles, and the piles become some shards.
+/// All rows are spilled, and become several shards.
 const SMALL: LoadBounds = LoadBounds { memory_bytes: 0, shard_bytes: 16 << 10 };
 
-/// The dictionary of `blocks`, loaded into a file in shards of about so many bytes of rows; AUTO may stay in
-/// memory.
+/// The dictionary of `blocks`, loaded into a file in shards of about `shard_bytes` of rows. AUTO may stay in memory.
 pub(crate) fn load_in_shards(
     spec: &DictionarySpec,
     shard_bytes: usize,
@@ -60,7 +59,7 @@ fn load_within(
         storage: &shared,
         path: Path::new(PATH),
         definition: DEFINITION,
-        piles: Path::new(PILES),
+        spill_dir: Path::new(SPILL_DIR),
     };
     match load_image(spec.clone(), blocks, RowForm::Plain, &place, bounds)? {
         LoadedImage::InMemory(dictionary) => Ok(dictionary),
@@ -94,7 +93,7 @@ fn check(storage: &FaultyStorage, spec: &DictionarySpec, block: &[ArrayRef], sta
 
 #[test]
 fn a_crash_at_every_moment_of_a_load_leaves_the_old_file_or_the_new_one() {
-    // Few rows are in few piles, and in some shards nevertheless.
+    // Few rows are in few partitions, and still in several shards.
     let (spec, old, new) = (old_and_new().0, complex_block(10), complex_block(24));
     let changes = {
         let storage = loaded(&spec, &old);
@@ -132,7 +131,7 @@ fn a_load_that_fails_leaves_the_old_file_and_nothing_else() {
         assert_eq!(error.map(|error| error.code()), Some(expected), "{bytes:?}");
         check(&storage, &spec, &old, b"old");
         assert_eq!(storage.list(Path::new(DIR)).expect("a directory").len(), 1, "{bytes:?}");
-        assert!(!storage.exists(Path::new(PILES)).expect("a disk"), "{bytes:?}");
+        assert!(!storage.exists(Path::new(SPILL_DIR)).expect("a disk"), "{bytes:?}");
     }
 }
 
@@ -141,8 +140,8 @@ fn a_file_that_is_not_published_is_removed() {
     let (spec, old, new) = old_and_new();
     let storage = loaded(&spec, &old);
     let shared: Arc<dyn Storage> = Arc::<FaultyStorage>::clone(&storage);
-    let (path, piles) = (Path::new(PATH), Path::new(PILES));
-    let place = ImagePlace { storage: &shared, path, definition: DEFINITION, piles };
+    let (path, spill_dir) = (Path::new(PATH), Path::new(SPILL_DIR));
+    let place = ImagePlace { storage: &shared, path, definition: DEFINITION, spill_dir };
     let pending = load_image(spec.clone(), &mut [Ok(new)].into_iter(), RowForm::Plain, &place, SMALL)
         .expect("a source");
     assert_eq!(pending.element_count(), 900);
@@ -156,17 +155,17 @@ fn a_file_that_is_not_published_is_removed() {
 fn few_rows_are_loaded_in_memory() {
     let spec = simple_spec(&LayoutSpec::new(LayoutKind::Hashed));
     let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
-    let (path, piles) = (Path::new(PATH), Path::new(PILES));
-    let place = ImagePlace { storage: &storage, path, definition: DEFINITION, piles };
+    let (path, spill_dir) = (Path::new(PATH), Path::new(SPILL_DIR));
+    let place = ImagePlace { storage: &storage, path, definition: DEFINITION, spill_dir };
     let mut blocks = [Ok(simple_block(100))].into_iter();
     let loaded =
         load_image(spec, &mut blocks, RowForm::Plain, &place, LoadBounds::default()).expect("a valid source");
     assert!(matches!(loaded, LoadedImage::InMemory(_)));
 }
 
-/// Keys that become positions are cut into stretches, whatever their order in the source.
+/// Keys that become positions are cut into ranges, whatever their order in the source.
 #[test]
-fn arrays_are_loaded_in_stretches() {
+fn arrays_are_loaded_in_ranges() {
     for (kind, least) in [(LayoutKind::Flat, 0_u64), (LayoutKind::Auto, 1 << 40)] {
         let mut spec = simple_spec(&LayoutSpec::new(kind));
         let keys =
@@ -206,12 +205,12 @@ fn rows_that_delete_keys_leave_none_of_them() {
             block.push(Arc::new(UInt8Array::from_iter_values(marks)));
             Ok(block)
         };
-        // 0..600 come, those below 300 go, and each third of these comes again.
+        // 0..600 are added, those below 300 are deleted, and every third of these is added again.
         let mut blocks = vec![marked(600, |_| false), marked(300, |_| true)];
         blocks.push(marked(300, |row| row % 3 > 0));
         let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
-        let (path, piles) = (Path::new("/dictionary"), Path::new(PILES));
-        let place = ImagePlace { storage: &storage, path, definition: DEFINITION, piles };
+        let (path, spill_dir) = (Path::new("/dictionary"), Path::new(SPILL_DIR));
+        let place = ImagePlace { storage: &storage, path, definition: DEFINITION, spill_dir };
         let loaded = load_image(spec, &mut blocks.into_iter(), RowForm::Marked, &place, bounds);
         let dictionary = match loaded.expect("a valid source") {
             LoadedImage::InMemory(dictionary) => dictionary,
@@ -225,7 +224,7 @@ fn rows_that_delete_keys_leave_none_of_them() {
     }
 }
 
-/// A tree of expressions with the attributes `name` and `number`.
+/// A REGEXP_TREE with the attributes `name` and `number`.
 pub(crate) fn tree_spec() -> DictionarySpec {
     let read = |ty: &SqlType, texts: &[Vec<u8>]| -> Result<ArrayRef> {
         let number = |text: &Vec<u8>| std::str::from_utf8(text).ok()?.parse::<u16>().ok();
@@ -246,7 +245,7 @@ pub(crate) fn tree_spec() -> DictionarySpec {
     spec
 }
 
-/// Nodes of [`tree_spec`]: of three that follow on each other, two are below the first.
+/// Nodes of [`tree_spec`]: of three consecutive ones, the first is the parent of the others.
 pub(crate) fn tree_block(nodes: std::ops::Range<u64>) -> Vec<ArrayRef> {
     let texts = |lists: Vec<Vec<String>>| -> ArrayRef {
         let lengths: Vec<usize> = lists.iter().map(Vec::len).collect();
@@ -278,7 +277,7 @@ pub(crate) fn tree_block(nodes: std::ops::Range<u64>) -> Vec<ArrayRef> {
     ]
 }
 
-/// Whether its nodes come in one block or in many, by way of a file or not.
+/// Its nodes come in one block or in many, by way of a file or not.
 #[test]
 fn a_tree_of_expressions_passes_files() {
     let spec = tree_spec();
@@ -300,7 +299,7 @@ fn a_tree_of_expressions_passes_files() {
     assert_eq!(filed.stats().element_count, 120);
 }
 
-/// Whatever is found out when the tree is made.
+/// Whatever error is found when the tree is made.
 #[test]
 fn a_tree_that_is_refused_leaves_the_old_file() {
     let spec = tree_spec();
@@ -353,7 +352,7 @@ fn attribute(name: &str, ty: SqlType) -> Attribute {
     Attribute { name: name.into(), default: ty.default_array(1), ty, hierarchical: false, injective: false }
 }
 
-/// So many rows of `Array(String)` and of `Map(String, UInt16)`, with a kilobyte of text each.
+/// Rows of `Array(String)` and of `Map(String, UInt16)`, with a kilobyte of text each.
 fn nested_columns(rows: u16) -> (Vec<SqlType>, Vec<ArrayRef>) {
     let map = SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt16));
     let types = vec![SqlType::array_of(SqlType::String), map];
@@ -367,7 +366,7 @@ fn nested_columns(rows: u16) -> (Vec<SqlType>, Vec<ArrayRef>) {
     (types, vec![Arc::new(lists), Arc::new(ListArray::new(field, pairs, Arc::new(entries), None))])
 }
 
-/// A row takes its own strings along, not those that came with it.
+/// A row keeps its own strings, and not those of its block.
 #[test]
 fn nested_values_pass_files_alone() {
     for kind in [LayoutKind::Hashed, LayoutKind::CompactHashed, LayoutKind::Flat] {
@@ -380,7 +379,7 @@ fn nested_values_pass_files_alone() {
         let bytes = dictionary.stats().bytes_allocated;
         assert!((2_000_000..2_700_000).contains(&bytes), "{kind:?}: {bytes}");
         assert_eq!(dictionary.get(&[0, 1], &block[..1]).expect("valid keys").0, values);
-        // What was asked for is not there twice, and an answer keeps nothing else.
+        // A lookup does not copy the rows, and its answer keeps nothing else.
         assert_eq!(dictionary.stats().bytes_allocated, bytes, "{kind:?}");
         let (answer, _) = dictionary.get(&[0, 1], &[block[0].slice(77, 3)]).expect("valid keys");
         assert_eq!(answer, [values[0].slice(77, 3), values[1].slice(77, 3)]);
@@ -390,21 +389,24 @@ fn nested_values_pass_files_alone() {
 }
 
 #[test]
-fn a_version_without_a_name_leaves_no_file_and_comes_into_memory() {
+fn an_unnamed_version_leaves_no_file_and_is_read_into_memory() {
     let (spec, _, new) = old_and_new();
     let storage: Arc<dyn Storage> = Arc::new(RealStorage);
     let dir = std::env::temp_dir().join(format!("basalt-dict-{}", std::process::id()));
     let dir = PendingDirectory::create(Arc::clone(&storage), dir).expect("a directory");
-    let (path, piles) = (dir.path().join("new"), dir.path().join("piles"));
-    let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, piles: &piles };
+    let (path, spill_dir) = (dir.path().join("new"), dir.path().join("spilled"));
+    let place = ImagePlace { storage: &storage, path: &path, definition: DEFINITION, spill_dir: &spill_dir };
     let loaded = load_image(spec.clone(), &mut [Ok(new.clone())].into_iter(), RowForm::Plain, &place, SMALL);
     let Ok(LoadedImage::InFile(pending)) = loaded else { panic!("a small bound") };
-    let (dictionary, incoming) = pending.open_unnamed().expect("a whole file");
+    let version = pending.open_unnamed().expect("a whole file");
     assert!(storage.list(dir.path()).expect("a directory").is_empty());
     let (keys, values) = new.split_at(spec.key_columns.len());
-    assert_eq!(dictionary.get(&[0, 1, 2], keys).expect("valid keys").0, values);
-    let before = dictionary.stats().bytes_allocated;
-    incoming.expect("a mapped file").run().expect("memory");
-    assert_eq!(dictionary.get(&[0, 1, 2], keys).expect("valid keys").0, values);
-    assert_eq!(dictionary.stats().bytes_allocated, before);
+    let in_file = Arc::clone(version.dictionary());
+    assert_eq!(in_file.get(&[0, 1, 2], keys).expect("valid keys").0, values);
+    let in_memory = version.read_into_memory().expect("memory");
+    assert!(in_file.memory_bytes() < in_memory.memory_bytes());
+    let bytes = in_file.stats().bytes_allocated;
+    drop(in_file);
+    assert_eq!(in_memory.get(&[0, 1, 2], keys).expect("valid keys").0, values);
+    assert_eq!(in_memory.stats().bytes_allocated, bytes);
 }

@@ -1,12 +1,12 @@
-//! AUTO: the layout is chosen when the keys are known.
+//! AUTO: the layout is chosen after the last key.
 //!
 //! | keys | layout |
 //! |---|---|
 //! | at least half of all numbers from the least to the greatest | an array from the least key on ([`DensePart`]) |
-//! | else up to [`HASHED_KEYS_MAX`] | HASHED: it fits the caches that it will be asked from |
+//! | else up to [`HASHED_KEYS_MAX`] | HASHED: such a table fits into the caches |
 //! | more | COMPACT_HASHED |
 //!
-//! [`super::Layout::name`] tells which it became.
+//! [`super::contract::Layout::name`] is the choice.
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
@@ -22,9 +22,9 @@ use crate::payloads::Payloads;
 use crate::table::{TableBuilder, TableForm, TableShape};
 use crate::values::Values;
 
-/// More keys than this are kept in as few bits as they need.
+/// More keys than this are packed.
 const HASHED_KEYS_MAX: usize = 2_000_000;
-/// An array has at most this many places for each key.
+/// An array has at most this many positions for each key.
 const PLACES_A_KEY: u64 = 2;
 
 pub(crate) struct AutoBuilder {
@@ -33,11 +33,11 @@ pub(crate) struct AutoBuilder {
     keys: AutoKeys,
 }
 
-/// What decides.
+/// What the choice depends on.
 pub(crate) struct AutoKeys {
     least: u64,
     greatest: u64,
-    /// Rows, until it is known which of them have the same key.
+    /// The number of keys, or of rows until duplicates are known.
     count: usize,
 }
 
@@ -58,18 +58,18 @@ impl AutoKeys {
         Ok(())
     }
 
-    /// Whether they become an array.
+    /// Whether an array is chosen.
     pub(crate) fn are_dense(&self) -> bool {
         let places = self.greatest.saturating_sub(self.least);
         self.count > 0 && places / PLACES_A_KEY < self.count as u64
     }
 
-    /// The same, of which so many are distinct.
+    /// The same keys, `count` of which are distinct.
     pub(crate) fn counted(self, count: usize) -> AutoKeys {
         AutoKeys { count, ..self }
     }
 
-    /// The least key, and how many places there are from it on to the greatest.
+    /// The least key, and the number of positions from it to the greatest one.
     pub(crate) fn places(&self) -> (u64, u64) {
         match self.count {
             0 => (0, 0),
@@ -77,18 +77,19 @@ impl AutoKeys {
         }
     }
 
-    /// Whether they are kept in as few bits as they need, if they become no array.
+    /// Whether keys are packed if no array is chosen.
     pub(crate) fn are_many(&self) -> bool {
         self.count > HASHED_KEYS_MAX
     }
 
-    /// What they become, if no array.
+    /// The choice if it is no array.
     pub(crate) fn hashed_choice(&self) -> AutoChoice {
         if self.are_many() { AutoChoice::CompactHashed } else { AutoChoice::Hashed }
     }
 }
 
-/// The keys from `least` on of rows in `table`, at so many positions; the first row has the number `first`.
+/// The keys of the rows in `table` as an array of `places` positions from `least` on. The first row has the number
+/// `first`.
 pub(crate) fn dense_part(
     table: TableBuilder,
     least: u64,
@@ -100,7 +101,7 @@ pub(crate) fn dense_part(
 }
 
 impl AutoBuilder {
-    /// `hashed` is what HASHED would be.
+    /// `hashed` is the form of a HASHED table.
     pub(crate) fn new(shape: TableShape, hashed: TableForm) -> Result<AutoBuilder> {
         Ok(AutoBuilder { table: TableBuilder::new(shape)?, hashed, keys: AutoKeys::default() })
     }
@@ -128,7 +129,7 @@ impl LayoutBuilder for AutoBuilder {
     }
 }
 
-/// The layout that the keys decided on.
+/// The layout that AUTO has chosen.
 pub(crate) fn open_auto(image: &mut ImageReader<'_>) -> Result<Box<dyn Layout>> {
     Ok(match AutoChoice::open(image)? {
         AutoChoice::Flat => Box::new(Positions::<DensePart>::open(image)?),

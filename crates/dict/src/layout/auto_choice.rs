@@ -1,4 +1,4 @@
-//! What AUTO may become, by name and in a file.
+//! The choices of AUTO, by name and in a file.
 
 use basalt_base::Result;
 
@@ -12,7 +12,7 @@ pub(crate) enum AutoChoice {
 }
 
 impl AutoChoice {
-    /// A file has the position.
+    /// The order of the choices: a file stores the position.
     const ALL: [AutoChoice; 3] = [AutoChoice::Flat, AutoChoice::Hashed, AutoChoice::CompactHashed];
 
     /// The layout's name.

@@ -1,16 +1,18 @@
 //! COMPLEX_KEY_HASHED, COMPLEX_KEY_SPARSE_HASHED and COMPLEX_KEY_HASHED_ARRAY: any key columns.
 //!
-//! A key is encoded to bytes, and the table maps the hash of the bytes to a row number; the keys
-//! themselves lie in one arena by row number and are looked at once the hash has matched.
+//! A key is encoded to bytes, and the table maps the hash of the bytes to a row number. The keys are in one arena by
+//! row number, and are compared after a match of the hash.
 //!
 //! # Cost
 //!
-//! 10 to 12 bytes a key over the load factor, the encoded key, and 4 bytes for where it ends.
+//! 10 to 12 bytes a key divided by the load factor, the encoded key, and 4 bytes for its end.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Result, SqlType};
 
-use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows};
+use super::contract::{Layout, LayoutBuilder, VisitBlock};
+use super::sorted_rows::drop_dead_rows;
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::hash::hash_bytes;
 use crate::image::{ImageReader, ImageWriter};
 use crate::key_bytes::KeyShape;
@@ -20,7 +22,7 @@ use crate::values::{SEGMENT_BITS, SEGMENTS_MAX, StringArena, Values, split_row};
 
 pub(crate) struct ComplexKeyHashed {
     shape: KeyShape,
-    /// By row number: one, or those of the segments of a file (see `values::segments`).
+    /// By row number: one arena, or one for each segment of a file (see `values::segments`).
     keys: Vec<StringArena>,
     table: ShardedTable,
 }
@@ -49,7 +51,7 @@ impl ComplexKeyHashed {
         &self.table
     }
 
-    /// Writes the keys, without how many segments they are.
+    /// Writes the keys without the number of segments.
     pub(crate) fn save_keys(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         self.keys.iter().try_for_each(|keys| keys.save(image))
     }
@@ -70,7 +72,7 @@ impl ComplexKeyHashedBuilder {
         })
     }
 
-    /// Of one shard, whose rows have numbers from `first` on.
+    /// A builder for one shard, whose rows have numbers from `first` on.
     pub(crate) fn of_shard(
         key_types: &[SqlType],
         table: TableBuilder,
@@ -81,7 +83,7 @@ impl ComplexKeyHashedBuilder {
         Ok(ComplexKeyHashedBuilder { shape, keys: StringArena::default(), table, form, first })
     }
 
-    /// Of distinct keys whose payloads are their numbers.
+    /// Builds the layout of distinct keys whose payloads are their numbers.
     pub(crate) fn push_encoded(&mut self, keys: StringArena) -> Result<()> {
         self.table.push(hashes(&keys), Payloads::Numbers(0..keys.len() as u64))?;
         self.keys = keys;

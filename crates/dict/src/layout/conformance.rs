@@ -1,4 +1,4 @@
-//! What every layout promises, checked against a `BTreeMap`.
+//! The promises of every layout, checked against a `BTreeMap`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,13 +64,13 @@ pub(crate) fn complex_spec(layout: &LayoutSpec) -> DictionarySpec {
     spec(layout, &[SqlType::String, SqlType::UInt16])
 }
 
-/// A block of so many rows of [`simple_spec`].
+/// A block of `rows` rows of [`simple_spec`].
 pub(crate) fn simple_block(rows: u16) -> Vec<ArrayRef> {
     let keys = key_column((0..u64::from(rows)).map(|row| row * 5).collect());
     std::iter::once(keys).chain(sample_attributes(rows)).collect()
 }
 
-/// A block of so many rows of [`complex_spec`].
+/// A block of `rows` rows of [`complex_spec`].
 pub(crate) fn complex_block(rows: u16) -> Vec<ArrayRef> {
     let keys: Vec<(Vec<u8>, u16)> = (0..rows).map(|row| (vec![b'k'; row as usize % 5], row)).collect();
     let mut block = complex_keys(&keys);
@@ -111,7 +111,7 @@ fn spec(layout: &LayoutSpec, key_types: &[SqlType]) -> DictionarySpec {
     DictionarySpec { key_columns, attributes: attributes.collect(), layout: layout.clone(), range }
 }
 
-/// A dictionary over `source`, of a layout that asks it.
+/// A dictionary over `source`, of a layout that asks its source.
 pub(super) fn ask_source(spec: DictionarySpec, source: Arc<dyn DirectSource>) -> Result<Arc<dyn Dictionary>> {
     if spec.layout.kind.is_direct() {
         return build_direct(spec, source);
@@ -127,7 +127,7 @@ pub(super) fn ask_source(spec: DictionarySpec, source: Arc<dyn DirectSource>) ->
     build_cache(spec, surroundings)
 }
 
-/// The block with a range that holds the point of every lookup behind its keys.
+/// The block with a range that contains the point of every lookup.
 pub(crate) fn with_range(kind: LayoutKind, key_count: usize, mut block: Vec<ArrayRef>) -> Vec<ArrayRef> {
     if kind.is_range() {
         let rows = block[0].len();
@@ -137,7 +137,7 @@ pub(crate) fn with_range(kind: LayoutKind, key_count: usize, mut block: Vec<Arra
     block
 }
 
-/// The keys of a lookup, with a point behind them where there are ranges.
+/// The keys of a lookup, followed by a point if rows have ranges.
 fn with_point(dictionary: &dyn Dictionary, mut keys: Vec<ArrayRef>) -> Vec<ArrayRef> {
     if dictionary.range_type().is_some() {
         keys.push(Arc::new(UInt16Array::from(vec![5; keys[0].len()])));
@@ -184,7 +184,7 @@ fn check<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
     outcome.expect("the layout agrees with the model");
 }
 
-/// A source of whole blocks that the direct layouts ask.
+/// A source of whole blocks for the direct layouts.
 struct ModelSource<K, F> {
     model: BTreeMap<K, Row>,
     key_arrays: F,
@@ -195,7 +195,7 @@ where
     K: Ord + Clone + Send + Sync,
     F: Fn(&[K]) -> Vec<ArrayRef> + Send + Sync,
 {
-    /// Answers backwards and with all keys, also those that were not asked for.
+    /// Returns all rows in reverse order, requested or not.
     fn lookup(&self, _: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         let rows: Vec<(&K, &Row)> = self.model.iter().rev().collect();
         Ok(rows.chunks(7).map(|rows| block_arrays(rows, &self.key_arrays)).collect())
@@ -250,7 +250,7 @@ fn check_blocks<K: Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(
     }
 }
 
-/// The dictionary that the file of `dictionary` makes.
+/// The dictionary that opens the file of `dictionary`.
 fn save_and_open(spec: &DictionarySpec, dictionary: &dyn Dictionary) -> Arc<dyn Dictionary> {
     let (storage, path) = (FaultyStorage::new(), Path::new("/dictionary"));
     save_image(dictionary, "definition", b"stamp", &storage, path).expect("space enough");
@@ -280,7 +280,7 @@ fn check_answers<K: Ord + Clone>(
     }
 }
 
-/// A scan shows every key once, with its last row.
+/// A scan visits every key once, with its last row.
 fn check_scan<K: Ord + Clone>(
     dictionary: &dyn Dictionary,
     model: &BTreeMap<K, Row>,
@@ -312,7 +312,7 @@ fn check_scan<K: Ord + Clone>(
     assert_eq!(dictionary.has(&all).expect("valid keys").true_count(), model.len());
 }
 
-/// A scan of some columns shows of all rows what a scan of all columns does.
+/// A scan of some columns visits the same rows as a scan of all columns.
 pub(crate) fn check_projections(dictionary: &dyn Dictionary, scanned: &[ArrayRef]) {
     let (rows, last) = (scanned[0].len(), scanned.len() - 1);
     assert_eq!(dictionary.column_count(), scanned.len());
@@ -354,7 +354,7 @@ fn refuses_null_keys(spec: &DictionarySpec) {
     );
 }
 
-/// Attributes narrow enough for the table's own cells, and enough keys for all shards and partitions.
+/// Attributes narrow enough for the payload, and enough keys for all shards and partitions.
 fn inlines_narrow_attributes(layout: &LayoutSpec) {
     if layout.kind.asks_source() {
         return;

@@ -1,13 +1,13 @@
-//! Keys of a narrow range as positions in an array: what AUTO makes of dense keys.
+//! Keys of a narrow range as positions in an array: the choice of AUTO for dense keys.
 //!
-//! Payloads lie in order of key, packed to the bits that they need, and a bitmap says which keys are there.
+//! Payloads are in order of key and packed. A bitmap marks the keys that exist.
 
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::auto_choice::AutoChoice;
 use super::positions::{Part, PartSlices};
-use super::{drop_dead_rows, extents};
+use super::sorted_rows::{drop_dead_rows, extents};
 use crate::hash::unscramble;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::SortedShards;
@@ -21,7 +21,7 @@ pub(crate) struct DensePart {
     len: usize,
 }
 
-/// What a lookup reads of a [`DensePart`].
+/// The bytes of a [`DensePart`] that lookups read.
 #[derive(Clone, Copy)]
 pub(crate) struct DenseSlices<'a> {
     present: Bits<'a>,
@@ -31,7 +31,8 @@ pub(crate) struct DenseSlices<'a> {
 }
 
 impl DensePart {
-    /// Sorted rows whose keys are at the `places` from `least` on; the first row has the number `first`.
+    /// Builds the part from sorted rows whose keys are at the `places` positions from `least` on. The first row has
+    /// the number `first`.
     pub(super) fn new(
         sorted: SortedShards,
         least: u64,

@@ -1,35 +1,32 @@
-//! DIRECT and COMPLEX_KEY_DIRECT: nothing is loaded; every lookup asks the source.
+//! DIRECT and COMPLEX_KEY_DIRECT: nothing is loaded, every lookup asks the source.
 //!
-//! A block's keys are asked for once each, however often they occur, and the answer, which comes in any
-//! order, is brought back into the order of the question. A source that finds the row of each key by itself
-//! is given the keys as they are, and gives the attributes that are wanted.
+//! The source is asked once for each distinct key of a block, and its rows, which come in any order, are brought into
+//! the order of the keys. A source that finds the row of each key gets all keys, and returns the requested attributes
+//! alone.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{concat, take};
-use basalt_base::{Error, Result, SqlType, bail};
+use basalt_base::{Error, Result, bail};
 
-use crate::attribute::Attribute;
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, DirectSource, Located, VisitRows};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
-use crate::layout_kind::LayoutKind;
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::values::{ROWS_MAX, StringArena};
 
 #[derive(Clone)]
 struct DirectDictionary {
-    kind: LayoutKind,
-    key_types: Vec<SqlType>,
+    schema: DictionarySchema,
     shape: KeyShape,
-    attributes: Vec<Attribute>,
     source: Arc<dyn DirectSource>,
     counters: Arc<Counters>,
-    /// For a lookup of a source that locates keys.
+    /// The thread limit of lookups, for a source that locates keys.
     threads_max: usize,
 }
 
@@ -39,12 +36,10 @@ pub fn build_direct(spec: DictionarySpec, source: Arc<dyn DirectSource>) -> Resu
     if !spec.layout.kind.is_direct() {
         return Err(Error::logical(format!("{} is not a direct layout", spec.layout.kind.name())));
     }
-    let key_types = spec.key_types();
+    let schema = DictionarySchema::of_resolved(&spec);
     Ok(Arc::new(DirectDictionary {
-        kind: spec.layout.kind,
-        shape: KeyShape::new(&key_types)?,
-        key_types,
-        attributes: spec.attributes,
+        shape: KeyShape::new(&schema.key_types)?,
+        schema,
         source,
         counters: Arc::default(),
         threads_max: 1,
@@ -56,7 +51,7 @@ pub(super) struct DistinctKeys {
     pub(super) numbers: KeyNumbers,
     /// The row where each distinct key occurs first.
     pub(super) first_rows: Vec<u32>,
-    /// Which distinct key each row has.
+    /// The distinct key of each row.
     pub(super) of_row: Vec<u32>,
 }
 
@@ -78,18 +73,18 @@ impl DistinctKeys {
     }
 }
 
-/// What the source answered.
+/// The rows that the source returned.
 struct Answer {
     /// All attribute columns of each block.
     blocks: Vec<Vec<ArrayRef>>,
-    /// For each row of the question: its row in the blocks one behind the other, plus 1; 0 if missing.
+    /// For each key: its row in all blocks, plus 1; 0 if it is missing.
     rows: Vec<u32>,
 }
 
 impl DirectDictionary {
     fn ask(&self, keys: &[ArrayRef]) -> Result<Answer> {
-        let simple = !self.kind.is_complex();
-        check_keys(&self.key_types, keys, simple)?;
+        let simple = self.schema.has_simple_key();
+        check_keys(&self.schema.key_types, keys, simple)?;
         let keys = self.widened(keys)?;
         let distinct = DistinctKeys::new(&self.shape.encode(&keys)?)?;
         let positions = UInt32Array::from(distinct.first_rows.clone());
@@ -100,7 +95,8 @@ impl DirectDictionary {
         let mut blocks = Vec::with_capacity(answers.len());
         let mut next = 1;
         for answer in &answers {
-            let (rows, keys, columns) = split_block(&self.key_types, &self.attributes, answer, simple)?;
+            let (rows, keys, columns) =
+                split_block(&self.schema.key_types, &self.schema.attributes, answer, simple)?;
             let encoded = self.shape.encode(&self.widened(&keys)?)?;
             for row in 0..rows {
                 if let Some(at) = distinct.numbers.find(encoded.get(row)) {
@@ -117,9 +113,9 @@ impl DirectDictionary {
         Ok(Answer { blocks, rows })
     }
 
-    /// The answer of a source that finds the row of each key.
+    /// The rows of the keys, from a source that locates keys.
     fn locate(&self, keys: &[ArrayRef], attributes: &[usize]) -> Result<Option<Located>> {
-        check_keys(&self.key_types, keys, !self.kind.is_complex())?;
+        check_keys(&self.schema.key_types, keys, self.schema.has_simple_key())?;
         let Some(located) = self.source.locate(&self.widened(keys)?, attributes, self.threads_max)? else {
             return Ok(None);
         };
@@ -134,7 +130,7 @@ impl DirectDictionary {
         Ok(Some(located))
     }
 
-    /// The values of each key, and the default where there is none.
+    /// The value of each key, or the default of a missing one.
     fn placed(&self, attributes: &[usize], located: &Located) -> Result<(Vec<ArrayRef>, BooleanArray)> {
         let found = found(&located.row_of_key);
         let place = |(values, &attribute): (&ArrayRef, &usize)| {
@@ -142,7 +138,7 @@ impl DirectDictionary {
                 let rows = located.row_of_key.iter().flatten().copied();
                 return take(values, &UInt32Array::from_iter_values(rows), None).map_err(broken);
             }
-            let default = &self.attributes[attribute].default;
+            let default = &self.schema.attributes[attribute].default;
             let all = concat(&[default.as_ref(), values.as_ref()]).map_err(broken)?;
             let rows = located.row_of_key.iter().map(|row| row.map_or(0, |row| row + 1));
             take(&all, &UInt32Array::from_iter_values(rows), None).map_err(broken)
@@ -151,9 +147,9 @@ impl DirectDictionary {
         Ok((columns, found))
     }
 
-    /// Keys of a simple layout as the `UInt64` that the source is asked with.
+    /// The keys of a simple layout as `UInt64`, which the source takes.
     fn widened(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-        if self.kind.is_complex() {
+        if !self.schema.has_simple_key() {
             return Ok(keys.to_vec());
         }
         Ok(vec![key_column(integer_keys(&keys[0])?)])
@@ -179,16 +175,8 @@ impl Answer {
 }
 
 impl Dictionary for DirectDictionary {
-    fn key_types(&self) -> &[SqlType] {
-        &self.key_types
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.attributes
-    }
-
-    fn layout(&self) -> &'static str {
-        self.kind.name()
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -198,7 +186,7 @@ impl Dictionary for DirectDictionary {
         let answer = self.ask(keys)?;
         let columns = attributes
             .iter()
-            .map(|&at| answer.column(at, &self.attributes[at].default))
+            .map(|&at| answer.column(at, &self.schema.attributes[at].default))
             .collect::<Result<_>>()?;
         Ok((columns, answer.found()))
     }
@@ -238,8 +226,9 @@ fn broken(error: arrow::error::ArrowError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LayoutSpec;
     use crate::layout::conformance;
+    use crate::{Attribute, LayoutKind, LayoutSpec};
+    use basalt_base::SqlType;
 
     #[test]
     fn conforms() {
@@ -262,7 +251,7 @@ mod tests {
         assert_eq!(found.true_count(), 0);
     }
 
-    /// Knows 10 and 20, by themselves as a value.
+    /// A source of the keys 10 and 20, whose values are the keys.
     struct Tens;
 
     impl DirectSource for Tens {

@@ -1,24 +1,25 @@
 //! FLAT: small `UInt64` keys as positions in an array.
 //!
-//! Attributes lie in order of key, with the default where a key is missing, and a bitmap says which keys
-//! are there. Fast and small while keys are dense; a key beyond `MAX_ARRAY_SIZE` is an error, because
-//! one such key would make the array as large as itself.
+//! Attributes are in order of key, with the default for a missing key. A bitmap marks the keys that exist. FLAT is
+//! fast and small while keys are dense. A key beyond `MAX_ARRAY_SIZE` is an error, because it would make the array as
+//! large as the key.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result, bail};
 
 use super::auto_choice::AutoChoice;
+use super::contract::{Layout, LayoutBuilder};
 use super::positions::{Part, PartSlices, Positions};
-use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS};
 use crate::attribute::Attribute;
 use crate::block::integer_keys;
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::image::{ImageReader, ImageWriter};
 use crate::layout_spec::LayoutSpec;
 use crate::payloads::Payloads;
 use crate::table::Hits;
 use crate::values::{Bitmap, Bits, ColumnStore, Values};
 
-/// The row of a key is its position.
+/// A part of the array. The row of a key is its position.
 pub(crate) struct FlatPart {
     present: Bitmap,
     len: usize,
@@ -26,7 +27,7 @@ pub(crate) struct FlatPart {
     first: u64,
 }
 
-/// What a lookup reads of a [`FlatPart`].
+/// The bytes of a [`FlatPart`] that lookups read.
 #[derive(Clone, Copy)]
 pub(crate) struct FlatSlices<'a> {
     present: Bits<'a>,
@@ -38,7 +39,7 @@ pub(crate) struct FlatBuilder {
     max_array_size: u64,
     /// The key at the first position.
     least: u64,
-    /// The payload of each key, or `None` where it has not come yet.
+    /// The payload of each key, or `None` if it has none so far.
     rows: Vec<Option<u32>>,
 }
 
@@ -53,13 +54,13 @@ impl FlatBuilder {
         }
     }
 
-    /// Of the keys from `least` on, at so many positions.
+    /// A builder for the `places` positions from the key `least` on.
     pub(crate) fn of_part(attributes: &[Attribute], least: u64, places: usize) -> FlatBuilder {
         let attributes = attributes.to_vec();
         FlatBuilder { attributes, max_array_size: u64::MAX, least, rows: vec![None; places] }
     }
 
-    /// The part, whose rows have numbers from `first` on.
+    /// Builds the part. Its rows have numbers from `first` on.
     pub(crate) fn into_part(self, first: u64, values: &mut Values) -> Result<FlatPart> {
         let Values::Rows(by_row) = values else {
             return Err(Error::logical("FLAT keeps its attributes in columns"));

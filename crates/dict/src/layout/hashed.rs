@@ -2,25 +2,27 @@
 //!
 //! | layout | table | attributes |
 //! |---|---|---|
-//! | HASHED | lines, a quarter or a fifth of their cells free | in the cells if they are narrow, else by row |
-//! | SPARSE_HASHED | lines, a twentieth of their cells free | the same |
-//! | HASHED_ARRAY | as HASHED | by row, so that scans of an attribute read one array |
-//! | COMPACT_HASHED | cells without any that is free | packed to the bits that they need, in the cells or in their order |
+//! | HASHED | cuckoo, a quarter to a tenth of its cells free | in the cells if they are narrow, else by row |
+//! | SPARSE_HASHED | cuckoo, a twentieth of its cells free | the same |
+//! | HASHED_ARRAY | as HASHED | by row, so that a scan of an attribute reads one array |
+//! | COMPACT_HASHED | quotient, without free cells | packed, in the cells or in their order |
 //!
-//! `MAX_LOAD_FACTOR` says how far lines are filled, up to 0.95, or 0.965 with many keys that have wide values.
+//! `MAX_LOAD_FACTOR` limits how far buckets are filled, up to 0.95, or 0.965 for large tables of wide values.
 //!
 //! # Cost
 //!
 //! Bytes a key with a `UInt16` attribute, at 20 and at 100 million keys: HASHED 10.7; SPARSE_HASHED 8.4;
-//! COMPACT_HASHED 7.7 and 7.4. See `table::lines` and `table::quotient`.
+//! COMPACT_HASHED 7.7 and 7.4. See `table::cuckoo` and `table::quotient`.
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
 use basalt_base::{Error, Result, processor};
 
 use super::auto_choice::AutoChoice;
-use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS, VisitBlock, drop_dead_rows, extents};
+use super::contract::{Layout, LayoutBuilder, VisitBlock};
+use super::sorted_rows::{drop_dead_rows, extents};
 use crate::block::{integer_keys, key_column};
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::hash::{scramble, unscramble};
 use crate::image::{ImageReader, ImageWriter};
 use crate::payloads::Payloads;
@@ -29,20 +31,20 @@ use crate::values::{RowOrder, Values};
 
 pub(crate) struct Hashed {
     table: ShardedTable,
-    /// If AUTO became it.
+    /// The choice of AUTO, if it was asked.
     choice: Option<AutoChoice>,
 }
 
 pub(crate) struct HashedBuilder {
     table: TableBuilder,
-    /// `None`: packed.
+    /// `None`: a packed table.
     form: Option<TableForm>,
     /// The number of the first row.
     first: u64,
 }
 
 impl Hashed {
-    /// The layout over sorted rows; the first of them has the number `first`.
+    /// Builds the layout from sorted rows. The first of them has the number `first`.
     pub(super) fn new(
         sorted: SortedShards,
         form: TableForm,
@@ -59,8 +61,8 @@ impl Hashed {
         Ok(Hashed { table, choice: None })
     }
 
-    /// The layout over sorted rows in as few bits as keys and values need, or as was decided before; the
-    /// first row has the number `first`.
+    /// Builds a packed layout from sorted rows, with extents that were decided before if there are any. The first row
+    /// has the number `first`.
     pub(super) fn packed(sorted: SortedShards, first: u64, values: &mut Values) -> Result<Hashed> {
         let table = match values {
             Values::Inline(inline) => {
@@ -89,7 +91,7 @@ impl Hashed {
         &self.table
     }
 
-    /// The same as what AUTO became.
+    /// The same layout as a choice of AUTO.
     pub(super) fn chosen(self, choice: AutoChoice) -> Hashed {
         Hashed { choice: Some(choice), ..self }
     }
@@ -100,18 +102,18 @@ impl HashedBuilder {
         Ok(HashedBuilder { table: TableBuilder::new(shape)?, form: Some(form), first: 0 })
     }
 
-    /// Of COMPACT_HASHED.
+    /// A builder for COMPACT_HASHED.
     pub(crate) fn packed(shape: TableShape) -> Result<HashedBuilder> {
         Ok(HashedBuilder { table: TableBuilder::new(shape)?, form: None, first: 0 })
     }
 
-    /// Of one shard, whose rows have numbers from `first` on; packed without a `form`.
+    /// A builder for one shard, whose rows have numbers from `first` on. Without a `form` it is packed.
     pub(crate) fn of_shard(table: TableBuilder, form: Option<TableForm>, first: u64) -> HashedBuilder {
         HashedBuilder { table, form, first }
     }
 
     pub(crate) fn into_layout(self, values: &mut Values) -> Result<Hashed> {
-        // A scrambled key is the key: one hash never has two.
+        // The scrambled key is the hash, so rows with the same hash have the same key.
         let sort = || self.table.sort(|_, _| true);
         match self.form {
             Some(form) => Hashed::new(sort()?, form, self.first, values),

@@ -2,13 +2,12 @@
 //!
 //! # Layout
 //!
-//! The intervals of a group lie together, in order of start, then end, then arrival. Over each group
-//! there is a search tree without pointers: the root of `left..right` is its middle, and beside it
-//! stands the greatest end in `left..right`.
+//! The intervals of a group are adjacent, in order of start, then end, then arrival. Each group is an implicit search
+//! tree: the root of `left..right` is its middle, and is stored with the greatest end in `left..right`.
 //!
 //! # Cost
 //!
-//! Three bounds and a row number an interval; a search takes as many steps as the tree is high.
+//! Three bounds and a row number for each interval. A search takes as many steps as the tree is high.
 
 use std::ops::Range;
 
@@ -17,7 +16,7 @@ use basalt_base::Result;
 use crate::image::{ImageReader, ImageWriter};
 use crate::values::{Number, Numbers};
 
-/// A bound that can be compared, with a least and a greatest value for open ends.
+/// A bound, with a least and a greatest value for open ends.
 pub(crate) trait Bound: Number + Ord {
     const LEAST: Self;
     const GREATEST: Self;
@@ -33,16 +32,16 @@ impl Bound for i128 {
     const GREATEST: i128 = i128::MAX;
 }
 
-/// Which interval is taken where several hold the point.
+/// Which of several intervals is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeLookup {
-    /// The one that starts first; of those, the one that ends first.
+    /// The one that starts first; of several, the one that ends first.
     Min,
-    /// The one that starts last; of those, the one that ends last.
+    /// The one that starts last; of several, the one that ends last.
     Max,
 }
 
-/// An interval that includes both of its bounds, and the row that it stands for.
+/// An interval that includes both of its bounds, and the number of its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interval<T> {
     pub(crate) group: u32,
@@ -53,17 +52,17 @@ pub(crate) struct Interval<T> {
 
 #[derive(Debug)]
 pub(crate) struct Intervals<T> {
-    /// Where each group begins, and the end of the last.
+    /// Where each group begins, and the end of the last group.
     starts: Numbers<u32>,
     lows: Numbers<T>,
     highs: Numbers<T>,
-    /// The greatest end below the node.
+    /// The greatest end in the subtree of the node.
     reaches: Numbers<T>,
     rows: Numbers<u32>,
 }
 
 impl<T: Bound> Intervals<T> {
-    /// `groups` is more than the greatest group.
+    /// `groups` is greater than the greatest group.
     pub(crate) fn new(mut intervals: Vec<Interval<T>>, groups: usize) -> Intervals<T> {
         intervals.sort_unstable_by_key(|of| (of.group, of.low, of.high, of.row));
         let mut starts = vec![0; groups + 1];
@@ -91,13 +90,13 @@ impl<T: Bound> Intervals<T> {
         self.rows.len()
     }
 
-    /// Where the intervals of a group are; nowhere if there is no such group.
+    /// The range of a group's intervals; empty if there is no such group.
     fn range(&self, group: usize) -> Range<usize> {
         let ends = self.starts.get(group).zip(self.starts.get(group + 1));
         ends.map_or(0..0, |(start, end)| start as usize..(end as usize).min(self.len()))
     }
 
-    /// The row of the interval of `group` that holds `point`.
+    /// The row of the interval of `group` that contains `point`.
     pub(crate) fn find(&self, group: usize, point: T, lookup: RangeLookup) -> Option<u32> {
         let range = self.range(group);
         let at = match lookup {
@@ -122,7 +121,7 @@ impl<T: Bound> Intervals<T> {
         self.highs.get(at).is_some_and(|high| high >= point)
     }
 
-    /// The first interval of `range` that begins behind `point`.
+    /// The first interval of `range` that begins after `point`.
     fn begun(&self, range: Range<usize>, point: T) -> usize {
         let (mut left, mut right) = (range.start, range.end);
         while left < right {
@@ -140,7 +139,7 @@ impl<T: Bound> Intervals<T> {
                 return None;
             }
             let left_reaches = left < middle && self.reaches(left.midpoint(middle), point);
-            // Behind a middle that starts too late all start later still.
+            // All intervals after one that starts too late start too late as well.
             if !self.begins_by(middle, point) || left_reaches {
                 right = middle;
             } else if self.ends_from(middle, point) {
@@ -170,7 +169,7 @@ impl<T: Bound> Intervals<T> {
         self.last(range.start..middle, begun, point)
     }
 
-    /// Of the intervals equal to that at `at`, the one that came first.
+    /// The first one to arrive of the intervals that are equal to the one at `at`.
     fn first_equal(&self, start: usize, at: usize) -> usize {
         let bounds = |at: usize| (self.lows.get(at), self.highs.get(at));
         let (mut left, mut right) = (start, at);
@@ -189,7 +188,7 @@ impl<T: Bound> Intervals<T> {
         })
     }
 
-    /// Makes sure that what a search in a group reads is what was written.
+    /// Compares the checksums of all that a search in a group reads.
     pub(crate) fn check(&self, group: usize) -> Result<()> {
         self.starts.check(group..group + 2)?;
         let range = self.range(group);
@@ -204,7 +203,7 @@ impl<T: Bound> Intervals<T> {
         self.rows.save(image)
     }
 
-    /// What [`Intervals::save`] wrote.
+    /// Opens what [`Intervals::save`] wrote.
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Intervals<T>> {
         let (starts, len) = (image.count()?, image.count()?);
         Ok(Intervals {
@@ -222,7 +221,8 @@ impl<T: Bound> Intervals<T> {
     }
 }
 
-/// Sets the reach of every node of the tree over `range`. It is as deep as the logarithm of its length.
+/// Sets the greatest end of every node of the tree over `range`. The recursion is as deep as the logarithm of its
+/// length.
 fn set_reach<T: Bound>(reaches: &mut [T], highs: &[T], range: Range<usize>) -> Option<T> {
     if range.is_empty() {
         return None;

@@ -1,21 +1,21 @@
-//! Nested ranges as places that follow each other: which is the innermost around a place.
+//! Nested ranges as a sorted list of places: finds the innermost range around a place.
 
 use basalt_base::Result;
 
 use crate::image::{ImageReader, ImageWriter};
 use crate::values::{Number, Numbers};
 
-/// A range has a number; from each start on, the innermost one is known.
+/// From each start to the next one, the innermost range is the same.
 pub(super) struct FlatRanges<T> {
     starts: Numbers<T>,
-    /// The number from the start on; `NO_RANGE` if there is none.
+    /// The number of the range from the start on; `NO_RANGE` if there is none.
     numbers: Numbers<u32>,
 }
 
 const NO_RANGE: u32 = u32::MAX;
 
 pub(super) trait Place: Number + Ord {
-    /// `None` behind the last.
+    /// The start of the next range; `None` after the last one.
     fn next(self) -> Option<Self>;
 }
 
@@ -32,7 +32,8 @@ impl Place for u128 {
 }
 
 impl<T: Place> FlatRanges<T> {
-    /// Of ranges (first, last, number) that are apart or one inside the other, in order, the outer before the inner.
+    /// Builds the list from ranges (first, last, number) that are disjoint or nested. They are in order, outer ranges
+    /// before inner ones.
     pub(super) fn new(ranges: impl Iterator<Item = (T, T, u32)>) -> FlatRanges<T> {
         let mut places = Vec::new();
         let mut open: Vec<(T, u32)> = Vec::new();
@@ -48,7 +49,7 @@ impl<T: Place> FlatRanges<T> {
         }
     }
 
-    /// How many places there are.
+    /// The number of starts.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
@@ -59,7 +60,7 @@ impl<T: Place> FlatRanges<T> {
         self.number_at(before.checked_sub(1)?)
     }
 
-    /// The same, of what is made sure to be what was written.
+    /// [`FlatRanges::find`]; compares the checksums of what it reads.
     pub(super) fn find_checked(&self, place: T) -> Result<Option<u32>> {
         let check = |at: usize| self.starts.check(at..at + 1);
         let Some(at) = self.starts.partition_point(check, |start| start <= place)?.checked_sub(1) else {
@@ -79,7 +80,7 @@ impl<T: Place> FlatRanges<T> {
         self.numbers.save(image)
     }
 
-    /// What [`FlatRanges::save`] wrote.
+    /// Opens what [`FlatRanges::save`] wrote.
     pub(super) fn open(image: &mut ImageReader<'_>) -> Result<FlatRanges<T>> {
         let len = image.count()?;
         Ok(FlatRanges { starts: Numbers::open(len, image)?, numbers: Numbers::open(len, image)? })

@@ -1,17 +1,18 @@
 //! IP_TRIE: prefixes of addresses; a lookup finds the longest prefix of its address.
 //!
-//! The prefixes are laid flat ([`ip_ranges`](super::ip_ranges)): where one begins or ends, the longest prefix from there
-//! on. So a lookup is one binary search, however deep prefixes are nested. IPv4 has a table of its own; an IPv6 address
-//! that stands for an IPv4 one (`::ffff:0:0/96`) is looked up there first.
+//! Nested prefixes are stored as a sorted list ([`ip_ranges`](super::ip_ranges)): where a prefix begins or ends, the
+//! longest prefix from there on. So a lookup is one binary search, however deep prefixes are nested. IPv4 has a list
+//! of its own. An IPv6 address that is mapped from IPv4 (`::ffff:0:0/96`) is looked up there first.
 //!
 //! # Layout
 //!
-//! In a file: how many prefixes there are; their addresses, lengths and rows, in order; the places of IPv4 and of IPv6;
-//! the attributes.
+//! In a file: the number of prefixes; their addresses, lengths and rows, in order; the lists of IPv4 and of IPv6; the
+//! attributes.
 //!
 //! # Cost
 //!
-//! At most two places a prefix, of 8 bytes for IPv4 and 20 for IPv6, 21 bytes for the prefix, and the row itself.
+//! At most two list entries for each prefix, of 8 bytes for IPv4 and 20 for IPv6, 21 bytes for the prefix, and its
+//! row.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -20,26 +21,25 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray};
 use arrow::datatypes::{DataType, UInt32Type};
 use basalt_base::{Result, SqlType, bail};
 
-use super::SCAN_BLOCK_ROWS;
 use super::ip_ranges::FlatRanges;
-use crate::attribute::Attribute;
 use crate::block::split_block;
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, VisitRows};
-use crate::image::{Backing, ImageReader, ImageWriter};
-use crate::layout_kind::{KeyForm, LayoutKind};
+use crate::image::{Backing, ImageReader, ImageWriter, Storable};
 use crate::scan_columns::ScanColumns;
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::table::Hits;
 use crate::values::{Bitmap, Numbers, Values};
 
-/// Addresses from here on stand for IPv4 ones: `::ffff:0:0`.
+/// IPv4-mapped addresses begin here: `::ffff:0:0`.
 const MAPPED: u128 = 0xffff_0000_0000;
 const MAPPED_BITS: u8 = 96;
 
-/// The first `bits` bits of an address; IPv4 as the IPv6 address that stands for it. In order, a prefix stands before
-/// those inside it.
+/// The first `bits` bits of an address. An IPv4 address is the IPv6 address that it maps to. In order, a prefix comes
+/// before those inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Prefix {
     address: u128,
@@ -47,9 +47,8 @@ struct Prefix {
 }
 
 struct IpTrie {
-    key_types: Vec<SqlType>,
-    attributes: Vec<Attribute>,
-    /// The prefix is the last of `attributes` and not in `values`.
+    schema: DictionarySchema,
+    /// The prefix is the last attribute, and not in `values`.
     key_is_attribute: bool,
     prefixes: Prefixes,
     values: Values,
@@ -57,21 +56,21 @@ struct IpTrie {
     backing: Backing,
 }
 
-/// Prefixes in order, and what finds them.
+/// Prefixes in order, and the lists that find them.
 struct Prefixes {
     addresses: Numbers<u128>,
     bits: Numbers<u8>,
-    /// Where the attributes are.
+    /// The row of each prefix's attributes.
     rows: Numbers<u32>,
     v4: FlatRanges<u32>,
     v6: FlatRanges<u128>,
 }
 
-/// Prefixes on their way, and their rows.
+/// The prefixes of a load, and their rows.
 #[derive(Default)]
 pub(crate) struct GivenPrefixes(Vec<(Prefix, u32)>);
 
-/// Loads a dictionary from blocks of the prefix and all attributes. Of equal prefixes the last counts.
+/// Loads a dictionary from blocks of the prefix and all attributes. The last one of equal prefixes counts.
 pub(crate) fn build_ip_trie(
     spec: DictionarySpec,
     blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
@@ -93,7 +92,7 @@ pub(crate) fn build_ip_trie(
     Ok(IpTrie::over(spec, Prefixes::of(&given.0), values, Backing::default()))
 }
 
-/// A dictionary over the parts that [`Dictionary::save`] wrote.
+/// Opens a dictionary over the parts that [`Storable::save`] wrote.
 pub(crate) fn open_ip_trie(
     spec: DictionarySpec,
     image: &mut ImageReader<'_>,
@@ -107,7 +106,7 @@ pub(crate) fn open_ip_trie(
     Ok(IpTrie::over(spec, prefixes, values, backing))
 }
 
-/// Refuses what is no key of this layout.
+/// Checks that the key is one String.
 pub(crate) fn check_prefix_key(key_types: &[SqlType]) -> Result<()> {
     if key_types != [SqlType::String] {
         bail!(BadArguments, "the key of an IP_TRIE dictionary is one String, the prefix");
@@ -116,7 +115,7 @@ pub(crate) fn check_prefix_key(key_types: &[SqlType]) -> Result<()> {
 }
 
 impl GivenPrefixes {
-    /// Takes the keys of a block, whose rows have these numbers.
+    /// Adds the keys of a block, whose rows have these numbers.
     pub(crate) fn push(&mut self, keys: &[ArrayRef], rows: &[u64]) -> Result<()> {
         let texts = keys[0].as_binary_view().iter().flatten();
         texts.zip(rows).try_for_each(|(text, &row)| {
@@ -125,7 +124,7 @@ impl GivenPrefixes {
         })
     }
 
-    /// Puts them in order and drops those that come again; says which of so many rows are left, unless all are.
+    /// Sorts the prefixes and drops duplicates. Returns which of `rows` rows are left, or `None` if all are.
     pub(crate) fn keep_last(&mut self, rows: usize) -> Option<Bitmap> {
         self.0.sort_unstable_by_key(|&(prefix, row)| (prefix, std::cmp::Reverse(row)));
         self.0.dedup_by_key(|(prefix, _)| *prefix);
@@ -137,12 +136,12 @@ impl GivenPrefixes {
         Some(alive)
     }
 
-    /// Row `n` has the number `numbers[n]` from now on.
+    /// Replaces row `n` by `numbers[n]`.
     pub(crate) fn renumber(&mut self, numbers: &[u32]) {
         self.0.iter_mut().for_each(|(_, row)| *row = numbers[*row as usize]);
     }
 
-    /// Writes them, which are in order, as a loaded dictionary does; says how many there are.
+    /// Writes the sorted prefixes as a loaded dictionary does, and returns their number.
     pub(crate) fn save(self, image: &mut ImageWriter<'_>) -> Result<u64> {
         Prefixes::of(&self.0).save(image)?;
         Ok(self.0.len() as u64)
@@ -150,7 +149,7 @@ impl GivenPrefixes {
 }
 
 impl Prefixes {
-    /// Of prefixes in order, each once.
+    /// Builds the lists of sorted prefixes without duplicates.
     fn of(given: &[(Prefix, u32)]) -> Prefixes {
         let ranges = |is_v4: bool| {
             let numbered = given.iter().map(|(prefix, _)| *prefix).zip(0_u32..);
@@ -187,8 +186,8 @@ impl Prefixes {
         v4.then(|| self.v4.find(address as u32)).flatten().or_else(|| self.v6.find(address))
     }
 
-    /// As [`Prefixes::find`], of a file that was not read through: makes sure that what is read is what was written,
-    /// here and later.
+    /// As [`Prefixes::find`], for a file that is not checked yet: compares the checksums of all that the lookup
+    /// reads, here and later.
     fn find_checked(&self, address: u128) -> Result<Option<u32>> {
         let mut found = None;
         if address & mask(MAPPED_BITS) == MAPPED {
@@ -237,7 +236,7 @@ impl Prefixes {
 }
 
 impl Prefix {
-    /// `10.0.0.0/8`, `2620:0:870::/48`, or an address alone. Bits behind the prefix are cleared.
+    /// `10.0.0.0/8`, `2620:0:870::/48`, or an address. Bits after the prefix are cleared.
     fn parse(text: &[u8]) -> Result<Prefix> {
         let parsed = || {
             let text = std::str::from_utf8(text).ok()?;
@@ -290,9 +289,9 @@ impl IpTrie {
         values: Values,
         backing: Backing,
     ) -> Arc<dyn Dictionary> {
-        let (key_types, attributes) = (spec.key_types(), spec.shown_attributes());
-        let (key_is_attribute, counters) = (spec.layout.key_is_attribute, Counters::default());
-        Arc::new(IpTrie { key_types, attributes, key_is_attribute, prefixes, values, counters, backing })
+        let (schema, counters) = (DictionarySchema::of_resolved(&spec), Counters::default());
+        let key_is_attribute = spec.layout.key_is_attribute;
+        Arc::new(IpTrie { schema, key_is_attribute, prefixes, values, counters, backing })
     }
 
     /// The number of each address's prefix.
@@ -335,7 +334,7 @@ impl IpTrie {
         };
         let payloads = hits.payloads.iter().zip(&hits.found).map(row).collect();
         let rows = Hits { payloads, found: hits.found.clone() };
-        let is_key = |at: usize| self.key_is_attribute && at + 1 == self.attributes.len();
+        let is_key = |at: usize| self.key_is_attribute && at + 1 == self.schema.attributes.len();
         if self.backing.is_unchecked() {
             let own: Vec<usize> = attributes.iter().copied().filter(|&at| !is_key(at)).collect();
             self.values.check(&own, &rows)?;
@@ -349,20 +348,8 @@ impl IpTrie {
 }
 
 impl Dictionary for IpTrie {
-    fn key_types(&self) -> &[SqlType] {
-        &self.key_types
-    }
-
-    fn key_form(&self) -> KeyForm {
-        LayoutKind::IpTrie.key_form()
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.attributes
-    }
-
-    fn layout(&self) -> &'static str {
-        LayoutKind::IpTrie.name()
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -381,7 +368,7 @@ impl Dictionary for IpTrie {
 
     fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         self.check()?;
-        let asked = ScanColumns::of(columns, self.key_types.len());
+        let asked = ScanColumns::of(columns, self.schema.key_types.len());
         for first in (0..self.prefixes.len()).step_by(SCAN_BLOCK_ROWS) {
             let numbers = first..self.prefixes.len().min(first + SCAN_BLOCK_ROWS);
             let found = vec![true; numbers.len()];
@@ -406,10 +393,8 @@ impl Dictionary for IpTrie {
         self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<IpTrie>())
     }
 
-    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        self.check()?;
-        self.prefixes.save(image)?;
-        self.values.save(image)
+    fn storable(&self) -> Option<&dyn Storable> {
+        Some(self)
     }
 
     fn check(&self) -> Result<()> {
@@ -418,6 +403,14 @@ impl Dictionary for IpTrie {
 
     fn is_damaged(&self) -> bool {
         self.backing.is_damaged()
+    }
+}
+
+impl Storable for IpTrie {
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        self.prefixes.save(image)?;
+        self.values.save(image)
     }
 }
 

@@ -1,7 +1,7 @@
-//! Rectangles in a tree: which of them hold a point.
+//! An R-tree of rectangles: which of them contain a point.
 //!
-//! A packed R-tree: the rectangles are sorted into columns by their middle and within a column from bottom
-//! to top, every [`NODE`] of them get one around them, and so on up to one. Nothing is ever added.
+//! A packed R-tree: the rectangles are sorted into columns by their middle, and within a column from bottom to top.
+//! Every [`NODE`] of them get a bounding rectangle, and so on up to the root. It never changes.
 
 use std::ops::Range;
 
@@ -23,13 +23,13 @@ pub(crate) struct Rectangle {
 pub(crate) struct PointIndex {
     /// The number of each rectangle in the lowest level.
     numbers: Numbers<u32>,
-    /// Level by level from the lowest, as the coordinates of two corners.
+    /// The rectangles of each level from the lowest one on, as the coordinates of two corners.
     rectangles: Numbers<[f64; 4]>,
-    /// Where each level is.
+    /// Where each level begins.
     levels: Vec<Range<usize>>,
 }
 
-/// Where the levels over so many rectangles are.
+/// Where the levels over `count` rectangles begin.
 fn levels_over(rectangles: usize) -> Vec<Range<usize>> {
     let mut level = 0..rectangles;
     let mut levels = vec![level.clone()];
@@ -41,7 +41,7 @@ fn levels_over(rectangles: usize) -> Vec<Range<usize>> {
 }
 
 impl Rectangle {
-    /// Around no point.
+    /// A rectangle that contains no point.
     pub(crate) const NOTHING: Rectangle = Rectangle { low: [f64::INFINITY; 2], high: [f64::NEG_INFINITY; 2] };
 
     pub(crate) fn holds(&self, point: [f64; 2]) -> bool {
@@ -84,8 +84,8 @@ impl PointIndex {
         PointIndex { numbers: numbers.into_iter().collect(), rectangles: corners.collect(), levels }
     }
 
-    /// Adds the numbers of the rectangles that hold `point` to `found`, in no order. `check` makes sure that what is
-    /// read is what was written.
+    /// Adds the numbers of the rectangles that contain `point` to `found`, in any order. With `check` it compares the
+    /// checksums of what it reads.
     pub(crate) fn find(&self, point: [f64; 2], check: bool, found: &mut Vec<u32>) -> Result<()> {
         let mut open: Vec<(usize, usize)> = Vec::new();
         let top = self.levels.len().saturating_sub(1);
@@ -125,7 +125,7 @@ impl PointIndex {
         self.rectangles.save(image)
     }
 
-    /// What [`PointIndex::save`] wrote.
+    /// Opens what [`PointIndex::save`] wrote.
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<PointIndex> {
         let len = image.number_below(u64::from(u32::MAX))? as usize;
         let (numbers, levels) = (Numbers::open(len, image)?, levels_over(len));

@@ -1,61 +1,61 @@
-//! POLYGON and its kin: the key of a row is a polygon, a lookup is a point.
+//! POLYGON, POLYGON_SIMPLE, POLYGON_INDEX_EACH and POLYGON_INDEX_CELL: the key of a row is a polygon, a lookup is a
+//! point.
 //!
-//! Of several polygons around a point the smallest counts. The rectangles around polygons are in a
-//! [`PointIndex`]; a polygon that is left is asked by counting how many of its edges lie to one side ([`Shapes`]). The
-//! four layouts of ClickHouse's differ in how they index; here they are one.
+//! The smallest of several polygons around a point is found. A [`PointIndex`] has the bounding rectangles of all
+//! polygons. A polygon whose rectangle contains the point is tested by counting the edges to one side of the point
+//! ([`Shapes`]). ClickHouse's four layouts have different indexes; here they have the same one.
 //!
-//! A point on an edge of a polygon, of a hole too, is in it. (ClickHouse's layouts with an index leave out some of
+//! A point on an edge of a polygon, or of a hole, is inside. (ClickHouse's layouts with an index exclude some of
 //! these points, its POLYGON_SIMPLE none.)
 //!
 //! # Layout
 //!
-//! In a file: how many pieces the shapes are, and each of them; the rows in order of area; the index over them; the
-//! attributes, and behind them the polygons as they came, if they are kept.
+//! In a file: the number of pieces of shapes, and the pieces; the rows in order of area; the index over them; the
+//! attributes, followed by the polygons themselves if they are stored.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray};
 use arrow::datatypes::{DataType, Float64Type};
-use basalt_base::{Error, Result, SqlType, bail};
+use basalt_base::{Error, Result, bail};
 
-use super::SCAN_BLOCK_ROWS;
 use super::point_index::{PointIndex, Rectangle};
 use super::polygon_shapes::Shapes;
 use crate::attribute::Attribute;
 use crate::block::RowBlock;
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, VisitRows};
-use crate::image::{Backing, ImageReader, ImageWriter, Piece};
-use crate::layout_kind::{KeyForm, LayoutKind};
+use crate::image::{Backing, ImageReader, ImageWriter, Piece, Storable};
+use crate::key_types::check_polygon_key;
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::table::Hits;
 use crate::values::{Numbers, SEGMENT_BITS, SEGMENTS_MAX, Values, split_row};
 
 struct PolygonDictionary {
-    kind: LayoutKind,
-    key_types: Vec<SqlType>,
-    attributes: Vec<Attribute>,
+    schema: DictionarySchema,
     /// By row: one piece, or those of a file (see `values::segments`).
     shapes: Vec<Shapes>,
     /// Rows in order of area, the smallest first.
     order: Numbers<u32>,
-    /// Over `order`.
+    /// The index over `order`.
     index: PointIndex,
-    /// Whether the polygons as they came are behind the attributes.
+    /// Whether the polygons are stored as the last column.
     keeps_polygons: bool,
     values: Values,
     counters: Counters,
     backing: Backing,
 }
 
-/// Polygons on their way.
+/// The polygons of a load.
 pub(crate) struct GivenPolygons {
     depth: usize,
-    /// Pieces before the one that grows.
+    /// Pieces that are written.
     written: Vec<Piece>,
     shapes: Shapes,
-    /// Area, rectangle and row of each.
+    /// Area, rectangle and row of each polygon.
     known: Vec<(f64, Rectangle, u32)>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn build_polygon(
     Ok(PolygonDictionary::over(spec, vec![given.shapes], order, index, values, Backing::default()))
 }
 
-/// A dictionary over the parts that [`Dictionary::save`] wrote.
+/// Opens a dictionary over the parts that [`Storable::save`] wrote.
 pub(crate) fn open_polygon(
     spec: DictionarySpec,
     image: &mut ImageReader<'_>,
@@ -95,7 +95,7 @@ pub(crate) fn open_polygon(
 }
 
 impl DictionarySpec {
-    /// The columns that are found by the number of a row.
+    /// The columns that are indexed by row number.
     pub(crate) fn columns_by_row(&self) -> Vec<Attribute> {
         let polygon = self.key_columns.iter().zip(self.key_types()).filter(|_| self.keeps_polygons());
         let polygon = polygon.map(|(column, ty)| Attribute {
@@ -114,7 +114,7 @@ impl DictionarySpec {
 }
 
 impl RowBlock {
-    /// The columns that [`DictionarySpec::columns_by_row`] names.
+    /// The columns of [`DictionarySpec::columns_by_row`].
     pub(crate) fn columns_by_row(&self, spec: &DictionarySpec) -> Vec<ArrayRef> {
         let polygons = self.keys.iter().filter(|_| spec.keeps_polygons());
         self.columns.iter().chain(polygons).cloned().collect()
@@ -122,13 +122,13 @@ impl RowBlock {
 }
 
 impl GivenPolygons {
-    /// No polygons.
+    /// No polygons yet.
     pub(crate) fn of(spec: &DictionarySpec) -> Result<GivenPolygons> {
         let depth = check_polygon_key(&spec.key_types())?;
         Ok(GivenPolygons { depth, written: Vec::new(), shapes: Shapes::default(), known: Vec::new() })
     }
 
-    /// Takes the keys of a block, whose rows have these numbers.
+    /// Adds the keys of a block, whose rows have these numbers.
     pub(crate) fn push(&mut self, keys: &[ArrayRef], rows: &[u64]) -> Result<()> {
         for (at, &row) in rows.iter().enumerate() {
             let mut rings = Vec::new();
@@ -140,19 +140,19 @@ impl GivenPolygons {
         Ok(())
     }
 
-    /// What the piece that grows takes.
+    /// The bytes of the current piece.
     pub(crate) fn piece_bytes(&self) -> usize {
         self.shapes.heap_bytes()
     }
 
-    /// Writes the piece that grows: the rows to come are of the next segment.
+    /// Writes the current piece. The rows to come belong to the next segment.
     pub(crate) fn write_piece(&mut self, image: &mut ImageWriter<'_>) -> Result<()> {
         let shapes = std::mem::take(&mut self.shapes);
         self.written.push(image.piece(|image| shapes.save(image))?);
         Ok(())
     }
 
-    /// Writes the rest as a loaded dictionary does, and says how many there are.
+    /// Writes the rest as a loaded dictionary does, and returns the number of polygons.
     pub(crate) fn save(mut self, image: &mut ImageWriter<'_>) -> Result<u64> {
         image.number(self.written.len() as u64);
         std::mem::take(&mut self.written).into_iter().for_each(|piece| image.put(piece));
@@ -172,39 +172,7 @@ impl GivenPolygons {
     }
 }
 
-/// Refuses what is no key of a polygon dictionary; how many arrays are around the points of one that is.
-pub(crate) fn check_polygon_key(key_types: &[SqlType]) -> Result<usize> {
-    match key_types {
-        [ty] => ring_depth(ty),
-        _ => bail!(BadArguments, "the key of a polygon dictionary is one column"),
-    }
-}
-
-/// How many arrays are around the rings of a key of this type: 3, or 1 for a polygon without holes.
-fn ring_depth(ty: &SqlType) -> Result<usize> {
-    let is_point = |ty: &SqlType| match ty {
-        SqlType::Tuple(elements) => elements.len() == 2 && elements.iter().all(|e| e.ty == SqlType::Float64),
-        SqlType::Array(element) => **element == SqlType::Float64,
-        _ => false,
-    };
-    let (mut inner, mut depth) = (ty, 0);
-    while let SqlType::Array(element) = inner {
-        if is_point(inner) {
-            break;
-        }
-        (inner, depth) = (element, depth + 1);
-    }
-    if is_point(inner) && (depth == 3 || depth == 1) {
-        return Ok(depth);
-    }
-    bail!(
-        BadArguments,
-        "the key of a polygon dictionary is Array(Array(Array(P))) or Array(P), where P is \
-         Tuple(Float64, Float64) or Array(Float64), not {ty}"
-    )
-}
-
-/// Adds the rings below `array`, which has one row and `depth` arrays around points.
+/// Adds the rings of `array`, which has one row and `depth` arrays around points.
 fn read_rings(array: &ArrayRef, depth: usize, rings: &mut Vec<Vec<[f64; 2]>>) -> Result<()> {
     let inner = list(array)?.value(0);
     if depth == 1 {
@@ -250,10 +218,8 @@ impl PolygonDictionary {
         backing: Backing,
     ) -> Arc<dyn Dictionary> {
         Arc::new(PolygonDictionary {
-            kind: spec.layout.kind,
-            key_types: spec.key_types(),
+            schema: DictionarySchema::of_resolved(&spec),
             keeps_polygons: spec.keeps_polygons(),
-            attributes: spec.attributes,
             shapes,
             order,
             index,
@@ -290,7 +256,7 @@ impl PolygonDictionary {
         Ok(hits)
     }
 
-    /// The row of the first of these polygons, by their places in the order, that holds the point.
+    /// The row of the first of these polygons, by their places in the order, that contains the point.
     fn first_around(&self, point: [f64; 2], check: bool, places: &[u32]) -> Result<Option<u64>> {
         for &place in places {
             let place = place as usize;
@@ -320,20 +286,8 @@ impl PolygonDictionary {
 }
 
 impl Dictionary for PolygonDictionary {
-    fn key_types(&self) -> &[SqlType] {
-        &self.key_types
-    }
-
-    fn key_form(&self) -> KeyForm {
-        LayoutKind::Polygon.key_form()
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.attributes
-    }
-
-    fn layout(&self) -> &'static str {
-        self.kind.name()
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -358,11 +312,11 @@ impl Dictionary for PolygonDictionary {
             bail!(
                 UnsupportedMethod,
                 "the polygons are not kept: {}(STORE_POLYGON_KEY_COLUMN 1) keeps them for reading",
-                self.kind.name()
+                self.schema.kind.name()
             );
         }
-        // The polygons are behind the attributes.
-        let own = |&column: &usize| column.checked_sub(1).unwrap_or(self.attributes.len());
+        // The polygons follow the attributes.
+        let own = |&column: &usize| column.checked_sub(1).unwrap_or(self.schema.attributes.len());
         let columns: Vec<usize> = columns.iter().map(own).collect();
         let mut rows = self.rows().peekable();
         while rows.peek().is_some() {
@@ -388,14 +342,8 @@ impl Dictionary for PolygonDictionary {
         self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<PolygonDictionary>())
     }
 
-    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        self.check()?;
-        image.number(self.shapes.len() as u64);
-        self.shapes.iter().try_for_each(|shapes| shapes.save(image))?;
-        image.number(self.order.len() as u64);
-        self.order.save(image)?;
-        self.index.save(image)?;
-        self.values.save(image)
+    fn storable(&self) -> Option<&dyn Storable> {
+        Some(self)
     }
 
     fn check(&self) -> Result<()> {
@@ -404,5 +352,17 @@ impl Dictionary for PolygonDictionary {
 
     fn is_damaged(&self) -> bool {
         self.backing.is_damaged()
+    }
+}
+
+impl Storable for PolygonDictionary {
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        image.number(self.shapes.len() as u64);
+        self.shapes.iter().try_for_each(|shapes| shapes.save(image))?;
+        image.number(self.order.len() as u64);
+        self.order.save(image)?;
+        self.index.save(image)?;
+        self.values.save(image)
     }
 }

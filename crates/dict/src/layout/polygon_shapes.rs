@@ -1,4 +1,4 @@
-//! Polygons by row: their rings and the points of these, in memory or in a file.
+//! Polygons by row: their rings, and the points of the rings, in memory or in a file.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::point_index::Rectangle;
 use crate::image::{ImageReader, ImageWriter};
 use crate::values::Numbers;
 
-/// A point, or where the way from it leads to.
+/// A point, or the end of an edge.
 pub(super) type Point = [f64; 2];
 
-/// Polygons with holes, or several polygons each, in order of row.
+/// The shapes of rows: each is polygons with holes.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     /// Where the rings of each polygon end.
@@ -21,7 +21,7 @@ pub(super) struct Shapes {
     coordinates: Numbers<Point>,
 }
 
-/// One of them.
+/// One shape.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     shapes: &'a Shapes,
@@ -61,7 +61,7 @@ impl Shapes {
         self.coordinates.save(image)
     }
 
-    /// What [`Shapes::save`] wrote.
+    /// Opens what [`Shapes::save`] wrote.
     pub(super) fn open(image: &mut ImageReader<'_>) -> Result<Shapes> {
         let (rings, points, coordinates) = (image.count()?, image.count()?, image.count()?);
         Ok(Shapes {
@@ -76,21 +76,21 @@ impl Shapes {
     }
 }
 
-/// What is between the ends before a position and at it.
+/// The range between the end before a position and the end at it.
 fn between(ends: &Numbers<u64>, at: usize) -> Range<usize> {
     let start = at.checked_sub(1).map_or(Some(0), |before| ends.get(before));
     start.zip(ends.get(at)).map_or(0..0, |(start, end)| start as usize..end as usize)
 }
 
 impl<'a> Shape<'a> {
-    /// Where the points of each ring are.
+    /// The points of each ring.
     fn rings(self) -> impl Iterator<Item = Range<usize>> + 'a {
         let shapes = self.shapes;
         let rings = between(&shapes.rings, self.number);
         (rings.start..rings.end.min(shapes.points.len())).map(|ring| between(&shapes.points, ring))
     }
 
-    /// From each point of a ring to the next one, and from the last to the first.
+    /// The edges of all rings. The last point of a ring is joined to the first one.
     fn edges(self, ring: Range<usize>) -> impl Iterator<Item = (Point, Point)> + 'a {
         let coordinates = &self.shapes.coordinates;
         (ring.start..ring.end.min(coordinates.len())).filter_map(move |at| {
@@ -99,7 +99,7 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// The area of the rings, of each for itself: holes make it no smaller than what is around them.
+    /// The sum of the areas of all rings. A hole adds to it.
     pub(super) fn area(self) -> f64 {
         let twice = |ring| self.edges(ring).map(|(from, to)| from[0] * to[1] - to[0] * from[1]).sum::<f64>();
         self.rings().map(|ring| twice(ring).abs()).sum::<f64>() / 2.0
@@ -130,7 +130,7 @@ impl<'a> Shape<'a> {
         crossed % 2 == 1
     }
 
-    /// Makes sure that all of it is what was written.
+    /// Compares the checksums of all of it.
     pub(super) fn check(self) -> Result<()> {
         let Shapes { rings, points, coordinates } = self.shapes;
         rings.check(self.number.saturating_sub(1)..self.number + 1)?;

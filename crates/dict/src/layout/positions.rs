@@ -1,38 +1,39 @@
-//! Small or dense integer keys as positions in arrays: FLAT, and what AUTO makes of dense keys.
+//! Small or dense integer keys as positions in arrays: FLAT, and the choice of AUTO for dense keys.
 //!
-//! The positions from the least key on are cut into parts of one length, a power of two; what was loaded in memory
-//! has one part.
+//! The positions from the least key on are cut into parts whose length is a power of two. A load in memory makes one
+//! part.
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
 use super::auto_choice::AutoChoice;
-use super::{Layout, SCAN_BLOCK_ROWS, VisitBlock};
+use super::contract::{Layout, VisitBlock};
 use crate::block::{integer_keys, key_column};
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 use crate::values::SEGMENTS_MAX;
 
-/// Some positions, and the payloads of the keys that are there.
+/// A range of positions, and the payloads of its keys.
 pub(crate) trait Part: Send + Sync + Sized {
     /// What a lookup reads.
     type Slices<'a>: PartSlices
     where
         Self: 'a;
 
-    /// The layout's name where the definition does not say it.
+    /// The layout's name, if the definition leaves the choice to the load.
     const CHOICE: Option<AutoChoice>;
 
-    /// How many positions there are.
+    /// The number of positions.
     fn places(&self) -> usize;
 
-    /// How many of them have a key.
+    /// The number of keys.
     fn len(&self) -> usize;
 
-    /// Where the bytes are is found out once for many lookups.
+    /// The bytes of the part, which many lookups share.
     fn slices(&self) -> Self::Slices<'_>;
 
-    /// Makes sure that what [`PartSlices::payload`] reads is what was written.
+    /// Compares the checksums of what [`PartSlices::payload`] reads.
     fn check(&self, at: usize) -> Result<()>;
 
     fn save(&self, image: &mut ImageWriter<'_>) -> Result<()>;
@@ -44,16 +45,16 @@ pub(crate) trait Part: Send + Sync + Sized {
 
 /// The bytes of a part.
 pub(crate) trait PartSlices: Copy {
-    /// The payload at a position; `None` if no key is there, or the position is none.
+    /// The payload at a position; `None` if there is no key, or no such position.
     fn payload(self, at: usize) -> Option<u64>;
 }
 
-/// What all parts have in common.
+/// How positions are divided into parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     /// The key at the first position.
     pub(crate) least: u64,
-    /// Each part but the last has two to this power positions.
+    /// The binary logarithm of the positions of each part but the last one.
     pub(crate) place_bits: u32,
 }
 
@@ -63,14 +64,14 @@ pub(crate) struct Positions<P> {
 }
 
 impl Cut {
-    /// Of one part.
+    /// The cut of a single part.
     const WHOLE_BITS: u32 = u64::BITS - 1;
 
     pub(super) fn whole(least: u64) -> Cut {
         Cut { least, place_bits: Cut::WHOLE_BITS }
     }
 
-    /// The part that has the key, and its position there; a key below the least has some that is far behind.
+    /// The part of a key, and its position there. A key below the least one has a position after the end.
     #[inline(always)]
     pub(crate) fn place(self, key: u64) -> (usize, usize) {
         let at = key.wrapping_sub(self.least);
@@ -82,7 +83,7 @@ impl Cut {
         self.least + ((part as u64) << self.place_bits)
     }
 
-    /// What stands before so many saved parts.
+    /// Writes what comes before the parts, `parts` in number.
     pub(crate) fn save<P: Part>(self, parts: usize, image: &mut ImageWriter<'_>) {
         if let Some(choice) = P::CHOICE {
             choice.save(image);
@@ -97,7 +98,7 @@ impl<P: Part> Positions<P> {
         Positions { cut: Cut::whole(least), parts: vec![part] }
     }
 
-    /// What [`Cut::save`] and the parts wrote, behind the name of the layout.
+    /// Opens what [`Cut::save`] and the parts wrote after the name of the layout.
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<Positions<P>> {
         let (least, place_bits) = (image.number()?, image.number_below(u64::from(u64::BITS))? as u32);
         let count = image.number_below(SEGMENTS_MAX as u64 + 1)?;

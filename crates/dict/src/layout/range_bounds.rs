@@ -1,4 +1,4 @@
-//! The bounds of ranges as integers that are in the order of their type.
+//! The bounds of ranges as integers in the order of their type.
 
 use std::sync::Arc;
 
@@ -11,19 +11,12 @@ use basalt_base::{Error, Result, SqlType};
 
 use super::intervals::Bound;
 
-/// Whether ranges may have bounds of this type.
-pub(crate) fn is_range_type(ty: &SqlType) -> bool {
-    ty.is_number() && !matches!(ty, SqlType::Bool)
-        || ty.is_date_or_time()
-        || matches!(ty, SqlType::Enum8(_) | SqlType::Enum16(_))
-}
-
 const SIGN: u64 = 1 << 63;
 
-/// A value of 64 bits or fewer and its place in the order.
+/// A value of 64 bits or fewer, and its place in the order of its type.
 trait Ordered: Copy {
     fn place(self) -> i64;
-    /// The value at a place; the nearest one if it has none there, as an open bound may not.
+    /// The value at a place, or the nearest one if there is none, as for an open bound.
     fn at(place: i64) -> Self;
 }
 
@@ -54,7 +47,7 @@ impl Ordered for u64 {
 }
 
 impl Ordered for f64 {
-    /// The order of `total_cmp`, but one zero only.
+    /// The order of `total_cmp`, except that both zeroes are equal.
     fn place(self) -> i64 {
         let bits = (self + 0.0).to_bits() as i64;
         if bits < 0 { bits ^ i64::MAX } else { bits }
@@ -77,7 +70,7 @@ impl Ordered for f32 {
     }
 }
 
-/// Whether the value is not a number, which no range holds.
+/// Whether the value is NaN, which no range contains.
 pub(super) fn is_nan(array: &ArrayRef, row: usize) -> bool {
     match array.data_type() {
         DataType::Float64 => array.as_primitive::<Float64Type>().value(row).is_nan(),
@@ -86,7 +79,7 @@ pub(super) fn is_nan(array: &ArrayRef, row: usize) -> bool {
     }
 }
 
-/// A bound that a column of the range's type turns into and back.
+/// A bound, to which values of the range's type are converted.
 pub(super) trait RangeBound: Bound {
     fn of(array: &ArrayRef) -> Result<Vec<Self>>;
     fn array(ty: &SqlType, bounds: &[Self]) -> Result<ArrayRef>;
@@ -116,7 +109,7 @@ impl RangeBound for i128 {
     }
 }
 
-/// The places of an array's values; a NULL has any.
+/// The places of an array's values; any place for a NULL.
 fn to_bounds(array: &ArrayRef) -> Result<Vec<i64>> {
     fn of<P: ArrowPrimitiveType<Native: Ordered>>(array: &ArrayRef) -> Result<Vec<i64>> {
         Ok(array.as_primitive::<P>().values().iter().map(|value| value.place()).collect())

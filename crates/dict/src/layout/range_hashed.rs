@@ -1,15 +1,16 @@
 //! RANGE_HASHED and COMPLEX_KEY_RANGE_HASHED: a key and a point find the row whose range holds the point.
 //!
-//! Keys are numbered by a hashed layout; the ranges of one key are a group of `intervals`. Unlike other layouts
-//! this one keeps every row, also those with one key and one range.
+//! A hashed layout numbers the keys; the ranges of a key are a group of `intervals`. Unlike other layouts, this one
+//! keeps all rows, even those with the same key and range.
 //!
-//! A bound that is NULL is open, unless `CONVERT_NULL_RANGE_BOUND_TO_OPEN` is 0: then such a row holds
-//! nothing. A row whose range is empty is kept and holds nothing.
+//! A bound that is NULL is open. If `CONVERT_NULL_RANGE_BOUND_TO_OPEN` is 0, such a row contains no point. A row with
+//! an empty range is kept, and contains no point.
 //!
 //! # Layout
 //!
-//! In a file: the hashed layout, how many pieces the intervals are, each of them, the attributes. A version that was
-//! loaded shard by shard has a piece for each, and the number of a group or a row says which (`values::segments`).
+//! In a file: the hashed layout, the number of pieces of intervals, the pieces, the attributes. A version that was
+//! loaded shard by shard has a piece for each shard, which is part of the number of a group or a row
+//! (`values::row_number`).
 
 use std::sync::Arc;
 
@@ -17,31 +18,28 @@ use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::take;
 use basalt_base::{Error, Result, SqlType};
 
-use super::SCAN_BLOCK_ROWS;
 use super::intervals::{Interval, Intervals, RangeLookup};
 use super::range_bounds::{RangeBound, is_nan};
 use super::range_rows::{Groups, RangeRows, is_wide};
-use crate::attribute::Attribute;
 use crate::block::{RowBlock, check_keys};
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, VisitRows};
-use crate::image::{Backing, ImageReader, ImageWriter};
-use crate::layout_kind::LayoutKind;
-use crate::loaded::{table_form, table_shape};
+use crate::image::{Backing, ImageReader, ImageWriter, Storable};
 use crate::scan_columns::ScanColumns;
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::table::{Hits, TableBuilder};
+use crate::table_form::{table_form, table_shape};
 use crate::values::{SEGMENTS_MAX, Values, split_row};
 
 struct RangeHashed<T> {
-    kind: LayoutKind,
-    key_types: Vec<SqlType>,
+    schema: DictionarySchema,
     range_type: SqlType,
     lookup: RangeLookup,
-    attributes: Vec<Attribute>,
     groups: Groups,
-    /// One, or those of the shards of a file.
+    /// One, or one for each shard of a file.
     intervals: Vec<Intervals<T>>,
     values: Values,
     counters: Counters,
@@ -59,7 +57,7 @@ pub(crate) fn build_range(
     }
 }
 
-/// A dictionary over the parts that [`Dictionary::save`] wrote.
+/// Opens a dictionary over the parts that [`Storable::save`] wrote.
 pub(crate) fn open_range(
     spec: DictionarySpec,
     image: &mut ImageReader<'_>,
@@ -111,30 +109,19 @@ impl<T: RangeBound> RangeHashed<T> {
         values: Values,
         backing: Backing,
     ) -> Result<Arc<dyn Dictionary>> {
-        let (kind, key_types, lookup) = (spec.layout.kind, spec.key_types(), spec.layout.range_lookup);
+        let (schema, lookup) = (DictionarySchema::of_resolved(&spec), spec.layout.range_lookup);
         let Some(range) = spec.range else {
             return Err(Error::logical("a range dictionary without a range"));
         };
-        let (range_type, attributes, counters) = (range.ty, spec.attributes, Counters::default());
-        Ok(Arc::new(RangeHashed {
-            kind,
-            key_types,
-            range_type,
-            lookup,
-            attributes,
-            groups,
-            intervals,
-            values,
-            counters,
-            backing,
-        }))
+        let (range_type, counters) = (range.ty, Counters::default());
+        Ok(Arc::new(RangeHashed { schema, range_type, lookup, groups, intervals, values, counters, backing }))
     }
 
     fn find(&self, keys: &[ArrayRef]) -> Result<Hits> {
         let Some((point, keys)) = keys.split_last() else {
             return Err(Error::logical("a lookup without a point"));
         };
-        let rows = check_keys(&self.key_types, keys, !self.kind.is_complex())?;
+        let rows = check_keys(&self.schema.key_types, keys, self.schema.has_simple_key())?;
         check_keys(std::slice::from_ref(&self.range_type), std::slice::from_ref(point), false)?;
         if point.len() != rows {
             return Err(Error::logical("keys and points differ in length"));
@@ -161,7 +148,7 @@ impl<T: RangeBound> RangeHashed<T> {
         Ok(hits)
     }
 
-    /// Shows the block of some intervals, each with the row of its key in `keys`.
+    /// Visits a block of intervals, each with the row of its key in `keys`.
     fn visit_block(
         &self,
         columns: &[usize],
@@ -192,20 +179,8 @@ impl<T: RangeBound> RangeHashed<T> {
 }
 
 impl<T: RangeBound> Dictionary for RangeHashed<T> {
-    fn key_types(&self) -> &[SqlType] {
-        &self.key_types
-    }
-
-    fn range_type(&self) -> Option<&SqlType> {
-        Some(&self.range_type)
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.attributes
-    }
-
-    fn layout(&self) -> &'static str {
-        self.kind.name()
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -256,12 +231,8 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
         self.backing.memory_bytes(self.stats().bytes_allocated, size_of::<RangeHashed<T>>())
     }
 
-    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
-        self.check()?;
-        self.groups.layout().save(image)?;
-        image.number(self.intervals.len() as u64);
-        self.intervals.iter().try_for_each(|intervals| intervals.save(image))?;
-        self.values.save(image)
+    fn storable(&self) -> Option<&dyn Storable> {
+        Some(self)
     }
 
     fn check(&self) -> Result<()> {
@@ -273,6 +244,16 @@ impl<T: RangeBound> Dictionary for RangeHashed<T> {
     }
 }
 
+impl<T: RangeBound> Storable for RangeHashed<T> {
+    fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
+        self.check()?;
+        self.groups.layout().save(image)?;
+        image.number(self.intervals.len() as u64);
+        self.intervals.iter().try_for_each(|intervals| intervals.save(image))?;
+        self.values.save(image)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use arrow::array::{AsArray, Int32Array, UInt16Array, UInt64Array};
@@ -281,6 +262,7 @@ mod tests {
     use super::*;
     use crate::LayoutSpec;
     use crate::layout::conformance;
+    use crate::layout_kind::LayoutKind;
     use crate::spec::RangeSpec;
 
     fn load(layout: LayoutSpec, rows: &[(u64, Option<i32>, Option<i32>, u16)]) -> Arc<dyn Dictionary> {

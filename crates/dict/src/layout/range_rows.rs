@@ -1,14 +1,15 @@
-//! Rows with ranges on their way into RANGE_HASHED, or into one shard of it.
+//! The rows of a load of RANGE_HASHED, or of one of its shards.
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, SqlType};
 
 use super::complex_key_hashed::{ComplexKeyHashed, ComplexKeyHashedBuilder};
+use super::contract::{Layout, LayoutBuilder};
 use super::hashed::{Hashed, HashedBuilder};
 use super::intervals::{Interval, Intervals};
 use super::range_bounds::{RangeBound, is_nan};
-use super::{Layout, LayoutBuilder, SCAN_BLOCK_ROWS};
 use crate::block::{integer_keys, key_column};
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::image::{ImageReader, ImageWriter};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
@@ -17,7 +18,7 @@ use crate::spec::DictionarySpec;
 use crate::table::{ShardedTable, TableBuilder, TableForm};
 use crate::values::{StringArena, Values};
 
-/// Which group each key has.
+/// Maps keys to their groups of intervals.
 pub(crate) enum Groups {
     Simple(Hashed),
     Complex(ComplexKeyHashed),
@@ -33,7 +34,7 @@ pub(super) struct RangeRows<T> {
     intervals: Vec<Interval<T>>,
 }
 
-/// The same of one shard, whatever the bounds are.
+/// The rows of one shard, for bounds of any width.
 pub(crate) trait RangeShardBuilder: Send {
     fn push(&mut self, keys: &[ArrayRef], bounds: &[ArrayRef], rows: &[u64]) -> Result<()>;
 
@@ -59,7 +60,7 @@ pub(super) fn is_wide(spec: &DictionarySpec) -> bool {
     matches!(carrier, Some(arrow::datatypes::DataType::Decimal128(..)))
 }
 
-/// Of a shard without rows.
+/// A builder for a shard.
 pub(crate) fn range_shard_builder(spec: &DictionarySpec) -> Result<Box<dyn RangeShardBuilder>> {
     Ok(match is_wide(spec) {
         true => Box::new(RangeRows::<i128>::new(spec)?),
@@ -120,7 +121,7 @@ impl<T: RangeBound> RangeRows<T> {
         })
     }
 
-    /// Takes keys and bounds of the rows that have these numbers.
+    /// Adds the keys and bounds of the rows with these numbers.
     pub(super) fn push(&mut self, keys: &[ArrayRef], bounds: &[ArrayRef], rows: &[u64]) -> Result<()> {
         let widened = if self.simple { vec![key_column(integer_keys(&keys[0])?)] } else { keys.to_vec() };
         let encoded = self.shape.encode(&widened)?;
@@ -143,7 +144,7 @@ impl<T: RangeBound> RangeRows<T> {
         Ok(())
     }
 
-    /// The groups, in a table of this form, and the intervals; groups and rows have numbers from `first` on.
+    /// The groups, in a table of this form, and the intervals. Groups and rows have numbers from `first` on.
     pub(super) fn into_parts(
         self,
         table: TableBuilder,
@@ -154,7 +155,7 @@ impl<T: RangeBound> RangeRows<T> {
         let keys = keys.into_keys();
         intervals.iter_mut().for_each(|interval| interval.row += first as u32);
         let intervals = Intervals::new(intervals, keys.len());
-        // A group is a row without attributes.
+        // A group is like a row without attributes.
         let mut none = Values::new(&[], false);
         none.push(&[], keys.len())?;
         let groups = match simple {

@@ -1,4 +1,4 @@
-//! The expressions of a REGEXP_TREE, compiled, and what their groups put into values.
+//! The compiled expressions of a REGEXP_TREE, and the replacement of group references in values.
 
 use basalt_base::{Error, ErrorCode, Result};
 use regex_automata::MatchKind;
@@ -9,18 +9,18 @@ use regex_automata::util::syntax;
 
 /// Memory that the compiled expressions may take.
 const SIZE_MAX: usize = 256 << 20;
-/// Memory in which a thread keeps states of the automaton that runs over a text.
+/// Memory in which a thread caches the states of the automaton.
 pub(super) const REMEMBERED_MAX: usize = 2 << 20;
 
-/// What is said of all expressions of a dictionary.
+/// Flags of all expressions of a dictionary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegexpFlags {
     pub case_insensitive: bool,
-    /// `.` is a line break, too.
+    /// `.` matches a line break.
     pub dot_is_all: bool,
 }
 
-/// All expressions, to be run over a text at once: pattern `n` is that of node `n`. Nodes are their identifier and
+/// All expressions, to run over a text at once: pattern `n` is that of node `n`. A node is its identifier and its
 /// expression.
 pub(super) fn compile_set(nodes: &[(u64, &str)], flags: RegexpFlags) -> Result<Regex> {
     let config = Config::new().match_kind(MatchKind::All).which_captures(WhichCaptures::None);
@@ -37,13 +37,13 @@ pub(super) fn compile_groups(node: u64, regexp: &str, flags: RegexpFlags) -> Res
     built.map_err(|error| wrong_regexp(Some(node), &reason_of(&error)))
 }
 
-/// Whether a text has `\1`, `$1` or the like in it.
+/// Whether a text has a group reference, such as `\1` or `$1`.
 pub(super) fn names_group(text: &[u8]) -> bool {
     text.windows(2).any(|pair| matches!(pair[0], b'\\' | b'$') && pair[1].is_ascii_digit())
 }
 
-/// The value `text` with what groups matched of `key` in the place of their names; `None` if it is the name of a group
-/// that matched nothing.
+/// The value `text` with its group references replaced by what the groups matched of `key`; `None` if it is only a
+/// reference to a group that matched nothing.
 pub(super) fn expanded(text: &[u8], key: &[u8], groups: &Captures) -> Option<Vec<u8>> {
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((&byte, behind)) = rest.split_first() {
@@ -72,7 +72,7 @@ fn builder(config: Config, flags: RegexpFlags) -> Builder {
 }
 
 fn reason_of(error: &BuildError) -> String {
-    // The library draws the place over several lines; the last one says what is wrong there.
+    // The library draws the place of the error over several lines, and explains it in the last one.
     let text = match (error.syntax_error(), std::error::Error::source(error)) {
         (Some(wrong), _) => wrong.to_string(),
         (None, Some(limit)) => limit.to_string(),

@@ -1,6 +1,6 @@
-//! Numbers of any width in bits, back to back.
+//! Numbers of any width in bits, without padding between them.
 
-/// Behind the last number, so that any can be read as whole words.
+/// Padding after the last number, so that all can be read as whole words.
 pub(crate) const PADDING_BYTES: usize = 2 * WORD_BYTES;
 /// The widest number that [`get_short`] reads.
 pub(crate) const SHORT_BITS_MAX: u32 = 57;
@@ -13,7 +13,7 @@ pub(crate) fn low_bits(count: u32) -> u64 {
     u64::MAX.checked_shr(64 - count).unwrap_or(0)
 }
 
-/// Bytes that hold `numbers` of `bits`, and the padding.
+/// The bytes of `numbers` of `bits` each, and of the padding.
 pub(crate) fn packed_bytes(numbers: usize, bits: u32) -> Option<usize> {
     numbers.checked_mul(bits as usize)?.div_ceil(8).checked_add(PADDING_BYTES)
 }
@@ -32,7 +32,7 @@ pub(crate) fn get(bytes: &[u8], at: u64, mask: u64) -> u64 {
     (two >> (at & 7)) as u64 & mask
 }
 
-/// Puts a number of at most 64 bits at bit `at`, where all is zero.
+/// Puts a number of at most 64 bits at bit `at`, where all bits are zero.
 pub(crate) fn put(bytes: &mut [u8], at: u64, number: u64) {
     let shifted = u128::from(number) << (at & 7);
     let to = &mut bytes[(at >> 3) as usize..][..2 * WORD_BYTES];
@@ -40,12 +40,12 @@ pub(crate) fn put(bytes: &mut [u8], at: u64, number: u64) {
     to.copy_from_slice(&(old | shifted).to_le_bytes());
 }
 
-/// Puts numbers one behind the other, from the first bit on.
+/// Puts numbers one after the other, from the first bit on.
 #[derive(Debug, Default)]
 pub(crate) struct BitWriter {
-    /// Bytes that are written.
+    /// The number of bytes that are written.
     at: usize,
-    /// Bits that are not, less than a word; zeroes above them.
+    /// Bits that are not written yet, less than a word; zeroes above them.
     pending: u64,
     pending_bits: u32,
 }
@@ -60,7 +60,7 @@ impl BitWriter {
         if self.pending_bits >= u64::BITS {
             self.write(bytes);
             self.at += WORD_BYTES;
-            // What was not in the word; by less than 64 at a time.
+            // The bits that did not fit into the word. Two shifts, because one by 64 would overflow.
             self.pending = number >> 1 >> (u64::BITS - 1 - before);
             self.pending_bits -= u64::BITS;
         }
@@ -72,7 +72,7 @@ impl BitWriter {
         self.at + 3 * WORD_BYTES
     }
 
-    /// Writes what is left; `bytes` has the padding.
+    /// Writes the pending bits; `bytes` has the padding.
     pub(crate) fn finish(self, bytes: &mut [u8]) {
         self.write(bytes);
     }
@@ -83,7 +83,7 @@ impl BitWriter {
     }
 }
 
-/// Zero behind the end: an index that was damaged on disk may point there.
+/// The word at byte `at`, or zero after the end: an index that was damaged on disk may point there.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> u64 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());

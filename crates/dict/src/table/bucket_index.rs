@@ -1,4 +1,4 @@
-//! Where each bucket of a table begins and ends, in one cache line a lookup.
+//! Where each bucket of a quotient table begins and ends: a lookup reads one cache line.
 //!
 //! # Layout
 //!
@@ -7,8 +7,9 @@
 //!                    drifts  56 x i8    cells from `first` to the end of each bucket, less those that all
 //!                                       buckets up to it have on average
 //! ```
-//! Hashes are spread evenly, so a drift of 56 buckets of four cells is 15 by its standard deviation. Where one
-//! does not fit (only of keys made to collide), the whole index is wide: 14 ends of `u32`.
+//! Hashes are spread evenly, so the standard deviation of the drift of 56 buckets of four cells is 15. If a drift
+//! does not fit, which happens only with keys made to collide, the whole index is wide: each line has 14 ends of
+//! `u32`.
 //!
 //! # Cost
 //!
@@ -32,7 +33,7 @@ const WIDE_BUCKETS: usize = 14;
 const _: () = assert!(FIRST_BYTES + NARROW_BUCKETS * size_of::<i8>() == LINE_BYTES);
 const _: () = assert!(FIRST_BYTES + WIDE_BUCKETS * size_of::<u32>() == LINE_BYTES);
 
-/// An index has fewer bits of buckets: beyond eight billion keys of a shard, its buckets have more keys instead.
+/// The bits of buckets are fewer than this: beyond eight billion keys of a shard, its buckets have more keys instead.
 pub(super) const BUCKET_BITS_END: u32 = 32;
 
 type Line = [u8; LINE_BYTES];
@@ -43,37 +44,37 @@ pub(super) struct BucketIndex {
     ends: Ends,
 }
 
-/// How lines say where their buckets end.
+/// How lines store the ends of their buckets.
 #[derive(Clone, Copy, Debug)]
 enum Ends {
     Narrow(Pace),
     Wide,
 }
 
-/// The cells of a bucket on average, in parts of 2^16.
+/// The average number of cells of a bucket, in units of 2^-16.
 #[derive(Clone, Copy, Debug)]
 struct Pace(u32);
 
 const PART_BITS: u64 = 16;
 const PACE_MAX: u64 = u32::MAX as u64;
 
-/// The lines of a [`BucketIndex`], ready to be read.
+/// The lines of a [`BucketIndex`] for lookups.
 #[derive(Clone, Copy)]
 pub(super) struct Buckets<'a> {
     lines: &'a [Line],
     ends: Ends,
 }
 
-/// The indexes of several tables, in which the buckets of a group of keys are looked up together. Of a wide one it says
-/// nothing: such buckets are asked for one by one.
+/// The indexes of several tables, in which the buckets of a group of keys are looked up together. It does not serve
+/// wide indexes, whose buckets are looked up one by one.
 pub(super) struct Indexes<'a> {
     lines: Slices<'a, LINE_BYTES>,
     paces: Vec<u64>,
 }
 
-/// What says where the cells of a group of buckets are.
+/// The index lines of a group of buckets.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Way<'a> {
+pub(super) struct IndexRef<'a> {
     lines: Chunks<'a, LINE_BYTES>,
     slots: Group,
     paces: Group,
@@ -81,19 +82,19 @@ pub(super) struct Way<'a> {
 
 /// Builds a [`BucketIndex`] from which bucket each cell is in.
 ///
-/// Most buckets have few cells, so whether a cell is the last of its bucket is anybody's guess. Nothing asks: each cell
-/// overwrites what the one before noted of their bucket, and the buckets of a line are put in order together.
+/// Buckets have few cells, so a branch on the last cell of a bucket would often be mispredicted. There is none: each
+/// cell overwrites the end of its bucket that the cell before noted, and the ends of a line are written together.
 pub(super) struct BucketIndexWriter {
     region: Region,
     ends: Ends,
     buckets: usize,
-    /// As many as all buckets will have.
+    /// The cells of all buckets together.
     cells: usize,
     /// The first bucket of the line that is not written yet.
     first_bucket: usize,
-    /// Cells before it.
+    /// The number of cells before it.
     first: u64,
-    /// Of each bucket of the line: cells up to its last one, 0 if none was noted.
+    /// For each bucket of the line: the number of cells up to its last one, or 0 if it has none so far.
     noted: [u64; NARROW_BUCKETS],
 }
 
@@ -102,7 +103,7 @@ impl BucketIndex {
         &self.lines
     }
 
-    /// Makes sure that where the cells of `bucket` are is what was written.
+    /// Compares the checksum of the line of `bucket`.
     pub(super) fn check(&self, bucket: usize) -> Result<()> {
         let line = bucket / self.ends.a_line();
         self.lines.check(line * LINE_BYTES..(line + 1) * LINE_BYTES)
@@ -134,7 +135,7 @@ impl BucketIndex {
 }
 
 impl Ends {
-    /// Buckets a line.
+    /// The buckets of a line.
     fn a_line(self) -> usize {
         match self {
             Ends::Narrow(_) => NARROW_BUCKETS,
@@ -142,7 +143,7 @@ impl Ends {
         }
     }
 
-    /// The bytes of an index of that many buckets.
+    /// The bytes of an index of this many buckets.
     fn bytes(self, buckets: usize) -> usize {
         buckets.div_ceil(self.a_line()) * LINE_BYTES
     }
@@ -154,7 +155,7 @@ impl Pace {
         Pace(pace.try_into().unwrap_or(u32::MAX))
     }
 
-    /// The cells that so many buckets have on average.
+    /// The cells that this many buckets have on average.
     #[inline(always)]
     fn cells(self, buckets: usize) -> u64 {
         (buckets as u64 * u64::from(self.0)) >> PART_BITS
@@ -166,14 +167,14 @@ impl Buckets<'_> {
         matches!(self.ends, Ends::Wide)
     }
 
-    /// The cells of `bucket`, if the file is as it was written.
+    /// The cells of `bucket`; any range if the file is damaged.
     #[inline(always)]
     pub(super) fn cells_of(&self, bucket: usize) -> Range<u64> {
         let Ends::Narrow(pace) = self.ends else { return self.wide_cells_of(bucket) };
         let line = &self.lines[bucket / NARROW_BUCKETS];
         let slot = bucket % NARROW_BUCKETS;
         let first = first(line);
-        // What is before the first drift is the highest byte of `first`: zero.
+        // The byte before the first drift is the highest byte of `first`: zero.
         let drifts = FIRST_BYTES - 1 + slot;
         let end = |slot: usize, drift: u8| {
             first.wrapping_add(pace.cells(slot)).wrapping_add_signed(i64::from(drift as i8))
@@ -206,21 +207,22 @@ impl<'a> Indexes<'a> {
         }
     }
 
-    /// The way to `buckets`, each of the index of that number; asks for their lines. Of a wide one it asks for any line.
+    /// Prefetches the lines of `buckets`, which are in the indexes of these numbers. For a wide index it prefetches
+    /// any line.
     #[inline(always)]
-    pub(super) fn approach<F: Form>(&self, indexes: Words<F>, buckets: Words<F>, way: &mut Way<'a>) {
+    pub(super) fn prefetch<F: Form>(&self, indexes: Words<F>, buckets: Words<F>, index: &mut IndexRef<'a>) {
         // A seventh of an eighth: a product by the fraction in 32 bits, rounded up, is exact for numbers of 29 bits.
         const { assert!(NARROW_BUCKETS == 7 * 8 && BUCKET_BITS_END <= 32 && LINE_BYTES == 1 << 6) };
         let line = (buckets >> 3).times_low(Words::splat((1_u64 << 32).div_ceil(7))) >> 32;
-        way.slots = (buckets - line.times_low(Words::splat(NARROW_BUCKETS as u64))).numbers();
-        way.paces = Words::one_of(&self.paces, indexes).numbers();
-        way.lines = self.lines.chunks(indexes, line << 6);
-        way.lines.prefetch();
+        index.slots = (buckets - line.times_low(Words::splat(NARROW_BUCKETS as u64))).numbers();
+        index.paces = Words::one_of(&self.paces, indexes).numbers();
+        index.lines = self.lines.chunks(indexes, line << 6);
+        index.lines.prefetch();
     }
 }
 
-impl Way<'_> {
-    /// Where the cells of each bucket begin, and how many they are.
+impl IndexRef<'_> {
+    /// The first cell of each bucket, and the number of cells.
     #[inline(always)]
     pub(super) fn cells<F: Form>(&self) -> (Words<F>, Words<F>) {
         let (slots, paces) = (Words::of(self.slots), Words::of(self.paces));
@@ -241,7 +243,7 @@ fn first(line: &Line) -> u64 {
 }
 
 impl BucketIndexWriter {
-    /// Of buckets that will have `cells` together.
+    /// A writer for buckets that will have `cells` together.
     pub(super) fn new(buckets: usize, cells: usize) -> Result<BucketIndexWriter> {
         BucketIndexWriter::of(buckets, cells, Ends::Narrow(Pace::of(cells, buckets)))
     }
@@ -252,7 +254,7 @@ impl BucketIndexWriter {
         Ok(BucketIndexWriter { region, ends, buckets, cells, first_bucket: 0, first: 0, noted })
     }
 
-    /// The cells up to the last one that is known of `bucket` are `cells`. Buckets come in their order.
+    /// Notes that `bucket` ends after `cells`, as far as is known. Buckets come in order.
     #[inline(always)]
     pub(super) fn note(&mut self, bucket: usize, cells: u64) -> Result<()> {
         if bucket - self.first_bucket >= self.ends.a_line() {
@@ -270,7 +272,7 @@ impl BucketIndexWriter {
         Ok(BucketIndex { lines: self.region.into(), ends: self.ends })
     }
 
-    /// Writes all lines before that of `bucket`.
+    /// Writes all lines before the line of `bucket`.
     #[inline(never)]
     fn go_to(&mut self, bucket: usize) -> Result<()> {
         while bucket - self.first_bucket >= self.ends.a_line() {
@@ -279,7 +281,7 @@ impl BucketIndexWriter {
         Ok(())
     }
 
-    /// Writes the line, or starts again with wide ends if it cannot count so far.
+    /// Writes the line, or starts again with a wide index if a drift does not fit.
     fn close_line(&mut self) -> Result<()> {
         let buckets = self.ends.a_line().min(self.buckets - self.first_bucket);
         let line = &mut self.region[self.first_bucket / self.ends.a_line() * LINE_BYTES..][..LINE_BYTES];
@@ -336,13 +338,13 @@ impl BucketIndexWriter {
 mod tests {
     use super::*;
 
-    /// Whether these buckets make an index wide.
+    /// Whether buckets with these counts need a wide index.
     fn check(counts: &[u64]) -> bool {
         let cells = counts.iter().sum::<u64>();
         let mut writer = BucketIndexWriter::new(counts.len(), cells as usize).expect("memory");
         let mut end = 0;
         for (bucket, &count) in counts.iter().enumerate() {
-            // Of many cells the last one is enough.
+            // The last one of many cells is enough.
             let noted = if count > 100 { end + count..=end + count } else { end + 1..=end + count };
             noted.for_each(|cells| writer.note(bucket, cells).expect("few cells"));
             end += count;

@@ -1,16 +1,14 @@
 //! The hash tables of all hashed layouts: 64-bit hashes to payloads of up to eight bytes.
 //!
-//! - [`lines`]: a table of cache lines, two for each key: the fastest. [`line_shape`] says which two, [`line_writer`] fills
-//!   them, [`line_probe`] looks into them, [`overhang_probe`] into those that do not take all of their payloads; [`line_find`]
-//!   takes the one that fits.
-//! - [`quotient`]: cells in order of hash and none free, without the bits that a cell's bucket says.
+//! - [`cuckoo`]: buckets of one cache line, two for each key: the fastest table. [`bucket_shape`] maps hashes to
+//!   buckets, [`cuckoo_writer`] fills them. [`cuckoo_find`] looks up by [`cuckoo_probe`], or by [`spilled_probe`] if
+//!   payloads spill.
+//! - [`quotient`]: cells in order of hash, none of them free, without the bits that a cell's bucket implies.
+//!   [`bucket_index`] says where each bucket begins, [`quotient_probe`] looks up.
+//! - [`probe`]: looks up many keys so that their memory accesses overlap.
 //! - [`bits`]: numbers of any width in bits.
-//! - [`bucket_index`]: where each bucket of that table begins.
-//! - [`cell_probe`]: finds hashes among its cells.
-//! - [`probe`]: looks up many keys so that their waits for memory overlap.
-//! - [`rows`]: the rows of a table while it loads; [`scatter`] deals them to partitions, [`row_group`] has their memory,
-//!   [`row_sorter`] puts them in order.
-//! - [`filling`]: turns them into a table.
+//! - [`rows`]: the rows of a table while it loads. [`scatter`] distributes them over partitions, [`row_group`] has
+//!   their memory, [`row_sorter`] sorts them, and [`fill`] turns them into a table.
 //! - [`sharded`]: several tables, each built by its own thread, that answer as one.
 
 use arrow::array::BooleanArray;
@@ -18,30 +16,30 @@ use arrow::buffer::BooleanBuffer;
 
 pub(crate) mod bits;
 mod bucket_index;
-mod cell_probe;
-mod filling;
-mod line_find;
-mod line_probe;
-mod line_shape;
-mod line_writer;
-mod lines;
-mod overhang_probe;
+mod bucket_shape;
+mod cuckoo;
+mod cuckoo_find;
+mod cuckoo_probe;
+mod cuckoo_writer;
+mod fill;
 mod probe;
 mod quotient;
+mod quotient_probe;
 mod row_group;
 mod row_sorter;
 mod rows;
 mod scatter;
 mod sharded;
+mod spilled_probe;
 
-pub(crate) use lines::LineTable;
+pub(crate) use cuckoo::CuckooTable;
 pub(crate) use quotient::QuotientTable;
 pub(crate) use rows::{PartitionRows, Rows};
 pub(crate) use sharded::{
     ShardedTable, SortedShards, TableBuilder, TableForm, TableShape, both, in_parallel,
 };
 
-/// What a lookup of a block of keys found: one entry a key.
+/// The result of a lookup of a block of keys: one entry for each key.
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
     /// The payload of the key, 0 where it is missing.
@@ -74,10 +72,10 @@ impl Hits {
     }
 }
 
-/// A bit for each, the first one the lowest.
+/// The bools as bits, the first one lowest.
 #[inline(always)]
 fn packed(bools: [bool; 8]) -> u8 {
-    // Bit 8 i times 2^(56 - 7 i) is bit 56 + i, and no two of all products meet.
+    // Bit 8 i times 2^(56 - 7 i) is bit 56 + i, and no two products overlap.
     (u64::from_le_bytes(bools.map(u8::from)).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 

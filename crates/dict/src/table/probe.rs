@@ -1,19 +1,20 @@
-//! Looks up many keys so that their waits for memory overlap.
+//! Looks up many keys so that their memory accesses overlap.
 //!
-//! A lookup is steps that each read what the step before asked for. All steps are taken in one loop, each for other keys:
-//! the lines of a group of keys are asked for, those of the keys [`AHEAD`] before it are looked at, and what their payloads
-//! have elsewhere is asked for; the payloads of the keys before these are taken. So a core computes while it waits, and
-//! its reads never pause for long. (Steps that are each done for a batch of keys before the next step reached 0.9 of that
-//! with lines and 0.75 with 20 million cells on a Xeon: no read is on its way while other steps compute.)
+//! A lookup is a sequence of steps, each of which reads memory that the step before has prefetched. One loop takes
+//! all steps, each for other keys: it locates and prefetches the buckets of a group of keys, compares the buckets of
+//! the keys [`AHEAD`] groups before it and prefetches what their payloads have spilled, and takes the payloads of the
+//! keys before these. So a core computes while it waits, and its reads never pause for long. (Taking each step for a
+//! batch of keys before the next one reached 0.9 of that with cuckoo tables, and 0.75 with 20 million cells on a
+//! Xeon: no read is in flight while other steps compute.)
 //!
-//! A group asks for all its lines at once, because a core does not go past a request whose page it does not know, and in a
-//! table larger than the caches that have translations, each line is in such a page. It finds several of them out at the
-//! same time only if it meets them within its window of some hundred instructions. Among 100 million keys, a tenth to a
-//! fifth more are found so than if each key asks by itself, on a guest whose host has small pages.
+//! A group prefetches all its buckets at once, because a core stops at a prefetch whose page is not in its TLB. In a
+//! table larger than the TLB covers, every bucket is in such a page. The core translates several of them at a time
+//! only if they are within its window of some hundred instructions. With 100 million keys, a tenth to a fifth more
+//! keys are found per second than if each key prefetches by itself, on a guest whose host has small pages.
 //!
-//! All keys of a group take the same instructions, found or not, because a branch that is guessed wrong costs as
-//! much as a line, and because vectors then compute for all of them. The few keys that are not where they most probably
-//! are wait until there are many of them, and then go together to their second place.
+//! All keys of a group take the same instructions, found or not: a mispredicted branch costs as much as a cache miss,
+//! and vectors compute for all of them. The few keys that are not in their primary bucket wait in a queue, and then
+//! go together to their alternate bucket.
 
 use basalt_base::processor::{self, Form, Loop};
 use basalt_base::words::{Mask, Words};
@@ -21,60 +22,66 @@ use basalt_base::words::{Mask, Words};
 use super::Hits;
 use crate::hash::ShardBits;
 
-/// So many keys take a step together. With 16 it was slower among 20 million keys, and faster among 100 million.
+/// Keys that take a step together. With 16, lookups among 20 million keys were slower, and among 100 million faster.
 pub(super) const GROUP: usize = 8;
-/// So many groups lie between what asks for memory and what reads it: more keys than a core waits for at once (16 on a
-/// Xeon), and few enough that their lines stay in the caches until then. With half as many an EPYC of the fifth generation found
-/// a fifth fewer of 20 million keys, with twice as many one of the fourth fewer, too.
+/// Groups between the prefetch and the read of a bucket: more keys than a core has reads in flight (16 on a Xeon),
+/// and few enough that their buckets stay in the caches. With half as many groups, an EPYC of the fifth generation
+/// found a fifth fewer of 20 million keys. With twice as many, one of the fourth generation found fewer, too.
 const AHEAD: usize = 8;
-/// Keys that were not where they were first looked for wait until there are so many: before the first and behind the last of
-/// their second looks a core waits with few requests on their way. With 128, an EPYC of the fourth generation found a twentieth
-/// fewer of 100 million keys, of which one in five is away; with 8192 no more.
-const OPEN_MAX: usize = 2048;
+/// Keys that wait for their alternate bucket: at both ends of their queue, a core waits with few reads in flight.
+/// With 128, an EPYC of the fourth generation found a twentieth fewer of 100 million keys, one in five of which is in
+/// its alternate bucket; with 8192 no more.
+const RETRIES_MAX: usize = 2048;
 
-/// One of each key of a group.
+/// A value for each key of a group.
 pub(super) type Group<T = u64> = [T; GROUP];
 
 /// A table, or several that answer as one.
 pub(super) trait Probe {
-    /// What says where the cells of a group of keys are.
-    type Way: Copy + Default;
+    /// Where the index says which cells a group of keys has.
+    type IndexRef: Copy + Default;
 
-    /// Where the cells of a group are expected.
-    type Aim: Copy + Default;
+    /// The cells that a group of keys most probably has.
+    type BucketRef: Copy + Default;
 
-    /// What the looks of a group saw: payloads, or where they are.
-    type Places: Copy + Default;
+    /// The payloads of a group of keys, or where they are.
+    type Matches: Copy + Default;
 
-    /// Whether an entry has a second place, see [`Probe::turn`].
-    const IS_TWOFOLD: bool;
+    /// Whether an entry has an alternate place, see [`Probe::retry_alternate`].
+    const HAS_ALTERNATE: bool;
 
-    /// Whether some payloads are not whole where their keys are, and the rest is asked for when that is found.
-    const HANGS_OVER: bool;
+    /// Whether some payloads have spilled bytes, which are prefetched when their keys are found.
+    const SPILLS_PAYLOADS: bool;
 
-    /// Asks for what [`Probe::aim`] reads.
-    fn approach<F: Form>(&self, hashes: &Group, way: &mut Self::Way);
+    /// Prefetches what [`Probe::locate`] reads.
+    fn prefetch_index<F: Form>(&self, hashes: &Group, index: &mut Self::IndexRef);
 
-    /// Finds out where entries of `hashes` most probably are, and asks for what is there.
-    fn aim<F: Form>(&self, hashes: &Group, way: &Self::Way, aim: &mut Self::Aim);
+    /// Finds out where entries of `hashes` most probably are, and prefetches these places.
+    fn locate<F: Form>(&self, hashes: &Group, index: &Self::IndexRef, bucket: &mut Self::BucketRef);
 
-    /// Looks there and nowhere else, and asks for what payloads have elsewhere.
-    fn seek<F: Form>(&self, hashes: &Group, aim: &Self::Aim, places: &mut Self::Places) -> Sight;
+    /// Compares the entries at these places with the hashes, and prefetches spilled bytes.
+    fn compare<F: Form>(
+        &self,
+        hashes: &Group,
+        bucket: &Self::BucketRef,
+        matches: &mut Self::Matches,
+    ) -> MatchMask;
 
-    fn payloads<F: Form>(&self, places: &Self::Places) -> Group;
+    fn payloads<F: Form>(&self, matches: &Self::Matches) -> Group;
 
-    /// Where entries most probably are if the first look did not see them, and asks for it. Who does not see one there
-    /// either has to search, if only [`Probe::beside`] where both looks were clear.
-    fn turn<F: Form>(&self, hashes: &Group, aim: &mut Self::Aim);
+    /// Prefetches the alternate places of entries that [`Probe::compare`] did not find. A key that is not there
+    /// either must be searched for: by [`Probe::find_in_stash`] if both places have no tag of it, else by
+    /// [`Probe::search`].
+    fn retry_alternate<F: Form>(&self, hashes: &Group, bucket: &mut Self::BucketRef);
 
-    /// The payload of the first entry of `hash` that `accept` takes and that is at neither of its two places.
-    fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
+    /// The payload of the first entry of `hash` in the stash that `accept` takes.
+    fn find_in_stash(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
 
     /// The payload of the first entry of `hash` that `accept` takes, wherever it is.
     fn search(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64>;
 }
 
-/// The tables of which each has a stretch of all hashes, as a probe sees them.
+/// Tables that each have a range of all hashes.
 pub(super) struct Shards<S> {
     shards: Vec<S>,
     pub(super) bits: ShardBits,
@@ -85,13 +92,13 @@ impl<S> Shards<S> {
         Shards { shards, bits }
     }
 
-    /// That of a hash.
+    /// The shard of a hash.
     #[inline(always)]
     pub(super) fn of(&self, hash: u64) -> &S {
         &self.shards[self.bits.split(hash).0]
     }
 
-    /// Of each hash, which of them that is.
+    /// The number of the shard of each hash.
     #[inline(always)]
     pub(super) fn numbers<F: Form>(&self, hashes: Words<F>) -> Words<F> {
         // As `ShardBits::split`.
@@ -99,21 +106,21 @@ impl<S> Shards<S> {
     }
 }
 
-/// What the looks of a group told: a bit for each key, that of the first one the lowest.
+/// What [`Probe::compare`] found: a bit for each key of the group, the lowest one for the first key.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sight {
-    /// An entry was seen, at its place.
+pub(super) struct MatchMask {
+    /// The key was found.
     pub(super) found: u8,
-    /// The key has no entry if none was seen.
-    pub(super) all: u8,
-    /// It has none there, for nothing there looks like it.
-    pub(super) clear: u8,
+    /// If the key was not found, it is not in the table.
+    pub(super) conclusive: u8,
+    /// The key is not at this place, because no tag there equals its own.
+    pub(super) no_tag: u8,
 }
 
-/// Says whether the entry with this payload and the hash of the key with this number really has that key. Without it all
-/// have, for their hash is the key.
+/// Whether the entry with this payload has the key with this number, whose hash it has. Without this, the hash is the
+/// key.
 ///
-/// It is not compiled into each loop, of which there are many: who compares keys waits for them.
+/// It is a `dyn` function, because it would be compiled into many loops, and comparing keys is slow anyway.
 pub(crate) type Accept<'a> = Option<&'a mut dyn FnMut(usize, u64) -> bool>;
 
 /// Looks up `hashes`.
@@ -121,7 +128,7 @@ pub(super) fn find<T: Probe>(table: &T, hashes: &[u64], accept: Accept<'_>) -> H
     processor::run(Find { table, hashes, accept })
 }
 
-/// The same in each form that this processor has.
+/// [`find`] in each form that this processor has.
 #[cfg(test)]
 pub(super) fn find_in_all_forms<T: Probe>(table: &T, hashes: &[u64], accept: TestAccept<'_>) -> Vec<Hits> {
     processor::run_all(|| TestFind { table, hashes, accept })
@@ -165,17 +172,17 @@ impl<T: Probe> Loop for Find<'_, '_, T> {
         let Find { table, hashes, mut accept } = self;
         let len = hashes.len();
         let mut hits = Hits::with_capacity(hashes.len().next_multiple_of(GROUP));
-        let mut open = Open::with_capacity(OPEN_MAX.min(len) + GROUP);
-        look::<T, F>(
+        let mut retries = RetryQueue::with_capacity(RETRIES_MAX.min(len) + GROUP);
+        pipeline::<T, F>(
             table,
             hashes,
             #[inline(always)]
-            |hashes, way, aim| table.aim::<F>(hashes, way, aim),
+            |hashes, index, bucket| table.locate::<F>(hashes, index, bucket),
             #[inline(always)]
-            |first, hashes, places, sight| {
-                let seen = table.payloads::<F>(places);
+            |first, hashes, matches, mask| {
+                let seen = table.payloads::<F>(matches);
                 let keys = u8::MAX >> (GROUP - GROUP.min(len - first));
-                let mut found = sight.found & keys;
+                let mut found = mask.found & keys;
                 if let Some(accept) = &mut accept {
                     let mut rest = found;
                     while rest != 0 {
@@ -187,23 +194,23 @@ impl<T: Probe> Loop for Find<'_, '_, T> {
                 hits.found.extend_from_slice(&UNPACKED[usize::from(found)]);
                 let payloads = Words::<F>::of(seen) & Mask::of(found).ones();
                 hits.payloads.extend_from_slice(&payloads.numbers());
-                let left = keys & !found & (sight.found | !sight.all);
+                let left = keys & !found & (mask.found | !mask.conclusive);
                 if left != 0 {
-                    open.push::<F>(first, hashes, left, sight.clear);
-                    if open.keys.len() >= OPEN_MAX {
-                        open.settle::<T, F>(table, &mut accept, &mut hits);
+                    retries.push::<F>(first, hashes, left, mask.no_tag);
+                    if retries.keys.len() >= RETRIES_MAX {
+                        retries.run::<T, F>(table, &mut accept, &mut hits);
                     }
                 }
             },
         );
-        open.settle::<T, F>(table, &mut accept, &mut hits);
+        retries.run::<T, F>(table, &mut accept, &mut hits);
         hits.found.truncate(len);
         hits.payloads.truncate(len);
         hits
     }
 }
 
-/// Which bits of a number are set, the lowest one first.
+/// The bits of a number, the lowest one first.
 static UNPACKED: [Group<bool>; 1 << GROUP] = unpacked();
 
 const fn unpacked() -> [Group<bool>; 1 << GROUP] {
@@ -220,14 +227,14 @@ const fn unpacked() -> [Group<bool>; 1 << GROUP] {
     all
 }
 
-/// Looks for the keys of `hashes` where `aim` says, and tells `see` the number of each group's first key, its hashes, and
-/// what was seen. What is behind the last key is not to be looked at.
+/// Compares all keys at the places that `locate` finds. `visit` gets the number of each group's first key, its
+/// hashes, and what was found. The last group may have more hashes than there are keys.
 #[inline(always)]
-fn look<T: Probe, F: Form>(
+fn pipeline<T: Probe, F: Form>(
     table: &T,
     hashes: &[u64],
-    aim: impl Fn(&Group, &T::Way, &mut T::Aim),
-    mut see: impl FnMut(usize, &Group, &T::Places, Sight),
+    locate: impl Fn(&Group, &T::IndexRef, &mut T::BucketRef),
+    mut visit: impl FnMut(usize, &Group, &T::Matches, MatchMask),
 ) {
     let (whole, rest) = hashes.as_chunks::<GROUP>();
     let mut last = [hashes.first().copied().unwrap_or_default(); GROUP];
@@ -235,73 +242,73 @@ fn look<T: Probe, F: Form>(
     let groups = whole.len() + usize::from(!rest.is_empty());
     let group = |at: usize| whole.get(at).copied().unwrap_or(last);
 
-    let mut ways = [T::Way::default(); AHEAD];
-    let mut aims = [T::Aim::default(); AHEAD];
-    let mut places = [T::Places::default(); AHEAD];
-    let mut sights = [Sight::default(); AHEAD];
-    let behind = if T::HANGS_OVER { AHEAD } else { 0 };
-    // Steps before the first group prepare the first ones.
-    for step in 0..2 * AHEAD + groups + behind {
+    let mut indexes = [T::IndexRef::default(); AHEAD];
+    let mut buckets = [T::BucketRef::default(); AHEAD];
+    let mut matches = [T::Matches::default(); AHEAD];
+    let mut masks = [MatchMask::default(); AHEAD];
+    let delay = if T::SPILLS_PAYLOADS { AHEAD } else { 0 };
+    // The first steps only prefetch.
+    for step in 0..2 * AHEAD + groups + delay {
         let slot = step % AHEAD;
         if let Some(at) = step.checked_sub(2 * AHEAD) {
-            if T::HANGS_OVER && at >= AHEAD {
+            if T::SPILLS_PAYLOADS && at >= AHEAD {
                 let at = at - AHEAD;
-                see(at * GROUP, &group(at), &places[slot], sights[slot]);
+                visit(at * GROUP, &group(at), &matches[slot], masks[slot]);
             }
             if at < groups {
-                sights[slot] = table.seek::<F>(&group(at), &aims[slot], &mut places[slot]);
-                if !T::HANGS_OVER {
-                    see(at * GROUP, &group(at), &places[slot], sights[slot]);
+                masks[slot] = table.compare::<F>(&group(at), &buckets[slot], &mut matches[slot]);
+                if !T::SPILLS_PAYLOADS {
+                    visit(at * GROUP, &group(at), &matches[slot], masks[slot]);
                 }
             }
         }
         if let Some(at) = step.checked_sub(AHEAD).filter(|&at| at < groups) {
-            aim(&group(at), &ways[slot], &mut aims[slot]);
+            locate(&group(at), &indexes[slot], &mut buckets[slot]);
         }
         if step < groups {
-            table.approach::<F>(&group(step), &mut ways[slot]);
+            table.prefetch_index::<F>(&group(step), &mut indexes[slot]);
         }
     }
 }
 
-/// Keys whose first look left them open.
-struct Open {
-    /// Twice the number of each, and one more if the first look was clear.
+/// Keys that were not found at their primary place, and may be elsewhere.
+struct RetryQueue {
+    /// Twice the number of each key, plus one if no tag at its primary place equals its own.
     keys: Vec<u64>,
     hashes: Vec<u64>,
 }
 
-impl Open {
-    fn with_capacity(keys: usize) -> Open {
-        Open { keys: Vec::with_capacity(keys), hashes: Vec::with_capacity(keys) }
+impl RetryQueue {
+    fn with_capacity(keys: usize) -> RetryQueue {
+        RetryQueue { keys: Vec::with_capacity(keys), hashes: Vec::with_capacity(keys) }
     }
 
-    /// Adds those of a group whose bits are set.
+    /// Adds the keys of a group whose bits are set in `retried`.
     #[inline(always)]
-    fn push<F: Form>(&mut self, first: usize, hashes: &Group, open: u8, clear: u8) {
+    fn push<F: Form>(&mut self, first: usize, hashes: &Group, retried: u8, no_tag: u8) {
         let numbers = Words::<F>::of(std::array::from_fn(|at| at as u64)) + first as u64;
-        let keys = (numbers << 1) | (Mask::of(clear).ones() & 1);
-        let count = open.count_ones() as usize;
-        extend(&mut self.keys, keys.packed(open), count);
-        extend(&mut self.hashes, Words::<F>::of(*hashes).packed(open), count);
+        let keys = (numbers << 1) | (Mask::of(no_tag).ones() & 1);
+        let count = retried.count_ones() as usize;
+        extend(&mut self.keys, keys.packed(retried), count);
+        extend(&mut self.hashes, Words::<F>::of(*hashes).packed(retried), count);
     }
 
-    /// Looks them up.
+    /// Looks up all keys at their alternate places, and empties the queue.
     #[inline(always)]
-    fn settle<T: Probe, F: Form>(&mut self, table: &T, accept: &mut Accept<'_>, hits: &mut Hits) {
-        let Open { keys, hashes } = self;
-        if T::IS_TWOFOLD {
-            look::<T, F>(
+    fn run<T: Probe, F: Form>(&mut self, table: &T, accept: &mut Accept<'_>, hits: &mut Hits) {
+        let RetryQueue { keys, hashes } = self;
+        if T::HAS_ALTERNATE {
+            pipeline::<T, F>(
                 table,
                 hashes,
                 #[inline(always)]
-                |hashes, _, aim| table.turn::<F>(hashes, aim),
+                |hashes, _, bucket| table.retry_alternate::<F>(hashes, bucket),
                 #[inline(always)]
-                |first, hashes, places, sight| {
-                    let payloads = table.payloads::<F>(places);
+                |first, hashes, matches, mask| {
+                    let payloads = table.payloads::<F>(matches);
                     for (at, &key) in keys[first..].iter().take(GROUP).enumerate() {
-                        let (is_found, is_clear) = (sight.found >> at & 1 != 0, sight.clear >> at & 1 != 0);
-                        let (key, hash) = (OpenKey { key, is_clear }, hashes[at]);
+                        let (is_found, has_no_tag) = (mask.found >> at & 1 != 0, mask.no_tag >> at & 1 != 0);
+                        let (key, hash) = (Retry { key, has_no_tag }, hashes[at]);
                         if is_found && accept.is_none() {
                             key.answer(Some(payloads[at]), hits);
                         } else {
@@ -313,7 +320,7 @@ impl Open {
             );
         } else {
             for (&key, &hash) in keys.iter().zip(hashes.iter()) {
-                OpenKey { key, is_clear: false }.settle(table, hash, None, accept, hits);
+                Retry { key, has_no_tag: false }.settle(table, hash, None, accept, hits);
             }
         }
         keys.clear();
@@ -321,15 +328,15 @@ impl Open {
     }
 }
 
-/// One of [`Open::keys`], and whether the second look was clear.
+/// One of [`RetryQueue::keys`], and whether no tag at its alternate place equals its own.
 #[derive(Clone, Copy)]
-struct OpenKey {
+struct Retry {
     key: u64,
-    is_clear: bool,
+    has_no_tag: bool,
 }
 
-impl OpenKey {
-    /// Keeps what was seen at its second place, if that is its own, or searches for it.
+impl Retry {
+    /// Takes the payload that was found at its alternate place, if `accept` does, or searches for the key.
     #[inline(never)]
     fn settle<T: Probe>(
         self,
@@ -342,8 +349,8 @@ impl OpenKey {
         let key = (self.key >> 1) as usize;
         let mut accept = |payload| accept.as_mut().is_none_or(|accept| accept(key, payload));
         let found =
-            seen.filter(|&payload| accept(payload)).or_else(|| match self.key & 1 != 0 && self.is_clear {
-                true => table.beside(hash, accept),
+            seen.filter(|&payload| accept(payload)).or_else(|| match self.key & 1 != 0 && self.has_no_tag {
+                true => table.find_in_stash(hash, accept),
                 false => table.search(hash, accept),
             });
         self.answer(found, hits);
@@ -357,7 +364,8 @@ impl OpenKey {
     }
 }
 
-/// Adds the first `count` of `numbers`: all of a group are written first, for a copy of a length known here is a few moves.
+/// Adds the first `count` of `numbers`. It writes all of a group first, because a copy of constant length is a few
+/// moves.
 #[inline(always)]
 fn extend<F: Form>(to: &mut Vec<u64>, numbers: Words<F>, count: usize) {
     let len = to.len() + count;

@@ -11,9 +11,9 @@
 //!
 //! # Invariants
 //!
-//! - **Ordered**: hashes increase from cell to cell. In a bucket, remainders are spread evenly, so a
-//!   lookup compares the cells around the one where the remainder would be if they were spread exactly;
-//!   what is left of large buckets is searched by halves, so keys made to collide are not slow.
+//! - **Ordered**: hashes increase from cell to cell. The remainders of a bucket are spread evenly, so a lookup
+//!   compares the cells around the place where its remainder is expected. Other cells of large buckets are found by
+//!   binary search, so keys made to collide are not slow.
 //!
 //! # Cost
 //!
@@ -31,10 +31,11 @@ use super::bucket_index::{BUCKET_BITS_END, BucketIndex, BucketIndexWriter, Bucke
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 
-/// Keys a bucket, on average at least. With twice as many, an index of half the size and a bit more a key take as much
-/// together, and one key in sixteen, not one in seventy, is beyond what a lookup compares at once.
+/// The least average number of keys in a bucket. With twice as many, the index has half the size and each key one bit
+/// more, which is as much memory. But one key in sixteen, not one in seventy, would be outside of the window of a
+/// lookup.
 const BUCKET_KEYS: usize = 2;
-/// How a file names the kinds of [`CellPayload`].
+/// The kinds of [`CellPayload`] in a file.
 const PAYLOAD_BITS: u64 = 0;
 const PAYLOAD_POSITION: u64 = 1;
 
@@ -46,7 +47,7 @@ pub(crate) struct QuotientTable {
     len: usize,
 }
 
-/// Which bits of a hash a cell holds, and how many its payload has.
+/// Which bits of a hash a cell holds, and the width of its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellShape {
     shard_bits: ShardBits,
@@ -57,9 +58,10 @@ pub(crate) struct CellShape {
 /// What a cell's payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellPayload {
-    /// A number of that many bits.
+    /// A number of this many bits.
     Bits(u32),
-    /// Nothing that is stored: the cell's own number among those of all shards, which begin here.
+    /// The cell's own number among those of all shards, which is not stored. The first cell of this shard has the
+    /// number `first`.
     Position { first: u64 },
 }
 
@@ -91,7 +93,7 @@ impl CellShape {
         CellShape { shard_bits, bucket_bits, payload }
     }
 
-    /// Whether both differ in nothing but their positions.
+    /// Whether both are equal apart from positions.
     pub(super) fn is_like(self, other: CellShape) -> bool {
         let kind =
             |shape: CellShape| (shape.shard_bits, shape.bucket_bits, std::mem::discriminant(&shape.payload));
@@ -150,7 +152,7 @@ impl QuotientTable {
         self.cells.resident_bytes() + self.index.section().resident_bytes()
     }
 
-    /// Makes sure that the buckets of `hashes` are what was written.
+    /// Compares the checksums of the buckets of `hashes`.
     pub(super) fn check(tables: &[QuotientTable], hashes: &[u64]) -> Result<()> {
         for &hash in hashes {
             let table = &tables[tables[0].shape.shard_bits.split(hash).0];
@@ -254,7 +256,7 @@ impl QuotientTableWriter {
     /// A table of `len` entries of one shard.
     pub(crate) fn new(len: usize, shape: CellShape) -> Result<QuotientTableWriter> {
         let Some(bytes) = packed_bytes(len, shape.cell_bits()) else {
-            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many keys"));
+            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary with this many keys"));
         };
         Ok(QuotientTableWriter {
             cells: RecyclingRegion::new(bytes)?,
@@ -271,8 +273,8 @@ impl QuotientTableWriter {
     pub(crate) fn extend(&mut self, entries: impl IntoIterator<Item = (u64, u64)>) -> Result<()> {
         let (remainder_bits, payload_bits) = (self.shape.remainder_bits(), self.shape.payload_bits());
         let mask = low_bits(remainder_bits);
-        // In registers: of `self`, each cell that is written might change them, for all that the compiler knows.
-        // The index would be copied, with a line of its buckets.
+        // Locals stay in registers; the compiler must assume that each written cell changes the fields of `self`. The
+        // index stays there, because it would be copied with a line of its buckets.
         let (mut bits, mut pushed) = (std::mem::take(&mut self.bits), self.pushed);
         for (hash, payload) in entries {
             assert!(pushed < self.len, "no more entries than were announced");
@@ -291,7 +293,7 @@ impl QuotientTableWriter {
         Ok(())
     }
 
-    /// Gives memory that is no longer needed elsewhere.
+    /// Takes over memory that is not needed elsewhere any more.
     pub(super) fn give(&mut self, memory: Region) {
         self.cells.give(memory);
     }
@@ -311,10 +313,10 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::cell_probe::find_in_all_forms;
+    use super::super::quotient_probe::find_in_all_forms;
     use super::*;
 
-    /// Lookups in each form that this processor has, as of shards that are alike and of others.
+    /// Looks up in each form that this processor has.
     fn check_lookups(tables: &[QuotientTable], asked: &[u64], expected: impl Fn(u64) -> Option<u64>) {
         for hits in find_in_all_forms(tables, asked) {
             assert_eq!(hits.found.len(), asked.len());
@@ -370,7 +372,7 @@ mod tests {
         }
     }
 
-    /// Shards that were loaded one by one have buckets of as many bits as each has keys for.
+    /// Shards that were loaded one by one may have different bucket bits.
     #[test]
     fn shards_of_different_shapes_answer_as_one() {
         let shard_bits = ShardBits::of(2);

@@ -1,23 +1,24 @@
 //! Neighbouring partitions of rows, and the memory that they share.
 //!
-//! A partition's rows are in chunks, which are cut from blocks. Both begin small, so that few rows take little, and
-//! grow, so that many are on huge pages: to get a page of 4 KB from the system takes as long as to write what fits in.
+//! A partition's rows are in chunks, which are cut from blocks. Chunks and blocks begin small, so that few rows take
+//! little memory, and grow, so that many rows are on huge pages: it takes as long to get a page of 4 KB from the
+//! system as to fill it.
 
 use basalt_base::Result;
 use basalt_base::region::Region;
 
 pub(super) const HASH_BYTES: usize = size_of::<u64>();
-/// A row takes this many bytes of the place that it is written to, though the next begins before.
+/// A row is written with this many bytes, though the next one begins before their end.
 pub(super) const RESERVED_BYTES: usize = 2 * HASH_BYTES;
-/// The first chunk of a partition, and the largest: a chunk has as many bytes as all before it.
+/// The first chunk of a partition, and the largest one: a chunk has as many bytes as all chunks before it.
 const CHUNK_BYTES_MIN: usize = 8 << 10;
 const CHUNK_BYTES_MAX: usize = 64 << 10;
-/// The same of the blocks that chunks are cut from; the largest is a huge page.
+/// The first block that chunks are cut from, and the largest one, a huge page.
 const BLOCK_BYTES_MIN: usize = CHUNK_BYTES_MAX;
 const BLOCK_BYTES_MAX: usize = 2 << 20;
 
-/// Neighbouring partitions, and memory of their own, which the system has back as soon as they were read, whatever
-/// the allocator would keep.
+/// Neighbouring partitions, in memory of their own. It returns to the system as soon as they were read, while an
+/// allocator might keep it.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) partitions: Vec<Partition>,
@@ -31,14 +32,14 @@ pub(super) struct Partition {
     pub(super) rows: usize,
 }
 
-/// Where some rows are, hash and payload back to back.
+/// A place for rows: hash and payload, without padding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk {
     block: usize,
     start: usize,
     bytes: usize,
     rows: usize,
-    /// As many fit.
+    /// The number of rows that fit.
     rows_max: usize,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Chunk {
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     pub(super) blocks: Vec<Region>,
-    /// Of the last block.
+    /// Bytes of the last block that are used.
     used: usize,
 }
 
@@ -85,7 +86,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Puts `rows`, no more than there are, in the place of those that are there.
+    /// Overwrites the rows with `rows`, which are not more.
     pub(super) fn write_again(&mut self, memory: &mut Blocks, rows: &[(u64, u64)], row_bytes: usize) {
         let mut left = rows;
         for chunk in &mut self.chunks {
@@ -110,7 +111,7 @@ impl Partition {
         self.chunks(memory, row_bytes).flatten()
     }
 
-    /// The same, a stretch of memory at a time.
+    /// All rows in their order, a chunk at a time.
     #[inline(always)]
     pub(super) fn chunks<'a>(
         &'a self,
@@ -150,7 +151,7 @@ impl Blocks {
     }
 }
 
-/// Writes a row at byte `at`; what it reserves behind it is overwritten.
+/// Writes a row at byte `at`, and overwrites all bytes that it reserves.
 #[inline(always)]
 pub(super) fn write_row(bytes: &mut [u8], at: usize, hash: u64, payload: u64) {
     let to = bytes[at..].first_chunk_mut::<RESERVED_BYTES>();
@@ -158,7 +159,7 @@ pub(super) fn write_row(bytes: &mut [u8], at: usize, hash: u64, payload: u64) {
     *to = (u128::from(payload) << 64 | u128::from(hash)).to_le_bytes();
 }
 
-/// Of the payload the bits of `mask`.
+/// The row at byte `at`; its payload has the bits of `mask`.
 #[inline(always)]
 fn row_at(bytes: &[u8], at: usize, mask: u64) -> (u64, u64) {
     let bytes: &[u8; RESERVED_BYTES] =

@@ -1,8 +1,8 @@
-//! Puts the rows of a partition in order of hash, and keeps one a key.
+//! Sorts the rows of a partition by hash, and keeps one row of each key.
 
 use super::row_group::{Blocks, Partition};
 
-/// Rows that the distribution left together are sorted by insertion if no more are together.
+/// Groups of up to this many rows are sorted by insertion.
 const INSERTION_ROWS_MAX: usize = 24;
 
 /// Sorts one partition after the other in the same scratch space.
@@ -11,14 +11,13 @@ pub(super) struct Sorter {
     pub(super) sorted: Vec<(u64, u64)>,
     /// Where the next row of each group goes.
     ends: Vec<u32>,
-    /// Whether some of the rows have one hash.
+    /// Whether some rows have the same hash.
     has_equal: bool,
 }
 
 impl Sorter {
-    /// Distributes the rows over about as many groups as there are rows, by the bits behind the
-    /// `high_bits` that all of them share, and then puts them in order, which leaves each in its group. Rows with one
-    /// hash stay in their order.
+    /// Distributes the rows over about as many groups as there are rows, by the bits after the `high_bits` that all
+    /// of them share, and then sorts each group. Rows with the same hash keep their order.
     pub(super) fn sort(&mut self, partition: &Partition, memory: &Blocks, row_bytes: usize, high_bits: u32) {
         let group_bits = partition.rows.max(2).ilog2().min(20);
         let group = |hash: u64| (hash << high_bits >> (64 - group_bits)) as usize;
@@ -29,7 +28,7 @@ impl Sorter {
         for at in 1..self.ends.len() {
             self.ends[at] += self.ends[at - 1];
         }
-        // What is there from before is overwritten.
+        // Old contents are overwritten.
         self.sorted.resize(partition.rows, (0, 0));
         partition.rows(memory, row_bytes).for_each(|(hash, payload)| {
             let end = &mut self.ends[group(hash)];
@@ -46,7 +45,7 @@ impl Sorter {
         self.has_equal = insert_all(&mut self.sorted);
     }
 
-    /// Keeps the last of the rows with one key, in the place of the first.
+    /// Keeps the last row of each key, in the place of the first one.
     pub(super) fn deduplicate(&mut self, same_key: &impl Fn(u64, u64) -> bool) {
         let rows = &mut self.sorted;
         if !self.has_equal {
@@ -65,9 +64,9 @@ impl Sorter {
     }
 }
 
-/// Sorts rows by hash, of which none has to go far, by insertion, and says whether some have one hash; these stay in their
-/// order. Most rows are where they belong, so the branch that asks is mostly guessed right, where one for the length of
-/// each group would not be.
+/// Sorts rows that are almost in order by insertion, and returns whether some have the same hash; these keep their
+/// order. Most rows are in their place, so the branch is well predicted. A branch on the length of each group would
+/// not be.
 fn insert_all(rows: &mut [(u64, u64)]) -> bool {
     let mut has_equal = false;
     let Some(&(mut last, _)) = rows.first() else { return has_equal };

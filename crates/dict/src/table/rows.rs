@@ -1,9 +1,9 @@
 //! The rows of a table while it loads.
 //!
-//! Rows arrive in any order and are scattered over partitions by the high bits of their hash. When the
-//! last has come, each partition is sorted by itself, in cache, and the partitions in a row give a
-//! table its cells in order of hash. The memory of some neighbouring partitions is given to the table as soon as their
-//! cells are written, so loading takes the rows once plus the table once, never two tables.
+//! Rows arrive in any order and are scattered over partitions by the high bits of their hash. After the last row,
+//! each partition is sorted by itself, in cache. The partitions, one after the other, give the table its cells in
+//! order of hash. The memory of neighbouring partitions goes to the table as soon as their cells are written, so a
+//! load takes the memory of the rows and of one table.
 
 use basalt_base::Result;
 use basalt_base::region::Region;
@@ -14,18 +14,18 @@ use super::scatter::{SCATTERED_ROWS, Scatter};
 use crate::hash::ShardBits;
 use crate::payloads::Payloads;
 
-/// Partitions that have their chunks from the same blocks, at most.
+/// Partitions that share blocks.
 const PARTITIONS_A_GROUP: usize = 16;
 
-/// Rows of an equal range of hashes for each partition.
+/// The rows of partitions, each of which has an equal range of hashes.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     groups: Vec<Group>,
     payload_bytes: usize,
-    /// Of a hash: the bits that all rows here share.
+    /// The bits of a hash that all rows share.
     shard_bits: ShardBits,
     partition_bits: ShardBits,
-    /// Of the block that is pushed.
+    /// For the block that is pushed.
     scatter: Scatter,
 }
 
@@ -48,7 +48,7 @@ impl<'a> PartitionRows<'a> {
 }
 
 impl Rows {
-    /// No rows, to come from one of the shards that `shard_bits` tell apart.
+    /// No rows yet; all will be of one shard.
     pub(crate) fn new(payload_bytes: usize, shard_bits: ShardBits, partitions: usize) -> Rows {
         assert!(payload_bytes <= size_of::<u64>());
         let partition_bits = ShardBits::of(partitions);
@@ -65,11 +65,11 @@ impl Rows {
         }
     }
 
-    /// The same of rows whose numbers in the block `payload` is told.
+    /// [`Rows::push`]; `payload` maps the number of a row in the block to its payload.
     fn push_rows(&mut self, hashes: &[u64], payload: impl Fn(usize) -> u64) -> Result<()> {
         let (row_bytes, partitions) = (self.row_bytes(), 1 << self.partition_bits.count());
         let Rows { groups, scatter, shard_bits, partition_bits, .. } = self;
-        // Copies, which stay in registers.
+        // Copies stay in registers.
         let (shard_bits, partition_bits) = (*shard_bits, *partition_bits);
         let partition = move |hash| partition_bits.split(shard_bits.split(hash).1).0;
         for (piece, hashes) in hashes.chunks(SCATTERED_ROWS).enumerate() {
@@ -82,7 +82,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The same rows as those of `count` shards, a power of two that is not above that of groups.
+    /// The rows of all shards as those of each of `count` shards, a power of two not greater than the number of groups.
     pub(crate) fn split(self, count: usize) -> Vec<Rows> {
         assert!(self.shard_bits == ShardBits::default(), "the rows are of all shards");
         let (shard_bits, payload_bytes) = (ShardBits::of(count), self.payload_bytes);
@@ -123,12 +123,12 @@ impl Rows {
         })
     }
 
-    /// Sorts by hash and keeps the last of the rows with one key. Rows with one hash have one key if
-    /// `same_key` says so of their payloads.
+    /// Sorts by hash and keeps the last row of each key. `same_key` compares the keys of two rows with the same hash
+    /// by their payloads.
     pub(crate) fn sort_and_deduplicate(&mut self, same_key: impl Fn(u64, u64) -> bool) -> Result<()> {
         let row_bytes = self.row_bytes();
         let high_bits = self.shard_bits.count() + self.partition_bits.count();
-        // No more blocks come.
+        // There are no more blocks.
         self.scatter = Scatter::default();
         let mut sorter = Sorter::default();
         for Group { partitions, memory } in &mut self.groups {
@@ -145,7 +145,7 @@ impl Rows {
         self.partitions().flat_map(|partition| partition.payloads())
     }
 
-    /// Hands out the payloads of all rows, a partition's at a time.
+    /// Visits the payloads of all rows, a partition at a time.
     pub(crate) fn for_each_block(&self, mut visit: impl FnMut(&[u64])) {
         let mut block = Vec::new();
         for partition in self.partitions() {
@@ -156,13 +156,13 @@ impl Rows {
         }
     }
 
-    /// Hands out hash and payload of all rows in their order; a group is freed once it was read.
+    /// Visits hash and payload of all rows in order, and frees each group after its last row.
     #[inline(always)]
     pub(crate) fn drain(self, visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
         self.drain_into(&mut Visitor(visit))
     }
 
-    /// Hands all rows in their order to `sink`, and their memory once it was read.
+    /// Gives all rows to `sink` in order, and their memory after they were read.
     #[inline(always)]
     pub(super) fn drain_into(self, sink: &mut impl RowSink) -> Result<()> {
         let row_bytes = self.row_bytes();
@@ -176,12 +176,12 @@ impl Rows {
     }
 }
 
-/// What becomes of rows.
+/// Takes sorted rows.
 pub(super) trait RowSink {
     /// Takes rows in their order.
     fn take(&mut self, rows: impl Iterator<Item = (u64, u64)>) -> Result<()>;
 
-    /// Memory that is no longer needed.
+    /// Takes memory whose rows were taken.
     fn give(&mut self, memory: Region);
 }
 

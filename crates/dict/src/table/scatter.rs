@@ -1,28 +1,28 @@
-//! Puts the rows of a block in order of partition, so that each partition takes its rows at once.
+//! Orders the rows of a block by partition, so that each partition takes its rows at once.
 //!
-//! Without this each row would touch a partition's own cache line and page, and there are more partitions than a core
-//! keeps addresses of pages. Rows are counted first, so that no branch asks whether a partition is full: it would be
-//! guessed wrong once for each time that one is.
+//! Otherwise each row would touch a cache line and page of its partition, and there are more partitions than entries
+//! of a TLB. Rows are counted first: a branch on a full partition would be mispredicted each time that one is full.
 
 use super::row_group::{RESERVED_BYTES, write_row};
 
-/// Rows that are put in order together, a megabyte at most.
+/// Rows that are ordered together, a megabyte at most.
 pub(super) const SCATTERED_ROWS: usize = 1 << 16;
 
-/// Rows in order of partition, each as its partition has it.
+/// Rows in order of partition, in the form that partitions have them in.
 #[derive(Debug, Default)]
 pub(super) struct Scatter {
-    /// Behind the rows of each partition there is room for what the last of them reserves.
+    /// After the rows of each partition, there is room for the bytes that the last row reserves.
     bytes: Vec<u8>,
-    /// Where the next row of each partition goes, and at the end where its rows end.
+    /// Where the next row of each partition goes. After the last row, where its rows end.
     ends: Vec<usize>,
-    /// Of each partition.
+    /// The rows of each partition.
     counts: Vec<u32>,
     row_bytes: usize,
 }
 
 impl Scatter {
-    /// Takes no more than [`SCATTERED_ROWS`], of which `payload` is told the number, and forgets those before.
+    /// Takes at most [`SCATTERED_ROWS`] rows in place of the old ones. `payload` maps the number of a row to its
+    /// payload.
     #[inline(always)]
     pub(super) fn put(
         &mut self,
@@ -46,7 +46,7 @@ impl Scatter {
             end += count as usize * row_bytes + RESERVED_BYTES;
             start
         }));
-        // What is there from before is overwritten.
+        // Old contents are overwritten.
         if bytes.len() < end {
             bytes.resize(end, 0);
         }
@@ -58,7 +58,7 @@ impl Scatter {
         }
     }
 
-    /// The rows of each partition that has some.
+    /// The rows of each partition that is not empty.
     pub(super) fn partitions(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let rows = self.ends.iter().zip(&self.counts).enumerate().filter(|(_, (_, count))| **count > 0);
         rows.map(|(at, (&end, &count))| (at, &self.bytes[end - count as usize * self.row_bytes..end]))

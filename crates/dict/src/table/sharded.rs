@@ -1,39 +1,39 @@
 //! Several tables, each built by its own thread, that answer as one.
 //!
-//! A shard holds an equal range of hashes. With `SHARDS n`, the reading thread deals the rows out as
-//! they arrive, and each shard's thread scatters its own into partitions. Without, one thread scatters them, while
-//! the next block is read and its attributes are stored, or the reading thread as long as they are few. At the end, the partitions are sorted and the tables written by as many
-//! threads as there are shards; a large load without `SHARDS` makes one shard a core.
+//! Each shard has an equal range of hashes. With `SHARDS n`, the reading thread routes the rows to the threads of
+//! shards, each of which scatters its rows into partitions. Without `SHARDS`, one thread scatters all rows while the
+//! next block is read; few rows are scattered by the reading thread. At the end, one thread for each shard sorts its
+//! partitions and writes its table. A large load without `SHARDS` makes one shard for each core.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::filling::{line_table, quotient_table};
-use super::line_shape::LineShape;
+use super::bucket_shape::BucketShape;
+use super::fill::{cuckoo_table, quotient_table};
 use super::probe::Accept;
 use super::quotient::{CellPayload, CellShape};
-use super::{Hits, LineTable, PartitionRows, QuotientTable, Rows, cell_probe, line_find};
+use super::{CuckooTable, Hits, PartitionRows, QuotientTable, Rows, cuckoo_find, quotient_probe};
 use crate::hash::ShardBits;
 use crate::image::{ImageReader, ImageWriter};
 use crate::payloads::Payloads;
 
-/// Partitions of a load in one thread, and of each thread of several.
+/// Partitions of a load in one thread, and of each shard's thread.
 const PARTITIONS: usize = 512;
 const PARTITIONS_A_SHARD: usize = 64;
-/// Fewer rows are built in the calling thread.
+/// Fewer rows are scattered and built in the calling thread.
 const PARALLEL_ROWS_MIN: usize = 1 << 18;
 const OWN_SHARDS_MAX: usize = 16;
 /// Blocks that may wait for the thread that scatters the rows of a load without `SHARDS`.
 const BLOCKS_AHEAD: usize = 2;
-/// More than all shards that there may be.
+/// More than the greatest number of shards.
 const SHARDS_END: u64 = 1 << (ShardBits::MAX + 1);
 
 /// How the rows of a table are taken in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableShape {
-    /// What `SHARDS` says; 1 leaves it to the table.
+    /// The parameter `SHARDS`; 1 leaves the number to the table.
     pub(crate) shards: usize,
     /// Blocks that may wait for a shard's thread.
     pub(crate) queue_backlog: usize,
@@ -43,10 +43,10 @@ pub(crate) struct TableShape {
 /// How the tables are laid out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TableForm {
-    Lines {
-        /// `None`: what makes lookups fast in lines of their shape. No more than what such lines take is used.
+    Cuckoo {
+        /// `None`: what makes lookups fast. At most what buckets of their shape can hold.
         load_factor: Option<f64>,
-        /// How many rows all shards have together, at most; `None` if all are here.
+        /// How many rows all shards have together at most; `None` if all of them are in this table.
         rows: Option<usize>,
     },
     Quotient {
@@ -61,7 +61,7 @@ pub(crate) enum TableForm {
 
 #[derive(Debug)]
 pub(crate) enum ShardedTable {
-    Lines(Vec<LineTable>),
+    Cuckoo(Vec<CuckooTable>),
     Quotient(Vec<QuotientTable>),
 }
 
@@ -72,34 +72,34 @@ pub(crate) struct TableBuilder {
 
 enum Collectors {
     /// Few rows of all shards.
-    Here(Rows),
-    /// Many.
-    Beside(ShardThread),
-    /// Rows of one shard, which stay one.
+    Inline(Rows),
+    /// Many rows of all shards, on a thread.
+    Thread(ShardThread),
+    /// Rows of one shard, which is not divided further.
     Shard(Rows),
     Threads(Vec<ShardThread>),
 }
 
 struct ShardThread {
-    queue: SyncSender<Dealt>,
+    queue: SyncSender<RoutedRows>,
     thread: JoinHandle<Result<Rows>>,
 }
 
-/// Rows on their way to a shard: hashes and payloads.
-type Dealt = (Vec<u64>, Payloads);
+/// Rows for a shard: hashes and payloads.
+type RoutedRows = (Vec<u64>, Payloads);
 
 impl ShardedTable {
     pub(crate) fn len(&self) -> usize {
         match self {
-            ShardedTable::Lines(tables) => tables.iter().map(LineTable::len).sum(),
+            ShardedTable::Cuckoo(tables) => tables.iter().map(CuckooTable::len).sum(),
             ShardedTable::Quotient(tables) => tables.iter().map(QuotientTable::len).sum(),
         }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
-            ShardedTable::Lines(tables) => {
-                size_of_val(tables.as_slice()) + tables.iter().map(LineTable::heap_bytes).sum::<usize>()
+            ShardedTable::Cuckoo(tables) => {
+                size_of_val(tables.as_slice()) + tables.iter().map(CuckooTable::heap_bytes).sum::<usize>()
             }
             ShardedTable::Quotient(tables) => {
                 size_of_val(tables.as_slice()) + tables.iter().map(QuotientTable::heap_bytes).sum::<usize>()
@@ -109,8 +109,8 @@ impl ShardedTable {
 
     pub(crate) fn load_factor(&self) -> f64 {
         match self {
-            ShardedTable::Lines(tables) => {
-                self.len() as f64 / tables.iter().map(LineTable::slots).sum::<u64>().max(1) as f64
+            ShardedTable::Cuckoo(tables) => {
+                self.len() as f64 / tables.iter().map(CuckooTable::slots).sum::<u64>().max(1) as f64
             }
             ShardedTable::Quotient(_) => 1.0,
         }
@@ -119,7 +119,7 @@ impl ShardedTable {
     /// All entries as (hash, payload).
     pub(crate) fn entries(&self) -> Box<dyn Iterator<Item = (u64, u64)> + '_> {
         match self {
-            ShardedTable::Lines(tables) => {
+            ShardedTable::Cuckoo(tables) => {
                 Box::new(tables.iter().enumerate().flat_map(|(shard, table)| table.entries(shard)))
             }
             ShardedTable::Quotient(tables) => {
@@ -128,50 +128,51 @@ impl ShardedTable {
         }
     }
 
-    /// Makes sure that what a lookup of `hashes` reads is what was written.
+    /// Compares the checksums of all that a lookup of `hashes` reads.
     pub(crate) fn check(&self, hashes: &[u64]) -> Result<()> {
         match self {
-            ShardedTable::Lines(tables) => LineTable::check(tables, hashes),
+            ShardedTable::Cuckoo(tables) => CuckooTable::check(tables, hashes),
             ShardedTable::Quotient(tables) => QuotientTable::check(tables, hashes),
         }
     }
 
     pub(crate) fn save(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         let shards = match self {
-            ShardedTable::Lines(tables) => tables.len(),
+            ShardedTable::Cuckoo(tables) => tables.len(),
             ShardedTable::Quotient(tables) => tables.len(),
         };
         self.save_kind(shards, image);
         self.save_shards(image)
     }
 
-    /// What stands before the shards, of which there are so many.
+    /// Writes what comes before the shards.
     pub(crate) fn save_kind(&self, shards: usize, image: &mut ImageWriter<'_>) {
-        image.flag(matches!(self, ShardedTable::Lines(_)));
+        image.flag(matches!(self, ShardedTable::Cuckoo(_)));
         image.number(shards as u64);
     }
 
     pub(crate) fn save_shards(&self, image: &mut ImageWriter<'_>) -> Result<()> {
         match self {
-            ShardedTable::Lines(tables) => tables.iter().try_for_each(|table| table.save(image)),
+            ShardedTable::Cuckoo(tables) => tables.iter().try_for_each(|table| table.save(image)),
             ShardedTable::Quotient(tables) => tables.iter().try_for_each(|table| table.save(image)),
         }
     }
 
     pub(crate) fn open(image: &mut ImageReader<'_>) -> Result<ShardedTable> {
-        let is_lines = image.flag()?;
+        let is_cuckoo = image.flag()?;
         let shards = image.number_below(SHARDS_END)? as usize;
         if !shards.is_power_of_two() {
             return Err(ImageReader::unfit());
         }
         let bits = ShardBits::of(shards);
-        Ok(match is_lines {
+        Ok(match is_cuckoo {
             true => {
-                let tables = (0..shards).map(|_| LineTable::open(bits, image)).collect::<Result<Vec<_>>>()?;
+                let tables =
+                    (0..shards).map(|_| CuckooTable::open(bits, image)).collect::<Result<Vec<_>>>()?;
                 if tables.iter().any(|table| table.shape() != tables[0].shape()) {
                     return Err(ImageReader::unfit());
                 }
-                ShardedTable::Lines(tables)
+                ShardedTable::Cuckoo(tables)
             }
             false => {
                 let tables = (0..shards).map(|_| QuotientTable::open(bits, image));
@@ -183,8 +184,8 @@ impl ShardedTable {
     /// Looks up `hashes`; see [`Accept`].
     pub(crate) fn find(&self, hashes: &[u64], accept: Accept<'_>) -> Hits {
         match self {
-            ShardedTable::Lines(tables) => line_find::find(tables, hashes, accept),
-            ShardedTable::Quotient(tables) => cell_probe::find(tables, hashes, accept),
+            ShardedTable::Cuckoo(tables) => cuckoo_find::find(tables, hashes, accept),
+            ShardedTable::Quotient(tables) => quotient_probe::find(tables, hashes, accept),
         }
     }
 }
@@ -192,7 +193,7 @@ impl ShardedTable {
 impl TableBuilder {
     pub(crate) fn new(shape: TableShape) -> Result<TableBuilder> {
         let collectors = if shape.shards == 1 {
-            Collectors::Here(Rows::new(shape.payload_bytes, ShardBits::default(), PARTITIONS))
+            Collectors::Inline(Rows::new(shape.payload_bytes, ShardBits::default(), PARTITIONS))
         } else {
             let shards = shape.shards.next_power_of_two();
             let rows = || Rows::new(shape.payload_bytes, ShardBits::of(shards), PARTITIONS_A_SHARD);
@@ -202,7 +203,7 @@ impl TableBuilder {
         Ok(TableBuilder { collectors })
     }
 
-    /// Of the one shard, of several that `shard_bits` tell apart, whose rows are pushed.
+    /// A builder for one of several shards.
     pub(crate) fn of_shard(payload_bytes: usize, shard_bits: ShardBits) -> TableBuilder {
         TableBuilder {
             collectors: Collectors::Shard(Rows::new(payload_bytes, shard_bits, PARTITIONS_A_SHARD)),
@@ -213,29 +214,28 @@ impl TableBuilder {
     pub(crate) fn push(&mut self, hashes: Vec<u64>, payloads: Payloads) -> Result<()> {
         assert_eq!(hashes.len(), payloads.len(), "every row has a payload");
         match &mut self.collectors {
-            Collectors::Here(rows) => {
+            Collectors::Inline(rows) => {
                 rows.push(&hashes, &payloads)?;
                 if rows.len() >= PARALLEL_ROWS_MIN {
                     let rows = std::mem::take(rows);
-                    self.collectors = Collectors::Beside(ShardThread::start(0, BLOCKS_AHEAD, rows)?);
+                    self.collectors = Collectors::Thread(ShardThread::start(0, BLOCKS_AHEAD, rows)?);
                 }
                 Ok(())
             }
-            Collectors::Beside(thread) => thread.send((hashes, payloads)),
+            Collectors::Thread(thread) => thread.send((hashes, payloads)),
             Collectors::Shard(rows) => rows.push(&hashes, &payloads),
             Collectors::Threads(threads) => match payloads {
-                Payloads::Each(payloads) => deal(threads, &hashes, payloads.into_iter()),
-                Payloads::Numbers(numbers) => deal(threads, &hashes, numbers),
+                Payloads::Each(payloads) => route(threads, &hashes, payloads.into_iter()),
+                Payloads::Numbers(numbers) => route(threads, &hashes, numbers),
             },
         }
     }
 
-    /// Ends the rows: waits for the threads, and keeps the last row of each key (see
-    /// [`Rows::sort_and_deduplicate`]).
+    /// Waits for the threads, sorts, and keeps the last row of each key (see [`Rows::sort_and_deduplicate`]).
     pub(crate) fn sort(self, same_key: impl Fn(u64, u64) -> bool + Sync) -> Result<SortedShards> {
         let mut shards = match self.collectors {
-            Collectors::Here(rows) => vec![rows],
-            Collectors::Beside(thread) => {
+            Collectors::Inline(rows) => vec![rows],
+            Collectors::Thread(thread) => {
                 let rows = thread.join()?;
                 rows.split(own_shards())
             }
@@ -250,7 +250,7 @@ impl TableBuilder {
     }
 }
 
-/// All rows in order of hash, one a key.
+/// The last row of each key, in order of hash.
 pub(crate) struct SortedShards {
     shards: Vec<Rows>,
 }
@@ -260,17 +260,17 @@ impl SortedShards {
         self.shards.iter().map(Rows::len).sum()
     }
 
-    /// Hands out all rows as (hash, payload), in order of hash.
+    /// Visits all rows as (hash, payload), in order of hash.
     pub(crate) fn drain(self, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
         self.shards.into_iter().try_for_each(|rows| rows.drain(&mut visit))
     }
 
-    /// What `work` makes of each shard.
+    /// The results of `work` for each shard.
     pub(crate) fn each<R: Send>(&self, work: impl Fn(&Rows) -> R + Sync) -> Vec<R> {
         in_parallel(self.shards.iter(), work)
     }
 
-    /// All rows in order of hash, in pieces.
+    /// All rows in order of hash, a partition at a time.
     pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionRows<'_>> {
         self.shards.iter().flat_map(Rows::partitions)
     }
@@ -279,7 +279,7 @@ impl SortedShards {
         self.shards.iter().flat_map(Rows::payloads)
     }
 
-    /// The table, each payload turned into `renamed(payload)`.
+    /// The table, whose payloads are mapped by `renamed`.
     pub(crate) fn into_table(
         self,
         form: TableForm,
@@ -288,20 +288,20 @@ impl SortedShards {
         let lens: Vec<usize> = self.shards.iter().map(Rows::len).collect();
         let first = |shard: usize| lens[..shard].iter().sum::<usize>() as u64;
         let shards = self.shards.into_iter().enumerate();
-        // All shards have buckets of as many bits, so that a lookup need not ask each for them.
+        // All shards have the same bucket bits, so that a lookup need not read those of each shard.
         let longest = lens.iter().copied().max().unwrap_or(0);
         let quotient = |rows: Rows, payload| {
             let shape = CellShape::new(longest, payload, rows.shard_bits());
             quotient_table(rows, shape, &renamed)
         };
         Ok(match form {
-            TableForm::Lines { load_factor, rows } => {
+            TableForm::Cuckoo { load_factor, rows } => {
                 let rows_max = rows.unwrap_or(lens.iter().sum());
                 let tables = in_parallel(shards, |(_, rows)| {
-                    let shape = LineShape::of(rows_max, load_factor, rows.payload_bytes());
-                    line_table(rows, shape.load_factor(load_factor), shape, &renamed)
+                    let shape = BucketShape::of(rows_max, load_factor, rows.payload_bytes());
+                    cuckoo_table(rows, shape.load_factor(load_factor), shape, &renamed)
                 });
-                ShardedTable::Lines(tables.into_iter().collect::<Result<_>>()?)
+                ShardedTable::Cuckoo(tables.into_iter().collect::<Result<_>>()?)
             }
             TableForm::Quotient { payload_bits } => {
                 let payload = CellPayload::Bits(payload_bits);
@@ -317,19 +317,19 @@ impl SortedShards {
     }
 }
 
-/// How many shards a large load without `SHARDS` makes: one a core.
+/// The number of shards of a large load without `SHARDS`: one for each core.
 fn own_shards() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     cores.next_power_of_two().min(OWN_SHARDS_MAX)
 }
 
 impl ShardThread {
-    /// Adds what is sent to `rows`, of which `backlog` blocks may wait.
+    /// Starts a thread that adds routed rows to `rows`. `backlog` blocks may wait for it.
     fn start(shard: usize, backlog: usize, rows: Rows) -> Result<ShardThread> {
-        let (queue, dealt) = sync_channel(backlog);
+        let (queue, routed) = sync_channel(backlog);
         let thread = std::thread::Builder::new()
             .name(format!("dict-shard-{shard}"))
-            .spawn(move || collect(&dealt, rows))
+            .spawn(move || collect(&routed, rows))
             .map_err(|source| {
                 Error::new(
                     ErrorCode::CannotScheduleTask,
@@ -339,7 +339,7 @@ impl ShardThread {
         Ok(ShardThread { queue, thread })
     }
 
-    fn send(&self, rows: Dealt) -> Result<()> {
+    fn send(&self, rows: RoutedRows) -> Result<()> {
         self.queue
             .send(rows)
             .map_err(|_| Error::logical("a thread that loads a dictionary's shard ended early"))
@@ -353,31 +353,31 @@ impl ShardThread {
     }
 }
 
-fn collect(queue: &Receiver<Dealt>, mut rows: Rows) -> Result<Rows> {
+fn collect(queue: &Receiver<RoutedRows>, mut rows: Rows) -> Result<Rows> {
     let mut outcome = Ok(());
-    // After a failure the rows still to come are taken and dropped: the sender never waits in vain.
+    // After a failure, the other rows are taken and dropped, so that the sender never blocks.
     for (hashes, payloads) in queue {
         outcome = outcome.and_then(|()| rows.push(&hashes, &payloads));
     }
     outcome.map(|()| rows)
 }
 
-fn deal(threads: &[ShardThread], hashes: &[u64], payloads: impl Iterator<Item = u64>) -> Result<()> {
+fn route(threads: &[ShardThread], hashes: &[u64], payloads: impl Iterator<Item = u64>) -> Result<()> {
     let shard_bits = ShardBits::of(threads.len());
     let expected = hashes.len() / threads.len();
     let expected = expected + expected / 8 + 8;
-    let hand = |_| (Vec::with_capacity(expected), Vec::with_capacity(expected));
-    let mut hands: Vec<(Vec<u64>, Vec<u64>)> = threads.iter().map(hand).collect();
+    let buffers = |_| (Vec::with_capacity(expected), Vec::with_capacity(expected));
+    let mut routed: Vec<(Vec<u64>, Vec<u64>)> = threads.iter().map(buffers).collect();
     for (&hash, payload) in hashes.iter().zip(payloads) {
-        let (hashes, payloads) = &mut hands[shard_bits.split(hash).0];
+        let (hashes, payloads) = &mut routed[shard_bits.split(hash).0];
         hashes.push(hash);
         payloads.push(payload);
     }
-    let mut hands = threads.iter().zip(hands);
-    hands.try_for_each(|(shard, (hashes, payloads))| shard.send((hashes, Payloads::Each(payloads))))
+    let mut routed = threads.iter().zip(routed);
+    routed.try_for_each(|(shard, (hashes, payloads))| shard.send((hashes, Payloads::Each(payloads))))
 }
 
-/// What both give, which run at the same time.
+/// The results of two functions that run at the same time.
 pub(crate) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
     std::thread::scope(|scope| {
         let other = scope.spawn(other);
@@ -385,7 +385,7 @@ pub(crate) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> 
     })
 }
 
-/// Applies `work` to every item, a thread each if there are several.
+/// Applies `work` to every item, on a thread for each if there are several.
 pub(crate) fn in_parallel<T: Send, R: Send>(
     items: impl ExactSizeIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
@@ -404,8 +404,8 @@ pub(crate) fn in_parallel<T: Send, R: Send>(
 mod tests {
     use super::*;
 
-    /// Rows that arrive one block after the other, with a key that comes again; every second block says its payloads
-    /// as a range.
+    /// The entries of rows that arrive in blocks. One key comes twice, and every second block has its payloads as a
+    /// range.
     fn built(rows: u64, block_rows: u64, shards: usize) -> Vec<(u64, u64)> {
         let shape = TableShape { shards, queue_backlog: 1, payload_bytes: 4 };
         let mut builder = TableBuilder::new(shape).expect("threads");

@@ -1,4 +1,4 @@
-//! Byte strings in one arena: all bytes back to back, and where each string ends ([`super::string_ends`]).
+//! Byte strings in one arena: all bytes without padding, and where each string ends ([`super::string_ends`]).
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::string_ends::{StringEnds, StringEndsView};
 use super::{Bitmap, Bytes};
 use crate::image::{ImageReader, ImageWriter};
 
-/// How many rows ahead of its use a string's end, and then the string itself, is asked for.
+/// How many rows ahead of its use the end of a string, and then the string itself, is prefetched.
 pub(super) const ENDS_AHEAD: usize = 32;
 pub(super) const BYTES_AHEAD: usize = 16;
 
@@ -26,7 +26,7 @@ pub(crate) struct StringArena {
     longest: usize,
 }
 
-/// An arena whose strings are read one after the other.
+/// Reads the strings of an arena one after the other.
 #[derive(Clone, Copy)]
 pub(crate) struct ArenaView<'a> {
     bytes: &'a [u8],
@@ -41,7 +41,7 @@ impl StringArena {
         self.longest = self.longest.max(string.len());
     }
 
-    /// Pushes all strings; an empty one for each NULL.
+    /// Adds all strings; an empty one for each NULL.
     pub(super) fn push_all(&mut self, strings: &BinaryViewArray) {
         if strings.null_count() > 0 {
             return strings.iter().for_each(|string| self.push(string.unwrap_or_default()));
@@ -55,7 +55,7 @@ impl StringArena {
             for (row, &view) in strings.views().iter().enumerate() {
                 let length = view as u32 as usize;
                 if length <= INLINE_BYTES_MAX {
-                    // With zeroes behind it, which the next one overwrites.
+                    // With zeroes after it, which the next string overwrites.
                     bytes[at..at + VIEW_BYTES].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
                 } else {
                     bytes[at..at + length].copy_from_slice(strings.value(row));
@@ -66,7 +66,7 @@ impl StringArena {
         });
     }
 
-    /// At least the bytes of the longest string, if all of them were pushed.
+    /// At least the bytes of the longest string, if all strings were added by [`Self::push`].
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
@@ -85,7 +85,7 @@ impl StringArena {
         ArenaView { bytes: &self.bytes, ends: self.ends.view() }
     }
 
-    /// Keeps the first `strings`, of which there are as many.
+    /// Keeps the first `strings` strings.
     pub(super) fn truncate(&mut self, strings: usize) {
         let end = strings.checked_sub(1).map_or(0, |last| self.view().range(last).end);
         self.bytes.truncate(end);
@@ -109,7 +109,7 @@ impl StringArena {
         self.bytes.heap_bytes() + self.ends.heap_bytes()
     }
 
-    /// Makes sure that string `row` is what was written.
+    /// Compares the checksums of string `row`.
     pub(crate) fn check(&self, row: usize) -> Result<()> {
         self.ends.check(row)?;
         self.bytes.check(self.view().range(row))
@@ -132,7 +132,7 @@ impl<'a> ArenaView<'a> {
         append_plain(self.stretch(), asked, out);
     }
 
-    /// Appends strings of several arenas, the segments of a column.
+    /// Appends strings of several arenas, which are the segments of a column.
     pub(super) fn append_of(arenas: &[ArenaView<'_>], asked: Asked<'_>, out: &mut StringViews) {
         let stretches: Vec<Stretch<'_, StringEndsView<'_>>> =
             arenas.iter().map(|arena| arena.stretch()).collect();
@@ -143,7 +143,7 @@ impl<'a> ArenaView<'a> {
         Stretch { bytes: self.bytes, places: self.ends }
     }
 
-    /// The string of a row; nothing where a file says what cannot be.
+    /// The string of a row; any string if the file is damaged.
     #[inline(always)]
     pub(crate) fn get(self, row: usize) -> &'a [u8] {
         self.bytes.get(self.range(row)).unwrap_or_default()
@@ -159,7 +159,7 @@ impl<'a> ArenaView<'a> {
         prefetch_string(self.bytes, &self.range(row));
     }
 
-    /// All strings back to back.
+    /// All strings, without padding.
     pub(super) fn bytes(self) -> &'a [u8] {
         self.bytes
     }
@@ -170,7 +170,7 @@ impl<'a> ArenaView<'a> {
         Places::get(self.ends, row)
     }
 
-    /// Visits `rows` in their order, and asks for the strings of those that follow.
+    /// Visits `rows` in order, and prefetches the strings of the next ones.
     #[inline(always)]
     pub(super) fn for_each_ahead(self, rows: &[u32], mut visit: impl FnMut(usize)) {
         for (index, &row) in rows.iter().enumerate() {

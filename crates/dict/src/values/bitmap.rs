@@ -11,7 +11,7 @@ pub(crate) struct Bitmap {
     len: usize,
 }
 
-/// The bits of a [`Bitmap`], wherever it has them.
+/// The bits of a [`Bitmap`], in memory or in a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Bits<'a>(&'a [u8]);
 
@@ -43,7 +43,7 @@ impl Bitmap {
         self.bits().get(index)
     }
 
-    /// The bits, to be read many times.
+    /// The bits, for many reads.
     pub(crate) fn bits(&self) -> Bits<'_> {
         Bits(&self.bytes)
     }
@@ -56,7 +56,7 @@ impl Bitmap {
         self.bytes.iter().map(|byte| byte.count_ones() as usize).sum()
     }
 
-    /// How many bits before each are set.
+    /// For each bit, the number of set bits before it.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let mut next = 0;
         let rank = |index| {
@@ -105,7 +105,7 @@ impl Bitmap {
 }
 
 impl Bits<'_> {
-    /// Whether bit `index` is set; bits behind the end are clear.
+    /// Whether bit `index` is set; bits after the end are clear.
     #[inline(always)]
     pub(crate) fn get(self, index: usize) -> bool {
         self.0.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)

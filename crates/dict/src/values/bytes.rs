@@ -1,4 +1,4 @@
-//! Bytes that grow while a dictionary loads, and may then be those of its file.
+//! Bytes that grow while a dictionary loads, or those of its file.
 
 use std::ops::{Deref, Range};
 
@@ -8,7 +8,7 @@ use basalt_base::region::{GrowingBytes, Section};
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Growing(GrowingBytes),
-    /// Nobody adds to them.
+    /// Bytes that nothing is added to any more.
     Shared(Section),
 }
 
@@ -21,7 +21,7 @@ impl Bytes {
         Bytes::Growing(GrowingBytes::with_capacity(bytes))
     }
 
-    /// The bytes to change; those of a file are copied first.
+    /// The bytes for changes. Those of a file are copied first.
     #[inline]
     pub(crate) fn to_mut(&mut self) -> &mut GrowingBytes {
         if let Bytes::Shared(section) = self {
@@ -33,7 +33,7 @@ impl Bytes {
         }
     }
 
-    /// Keeps the first `len` bytes; the memory of the others is given back.
+    /// Keeps the first `len` bytes, and frees the memory of the others.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.to_mut().truncate(len);
     }

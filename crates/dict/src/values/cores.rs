@@ -1,4 +1,4 @@
-//! Work in many pieces on all cores.
+//! Divides work over all cores.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What `work` makes of each item, in their order. Each core takes the next item when it has done one.
+/// The results of `work` for all items, in order. Each core takes the next item when it is done with one.
 pub(super) fn on_all_cores<T: Send, R: Send>(
     items: impl ExactSizeIterator<Item = T> + Send,
     work: impl Fn(T) -> R + Sync,

@@ -1,4 +1,4 @@
-//! Attributes whose values all have one width: bytes back to back, NULLs in a bitmap.
+//! Attributes whose values have the same width: bytes without padding, and a bitmap of NULLs.
 
 use arrow::array::{Array, ArrayData, ArrayRef, AsArray, BooleanArray, make_array};
 use arrow::buffer::{BooleanBuffer, MutableBuffer, NullBuffer};
@@ -10,7 +10,7 @@ use super::{Bitmap, Bytes, split_row};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
-/// How many rows ahead of its use a value is asked for.
+/// How many rows ahead of its use a value is prefetched.
 const AHEAD: usize = 24;
 
 #[derive(Debug)]
@@ -18,13 +18,13 @@ pub(super) struct FixedColumn {
     carrier: DataType,
     width: usize,
     bytes: Bytes,
-    /// Set where a value is there; `None` while no NULL has been seen.
+    /// A bit for each row that is not NULL; `None` while there was no NULL.
     valid: Option<Bitmap>,
     default: Vec<u8>,
     default_is_null: bool,
 }
 
-/// The bytes that each value of this Arrow type takes here; `None` if they differ or it is nested.
+/// The bytes of each value of this Arrow type; `None` if widths differ or the type is nested.
 pub(crate) fn fixed_width(carrier: &DataType) -> Option<usize> {
     match carrier {
         DataType::Boolean => Some(1),
@@ -33,7 +33,7 @@ pub(crate) fn fixed_width(carrier: &DataType) -> Option<usize> {
     }
 }
 
-/// The values of an array with a [`fixed_width`], back to back; a NULL has any value.
+/// The values of an array with a [`fixed_width`], without padding. A NULL has any value.
 pub(crate) fn fixed_bytes_of(array: &ArrayRef, width: usize) -> Vec<u8> {
     if let Some(booleans) = array.as_boolean_opt() {
         return booleans.values().iter().map(u8::from).collect();
@@ -106,7 +106,7 @@ impl FixedColumn {
         self.valid.as_ref().is_none_or(|valid| valid.get(row))
     }
 
-    /// Which of the rows `order` are no NULL, in that order; `None` if none is one.
+    /// Which of the rows `order` are not NULL, in that order; `None` if all are.
     pub(super) fn valid_in(&self, order: &[u32]) -> Option<Bitmap> {
         self.valid.as_ref().map(|valid| select_bits(valid, order))
     }
@@ -146,7 +146,7 @@ impl FixedColumn {
         fixed_array(&self.carrier, out, self.nulls(hits))
     }
 
-    /// As [`FixedColumn::get`], of rows in several columns, which a row's number says ([`split_row`]).
+    /// As [`FixedColumn::get`], for rows in several columns, which are selected by the row's number ([`split_row`]).
     pub(super) fn get_of(columns: &[&FixedColumn], hits: &Hits) -> Result<ArrayRef> {
         let Some(FixedColumn { carrier, width, default, default_is_null, .. }) = columns.first() else {
             return Err(Error::logical("a column of no segments"));
@@ -196,7 +196,7 @@ impl FixedColumn {
         Bitmap::save_optional(self.valid.as_ref(), image)
     }
 
-    /// The column of `rows` that [`FixedColumn::save`] wrote, in the place of one without.
+    /// Opens the column of `rows` that [`FixedColumn::save`] wrote, in place of an empty one.
     pub(super) fn open(self, rows: usize, image: &mut ImageReader<'_>) -> Result<FixedColumn> {
         let bytes = Bytes::Shared(image.section_of(rows.checked_mul(self.width))?);
         Ok(FixedColumn { bytes, valid: Bitmap::open_optional(image)?, ..self })
@@ -212,12 +212,12 @@ impl FixedColumn {
     }
 }
 
-/// The null mask of the values that `hits` select, or `None` if there is no NULL among them.
+/// The null mask of the values of `hits`, or `None` if none of them is NULL.
 pub(super) fn null_buffer(valid: Option<&Bitmap>, default_is_null: bool, hits: &Hits) -> Option<NullBuffer> {
     null_buffer_of(&[valid], default_is_null, hits)
 }
 
-/// The same of [segments](split_row), each with the values that it has.
+/// The null mask of values in [segments](split_row).
 pub(super) fn null_buffer_of(
     valid: &[Option<&Bitmap>],
     default_is_null: bool,

@@ -1,4 +1,4 @@
-//! Narrow attributes packed into the eight bytes of a payload, so that a lookup touches one place.
+//! Narrow attributes, packed into the eight bytes of a payload, so that a lookup touches one place.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::MutableBuffer;
@@ -19,14 +19,14 @@ pub(crate) struct InlineValues {
     fields: Vec<Field>,
 }
 
-/// One attribute's place in the payload.
+/// The place of an attribute in the payload.
 #[derive(Clone)]
 struct Field {
     carrier: DataType,
     shift_bits: u32,
     width: usize,
     default: u64,
-    /// Where its packed bits are; `None` while it has whole bytes.
+    /// The place of its packed bits; `None` while it has whole bytes.
     packed: Option<PackedField>,
 }
 
@@ -37,7 +37,7 @@ struct PackedField {
 }
 
 impl InlineValues {
-    /// `None` if an attribute may be NULL or has no fixed width, or all together are too wide.
+    /// `None` if an attribute may be NULL or has no fixed width, or if all of them are too wide.
     pub(crate) fn new(attributes: &[Attribute]) -> Option<InlineValues> {
         let mut bytes = 0;
         let mut fields = Vec::new();
@@ -76,8 +76,8 @@ impl InlineValues {
         Ok(payloads)
     }
 
-    /// Gives each attribute the bits that its extent needs, and returns how many they are together. From now on the
-    /// payloads of hits are those that [`InlineValues::packed`] gives.
+    /// Gives each attribute the bits that its extent needs, and returns their sum. From now on, the payloads of hits
+    /// must be those of [`InlineValues::packed`].
     pub(crate) fn pack(&mut self, extents: &[Extent]) -> u32 {
         let mut shift_bits = 0;
         for (field, &extent) in self.fields.iter_mut().zip(extents) {
@@ -88,7 +88,7 @@ impl InlineValues {
         shift_bits
     }
 
-    /// Makes `extents`, one an attribute, wide enough for these payloads of whole bytes.
+    /// Widens `extents`, one for each attribute, to include these payloads of whole bytes.
     pub(crate) fn widen(&self, extents: &mut Vec<Extent>, payloads: &[u64]) {
         extents.resize(self.fields.len(), Extent::default());
         for (field, extent) in self.fields.iter().zip(extents) {
@@ -97,16 +97,16 @@ impl InlineValues {
         }
     }
 
-    /// How many bits a packed payload has; `None` while that is open.
+    /// The bits of a packed payload; `None` while that is not decided.
     pub(crate) fn packed_bits(&self) -> Option<u32> {
         self.fields.iter().map(|field| field.packed.map(|packed| packed.span.bits())).sum()
     }
 
-    /// A payload of whole bytes in the bits that [`InlineValues::pack`] decided on.
+    /// A payload of whole bytes, in the bits that [`InlineValues::pack`] decided on.
     pub(crate) fn packed(&self, payload: u64) -> u64 {
         let parts = self.fields.iter().filter_map(|field| {
             let packed = field.packed?;
-            // Without bits there is nothing to shift, maybe by 64.
+            // Without bits, the shift could be by 64.
             Some(packed.span.pack(field.value(payload)).checked_shl(packed.shift_bits).unwrap_or(0))
         });
         parts.fold(0, |all, part| all | part)
@@ -157,7 +157,7 @@ impl InlineValues {
 }
 
 impl PackedField {
-    /// The attribute's bytes, out of the packed bits of a payload.
+    /// The bytes of the attribute from the packed bits of a payload.
     #[inline(always)]
     fn value(self, payload: u64) -> u64 {
         let bits = payload.checked_shr(self.shift_bits).unwrap_or(0) & low_bits(self.span.bits());
@@ -166,7 +166,7 @@ impl PackedField {
 }
 
 impl Field {
-    /// The attribute's bytes in a payload of whole bytes.
+    /// The bytes of the attribute in a payload of whole bytes.
     #[inline(always)]
     fn value(&self, payload: u64) -> u64 {
         payload >> self.shift_bits & low_bits(8 * self.width as u32)
@@ -229,14 +229,14 @@ fn unpack_odd(field: &Field, packed: PackedField, hits: &Hits, out: &mut Mutable
     }
 }
 
-/// What was found, or the default, without a branch: where some keys are found and others are not, it would be guessed wrong.
+/// The value that was found, or the default, without a branch, which would often be mispredicted.
 #[inline(always)]
 fn either(is_found: bool, found: u64, default: u64) -> u64 {
     let mask = u64::from(is_found).wrapping_neg();
     found & mask | default & !mask
 }
 
-/// At most eight bytes as a number, zeroes above them.
+/// At most eight bytes as a number.
 #[inline(always)]
 fn word(value: &[u8]) -> u64 {
     let mut bytes = [0; PAYLOAD_BYTES_MAX];

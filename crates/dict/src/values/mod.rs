@@ -1,15 +1,16 @@
-//! The attributes of a loaded dictionary: what a layout's payload stands for.
+//! The attributes of a loaded dictionary: what payloads stand for.
 //!
 //! - [`inline`]: narrow attributes packed into the payload itself.
-//! - [`store`]: columns, and the payload is a row number; a column is one of
-//!   - [`fixed`]: values of one width, back to back;
-//!   - [`strings`]: all strings in one [`arena`] ([`string_ends`]), or compressed ([`string_packer`], [`string_codes`],
-//!     [`packed_strings`], [`packed_ends`]), and read in a [`string_batch`];
-//!   - [`packed`]: the same in as few bits as they need;
-//!   - [`nested`]: arrow arrays of any other type, in a file a [`stored_array`].
-//! - [`segments`]: several stores, of a dictionary that was loaded shard by shard.
-//! - [`bytes`]: what columns are made of, in memory or in a file; [`numbers`] of one width.
-//! - [`cores`]: columns are packed by all of them, in a [`row_order`].
+//! - [`store`]: columns; the payload is a row number. A column is one of
+//!   - [`fixed`]: values of one width, without padding;
+//!   - [`strings`]: all strings in one [`arena`] ([`string_ends`]), or compressed ([`string_packer`],
+//!     [`string_codes`], [`packed_strings`], [`packed_ends`]), and read in a [`string_batch`];
+//!   - [`packed`]: values of one width in as few bits as they need;
+//!   - [`nested`]: Arrow arrays of any other type, a [`stored_array`] in a file.
+//! - [`segments`]: several stores, of a dictionary that was loaded shard by shard; [`row_number`] is the number of a
+//!   row in them.
+//! - [`bytes`]: the memory of columns, or their file; [`numbers`] of one width.
+//! - [`cores`]: columns are packed on all cores, in a [`row_order`].
 
 mod arena;
 mod bitmap;
@@ -22,6 +23,7 @@ mod numbers;
 mod packed;
 mod packed_ends;
 mod packed_strings;
+mod row_number;
 mod row_order;
 mod segments;
 mod store;
@@ -39,8 +41,9 @@ pub(crate) use fixed::{fixed_array, fixed_bytes_of, fixed_width};
 pub(crate) use inline::InlineValues;
 pub(crate) use numbers::{Number, Numbers};
 pub(crate) use packed::Extent;
+pub(crate) use row_number::{ROWS_MAX, SEGMENT_BITS, SEGMENTS_MAX, split_row};
 pub(crate) use row_order::RowOrder;
-pub(crate) use segments::{SEGMENT_BITS, SEGMENTS_MAX, Segments, split_row};
+pub(crate) use segments::Segments;
 pub(crate) use store::ColumnStore;
 
 use arrow::array::ArrayRef;
@@ -51,19 +54,16 @@ use crate::image::{ImageReader, ImageWriter};
 use crate::payloads::Payloads;
 use crate::table::Hits;
 
-/// The most rows that a dictionary with row numbers holds: they are `u32`.
-pub(crate) const ROWS_MAX: usize = u32::MAX as usize;
-
 /// Turns payloads into attribute arrays.
 pub(crate) enum Values {
     Inline(InlineValues),
     Rows(ColumnStore),
-    /// Of a file; nothing is added to them.
+    /// The columns of a file, which never change.
     Segments(Segments),
 }
 
 impl Values {
-    /// Packed into the payload where `may_inline` and the attributes are narrow enough, else columns.
+    /// Packed into the payload if `may_inline` and the attributes are narrow enough, else columns.
     pub(crate) fn new(attributes: &[Attribute], may_inline: bool) -> Values {
         match InlineValues::new(attributes) {
             Some(inline) if may_inline => Values::Inline(inline),
@@ -78,7 +78,7 @@ impl Values {
         }
     }
 
-    /// Rows that are numbered; none where the payload holds the values.
+    /// The number of rows with a row number: 0 if the payloads hold the values.
     pub(crate) fn rows(&self) -> usize {
         match self {
             Values::Rows(store) => store.rows(),
@@ -86,7 +86,7 @@ impl Values {
         }
     }
 
-    /// Takes a block of attribute columns and returns the payload of each row.
+    /// Adds a block of attribute columns, and returns the payload of each row.
     pub(crate) fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Payloads> {
         match self {
             Values::Inline(inline) => inline.payloads(columns, rows).map(Payloads::Each),
@@ -104,7 +104,7 @@ impl Values {
         }
     }
 
-    /// The rows of a column of a nested type, behind the default, of each segment.
+    /// The rows of a column of a nested type, after the default, for each segment.
     pub(crate) fn nested(&self, attribute: usize) -> Result<Vec<&ArrayRef>> {
         match self {
             Values::Inline(_) => Err(Error::logical("values of a nested type are not inline")),
@@ -113,7 +113,7 @@ impl Values {
         }
     }
 
-    /// Makes sure that what [`Values::get`] reads is what was written.
+    /// Compares the checksums of all that [`Values::get`] reads.
     pub(crate) fn check(&self, attributes: &[usize], hits: &Hits) -> Result<()> {
         match self {
             Values::Inline(_) => Ok(()),
@@ -134,7 +134,7 @@ impl Values {
         Ok(())
     }
 
-    /// What [`Values::save`] wrote of values that were made by [`Values::new`] with the same arguments.
+    /// Opens what [`Values::save`] wrote. The values were made by [`Values::new`] with the same arguments.
     pub(crate) fn open(
         attributes: &[Attribute],
         may_inline: bool,
@@ -150,7 +150,7 @@ impl Values {
         })
     }
 
-    /// Finds out what is to be known of the rows before they are packed, but for their order.
+    /// Learns what is needed to pack the rows, except for their order.
     pub(crate) fn plan(&mut self) -> Result<()> {
         match self {
             Values::Inline(_) | Values::Segments(_) => Ok(()),
@@ -158,7 +158,7 @@ impl Values {
         }
     }
 
-    /// Ends the rows: must be called before the first [`Values::get`].
+    /// Must be called after the last row, before the first [`Values::get`].
     pub(crate) fn shrink(&mut self) -> Result<()> {
         match self {
             Values::Inline(_) | Values::Segments(_) => Ok(()),

@@ -1,8 +1,7 @@
-//! Attributes of nested types (`Array`, `Tuple`, `Map`) as arrow arrays.
+//! Attributes of nested types (`Array`, `Tuple`, `Map`) as Arrow arrays.
 //!
-//! Strings of arrow's views share the bytes of the block that they came with. Rows that are kept, and rows that are handed
-//! out, have bytes of their own instead: a few of them would keep all others in memory, or take these along into a
-//! file.
+//! Strings of Arrow's views share the bytes of their block. Rows that are stored, and rows of answers, get bytes of
+//! their own: a few of them would keep all others in memory, or take them along into a file.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,19 +17,19 @@ use super::stored_array::StoredArray;
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
-/// Blocks are joined once there are this many, so that a load does not copy all rows at every block.
+/// Blocks are merged when there are this many, so that a load does not copy all rows at every block.
 const BLOCKS_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct NestedColumn {
-    /// The default, as row 0 of what is looked up.
+    /// The default: row 0 of what is looked up.
     default: ArrayRef,
     blocks: Vec<ArrayRef>,
-    /// The rows in a file, in the place of `blocks`.
+    /// The rows in a file, instead of `blocks`.
     stored: Option<Stored>,
 }
 
-/// Rows that are looked through when one of them is first asked for.
+/// The rows for lookups, made at the first one.
 #[derive(Debug)]
 struct Stored {
     array: StoredArray,
@@ -53,7 +52,7 @@ impl NestedColumn {
         Ok(())
     }
 
-    /// All rows, behind the default.
+    /// All rows, after the default.
     pub(super) fn rows(&self) -> Result<&ArrayRef> {
         let Some(stored) = &self.stored else { return Ok(&self.blocks[0]) };
         if let Some(whole) = stored.whole.get() {
@@ -91,7 +90,7 @@ impl NestedColumn {
         self.join()
     }
 
-    /// Makes sure that all rows are what was written.
+    /// Compares the checksums of all rows.
     pub(super) fn check(&self) -> Result<()> {
         match &self.stored {
             Some(stored) if stored.whole.get().is_none() => stored.array.check(),
@@ -103,7 +102,7 @@ impl NestedColumn {
         StoredArray::save(&self.rows()?.to_data(), image)
     }
 
-    /// The column of `rows` that [`NestedColumn::save`] wrote, in the place of one without.
+    /// Opens the column of `rows` that [`NestedColumn::save`] wrote, in place of an empty one.
     pub(super) fn open(self, rows: usize, image: &mut ImageReader<'_>) -> Result<NestedColumn> {
         let array = StoredArray::open(self.default.data_type(), image)?;
         if rows.checked_add(1) != Some(array.len()) {
@@ -121,7 +120,7 @@ impl NestedColumn {
     }
 }
 
-/// The same values, with no bytes of strings that are none of theirs.
+/// The same values, without the bytes of other strings.
 fn compacted(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     if !has_views(array.data_type()) {
         return Ok(Arc::clone(array));

@@ -8,7 +8,7 @@ use basalt_base::Result;
 use super::Bytes;
 use crate::image::{ImageReader, ImageWriter};
 
-/// Little-endian, back to back.
+/// Little-endian, without padding.
 pub(crate) struct Numbers<T> {
     bytes: Bytes,
     number: PhantomData<T>,
@@ -16,7 +16,7 @@ pub(crate) struct Numbers<T> {
 
 /// An integer, or some floats, of a fixed width.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
-    /// The number at a position; `None` behind the last.
+    /// The number at a position; `None` after the last one.
     fn read(bytes: &[u8], at: usize) -> Option<Self>;
 
     fn append(self, bytes: &mut Vec<u8>);
@@ -39,7 +39,7 @@ macro_rules! numbers {
 
 numbers!(u8, u32, u64, i64, i128, u128);
 
-/// So many floats as one.
+/// An array of floats as one value.
 impl<const N: usize> Number for [f64; N] {
     #[inline(always)]
     fn read(bytes: &[u8], at: usize) -> Option<[f64; N]> {
@@ -68,7 +68,7 @@ impl<T: Number> Numbers<T> {
         bytes.extend_from_slice(&batch);
     }
 
-    /// The number at a position; `None` behind the last.
+    /// The number at a position; `None` after the last one.
     #[inline(always)]
     pub(crate) fn get(&self, at: usize) -> Option<T> {
         T::read(&self.bytes, at)
@@ -78,8 +78,8 @@ impl<T: Number> Numbers<T> {
         self.bytes.len() / size_of::<T>()
     }
 
-    /// How many numbers at the front `holds` is true for, which are all before the first that it is false for; and an
-    /// error if `check` finds that one of those that are looked at is not what was written.
+    /// The number of leading numbers for which `holds` is true; it must be false for all others. An error if `check`
+    /// finds that a number it reads is damaged.
     pub(crate) fn partition_point(
         &self,
         check: impl Fn(usize) -> Result<()>,
@@ -94,7 +94,7 @@ impl<T: Number> Numbers<T> {
         Ok(left)
     }
 
-    /// Makes sure that the numbers at these positions are what was written.
+    /// Compares the checksums of the numbers at these positions.
     pub(crate) fn check(&self, range: std::ops::Range<usize>) -> Result<()> {
         let width = size_of::<T>();
         self.bytes.check(range.start.saturating_mul(width)..range.end.saturating_mul(width))
@@ -104,7 +104,7 @@ impl<T: Number> Numbers<T> {
         image.section(&self.bytes)
     }
 
-    /// What [`Numbers::save`] wrote of so many numbers.
+    /// Opens what [`Numbers::save`] wrote of `len` numbers.
     pub(crate) fn open(len: usize, image: &mut ImageReader<'_>) -> Result<Numbers<T>> {
         let bytes = image.section()?;
         if Some(bytes.len()) != len.checked_mul(size_of::<T>()) {

@@ -1,4 +1,4 @@
-//! Numbers packed to the bits that they need: each less the smallest of them.
+//! Numbers packed to the bits that they need: the difference of each to the smallest one.
 
 use arrow::array::ArrayRef;
 use arrow::buffer::MutableBuffer;
@@ -13,7 +13,7 @@ use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 use crate::table::bits::{PADDING_BYTES, get, low_bits, packed_bytes, put};
 
-/// How many rows ahead of its use a number is asked for.
+/// How many rows ahead of its use a number is prefetched.
 const AHEAD: usize = 24;
 const NUMBER_BYTES_MAX: usize = size_of::<u64>();
 
@@ -22,19 +22,19 @@ const NUMBER_BYTES_MAX: usize = size_of::<u64>();
 pub(crate) struct Span {
     least: u64,
     bits: u32,
-    /// The sign of signed numbers, turned around so that they are ordered as they are unsigned.
+    /// The sign bit of signed numbers, flipped so that they are ordered like unsigned ones.
     sign: u64,
 }
 
 impl Span {
-    /// Of values of `carrier`, which has `width` bytes, as unsigned numbers of that width.
+    /// The span of values of `carrier`, which has `width` bytes, as unsigned numbers.
     pub(crate) fn of(carrier: &DataType, width: usize, values: impl Iterator<Item = u64>) -> Span {
         let mut extent = Extent::default();
         extent.widen(carrier, width, values);
         Span::within(carrier, width, extent)
     }
 
-    /// Of all values of an extent.
+    /// The span of an extent.
     pub(crate) fn within(carrier: &DataType, width: usize, Extent { least, most }: Extent) -> Span {
         let bits = u64::BITS - most.saturating_sub(least).leading_zeros();
         Span { least: least.min(most), bits, sign: sign(carrier, width) }
@@ -65,7 +65,7 @@ impl Span {
     }
 }
 
-/// The least and the greatest of some numbers, ordered as a [`Span`] orders them.
+/// The least and the greatest number, in the order of a [`Span`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     least: u64,
@@ -81,14 +81,14 @@ impl Extent {
         }
     }
 
-    /// Of the numbers of both.
+    /// The extent of both.
     pub(crate) fn join(self, other: Extent) -> Extent {
         Extent { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 }
 
 impl Default for Extent {
-    /// Of no numbers.
+    /// The extent of no numbers.
     fn default() -> Extent {
         Extent { least: u64::MAX, most: 0 }
     }
@@ -107,7 +107,7 @@ pub(crate) struct PackedNumbers {
 }
 
 impl PackedNumbers {
-    /// `len` numbers; `numbers` gives the same ones each time it is called.
+    /// `len` numbers. `numbers` returns the same ones each time that it is called.
     pub(crate) fn new<I: Iterator<Item = u64>>(
         carrier: &DataType,
         width: usize,
@@ -174,7 +174,7 @@ impl PackedColumn {
         if width > NUMBER_BYTES_MAX {
             return Ok(None);
         }
-        // What a NULL stands on says nothing: it takes no bits of its own.
+        // The value of a NULL does not count: it needs no bits.
         let any = order.iter().copied().find(|&row| column.is_valid(row as usize));
         let number = |&row: &u32| {
             let row = if column.is_valid(row as usize) { row } else { any.unwrap_or(row) };
@@ -216,7 +216,7 @@ impl PackedColumn {
         Bitmap::save_optional(self.valid.as_ref(), image)
     }
 
-    /// What [`PackedColumn::save`] wrote of the rows of `column`, which has none.
+    /// Opens the rows of `column`, which is empty, that [`PackedColumn::save`] wrote.
     pub(super) fn open(column: &FixedColumn, image: &mut ImageReader<'_>) -> Result<PackedColumn> {
         if column.width() > NUMBER_BYTES_MAX {
             return Err(ImageReader::unfit());
@@ -236,7 +236,7 @@ impl PackedColumn {
     }
 }
 
-/// Whether the type's bytes are a signed number.
+/// Whether values of the type are signed numbers.
 fn is_signed(carrier: &DataType) -> bool {
     use DataType::*;
     matches!(
@@ -245,7 +245,7 @@ fn is_signed(carrier: &DataType) -> bool {
     )
 }
 
-/// At most eight bytes as a number, zeroes above them.
+/// At most eight bytes as a number.
 fn word(value: &[u8]) -> u64 {
     let mut bytes = [0; NUMBER_BYTES_MAX];
     bytes[..value.len()].copy_from_slice(value);

@@ -1,12 +1,12 @@
-//! Where each of many strings begins and ends, in a little more than a byte each.
+//! Where each of many strings begins and ends, in little more than a byte for each.
 //!
 //! # Layout
 //!
-//! Cache lines, so that one line says where a string is:
+//! Cache lines, each of which says where some strings are:
 //!
 //! ```text
 //! start      40 bits: where the first string begins
-//! ends       k x n bits, where each ends, counted from there; n is the same for all lines, k as many as fit
+//! ends       k x n bits, the end of each string, relative to start; all lines have the same n, and as many as fit
 //! ```
 
 use std::ops::Range;
@@ -22,23 +22,23 @@ use crate::table::bits::low_bits;
 
 const LINE_BYTES: usize = 64;
 const WORD_BYTES: usize = size_of::<u64>();
-/// Lines, and strings, that one core goes through at a time.
+/// Lines, and strings, of a piece of work of one core.
 const STRETCH_LINES: usize = 1 << 11;
 const STRETCH_STRINGS: usize = 1 << 16;
 const START_BITS: u32 = 40;
-/// What stands in front of the first end is then still in the line.
+/// A word before the first end is still in the line.
 const END_BITS_MAX: u32 = START_BITS;
 
 type Line = [u8; LINE_BYTES];
 
-/// What the places count (bytes, codes) is the business of the caller.
+/// The caller decides what places count: bytes or codes.
 #[derive(Debug)]
 pub(super) struct PackedEnds {
     lines: Section,
     shape: LineShape,
 }
 
-/// Ends that are read one after the other.
+/// Reads ends one after the other.
 #[derive(Clone, Copy)]
 pub(super) struct PackedEndsView<'a> {
     lines: &'a [Line],
@@ -49,14 +49,14 @@ pub(super) struct PackedEndsView<'a> {
 #[derive(Clone, Copy, Debug)]
 struct LineShape {
     strings: usize,
-    /// Of an end.
+    /// The bits of an end.
     bits: u32,
-    /// One over the strings as a fraction of 2^64, rounded up.
+    /// The reciprocal of the strings as a fraction of 2^64, rounded up.
     reciprocal: u64,
 }
 
 impl PackedEnds {
-    /// Of strings of these lengths, back to back.
+    /// The ends of strings with these lengths, without padding between them.
     pub(super) fn new(lengths: &[u32]) -> Result<PackedEnds> {
         let shape = LineShape::of_lengths(lengths).ok_or_else(too_long)?;
         let mut lines = Region::zeroed(lengths.len().div_ceil(shape.strings) * LINE_BYTES)?;
@@ -112,7 +112,7 @@ impl Places for PackedEndsView<'_> {
         let start = number(line, 0, START_BITS);
         let at = START_BITS as usize + index * self.shape.bits as usize;
         let end = number(line, at, self.shape.bits);
-        // Read in any case: a branch would be guessed wrong.
+        // Read unconditionally: a branch would be mispredicted.
         let before = number(line, at - self.shape.bits as usize, self.shape.bits);
         let from = if index == 0 { 0 } else { before };
         (start + from) as usize..(start + end) as usize
@@ -125,12 +125,12 @@ impl LineShape {
         LineShape { strings: strings as usize, bits, reciprocal: u64::MAX / u64::from(strings) + 1 }
     }
 
-    /// The one with the most strings whose ends fit; `None` if there is none.
+    /// The shape with the most strings whose ends fit; `None` if there is none.
     fn of_lengths(lengths: &[u32]) -> Option<LineShape> {
         let all: u64 = on_all_cores(lengths.chunks(STRETCH_STRINGS), sum).into_iter().sum();
         let all = u128::from(all);
         (1..=END_BITS_MAX).map(LineShape::of_bits).find(|shape| {
-            // The greatest sum is not below the mean: most shapes need no look at every string.
+            // The greatest sum is at least the mean, so that most shapes need not look at every string.
             let limit = 1_u64 << shape.bits;
             all * (shape.strings as u128) < u128::from(limit) * lengths.len().max(1) as u128
                 && on_all_cores(lengths.chunks(STRETCH_LINES * shape.strings), |lengths| {
@@ -141,7 +141,7 @@ impl LineShape {
         })
     }
 
-    /// Writes the lines of strings of which the first begins at `start`; `None` if that is more than a line can say.
+    /// Writes the lines of strings that begin at `start`; `None` if a line cannot store that.
     fn write_all(self, lengths: &[u32], mut start: u64, lines: &mut [Line]) -> Option<()> {
         for (line, lengths) in lines.iter_mut().zip(lengths.chunks(self.strings)) {
             start = self.write(lengths, start, line)?;
@@ -168,7 +168,7 @@ impl LineShape {
         Some(start + end).filter(|&next| next <= low_bits(START_BITS))
     }
 
-    /// The line of a string, and its number there.
+    /// The line of a string, and its number in that line.
     #[inline(always)]
     fn split(self, row: usize) -> (usize, usize) {
         // Exact for every row, which has 32 bits.
@@ -180,7 +180,7 @@ impl LineShape {
 /// The number of at most 40 bits at bit `at` of a line.
 #[inline(always)]
 fn number(line: &Line, at: usize, bits: u32) -> u64 {
-    // Never beyond the line, where another one would be waited for.
+    // Never beyond the line: another one could miss the cache.
     let from = (at / u8::BITS as usize).min(LINE_BYTES - WORD_BYTES);
     let word = line[from..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
     word >> (at - from * u8::BITS as usize) & low_bits(bits)

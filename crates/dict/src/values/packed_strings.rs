@@ -1,7 +1,6 @@
-//! Strings that are no longer added to, in as few bytes as they need: compressed with OnPair where that pays.
+//! Strings in as few bytes as they need: compressed with OnPair if that pays. None are added any more.
 //!
-//! Each string is compressed alone, by tokens that are found in a sample of all strings
-//! ([`super::string_packer`]).
+//! Each string is compressed on its own, with tokens from a sample of all strings ([`super::string_packer`]).
 
 use basalt_base::Result;
 use basalt_base::region::Section;
@@ -21,12 +20,12 @@ use crate::table::bits::PADDING_BYTES;
 pub(super) struct PackedStrings {
     bytes: Section,
     ends: PackedEnds,
-    /// Of compressed strings; their ends then count codes.
+    /// The tokens of compressed strings, whose ends count codes.
     tokens: Option<Tokens>,
 }
 
 impl PackedStrings {
-    /// The strings of the rows `rows` of `arena`, in that order, compressed if there are `tokens`.
+    /// The strings of the rows `rows` of `arena`, in that order. They are compressed if there are `tokens`.
     pub(super) fn new(
         arena: StringArena,
         rows: Vec<RowStretch<'_>>,
@@ -36,7 +35,7 @@ impl PackedStrings {
         Ok(PackedStrings { bytes: bytes.into(), ends: PackedEnds::new(&lengths)?, tokens })
     }
 
-    /// Appends the strings of many rows; anything where a file says what cannot be.
+    /// Appends the strings of many rows; any strings if the file is damaged.
     pub(super) fn append(&self, asked: Asked<'_>, out: &mut StringViews) {
         match &self.tokens {
             Some(tokens) => append_decoded(&self.bytes, tokens, self.ends.view(), asked, out),
@@ -44,7 +43,7 @@ impl PackedStrings {
         }
     }
 
-    /// Makes sure that string `row` is what was written.
+    /// Compares the checksums of string `row`.
     pub(super) fn check(&self, row: usize) -> Result<()> {
         self.ends.check(row)?;
         let bits = self.tokens.as_ref().map_or(u64::from(u8::BITS), |tokens| u64::from(tokens.bits()));
@@ -76,7 +75,7 @@ impl PackedStrings {
     }
 }
 
-/// The tokens of a file are read at once: any string may need any of them.
+/// The tokens of a file are read at once, because any string may need any of them.
 fn read_tokens(written: &Section) -> Result<Tokens> {
     written.check(0..written.len())?;
     let tokens = Tokens::read(written).map_err(|_| ImageReader::unfit())?;

@@ -1,6 +1,6 @@
-//! In which order rows are packed: that of sorted rows, whose payloads are the numbers that the rows had.
+//! The order in which rows are packed: that of sorted rows, whose payloads are row numbers.
 //!
-//! The numbers are read where they lie, a stretch at a time. A list of all of them is made for what needs one.
+//! The numbers are read in place, a piece at a time. Only some users need a list of all of them.
 
 use std::cell::OnceCell;
 
@@ -10,7 +10,7 @@ use basalt_base::region::RegionNumbers;
 use super::cores::on_all_cores;
 use crate::table::{PartitionRows, SortedShards};
 
-/// Rows that one core packs at a time, or those of one partition if they are more.
+/// The least rows of a piece, which one core packs. A partition with more rows is one piece.
 pub(super) const STRETCH_ROWS: usize = 1 << 16;
 
 /// All rows that are kept.
@@ -19,7 +19,7 @@ pub(crate) struct RowOrder<'a> {
     listed: OnceCell<RegionNumbers>,
 }
 
-/// Rows that follow each other.
+/// A piece: adjacent rows.
 pub(super) enum RowStretch<'a> {
     Listed(&'a [u32]),
     Sorted { partitions: Vec<PartitionRows<'a>>, rows: usize },
@@ -57,7 +57,7 @@ impl<'a> RowOrder<'a> {
             for_each_stretch(self.stretches(), &mut numbers, |numbers, places| {
                 places.copy_from_slice(numbers);
             });
-            // Nobody has set it meanwhile: it is of one thread.
+            // No other thread has set it: the order is of one thread.
             let _ = self.listed.set(numbers);
         }
         Ok(self.listed.get().map_or(&[], |numbers| numbers))
@@ -65,7 +65,7 @@ impl<'a> RowOrder<'a> {
 }
 
 impl<'a> RowStretch<'a> {
-    /// The stretches of a list.
+    /// The pieces of a list.
     pub(super) fn of_list(numbers: &'a [u32]) -> Vec<RowStretch<'a>> {
         numbers.chunks(STRETCH_ROWS).map(RowStretch::Listed).collect()
     }
@@ -77,7 +77,7 @@ impl<'a> RowStretch<'a> {
         }
     }
 
-    /// The numbers of its rows, in `scratch` if they are nowhere as a list.
+    /// The numbers of its rows, in `scratch` unless there is a list.
     fn numbers<'b>(&'b self, scratch: &'b mut Vec<u32>) -> &'b [u32] {
         match self {
             RowStretch::Listed(numbers) => numbers,
@@ -92,8 +92,8 @@ impl<'a> RowStretch<'a> {
     }
 }
 
-/// What `work` makes, on all cores, of the numbers of each stretch and of as many places of `out`, which has one for each
-/// row.
+/// Runs `work` for each piece on all cores, and returns the results. `work` gets the numbers of the piece, and the
+/// places of its rows in `out`.
 pub(super) fn for_each_stretch<R: Send>(
     stretches: Vec<RowStretch<'_>>,
     out: &mut [u32],

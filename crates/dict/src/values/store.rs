@@ -63,8 +63,8 @@ impl ColumnStore {
         }
     }
 
-    /// As [`ColumnStore::get`], of rows in several stores, which a row's number says ([`super::split_row`]); `None` of
-    /// columns that give more for rows of their own.
+    /// As [`ColumnStore::get`], for rows in several stores, which are selected by the row's number
+    /// ([`super::split_row`]). `None` for columns that must be read store by store.
     pub(super) fn get_of(stores: &[ColumnStore], attribute: usize, hits: &Hits) -> Result<Option<ArrayRef>> {
         let columns = || stores.iter().map(|store| &store.columns[attribute]);
         let fixed = columns().map(|column| match column {
@@ -81,7 +81,7 @@ impl ColumnStore {
         Ok(strings.collect::<Option<Vec<_>>>().and_then(|strings| StringColumn::get_of(&strings, hits)))
     }
 
-    /// All rows of a column of a nested type, behind the default.
+    /// All rows of a column of a nested type, after the default.
     pub(super) fn nested(&self, attribute: usize) -> Result<&ArrayRef> {
         match &self.columns[attribute] {
             AttributeColumn::Nested(column) => column.rows(),
@@ -111,7 +111,7 @@ impl ColumnStore {
         })
     }
 
-    /// What [`ColumnStore::save`] wrote, in the place of the same columns without rows.
+    /// Opens what [`ColumnStore::save`] wrote, in place of the same columns without rows.
     pub(crate) fn open(self, image: &mut ImageReader<'_>) -> Result<ColumnStore> {
         let rows = image.count()?;
         let mut open = |column| {
@@ -145,7 +145,7 @@ impl ColumnStore {
         Ok(())
     }
 
-    /// Finds out how [`ColumnStore::pack`] is to pack the rows, as far as their order need not be known.
+    /// Learns how [`ColumnStore::pack`] should pack the rows, as far as it does not depend on their order.
     pub(crate) fn plan(&mut self) -> Result<()> {
         self.columns.iter_mut().try_for_each(|column| match column {
             AttributeColumn::Strings(column) => column.plan(),
@@ -153,8 +153,8 @@ impl ColumnStore {
         })
     }
 
-    /// Keeps the rows `order`, in that order, in as few bits as their values need; repeated strings are
-    /// kept once. No rows can be added behind.
+    /// Keeps the rows `order`, in that order, in as few bits as their values need. Repeated strings are stored once.
+    /// No rows can be added afterwards.
     pub(crate) fn pack(&mut self, order: &RowOrder<'_>) -> Result<()> {
         self.rows = order.len();
         for column in &mut self.columns {
@@ -171,7 +171,7 @@ impl ColumnStore {
         Ok(())
     }
 
-    /// Ends the rows: must be called before the first [`ColumnStore::get`].
+    /// Must be called after the last row, before the first [`ColumnStore::get`].
     pub(crate) fn shrink(&mut self) -> Result<()> {
         for column in &mut self.columns {
             match column {

@@ -1,10 +1,10 @@
-//! An arrow array of any type in the sections of a file.
+//! An Arrow array of any type in the sections of a file.
 //!
 //! # Layout
 //!
-//! The array, then its children, each as: length and offset; whether it has NULLs, and then the bits that
-//! are set where a value is there; count of buffers, and these. Types are not written: the dictionary's
-//! definition says them. Its buffers are the sections as they lie: an array of a file takes no memory of its own.
+//! The array, then its children, each as: length and offset; whether it has NULLs, and if so its validity bits; the
+//! number of buffers, and these. Types are not stored, they follow from the dictionary's definition. The buffers of
+//! the array are the sections themselves, so that an array of a file takes no memory.
 
 use arrow::array::{ArrayData, ArrayRef, make_array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
@@ -14,9 +14,9 @@ use basalt_base::{Error, Result};
 
 use crate::image::{ImageReader, ImageWriter};
 
-/// Types nest no deeper.
+/// The deepest nesting of types.
 const DEPTH_MAX: usize = 64;
-/// Buffers of one array: strings of many blocks have one each.
+/// The most buffers of an array: strings of many blocks have one for each.
 const BUFFERS_MAX: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct StoredArray {
 
 impl StoredArray {
     pub(super) fn save(data: &ArrayData, image: &mut ImageWriter<'_>) -> Result<()> {
-        // That it can be opened again is found out now.
+        // Checks now that it can be opened again.
         children_of(data.data_type())?;
         image.number(data.len() as u64);
         image.number(data.offset() as u64);
@@ -63,7 +63,7 @@ impl StoredArray {
         self.len
     }
 
-    /// Makes sure that all of it is what was written.
+    /// Compares the checksums of all of it.
     pub(super) fn check(&self) -> Result<()> {
         self.valid.iter().chain(&self.buffers).try_for_each(|section| section.check(0..section.len()))?;
         self.children.iter().try_for_each(StoredArray::check)
@@ -74,7 +74,7 @@ impl StoredArray {
         own + self.children.iter().map(StoredArray::bytes).sum::<usize>()
     }
 
-    /// The array, over the sections; whether its parts fit together is found out.
+    /// The array over the sections, whose parts are checked.
     pub(super) fn array(&self, ty: &DataType) -> Result<ArrayRef> {
         let data = self.data(ty)?;
         data.validate_full().map_err(unfit)?;

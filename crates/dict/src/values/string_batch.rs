@@ -1,8 +1,8 @@
-//! Reads the strings of many rows so that their waits for memory overlap.
+//! Reads the strings of many rows so that their memory accesses overlap.
 //!
-//! As in `table::probe`, each step is done for a whole batch of rows before the next: ask for where the strings
-//! are, find that out and ask for the strings, then copy or decode them, back to back, so that a string's
-//! length decides no branch. Views of a batch are made while its bytes are in the first cache.
+//! Each step is done for a batch of rows before the next step: prefetch where the strings are, read that and prefetch
+//! the strings, then copy or decode them, without padding, so that no branch depends on the length of a string. The
+//! views of a batch are made while its bytes are in the L1 cache.
 
 use std::ops::Range;
 
@@ -16,15 +16,15 @@ use crate::table::bits::{get_short, low_bits};
 
 /// Rows that take a step together.
 const BATCH: usize = 128;
-/// Bytes that are copied at once, where they are there.
+/// Bytes that are copied at once, if they exist.
 const COPIED_BYTES: usize = 16;
-/// Codes that are read at once; as many of the widest are in a word, which begins in a byte of theirs.
+/// Codes that are read at once: as many of the widest ones as fit into a word that begins at their first byte.
 const CODES_AT_ONCE: usize = 4;
 const WORD_BYTES: usize = size_of::<u64>();
-/// More codes than that are not decoded for several rows at once.
+/// Longer strings are decoded one at a time.
 const CODES_MAX: usize = 1 << 16;
 
-/// Rows, and what those have that were not found.
+/// Rows, and the string of those that were not found.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) rows: &'a [u64],
@@ -34,33 +34,33 @@ pub(super) struct Asked<'a> {
 
 /// Where strings are.
 pub(super) trait Places: Copy {
-    /// Asks for what [`Places::get`] reads.
+    /// Prefetches what [`Places::get`] reads.
     fn prefetch(self, row: usize);
 
-    /// Where the string of a row is; anything where a file says what cannot be.
+    /// Where the string of a row is; any range if the file is damaged.
     fn get(self, row: usize) -> Range<usize>;
 }
 
-/// Strings that lie in memory as they are, in one stretch or in several.
+/// Strings that are not compressed, in one arena or in several.
 pub(super) trait Texts: Copy {
-    /// Asks for what [`Texts::get`] reads.
+    /// Prefetches what [`Texts::get`] reads.
     fn prefetch(self, row: u64);
 
-    /// Where the string of a row is in its stretch; anything where a file says what cannot be.
+    /// Where the string of a row is in its arena; any range if the file is damaged.
     fn get(self, row: u64) -> Range<usize>;
 
-    /// The stretch of a row.
+    /// The arena of a row.
     fn stretch(&self, row: u64) -> &[u8];
 }
 
-/// One stretch.
+/// One arena.
 #[derive(Clone, Copy)]
 pub(super) struct Stretch<'a, P> {
     pub(super) bytes: &'a [u8],
     pub(super) places: P,
 }
 
-/// The stretches of [segments](split_row).
+/// The arenas of [segments](split_row).
 #[derive(Clone, Copy)]
 pub(super) struct Stretches<'a, P>(pub(super) &'a [Stretch<'a, P>]);
 
@@ -100,12 +100,12 @@ impl<P: Places> Texts for Stretches<'_, P> {
     }
 }
 
-/// Appends strings that lie in memory as they are.
+/// Appends strings that are not compressed.
 pub(super) fn append_plain(texts: impl Texts, asked: Asked<'_>, out: &mut StringViews) {
     processor::run(Plain { texts, asked, out });
 }
 
-/// Appends strings whose codes lie in `bytes`.
+/// Appends strings whose codes are in `bytes`.
 pub(super) fn append_decoded(
     bytes: &[u8],
     tokens: &Tokens,
@@ -154,14 +154,14 @@ impl<T: Texts> Loop for Plain<'_, T> {
     }
 }
 
-/// Asks for the first and the last line that a copy of `range` reads: a quarter of all short strings lie in two.
+/// Prefetches the first and the last cache line of `range`: a quarter of all short strings are in two.
 #[inline(always)]
 pub(super) fn prefetch_string(bytes: &[u8], range: &Range<usize>) {
     prefetch_read(bytes, range.start);
     prefetch_read(bytes, range.end.max(range.start.saturating_add(COPIED_BYTES)).wrapping_sub(1));
 }
 
-/// Copies `range` of `bytes` to byte `at` of `out`, which grows as needed, and says how many bytes these are.
+/// Copies `range` of `bytes` to byte `at` of `out`, which grows as needed, and returns the number of bytes.
 #[inline(always)]
 fn copy(bytes: &[u8], range: Range<usize>, out: &mut Vec<u8>, at: usize) -> usize {
     let Some(string) = bytes.get(range.clone()).filter(|string| u32::try_from(string.len()).is_ok()) else {
@@ -187,11 +187,11 @@ struct Decoded<'a, P> {
     scratch: Scratch,
 }
 
-/// What a batch is decoded in.
+/// The buffers in which a batch is decoded.
 #[derive(Default)]
 struct Scratch {
     codes: Vec<u16>,
-    /// Of each code.
+    /// The end of each code's text.
     ends: Vec<u32>,
     texts: Vec<u8>,
     lengths: Vec<u32>,
@@ -204,7 +204,7 @@ impl<P: Places> Loop for Decoded<'_, P> {
 
     #[inline(always)]
     fn run<F: Form>(mut self) {
-        // A multiplication by a constant is none.
+        // A multiplication by a constant is cheap.
         match self.tokens.bits() {
             9 => self.append::<9>(),
             12 => self.append::<12>(),
@@ -230,7 +230,7 @@ impl<P: Places> Decoded<'_, P> {
             for (range, (&row, &found)) in ranges.iter_mut().zip(rows.iter().zip(found)) {
                 let Range { start, end } = self.places.get(row as usize);
                 let count = end.min(there).saturating_sub(start);
-                // A string that is longer was not compressed.
+                // A longer string was not compressed.
                 let count = if found & (count <= u32::MAX as usize / TOKEN_BYTES_MAX) { count } else { 0 };
                 *range = start..start + count;
                 codes += count;
@@ -258,7 +258,7 @@ impl<P: Places> Decoded<'_, P> {
             read_codes::<BITS>(bytes, range.clone(), &mut scratch.codes[at..]);
             at += range.len();
             if !found && !asked.default.is_empty() {
-                // The first codes are those of the single bytes.
+                // The first codes are those of single bytes.
                 scratch.codes[at..]
                     .iter_mut()
                     .zip(asked.default)
@@ -287,7 +287,7 @@ impl<P: Places> Decoded<'_, P> {
     }
 }
 
-/// The codes of `range`, and maybe others behind them.
+/// The codes of `range`, and possibly others after them.
 #[inline(always)]
 fn read_codes<const BITS: u32>(bytes: &[u8], range: Range<usize>, out: &mut [u16]) {
     const { assert!(BITS.is_multiple_of(8) && BITS * 4 <= 64 || BITS * 4 + 7 <= 64) };

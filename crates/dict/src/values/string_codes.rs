@@ -1,19 +1,19 @@
-//! The codes of strings on their way into the order of rows: a word for each string.
+//! The codes of strings before they are in the order of rows: a word for each string.
 //!
-//! Strings are encoded in the order in which they came: those that lie together are read without waiting and often begin
-//! alike. In order of hash each would be waited for twice, for where it is and for its bytes. What is then read in that
-//! order is the word, which has all codes of a short string.
+//! Strings are encoded in the order in which they came: adjacent strings are read without cache misses, and often
+//! begin alike. In order of hash, each string would cost two misses, for its place and for its bytes. What is then
+//! read in order of hash is the word, which has all codes of a short string.
 //!
 //! # Layout
 //!
-//! Of a word, from the lowest bit on:
+//! A word, from the lowest bit on:
 //!
 //! ```text
-//! count      3 bits       of the codes; 7: there are more than fit
-//! codes      61 bits      or where the words of many codes are, among those of the stretch
+//! count      3 bits       the number of codes; 7: more than fit
+//! codes      61 bits      or where the words of the codes are, among those of the piece
 //! ```
 //!
-//! Words of many codes: how many codes there are, then the codes, as many in each word as fit.
+//! The words of many codes: the number of codes, then the codes, as many in each word as fit.
 
 use std::ops::Range;
 
@@ -30,46 +30,46 @@ use crate::table::bits::BitWriter;
 
 const WORD_BYTES: usize = size_of::<u64>();
 const COUNT_BITS: u32 = 3;
-/// In the place of a count.
+/// The count of codes that do not fit.
 const IS_LONG: u64 = (1 << COUNT_BITS) - 1;
-/// Strings that each core encodes before their memory is given back.
+/// Strings that each core encodes before their memory is freed.
 const BATCH_STRINGS: usize = 16 * STRETCH_ROWS;
-/// How many rows ahead of its use a word is asked for. With 32, where half of them have gone by when it is first read,
-/// a core waited for most of the time.
+/// How many rows ahead of its use a word is prefetched. With 32, half of the rows in flight, a core waited most of
+/// the time.
 const WORDS_AHEAD: usize = 96;
-/// The same of the words of many codes, and how many of these are asked for.
+/// How many rows ahead the words of many codes are prefetched, and how many of these words.
 const LONG_AHEAD: usize = 16;
 const LONG_WORDS: usize = 6;
-/// What short strings take, as a guess of the memory that their codes need: not all of it is touched.
+/// A guess of the codes of short strings, to reserve memory. Not all of it is touched.
 const BYTES_A_STRING: usize = 4;
-/// So many bytes are zeroed before codes are written to them, so that they are in the first cache then.
+/// This many bytes are zeroed before codes are written to them, so that they are in the L1 cache.
 const ZEROES_AT_ONCE: usize = 4 << 10;
 
 /// The codes of strings, by their numbers.
 pub(super) struct StringCodes {
     /// Little-endian.
     words: Region,
-    /// The words of many codes, of each stretch of strings.
+    /// The words of many codes, of each piece of strings.
     long: Vec<Vec<u64>>,
-    /// Of a code.
+    /// The bits of a code.
     bits: u32,
 }
 
-/// Codes that are added to a string's words.
+/// Adds codes to the words of a string.
 struct CodeWords<'a> {
-    /// Those of the stretch; the string's begin at `start`.
+    /// The words of the piece; the string's begin at `start`.
     long: &'a mut Vec<u64>,
     start: usize,
-    /// Codes that are not there yet, and how many bits they have.
+    /// Codes that are not written yet, and their bits.
     word: u64,
     used: u32,
     count: u64,
 }
 
 impl StringCodes {
-    /// Of all strings of `arena`. Some of them are encoded at a time, the last ones first, and their memory given back:
-    /// the words take as much, which the system then has at hand. The host of a virtual machine may need longer to find
-    /// memory that it has not than we to fill it.
+    /// Encodes all strings of `arena`. Pieces are encoded from the last one on, and their memory is freed: the words
+    /// take as much, and get pages that the system has at once. The host of a virtual machine may need longer to find
+    /// a page than it takes to fill it.
     pub(super) fn of_all(arena: StringArena, tokens: &Tokens) -> Result<StringCodes> {
         StringCodes::of_batches(arena, tokens, cores() * BATCH_STRINGS)
     }
@@ -93,7 +93,7 @@ impl StringCodes {
         Ok(StringCodes { words, long, bits })
     }
 
-    /// Of the strings of `rows`, in that order.
+    /// The words of the strings of `rows`, in that order.
     pub(super) fn of_rows(arena: &StringArena, rows: &[u32], tokens: &Tokens) -> Result<StringCodes> {
         let (matcher, bits) = (&TokenMatcher::new(tokens), tokens.bits());
         let mut words = Region::zeroed(rows.len() * WORD_BYTES)?;
@@ -108,8 +108,8 @@ impl StringCodes {
         self.bits
     }
 
-    /// Puts the codes of the strings `numbers` one behind the other into `bytes`, and how many each has into `counts`;
-    /// returns how many all have.
+    /// Puts the codes of the strings `numbers` into `bytes`, without padding, and their numbers into `counts`.
+    /// Returns the number of all codes.
     pub(super) fn pack(&self, numbers: &[u32], bytes: &mut Vec<u8>, counts: &mut [u32]) -> u64 {
         let words = self.words.as_chunks::<WORD_BYTES>().0;
         let (mut writer, mut all) = (BitWriter::default(), 0);
@@ -130,7 +130,7 @@ impl StringCodes {
                 let long = &self.long[number as usize / STRETCH_ROWS][(word >> COUNT_BITS) as usize..];
                 count = self.pack_long(long, &mut writer, bytes);
             }
-            // A string that is compressed has at most 2^28 codes.
+            // A compressed string has at most 2^28 codes.
             *to = count as u32;
             all += count;
         }
@@ -139,7 +139,7 @@ impl StringCodes {
         all
     }
 
-    /// Asks for the first words of many codes, if the string has these.
+    /// Prefetches the first words of many codes, if the string has them.
     #[inline(always)]
     fn prefetch_long(&self, number: usize, words: &[[u8; WORD_BYTES]]) {
         let word = u64::from_le_bytes(words[number]);
@@ -150,7 +150,7 @@ impl StringCodes {
         }
     }
 
-    /// Returns how many codes there are.
+    /// Returns the number of codes.
     fn pack_long(&self, long: &[u64], writer: &mut BitWriter, bytes: &mut Vec<u8>) -> u64 {
         let full = u64::BITS / self.bits;
         let mut left = long[0];
@@ -167,7 +167,7 @@ impl StringCodes {
     }
 }
 
-/// Puts zeroes behind `bytes` up to `end`, and some more.
+/// Zeroes `bytes` up to `end`, and some more.
 #[inline(always)]
 fn make_room(bytes: &mut Vec<u8>, end: usize) {
     if bytes.len() < end {
@@ -183,13 +183,13 @@ struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Writes the words of the strings `rows` and returns those of many codes.
+    /// Writes the words of the strings `rows`, and returns those of many codes.
     fn encode(self, rows: Range<usize>, words: &mut [[u8; WORD_BYTES]]) -> Vec<u64> {
         let mut long = Vec::new();
         processor::run(
             #[inline(always)]
             || {
-                // No `for_each`, which is not inlined.
+                // A loop, because `for_each` is not inlined.
                 for (row, word) in rows.zip(words) {
                     *word = self.word(row, &mut long).to_le_bytes();
                 }
@@ -198,7 +198,7 @@ impl Encoder<'_> {
         long
     }
 
-    /// The same of strings that do not lie together.
+    /// As above, for strings that are not adjacent.
     fn encode_rows(self, rows: &[u32], words: &mut [[u8; WORD_BYTES]]) -> Vec<u64> {
         let (mut long, mut words) = (Vec::new(), words.iter_mut());
         self.view.for_each_ahead(rows, |row| {

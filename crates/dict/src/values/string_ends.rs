@@ -1,5 +1,5 @@
-//! Where each string of an arena ends: four bytes each while strings are added, eight where the arena outgrew these, and
-//! about one when that is over.
+//! Where each string of an arena ends: four bytes for each while strings are added, eight in large arenas, and about
+//! one when no more are added.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::image::{ImageReader, ImageWriter};
 
 const NARROW_BYTES: usize = size_of::<u32>();
 const WIDE_BYTES: usize = size_of::<u64>();
-/// How a file names the kinds of [`StringEnds`].
+/// The kinds of [`StringEnds`] in a file.
 const NARROW: u64 = 0;
 const WIDE: u64 = 1;
 const PACKED: u64 = 2;
@@ -23,13 +23,13 @@ const PACKED: u64 = 2;
 pub(super) enum StringEnds {
     /// Little-endian numbers.
     Narrow(Bytes),
-    /// Of an arena that outgrew them.
+    /// The ends in large arenas.
     Wide(Bytes),
-    /// Of an arena to which nothing is added for a while.
+    /// The ends in arenas to which nothing is added for a while.
     Packed { ends: PackedEnds, strings: usize },
 }
 
-/// StringEnds that are read one after the other.
+/// Reads ends one after the other.
 #[derive(Clone, Copy)]
 pub(super) enum StringEndsView<'a> {
     Narrow(&'a [[u8; 4]]),
@@ -47,7 +47,7 @@ impl Places for StringEndsView<'_> {
         }
     }
 
-    /// Nothing of a row that is not there.
+    /// The range of a string; empty if there is no such row.
     #[inline(always)]
     fn get(self, row: usize) -> Range<usize> {
         let before = row.wrapping_sub(1);
@@ -83,7 +83,7 @@ impl StringEnds {
         }
     }
 
-    /// Adds that of a string that ends there.
+    /// Adds the end of a string.
     #[inline]
     pub(super) fn push(&mut self, end: usize) {
         match (&mut *self, u32::try_from(end)) {
@@ -96,7 +96,7 @@ impl StringEnds {
         }
     }
 
-    /// Adds those of strings that begin at `start` and have `total` bytes together.
+    /// Adds the ends of strings that begin at `start` and have `total` bytes together.
     pub(super) fn push_all(
         &mut self,
         start: usize,
@@ -121,7 +121,7 @@ impl StringEnds {
         }
     }
 
-    /// The same as numbers that have room for one more, `end`.
+    /// The ends as numbers with room for one more, `end`.
     #[cold]
     fn unpacked(&self, end: usize) -> StringEnds {
         let is_wide = u32::try_from(end).is_err();
@@ -134,7 +134,7 @@ impl StringEnds {
         if is_wide { StringEnds::Wide(bytes) } else { StringEnds::Narrow(bytes) }
     }
 
-    /// Keeps those of the first `strings`, of which there are as many.
+    /// Keeps the ends of the first `strings` strings.
     pub(super) fn truncate(&mut self, strings: usize) {
         match self {
             StringEnds::Narrow(bytes) => bytes.truncate(strings * NARROW_BYTES),
@@ -144,7 +144,7 @@ impl StringEnds {
         }
     }
 
-    /// Packs them if that takes less.
+    /// Packs the ends if that takes less memory.
     pub(super) fn shrink(&mut self) {
         if let Some(ends) = self.packed().filter(|ends| ends.heap_bytes() < self.heap_bytes()) {
             *self = StringEnds::Packed { ends, strings: self.len() };
@@ -154,7 +154,7 @@ impl StringEnds {
         }
     }
 
-    /// `None` if they are packed, or too large.
+    /// `None` if they are packed or too large.
     fn packed(&self) -> Option<PackedEnds> {
         let lengths = match self.view() {
             StringEndsView::Narrow(ends) => lengths(ends.iter().map(|end| u32::from_le_bytes(*end).into()))?,
@@ -171,7 +171,7 @@ impl StringEnds {
         }
     }
 
-    /// Makes sure that the end of string `row`, and of the one before it, is what was written.
+    /// Compares the checksums of the end of string `row`, and of the one before it.
     pub(super) fn check(&self, row: usize) -> Result<()> {
         let near = |width: usize| row.saturating_sub(1) * width..(row + 1) * width;
         match self {
@@ -209,7 +209,7 @@ impl StringEnds {
     }
 }
 
-/// The lengths of strings that end there; `None` if one of them is too long.
+/// The lengths of strings with these ends; `None` if one of them is too long.
 fn lengths(ends: impl ExactSizeIterator<Item = u64>) -> Option<Vec<u32>> {
     let (mut lengths, mut start) = (Vec::with_capacity(ends.len()), 0);
     for end in ends {

@@ -1,5 +1,5 @@
-//! Packs the strings of an arena: finds tokens that make them smaller, encodes them, and puts their codes into the order
-//! of rows, on all cores.
+//! Packs the strings of an arena: finds tokens that make them smaller, encodes them, and puts their codes into the
+//! order of rows, on all cores.
 
 use basalt_base::region::{Region, RegionNumbers};
 use basalt_base::{Error, ErrorCode, Result};
@@ -13,39 +13,39 @@ use super::string_codes::StringCodes;
 use crate::table::bits::PADDING_BYTES;
 use crate::table::in_parallel;
 
-/// Codes of so many bits are tried: their tokens fit the processor's first cache, or its second. The sample has too few
-/// tokens for 16 bits.
+/// The widths of codes that are tried: their tokens fit into the L1 or L2 cache of the processor. The sample has too
+/// few tokens for 16 bits.
 pub(super) const CODE_BITS: [u32; 3] = [9, 12, 14];
-/// Strings that tokens are found in, for each token and at most, and others that say whether they are of use.
+/// Strings in which tokens are found, for each token and at most, and other strings that test them.
 const SAMPLE_BYTES_A_TOKEN: usize = 1 << 7;
 const SAMPLE_BYTES: usize = 2 << 20;
 const TRIAL_BYTES: usize = 1 << 18;
-/// Rows whose strings are asked for together.
+/// Rows whose strings are prefetched together.
 const SAMPLE_ROWS_AT_ONCE: usize = 1 << 10;
-/// Compressed strings take longer to read; they have to take this part less.
+/// Compressed strings are slower to read, so they must be smaller by this part.
 const GAIN_MIN: f64 = 0.1;
-/// All strings are encoded if at least one in so many is needed.
+/// All strings are encoded if at least one in this many is needed.
 const ENCODED_SHARE: usize = 2;
-/// Longer strings are not compressed: what a reader puts together has an end.
+/// Longer strings are not compressed, to bound the buffers of readers.
 const COMPRESSED_BYTES_MAX: usize = 1 << 28;
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Strings back to back, in order of their rows.
+/// Strings without padding, in order of their rows.
 pub(super) struct Packed {
     pub(super) bytes: Region,
-    /// In bytes, or in codes.
+    /// The ends of the strings, in bytes or in codes.
     pub(super) lengths: RegionNumbers,
     pub(super) tokens: Option<Tokens>,
 }
 
-/// Strings that follow each other, some of all.
+/// A piece: adjacent strings.
 struct Stretch {
     bytes: Vec<u8>,
-    /// What their lengths add up to.
+    /// The sum of their lengths.
     count: u64,
 }
 
-/// The strings of the rows `rows` of `arena`, in that order, compressed if there are `tokens`.
+/// The strings of the rows `rows` of `arena`, in that order. They are compressed if there are `tokens`.
 pub(super) fn pack(arena: StringArena, rows: Vec<RowStretch<'_>>, tokens: Option<Tokens>) -> Result<Packed> {
     let count = rows.iter().map(RowStretch::len).sum();
     let mut lengths = RegionNumbers::zeroed(count)?;
@@ -53,7 +53,7 @@ pub(super) fn pack(arena: StringArena, rows: Vec<RowStretch<'_>>, tokens: Option
         None => {
             for_each_stretch(rows, &mut lengths, |rows, lengths| Stretch::plain(arena.view(), rows, lengths))
         }
-        // Of few of all strings, the others would be encoded in vain.
+        // If only a few strings are needed, most codes would be in vain.
         Some(tokens) if count < arena.len() / ENCODED_SHARE => {
             let mut listed = vec![0; count];
             for_each_stretch(rows, &mut listed, |rows, places| places.copy_from_slice(rows));
@@ -74,7 +74,7 @@ pub(super) fn pack(arena: StringArena, rows: Vec<RowStretch<'_>>, tokens: Option
     join(stretches.into_iter().collect::<Result<_>>()?, lengths, tokens)
 }
 
-/// Puts stretches one behind the other.
+/// Concatenates pieces.
 fn join(stretches: Vec<Stretch>, lengths: RegionNumbers, tokens: Option<Tokens>) -> Result<Packed> {
     let bits = u64::from(tokens.as_ref().map_or(u8::BITS, Tokens::bits));
     let all: u64 = stretches.iter().map(|stretch| stretch.count).sum();
@@ -91,12 +91,12 @@ fn join(stretches: Vec<Stretch>, lengths: RegionNumbers, tokens: Option<Tokens>)
     let behind = on_all_cores(places.into_iter(), |(stretch, bytes, start, end)| {
         ((end / 8) as usize, put_bytes(bytes, (start % 8) as u32, &stretch.bytes))
     });
-    // Two stretches share a byte where one ends inside of it.
+    // Two pieces share a byte if one ends inside of it.
     behind.into_iter().for_each(|(at, byte)| bytes[at] |= byte);
     Ok(Packed { bytes, lengths, tokens })
 }
 
-/// Puts `bytes` at bit `at`, less than 8, of `out`, where all is zero, and returns what belongs into the byte behind.
+/// Puts `bytes` at bit `at`, less than 8, of `out`, where all bits are zero. Returns the bits of the byte after them.
 fn put_bytes(out: &mut [u8], at: u32, bytes: &[u8]) -> u8 {
     let (out_words, out_rest) = out.as_chunks_mut::<WORD_BYTES>();
     let (words, _) = bytes.as_chunks::<WORD_BYTES>();
@@ -106,7 +106,7 @@ fn put_bytes(out: &mut [u8], at: u32, bytes: &[u8]) -> u8 {
         *out = (word << at | carry).to_le_bytes();
         carry = word.checked_shr(u64::BITS - at).unwrap_or(0);
     }
-    // Whole words of `out` have words of `bytes`: these have all bits that belong there.
+    // Whole words of `out` get words of `bytes`, which have all bits of them.
     let done = out_words.len() * WORD_BYTES;
     let rest = bytes[done..].iter().map(|&byte| u64::from(byte)).chain([0; 2]);
     let mut rest = rest.map(|byte| {
@@ -119,7 +119,7 @@ fn put_bytes(out: &mut [u8], at: u32, bytes: &[u8]) -> u8 {
 }
 
 impl Stretch {
-    /// Of strings by their numbers.
+    /// Strings by their numbers.
     fn compressed(codes: &StringCodes, numbers: &[u32], lengths: &mut [u32]) -> Stretch {
         let mut bytes = Vec::new();
         let count = codes.pack(numbers, &mut bytes, lengths);
@@ -142,7 +142,8 @@ impl Stretch {
     }
 }
 
-/// The tokens by which the strings of `rows`, or of all, take the least; `None` if none make them much smaller.
+/// The tokens with which the strings of `rows`, or all strings, take the least; `None` if none make them much
+/// smaller.
 pub(super) fn choose_tokens(arena: &StringArena, rows: Option<&[u32]>) -> Option<Tokens> {
     if arena.longest() > COMPRESSED_BYTES_MAX {
         return None;
@@ -151,7 +152,7 @@ pub(super) fn choose_tokens(arena: &StringArena, rows: Option<&[u32]>) -> Option
     let mut scattered = scattered(count).map(|at| rows.map_or(at as u32, |rows| rows[at]));
     let sample = next_of(arena, &mut scattered, SAMPLE_BYTES);
     let others = next_of(arena, &mut scattered, TRIAL_BYTES);
-    // Few strings that are left say little.
+    // A small sample is not representative.
     let trial = if others.view().bytes().len() < TRIAL_BYTES { &sample } else { &others };
     let of_all = |trial_bytes: f64| trial_bytes / trial.len().max(1) as f64 * count as f64;
     let plain = of_all(trial.view().bytes().len() as f64);
@@ -168,9 +169,9 @@ pub(super) fn choose_tokens(arena: &StringArena, rows: Option<&[u32]>) -> Option
     best.filter(|(bytes, _)| *bytes < limit).map(|(_, tokens)| tokens)
 }
 
-/// All numbers below `count`, so that the first ones, however many, are spread evenly and do not stand in their order.
+/// All numbers below `count`, in an order whose beginnings are evenly spread.
 fn scattered(count: usize) -> impl Iterator<Item = usize> {
-    // Steps of the golden section, which never come near to where they were before.
+    // Steps of the golden ratio, which never come near to earlier ones.
     let golden = (count as f64 * 0.618_033_988_75) as usize;
     let step = (golden.max(1)..).find(|&step| greatest_common_divisor(step, count) == 1).unwrap_or(1);
     let mut at = 0;
@@ -187,7 +188,7 @@ fn greatest_common_divisor(mut one: usize, mut other: usize) -> usize {
     one
 }
 
-/// Strings of about `bytes_max`, of the next `rows`: copies, which lie together however often they are read.
+/// Copies of about `bytes_max` of the strings of the next `rows`: they are adjacent, however often they are read.
 fn next_of(arena: &StringArena, rows: &mut impl Iterator<Item = u32>, bytes_max: usize) -> StringArena {
     let (mut strings, mut bytes) = (StringArena::default(), 0);
     while bytes < bytes_max {
@@ -207,7 +208,7 @@ fn next_of(arena: &StringArena, rows: &mut impl Iterator<Item = u32>, bytes_max:
     strings
 }
 
-/// The first of `strings`, of about `bytes_max`.
+/// The first `strings`, of about `bytes_max`.
 fn front_of(strings: &StringArena, bytes_max: usize) -> Vec<&[u8]> {
     let view = strings.view();
     (0..strings.len()).take_while(|&row| view.range(row).start < bytes_max).map(|row| view.get(row)).collect()

@@ -1,4 +1,4 @@
-//! An attribute of type `String`: its strings in an arena, repeated ones once where it is packed.
+//! An attribute of type `String`: its strings are in an arena. Packed strings may be stored once each.
 
 use std::sync::Arc;
 
@@ -21,37 +21,37 @@ use crate::hash::{hash_bytes, scramble, split};
 use crate::image::{ImageReader, ImageWriter};
 use crate::table::Hits;
 
-/// Packed strings are stored once each if there are at most this part as many as rows.
+/// Packed strings are stored once each if there are at most this part as many distinct ones as rows.
 const CODED_SHARE: usize = 2;
-/// Rows that say whether strings repeat.
+/// Rows in the sample that decides whether strings repeat.
 const SAMPLE_ROWS: usize = 1 << 16;
 
 /// An attribute of type `String`.
 #[derive(Debug)]
 pub(super) struct StringColumn {
     strings: Strings,
-    /// Which string a row has; `None` where it is the row's number.
+    /// The string of each row; `None` if it is the row's number.
     codes: Option<PackedNumbers>,
     valid: Option<Bitmap>,
     default: Vec<u8>,
     default_is_null: bool,
-    /// Of strings that are about to be packed.
+    /// How the strings are to be packed.
     plan: Option<Plan>,
 }
 
-/// How strings are to be packed.
+/// How strings are packed.
 #[derive(Debug)]
 enum Plan {
-    /// Of equal ones one.
+    /// Equal strings are stored once.
     Once,
-    /// One a row, compressed if there are tokens.
+    /// One string for each row, compressed if there are tokens.
     Each(Option<Box<Tokens>>),
 }
 
 #[derive(Debug)]
 enum Strings {
     Growing(StringArena),
-    /// No rows can be added.
+    /// Packed: no rows can be added.
     Packed(PackedStrings),
 }
 
@@ -97,8 +97,8 @@ impl StringColumn {
         Arc::new(out.finish(nulls))
     }
 
-    /// As [`StringColumn::get`], of rows in several columns, which a row's number says ([`split_row`]); `None` where
-    /// strings are not kept as they are.
+    /// As [`StringColumn::get`], for rows in several columns, which are selected by the row's number ([`split_row`]).
+    /// `None` if some strings are compressed or stored once.
     pub(super) fn get_of(columns: &[&StringColumn], hits: &Hits) -> Option<ArrayRef> {
         let arenas = columns.iter().map(|column| column.strings.arena().map(StringArena::view));
         let arenas = arenas.collect::<Option<Vec<_>>>()?;
@@ -116,13 +116,13 @@ impl StringColumn {
         Ok(())
     }
 
-    /// Keeps the rows `order`, in that order, and of equal strings one where that takes less. No rows
-    /// can be added behind.
+    /// Keeps the rows `order`, in that order. Equal strings are stored once if that takes less. No rows can be added
+    /// afterwards.
     pub(super) fn pack(&mut self, order: &RowOrder<'_>) -> Result<()> {
         if let Some(valid) = self.valid.take() {
             self.valid = Some(select_bits(&valid, order.list()?));
         }
-        // It takes the memory of what it becomes, so it goes as soon as nothing of it is needed.
+        // The packed strings take its memory, so it is freed piece by piece.
         let arena = std::mem::take(self.strings.growing()?);
         let packed = match self.plan.take().unwrap_or_else(|| Plan::of(&arena)) {
             Plan::Each(tokens) => PackedStrings::new(arena, order.stretches(), tokens.map(|tokens| *tokens))?,
@@ -144,13 +144,13 @@ impl StringColumn {
         Ok(())
     }
 
-    /// Finds out how the strings are to be packed, for which the order of the rows need not be known.
+    /// Decides how the strings are packed, which does not depend on the order of the rows.
     pub(super) fn plan(&mut self) -> Result<()> {
         self.plan = Some(Plan::of(self.strings.growing()?));
         Ok(())
     }
 
-    /// Makes sure that what `hits` select is what was written.
+    /// Compares the checksums of all strings of `hits`.
     pub(super) fn check(&self, hits: &Hits) -> Result<()> {
         for row in hits.found_payloads() {
             self.valid.as_ref().map_or(Ok(()), |valid| valid.check(row as usize))?;
@@ -173,7 +173,7 @@ impl StringColumn {
         Bitmap::save_optional(self.valid.as_ref(), image)
     }
 
-    /// The column that [`StringColumn::save`] wrote, in the place of one without rows.
+    /// Opens the column that [`StringColumn::save`] wrote, in place of an empty one.
     pub(super) fn open(self, image: &mut ImageReader<'_>) -> Result<StringColumn> {
         let strings = Strings::open(image)?;
         let codes = if image.flag()? { Some(PackedNumbers::open(image)?) } else { None };
@@ -195,7 +195,7 @@ impl StringColumn {
 }
 
 impl Strings {
-    /// The strings, if they are kept as they are.
+    /// The strings, if they are neither compressed nor stored once.
     fn arena(&self) -> Option<&StringArena> {
         match self {
             Strings::Growing(arena) => Some(arena),
@@ -240,7 +240,7 @@ impl Strings {
     }
 }
 
-/// Which string each hit has; 0 for a miss.
+/// The string of each hit; 0 for a miss.
 fn decode(codes: &PackedNumbers, hits: &Hits) -> Vec<u64> {
     let mut rows = Vec::with_capacity(hits.payloads.len());
     for (index, (&row, &found)) in hits.payloads.iter().zip(&hits.found).enumerate() {
@@ -253,10 +253,10 @@ fn decode(codes: &PackedNumbers, hits: &Hits) -> Vec<u64> {
 }
 
 impl Plan {
-    /// Of all strings.
+    /// The sample is of all strings.
     fn of(arena: &StringArena) -> Plan {
         let rows = arena.len();
-        // Any rows, each of them once.
+        // Any rows, each at most once.
         let mut sample: Vec<u32> =
             (0..SAMPLE_ROWS.min(rows) as u64).map(|at| split(scramble(at), rows as u64).0 as u32).collect();
         sample.sort_unstable();
@@ -273,16 +273,16 @@ impl Plan {
     }
 }
 
-/// Equal strings as one.
+/// Equal strings, stored once.
 struct Distinct {
-    /// Which of the distinct strings each row has.
+    /// The distinct string of each row.
     codes: Vec<u32>,
     /// A row of each distinct string.
     firsts: Vec<u32>,
 }
 
 impl Distinct {
-    /// The strings of the rows `order`; `None` if there are more than `firsts_max`.
+    /// The distinct strings of the rows `order`; `None` if there are more than `firsts_max`.
     fn of(arena: &StringArena, order: &[u32], firsts_max: usize) -> Option<Distinct> {
         let arena = arena.view();
         let mut table: HashTable<u32> = HashTable::with_capacity(firsts_max.min(SAMPLE_ROWS));

@@ -1,4 +1,4 @@
-//! The cells of a cache, in blocks, so that growing copies none of them and takes no room in advance.
+//! The cells of a cache, in blocks, so that growing neither copies cells nor reserves memory.
 
 use std::ops::{Index, IndexMut};
 
@@ -7,14 +7,14 @@ use super::slots::Slot;
 /// Cells of a block: a few bytes below a power of two, which an allocator's header fills.
 const BLOCK_CELLS: usize = (1 << 16) / size_of::<Cell>() - 2;
 
-/// A key that was asked for. Its bytes, and those of its row, are in a slot.
+/// A key that was requested. A slot has its bytes and those of its row.
 pub(super) struct Cell {
     pub(super) slot: Slot,
     pub(super) row: RowPlace,
-    /// Whether it was used since the hand passed.
+    /// Whether it was used since the clock hand passed it.
     pub(super) used: bool,
     pub(super) key_bytes: u32,
-    /// What is in the slot behind the key.
+    /// What follows the key in the slot.
     pub(super) row_bytes: u32,
     pub(super) expires_us: u64,
     pub(super) dies_us: u64,
@@ -25,9 +25,9 @@ pub(super) struct Cell {
 pub(super) enum RowPlace {
     /// The source does not have the key.
     Missing,
-    /// Behind the key.
+    /// In the slot, after the key.
     Memory,
-    /// In a file: behind the key is where.
+    /// In a file: its place there follows the key.
     Disk,
 }
 
@@ -42,7 +42,7 @@ impl Cell {
         self.row == RowPlace::Missing
     }
 
-    /// Of key and row.
+    /// The slots of keys and rows.
     pub(super) fn slot_bytes(&self) -> usize {
         self.key_bytes as usize + self.row_bytes as usize
     }
@@ -65,7 +65,7 @@ impl CellList {
         }
     }
 
-    /// The last cell takes the place of the one that goes.
+    /// Removes a cell. The last cell takes its place.
     pub(super) fn swap_remove(&mut self, at: usize) -> Option<Cell> {
         let last = self.blocks.last_mut()?.pop()?;
         if self.blocks.last().is_some_and(Vec::is_empty) {

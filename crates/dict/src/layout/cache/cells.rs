@@ -1,9 +1,9 @@
-//! The rows of a cache: by key, each with its time, the least wanted thrown out when there is no room.
+//! The rows of a cache by key, with their lifetimes, evicted when there is no room.
 //!
-//! Which one goes is decided by a hand that turns over the cells: a cell that was used since the hand
-//! passed is left alone once. Keys that the source does not have are in memory alone, where no full file throws
-//! them out, so of them there are no more than of keys with rows, or than [`MISSING_MIN`]: then another of
-//! them goes.
+//! The clock algorithm decides which cell is evicted: a hand goes round all cells, and spares a cell once that was
+//! used since it passed. Keys that the source does not have are in memory only, where a full file does not evict
+//! them. So there are at most as many of them as of keys with rows, or [`MISSING_MIN`]; then another one of them is
+//! evicted.
 
 use basalt_base::{Result, bail};
 use hashbrown::HashTable;
@@ -14,7 +14,7 @@ use super::slots::Slots;
 use crate::hash::hash_bytes;
 use crate::values::StringArena;
 
-/// So many keys without a row are kept, however few have one.
+/// This many keys without a row are stored, even if fewer keys have one.
 const MISSING_MIN: usize = 1 << 20;
 
 pub(super) struct Cells {
@@ -26,17 +26,17 @@ pub(super) struct Cells {
     cells_max: usize,
     /// Cells of keys that the source does not have.
     missing_count: usize,
-    /// So many of them may be there, if no more have a row.
+    /// The least limit of missing keys, see [`MISSING_MIN`].
     missing_min: usize,
     hand: usize,
     disk: Option<DiskRows>,
 }
 
-/// How a key's cell is.
+/// The state of a key's cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freshness {
     Fresh,
-    /// Old, but may be shown.
+    /// Expired, but may be returned.
     Stale,
     Absent,
 }
@@ -59,7 +59,7 @@ impl Cells {
         Cells { disk: Some(disk), ..Cells::in_memory(cells_max) }
     }
 
-    /// How the cell of `key` is; its row is added to `rows`, unless it is missing or the cell is absent.
+    /// The state of the cell of `key`. Its row is added to `rows`, unless it has none or the cell is absent.
     pub(super) fn get(&mut self, key: &[u8], now_us: u64, rows: &mut StringArena) -> Result<Freshness> {
         let Some(at) = self.find(key) else {
             return Ok(Freshness::Absent);
@@ -73,7 +73,7 @@ impl Cells {
         Ok(if is_stale { Freshness::Stale } else { Freshness::Fresh })
     }
 
-    /// All keys that have a row which may still be shown.
+    /// All keys whose row may still be returned.
     pub(super) fn keys(&self, now_us: u64) -> StringArena {
         let mut keys = StringArena::default();
         let has_row = |cell: &&Cell| now_us < cell.dies_us && !cell.is_missing();
@@ -81,7 +81,7 @@ impl Cells {
         keys
     }
 
-    /// Adds the row of `key` to `rows`; `false` if it has none that may be shown. No sign that somebody wants it.
+    /// Adds the row of `key` to `rows`; `false` if it has none that may be returned. It does not count as a use.
     pub(super) fn read(&self, key: &[u8], now_us: u64, rows: &mut StringArena) -> Result<bool> {
         let before = rows.len();
         let cell = self.find(key).map(|at| &self.cells[at]);
@@ -91,7 +91,7 @@ impl Cells {
         Ok(rows.len() > before)
     }
 
-    /// Adds the row of `cell` to `rows`, unless the source has none; `false` if it is lost.
+    /// Adds the row of `cell` to `rows`, if the source has one; `false` if the row is lost.
     fn read_cell(&self, cell: &Cell, rows: &mut StringArena) -> Result<bool> {
         let row = self.row_of(cell);
         match (cell.row, &self.disk) {
@@ -106,7 +106,7 @@ impl Cells {
         Ok(true)
     }
 
-    /// What is in the cell's slot behind its key.
+    /// What follows the key in the cell's slot.
     fn row_of(&self, cell: &Cell) -> &[u8] {
         &self.slots.get(cell.slot, cell.slot_bytes())[cell.key_bytes as usize..]
     }
@@ -116,7 +116,7 @@ impl Cells {
         self.table.find(hash_bytes(key), is_key).map(|&at| at as usize)
     }
 
-    /// Keeps the row of `key`; `None` is that there is none.
+    /// Stores the row of `key`; `None` if the source has none.
     pub(super) fn put(
         &mut self,
         key: &[u8],
@@ -178,19 +178,20 @@ impl Cells {
         Ok(())
     }
 
-    /// Gives back the slot of a cell that another one takes the place of.
+    /// Frees the slot of a cell that is replaced.
     fn vacate(&mut self, at: usize) {
         let cell = &self.cells[at];
         self.missing_count -= usize::from(cell.is_missing());
         self.slots.free(cell.slot);
     }
 
-    /// How many keys without a row there may be: as many as with one, so that the hand finds one of them soon.
+    /// The limit of keys without a row: as many as with one, so that the hand soon finds one of them.
     fn missing_max(&self) -> usize {
         self.missing_min.max(self.cells.len() - self.missing_count)
     }
 
-    /// The next cell that may go and was not used since the hand passed. Two rounds are enough, if one may go.
+    /// The next cell that may be evicted and was not used since the hand passed it. Two rounds find it, if there is
+    /// one.
     fn turn_hand(&mut self, may_go: impl Fn(&Cell) -> bool) -> usize {
         loop {
             let at = self.hand % self.cells.len();
@@ -201,7 +202,7 @@ impl Cells {
         }
     }
 
-    /// The last cell takes the place of the one that goes.
+    /// Removes a cell. The last cell takes its place.
     fn remove(&mut self, at: usize) {
         self.unlink(at);
         self.vacate(at);
@@ -223,7 +224,7 @@ impl Cells {
         }
     }
 
-    /// Frees the cells whose rows were in a file that is gone.
+    /// Frees the cells whose rows were in a removed file.
     fn forget_dropped(&mut self) -> Result<()> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let mut at = 0;
@@ -231,7 +232,7 @@ impl Cells {
             let cell = &self.cells[at];
             let row = &self.slots.get(cell.slot, cell.slot_bytes())[cell.key_bytes as usize..];
             if cell.row == RowPlace::Disk && disk.is_dropped(DiskPlace::from_bytes(row)?) {
-                // None of them is one without a row.
+                // No cell without a row is in a file.
                 self.slots.free(cell.slot);
                 self.cells.swap_remove(at);
             } else {
@@ -302,7 +303,7 @@ mod tests {
         (5..40).for_each(|key| put(&mut cells, key, Some(b"row")));
         (1000..2000).for_each(|key| put(&mut cells, key, None));
         assert_eq!((cells.len(), cells.missing_count), (80, 40));
-        // One that came to have a row makes room.
+        // A key that got a row raises the limit.
         put(&mut cells, 1999, Some(b"row"));
         assert_eq!((cells.len(), cells.missing_count), (80, 39));
     }

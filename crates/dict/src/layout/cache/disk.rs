@@ -1,4 +1,4 @@
-//! The rows of an SSD_CACHE: appended to files, the oldest file thrown away when there are too many.
+//! The rows of an SSD_CACHE: appended to files. The oldest file is removed when there are too many.
 //!
 //! # Layout
 //!
@@ -7,9 +7,9 @@
 //! <path>/<cache>_<n>.cache:  records
 //! record:                    crc32c u32 little-endian of the row, the row
 //! ```
-//! Where a row is and how long, only memory knows: the files are of no use to another process, so they are
-//! removed when the cache is built and when it is dropped, and never synced. One dictionary has the directory:
-//! its next version shares the lock.
+//! Only memory knows where a row is and when it expires. The files are of no use to another process, so they are
+//! removed when the cache is built and when it is dropped, and are never synced. A directory belongs to one
+//! dictionary, whose versions share the lock.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -21,23 +21,23 @@ use basalt_base::checksum::crc32c;
 use basalt_base::fs::{DirectoryLock, LOCK_FILE, RandomAccess, Storage, WritableFile};
 use basalt_base::{Error, FileAction, Result, bail};
 
-use super::{LockDirectory, SsdSpec};
+use super::spec::{LockDirectory, SsdSpec};
 
 const CRC_BYTES: usize = size_of::<u32>();
 const SUFFIX: &str = ".cache";
 
-/// Caches of this process, so that a reload's new one and the old one do not share names.
+/// Numbers the caches of this process, so that the versions of a dictionary use different file names.
 static CACHES: AtomicU64 = AtomicU64::new(0);
 
 pub(super) struct DiskRows {
     storage: Arc<dyn Storage>,
     spec: SsdSpec,
     cache: u64,
-    /// The oldest first; the last is being written.
+    /// The oldest one first; the last one is being written.
     files: VecDeque<File>,
     /// The number of the oldest file.
     first: u64,
-    /// Let go when the files are gone.
+    /// Released after the files are removed.
     _lock: Option<Arc<DirectoryLock>>,
 }
 
@@ -47,7 +47,7 @@ struct File {
     /// What is in the file.
     reader: Option<Arc<dyn RandomAccess>>,
     written: u64,
-    /// What comes behind it and is not written yet.
+    /// Records that follow and are not written yet.
     buffer: Vec<u8>,
 }
 
@@ -84,15 +84,15 @@ impl DiskPlace {
 }
 
 impl DiskRows {
-    /// Takes the directory, made if it is not there, and empties it of a former cache's files; other files in
-    /// it are an error. Without a `lock` nobody else knows the directory.
+    /// Takes the directory, which is created if it is missing, and removes the files of an earlier cache. Other files
+    /// in it are an error. Without a `lock`, the directory must be unknown to others.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         spec: SsdSpec,
         lock: Option<&LockDirectory>,
     ) -> Result<DiskRows> {
         storage.create_dir_all(&spec.path)?;
-        // Before the lock, which is a file too: a directory of others stays as it is.
+        // Before the lock, which is a file as well: a directory with other files is not changed.
         former_files(storage.as_ref(), &spec)?;
         let lock = lock.map(|lock| lock(&spec.path)).transpose()?;
         for path in former_files(storage.as_ref(), &spec)? {
@@ -102,7 +102,7 @@ impl DiskRows {
         Ok(DiskRows { storage, spec, cache, files: VecDeque::new(), first: 0, _lock: lock })
     }
 
-    /// Where the row is now, and whether the oldest file went to make room.
+    /// Where the row is now, and whether the oldest file was removed to make room.
     pub(super) fn append(&mut self, row: &[u8]) -> Result<(DiskPlace, bool)> {
         let record_bytes = (CRC_BYTES + row.len()) as u64;
         let Some(row_bytes) = u32::try_from(row.len()).ok().filter(|_| record_bytes <= self.spec.file_size)
@@ -149,7 +149,7 @@ impl DiskRows {
         place.file < self.first
     }
 
-    /// The row; `None` if it is gone or not what was written.
+    /// The row; `None` if it was removed or is damaged.
     pub(super) fn read(&self, place: DiskPlace) -> Result<Option<Vec<u8>>> {
         let index = place.file.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let Some(file) = index.and_then(|index| self.files.get(index)) else {
@@ -204,7 +204,7 @@ impl File {
         write.map_err(|error| Error::io(FileAction::Write, &self.path, &error))?;
         self.written += self.buffer.len() as u64;
         self.buffer = Vec::new();
-        // A newer cache may have emptied the directory: then the source is asked again.
+        // A newer cache may have emptied the directory. Then the row is requested again.
         self.reader = storage.open(&self.path).ok();
         Ok(())
     }
@@ -213,7 +213,7 @@ impl File {
 impl Drop for DiskRows {
     fn drop(&mut self) {
         for file in &self.files {
-            // What stays behind is removed when the next cache is built here.
+            // Files that are left are removed when the next cache is built here.
             let _ = self.storage.remove_file(&file.path);
         }
     }
@@ -249,7 +249,7 @@ mod tests {
         let storage = Arc::new(FaultyStorage::new());
         let mut disk = rows(&storage);
         let places: Vec<DiskPlace> = (0..10_u8).map(|row| disk.append(&[row; 26]).expect("room").0).collect();
-        // Two rows a file, two files.
+        // Two rows fit into a file, and there are two files.
         for (row, &place) in places.iter().enumerate() {
             let expected = (row >= 6).then(|| vec![row as u8; 26]);
             assert_eq!(disk.read(place).expect("a healthy disk"), expected, "row {row}");

@@ -1,71 +1,68 @@
-//! CACHE, SSD_CACHE and their COMPLEX_KEY_ forms: the rows that were asked for last; others are asked for.
+//! CACHE, SSD_CACHE and their COMPLEX_KEY_ forms: the rows of recent lookups are stored, others are requested from
+//! the source.
 //!
 //! - [`spec`]: what `LAYOUT(CACHE(..))` states.
-//! - [`cells`]: the rows that are kept, each as bytes, and for how long.
+//! - [`cells`]: the stored rows, each as bytes, and their lifetimes.
 //! - [`cell_list`]: a cell, and the list of them.
 //! - [`slots`]: the memory of keys and rows.
 //! - [`disk`]: the rows of SSD_CACHE, in files.
-//! - [`gate`]: how many lookups may ask the source at once, and how long the others wait.
+//! - [`request_limiter`]: how many lookups may ask the source at once, and how long the others wait.
 //!
 //! # Invariants
 //!
-//! - **One question**: all keys of a lookup that are not there go to the source together, each once.
-//! - **Misses are kept**: a key that the source does not have has a cell too, so it is not asked for again
-//!   before its lifetime ends.
+//! - **One request**: all missing keys of a lookup are requested together, each of them once.
+//! - **Misses are stored**: a key that the source does not have gets a cell, so that it is not requested again before
+//!   its lifetime ends.
 //!
 //! # Concurrency
 //!
-//! The cells are behind a lock that is never held while the source is asked.
+//! The cells are protected by a lock that is never held during a request.
 
 mod cell_list;
 mod cells;
 mod disk;
-mod gate;
+mod request_limiter;
 mod slots;
 mod spec;
 
-pub use spec::{CacheSpec, SsdSpec};
+pub use spec::{CacheSpec, LockDirectory, SsdSpec};
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::{ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{concat, take};
 use arrow::row::{RowConverter, SortField};
 use basalt_base::clock::Clock;
-use basalt_base::fs::{DirectoryLock, Storage};
-use basalt_base::{Error, Result, SqlType};
+use basalt_base::fs::Storage;
+use basalt_base::{Error, Result};
 
 use self::cells::{Cells, Freshness};
 use self::disk::DiskRows;
-use self::gate::Gate;
-use super::SCAN_BLOCK_ROWS;
+use self::request_limiter::RequestLimiter;
 use super::direct::DistinctKeys;
 use crate::attribute::Attribute;
 use crate::block::{check_keys, integer_keys, key_column, split_block};
 use crate::block_cut::SCAN_BLOCK_BYTES;
+use crate::block_cut::SCAN_BLOCK_ROWS;
 use crate::counters::Counters;
 use crate::dictionary::{Dictionary, DirectSource, VisitRows};
 use crate::key_bytes::KeyShape;
 use crate::key_numbers::KeyNumbers;
-use crate::layout_kind::LayoutKind;
 use crate::scan_columns::ScanColumns;
+use crate::schema::DictionarySchema;
 use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::values::StringArena;
 
-/// Takes a directory, which one dictionary has at a time.
-pub type LockDirectory = Arc<dyn Fn(&Path) -> Result<Arc<DirectoryLock>> + Send + Sync>;
-
-/// What a cache needs beside its definition.
+/// What a cache needs in addition to its definition.
 pub struct CacheSurroundings {
     pub source: Arc<dyn DirectSource>,
     pub clock: Arc<dyn Clock>,
-    /// Where SSD_CACHE has its files.
+    /// The files of an SSD_CACHE are here.
     pub storage: Arc<dyn Storage>,
-    /// Keeps others out of its directory; `None` where there are no others.
+    /// Locks the directory of the files; `None` if no one else can use it.
     pub lock: Option<LockDirectory>,
-    /// LIFETIME: a row is asked for again after a time between the two; 0 is never.
+    /// LIFETIME: a row is requested again after a random time between the two; 0 is never.
     pub lifetime_min_seconds: u64,
     pub lifetime_max_seconds: u64,
 }
@@ -75,28 +72,26 @@ struct CacheDictionary {
     counters: Counters,
 }
 
-/// What refreshing in the background needs too.
+/// What threads that refresh rows need as well.
 struct Shared {
-    kind: LayoutKind,
-    key_types: Vec<SqlType>,
-    attributes: Vec<Attribute>,
+    schema: DictionarySchema,
     shape: KeyShape,
-    /// Rows of all attributes as bytes, and back.
+    /// Converts rows of all attributes to bytes and back.
     rows: RowConverter,
     spec: CacheSpec,
     surroundings: CacheSurroundings,
     cells: Mutex<Cells>,
-    gate: Arc<Gate>,
+    limiter: Arc<RequestLimiter>,
 }
 
-/// What the source answered.
+/// The rows that the source returned.
 struct Fetched {
     keys: KeyNumbers,
-    /// By number of the key.
+    /// By the number of the key.
     rows: Vec<Box<[u8]>>,
 }
 
-/// Row bytes of the distinct keys of a lookup.
+/// The rows of the distinct keys of a lookup, as bytes.
 struct Gathered {
     rows: StringArena,
     /// For each distinct key: its place in `rows`, plus 1; 0 if it has no row.
@@ -105,14 +100,14 @@ struct Gathered {
     stale: Vec<u32>,
 }
 
-/// A dictionary that keeps some rows of `surroundings.source`.
+/// A dictionary that stores some rows of `surroundings.source`.
 pub fn build_cache(spec: DictionarySpec, surroundings: CacheSurroundings) -> Result<Arc<dyn Dictionary>> {
     let spec = spec.resolved()?;
     let kind = spec.layout.kind;
     if !kind.is_cache() {
         return Err(Error::logical(format!("{} is no cache", kind.name())));
     }
-    let key_types = spec.key_types();
+    let schema = DictionarySchema::of_resolved(&spec);
     let fields = spec.attributes.iter().map(|attribute| SortField::new(attribute.ty.carrier())).collect();
     let rows = RowConverter::new(fields).map_err(|error| {
         Error::not_implemented(format!("an attribute in dictionary layout {}: {error}", kind.name()))
@@ -125,12 +120,10 @@ pub fn build_cache(spec: DictionarySpec, surroundings: CacheSurroundings) -> Res
         Cells::in_memory(spec.layout.cache.size_in_cells)
     };
     let shared = Shared {
-        kind,
-        shape: KeyShape::new(&key_types)?,
-        key_types,
-        attributes: spec.attributes,
+        shape: KeyShape::new(&schema.key_types)?,
+        schema,
         rows,
-        gate: Arc::new(Gate::new(&spec.layout.cache)),
+        limiter: Arc::new(RequestLimiter::new(&spec.layout.cache)),
         spec: spec.layout.cache,
         surroundings,
         cells: Mutex::new(cells),
@@ -139,11 +132,11 @@ pub fn build_cache(spec: DictionarySpec, surroundings: CacheSurroundings) -> Res
 }
 
 impl CacheDictionary {
-    /// The row of each of `keys`, as the attributes' arrays and positions in them; 0 is the default.
+    /// The arrays of all attributes, and the position of each key's row in them; 0 is the default.
     fn ask(&self, keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, Vec<u32>)> {
         let shared = &self.shared;
-        let simple = !shared.kind.is_complex();
-        check_keys(&shared.key_types, keys, simple)?;
+        let simple = shared.schema.has_simple_key();
+        check_keys(&shared.schema.key_types, keys, simple)?;
         let keys = shared.widened(keys)?;
         let distinct = DistinctKeys::new(&shared.shape.encode(&keys)?)?;
         let mut gathered = shared.gather(&distinct.numbers)?;
@@ -157,30 +150,30 @@ impl CacheDictionary {
         }
         if !wanted.is_empty() {
             let question = pick(&keys, &distinct, &wanted)?;
-            let fetched = shared.gate.enter().and_then(|_pass| shared.refresh(&question))?;
+            let fetched = shared.limiter.acquire().and_then(|_permit| shared.refresh(&question))?;
             gathered.add(&wanted, &distinct.numbers, &fetched);
         }
-        // As in ClickHouse, what the cache remembers as missing is found, and of the other rows all but one for
-        // each key that the source does not have.
+        // As in ClickHouse, a key that the cache stores as missing counts as found. So do all rows but one of each
+        // key that the source does not have.
         let missing_count = looked_for.iter().filter(|&&key| gathered.of_key[key as usize] == 0).count();
         let of_row: Vec<u32> = distinct.of_row.iter().map(|&key| gathered.of_key[key as usize]).collect();
         self.counters.add_rows(of_row.len(), of_row.len() - missing_count);
         Ok((shared.decode(&gathered.rows)?, of_row))
     }
 
-    /// Asks for rows that are old but may still be shown; if the source is busy, a later lookup does it.
+    /// Requests expired rows that lookups may still return. If the source is busy, a later lookup does it.
     fn refresh_later(&self, keys: &[ArrayRef], distinct: &DistinctKeys, stale: &[u32]) -> Result<()> {
         if stale.is_empty() {
             return Ok(());
         }
-        let Some(pass) = self.shared.gate.try_enter() else {
+        let Some(permit) = self.shared.limiter.try_acquire() else {
             return Ok(());
         };
         let question = pick(keys, distinct, stale)?;
         let shared = Arc::clone(&self.shared);
         let work = move || {
-            let _pass = pass;
-            // Old rows are shown on; when they may no longer be, a lookup gets the error.
+            let _permit = permit;
+            // Expired rows stay. Once they may not be returned any more, a lookup gets the error.
             let _ = shared.refresh(&question);
         };
         let started = std::thread::Builder::new().name("dict-cache".into()).spawn(work);
@@ -194,7 +187,7 @@ impl CacheDictionary {
 }
 
 impl Gathered {
-    /// How many rows have a key that is not there, or is old.
+    /// How many rows of the lookup have a key that is missing or expired.
     fn missed_rows(&self, of_row: &[u32]) -> usize {
         let mut is_missed = vec![false; self.of_key.len()];
         self.absent.iter().chain(&self.stale).for_each(|&key| is_missed[key as usize] = true);
@@ -217,15 +210,15 @@ impl Shared {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keys of a simple layout as the `UInt64` that the source is asked with.
+    /// The keys of a simple layout as `UInt64`, which the source takes.
     fn widened(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-        if self.kind.is_complex() {
+        if !self.schema.has_simple_key() {
             return Ok(keys.to_vec());
         }
         Ok(vec![key_column(integer_keys(&keys[0])?)])
     }
 
-    /// What the cells have of `keys`.
+    /// The stored rows of `keys`.
     fn gather(&self, keys: &KeyNumbers) -> Result<Gathered> {
         let mut gathered = Gathered {
             rows: StringArena::default(),
@@ -250,7 +243,7 @@ impl Shared {
         Ok(gathered)
     }
 
-    /// The rows of a block of the `keys` from `next` on, and which of them have one.
+    /// The rows of a block of `keys` from `next` on, and which of these keys have one.
     fn read_some(&self, keys: &StringArena, next: &mut usize) -> Result<(Vec<usize>, StringArena)> {
         let (now_us, cells) = (self.surroundings.clock.now_us(), self.cells());
         let (mut found, mut rows) = (Vec::new(), StringArena::default());
@@ -263,9 +256,9 @@ impl Shared {
         Ok((found, rows))
     }
 
-    /// Asks the source for `question` and keeps what it says.
+    /// Requests the rows of `question`, and stores them.
     fn refresh(&self, question: &[ArrayRef]) -> Result<Fetched> {
-        let simple = !self.kind.is_complex();
+        let simple = self.schema.has_simple_key();
         let asked = self.shape.encode(question)?;
         let mut fetched = Fetched { keys: KeyNumbers::default(), rows: Vec::new() };
         let mut expected = KeyNumbers::default();
@@ -273,9 +266,10 @@ impl Shared {
             expected.number(asked.get(row))?;
         }
         for block in self.surroundings.source.lookup(question)? {
-            let (rows, keys, columns) = split_block(&self.key_types, &self.attributes, &block, simple)?;
+            let (rows, keys, columns) =
+                split_block(&self.schema.key_types, &self.schema.attributes, &block, simple)?;
             let encoded = self.shape.encode(&self.widened(&keys)?)?;
-            // Rows cannot be made of no columns.
+            // The converter needs at least one column.
             let bytes = match columns.is_empty() {
                 true => None,
                 false => Some(self.rows.convert_columns(&columns).map_err(broken)?),
@@ -301,7 +295,7 @@ impl Shared {
         Ok(fetched)
     }
 
-    /// When a row that came now is old, and when it may no longer be shown.
+    /// When a row that was stored now expires, and when it may not be returned any more.
     fn lifetime(&self, key: &[u8], now_us: u64) -> (u64, u64) {
         const SECOND_US: u64 = 1_000_000;
         let CacheSurroundings { lifetime_min_seconds: min, lifetime_max_seconds: max, .. } =
@@ -309,7 +303,7 @@ impl Shared {
         if max == 0 {
             return (u64::MAX, u64::MAX);
         }
-        // Keys that came together do not all grow old together.
+        // Spread the lifetimes, so that rows of one request do not expire together.
         let spread_us = max.saturating_sub(min).saturating_mul(SECOND_US);
         let part = crate::hash::split(crate::hash::hash_bytes(key).wrapping_add(now_us), spread_us.max(1)).0;
         let strict = self.spec.strict_max_lifetime_seconds.unwrap_or(max);
@@ -318,9 +312,9 @@ impl Shared {
         (after(min.min(max).saturating_mul(SECOND_US).saturating_add(part)).min(dies_us), dies_us)
     }
 
-    /// The attributes' arrays, the default in row 0.
+    /// The arrays of all attributes. Row 0 is the default.
     fn decode(&self, rows: &StringArena) -> Result<Vec<ArrayRef>> {
-        if self.attributes.is_empty() {
+        if self.schema.attributes.is_empty() {
             return Ok(Vec::new());
         }
         let parser = self.rows.parser();
@@ -329,7 +323,7 @@ impl Shared {
         let with_default = |(column, attribute): (&ArrayRef, &Attribute)| {
             concat(&[attribute.default.as_ref(), column.as_ref()]).map_err(broken)
         };
-        columns.iter().zip(&self.attributes).map(with_default).collect()
+        columns.iter().zip(&self.schema.attributes).map(with_default).collect()
     }
 }
 
@@ -341,16 +335,8 @@ fn pick(keys: &[ArrayRef], distinct: &DistinctKeys, wanted: &[u32]) -> Result<Ve
 }
 
 impl Dictionary for CacheDictionary {
-    fn key_types(&self) -> &[SqlType] {
-        &self.shared.key_types
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.shared.attributes
-    }
-
-    fn layout(&self) -> &'static str {
-        self.shared.kind.name()
+    fn schema(&self) -> &DictionarySchema {
+        &self.shared.schema
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -368,10 +354,10 @@ impl Dictionary for CacheDictionary {
         Ok(self.ask(keys)?.1.iter().map(|&row| Some(row > 0)).collect())
     }
 
-    /// The rows that are kept now, and still when it is their block's turn: nobody waits for a scan.
+    /// Visits the rows that are stored when their block is read: no lookup waits for a scan.
     fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         let shared = &self.shared;
-        let asked = ScanColumns::of(columns, shared.key_types.len());
+        let asked = ScanColumns::of(columns, shared.schema.key_types.len());
         let all = shared.cells().keys(shared.surroundings.clock.now_us());
         let mut next = 0;
         while next < all.len() {

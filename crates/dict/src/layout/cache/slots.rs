@@ -1,18 +1,19 @@
-//! Byte strings that come and go, each in a slot of a chunk.
+//! Byte strings that are added and removed, each in a slot of a chunk.
 //!
-//! All slots of a chunk have one size, as in a slab allocator (Bonwick, "The Slab Allocator", USENIX Summer 1994,
-//! section 3.2), so a slot that is free serves any string of about its size. A chunk whose last string goes is freed.
-//! What it takes is what it says: no allocator adds a header to each string, or rounds it up unseen.
+//! All slots of a chunk have the same size, as in a slab allocator (Bonwick, "The Slab Allocator", USENIX Summer
+//! 1994, section 3.2), so a free slot serves any string of about its size. A chunk without strings is freed. The
+//! memory is exactly what is reported: no allocator adds a header to each string, or rounds its size up.
 
 use std::collections::BTreeMap;
 
-/// Of a chunk, unless one slot is longer; a few bytes below a power of two, which an allocator's header fills.
+/// The bytes of a chunk, unless one slot is longer: a few bytes less than a power of two, for the header of the
+/// allocator.
 const CHUNK_BYTES: usize = (1 << 16) - 64;
-/// Of the smallest slot, and what shorter ones are a multiple of.
+/// The smallest slot; the sizes of short slots are its multiples.
 const STEP_BYTES: usize = 8;
-/// Slots up to this length are told apart by [`STEP_BYTES`].
+/// Up to this length, slot sizes are multiples of [`STEP_BYTES`].
 const FINE_MAX: usize = 512;
-/// Longer ones have so many sizes between a power of two and the next one.
+/// The number of sizes of longer slots between a power of two and the next one.
 const COARSE_STEPS: usize = 16;
 /// Ends a list of free slots.
 const NO_SLOT: u16 = u16::MAX;
@@ -24,11 +25,11 @@ pub(super) struct Slots {
     with_room: BTreeMap<usize, Vec<u32>>,
     /// Places in `chunks` whose chunk was freed.
     vacant: Vec<u32>,
-    /// Of all chunks.
+    /// The bytes of all chunks.
     chunk_bytes: usize,
 }
 
-/// Where a string is. Packed, for there is one in every cell.
+/// Where a string is. Packed, because every cell has one.
 #[derive(Clone, Copy)]
 #[repr(Rust, packed(2))]
 pub(super) struct Slot {
@@ -40,17 +41,17 @@ pub(super) struct Slot {
 struct Chunk {
     bytes: Box<[u8]>,
     slot_bytes: usize,
-    /// The first of the slots that were freed; each begins with the number of the next one.
+    /// The first free slot. Each free slot begins with the number of the next one.
     first_free: u16,
-    /// Slots from here on never held a string, so their pages may not be there yet.
+    /// Slots from here on were never used, so their pages may not exist yet.
     fresh: u16,
     used: u16,
-    /// Its place among the chunks with room, while it has some.
+    /// Its place among the chunks with free slots, if it has some.
     room_at: u32,
 }
 
 impl Slots {
-    /// Keeps `parts` as one string, one behind the other.
+    /// Stores the concatenation of `parts`.
     pub(super) fn put(&mut self, parts: [&[u8]; 2]) -> Slot {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let slot_bytes = slot_bytes(bytes);
@@ -69,12 +70,12 @@ impl Slots {
         Slot { chunk: at, number }
     }
 
-    /// The first `bytes` of what is in `slot`.
+    /// The first `bytes` of `slot`.
     pub(super) fn get(&self, slot: Slot, bytes: usize) -> &[u8] {
         &self.chunks[slot.chunk as usize].slot(slot.number)[..bytes]
     }
 
-    /// Gives `slot` back.
+    /// Frees `slot`.
     pub(super) fn free(&mut self, slot: Slot) {
         let chunk = &mut self.chunks[slot.chunk as usize];
         let was_full = chunk.is_full();
@@ -145,7 +146,7 @@ impl Chunk {
         usize::from(self.used) * self.slot_bytes == self.bytes.len()
     }
 
-    /// A slot of a chunk that has one.
+    /// A free slot of a chunk.
     fn take(&mut self) -> u16 {
         self.used += 1;
         if self.first_free == NO_SLOT {
@@ -176,7 +177,7 @@ impl Chunk {
     }
 }
 
-/// How long a slot is that holds `bytes`.
+/// The size of a slot that holds `bytes`.
 fn slot_bytes(bytes: usize) -> usize {
     let step = if bytes <= FINE_MAX { STEP_BYTES } else { bytes.next_power_of_two() / (2 * COARSE_STEPS) };
     bytes.max(1).next_multiple_of(step)
@@ -210,7 +211,7 @@ mod tests {
                 (0..20_000_u32).map(|at| slots.put([&at.to_le_bytes(), b"a row"])).collect();
             let full = slots.heap_bytes();
             assert!(full < 20_000 * 17, "round {round}: {full}");
-            // One chunk stays, for its first string does.
+            // One chunk stays: that of the first string.
             kept[1..].iter().for_each(|&slot| slots.free(slot));
             assert!(slots.heap_bytes() < full / 3, "round {round}: {}", slots.heap_bytes());
             slots.free(kept[0]);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     proptest! {
-        /// Strings of many lengths come and go in any order, and the others stay as they are.
+        /// Strings of many lengths are added and removed in any order, and the others do not change.
         #[test]
         fn keeps_what_is_put(steps in prop::collection::vec((any::<prop::sample::Index>(), 0..3, 1..1500_usize), 1..600)) {
             let mut slots = Slots::default();

@@ -1,7 +1,9 @@
 //! The parameters of the cache layouts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use basalt_base::fs::DirectoryLock;
 use basalt_base::{Result, bail};
 
 const SIZE_IN_CELLS_MAX: u64 = 1 << 31;
@@ -12,37 +14,40 @@ const BUFFER_MAX: u64 = 1 << 30;
 /// A position in the cells is a `u32`.
 const STORED_KEYS_MAX: u64 = u32::MAX as u64;
 
+/// Locks a directory for one dictionary.
+pub type LockDirectory = Arc<dyn Fn(&Path) -> Result<Arc<DirectoryLock>> + Send + Sync>;
+
 /// The parameters of all cache layouts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheSpec {
-    /// Keys that are kept in memory; SSD_CACHE has a limit of its own.
+    /// Keys that are stored in memory; SSD_CACHE has a limit of its own.
     pub size_in_cells: u64,
-    /// Old rows are shown while they are asked for again in the background.
+    /// Expired rows are returned while they are requested again in the background.
     pub allow_read_expired_keys: bool,
-    /// After this a row is not shown in any case; `None` is LIFETIME's maximum.
+    /// After this time, a row is not returned in any case; `None` is the maximum of LIFETIME.
     pub strict_max_lifetime_seconds: Option<u64>,
-    /// Lookups that may wait for their turn to ask the source.
+    /// Lookups that may wait for a request to the source.
     pub max_update_queue_size: u64,
-    /// How long a lookup waits for a place among those that wait.
+    /// How long a lookup waits to join those that wait.
     pub update_queue_push_timeout_ms: u64,
-    /// How long a lookup waits for its turn.
+    /// How long a lookup waits for its request.
     pub query_wait_timeout_ms: u64,
-    /// Lookups that may ask the source at once.
+    /// Requests that may run at once.
     pub max_threads_for_updates: u64,
 }
 
 /// The parameters of SSD_CACHE alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SsdSpec {
-    /// The directory of the files; it must be empty, of this dictionary or not be there.
+    /// The directory of the files: empty, missing, or of an earlier cache of this dictionary.
     pub path: PathBuf,
     pub block_size: u64,
     pub file_size: u64,
     pub read_buffer_size: u64,
     pub write_buffer_size: u64,
-    /// Files that are kept; the oldest goes when there would be more.
+    /// Files that are stored; the oldest one is removed when there would be more.
     pub max_partitions_count: u64,
-    /// Keys that are kept, with a row or without.
+    /// Keys that are stored, with or without a row.
     pub max_stored_keys: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a cache keeps, for how long, and what it asks for.
+//! What a cache stores, for how long, and what it requests.
 
 use std::sync::Mutex;
 
@@ -6,13 +6,13 @@ use arrow::array::{AsArray, BinaryViewArray, ListArray, UInt16Array, UInt64Array
 use arrow::datatypes::{UInt16Type, UInt64Type};
 use basalt_base::clock::ManualClock;
 use basalt_base::fs::FaultyStorage;
-use basalt_base::{ErrorCode, bail};
+use basalt_base::{ErrorCode, SqlType, bail};
 
 use super::*;
-use crate::LayoutSpec;
 use crate::layout::conformance;
+use crate::{LayoutKind, LayoutSpec};
 
-/// Even keys have themselves as their value. Remembers what it was asked.
+/// The value of an even key is the key. It records the requests.
 #[derive(Default)]
 struct Evens {
     asked: Mutex<Vec<Vec<u64>>>,

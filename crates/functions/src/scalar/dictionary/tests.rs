@@ -8,7 +8,9 @@ use arrow::array::{
 use arrow::datatypes::UInt64Type;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
-use basalt_dict::{Attribute, Dictionaries, Dictionary, DictionaryStats, VisitRows};
+use basalt_dict::{
+    Attribute, Dictionaries, Dictionary, DictionarySchema, DictionaryStats, LayoutKind, VisitRows,
+};
 
 use super::{ALL, AttributeOf};
 use crate::FunctionContext;
@@ -16,20 +18,16 @@ use crate::scalar::{Argument, Operand};
 
 /// Keys 1 and 2 with the names `one` and `two`; the parent of 2 is 1.
 struct Numbers {
-    attributes: Vec<Attribute>,
+    schema: DictionarySchema,
 }
 
 impl Dictionary for Numbers {
-    fn key_types(&self) -> &[SqlType] {
-        &[SqlType::UInt64]
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
-    fn attributes(&self) -> &[Attribute] {
-        &self.attributes
-    }
-
-    fn layout(&self) -> &'static str {
-        "FLAT"
+    fn lists_keys(&self) -> bool {
+        false
     }
 
     fn get(&self, attributes: &[usize], keys: &[ArrayRef]) -> Result<(Vec<ArrayRef>, BooleanArray)> {
@@ -89,7 +87,13 @@ impl Dictionaries for OnlyNumbers {
         };
         let attributes =
             vec![attribute("name", SqlType::String, false), attribute("parent", SqlType::UInt64, true)];
-        Ok(Arc::new(Numbers { attributes }))
+        let schema = DictionarySchema {
+            kind: LayoutKind::Flat,
+            key_types: vec![SqlType::UInt64],
+            range_type: None,
+            attributes,
+        };
+        Ok(Arc::new(Numbers { schema }))
     }
 }
 

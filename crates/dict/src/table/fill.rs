@@ -1,33 +1,33 @@
-//! Turns the rows of a shard into its table, on the pages that the rows had.
+//! Turns the rows of a shard into its table, and reuses the pages of the rows.
 
 use basalt_base::Result;
 use basalt_base::region::Region;
 
-use super::line_shape::LineShape;
-use super::line_writer::LineTableWriter;
+use super::bucket_shape::BucketShape;
+use super::cuckoo_writer::CuckooTableWriter;
 use super::quotient::{CellShape, QuotientTableWriter};
 use super::rows::RowSink;
-use super::{LineTable, QuotientTable, Rows};
+use super::{CuckooTable, QuotientTable, Rows};
 
-pub(super) fn line_table(
+pub(super) fn cuckoo_table(
     rows: Rows,
     load_factor: f64,
-    shape: LineShape,
+    shape: BucketShape,
     renamed: impl Fn(u64) -> u64,
-) -> Result<LineTable> {
-    let writer = LineTableWriter::new(rows.len(), load_factor, shape, rows.shard_bits())?;
-    let mut lines = Lines { writer, renamed };
-    rows.drain_into(&mut lines)?;
-    lines.writer.finish()
+) -> Result<CuckooTable> {
+    let writer = CuckooTableWriter::new(rows.len(), load_factor, shape, rows.shard_bits())?;
+    let mut sink = CuckooSink { writer, renamed };
+    rows.drain_into(&mut sink)?;
+    sink.writer.finish()
 }
 
-/// Rows on their way into lines.
-struct Lines<R> {
-    writer: LineTableWriter,
+/// Takes rows into a cuckoo table.
+struct CuckooSink<R> {
+    writer: CuckooTableWriter,
     renamed: R,
 }
 
-impl<R: Fn(u64) -> u64> RowSink for Lines<R> {
+impl<R: Fn(u64) -> u64> RowSink for CuckooSink<R> {
     #[inline(always)]
     fn take(&mut self, rows: impl Iterator<Item = (u64, u64)>) -> Result<()> {
         rows.for_each(|(hash, payload)| self.writer.push(hash, (self.renamed)(payload)));
@@ -45,18 +45,18 @@ pub(super) fn quotient_table(
     renamed: impl Fn(u64) -> u64,
 ) -> Result<QuotientTable> {
     let writer = QuotientTableWriter::new(rows.len(), shape)?;
-    let mut cells = Cells { writer, renamed };
-    rows.drain_into(&mut cells)?;
-    cells.writer.finish()
+    let mut sink = QuotientSink { writer, renamed };
+    rows.drain_into(&mut sink)?;
+    sink.writer.finish()
 }
 
-/// Rows on their way into cells.
-struct Cells<R> {
+/// Takes rows into a quotient table.
+struct QuotientSink<R> {
     writer: QuotientTableWriter,
     renamed: R,
 }
 
-impl<R: Fn(u64) -> u64> RowSink for Cells<R> {
+impl<R: Fn(u64) -> u64> RowSink for QuotientSink<R> {
     #[inline(always)]
     fn take(&mut self, rows: impl Iterator<Item = (u64, u64)>) -> Result<()> {
         self.writer.extend(rows.map(|(hash, payload)| (hash, (self.renamed)(payload))))

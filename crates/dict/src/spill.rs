@@ -1,18 +1,17 @@
-//! The rows of a source in files, a pile for each shard, until the shard is built.
+//! Spill partitions: the rows of a source in files, until the shard of a partition is built.
 //!
-//! A pile is many files of some hundred kilobytes each: columns as the dictionary has them, written as
-//! they lie in memory and mapped again. They hold nothing that outlives the load, so nothing is synced.
+//! A partition is many files of some hundred kilobytes: columns in the form that the dictionary has them in, written
+//! as they are in memory, and mapped again. They do not outlive the load, so nothing is synced.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, UInt32Array};
-use arrow::compute::take;
+use arrow::array::ArrayRef;
+use basalt_base::Result;
 use basalt_base::fs::{PendingDirectory, Storage};
-use basalt_base::{Error, Result};
 
 use crate::attribute::Attribute;
-use crate::block::integer_keys;
+use crate::block::{integer_keys, select};
 use crate::hash::{hash_bytes, scramble};
 use crate::image::{open_parts, write_parts};
 use crate::key_bytes::KeyShape;
@@ -20,31 +19,31 @@ use crate::spec::DictionarySpec;
 use crate::table::Hits;
 use crate::values::ColumnStore;
 
-/// Rows of a pile that are collected in memory at most.
+/// Rows of a partition that are buffered in memory, at most.
 const FILE_ROWS: usize = 65_536;
-/// Bytes of all piles that are collected in memory, about.
-pub(crate) const COLLECTED_BYTES: usize = 32 << 20;
+/// About the bytes of all partitions that are buffered in memory.
+pub(crate) const SPILL_BUFFER_BYTES: usize = 32 << 20;
 
-/// Says which hash a key has, and so to which pile its rows go.
+/// Hashes keys; the hash decides the partition.
 pub(crate) enum KeyHasher {
     Integers,
     Columns(KeyShape),
 }
 
-/// Piles that grow.
-pub(crate) struct Piles {
+/// Routes rows to partitions and writes these.
+pub(crate) struct SpillWriter {
     columns: Vec<Attribute>,
     storage: Arc<dyn Storage>,
     dir: PendingDirectory,
-    piles: Vec<Pile>,
-    /// Bytes of a pile that become a file.
+    partitions: Vec<SpillPartition>,
+    /// The bytes of a partition that become a file.
     file_bytes: usize,
 }
 
-/// Piles that are whole.
-pub(crate) struct FullPiles(Piles);
+/// Reads the partitions after the last row.
+pub(crate) struct SpillReader(SpillWriter);
 
-struct Pile {
+struct SpillPartition {
     rows: ColumnStore,
     files: usize,
     bytes: usize,
@@ -58,7 +57,7 @@ impl KeyHasher {
         })
     }
 
-    /// The hash of each key, as the hashed layouts have it.
+    /// The hashes of the keys, the same as those of the hashed layouts.
     pub(crate) fn hashes(&self, keys: &[ArrayRef]) -> Result<Vec<u64>> {
         Ok(match self {
             KeyHasher::Integers => integer_keys(&keys[0])?.into_iter().map(scramble).collect(),
@@ -70,15 +69,15 @@ impl KeyHasher {
     }
 }
 
-impl Piles {
-    /// Empty piles in the new directory `dir`, which keep about so many bytes in memory.
+impl SpillWriter {
+    /// Empty partitions in the new directory `dir`, which buffer about `buffer_bytes` in memory.
     pub(crate) fn create(
         spec: &DictionarySpec,
         count: usize,
-        collected_bytes: usize,
+        buffer_bytes: usize,
         storage: &Arc<dyn Storage>,
         dir: &Path,
-    ) -> Result<Piles> {
+    ) -> Result<SpillWriter> {
         let keys = spec.key_columns.iter().zip(spec.key_types()).map(|(column, ty)| Attribute {
             name: column.name.clone(),
             default: ty.default_array(1),
@@ -96,71 +95,72 @@ impl Piles {
             })
         });
         let columns: Vec<Attribute> = keys.chain(bounds).chain(spec.attributes.iter().cloned()).collect();
-        let (storage, file_bytes) = (Arc::clone(storage), collected_bytes / count);
+        let (storage, file_bytes) = (Arc::clone(storage), buffer_bytes / count);
         let dir = PendingDirectory::create(Arc::clone(&storage), dir.to_owned())?;
-        let piles = (0..count).map(|_| Pile { rows: ColumnStore::new(&columns), files: 0, bytes: 0 });
-        let piles = piles.collect();
-        Ok(Piles { columns, storage, dir, piles, file_bytes })
+        let partitions =
+            (0..count).map(|_| SpillPartition { rows: ColumnStore::new(&columns), files: 0, bytes: 0 });
+        let partitions = partitions.collect();
+        Ok(SpillWriter { columns, storage, dir, partitions, file_bytes })
     }
 
-    /// Adds the rows of a block, each to the pile that `piles` says.
-    pub(crate) fn push(&mut self, block: &[ArrayRef], piles: &[usize]) -> Result<()> {
-        for (pile, rows) in rows_of(self.piles.len(), piles).into_iter().enumerate() {
+    /// Adds the rows of a block; `partitions` has the partition of each row.
+    pub(crate) fn push(&mut self, block: &[ArrayRef], partitions: &[usize]) -> Result<()> {
+        for (partition, rows) in rows_of(self.partitions.len(), partitions).into_iter().enumerate() {
             let count = rows.len();
             if count == 0 {
                 continue;
             }
-            let store = &mut self.piles[pile].rows;
+            let store = &mut self.partitions[partition].rows;
             store.push(&select(block, rows)?, count)?;
             if store.rows() >= FILE_ROWS || store.heap_bytes() >= self.file_bytes {
-                self.write(pile)?;
+                self.write(partition)?;
             }
         }
         Ok(())
     }
 
-    pub(crate) fn finish(mut self) -> Result<FullPiles> {
-        (0..self.piles.len()).try_for_each(|pile| self.write(pile))?;
-        Ok(FullPiles(self))
+    pub(crate) fn finish(mut self) -> Result<SpillReader> {
+        (0..self.partitions.len()).try_for_each(|partition| self.write(partition))?;
+        Ok(SpillReader(self))
     }
 
     fn write(&mut self, at: usize) -> Result<()> {
-        let path = self.path(at, self.piles[at].files);
-        let pile = &mut self.piles[at];
-        if pile.rows.rows() == 0 {
+        let path = self.path(at, self.partitions[at].files);
+        let partition = &mut self.partitions[at];
+        if partition.rows.rows() == 0 {
             return Ok(());
         }
-        let mut rows = std::mem::replace(&mut pile.rows, ColumnStore::new(&self.columns));
+        let mut rows = std::mem::replace(&mut partition.rows, ColumnStore::new(&self.columns));
         rows.shrink()?;
-        pile.files += 1;
-        pile.bytes += rows.heap_bytes();
+        partition.files += 1;
+        partition.bytes += rows.heap_bytes();
         write_parts(self.storage.create(&path)?.as_mut(), |image| rows.save(image))
     }
 
-    fn path(&self, pile: usize, file: usize) -> PathBuf {
-        self.dir.path().join(format!("{pile}_{file}"))
+    fn path(&self, partition: usize, file: usize) -> PathBuf {
+        self.dir.path().join(format!("{partition}_{file}"))
     }
 }
 
-impl FullPiles {
-    /// The rows of a pile, in the order in which they came.
-    pub(crate) fn blocks(&self, pile: usize) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
-        (0..self.0.piles[pile].files).map(move |file| self.block(&self.0.path(pile, file)))
+impl SpillReader {
+    /// The rows of a partition, in the order in which they were added.
+    pub(crate) fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
+        (0..self.0.partitions[partition].files).map(move |file| self.block(&self.0.path(partition, file)))
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.0.piles.len()
+        self.0.partitions.len()
     }
 
-    /// Of all piles together.
+    /// The bytes of all partitions.
     pub(crate) fn bytes(&self) -> usize {
-        self.0.piles.iter().map(|pile| pile.bytes).sum()
+        self.0.partitions.iter().map(|partition| partition.bytes).sum()
     }
 
-    /// Gives the disk back what a pile takes; it is not read again.
-    pub(crate) fn remove(&self, pile: usize) -> Result<()> {
-        let files = 0..self.0.piles[pile].files;
-        files.into_iter().try_for_each(|file| self.0.storage.remove_file(&self.0.path(pile, file)))
+    /// Removes the files of a partition, which is not read again.
+    pub(crate) fn remove(&self, partition: usize) -> Result<()> {
+        let files = 0..self.0.partitions[partition].files;
+        files.into_iter().try_for_each(|file| self.0.storage.remove_file(&self.0.path(partition, file)))
     }
 
     fn block(&self, path: &Path) -> Result<Vec<ArrayRef>> {
@@ -176,14 +176,9 @@ impl FullPiles {
     }
 }
 
-/// The positions of the rows of each pile.
-fn rows_of(count: usize, piles: &[usize]) -> Vec<Vec<u32>> {
+/// The positions of the rows of each partition.
+fn rows_of(count: usize, partitions: &[usize]) -> Vec<Vec<u32>> {
     let mut rows: Vec<Vec<u32>> = vec![Vec::new(); count];
-    piles.iter().enumerate().for_each(|(row, &pile)| rows[pile].push(row as u32));
+    partitions.iter().enumerate().for_each(|(row, &partition)| rows[partition].push(row as u32));
     rows
-}
-
-pub(crate) fn select(columns: &[ArrayRef], rows: Vec<u32>) -> Result<Vec<ArrayRef>> {
-    let rows = UInt32Array::from(rows);
-    columns.iter().map(|column| take(column, &rows, None).map_err(Error::of_arrow)).collect()
 }

@@ -1,7 +1,7 @@
 //! Finds hashes among the cells of quotient tables.
 //!
-//! All of a step is done for a group of keys, so that vectors compute it where the processor has them: words of several
-//! places are gathered, and the rest is shifts and comparisons of numbers side by side.
+//! Each step is taken for a group of keys, so that vectors compute it where the processor has them: words of several
+//! places are gathered, shifted and compared together.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use basalt_base::words::Words;
 
 use super::Hits;
 use super::bits::{SHORT_BITS_MAX, low_bits};
-use super::bucket_index::{Buckets, Indexes, Way};
-use super::probe::{self, Accept, Group, Probe, Shards, Sight};
+use super::bucket_index::{Buckets, IndexRef, Indexes};
+use super::probe::{self, Accept, Group, MatchMask, Probe, Shards};
 use super::quotient::{CellPayload, CellShape, Cells, QuotientTable};
 
-/// Cells that are compared at once, without asking which of them comes first.
+/// Cells of a window: all of them are compared at once.
 const WINDOW: usize = 4;
-/// They have so many bytes at most, the last payload's second word and the bits before the first cell too.
+/// The bytes of a window at most, including the second word of the last payload and the bits before the first cell.
 const WINDOW_BYTES: usize = 64;
 const _: () = assert!((7 + WINDOW * (SHORT_BITS_MAX + u64::BITS) as usize).div_ceil(8) < WINDOW_BYTES);
 const _: () = assert!(WINDOW.is_power_of_two());
@@ -31,7 +31,7 @@ pub(super) fn find(tables: &[QuotientTable], hashes: &[u64], accept: Accept<'_>)
     }
 }
 
-/// The same in each form that this processor has, as in shards that are alike, if they are, and in others.
+/// [`find`] in each form that this processor has, with and without the assumption that shards are alike.
 #[cfg(test)]
 pub(super) fn find_in_all_forms(tables: &[QuotientTable], hashes: &[u64]) -> Vec<Hits> {
     let mut all = probe::find_in_all_forms(&QuotientProbe::<false>::new(tables), hashes, None);
@@ -41,34 +41,34 @@ pub(super) fn find_in_all_forms(tables: &[QuotientTable], hashes: &[u64]) -> Vec
     all
 }
 
-/// Whether their shapes are one, but for positions.
+/// Whether all shapes are equal, apart from positions.
 fn are_alike(tables: &[QuotientTable]) -> bool {
     tables.iter().all(|table| table.shape().is_like(tables[0].shape()))
 }
 
-/// All shards of a table. They are `ALIKE` if they have one shape, as those do that were loaded together.
+/// All shards of a table. They are `ALIKE` if they have the same shape, as shards do that were loaded together.
 pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
     shards: Shards<Shard<'a>>,
     indexes: Indexes<'a>,
     cells: Slices<'a, WINDOW_BYTES>,
-    /// Cells of all shards before each, if payloads are positions.
+    /// The number of cells in all shards before each one, if payloads are positions.
     positions: Vec<u64>,
-    /// Of the first shard, and of all that are alike.
+    /// The widths of the first shard, and of all shards if they are alike.
     widths: Widths,
     is_wide: bool,
     /// Whether payloads are positions.
     is_numbered: bool,
-    /// From the first byte of a window to one of the last.
+    /// The distance from the first byte of a window to one of its last bytes.
     span_bytes: usize,
 }
 
-/// The cells of a shard, and how wide they are.
+/// The cells of a shard, and their widths.
 struct Shard<'a> {
     cells: Cells<'a>,
     widths: Widths,
 }
 
-/// A shape, and what follows from it.
+/// The widths and masks of a shape.
 #[derive(Clone, Copy)]
 struct Widths {
     bucket_bits: u64,
@@ -78,20 +78,21 @@ struct Widths {
     payload_mask: u64,
 }
 
-/// The cells among which hashes are expected.
+/// The windows of a group of hashes: the cells where they are expected.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Windows<'a> {
     bytes: Chunks<'a, WINDOW_BYTES>,
-    /// The bit of the first byte that the first cell begins with.
+    /// The bit of the first byte at which the first cell begins.
     bits: Group,
     /// The number of the first cell.
     firsts: Group,
-    /// How many of the cells are the bucket's.
+    /// How many of the cells belong to the bucket.
     counts: Group,
-    /// A bit for each window before which its bucket has cells, and behind which it has.
-    inner: u8,
-    cut: u8,
-    /// A bit for each that is elsewhere, because the last cells of a table do not fill one: these are searched for.
+    /// A bit for each window whose bucket has cells before it.
+    has_before: u8,
+    /// A bit for each window whose bucket has cells after it.
+    has_after: u8,
+    /// A bit for each window that would exceed the table: its hash is searched for.
     strays: u8,
 }
 
@@ -117,7 +118,7 @@ impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
         }
     }
 
-    /// One of the widths of the shard of each hash.
+    /// A width of the shard of each hash.
     #[inline(always)]
     fn widths<F: Form>(&self, hashes: &Group, of: impl Fn(&Widths) -> u64) -> Words<F> {
         if ALIKE {
@@ -126,13 +127,13 @@ impl<'a, const ALIKE: bool> QuotientProbe<'a, ALIKE> {
         Words::of(hashes.map(|hash| of(&self.shards.of(hash).widths)))
     }
 
-    /// The bucket of `hash` in its shard, whose widths these are.
+    /// The bucket of `hash` in its shard, which has these widths.
     #[inline(always)]
     fn bucket(&self, hash: u64, widths: Widths) -> usize {
         (self.shards.bits.split(hash).1 >> (64 - widths.bucket_bits)) as usize
     }
 
-    /// Where the cells of each bucket begin, and how many they are, if an index is wide.
+    /// The first cell of each bucket, and the number of cells, if an index is wide.
     #[cold]
     fn wide_cells(&self, hashes: &Group) -> (Group, Group) {
         let cells = hashes.map(|hash| {
@@ -157,35 +158,35 @@ impl Widths {
 }
 
 impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
-    type Way = Way<'a>;
-    type Aim = Windows<'a>;
-    type Places = Group;
+    type IndexRef = IndexRef<'a>;
+    type BucketRef = Windows<'a>;
+    type Matches = Group;
 
-    const HANGS_OVER: bool = false;
-    const IS_TWOFOLD: bool = false;
+    const SPILLS_PAYLOADS: bool = false;
+    const HAS_ALTERNATE: bool = false;
 
     #[inline(always)]
-    fn approach<F: Form>(&self, hashes: &Group, way: &mut Way<'a>) {
+    fn prefetch_index<F: Form>(&self, hashes: &Group, index: &mut IndexRef<'a>) {
         let numbers = Words::<F>::of(*hashes);
         let rest = numbers << u64::from(self.shards.bits.count());
         let buckets = rest >> (Words::splat(64) - self.widths(hashes, |widths| widths.bucket_bits));
-        self.indexes.approach(self.shards.numbers(numbers), buckets, way);
+        self.indexes.prefetch(self.shards.numbers(numbers), buckets, index);
     }
 
     #[inline(always)]
-    fn aim<F: Form>(&self, hashes: &Group, way: &Way<'a>, windows: &mut Windows<'a>) {
+    fn locate<F: Form>(&self, hashes: &Group, index: &IndexRef<'a>, windows: &mut Windows<'a>) {
         let (begins, counts) = if self.is_wide {
             let (begins, counts) = self.wide_cells(hashes);
             (Words::of(begins), Words::of(counts))
         } else {
-            way.cells::<F>()
+            index.cells::<F>()
         };
         let numbers = Words::<F>::of(*hashes);
         let rest = numbers << u64::from(self.shards.bits.count());
         let fraction = rest << self.widths(hashes, |widths| widths.bucket_bits) >> 32;
         let place = fraction.times_low(counts) >> 32;
         let (none, window) = (Words::splat(0), Words::splat(WINDOW as u64));
-        // As many before its place as behind it, but none of another bucket.
+        // The window is centred on the place, and has no cells of another bucket.
         let before = place + place.above(none).ones();
         let before = before.min((counts - window) & counts.above(window).ones());
         let firsts = begins + before;
@@ -196,26 +197,26 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
         windows.firsts = firsts.numbers();
         windows.bits = (at & 7).numbers();
         windows.counts = counts.min(window).numbers();
-        windows.inner = before.above(none).bits();
-        windows.cut = counts.above(before + window).bits();
+        windows.has_before = before.above(none).bits();
+        windows.has_after = counts.above(before + window).bits();
         windows.strays = strays.bits();
         bytes.prefetch();
         bytes.prefetch_at(self.span_bytes);
     }
 
     #[inline(always)]
-    fn seek<F: Form>(&self, hashes: &Group, windows: &Windows<'a>, payloads: &mut Group) -> Sight {
+    fn compare<F: Form>(&self, hashes: &Group, windows: &Windows<'a>, payloads: &mut Group) -> MatchMask {
         let cell_bits = self.widths::<F>(hashes, |widths| widths.cell_bits);
         let mask = self.widths::<F>(hashes, |widths| widths.remainder_mask);
         let remainders = Words::of(*hashes) & mask;
         let mut found = Words::splat(WINDOW as u64);
-        let (mut is_behind_first, mut is_before_last) = (0, 0);
+        let (mut is_after_first, mut is_before_last) = (0, 0);
         for cell in (0..WINDOW as u64).rev() {
             let at = Words::of(windows.bits) + cell_bits.times_low(Words::splat(cell));
             let seen = windows.bytes.words(at >> 3) >> (at & 7) & mask;
             found = seen.equal(remainders).select(Words::splat(cell), found);
             if cell == 0 {
-                is_behind_first = remainders.above(seen).bits();
+                is_after_first = remainders.above(seen).bits();
             }
             if cell == WINDOW as u64 - 1 {
                 is_before_last = seen.above(remainders).bits();
@@ -226,7 +227,7 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
             let shards = self.shards.numbers(Words::of(*hashes));
             (positions + Words::one_of(&self.positions, shards)).numbers()
         } else {
-            // Where none was found, what is behind the window is not at hand, but the first cell is.
+            // Without a match, the number is that of a cell after the window: the first cell is read instead.
             let cell = found & (WINDOW as u64 - 1);
             let at = Words::of(windows.bits)
                 + cell.times_low(cell_bits)
@@ -237,10 +238,12 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
             let payload = low >> bit | high << (Words::splat(8) - bit);
             (payload & self.widths(hashes, |widths| widths.payload_mask)).numbers()
         };
-        Sight {
+        MatchMask {
             found: Words::<F>::of(windows.counts).above(found).bits() & !windows.strays,
-            all: (!windows.inner | is_behind_first) & (!windows.cut | is_before_last) & !windows.strays,
-            clear: 0,
+            conclusive: (!windows.has_before | is_after_first)
+                & (!windows.has_after | is_before_last)
+                & !windows.strays,
+            no_tag: 0,
         }
     }
 
@@ -250,11 +253,11 @@ impl<'a, const ALIKE: bool> Probe for QuotientProbe<'a, ALIKE> {
     }
 
     #[inline(always)]
-    fn turn<F: Form>(&self, _: &Group, _: &mut Windows<'a>) {
-        unreachable!("an entry has one place")
+    fn retry_alternate<F: Form>(&self, _: &Group, _: &mut Windows<'a>) {
+        unreachable!("an entry has no alternate place")
     }
 
-    fn beside(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
+    fn find_in_stash(&self, hash: u64, accept: impl FnMut(u64) -> bool) -> Option<u64> {
         self.search(hash, accept)
     }
 
