@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::data_dir;
-use crate::dictionaries::{CacheDirectories, Waits, load_all};
+use crate::dictionaries::{CacheDirectories, DictionaryList, LoadWaitGraph, load_all};
 use crate::named_collections::NamedCollections;
 use crate::query::{AsyncInserts, Processes, QueryLog, ServerMemory, shared_runtime};
 use crate::remote_hosts::RemoteHosts;
@@ -82,7 +82,7 @@ pub struct Engine {
     tls_ca_file: Option<PathBuf>,
     merges_on: AtomicBool,
     background: Background,
-    dictionary_waits: Waits,
+    load_wait_graph: LoadWaitGraph,
     cache_directories: Arc<CacheDirectories>,
     loads_eagerly: bool,
     // Last: the directory is unlocked and removed when everything above is gone.
@@ -155,7 +155,7 @@ impl Engine {
             tls_ca_file: options.tls_ca_file,
             merges_on: AtomicBool::new(true),
             background: Background::default(),
-            dictionary_waits: Waits::default(),
+            load_wait_graph: LoadWaitGraph::default(),
             cache_directories: Arc::default(),
             loads_eagerly: options.load_dictionaries_eagerly,
             _lock: lock,
@@ -163,7 +163,8 @@ impl Engine {
         });
         engine.background.start(&engine);
         if engine.loads_eagerly {
-            load_all(&engine);
+            let list: Arc<dyn DictionaryList> = Arc::<Engine>::clone(&engine);
+            load_all(&list);
         }
         Ok(engine)
     }
@@ -234,9 +235,8 @@ impl Engine {
         &self.memory
     }
 
-    /// [`Engine::clock`] for what outlives a call.
-    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(&self.clock)
+    pub(crate) fn shared_clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
@@ -319,8 +319,8 @@ impl Engine {
     }
 
     /// Which loads of dictionaries wait for which.
-    pub(crate) fn dictionary_waits(&self) -> &Waits {
-        &self.dictionary_waits
+    pub(crate) fn load_wait_graph(&self) -> &LoadWaitGraph {
+        &self.load_wait_graph
     }
 
     /// The directories of the files of dictionaries' caches.

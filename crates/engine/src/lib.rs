@@ -15,6 +15,7 @@ mod completion;
 mod data_dir;
 mod dictionaries;
 mod engine;
+mod load_host;
 mod named_collections;
 mod outcome;
 mod query;

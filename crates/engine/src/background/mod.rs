@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use crate::Engine;
 use crate::catalog::{CatalogObject, ObjectKey};
-use crate::dictionaries::refresh_forever;
+use crate::dictionaries::{DictionaryList, refresh_forever};
 use crate::query::mutation_step;
 use crate::tables::Table;
 use postponed::PostponedMerges;
@@ -77,7 +77,8 @@ impl Background {
             });
             self.workers.lock().push(handle);
         }
-        let refresh = tokio::spawn(refresh_forever(Arc::downgrade(engine)));
+        let list: Arc<dyn DictionaryList> = Arc::<Engine>::clone(engine);
+        let refresh = tokio::spawn(refresh_forever(Arc::downgrade(&list)));
         self.workers.lock().push(refresh);
     }
 

@@ -9,6 +9,7 @@
 mod dependents;
 mod detached;
 mod detached_database;
+mod dictionaries;
 mod dropped;
 mod encoded_name;
 mod journal;

@@ -1,7 +1,8 @@
-//! Which dictionary has which directory for the files of its SSD_CACHE.
+//! Which dictionary uses which directory for the files of its SSD_CACHE.
 //!
-//! The lock of a directory keeps other processes out, for as long as this one lives. Within the process the versions
-//! of one dictionary share it: while it is reloaded there are two. No other dictionary gets the directory meanwhile.
+//! The lock of a directory keeps other processes out as long as this one lives. In the process, the versions of a
+//! dictionary share the lock: there are two of them during a reload. No other dictionary gets the directory
+//! meanwhile.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use basalt_base::{Error, FileAction, Result, bail};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// The directories that are in use, whatever names their paths have.
+/// The directories in use, by their canonical paths.
 #[derive(Default)]
 pub(crate) struct CacheDirectories {
     held: Mutex<HashMap<PathBuf, Held>>,
@@ -20,13 +21,14 @@ pub(crate) struct CacheDirectories {
 
 struct Held {
     dictionary: Uuid,
-    /// The dictionary, as it was called when it took the directory.
+    /// The name of the dictionary when it took the directory.
     name: String,
     lock: Weak<DirectoryLock>,
 }
 
 impl CacheDirectories {
-    /// The directory `path`, which is there, for a version of `dictionary`; an error that names who else has it.
+    /// The directory `path`, which must exist, for a version of `dictionary`; an error names the dictionary that uses
+    /// it.
     pub(super) fn take(&self, path: &Path, dictionary: Uuid, name: &str) -> Result<Arc<DirectoryLock>> {
         let path = path.canonicalize().map_err(|error| Error::io(FileAction::Inspect, path, &error))?;
         let mut held = self.held.lock();

@@ -13,7 +13,7 @@ use super::source::{self, Expressions, RowSource};
 use super::structure::{layout_of, structure};
 use crate::named_collections::NamedCollections;
 
-/// Everything that a CREATE DICTIONARY states, checked.
+/// A checked CREATE DICTIONARY.
 pub(super) struct Definition {
     pub(super) spec: DictionarySpec,
     pub(super) source: Arc<dyn RowSource>,
@@ -59,8 +59,8 @@ impl Definition {
         Ok(Definition { spec, source, settings, lifetime, expressions })
     }
 
-    /// What stands for a missing value of each column behind the keys: the attribute's DEFAULT, or that of
-    /// the column's type.
+    /// What stands for a missing value of each column after the keys: the attribute's DEFAULT, or that of the
+    /// column's type.
     pub(super) fn defaults(&self) -> Arc<[ArrayRef]> {
         let default = |column: &Column| {
             let mut attributes = self.spec.attributes.iter();
@@ -70,8 +70,8 @@ impl Definition {
         self.source_columns().iter().skip(self.spec.key_columns.len()).map(default).collect()
     }
 
-    /// Key columns whose values have to be numbers of the column's type. A signed key of a simple layout is
-    /// kept as a `UInt64`: a negative one as what a cast makes of it.
+    /// The key columns whose values must be numbers of the column's type. A signed key of a simple layout is stored
+    /// as a `UInt64`: a negative number wraps, as in a cast.
     pub(super) fn exact_keys(&self) -> usize {
         let keys = &self.spec.key_columns;
         let is_signed = |ty: &SqlType| ty.is_integer() && !ty.is_unsigned();
@@ -85,7 +85,7 @@ impl Definition {
         self.spec.columns()
     }
 
-    /// What the source is asked for: [`Definition::columns`], but bounds that may be NULL.
+    /// The columns of the source: [`Definition::columns`], but bounds may be NULL.
     pub(super) fn source_columns(&self) -> Columns {
         let is_bound = |column: &Column| {
             let range = self.spec.range.as_ref();
@@ -99,7 +99,7 @@ impl Definition {
     }
 }
 
-/// Without a LIFETIME a dictionary is never refreshed, as with LIFETIME(0).
+/// Without a LIFETIME, a dictionary is never refreshed, as with LIFETIME(0).
 fn lifetime_of(create: &ast::CreateDictionary, kind: LayoutKind) -> Result<Lifetime> {
     let Some(ast::DictionaryLifetime { min_seconds, max_seconds }) = create.lifetime else {
         return Ok(Lifetime::default());

@@ -1,47 +1,60 @@
-//! A dictionary in a plan: its definition says what it has, and its rows are loaded when a query wants them.
+//! A dictionary in a plan: its definition gives the schema, and its rows are loaded at the first lookup.
 //!
-//! So nothing that is only planned loads a dictionary or needs its source: EXPLAIN, a view that is made, a DEFAULT.
+//! So planning never loads a dictionary or needs its source: EXPLAIN, CREATE VIEW, a DEFAULT.
 
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, BooleanArray};
-use basalt_base::{Result, SqlType};
-use basalt_dict::{Attribute, Dictionary, DictionarySchema, DictionaryStats, KeyForm, VisitRows};
+use basalt_base::Result;
+use basalt_base::query::QueryStatus;
+use basalt_dict::{Dictionary, DictionarySchema, DictionaryStats, VisitRows};
 
-use super::asking::Asking;
 use super::entry::DictionaryEntry;
-use crate::Engine;
-use crate::query::QueryEnd;
+use super::host::LoadHost;
+use super::load_chain::LoadChain;
+
+/// The dictionary for the plan of a query: its current version, or one that is loaded at its first lookup.
+pub(crate) fn dictionary_for_plan(
+    entry: Arc<DictionaryEntry>,
+    host: Arc<dyn LoadHost>,
+    chain: Arc<LoadChain>,
+    query: Arc<QueryStatus>,
+) -> Result<Arc<dyn Dictionary>> {
+    match entry.waits_for_load() {
+        true => Ok(Arc::new(LazyDictionary::new(entry, host, chain, query)?)),
+        false => entry.get(&host, &chain, &query),
+    }
+}
 
 /// A dictionary that is loaded at its first lookup.
-pub(super) struct LazyDictionary {
+struct LazyDictionary {
     schema: DictionarySchema,
-    question: Arc<Question>,
-    /// For lookups of the version that is loaded.
+    lookup: Arc<Lookup>,
+    /// For lookups in the loaded version.
     threads_max: Option<usize>,
     loaded: OnceLock<Arc<dyn Dictionary>>,
 }
 
-/// The dictionary that is asked for, and the query that asks.
-struct Question {
+/// The dictionary, and the query that looks up in it.
+struct Lookup {
     entry: Arc<DictionaryEntry>,
-    engine: Arc<Engine>,
-    asking: Arc<Asking>,
-    end: QueryEnd,
+    host: Arc<dyn LoadHost>,
+    chain: Arc<LoadChain>,
+    query: Arc<QueryStatus>,
 }
 
 impl LazyDictionary {
-    pub(super) fn new(
+    fn new(
         entry: Arc<DictionaryEntry>,
-        engine: Arc<Engine>,
-        asking: Arc<Asking>,
-        end: QueryEnd,
+        host: Arc<dyn LoadHost>,
+        chain: Arc<LoadChain>,
+        query: Arc<QueryStatus>,
     ) -> Result<LazyDictionary> {
         let (database, name) = entry.name();
-        asking.note(&database, &name, entry.uuid());
+        chain.record_use(&database, &name, entry.uuid());
         let schema = entry.schema()?;
-        let question = Arc::new(Question { entry, engine, asking, end });
-        Ok(LazyDictionary { schema, question, threads_max: None, loaded: OnceLock::new() })
+        let lookup = Arc::new(Lookup { entry, host, chain, query });
+        Ok(LazyDictionary { schema, lookup, threads_max: None, loaded: OnceLock::new() })
     }
 
     /// The version that answers this query.
@@ -49,29 +62,17 @@ impl LazyDictionary {
         if let Some(loaded) = self.loaded.get() {
             return Ok(loaded);
         }
-        let Question { entry, engine, asking, end } = self.question.as_ref();
-        // The caller may be an operator on a runtime thread: it steps aside while the rows are loaded.
-        let loaded = tokio::task::block_in_place(|| entry.get(engine, asking, end))?;
+        let Lookup { entry, host, chain, query } = self.lookup.as_ref();
+        // The caller may be an operator on a runtime thread, which other tasks need.
+        let loaded = tokio::task::block_in_place(|| entry.get(host, chain, query))?;
         let on_threads = self.threads_max.and_then(|threads_max| loaded.on_threads(threads_max));
         Ok(self.loaded.get_or_init(|| on_threads.unwrap_or(loaded)))
     }
 }
 
 impl Dictionary for LazyDictionary {
-    fn key_types(&self) -> &[SqlType] {
-        &self.schema.key_types
-    }
-
-    fn key_form(&self) -> KeyForm {
-        self.schema.kind.key_form()
-    }
-
-    fn range_type(&self) -> Option<&SqlType> {
-        self.schema.range_type.as_ref()
-    }
-
-    fn attributes(&self) -> &[Attribute] {
-        &self.schema.attributes
+    fn schema(&self) -> &DictionarySchema {
+        &self.schema
     }
 
     fn layout(&self) -> &'static str {
@@ -94,14 +95,10 @@ impl Dictionary for LazyDictionary {
     fn on_threads(&self, threads_max: usize) -> Option<Arc<dyn Dictionary>> {
         Some(Arc::new(LazyDictionary {
             schema: self.schema.clone(),
-            question: Arc::clone(&self.question),
+            lookup: Arc::clone(&self.lookup),
             threads_max: Some(threads_max),
             loaded: OnceLock::new(),
         }))
-    }
-
-    fn lists_keys(&self) -> bool {
-        self.schema.kind.takes_changes()
     }
 
     fn has(&self, keys: &[ArrayRef]) -> Result<BooleanArray> {
@@ -116,7 +113,7 @@ impl Dictionary for LazyDictionary {
         self.loaded()?.visit(visit)
     }
 
-    /// A dictionary that cannot be loaded counts as one with very many rows, so that no plan walks through it.
+    /// A dictionary that cannot be loaded counts as very large, so that no plan reads all of it.
     fn stats(&self) -> DictionaryStats {
         let unknown = DictionaryStats { element_count: u64::MAX, ..DictionaryStats::default() };
         self.loaded().map_or(unknown, |loaded| loaded.stats())

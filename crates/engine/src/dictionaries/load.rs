@@ -1,110 +1,180 @@
-//! One load: from the rows of a source to a dictionary, all of them or those that changed.
+//! One load: from the rows of a source to a new version, of all rows or of those that changed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use basalt_base::fs::RealStorage;
-use basalt_base::region::Incoming;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{
-    CacheSurroundings, Dictionary, DictionarySpec, LoadBounds, LoadedImage, RowForm, Updated, build_cache,
-    build_direct, build_rows, update,
+    CacheSurroundings, Dictionary, LoadBounds, Updated, build_cache, build_direct, build_rows, update,
 };
 use uuid::Uuid;
 
+use super::built::Built;
 use super::definition::Definition;
-use super::detour;
-use super::memory::{Beside, LoadMemory};
+use super::memory::{Coexisting, LoadMemory};
 use super::persisted::PersistedFile;
 use super::progress::LoadProgress;
-use super::rows::Rows;
-use super::source::{KeyedSource, Question, Wanted};
-use super::state::Origin;
-use crate::Engine;
+use super::reload_via_file;
+use super::source::{KeyedSource, LoadRequest, RowRange};
+use super::source_rows::{RowOrigin, SourceRows};
+use super::status::Origin;
 
 /// What a load made, and what the next one must know of it.
-pub(super) struct Load {
-    pub(super) dictionary: Arc<dyn Dictionary>,
-    pub(super) origin: Origin,
-    /// What brings it into memory, if it answers from a file that will not be kept.
-    pub(super) incoming: Option<Incoming>,
-}
-
-/// The same, before a file that it was loaded into has its name.
 pub(super) struct Loaded {
-    pub(super) image: LoadedImage,
+    pub(super) built: Built,
     pub(super) origin: Origin,
-    pub(super) incoming: Option<Incoming>,
     /// Why it took more memory than it should have.
-    pub(super) detour_failure: Option<Error>,
+    pub(super) fallback_reason: Option<Error>,
+    /// What the load is charged with.
+    pub(super) memory: Option<LoadMemory>,
 }
 
-/// Loads what `definition` says. With a `previous` version whose source tells what changed since, only
-/// that is read. All rows are loaded into the `file`, if there is one and they are many. `progress` tells on
-/// the way; errors of memory call the dictionary `name`.
+/// The dictionary that is loaded, for those that must tell it from others.
+pub(super) struct Identity {
+    pub(super) uuid: Uuid,
+    pub(super) name: String,
+}
+
+/// What a load reads; chosen once.
+enum LoadPlan<'a> {
+    /// Nothing: lookups ask the source.
+    AskSource,
+    AllRows,
+    /// The rows that changed since a time, to be laid over a version.
+    Changes {
+        version: &'a Arc<dyn Dictionary>,
+        since: i64,
+    },
+}
+
+/// Where all rows are built into a version; chosen once.
+enum Destination<'a> {
+    Memory,
+    /// The version that is replaced is too large to be in memory twice.
+    UnnamedFile {
+        replaced: &'a Arc<dyn Dictionary>,
+    },
+    OwnFile(&'a PersistedFile),
+}
+
+impl<'a> LoadPlan<'a> {
+    fn of(definition: &Definition, previous: Option<(&'a Arc<dyn Dictionary>, &Origin)>) -> LoadPlan<'a> {
+        if definition.spec.layout.kind.asks_source() {
+            return LoadPlan::AskSource;
+        }
+        match previous.and_then(|(version, origin)| Some((version, origin.watermark?))) {
+            Some((version, since)) => LoadPlan::Changes { version, since },
+            None => LoadPlan::AllRows,
+        }
+    }
+}
+
+impl<'a> Destination<'a> {
+    fn of(
+        definition: &Definition,
+        replaced: Option<&'a Arc<dyn Dictionary>>,
+        file: Option<&'a PersistedFile>,
+    ) -> Destination<'a> {
+        if let Some(file) = file.filter(|_| definition.spec.layout.kind.is_storable()) {
+            return Destination::OwnFile(file);
+        }
+        match replaced.filter(|replaced| reload_via_file::applies(definition, replaced)) {
+            Some(replaced) => Destination::UnnamedFile { replaced },
+            None => Destination::Memory,
+        }
+    }
+}
+
+/// Loads a version as `definition` says. If the source tells what changed since the `previous` version was loaded,
+/// only that is read. Large versions are built in `file`, if the dictionary has one. `progress` counts the rows.
 pub(super) fn load(
     definition: &Arc<Definition>,
-    (uuid, name): (Uuid, String),
-    mut question: Question,
+    identity: Identity,
+    mut request: LoadRequest,
     previous: Option<(&Arc<dyn Dictionary>, &Origin)>,
     file: Option<&PersistedFile>,
     progress: &LoadProgress,
 ) -> Result<Loaded> {
-    if definition.spec.layout.kind.asks_source() {
-        return asking(definition, (uuid, name), &question);
-    }
-    if let Some((current, _)) = previous {
-        question.expect_rows_like(current);
-    }
-    // Before the rows: what changes meanwhile makes the next answer another one.
-    let revision = definition.source.revision(&question)?;
-    let started_seconds = (question.engine.clock().now_us() / 1_000_000) as i64;
-    let since = previous.and_then(|(current, origin)| Some((current, origin.watermark?)));
-    let wanted = since.map_or(Wanted::All, |(_, watermark)| Wanted::Since(watermark));
-    let memory = LoadMemory::new(question.engine.memory(), name, previous.map(|(current, _)| current));
-    let mut rows = Rows::ask(definition, &question, wanted, progress, memory)?;
-    let made = match since {
-        Some((current, _)) => match update(&definition.spec, current, &mut rows)? {
-            Updated::Few(version) => Made::in_memory(version),
-            Updated::Many(version) => join(definition, &question.engine, file, &version, &mut rows)?,
-        },
-        None => make(definition, &question, previous.map(|(current, _)| current), file, &mut rows)?,
+    let (range, changed) = match LoadPlan::of(definition, previous) {
+        LoadPlan::AskSource => return ask_source(definition, identity, &request),
+        LoadPlan::AllRows => (RowRange::All, None),
+        LoadPlan::Changes { version, since } => (RowRange::Since(since), Some((version, since))),
     };
-    let Made { image, incoming, detour_failure } = made;
-    if let LoadedImage::InMemory(version) = &image {
-        let current = previous.map(|(current, _)| current);
-        let goes_on = version.changes().is_some() || current.is_some_and(|it| Arc::ptr_eq(it, version));
-        let beside = if goes_on || incoming.is_some() { Beside::Nothing } else { Beside::Current };
-        rows.memory().become_version(version, beside)?;
+    let current = previous.map(|(current, _)| current);
+    if let Some(current) = current {
+        request.expect_rows_like(current);
     }
-    if definition.settings.require_nonempty && image.element_count() == 0 {
+    // Asked before the rows: a change in between makes the next answer another one.
+    let revision = definition.source.revision(&request)?;
+    let started_seconds = (request.host.clock().now_us() / 1_000_000) as i64;
+    let memory = LoadMemory::new(request.host.memory(), identity.name, current);
+    let mut rows = SourceRows::ask(definition, &request, range, progress, memory)?;
+    let (built, fallback_reason) = match changed {
+        None => {
+            let destination = Destination::of(definition, current, file);
+            build(definition, &request, &destination, &mut rows, RowOrigin::Source)?
+        }
+        Some((version, _)) => match update(&definition.spec, version, &mut rows)? {
+            Updated::Few(version) => (Built::InMemory(version), None),
+            Updated::Many(version) => {
+                let destination = Destination::of(definition, Some(&version), file);
+                build(definition, &request, &destination, &mut rows, RowOrigin::Version(&version))?
+            }
+        },
+    };
+    charge_version(&built, current, rows.memory())?;
+    if definition.settings.require_nonempty && built.element_count() == 0 {
         return Err(is_empty());
     }
+    let newest = rows.newest();
     let watermark = definition.source.update_field().and_then(|field| {
-        let newest =
-            if definition.source.tells_update_time() { rows.newest() } else { Some(started_seconds) };
+        let newest = if definition.source.tells_update_time() { newest } else { Some(started_seconds) };
         // A row from the future must not hide those of the present.
         let lag = i64::try_from(field.lag_seconds).unwrap_or(i64::MAX);
         let newest = newest.map(|newest| newest.min(started_seconds).saturating_sub(lag));
-        newest.into_iter().chain(since.map(|(_, watermark)| watermark)).max()
+        newest.into_iter().chain(changed.map(|(_, since)| since)).max()
     });
-    Ok(Loaded { image, origin: Origin { revision, watermark }, incoming, detour_failure })
+    let (origin, memory) = (Origin { revision, watermark }, Some(rows.into_memory()));
+    Ok(Loaded { built, origin, fallback_reason, memory })
 }
 
-/// A dictionary that asks the source for the keys that it does not have.
-fn asking(definition: &Arc<Definition>, (uuid, name): (Uuid, String), question: &Question) -> Result<Loaded> {
-    let (columns, settings) = (question.columns.clone(), question.settings.clone());
-    let exact_keys = question.exact_keys;
-    let (database, asking) = (question.database.clone(), Arc::clone(&question.asking));
-    let (defaults, expressions) = (Arc::clone(&question.defaults), Arc::clone(&question.expressions));
-    let keyed = KeyedSource::new(&question.engine, Arc::clone(&definition.source), move |engine| Question {
-        engine: Arc::clone(engine),
+/// Charges the load with its version instead of its rows.
+fn charge_version(
+    built: &Built,
+    current: Option<&Arc<dyn Dictionary>>,
+    memory: &mut LoadMemory,
+) -> Result<()> {
+    match built {
+        Built::InMemory(version) => {
+            let is_current = current.is_some_and(|current| Arc::ptr_eq(current, version));
+            let contains_current = version.changes().is_some() || is_current;
+            let coexisting = if contains_current { Coexisting::Nothing } else { Coexisting::Current };
+            memory.become_version(version.memory_bytes(), coexisting)
+        }
+        // The current version is freed before this one is read into memory.
+        Built::InUnnamedFile(version) => {
+            memory.become_version(version.dictionary().stats().bytes_allocated, Coexisting::Nothing)
+        }
+        Built::InOwnFile(_) => Ok(()),
+    }
+}
+
+/// A version that asks the source for the keys that it does not hold.
+fn ask_source(definition: &Arc<Definition>, identity: Identity, request: &LoadRequest) -> Result<Loaded> {
+    let Identity { uuid, name } = identity;
+    let (database, columns, exact_keys) =
+        (request.database.clone(), request.columns.clone(), request.exact_keys);
+    let (settings, chain) = (request.settings.clone(), Arc::clone(&request.chain));
+    let (defaults, expressions) = (Arc::clone(&request.defaults), Arc::clone(&request.expressions));
+    let keyed = KeyedSource::new(&request.host, Arc::clone(&definition.source), move |host| LoadRequest {
+        host,
         database: database.clone(),
         columns: columns.clone(),
         exact_keys,
         expressions: Arc::clone(&expressions),
         settings: settings.clone(),
-        asking: Arc::clone(&asking),
+        chain: Arc::clone(&chain),
         tombstone: None,
         defaults: Arc::clone(&defaults),
     });
@@ -114,13 +184,13 @@ fn asking(definition: &Arc<Definition>, (uuid, name): (Uuid, String), question: 
     } else {
         if spec.layout.kind.is_ssd() {
             let path = spec.layout.ssd.path.to_string_lossy().into_owned();
-            spec.layout.ssd.path = question.engine.dictionary_path(&path)?;
+            spec.layout.ssd.path = request.host.user_file(&path)?;
         }
-        let directories = Arc::clone(question.engine.cache_directories());
+        let directories = Arc::clone(request.host.cache_directories());
         let lock = move |dir: &Path| directories.take(dir, uuid, &name);
         let surroundings = CacheSurroundings {
             source,
-            clock: question.engine.shared_clock(),
+            clock: Arc::clone(request.host.clock()),
             storage: Arc::new(RealStorage),
             lock: Some(Arc::new(lock)),
             lifetime_min_seconds: definition.lifetime.min_seconds,
@@ -128,103 +198,45 @@ fn asking(definition: &Arc<Definition>, (uuid, name): (Uuid, String), question: 
         };
         build_cache(spec, surroundings)?
     };
-    let image = LoadedImage::InMemory(dictionary);
-    Ok(Loaded { image, origin: Origin::default(), incoming: None, detour_failure: None })
+    let built = Built::InMemory(dictionary);
+    Ok(Loaded { built, origin: Origin::default(), fallback_reason: None, memory: None })
 }
 
-/// A version of all rows.
-struct Made {
-    image: LoadedImage,
-    incoming: Option<Incoming>,
-    detour_failure: Option<Error>,
-}
-
-impl Made {
-    fn in_memory(dictionary: Arc<dyn Dictionary>) -> Made {
-        Made { image: LoadedImage::InMemory(dictionary), incoming: None, detour_failure: None }
-    }
-}
-
-/// Every row, so that a large version does not take the memory of a second one if that can be helped.
-fn make(
+/// Builds a version of all rows of `origin`. If the unnamed file fails, the version is built in memory after all, and
+/// the second result says why.
+fn build(
     definition: &Definition,
-    question: &Question,
-    previous: Option<&Arc<dyn Dictionary>>,
-    file: Option<&PersistedFile>,
-    rows: &mut Rows<'_>,
-) -> Result<Made> {
-    let mut detour_failure = None;
-    if let Some(current) = previous.filter(|current| detour::suits(definition, current)) {
-        let form = rows.form();
-        go_through_files(rows.memory(), &definition.spec);
-        let taken = detour::take(&question.engine, &definition.spec, current, &mut rows.blocks(), form);
-        match taken {
-            Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
-            Err(error) if rows.have_failed() => return Err(error),
-            Err(error) => detour_failure = Some(error),
+    request: &LoadRequest,
+    destination: &Destination<'_>,
+    rows: &mut SourceRows<'_>,
+    origin: RowOrigin<'_>,
+) -> Result<(Built, Option<Error>)> {
+    let (spec, host) = (&definition.spec, request.host.as_ref());
+    let form = rows.form(origin);
+    if !matches!(destination, Destination::Memory) {
+        rows.memory().spill(LoadBounds::default(), spec.key_bytes_in_memory());
+    }
+    let mut fallback_reason = None;
+    match *destination {
+        Destination::OwnFile(file) => {
+            let image = file.load(host, spec, &mut rows.blocks(origin)?, form)?;
+            return Ok((image.into(), None));
         }
-        rows.ask_again(definition, question)?;
-    }
-    let image = all(definition, question, file, rows)?;
-    Ok(Made { image, incoming: None, detour_failure })
-}
-
-/// The rows of a version that answers with many changes, as a version of their own: by way of a file if it is large, so
-/// that beside it and its changes there is never a copy.
-fn join(
-    definition: &Definition,
-    engine: &Engine,
-    file: Option<&PersistedFile>,
-    version: &Arc<dyn Dictionary>,
-    rows: &mut Rows<'_>,
-) -> Result<Made> {
-    let (spec, mut detour_failure) = (&definition.spec, None);
-    if let Some(file) = file.filter(|_| spec.layout.kind.is_storable()) {
-        go_through_files(rows.memory(), spec);
-        let image = file.load(engine, spec, &mut rows.joined(version)?, RowForm::Plain)?;
-        return Ok(Made { image, incoming: None, detour_failure });
-    }
-    if detour::suits(definition, version) {
-        go_through_files(rows.memory(), spec);
-        let taken = detour::take(engine, spec, version, &mut rows.joined(version)?, RowForm::Plain);
-        match taken {
-            Ok((dictionary, incoming)) => return Ok(Made { incoming, ..Made::in_memory(dictionary) }),
-            Err(error) if rows.have_failed() => return Err(error),
-            Err(error) => detour_failure = Some(error),
+        Destination::UnnamedFile { replaced } => {
+            let built = reload_via_file::load(host, spec, replaced, &mut rows.blocks(origin)?, form);
+            match built {
+                Ok(built) => return Ok((built, None)),
+                Err(error) if rows.have_failed() => return Err(error),
+                Err(error) => fallback_reason = Some(error),
+            }
+            rows.restart(definition, request, origin)?;
         }
-        rows.memory().unbound();
+        Destination::Memory => {}
     }
-    let joined = build_rows(spec, RowForm::Plain, &mut rows.joined(version)?)?;
-    Ok(Made { detour_failure, ..Made::in_memory(joined) })
-}
-
-fn go_through_files(memory: &mut LoadMemory, spec: &DictionarySpec) {
-    memory.bound(LoadBounds::default(), 0, spec.key_bytes_in_memory());
-}
-
-/// Every row, without the keys that a later row deletes.
-fn all(
-    definition: &Definition,
-    question: &Question,
-    file: Option<&PersistedFile>,
-    rows: &mut Rows<'_>,
-) -> Result<LoadedImage> {
-    let spec = &definition.spec;
-    if let Some(file) = file.filter(|_| spec.layout.kind.is_storable()) {
-        // Into the next file, while the old one answers.
-        let form = rows.form();
-        go_through_files(rows.memory(), spec);
-        return file.load(&question.engine, spec, &mut rows.blocks(), form);
-    }
-    let form = rows.form();
-    build_rows(spec, form, &mut rows.blocks()).map(LoadedImage::InMemory)
+    let dictionary = build_rows(spec, form, &mut rows.blocks(origin)?)?;
+    Ok((Built::InMemory(dictionary), fallback_reason))
 }
 
 fn is_empty() -> Error {
     Error::new(ErrorCode::DictionaryIsEmpty, "the source has no rows, and require_nonempty is set")
-}
-
-/// A directory of its own for rows on their way into a dictionary.
-pub(super) fn piles_dir(engine: &Engine) -> PathBuf {
-    engine.data_dir().join("tmp").join(format!("dictionary-{}", Uuid::new_v4()))
 }

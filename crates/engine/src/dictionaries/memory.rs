@@ -1,11 +1,11 @@
-//! Memory of dictionaries, which counts for the server's limit: what versions hold, and what loads take.
+//! Memory of dictionaries, which counts towards the server's limit: what versions hold, and what loads take.
 //!
-//! A version counts for as long as somebody has it, so the old one does until the last query that began with it ends.
-//! What it holds is asked when a load ends, from time to time, and before a query is refused; between these, the
-//! sum is a number. Pages of files are the system's, and do not count.
+//! A version counts until its last user drops it, so an old version counts until the last query that began with it
+//! ends. Versions are measured when a load ends, periodically, and before a query is refused. Pages of files belong
+//! to the system and do not count.
 //!
-//! A load is charged block by block with the bytes of its rows, which it holds, or tables of about their size; where rows go
-//! through files, up to what is in memory at once.
+//! A load is charged with the bytes of its rows, block by block: it holds the rows, or tables of about their size. A
+//! load that spills is charged with at most what it has in memory at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -16,12 +16,24 @@ use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{Dictionary, LoadBounds};
 use parking_lot::Mutex;
 
-use crate::query::ServerMemory;
-
-/// What the table, or the file on the way, has beside the columns of a row.
+/// Each row has a hash in addition to its columns.
 const HASH_BYTES: usize = size_of::<u64>();
 
-/// Of all dictionaries.
+/// The memory of the server that loads draw on.
+pub(crate) trait MemoryBudget: Send + Sync {
+    /// Makes room for `additional` bytes; `false` if there is none.
+    fn make_room(&self, additional: u64) -> bool;
+
+    /// The limit in bytes.
+    fn limit(&self) -> u64;
+
+    /// What queries, merges and dictionaries hold together.
+    fn total(&self) -> u64;
+
+    fn dictionaries(&self) -> &DictionaryMemory;
+}
+
+/// The memory of all dictionaries.
 #[derive(Default)]
 pub(crate) struct DictionaryMemory {
     versions: Mutex<Vec<Weak<dyn Dictionary>>>,
@@ -29,34 +41,33 @@ pub(crate) struct DictionaryMemory {
     loading: AtomicU64,
 }
 
-/// Of one load, until it is dropped.
+/// The memory of one load, until it is dropped.
 pub(super) struct LoadMemory {
-    server: Arc<ServerMemory>,
-    /// Of the dictionary.
-    name: String,
-    /// Bytes of its rows so far.
+    server: Arc<dyn MemoryBudget>,
+    dictionary: String,
+    /// Bytes of the rows so far.
     rows: u64,
     held: u64,
-    /// What it held when its rows began to go through files.
-    before: u64,
-    /// What it holds at most, if its rows go through files.
-    most: u64,
-    /// The same, of keys that do not: all of them, and bytes a row.
+    /// What it held when it began to spill.
+    held_before_spill: u64,
+    /// What it holds at most while it spills, without keys.
+    held_max: u64,
+    /// Bytes of keys that cannot spill, in all and for each row.
     keys: u64,
     key_bytes: u64,
-    /// What the version that answers holds.
+    /// What the current version holds.
     current: u64,
 }
 
-/// What is in memory with a new version, at once.
+/// What is in memory at the same time as a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum Coexisting {
     Current,
     Nothing,
 }
 
 impl DictionaryMemory {
-    /// What all versions and loads hold.
+    /// What versions and loads hold together.
     pub(crate) fn bytes(&self) -> u64 {
         self.loaded.load(Ordering::Relaxed) + self.loading.load(Ordering::Relaxed)
     }
@@ -71,11 +82,11 @@ impl DictionaryMemory {
         self.count_again();
     }
 
-    /// Asks all versions what they hold now, and forgets those that are gone.
+    /// Measures all versions, and forgets those that were freed.
     pub(crate) fn count_again(&self) {
         let mut versions = self.versions.lock();
         versions.retain(|version| version.strong_count() > 0);
-        // A version that answers with changes has the one before as a part, which may be here by itself, too.
+        // A version with changes contains an earlier one, which may be in this list itself.
         let mut parts: Vec<Arc<dyn Dictionary>> = Vec::new();
         for version in versions.iter().filter_map(Weak::upgrade) {
             let own = version.changes().map_or_else(|| vec![version], |(base, changes)| vec![base, changes]);
@@ -97,58 +108,56 @@ impl std::fmt::Debug for DictionaryMemory {
 }
 
 impl LoadMemory {
-    /// Of a load that has no rows yet; `current` is the version that answers meanwhile.
+    /// A load without rows yet; `current` is the version that answers meanwhile.
     pub(super) fn new(
-        server: &Arc<ServerMemory>,
-        name: String,
+        server: Arc<dyn MemoryBudget>,
+        dictionary: String,
         current: Option<&Arc<dyn Dictionary>>,
     ) -> LoadMemory {
         let current = current.map_or(0, |current| current.memory_bytes());
-        let server = Arc::clone(server);
         LoadMemory {
             server,
-            name,
+            dictionary,
             rows: 0,
             held: 0,
-            before: 0,
-            most: u64::MAX,
+            held_before_spill: 0,
+            held_max: u64::MAX,
             keys: 0,
             key_bytes: 0,
             current,
         }
     }
 
-    /// From now on rows go through files, and what is in memory at once beside what there is by now is bounded by `bounds`,
-    /// so many bytes, and so many of the key of each row.
-    pub(super) fn bound(&mut self, bounds: LoadBounds, more: u64, key_bytes: usize) {
-        (self.before, self.rows) = (self.held, self.held);
-        self.most = self.held.saturating_add(bounds.memory_most() as u64).saturating_add(more);
+    /// From now on the load spills its rows within `bounds`, and keeps `key_bytes` of each row.
+    pub(super) fn spill(&mut self, bounds: LoadBounds, key_bytes: usize) {
+        (self.held_before_spill, self.rows) = (self.held, self.held);
+        self.held_max = self.held.saturating_add(bounds.memory_most() as u64);
         self.key_bytes = key_bytes as u64;
     }
 
-    /// Rows are in memory again, and those that went through files are asked for again.
-    pub(super) fn unbound(&mut self) {
-        self.give_back(self.before);
-        (self.rows, self.keys, self.most) = (self.before, 0, u64::MAX);
+    /// The load keeps rows in memory again, and will get those again that it spilled.
+    pub(super) fn stop_spilling(&mut self) {
+        self.give_back(self.held_before_spill);
+        (self.rows, self.keys, self.held_max) = (self.held_before_spill, 0, u64::MAX);
     }
 
-    /// Takes so many rows, which have these columns beside the hash of their key, and says how many bytes they are.
-    pub(super) fn take(&mut self, columns: &[ArrayRef], rows: usize) -> Result<usize> {
+    /// Charges rows with these columns, and returns their bytes.
+    pub(super) fn charge(&mut self, columns: &[ArrayRef], rows: usize) -> Result<usize> {
         let bytes: usize = columns.iter().map(column_bytes).sum();
         self.rows += (bytes + rows * HASH_BYTES) as u64;
         self.keys += self.key_bytes * rows as u64;
-        self.hold(self.rows.min(self.most.saturating_add(self.keys)))?;
+        self.hold(self.rows.min(self.held_max.saturating_add(self.keys)))?;
         Ok(bytes)
     }
 
-    /// All rows have become `version`, which has what the version that answers has, or takes its place before it
-    /// comes into memory; or which is there beside it.
-    pub(super) fn become_version(&mut self, version: &Arc<dyn Dictionary>, beside: Beside) -> Result<()> {
-        let counted = match beside {
-            Beside::Current => 0,
-            Beside::Nothing => self.current,
+    /// The rows have become a version that holds `bytes` in memory. It contains the current version, or takes its
+    /// place before it is read into memory, if there is [`Coexisting::Nothing`].
+    pub(super) fn become_version(&mut self, bytes: u64, coexisting: Coexisting) -> Result<()> {
+        let counted = match coexisting {
+            Coexisting::Current => 0,
+            Coexisting::Nothing => self.current,
         };
-        self.hold(version.memory_bytes().saturating_sub(counted))
+        self.hold(bytes.saturating_sub(counted))
     }
 
     fn hold(&mut self, bytes: u64) -> Result<()> {
@@ -161,14 +170,14 @@ impl LoadMemory {
         Ok(())
     }
 
-    /// All but so many bytes.
-    fn give_back(&mut self, but: u64) {
-        self.server.dictionaries().loading.fetch_sub(self.held.saturating_sub(but), Ordering::Relaxed);
-        self.held = self.held.min(but);
+    /// Keeps `kept` bytes at most.
+    fn give_back(&mut self, kept: u64) {
+        self.server.dictionaries().loading.fetch_sub(self.held.saturating_sub(kept), Ordering::Relaxed);
+        self.held = self.held.min(kept);
     }
 
     fn too_much(&self, more: u64) -> Error {
-        let LoadMemory { name, held, current, server, .. } = self;
+        let LoadMemory { dictionary: name, held, current, server, .. } = self;
         Error::new(
             ErrorCode::MemoryLimitExceeded,
             format!(
@@ -189,7 +198,7 @@ impl Drop for LoadMemory {
     }
 }
 
-/// What a column takes where its values stand back to back.
+/// The bytes of a column whose values are stored back to back.
 fn column_bytes(column: &ArrayRef) -> usize {
     match column.data_type() {
         DataType::Boolean => column.len(),
@@ -207,13 +216,34 @@ fn column_bytes(column: &ArrayRef) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{BinaryViewArray, UInt16Array};
-    use basalt_parts::{BlockCache, WorkMemory};
-
     use super::*;
+    use arrow::array::{BinaryViewArray, UInt16Array};
 
-    fn server(limit: u64) -> Arc<ServerMemory> {
-        ServerMemory::new(limit, WorkMemory::default(), Arc::new(BlockCache::new(0)), None)
+    struct Server {
+        limit: u64,
+        dictionaries: DictionaryMemory,
+    }
+
+    impl MemoryBudget for Server {
+        fn make_room(&self, additional: u64) -> bool {
+            self.total() + additional <= self.limit
+        }
+
+        fn limit(&self) -> u64 {
+            self.limit
+        }
+
+        fn total(&self) -> u64 {
+            self.dictionaries.bytes()
+        }
+
+        fn dictionaries(&self) -> &DictionaryMemory {
+            &self.dictionaries
+        }
+    }
+
+    fn server(limit: u64) -> Arc<dyn MemoryBudget> {
+        Arc::new(Server { limit, dictionaries: DictionaryMemory::default() })
     }
 
     #[test]
@@ -223,13 +253,13 @@ mod tests {
             Arc::new(UInt16Array::from(vec![1; 100])),
             Arc::new(BinaryViewArray::from_iter_values(vec![b"0123456789012345"; 100])),
         ];
-        let mut load = LoadMemory::new(&server, "db.d".into(), None);
+        let mut load = LoadMemory::new(Arc::clone(&server), "db.d".into(), None);
         // 8 for the hash, 2, 16 and where the string ends.
         for blocks in 1..=3 {
-            load.take(&block, 100).expect("below the limit");
+            load.charge(&block, 100).expect("below the limit");
             assert_eq!(server.dictionaries().bytes(), blocks * 3000);
         }
-        let error = load.take(&block, 100).expect_err("over the limit");
+        let error = load.charge(&block, 100).expect_err("over the limit");
         assert_eq!(error.code(), ErrorCode::MemoryLimitExceeded);
         let text = error.to_string();
         for part in ["`db.d` holds 9000 bytes", "needs 3000 more", "max_server_memory_usage of 10000 bytes"] {
@@ -240,30 +270,30 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_go_through_files_take_what_is_in_memory_at_once() {
+    fn a_load_that_spills_is_charged_with_what_is_in_memory_at_once() {
         let bounds = LoadBounds { memory_bytes: 4000, shard_bytes: 0 };
         let server = server(8000);
-        let mut load = LoadMemory::new(&server, "db.d".into(), None);
-        load.bound(bounds, 0, 0);
+        let mut load = LoadMemory::new(Arc::clone(&server), "db.d".into(), None);
+        load.spill(bounds, 0);
         let block: [ArrayRef; 1] = [Arc::new(UInt16Array::from(vec![1; 100]))];
         for _ in 0..100 {
-            load.take(&block, 100).expect("below the limit");
+            load.charge(&block, 100).expect("below the limit");
         }
         assert_eq!(server.dictionaries().bytes(), 4000);
-        let mut with_keys = LoadMemory::new(&server, "db.keys".into(), None);
-        with_keys.bound(LoadBounds { memory_bytes: 100, shard_bytes: 0 }, 0, 1);
+        let mut with_keys = LoadMemory::new(Arc::clone(&server), "db.keys".into(), None);
+        with_keys.spill(LoadBounds { memory_bytes: 100, shard_bytes: 0 }, 1);
         for _ in 0..3 {
-            with_keys.take(&block, 100).expect("below the limit");
+            with_keys.charge(&block, 100).expect("below the limit");
         }
         assert_eq!(server.dictionaries().bytes(), 4400);
         drop(with_keys);
-        load.bound(bounds, 0, 0);
+        load.spill(bounds, 0);
         for _ in 0..100 {
-            load.take(&block, 100).expect("below the limit");
+            load.charge(&block, 100).expect("below the limit");
         }
         assert_eq!(server.dictionaries().bytes(), 8000);
-        load.unbound();
+        load.stop_spilling();
         assert_eq!(server.dictionaries().bytes(), 4000);
-        assert!((0..10).any(|_| load.take(&block, 100).is_err()));
+        assert!((0..10).any(|_| load.charge(&block, 100).is_err()));
     }
 }

@@ -24,10 +24,10 @@ use basalt_dict::{
 use basalt_sql::ast::{self, ObjectName};
 use uuid::Uuid;
 
+use super::built::{Built, spill_dir};
 use super::definition::Definition;
-use super::load::{Load, Loaded, piles_dir};
-use super::state::Origin;
-use crate::Engine;
+use super::host::LoadHost;
+use super::status::{NewVersion, Origin};
 
 const FILE_NAME: &str = "dictionary.bin";
 
@@ -41,30 +41,34 @@ pub(super) struct PersistedFile {
 impl PersistedFile {
     /// For the dictionary that `create` makes.
     pub(super) fn new(uuid: Uuid, create: &ast::CreateDictionary) -> PersistedFile {
-        // Neither says what is in it. Its database does: tables of the source may be looked for there.
+        // Name and comment do not change the contents. The database does: tables of the source may be looked for there.
         let name = ObjectName { name: String::new(), ..create.name.clone() };
         let create = ast::CreateDictionary { name, comment: None, ..create.clone() };
         PersistedFile { uuid, statement: ast::Statement::CreateDictionary(Box::new(create)).to_string() }
     }
 
-    fn path(&self, engine: &Engine) -> PathBuf {
-        engine.catalog().store_dir(self.uuid).join(FILE_NAME)
+    fn path(&self, host: &dyn LoadHost) -> PathBuf {
+        host.store_dir(self.uuid).join(FILE_NAME)
     }
 
-    /// The dictionary of an earlier run, and when it was loaded; `None` if there is no file. One that
-    /// cannot be used is removed.
-    pub(super) fn open(&self, engine: &Engine, definition: &Definition) -> Result<Option<(Load, u64)>> {
-        let (storage, path) = (engine.opener().storage.as_ref(), self.path(engine));
+    /// The dictionary of an earlier run, and when it was loaded; `None` if there is no file. A file that cannot be
+    /// used is removed.
+    pub(super) fn open(
+        &self,
+        host: &dyn LoadHost,
+        definition: &Definition,
+    ) -> Result<Option<(NewVersion, u64)>> {
+        let (storage, path) = (host.storage().as_ref(), self.path(host));
         if !storage.exists(&path)? {
             return Ok(None);
         }
-        let opened = self.open_at(engine, definition, &path);
+        let opened = self.open_at(host, definition, &path);
         let opened = opened.and_then(|(dictionary, stamp)| {
             let (loaded_us, origin) = read_stamp(&stamp).ok_or_else(corrupt_stamp)?;
-            Ok(Some((Load { dictionary, origin, incoming: None }, loaded_us)))
+            Ok(Some((NewVersion { dictionary, origin }, loaded_us)))
         });
         opened.map_err(|error| {
-            self.remove(engine);
+            self.remove(host);
             thrown_away(&error)
         })
     }
@@ -72,94 +76,95 @@ impl PersistedFile {
     /// The dictionary in the file at `path`, and its stamp.
     fn open_at(
         &self,
-        engine: &Engine,
+        host: &dyn LoadHost,
         definition: &Definition,
         path: &Path,
     ) -> Result<(Arc<dyn Dictionary>, Vec<u8>)> {
-        open_image(definition.spec.clone(), engine.opener().storage.as_ref(), path, &self.statement)
+        open_image(definition.spec.clone(), host.storage().as_ref(), path, &self.statement)
     }
 
-    /// Loads rows of this form: into the file, which has no name yet, if they are many.
+    /// Loads rows of this form: in memory if they are few, else into the file, which is not published yet.
     pub(super) fn load(
         &self,
-        engine: &Engine,
+        host: &dyn LoadHost,
         spec: &DictionarySpec,
         blocks: &mut dyn Iterator<Item = Result<Vec<ArrayRef>>>,
         form: RowForm,
     ) -> Result<LoadedImage> {
-        let (storage, path, piles) = (&engine.opener().storage, self.path(engine), piles_dir(engine));
-        if !self.is_needed(engine) {
+        let (storage, path, spill_dir) = (host.storage(), self.path(host), spill_dir(host));
+        if !self.is_needed(host) {
             return build_rows(spec, form, blocks).map(LoadedImage::InMemory);
         }
-        publish_empty_dir(storage.as_ref(), &engine.catalog().store_dir(self.uuid))?;
-        let place = ImagePlace { storage, path: &path, definition: &self.statement, piles: &piles };
+        publish_empty_dir(storage.as_ref(), &host.store_dir(self.uuid))?;
+        let place = ImagePlace { storage, path: &path, definition: &self.statement, spill_dir: &spill_dir };
         load_image(spec.clone(), blocks, form, &place, LoadBounds::default())
     }
 
-    /// Writes what was loaded, unless it is written already, and gives the same back from the file: its pages
-    /// can leave memory. Of a dictionary that joins a loaded version and later changes, the file keeps the
-    /// loaded version.
+    /// Publishes what was loaded into the file, or writes what was loaded in memory, and returns the version that
+    /// answers from the file: the system can drop its pages. If the file cannot be written, the version answers from
+    /// memory, and the second result says why. Of a version with changes, the file keeps the loaded part.
     pub(super) fn save(
         &self,
-        engine: &Engine,
+        host: &dyn LoadHost,
         definition: &Definition,
-        loaded: Loaded,
+        built: Built,
+        origin: &Origin,
         previous: Option<&Arc<dyn Dictionary>>,
-    ) -> Result<(Load, Option<Error>)> {
-        let Loaded { image, origin, .. } = loaded;
-        let stamp = stamp(engine.clock().now_us(), &origin);
-        match image {
-            LoadedImage::InFile(pending) => {
+    ) -> Result<(Arc<dyn Dictionary>, Option<Error>)> {
+        let stamp = stamp(host.clock().now_us(), origin);
+        let dictionary = match built {
+            Built::InOwnFile(pending) => {
                 let dictionary = pending.publish(&stamp)?;
                 dictionary.check()?;
-                Ok((Load { dictionary, origin, incoming: None }, None))
+                return Ok((dictionary, None));
             }
-            LoadedImage::InMemory(dictionary) => {
-                // Where nothing changed, the file is what it should be.
-                let is_old = previous.is_some_and(|previous| Arc::ptr_eq(previous, &dictionary));
-                if is_old || dictionary.changes().is_some() || !self.is_needed(engine) {
-                    return Ok((Load { dictionary, origin, incoming: None }, None));
-                }
-                let (dictionary, failure) = match self.write(engine, definition, &dictionary, &stamp) {
-                    Ok(kept) => (kept, None),
-                    Err(error) => (dictionary, Some(error)),
-                };
-                let failure = failure.map(|error| {
-                    error.within("the dictionary was loaded, and could not be kept in its file")
-                });
-                Ok((Load { dictionary, origin, incoming: None }, failure))
+            Built::InMemory(dictionary) => dictionary,
+            Built::InUnnamedFile(_) => {
+                return Err(Error::logical("a dictionary with a file was loaded into another"));
             }
+        };
+        // Where nothing changed, the file is up to date.
+        let is_previous = previous.is_some_and(|previous| Arc::ptr_eq(previous, &dictionary));
+        if is_previous || dictionary.changes().is_some() || !self.is_needed(host) {
+            return Ok((dictionary, None));
         }
+        Ok(match self.write(host, definition, &dictionary, &stamp) {
+            Ok(kept) => (kept, None),
+            Err(error) => {
+                let error = error.within("the dictionary was loaded, and could not be kept in its file");
+                (dictionary, Some(error))
+            }
+        })
     }
 
     fn write(
         &self,
-        engine: &Engine,
+        host: &dyn LoadHost,
         definition: &Definition,
         dictionary: &Arc<dyn Dictionary>,
         stamp: &[u8],
     ) -> Result<Arc<dyn Dictionary>> {
-        let (storage, path) = (engine.opener().storage.as_ref(), self.path(engine));
-        publish_empty_dir(storage, &engine.catalog().store_dir(self.uuid))?;
+        let (storage, path) = (host.storage().as_ref(), self.path(host));
+        publish_empty_dir(storage, &host.store_dir(self.uuid))?;
         save_image(dictionary.as_ref(), &self.statement, stamp, storage, &path)?;
-        let (kept, _) = self.open_at(engine, definition, &path)?;
+        let (kept, _) = self.open_at(host, definition, &path)?;
         kept.check()?;
         Ok(kept)
     }
 
-    /// A dictionary that was dropped meanwhile leaves nothing behind.
-    fn is_needed(&self, engine: &Engine) -> bool {
-        engine.catalog().all_objects().iter().any(|(_, _, object)| object.uuid() == self.uuid)
+    /// Whether the dictionary still exists: one that was dropped during its load leaves no file.
+    fn is_needed(&self, host: &dyn LoadHost) -> bool {
+        host.has_dictionary(self.uuid)
     }
 
     /// Removes the file, if there is one.
-    pub(super) fn remove(&self, engine: &Engine) {
-        // What cannot be removed is found wanting again at the next start.
-        let _ = engine.opener().storage.remove_file(&self.path(engine));
+    pub(super) fn remove(&self, host: &dyn LoadHost) {
+        // A file that cannot be removed is refused again at the next start.
+        let _ = host.storage().remove_file(&self.path(host));
     }
 }
 
-/// Why the file of a dictionary is gone.
+/// Why the file of a dictionary was removed.
 pub(super) fn thrown_away(error: &Error) -> Error {
     error.clone().within("the file of the dictionary was thrown away, and it is loaded anew")
 }

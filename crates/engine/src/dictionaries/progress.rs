@@ -1,4 +1,4 @@
-//! How far the load of a dictionary has come, for who looks on.
+//! The progress of a load.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -9,21 +9,21 @@ pub(super) struct LoadProgress {
     step: AtomicU8,
 }
 
-/// What a load is about.
+/// The step of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LoadStep {
-    /// None runs.
+    /// No load runs.
     #[default]
     None,
     Reading,
-    /// All rows came: tables and files are made of them.
+    /// All rows were read: tables and files are built.
     Building,
-    /// The new version answers from a file, and comes into memory.
+    /// The new version answers from a file, and is read into memory.
     IntoMemory,
 }
 
 impl LoadProgress {
-    /// The source is asked, from its first row on.
+    /// The source is asked for its first row.
     pub(super) fn begin(&self) {
         self.rows.store(0, Ordering::Relaxed);
         self.enter(LoadStep::Reading);
@@ -37,13 +37,13 @@ impl LoadProgress {
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    /// There is no version, and no load.
+    /// There is neither a version nor a load.
     pub(super) fn forget(&self) {
         self.rows.store(0, Ordering::Relaxed);
         self.enter(LoadStep::None);
     }
 
-    /// Rows that the load has taken from the source; those of the last load when none runs.
+    /// The rows that the load has read; those of the last load if none runs.
     pub(super) fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
@@ -57,7 +57,7 @@ impl LoadProgress {
 impl LoadStep {
     const ALL: [LoadStep; 4] = [LoadStep::None, LoadStep::Reading, LoadStep::Building, LoadStep::IntoMemory];
 
-    /// As the column `loading_step` shows it.
+    /// The value of the column `loading_step`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LoadStep::None => "",

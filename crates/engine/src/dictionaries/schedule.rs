@@ -1,8 +1,8 @@
-//! When a dictionary is loaded again: at a random moment of its LIFETIME, later and later after failures.
+//! When a dictionary is loaded again: at a random time of its LIFETIME, and ever later after failures.
 
-/// Seconds until the first new attempt after a failure, at least.
+/// Seconds until the first retry after a failure, at least.
 const BACKOFF_SECONDS: u64 = 5;
-/// Seconds between attempts at most, however many have failed.
+/// Seconds between retries, at most.
 const BACKOFF_SECONDS_MAX: u64 = 600;
 
 /// `LIFETIME(MIN a MAX b)`.
@@ -13,8 +13,8 @@ pub(crate) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Microseconds from the end of a load to the next: anywhere between both bounds, so that the
-    /// dictionaries of many servers do not ask their source at one moment. `None` is never.
+    /// Microseconds from the end of a load to the next one: a random time between the bounds, so that many servers do
+    /// not ask a source at once. `None` is never.
     pub(super) fn until_next_us(self, random: u64) -> Option<u64> {
         if self.max_seconds == 0 {
             return None;
@@ -25,7 +25,7 @@ impl Lifetime {
     }
 }
 
-/// Microseconds from the end of the `failures`-th failed load in a row to the next attempt.
+/// Microseconds from the end of the `failures`-th failed load in a row to the next one.
 pub(super) fn backoff_us(failures: u64, random: u64) -> u64 {
     let range = 1_u64 << failures.saturating_sub(1).min(20);
     let seconds = (BACKOFF_SECONDS + random % (range + 1)).min(BACKOFF_SECONDS_MAX);

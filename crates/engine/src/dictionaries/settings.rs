@@ -1,24 +1,23 @@
-//! The SETTINGS clause of CREATE DICTIONARY: a few of the dictionary's own, the rest for its source.
+//! The SETTINGS clause of CREATE DICTIONARY: a few settings of the dictionary, and those of its source.
 
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::RegexpFlags;
 use basalt_sql::ast::{Literal, Setting};
 
-use crate::query::literal_text;
-use crate::settings::Settings;
+use crate::settings::{Settings, literal_text};
 
-/// What SETTINGS says, checked.
+/// The checked SETTINGS.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DictionarySettings {
-    /// A load that finds no row is a failed load.
+    /// A load without rows fails.
     pub(super) require_nonempty: bool,
-    /// A column of the source: a row in which it is not 0 takes its key out of the dictionary.
+    /// A column of the source: a row in which it is not 0 deletes its key.
     pub(super) tombstone: Option<String>,
-    /// A loaded version is kept in a file, which answers after a restart.
+    /// The loaded version is kept in a file, which answers after a restart.
     pub(super) persist: bool,
-    /// For the expressions of a REGEXP_TREE.
+    /// Flags of the expressions of a REGEXP_TREE.
     pub(super) regexp_flags: RegexpFlags,
-    /// For the queries to the source, and for its format.
+    /// Settings of the queries to the source, and of its format.
     pub(super) query: Settings,
 }
 
@@ -30,12 +29,11 @@ impl DictionarySettings {
                 "require_nonempty" => parsed.require_nonempty = flag(name, value)?,
                 "tombstone_column" => parsed.tombstone = Some(literal_text(value)),
                 "persist" => parsed.persist = flag(name, value)?,
-                "reload" => check_reload(&literal_text(value))?,
                 "regexp_dict_flag_case_insensitive" => {
                     parsed.regexp_flags.case_insensitive = flag(name, value)?;
                 }
                 "regexp_dict_flag_dotall" => parsed.regexp_flags.dot_is_all = flag(name, value)?,
-                // How ClickHouse goes about what Basalt does in one way.
+                // They choose between ways of ClickHouse; Basalt has one.
                 "dictionary_use_async_executor" | "regexp_dict_allow_hyperscan" => {
                     flag(name, value)?;
                 }
@@ -43,20 +41,6 @@ impl DictionarySettings {
             }
         }
         Ok(parsed)
-    }
-}
-
-/// There is one way: the old version answers until the new one is whole.
-fn check_reload(text: &str) -> Result<()> {
-    match text {
-        "whole" => Ok(()),
-        other => Err(Error::new(
-            ErrorCode::BadArguments,
-            format!(
-                "setting `reload` of a dictionary is 'whole', which is the default, got `{other}`; leave it out: a \
-                 reload of a large version takes no second copy in memory"
-            ),
-        )),
     }
 }
 

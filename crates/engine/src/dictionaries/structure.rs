@@ -9,7 +9,7 @@ use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
 use basalt_sql::ast::{self, KeyValue, KeyValueArgument, Literal};
 
-/// What the column list, PRIMARY KEY and RANGE state.
+/// The column list, PRIMARY KEY and RANGE.
 pub(super) fn structure(create: &ast::CreateDictionary, layout: LayoutSpec) -> Result<DictionarySpec> {
     check_names(create)?;
     let key_columns = create.primary_key.iter().map(|name| column(create, name)).collect::<Result<_>>()?;
@@ -29,7 +29,7 @@ pub(super) fn structure(create: &ast::CreateDictionary, layout: LayoutSpec) -> R
     Ok(DictionarySpec { key_columns, attributes, layout, range })
 }
 
-/// No name comes twice, neither among the columns nor in the key.
+/// An error if a name comes twice, among the columns or in the key.
 fn check_names(create: &ast::CreateDictionary) -> Result<()> {
     let columns: Vec<&String> = create.attributes.iter().map(|attribute| &attribute.name).collect();
     for names in [columns, create.primary_key.iter().collect()] {
@@ -103,7 +103,7 @@ fn attribute_of(attribute: &ast::DictionaryAttribute) -> Result<Attribute> {
     })
 }
 
-/// As in ClickHouse, the day that a Date32 is by default is another one here than in a column of a table.
+/// As in ClickHouse, the default of a Date32 is another day here than in a column of a table.
 fn default_without_clause(ty: &SqlType) -> Result<ArrayRef> {
     match ty {
         SqlType::Date32 => default_of(&Literal::String(b"1900-01-01".to_vec()), ty),
@@ -126,7 +126,7 @@ fn default_of(literal: &Literal, ty: &SqlType) -> Result<ArrayRef> {
     Ok(column.finish())
 }
 
-/// What LAYOUT states.
+/// The LAYOUT clause.
 pub(super) fn layout_of(layout: &KeyValue) -> Result<LayoutSpec> {
     let parameters = layout
         .args
@@ -137,7 +137,7 @@ pub(super) fn layout_of(layout: &KeyValue) -> Result<LayoutSpec> {
     Ok(LayoutSpec { read_values: ReadValues::new(read_values), ..layout })
 }
 
-/// The values of a type that these texts are.
+/// Reads texts as values of a type.
 fn read_values(ty: &SqlType, texts: &[Vec<u8>]) -> Result<ArrayRef> {
     let mut column = ColumnBuilder::new(ty, &TextSettings::default())?;
     for text in texts {

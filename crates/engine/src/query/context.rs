@@ -10,12 +10,13 @@ use basalt_base::{Error, Result, bail};
 use basalt_functions::FunctionContext;
 use uuid::Uuid;
 
+use super::dictionaries::EngineDictionaries;
 use super::end::QueryEnd;
 use super::events::ProfileEvents;
 use super::log::QueryLogKind;
 use super::memory::{MemoryLimits, QueryMemory};
 use crate::catalog::DEFAULT;
-use crate::dictionaries::{Asking, EngineDictionaries};
+use crate::dictionaries::{LoadChain, LoadHost};
 use crate::outcome::Progress;
 use crate::request::{CancelHandle, Interface};
 use crate::settings::Settings;
@@ -41,7 +42,7 @@ pub(crate) struct QueryContext {
     /// Microseconds since 1970.
     pub(crate) started_us: u64,
     /// The dictionaries that it uses.
-    pub(crate) asking: Arc<Asking>,
+    pub(crate) load_chain: Arc<LoadChain>,
     /// Whether what it reads of tables is not worth keeping decoded for others.
     pub(crate) reads_once: bool,
     /// Whether the log has its start.
@@ -85,7 +86,7 @@ impl QueryContext {
             end,
             started,
             started_us: engine.clock().now_us(),
-            asking: Arc::default(),
+            load_chain: Arc::default(),
             reads_once: false,
             is_started: AtomicBool::new(false),
             settings,
@@ -116,8 +117,8 @@ impl QueryContext {
 
     /// A query on behalf of the load of a dictionary.
     #[must_use]
-    pub(crate) fn asking_dictionaries_as(mut self, asking: Arc<Asking>) -> QueryContext {
-        self.asking = asking;
+    pub(crate) fn in_load_chain(mut self, chain: Arc<LoadChain>) -> QueryContext {
+        self.load_chain = chain;
         self
     }
 
@@ -216,6 +217,11 @@ impl QueryContext {
         Ok(())
     }
 
+    /// The engine, as loads of dictionaries see it.
+    pub(crate) fn load_host(&self) -> Arc<dyn LoadHost> {
+        Arc::<Engine>::clone(&self.engine)
+    }
+
     /// What functions may know of this query.
     pub(crate) fn function_context(&self) -> FunctionContext {
         FunctionContext {
@@ -226,11 +232,11 @@ impl QueryContext {
             query_id: self.id.clone(),
             version: VERSION.to_owned(),
             uptime_seconds: self.engine.uptime_seconds(),
-            dictionaries: Arc::new(EngineDictionaries::new(
-                Arc::clone(&self.engine),
-                Arc::clone(&self.asking),
-                self.end.clone(),
-            )),
+            dictionaries: Arc::new(EngineDictionaries {
+                engine: Arc::clone(&self.engine),
+                chain: Arc::clone(&self.load_chain),
+                query: Arc::clone(self.end.status()),
+            }),
             settings: Arc::new(self.settings.clone()),
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::Crea
     let entry = Arc::new(entry);
     catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
     if query.engine.loads_eagerly() {
-        entry.load_in_background(&query.engine);
+        entry.load_in_background(&query.load_host());
     }
     Ok(())
 }

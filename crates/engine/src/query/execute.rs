@@ -9,12 +9,12 @@ use basalt_sql::ast::{Setting, Statement};
 use uuid::Uuid;
 
 use super::running::Running;
-use super::statement::{changes_definitions, clause_settings, kind_name, literal_text, may_run_readonly};
+use super::statement::{changes_definitions, clause_settings, kind_name, may_run_readonly};
 use super::{QueryContext, check_table, ddl, explain, insert, kill, select, show, system_command};
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
 use crate::session::SessionState;
-use crate::settings::Settings;
+use crate::settings::{Settings, literal_text};
 
 /// `SET param_name = 'text'` gives `{name:Type}` its value.
 const PARAMETER: &str = "param_";

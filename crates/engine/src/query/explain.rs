@@ -8,11 +8,11 @@ use basalt_sql::ast::{Explain, ExplainKind, Statement};
 use datafusion::physical_plan::displayable;
 
 use super::running::Running;
-use super::statement::literal_text;
 use super::{QueryContext, select, show};
 use crate::outcome::Outcome;
 use crate::request::Request;
 use crate::scan::explain_indexes;
+use crate::settings::literal_text;
 
 /// Runs an EXPLAIN.
 pub(super) async fn rows(running: Running, ast: Explain, request: Request) -> Result<Outcome> {

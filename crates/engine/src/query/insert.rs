@@ -27,6 +27,7 @@ use super::runtime::run_to_blocks;
 use super::typed::plan_typed;
 use super::{QueryContext, async_insert, statement};
 use crate::request::{Input, Request};
+use crate::settings::literal_text;
 use crate::tables::{InsertSettings, InsertSink, Table, TableDefinition};
 
 type Blocks<'a> = Box<dyn Iterator<Item = Result<Block>> + 'a>;
@@ -50,11 +51,8 @@ pub(super) async fn insert(query: &Arc<QueryContext>, ast: ast::Insert, request:
 
 /// Runs a COPY ... FROM a file.
 pub(super) async fn copy(query: &Arc<QueryContext>, ast: ast::CopyFrom, request: Request) -> Result<()> {
-    let options: Vec<(String, String)> = ast
-        .options
-        .iter()
-        .map(|option| (option.name.clone(), statement::literal_text(&option.value)))
-        .collect();
+    let options: Vec<(String, String)> =
+        ast.options.iter().map(|option| (option.name.clone(), literal_text(&option.value))).collect();
     let (format, settings) = copy_settings(query, &options)?;
     on_blocking_thread(query, move |query| {
         let job = Job::new(query, &ast.table, &ast.columns, request.parameters)?;

@@ -89,7 +89,7 @@ impl QueryLog {
             interface: query.interface,
             exception_code: error.map_or(0, |error| error.code().number()),
             exception: error.map(ToString::to_string).unwrap_or_default(),
-            used_dictionaries: if started { Vec::new() } else { query.asking.used() },
+            used_dictionaries: if started { Vec::new() } else { query.load_chain.used() },
             events: if started { Vec::new() } else { query.events.snapshot(&progress, duration_us) },
         };
         let mut entries = self.entries.lock();

@@ -16,7 +16,7 @@ use basalt_parts::{BlockCache, WorkMemory};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 
-use crate::dictionaries::DictionaryMemory;
+use crate::dictionaries::{DictionaryMemory, MemoryBudget};
 
 /// What all queries hold together.
 #[derive(Debug)]
@@ -90,6 +90,24 @@ impl ServerMemory {
 
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+}
+
+impl MemoryBudget for ServerMemory {
+    fn make_room(&self, additional: u64) -> bool {
+        self.make_room(additional)
+    }
+
+    fn limit(&self) -> u64 {
+        self.limit()
+    }
+
+    fn total(&self) -> u64 {
+        self.total()
+    }
+
+    fn dictionaries(&self) -> &DictionaryMemory {
+        self.dictionaries()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can be told of a statement from its syntax alone.
 
-use basalt_sql::ast::{InsertSource, Literal, Query, SetExpr, Setting, Statement};
+use basalt_sql::ast::{InsertSource, Query, SetExpr, Setting, Statement};
 
 /// The settings of a statement's own SETTINGS clauses, in the order in which they apply.
 pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
@@ -33,18 +33,6 @@ fn body_settings(body: &SetExpr) -> Vec<Setting> {
         SetExpr::Select(select) => select.settings.clone(),
         SetExpr::Operation { right, .. } => body_settings(right),
         SetExpr::Nested(query) => query_settings(query),
-    }
-}
-
-/// The text of a literal as a setting takes it.
-pub(crate) fn literal_text(literal: &Literal) -> String {
-    match literal {
-        Literal::Null => String::new(),
-        Literal::Bool(value) => u8::from(*value).to_string(),
-        Literal::UInt(value) => value.to_string(),
-        Literal::Int(value) => value.to_string(),
-        Literal::Number(text) => text.clone(),
-        Literal::String(bytes) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 

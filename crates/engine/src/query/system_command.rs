@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::current::CurrentQuery;
 use super::{QueryContext, ddl};
 use crate::Engine;
-use crate::catalog::{CatalogObject, ObjectKey};
-use crate::dictionaries::{self, DictionaryEntry};
+use crate::catalog::ObjectKey;
+use crate::dictionaries::DictionaryEntry;
 
 /// Runs a SYSTEM command on a thread that may block.
 pub(super) async fn run(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()> {
@@ -25,11 +25,13 @@ fn run_blocking(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()>
     let _current = CurrentQuery::enter(query);
     let engine = &query.engine;
     match command {
-        SystemCommand::ReloadDictionary(name) => dictionary_of(query, &name)?.reload(engine, &query.end),
+        SystemCommand::ReloadDictionary(name) => {
+            dictionary_of(query, &name)?.reload(&query.load_host(), query.status())
+        }
         SystemCommand::ReloadDictionaries => reload_all(query),
-        SystemCommand::UnloadDictionary(name) => dictionary_of(query, &name)?.unload(&query.end),
+        SystemCommand::UnloadDictionary(name) => dictionary_of(query, &name)?.unload(query.status()),
         SystemCommand::UnloadDictionaries => {
-            all_dictionaries(engine).try_for_each(|entry| entry.unload(&query.end))
+            engine.catalog().dictionaries().iter().try_for_each(|entry| entry.unload(query.status()))
         }
         // The logs are in memory and complete at any time.
         SystemCommand::FlushLogs => Ok(()),
@@ -80,26 +82,18 @@ fn run_blocking(query: &Arc<QueryContext>, command: SystemCommand) -> Result<()>
 
 fn dictionary_of(query: &QueryContext, name: &ObjectName) -> Result<Arc<DictionaryEntry>> {
     let key = ddl::key_of(query, name);
-    dictionaries::find(&query.engine, &key.database, &key.name)
-}
-
-fn all_dictionaries(engine: &Engine) -> impl Iterator<Item = Arc<DictionaryEntry>> {
-    let objects = engine.catalog().all_objects().into_iter();
-    objects.filter_map(|(_, _, object)| match object {
-        CatalogObject::Dictionary(entry) => Some(entry),
-        _ => None,
-    })
+    query.engine.catalog().dictionary(&key.database, &key.name)
 }
 
 /// Those that nobody needed so far stay as they are. One that fails does not keep the others waiting; the
 /// first error is told in the end.
 fn reload_all(query: &QueryContext) -> Result<()> {
-    let engine = &query.engine;
-    let tried: Vec<_> = all_dictionaries(engine).filter(|entry| entry.was_tried()).collect();
+    let mut tried = query.engine.catalog().dictionaries();
+    tried.retain(|entry| entry.was_tried());
     let mut results = Vec::new();
     for entry in tried {
         query.check()?;
-        results.push(entry.reload(engine, &query.end));
+        results.push(entry.reload(&query.load_host(), query.status()));
     }
     results.into_iter().collect()
 }

@@ -4,11 +4,13 @@
 //! - [`registry`]: those of a session.
 //! - [`merge_tree`]: those of a MergeTree table.
 
+mod literal;
 mod merge_tree;
 mod registry;
 mod table;
 mod typed;
 mod value;
 
+pub(crate) use literal::literal_text;
 pub(crate) use merge_tree::MergeTreeSettings;
 pub(crate) use registry::Settings;

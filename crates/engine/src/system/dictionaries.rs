@@ -8,11 +8,11 @@ use basalt_dict::DictionaryStats;
 
 use super::block::{self, BlockBuilder};
 use crate::catalog::CatalogObject;
-use crate::dictionaries::{DictionaryEntry, DictionaryState, LoadStatus};
+use crate::dictionaries::{DictionaryEntry, DictionaryState, DictionaryStatus};
 use crate::query::QueryContext;
 
 pub(super) fn columns() -> Columns {
-    let statuses = LoadStatus::ALL.iter().map(|&status| (status.name().to_owned(), status as i8)).collect();
+    let statuses = DictionaryStatus::NAMES.iter().map(|&(name, number)| (name.to_owned(), number)).collect();
     block::columns([
         ("database", SqlType::String),
         ("name", SqlType::String),
@@ -58,7 +58,7 @@ struct Line {
 
 impl Line {
     fn loading_seconds(&self, now_us: u64) -> f64 {
-        if self.state.is_loading {
+        if self.state.is_loading() {
             return now_us.saturating_sub(self.state.loading_start_us) as f64 / 1e6;
         }
         self.state.loading_seconds
@@ -66,7 +66,7 @@ impl Line {
 
     /// The layout that the definition names, or what a loaded AUTO became.
     fn layout(&self) -> &'static str {
-        self.state.current.as_ref().map_or_else(|| self.entry.layout(), |dictionary| dictionary.layout())
+        self.state.version().map_or_else(|| self.entry.layout(), |dictionary| dictionary.layout())
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
 fn line((database, name, object): (String, String, CatalogObject)) -> Option<Line> {
     let CatalogObject::Dictionary(entry) = object else { return None };
     let state = entry.state();
-    let stats = state.current.as_ref().map(|dictionary| dictionary.stats()).unwrap_or_default();
+    let stats = state.version().map(|dictionary| dictionary.stats()).unwrap_or_default();
     let (keys, attributes) = (entry.keys(), entry.attributes());
     Some(Line { database, name, entry, state, stats, keys, attributes })
 }
@@ -94,7 +94,7 @@ fn push_definitions(block: &mut BlockBuilder, lines: &[Line]) {
         .strings(lines.iter().map(|line| &line.database))
         .strings(lines.iter().map(|line| &line.name))
         .uuids(lines.iter().map(|line| line.entry.uuid()))
-        .i8s(lines.iter().map(|line| line.state.status() as i8))
+        .i8s(lines.iter().map(|line| line.state.status().number()))
         .strings(lines.iter().map(|line| line.entry.uuid().to_string()))
         .strings(lines.iter().map(|line| type_name(line.layout())))
         .string_lists(lines.iter().map(|line| names(&line.keys)))

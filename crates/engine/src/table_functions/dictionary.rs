@@ -9,7 +9,7 @@ use basalt_base::{Error, Result};
 use basalt_dict::Dictionary;
 
 use super::Arguments;
-use crate::dictionaries::{self, DictionaryEntry, split_name};
+use crate::dictionaries::{DictionaryEntry, split_name};
 use crate::query::QueryContext;
 use crate::tables::{DictionaryRows, FindsRows, Found, Table, VirtualTable};
 
@@ -17,7 +17,7 @@ pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Res
     args.check_count(1, 1)?;
     let name = args.text(0)?;
     let (database, name) = split_name(&name, &query.database);
-    dictionary_table(&dictionaries::find(&query.engine, &database, &name)?, query)
+    dictionary_table(&query.engine.catalog().dictionary(&database, &name)?, query)
 }
 
 /// The rows of a dictionary as a table.
@@ -55,7 +55,10 @@ impl Rows {
         if let Some(dictionary) = self.loaded.get() {
             return Ok(dictionary);
         }
-        let dictionary = self.entry.get(&self.query.engine, &self.query.asking, &self.query.end)?;
+        let dictionary = {
+            let query = &self.query;
+            self.entry.get(&query.load_host(), &query.load_chain, query.status())?
+        };
         Ok(self.loaded.get_or_init(|| dictionary))
     }
 }

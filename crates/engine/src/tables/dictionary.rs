@@ -82,7 +82,7 @@ impl Table for DictionaryTable {
         let positions = positions(&stored, &entry.columns())?;
         let schema = Arc::new(stored.to_arrow().project(&request.columns).map_err(Error::logical)?);
         let columns = request.columns.iter().map(|&at| positions[at]).collect();
-        let dictionary = entry.get(&query.engine, &query.asking, &query.end)?;
+        let dictionary = entry.get(&query.load_host(), &query.load_chain, query.status())?;
         Ok(Arc::new(DictionaryRows::new(dictionary, columns, schema, request)))
     }
 

@@ -302,11 +302,11 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     let data = tempdir().expect("a directory");
     let server = Server::start_with(data.path(), &["--max-server-memory-usage", "120000000"]);
     server.ask("CREATE TABLE control (rows UInt64) ENGINE = Memory");
-    let create = |name: &str, settings: &str| {
+    let create = |name: &str| {
         server.ask(&format!(
             "CREATE DICTIONARY {name} (id UInt64, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
              'SELECT cityHash64(number) AS id, number AS value FROM numbers((SELECT max(rows) FROM control))')) \
-             LAYOUT(HASHED()) LIFETIME(0) SETTINGS({settings})"
+             LAYOUT(HASHED()) LIFETIME(0)"
         ));
     };
     let rows = |count: u64| {
@@ -316,8 +316,8 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     let reload = |name: &str| server.post("", format!("SYSTEM RELOAD DICTIONARY {name}").as_bytes()).text();
     let ask = "SELECT sum(dictGet('first', 'value', cityHash64(number)) = number) FROM numbers(1000000)";
     rows(1_000_000);
-    create("first", "reload = 'whole'");
-    create("second", "reload = 'whole'");
+    create("first");
+    create("second");
     assert_eq!(server.ask(ask), "1000000\n");
     // The load that would be too large leaves the old version, and says what to do.
     rows(40_000_000);

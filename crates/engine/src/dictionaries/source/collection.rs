@@ -1,12 +1,12 @@
-//! `NAME c`: the parameters of a source from a named collection; what the SOURCE clause says itself counts more.
+//! `NAME c`: the parameters of a source from a named collection. Those of the SOURCE clause override them.
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{CollectionEntry, CreateNamedCollection, KeyValue, KeyValueArgument, Literal};
 
 use crate::named_collections::NamedCollections;
-use crate::query::literal_text;
+use crate::settings::literal_text;
 
-/// The sources that take one.
+/// The sources that may take a collection.
 const SOURCES: [&str; 4] = ["CLICKHOUSE", "HTTP", "MYSQL", "POSTGRESQL"];
 const NAME: &str = "NAME";
 const CREDENTIALS: &str = "CREDENTIALS";
@@ -45,7 +45,7 @@ pub(super) fn resolved(source: &KeyValue, collections: &NamedCollections) -> Res
     Ok(KeyValue { name: source.name.clone(), args })
 }
 
-/// A parameter that a source does not know, from a collection, is no error of the definition alone.
+/// An unknown parameter from a collection is an error of the collection as well.
 pub(super) fn within_collection(source: &KeyValue, error: Error) -> Error {
     match collection_of(source) {
         Some(name) => {
@@ -61,7 +61,7 @@ pub(super) fn within_collection(source: &KeyValue, error: Error) -> Error {
 
 fn argument(source: &KeyValue, entry: &CollectionEntry) -> (String, KeyValueArgument) {
     let key = canonical(&entry.key);
-    // HTTP has these in a list of their own.
+    // HTTP has its credentials in a list of their own.
     let key = if source.name == "HTTP" && credential(&entry.key).is_some() { CREDENTIALS } else { &key };
     (key.to_owned(), text(entry))
 }
@@ -70,7 +70,7 @@ fn text(entry: &CollectionEntry) -> KeyValueArgument {
     KeyValueArgument::Literal(Literal::String(literal_text(&entry.value).into_bytes()))
 }
 
-/// Which of the credentials of HTTP a key is.
+/// The credential of HTTP that a key names.
 fn credential(key: &str) -> Option<&'static str> {
     match key.to_ascii_lowercase().as_str() {
         "user" | "username" | "credentials.user" => Some("USER"),
@@ -90,7 +90,7 @@ fn credentials(collection: &CreateNamedCollection, args: &mut Vec<(String, KeyVa
     }
 }
 
-/// A key of a collection as the name of the parameter.
+/// The parameter that a key of a collection names.
 fn canonical(key: &str) -> String {
     match key.to_ascii_uppercase().as_str() {
         "HOSTNAME" => "HOST".to_owned(),
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// The SOURCE clause that `source` becomes with the collection `c` of these entries, or the error's code.
+    /// The SOURCE clause that `source` becomes with a collection `c` of these entries, or the error's code.
     fn check(entries: &str, source: &str, expected: std::result::Result<&str, ErrorCode>) {
         let parsed = |text: String| basalt_sql::parse_statement(text.as_bytes()).unwrap();
         let collections =

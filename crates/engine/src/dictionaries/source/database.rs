@@ -8,23 +8,26 @@ use basalt_sources::{Limits, Row, Rows, TlsMode, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
 use super::pool::Pool;
-use super::replicas::{COMPRESSION, Replicas, Usual};
+use super::replicas::{COMPRESSION, ConnectionDefaults, Replicas};
+use super::row_source::{Timeouts, UpdateField};
 use super::select::{Dialect, From, SELECT_PARAMETERS, Select};
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
-use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, UpdateField, Wanted};
+use super::{Blocks, CONNECTION_PARAMETERS, LoadRequest, RowRange, RowSource};
 
-/// Keys in one question.
+/// Keys in one query.
 const KEYS_A_QUERY: usize = 4096;
 const REVISION_BYTES_MAX: usize = 1 << 20;
-const POSTGRESQL: Usual = Usual { port: 5432, host_may_be_folder: true, rounds: 2, can_compress: false };
-const MYSQL: Usual = Usual { port: 3306, host_may_be_folder: false, rounds: 3, can_compress: true };
+const POSTGRESQL: ConnectionDefaults =
+    ConnectionDefaults { port: 5432, host_may_be_folder: true, rounds: 2, can_compress: false };
+const MYSQL: ConnectionDefaults =
+    ConnectionDefaults { port: 3306, host_may_be_folder: false, rounds: 3, can_compress: true };
 
-/// Connections of lookups at the same time, and how long another one waits for one of them.
+/// Connections of lookups at the same time, and how long another lookup waits for one of them.
 const CONNECTIONS_MAX: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What both say about where they are.
+/// The address of the database.
 const SERVER_PARAMETERS: [&str; 3] = ["replica", "priority", "background_reconnect"];
 const MYSQL_PARAMETERS: [&str; 12] = [
     COMPRESSION,
@@ -45,13 +48,13 @@ pub(super) struct DatabaseSource {
     dialect: Dialect,
     place: Place,
     select: Select,
-    /// Seconds that the source itself says, and not the settings of the dictionary.
+    /// Seconds that the source sets, instead of the dictionary's settings.
     connect: Option<f64>,
     silence: Option<f64>,
 }
 
 enum Place {
-    /// Of SQLite.
+    /// The file of SQLite.
     File(String),
     Server(Box<Server>),
 }
@@ -59,9 +62,9 @@ enum Place {
 struct Server {
     replicas: Replicas,
     tls: Tls,
-    /// Of lookups; loads have their own.
+    /// Connections of lookups; loads open their own.
     connections: Pool<Connection>,
-    /// Whether a connection is used again.
+    /// Whether connections are reused.
     keeps: bool,
 }
 
@@ -70,11 +73,11 @@ enum Connection {
     PostgreSql(postgresql::Client),
 }
 
-/// libpq's: TLS if the server can.
+/// The default of libpq: TLS if the server supports it.
 const POSTGRESQL_TLS: TlsDefaults =
     TlsDefaults { mode: TlsMode::Prefer, with_files: TlsMode::VerifyFull, can_prefer: true };
-/// As ClickHouse has it, SSL_CA names who must have signed the certificate, for whatever host: certificates
-/// that MySQL makes for itself are for none.
+/// As in ClickHouse, SSL_CA names the authority that must have signed the certificate, for any host: certificates
+/// that MySQL generates name no host.
 const MYSQL_TLS: TlsDefaults =
     TlsDefaults { mode: TlsMode::Prefer, with_files: TlsMode::VerifyCa, can_prefer: true };
 
@@ -97,7 +100,7 @@ impl DatabaseSource {
 
     pub(super) fn mysql(parameters: &Parameters<'_>) -> Result<DatabaseSource> {
         let mut select = Select::parse(parameters)?;
-        // A connection that is lost is always made anew, and the second is obsolete in ClickHouse too.
+        // A lost connection is always opened again, and the second parameter is obsolete in ClickHouse as well.
         for name in ["opt_reconnect", "dont_check_update_time"] {
             parameters.flag(name, true)?;
         }
@@ -109,7 +112,7 @@ impl DatabaseSource {
             );
         }
         let rounds = if parameters.flag("fail_on_connection_loss", false)? { 1 } else { MYSQL.rounds };
-        let mut replicas = Replicas::parse(parameters, &Usual { rounds, ..MYSQL })?;
+        let mut replicas = Replicas::parse(parameters, &ConnectionDefaults { rounds, ..MYSQL })?;
         if let From::Table(database, _) = &mut select.from {
             replicas.set_database(&database.take().unwrap_or_default());
         }
@@ -130,21 +133,19 @@ impl DatabaseSource {
         Ok(DatabaseSource { dialect: Dialect::Sqlite, place, select, connect: None, silence: None })
     }
 
-    fn limits(&self, question: &Question) -> Limits {
-        let settings = &question.settings;
+    fn limits(&self, load: &LoadRequest) -> Limits {
+        let settings = &load.settings;
         let silence = self.silence.unwrap_or(settings.external_storage_rw_timeout_sec);
         let connect = self.connect.unwrap_or(settings.external_storage_connect_timeout_sec);
-        question.limits(Timeouts::Database).of_seconds(connect, silence, silence)
+        load.limits(Timeouts::Database).of_seconds(connect, silence, silence)
     }
 
-    fn ask(&self, question: &Question, text: &str) -> Result<Box<dyn Rows>> {
-        let limits = self.limits(question);
+    fn ask(&self, load: &LoadRequest, text: &str) -> Result<Box<dyn Rows>> {
+        let limits = self.limits(load);
         match &self.place {
-            Place::File(path) => {
-                Ok(Box::new(sqlite::query(&question.engine.dictionary_path(path)?, text, limits)?))
-            }
-            Place::Server(server) => server.replicas.ask(&server.tls.options(question)?, |address| {
-                question.permit(address)?;
+            Place::File(path) => Ok(Box::new(sqlite::query(&load.host.user_file(path)?, text, limits)?)),
+            Place::Server(server) => server.replicas.ask(&server.tls.options(load)?, |address| {
+                load.permit(address)?;
                 Ok(match self.dialect {
                     Dialect::MySql => Box::new(mysql::query(address, text, limits)?) as Box<dyn Rows>,
                     _ => Box::new(postgresql::query(address, text, limits)?),
@@ -153,16 +154,16 @@ impl DatabaseSource {
         }
     }
 
-    /// All rows that `text` selects, over a connection that was kept if there is one.
-    fn look_up(&self, question: &Question, text: &str) -> Result<Vec<Vec<ArrayRef>>> {
-        let limits = self.limits(question);
+    /// All rows that `text` selects, over an idle connection if there is one.
+    fn look_up(&self, load: &LoadRequest, text: &str) -> Result<Vec<Vec<ArrayRef>>> {
+        let limits = self.limits(load);
         let blocks = |rows: &mut dyn Rows| {
-            TextBlocks::new(question, rows, false, &self.describe(""))?.collect::<Result<Vec<_>>>()
+            TextBlocks::new(load, rows, false, &self.describe(""))?.collect::<Result<Vec<_>>>()
         };
-        let Place::Server(server) = &self.place else { return blocks(&mut *self.ask(question, text)?) };
+        let Place::Server(server) = &self.place else { return blocks(&mut *self.ask(load, text)?) };
         let connect = || {
-            server.replicas.ask(&server.tls.options(question)?, |address| {
-                question.permit(address)?;
+            server.replicas.ask(&server.tls.options(load)?, |address| {
+                load.permit(address)?;
                 Ok(match self.dialect {
                     Dialect::MySql => Connection::MySql(mysql::Client::connect(address, limits)?),
                     _ => Connection::PostgreSql(postgresql::Client::connect(address, limits)?),
@@ -176,7 +177,7 @@ impl DatabaseSource {
         let is_ready = |connection: &mut Connection| server.keeps && connection.is_ready();
         let answer = || server.connections.with(limits.deadline, is_ready, connect, ask);
         match answer() {
-            // The server may have gone since the connection was used, and come again.
+            // The server may have restarted since the connection was used.
             Err(error) if error.code() == ErrorCode::NetworkError => answer(),
             other => other,
         }
@@ -224,21 +225,21 @@ impl RowSource for DatabaseSource {
         format!("{}: {from}", self.kind())
     }
 
-    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
-        let text = self.select.text(self.dialect, question, wanted);
-        let rows = self.ask(question, &text)?;
+    fn rows(&self, load: &LoadRequest, range: RowRange) -> Result<Blocks> {
+        let text = self.select.text(self.dialect, load, range);
+        let rows = self.ask(load, &text)?;
         let with_time = self.tells_update_time();
-        Ok(Box::new(TextBlocks::new(question, rows, with_time, &self.describe(""))?))
+        Ok(Box::new(TextBlocks::new(load, rows, with_time, &self.describe(""))?))
     }
 
-    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+    fn rows_of(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         let mut found = Vec::new();
         let count = keys.first().map_or(0, |key| key.len());
         for first in (0..count).step_by(KEYS_A_QUERY) {
             let count = KEYS_A_QUERY.min(count - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
-            let text = self.select.text_of_keys(self.dialect, question, &keys)?;
-            found.extend(self.look_up(question, &text)?);
+            let text = self.select.text_of_keys(self.dialect, load, &keys)?;
+            found.extend(self.look_up(load, &text)?);
         }
         Ok(found)
     }
@@ -251,9 +252,9 @@ impl RowSource for DatabaseSource {
         self.select.update.as_ref()
     }
 
-    fn revision(&self, question: &Question) -> Result<Option<String>> {
+    fn revision(&self, load: &LoadRequest) -> Result<Option<String>> {
         let Some(text) = &self.select.invalidate_query else { return Ok(None) };
-        let mut rows = self.ask(question, text)?;
+        let mut rows = self.ask(load, text)?;
         let (mut row, mut revision) = (Row::default(), String::new());
         while rows.next_row(&mut row)? {
             for field in row.fields() {
@@ -268,7 +269,7 @@ impl RowSource for DatabaseSource {
     }
 }
 
-/// The schema that is named, or the one before the first dot of TABLE.
+/// The given schema, or the one before the first dot of TABLE.
 fn schema_and_table(schema: Option<String>, table: &str) -> (Option<String>, String) {
     match (schema, table.split_once('.')) {
         (None, Some((schema, name))) if !schema.is_empty() && !name.is_empty() => {

@@ -1,7 +1,7 @@
-//! The sources EXECUTABLE and EXECUTABLE_POOL: what a program in the directory of user scripts writes.
+//! The sources EXECUTABLE and EXECUTABLE_POOL: the output of a program in the directory of user scripts.
 //!
-//! Keys go to the program's input in the same format. A program of a pool lives on: it answers every line
-//! of keys with one line, for ever.
+//! Keys are written to the program's input in the same format. A program of a pool keeps running: it answers every
+//! line of keys with one line.
 
 use std::time::{Duration, Instant};
 
@@ -13,15 +13,16 @@ use basalt_sources::process::{Ending, Program, RowEnds, Running, StderrReaction}
 use super::formatted::{checked_format, read_rows, read_values, write_keys};
 use super::parameters::Parameters;
 use super::pool::Pool;
+use super::row_source::{Timeouts, UpdateField, time_text};
 use super::select::{UPDATE_PARAMETERS, update_field};
-use super::{Blocks, Question, RowSource, Timeouts, UpdateField, Wanted, time_text};
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 
-/// Of reading what a program writes, and of writing what it reads.
+/// The timeouts of reading from a program and of writing to it.
 const PIPE_TIMEOUT_MS: u64 = 10_000;
 const TERMINATION_TIMEOUT_SECONDS: u64 = 10;
-/// How long a question waits for a program of the pool.
+/// How long a lookup waits for a program of the pool.
 const EXECUTION_SECONDS_MAX: u64 = 10;
-/// No wait is longer.
+/// The longest timeout.
 const TIMEOUT_SECONDS_MAX: u64 = 86_400;
 const POOL_SIZE: u64 = 16;
 const POOL_SIZE_MAX: u64 = 1000;
@@ -42,12 +43,12 @@ const POOL_PARAMETERS: [&str; 3] = ["pool_size", "size", "max_command_execution_
 
 pub(super) struct ExecutableSource {
     command: String,
-    /// The command is a program's name and its arguments, not text for a shell.
+    /// The command is a program's name and its arguments, and not a shell command.
     is_direct: bool,
     format: String,
-    /// The program writes the attributes alone, a row for each key in their order.
+    /// The program writes the attributes alone, a row for each key in order.
     implicit_key: bool,
-    /// The count of rows stands before the keys.
+    /// The number of rows is written before the keys.
     chunk_header: bool,
     read_timeout: Duration,
     write_timeout: Duration,
@@ -56,13 +57,13 @@ pub(super) struct ExecutableSource {
     programs: Option<Programs>,
 }
 
-/// The programs of a pool, and where rows of their answers end.
+/// The programs of a pool, and how rows of their answers end.
 struct Programs {
     pool: Pool<Running>,
-    /// As the definition has it.
+    /// The size in the definition.
     size: u64,
     rows: RowEnds,
-    /// How long programs may take to end when the pool does.
+    /// How long programs may take to end when the pool is dropped.
     ending: Duration,
 }
 
@@ -94,12 +95,12 @@ impl ExecutableSource {
         Ok(source)
     }
 
-    /// The program, told of a time if only what changed since then is wanted.
-    fn program(&self, question: &Question, since: Option<(&str, String)>) -> Result<Program> {
-        let engine = &question.engine;
-        let ending = Ending { log: engine.log(), ..self.ending };
+    /// The program. If only changes are read, its arguments have their earliest time.
+    fn program(&self, load: &LoadRequest, since: Option<(&str, String)>) -> Result<Program> {
+        let policy = load.host.policy();
+        let ending = Ending { log: policy.log, ..self.ending };
         if self.is_direct {
-            let Some(scripts) = engine.user_scripts_path() else {
+            let Some(scripts) = policy.user_scripts_path else {
                 bail!(
                     SupportIsDisabled,
                     "sources EXECUTABLE and EXECUTABLE_POOL with EXECUTE_DIRECT 1 are off: the server's \
@@ -109,7 +110,7 @@ impl ExecutableSource {
             let words = since.into_iter().flat_map(|(field, time)| [field.to_owned(), time]);
             return Ok(Program::find(&self.command, scripts)?.with(words).ending(ending));
         }
-        if !engine.allows_shell_commands() {
+        if !policy.allows_shell_commands {
             bail!(
                 SupportIsDisabled,
                 "sources EXECUTABLE and EXECUTABLE_POOL with EXECUTE_DIRECT 0, which it is if nothing is said, run COMMAND \
@@ -121,26 +122,20 @@ impl ExecutableSource {
         Ok(Program::shell(&format!("{}{more}", self.command))?.ending(ending))
     }
 
-    fn limits(&self, question: &Question) -> Limits {
-        Limits { silence: self.read_timeout, send: self.write_timeout, ..question.limits(Timeouts::Database) }
+    fn limits(&self, load: &LoadRequest) -> Limits {
+        Limits { silence: self.read_timeout, send: self.write_timeout, ..load.limits(Timeouts::Database) }
     }
 
-    /// What stands before `keys`.
+    /// What is written before `keys`.
     fn head(&self, keys: &[ArrayRef]) -> String {
         let rows = keys.first().map_or(0, |key| key.len());
         if self.chunk_header { format!("{rows}\n") } else { String::new() }
     }
 
-    fn ask_pool(
-        &self,
-        programs: &Programs,
-        question: &Question,
-        head: &str,
-        input: &[u8],
-    ) -> Result<Vec<u8>> {
-        let limits = self.limits(question);
-        let start = || self.program(question, None)?.start(limits);
-        // One that has ended, or says what nobody asked, is not asked again.
+    fn ask_pool(&self, programs: &Programs, load: &LoadRequest, head: &str, input: &[u8]) -> Result<Vec<u8>> {
+        let limits = self.limits(load);
+        let start = || self.program(load, None)?.start(limits);
+        // A program that has ended, or has written something unasked, is not used again.
         let ask = |running: &mut Running| running.ask(head.as_bytes(), input, programs.rows, limits);
         programs.pool.with(limits.deadline, Running::is_ready, start, ask)
     }
@@ -154,41 +149,37 @@ impl RowSource for ExecutableSource {
         }
     }
 
-    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
+    fn rows(&self, load: &LoadRequest, range: RowRange) -> Result<Blocks> {
         if self.programs.is_some() || self.implicit_key {
             bail!(
                 UnsupportedMethod,
                 "a source EXECUTABLE_POOL, or one with IMPLICIT_KEY, answers for keys: use layout DIRECT or CACHE"
             );
         }
-        let since = match (wanted, &self.update) {
-            (Wanted::Since(seconds), Some(field)) => {
-                Some((field.name.as_str(), time_text(question, seconds)))
-            }
+        let since = match (range, &self.update) {
+            (RowRange::Since(seconds), Some(field)) => Some((field.name.as_str(), time_text(load, seconds))),
             _ => None,
         };
-        let output = self.program(question, since)?.run(Vec::new(), self.limits(question))?;
-        read_rows(question, &self.format, Box::new(output), &self.command)
+        let output = self.program(load, since)?.run(Vec::new(), self.limits(load))?;
+        read_rows(load, &self.format, Box::new(output), &self.command)
     }
 
-    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+    fn rows_of(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         let head = self.head(keys);
-        let input = write_keys(question, &self.format, keys)?;
+        let input = write_keys(load, &self.format, keys)?;
         let output: Box<dyn std::io::Read + Send> = match &self.programs {
-            Some(programs) => {
-                Box::new(std::io::Cursor::new(self.ask_pool(programs, question, &head, &input)?))
-            }
+            Some(programs) => Box::new(std::io::Cursor::new(self.ask_pool(programs, load, &head, &input)?)),
             None => {
                 let input = [head.as_bytes(), &input].concat();
-                Box::new(self.program(question, None)?.run(input, self.limits(question))?)
+                Box::new(self.program(load, None)?.run(input, self.limits(load))?)
             }
         };
         if !self.implicit_key {
-            return read_rows(question, &self.format, output, &self.command)?.collect();
+            return read_rows(load, &self.format, output, &self.command)?.collect();
         }
         let mut first = 0;
         let mut found = Vec::new();
-        for block in read_values(question, &self.format, output, &self.command)? {
+        for block in read_values(load, &self.format, output, &self.command)? {
             let block = block?;
             let rows = block.first().map_or(0, |column| column.len());
             if keys.first().is_none_or(|key| key.len() < first + rows) {
@@ -214,7 +205,7 @@ impl Programs {
     fn of(parameters: &Parameters<'_>, format: &str, ending: Duration) -> Result<Programs> {
         let size = parameters.number("pool_size", parameters.number("size", POOL_SIZE)?)?;
         let patience = seconds(parameters, "max_command_execution_time", EXECUTION_SECONDS_MAX)?;
-        // 0 is no limit but ours.
+        // 0 is no limit but [`POOL_SIZE_MAX`].
         let size_max = if size == 0 { POOL_SIZE_MAX } else { size.min(POOL_SIZE_MAX) };
         let what = "programs of the pool (pool_size, max_command_execution_time)";
         Ok(Programs {
@@ -255,7 +246,7 @@ fn stderr_reaction(parameters: &Parameters<'_>) -> Result<StderrReaction> {
     })
 }
 
-/// Where the rows of an answer end: a program of a pool does not end behind them.
+/// Where the rows of an answer end: a program of a pool does not end after them.
 fn row_ends(format: &str) -> Result<RowEnds> {
     match format {
         name if name.starts_with("CSV") => Ok(RowEnds::CSV),

@@ -8,7 +8,7 @@ use basalt_base::{Error, FileAction, Result};
 
 use super::formatted::{checked_format, read_rows};
 use super::parameters::Parameters;
-use super::{Blocks, Question, RowSource, Wanted};
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 
 pub(super) struct FileSource {
     path: String,
@@ -29,18 +29,18 @@ impl RowSource for FileSource {
         format!("File: {} {}", self.path, self.format)
     }
 
-    fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
-        let path = question.engine.dictionary_path(&self.path)?;
+    fn rows(&self, load: &LoadRequest, _range: RowRange) -> Result<Blocks> {
+        let path = load.host.user_file(&self.path)?;
         let file = File::open(&path).map_err(|error| Error::io(FileAction::Open, &path, &error))?;
-        read_rows(question, &self.format, Box::new(file), &path.display().to_string())
+        read_rows(load, &self.format, Box::new(file), &path.display().to_string())
     }
 
-    fn revision(&self, question: &Question) -> Result<Option<String>> {
-        revision_of(&question.engine.dictionary_path(&self.path)?)
+    fn revision(&self, load: &LoadRequest) -> Result<Option<String>> {
+        revision_of(&load.host.user_file(&self.path)?)
     }
 }
 
-/// A file that is as long and as old as it was is the same file.
+/// The length and the modification time of a file: if both are the same, the file is.
 pub(super) fn revision_of(path: &Path) -> Result<Option<String>> {
     let found = path.metadata().map_err(|error| Error::io(FileAction::Inspect, path, &error))?;
     let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

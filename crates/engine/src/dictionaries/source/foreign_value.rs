@@ -1,11 +1,11 @@
-//! A value as another database writes it, in the form that its type has here.
+//! Converts a value in the text form of another database to the form of its type here.
 
 use std::borrow::Cow;
 
 use basalt_base::SqlType;
 use basalt_formats::text::write_quoted;
 
-/// `text` as `ty`, stripped of Nullable and LowCardinality, reads it.
+/// `text` in the form that `ty`, without Nullable and LowCardinality, is parsed from.
 pub(super) fn plain<'a>(text: &'a [u8], ty: &SqlType) -> Cow<'a, [u8]> {
     match ty {
         SqlType::Array(_) => match postgresql_array(text) {
@@ -28,8 +28,7 @@ fn plain_scalar<'a>(text: &'a [u8], ty: &SqlType) -> &'a [u8] {
     }
 }
 
-/// The braces and what is between them, of an array as PostgreSQL writes it: `{1,2}`, or `[0:1]={1,2}` where its
-/// first index is not 1.
+/// The braces of a PostgreSQL array and what is between them: `{1,2}`, or `[0:1]={1,2}` if its first index is not 1.
 fn postgresql_array(text: &[u8]) -> Option<&[u8]> {
     match text.first()? {
         b'{' => Some(text),
@@ -42,8 +41,8 @@ fn postgresql_array(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The same in brackets, with elements in quotes where their type wants them. What is no array becomes a text that
-/// is none either.
+/// The array in brackets, with quoted elements if their type needs quotes. What is no array becomes a text that is no
+/// array either.
 fn quoted_list(list: &[u8], ty: &SqlType) -> Vec<u8> {
     let leaf = leaf(ty);
     let mut out = Vec::with_capacity(list.len() + 2);
@@ -73,7 +72,7 @@ fn quoted_list(list: &[u8], ty: &SqlType) -> Vec<u8> {
     out
 }
 
-/// An element that begins behind its quote at `at`, and where the text goes on behind it.
+/// An element whose quote is before `at`, and where the text continues after it.
 fn quoted_element(list: &[u8], mut at: usize) -> (Vec<u8>, usize) {
     let mut element = Vec::new();
     while let Some(&byte) = list.get(at) {
@@ -127,7 +126,7 @@ mod tests {
         );
         check("{}", &strings, "[]");
         check("[0:1]={a,b}", &strings, "['a','b']");
-        // Ours stay as they are.
+        // Brackets are kept.
         check("['a=b']", &strings, "['a=b']");
         check("['a']={", &strings, "['a']={");
         let numbers = SqlType::array_of(SqlType::array_of(SqlType::Int32));

@@ -1,4 +1,4 @@
-//! Rows that come as bytes of a format: from files, HTTP servers and programs; and keys on their way there.
+//! Rows in the bytes of a format, from files, HTTP servers and programs; and keys in such bytes.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -9,11 +9,10 @@ use arrow::compute::take;
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_formats::{BlockReader, Defaulted, FormatSettings, Statistics};
 
-use super::{Blocks, Question};
-use crate::query::format_settings;
+use super::{Blocks, LoadRequest};
 
-/// The format that a source names, if it can be read; JSONEachRow and its like are found by column names,
-/// others by position: keys, attributes, then the tombstone if there is one.
+/// The format of a source, if it can be read. JSONEachRow and similar formats find columns by name, others by
+/// position: keys, attributes, then the tombstone if there is one.
 pub(super) fn checked_format(format: String) -> Result<String> {
     if !basalt_formats::find(&format)?.can_read {
         bail!(FormatIsNotSuitableForInput, "format {format} cannot be read");
@@ -21,68 +20,68 @@ pub(super) fn checked_format(format: String) -> Result<String> {
     Ok(format)
 }
 
-/// The rows that `input` holds; `whence` is for errors.
+/// The rows of `input`; `whence` is for errors.
 pub(super) fn read_rows(
-    question: &Question,
+    load: &LoadRequest,
     format: &str,
     input: Box<dyn Read + Send>,
     whence: &str,
 ) -> Result<Blocks> {
-    read_timed_rows(question, format, input, whence, false)
+    read_timed_rows(load, format, input, whence, false)
 }
 
-/// [`read_rows`], with the time of each row's last change behind the columns or without it.
+/// [`read_rows`], with or without the time of each row's last change after the columns.
 pub(super) fn read_timed_rows(
-    question: &Question,
+    load: &LoadRequest,
     format: &str,
     input: Box<dyn Read + Send>,
     whence: &str,
     with_time: bool,
 ) -> Result<Blocks> {
-    let columns = question.columns_of_rows(with_time);
-    read_columns(question, format, input, whence, columns, question.key_count())
+    let columns = load.columns_of_rows(with_time);
+    read_columns(load, format, input, whence, columns, load.key_count())
 }
 
 /// Rows of the attributes alone.
 pub(super) fn read_values(
-    question: &Question,
+    load: &LoadRequest,
     format: &str,
     input: Box<dyn Read + Send>,
     whence: &str,
 ) -> Result<Blocks> {
-    let columns = question.columns[question.key_count()..].iter().cloned().collect();
-    read_columns(question, format, input, whence, columns, 0)
+    let columns = load.columns[load.key_count()..].iter().cloned().collect();
+    read_columns(load, format, input, whence, columns, 0)
 }
 
 fn read_columns(
-    question: &Question,
+    load: &LoadRequest,
     format: &str,
     input: Box<dyn Read + Send>,
     whence: &str,
     columns: Columns,
     key_count: usize,
 ) -> Result<Blocks> {
-    let settings = settings_of(question, whence);
+    let settings = settings_of(load, whence);
     let reader = basalt_formats::open_reader(format, &columns, &settings, input)
         .map_err(|error| error.within(whence))?;
-    let defaults = Arc::clone(&question.defaults);
+    let defaults = Arc::clone(&load.defaults);
     Ok(Box::new(FormattedBlocks { reader, columns, key_count, defaults, whence: whence.to_owned() }))
 }
 
 /// Key columns as bytes of the format.
-pub(super) fn write_keys(question: &Question, format: &str, keys: &[ArrayRef]) -> Result<Vec<u8>> {
-    let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
+pub(super) fn write_keys(load: &LoadRequest, format: &str, keys: &[ArrayRef]) -> Result<Vec<u8>> {
+    let columns: Columns = load.columns[..keys.len()].iter().cloned().collect();
     let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::of_arrow)?;
     let mut bytes = Vec::new();
-    let mut writer = basalt_formats::open_writer(format, &columns, &settings_of(question, "keys"))?;
+    let mut writer = basalt_formats::open_writer(format, &columns, &settings_of(load, "keys"))?;
     writer.start(&mut bytes);
     writer.write(&batch, &mut bytes)?;
     writer.finish(&Statistics::default(), &mut bytes)?;
     Ok(bytes)
 }
 
-fn settings_of(question: &Question, what: &str) -> FormatSettings {
-    format_settings(&question.query(what))
+fn settings_of(load: &LoadRequest, what: &str) -> FormatSettings {
+    Arc::clone(&load.host).format_settings(load.query(what))
 }
 
 struct FormattedBlocks {
@@ -107,7 +106,7 @@ impl Iterator for FormattedBlocks {
 }
 
 impl FormattedBlocks {
-    /// The column, with the attribute's DEFAULT where the input has no value.
+    /// The column, with the attribute's DEFAULT for missing values.
     fn filled(&self, at: usize, column: &ArrayRef, defaulted: &Defaulted) -> Result<ArrayRef> {
         let missing = match defaulted {
             Defaulted::Never => return Ok(Arc::clone(column)),

@@ -1,4 +1,4 @@
-//! The source HTTP: what a server answers, in any input format; keys go to it as the body of a POST.
+//! The source HTTP: the answer of a server in any input format. Keys are sent as the body of a POST.
 
 use std::time::Duration;
 
@@ -8,16 +8,17 @@ use basalt_sources::http::{HttpRequest, Retries, check_url};
 
 use super::formatted::{checked_format, read_rows, write_keys};
 use super::parameters::Parameters;
+use super::row_source::{Timeouts, UpdateField, time_text};
 use super::select::update_field;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults, refuse};
-use super::{Blocks, Question, RowSource, Timeouts, UpdateField, Wanted, time_text};
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 
-/// No pause between two tries is longer.
+/// The longest pause between two tries.
 const PAUSE_MS_MAX: u64 = 3_600_000;
 
 pub(super) struct HttpSource {
     request: HttpRequest,
-    /// Of an https address.
+    /// For an https address.
     tls: Option<Tls>,
     format: String,
     update: Option<UpdateField>,
@@ -59,22 +60,22 @@ impl HttpSource {
 }
 
 impl HttpSource {
-    fn request(&self, question: &Question) -> Result<HttpRequest> {
+    fn request(&self, load: &LoadRequest) -> Result<HttpRequest> {
         let mut request = self.request.clone();
-        question.permit_url(&request.url)?;
-        let settings = &question.settings;
+        load.permit_url(&request.url)?;
+        let settings = &load.settings;
         let pause = Duration::from_millis;
         let longest = settings.http_retry_max_backoff_ms.min(PAUSE_MS_MAX);
         let first = settings.http_retry_initial_backoff_ms.min(longest);
         request.retries =
             Retries { tries_max: settings.http_max_tries, pauses: (pause(first), pause(longest)) };
-        // Where an answer sends the request is not known beforehand: with a list of hosts nowhere.
-        request.redirects_max = match question.engine.remote_hosts().are_all() {
+        // The target of a redirect is unknown beforehand, so a list of allowed hosts forbids redirects.
+        request.redirects_max = match load.host.policy().remote_hosts.are_all() {
             true => u32::try_from(settings.max_http_get_redirects).unwrap_or(u32::MAX),
             false => 0,
         };
         if let Some(tls) = &self.tls {
-            request.tls = tls.options(question)?;
+            request.tls = tls.options(load)?;
         }
         Ok(request)
     }
@@ -85,20 +86,20 @@ impl RowSource for HttpSource {
         self.request.url.clone()
     }
 
-    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
-        let mut request = self.request(question)?;
-        if let (Wanted::Since(seconds), Some(field)) = (wanted, &self.update) {
-            request.add_parameter(&field.name, &time_text(question, seconds));
+    fn rows(&self, load: &LoadRequest, range: RowRange) -> Result<Blocks> {
+        let mut request = self.request(load)?;
+        if let (RowRange::Since(seconds), Some(field)) = (range, &self.update) {
+            request.add_parameter(&field.name, &time_text(load, seconds));
         }
-        let body = request.send(&question.limits(Timeouts::Http))?;
-        read_rows(question, &self.format, body, &self.request.url)
+        let body = request.send(&load.limits(Timeouts::Http))?;
+        read_rows(load, &self.format, body, &self.request.url)
     }
 
-    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        let mut request = self.request(question)?;
-        request.body = Some(write_keys(question, &self.format, keys)?);
-        let body = request.send(&question.limits(Timeouts::Http))?;
-        read_rows(question, &self.format, body, &self.request.url)?.collect()
+    fn rows_of(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let mut request = self.request(load)?;
+        request.body = Some(write_keys(load, &self.format, keys)?);
+        let body = request.send(&load.limits(Timeouts::Http))?;
+        read_rows(load, &self.format, body, &self.request.url)?.collect()
     }
 
     fn update_field(&self) -> Option<&UpdateField> {
@@ -110,7 +111,7 @@ impl RowSource for HttpSource {
     }
 }
 
-/// An address and what stands behind it, with one slash between them.
+/// An address and an endpoint, with one slash between them.
 fn joined(mut url: String, endpoint: &str) -> String {
     if !endpoint.is_empty() {
         url.truncate(url.trim_end_matches('/').len());

@@ -1,4 +1,4 @@
-//! The source of a dictionary that holds no rows, or not all: asked for keys.
+//! The source of a dictionary that is asked for keys at lookups: DIRECT and the caches.
 
 use std::sync::{Arc, Weak};
 
@@ -6,32 +6,32 @@ use arrow::array::ArrayRef;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_dict::{DirectSource, Located};
 
-use super::{Question, RowSource, Wanted};
-use crate::Engine;
+use super::super::host::LoadHost;
+use super::{LoadRequest, RowRange, RowSource};
 
-/// Makes what is asked: a dictionary must not keep the engine that keeps it.
-type MakeQuestion = dyn Fn(&Arc<Engine>) -> Question + Send + Sync;
+/// Makes the request of a lookup. A dictionary must not own the host, because the host owns the dictionary.
+type MakeRequest = dyn Fn(Arc<dyn LoadHost>) -> LoadRequest + Send + Sync;
 
-/// The source of a dictionary that holds no rows, or not all: asked for keys.
+/// A source that is asked for keys.
 pub(in super::super) struct KeyedSource {
-    engine: Weak<Engine>,
+    host: Weak<dyn LoadHost>,
     source: Arc<dyn RowSource>,
-    question: Box<MakeQuestion>,
+    make_request: Box<MakeRequest>,
 }
 
 impl KeyedSource {
-    /// `question` makes what is asked, each time anew.
+    /// `make_request` is called for each lookup.
     pub(in super::super) fn new(
-        engine: &Arc<Engine>,
+        host: &Arc<dyn LoadHost>,
         source: Arc<dyn RowSource>,
-        question: impl Fn(&Arc<Engine>) -> Question + Send + Sync + 'static,
+        make_request: impl Fn(Arc<dyn LoadHost>) -> LoadRequest + Send + Sync + 'static,
     ) -> KeyedSource {
-        KeyedSource { engine: Arc::downgrade(engine), source, question: Box::new(question) }
+        KeyedSource { host: Arc::downgrade(host), source, make_request: Box::new(make_request) }
     }
 
-    fn question(&self) -> Result<Question> {
-        match self.engine.upgrade() {
-            Some(engine) => Ok((self.question)(&engine)),
+    fn request(&self) -> Result<LoadRequest> {
+        match self.host.upgrade() {
+            Some(host) => Ok((self.make_request)(host)),
             None => Err(Error::new(ErrorCode::QueryWasCancelled, "the engine is shut down")),
         }
     }
@@ -39,24 +39,24 @@ impl KeyedSource {
 
 impl DirectSource for KeyedSource {
     fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        aside(|| self.source.rows_of(&self.question()?, keys))
+        blocking(|| self.source.rows_of(&self.request()?, keys))
     }
 
     fn locate(&self, keys: &[ArrayRef], attributes: &[usize], threads_max: usize) -> Result<Option<Located>> {
-        aside(|| self.source.locate(&self.question()?, keys, attributes, threads_max))
+        blocking(|| self.source.locate(&self.request()?, keys, attributes, threads_max))
     }
 
     fn prefers_large_blocks(&self) -> bool {
-        self.question().is_ok_and(|question| self.source.prefers_large_blocks(&question))
+        self.request().is_ok_and(|load| self.source.prefers_large_blocks(&load))
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Vec<ArrayRef>) -> Result<()>) -> Result<()> {
-        aside(|| self.source.rows(&self.question()?, Wanted::All)?.try_for_each(|block| visit(block?)))
+        blocking(|| self.source.rows(&self.request()?, RowRange::All)?.try_for_each(|block| visit(block?)))
     }
 }
 
-/// The caller may be an operator on a runtime thread: it steps aside while the source answers, which may be a
-/// server far away.
-fn aside<T>(ask: impl FnOnce() -> T) -> T {
+/// Asks a source that may be a server far away. The caller may be an operator on a runtime thread, which other tasks
+/// need.
+fn blocking<T>(ask: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(ask)
 }

@@ -1,6 +1,6 @@
 //! The source NULL: no rows.
 
-use super::{Blocks, Question, RowSource, Wanted};
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 use arrow::array::ArrayRef;
 use basalt_base::Result;
 
@@ -20,11 +20,11 @@ impl RowSource for NullSource {
         "Null".to_owned()
     }
 
-    fn rows(&self, _question: &Question, _wanted: Wanted) -> Result<Blocks> {
+    fn rows(&self, _load: &LoadRequest, _range: RowRange) -> Result<Blocks> {
         Ok(Box::new(std::iter::empty()))
     }
 
-    fn rows_of(&self, _question: &Question, _keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+    fn rows_of(&self, _load: &LoadRequest, _keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         Ok(Vec::new())
     }
 

@@ -1,4 +1,4 @@
-//! The parameters of a SOURCE clause, taken by name; one that nobody takes is an error.
+//! The parameters of a SOURCE clause, taken by name. A parameter that is not taken is an error.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{KeyValue, KeyValueArgument, Literal};
 
-/// The parameters of one source; names in any case.
+/// The parameters of one source; names are case-insensitive.
 pub(super) struct Parameters<'a> {
     source: String,
     args: Vec<Parameter<'a>>,
@@ -40,7 +40,7 @@ impl<'a> Parameters<'a> {
         &self.source
     }
 
-    /// A string, a number or a bare word; `None` if it is not there. The last of several counts.
+    /// A string, a number or a bare word; `None` if it is missing. The last one of several counts.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>> {
         match self.take(name) {
             None => Ok(None),
@@ -92,7 +92,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// All values of a name that may occur several times, as lists of parameters.
+    /// All values of a name that may occur more than once, as lists of parameters.
     pub(super) fn all_nested(&self, name: &str) -> Result<Vec<Parameters<'a>>> {
         let same = self.args.iter().filter(|parameter| parameter.name == name);
         same.map(|parameter| {
@@ -107,7 +107,7 @@ impl<'a> Parameters<'a> {
         .collect()
     }
 
-    /// Seconds under either name; `None` if neither is there.
+    /// Seconds under either name; `None` if both are missing.
     pub(super) fn seconds(&self, name: &str, other: &str) -> Result<Option<f64>> {
         let Some(text) = (match self.text(name)? {
             Some(text) => Some(text),
@@ -121,7 +121,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// An error if there is a parameter that was not asked for; `known` are all that may be there.
+    /// An error if a parameter was not taken; `known` are all valid ones.
     pub(super) fn finish(&self, known: &[&str]) -> Result<()> {
         let Some(unknown) = self.args.iter().find(|parameter| !parameter.is_taken.get()) else {
             return Ok(());
@@ -144,7 +144,7 @@ impl<'a> Parameters<'a> {
         found
     }
 
-    /// `error`, found in the parameters of this source.
+    /// `error`, within the parameters of this source.
     pub(super) fn within(&self, error: Error) -> Error {
         error.within(format!("dictionary source {}", self.source))
     }

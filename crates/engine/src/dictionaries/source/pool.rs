@@ -1,4 +1,4 @@
-//! What is costly to start and answers one question after the other: programs and connections, so many at a time.
+//! A pool of members that are costly to start: programs and connections.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use parking_lot::{Condvar, Mutex};
 
 pub(super) struct Pool<T> {
     size: usize,
-    /// How long a question waits for a member.
+    /// How long a caller waits for a member.
     patience: Duration,
-    /// What the members are, for the error of who has waited too long.
+    /// What the members are, for the error after a wait.
     what: &'static str,
     members: Mutex<Members<T>>,
     returned: Condvar,
@@ -17,7 +17,7 @@ pub(super) struct Pool<T> {
 
 struct Members<T> {
     idle: Vec<T>,
-    /// How many there are, busy or idle.
+    /// The number of members, busy or idle.
     started: usize,
 }
 
@@ -27,7 +27,8 @@ impl<T> Pool<T> {
         Pool { size: size.max(1), patience, what, members, returned: Condvar::new() }
     }
 
-    /// What `ask` says with a member that is ready, or with a new one. A member that failed is not asked again.
+    /// The result of `ask` with an idle member that is ready, or with a new one. A member that failed is not used
+    /// again.
     pub(super) fn with<A>(
         &self,
         deadline: Option<Instant>,
@@ -47,7 +48,7 @@ impl<T> Pool<T> {
         answer
     }
 
-    /// The members that nobody asks.
+    /// The idle members.
     pub(super) fn drain(&mut self) -> Vec<T> {
         let members = self.members.get_mut();
         let idle = std::mem::take(&mut members.idle);
@@ -55,7 +56,7 @@ impl<T> Pool<T> {
         idle
     }
 
-    /// An idle member, or `None` with the right to start one; waits while as many as may be are busy.
+    /// An idle member, or `None` with the right to start one. Waits while the greatest number of members is busy.
     fn take(&self, deadline: Option<Instant>, is_ready: impl Fn(&mut T) -> bool) -> Result<Option<T>> {
         let patience = Instant::now() + self.patience;
         let until = deadline.map_or(patience, |deadline| deadline.min(patience));
@@ -85,7 +86,7 @@ impl<T> Pool<T> {
     }
 }
 
-/// The place of a member that is asked; it is given back however the question ends.
+/// The place of a busy member, which is returned however the call ends.
 struct Place<'a, T> {
     pool: &'a Pool<T>,
     member: Option<T>,
@@ -123,7 +124,7 @@ mod tests {
         assert_eq!((ask(false).ok(), ask(false).ok()), (Some(1), Some(1)));
         assert!(ask(true).is_err());
         assert_eq!(ask(false).ok(), Some(2));
-        // One that is no longer ready is replaced, and while the only one is busy the next question waits in vain.
+        // A member that is not ready is replaced. While the only member is busy, another caller waits in vain.
         let answer = pool.with(
             None,
             |_| false,
@@ -135,7 +136,7 @@ mod tests {
             },
         );
         assert_eq!(answer.ok(), Some(7));
-        // One that does not start leaves its place.
+        // A member that fails to start returns its place.
         let failed: Result<()> = pool.with(None, |_| false, || Err(Error::logical("no")), |_| Ok(()));
         assert!(failed.is_err());
         assert_eq!(ask(false).ok(), Some(3));

@@ -11,16 +11,17 @@ use basalt_sources::{Address, Row, Rows, TlsOptions};
 
 use super::parameters::Parameters;
 use super::pool::Pool;
+use super::row_source::Timeouts;
 use super::text_rows::TextBlocks;
 use super::tls::{TLS_PARAMETERS, Tls, TlsDefaults};
-use super::{Blocks, CONNECTION_PARAMETERS, Question, RowSource, Timeouts, Wanted};
+use super::{Blocks, CONNECTION_PARAMETERS, LoadRequest, RowRange, RowSource};
 
 const PORT: u64 = 6379;
 const POOL_SIZE: u64 = 16;
 const POOL_SIZE_MAX: u64 = 1000;
-/// How long a question waits for a connection.
+/// How long a lookup waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Keys whose values are asked for together.
+/// Keys whose values are requested together.
 const KEYS_A_ROUND: usize = 65_536;
 
 pub(super) struct RedisSource {
@@ -28,7 +29,7 @@ pub(super) struct RedisSource {
     tls: Tls,
     db_index: u64,
     storage: Storage,
-    /// Of those that answer for keys.
+    /// Connections of lookups.
     connections: Pool<Client>,
 }
 
@@ -71,21 +72,21 @@ impl RedisSource {
         Ok(source)
     }
 
-    fn connect(&self, question: &Question) -> Result<Client> {
+    fn connect(&self, load: &LoadRequest) -> Result<Client> {
         let keys = if self.storage == Storage::Simple { 1 } else { 2 };
-        if question.key_count() != keys || question.columns.len() != keys + 1 {
+        if load.key_count() != keys || load.columns.len() != keys + 1 {
             bail!(
                 IncorrectDictionaryDefinition,
                 "a dictionary over REDIS with storage_type {} has {keys} key columns and one attribute",
                 if keys == 1 { "simple" } else { "hash_map" }
             );
         }
-        if question.tombstone.is_some() {
+        if load.tombstone.is_some() {
             bail!(BadArguments, "tombstone_column: Redis has no columns");
         }
-        let address = Address { tls: self.tls.options(question)?, ..self.address.clone() };
-        question.permit(&address)?;
-        Client::connect(&address, self.db_index, question.limits(Timeouts::Database))
+        let address = Address { tls: self.tls.options(load)?, ..self.address.clone() };
+        load.permit(&address)?;
+        Client::connect(&address, self.db_index, load.limits(Timeouts::Database))
     }
 }
 
@@ -94,18 +95,18 @@ impl RowSource for RedisSource {
         format!("Redis: {}", self.address)
     }
 
-    fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
-        let rows = self.connect(question)?.all(self.storage);
-        Ok(Box::new(TextBlocks::new(question, rows, false, &self.describe(""))?))
+    fn rows(&self, load: &LoadRequest, _range: RowRange) -> Result<Blocks> {
+        let rows = self.connect(load)?.all(self.storage);
+        Ok(Box::new(TextBlocks::new(load, rows, false, &self.describe(""))?))
     }
 
-    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        let limits = question.limits(Timeouts::Database);
+    fn rows_of(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let limits = load.limits(Timeouts::Database);
         let ask = |client: &mut Client| {
             client.renew(limits);
-            self.rows_from(client, question, keys)
+            self.rows_from(client, load, keys)
         };
-        self.connections.with(limits.deadline, Client::is_ready, || self.connect(question), ask)
+        self.connections.with(limits.deadline, Client::is_ready, || self.connect(load), ask)
     }
 }
 
@@ -113,10 +114,10 @@ impl RedisSource {
     fn rows_from(
         &self,
         client: &mut Client,
-        question: &Question,
+        load: &LoadRequest,
         keys: &[ArrayRef],
     ) -> Result<Vec<Vec<ArrayRef>>> {
-        let columns: Columns = question.columns[..keys.len()].iter().cloned().collect();
+        let columns: Columns = load.columns[..keys.len()].iter().cloned().collect();
         let batch = RecordBatch::try_new(columns.to_arrow(), keys.to_vec()).map_err(Error::of_arrow)?;
         let mut found = Vec::new();
         for first in (0..batch.num_rows()).step_by(KEYS_A_ROUND) {
@@ -127,7 +128,7 @@ impl RedisSource {
                 row.push(Some(&value?));
                 Some(row)
             });
-            let blocks = TextBlocks::new(question, Ready(known), false, &self.describe(""))?;
+            let blocks = TextBlocks::new(load, Ready(known), false, &self.describe(""))?;
             found.extend(blocks.collect::<Result<Vec<_>>>()?);
         }
         Ok(found)
@@ -155,7 +156,7 @@ fn texts(columns: &Columns, keys: &[ArrayRef]) -> Result<Vec<Row>> {
     Ok(rows.collect())
 }
 
-/// Rows that are there already.
+/// Rows that were read already.
 struct Ready<I>(I);
 
 impl<I: Iterator<Item = Row> + Send> Rows for Ready<I> {

@@ -1,4 +1,4 @@
-//! Where a database is: one address, or the replicas that are asked in turn.
+//! The address of a database, or its replicas, which are tried in turn.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,37 +9,37 @@ use parking_lot::Mutex;
 
 use super::parameters::Parameters;
 
-/// What a replica may say for itself.
+/// The parameters that a replica may set for itself.
 const REPLICA_PARAMETERS: [&str; 6] = ["host", "port", "socket", "user", "password", "priority"];
-/// Of MySQL, for one or for all.
+/// A parameter of MySQL, for one replica or for all.
 pub(super) const COMPRESSION: &str = "enable_compression";
-/// A replica that could not be reached is asked behind the others for so long.
+/// How long a replica that could not be reached is tried last.
 const SHUNNED: Duration = Duration::from_secs(60);
 
-/// Addresses of one database, at least one, in the order in which they are asked.
+/// The addresses of one database, at least one, in order of priority.
 #[derive(Debug)]
 pub(super) struct Replicas {
     addresses: Vec<Address>,
-    /// Until when each is asked behind the others; `None` if they are asked in the same order every time.
+    /// Until when each address is tried last; `None` if the order never changes.
     shunned: Option<Mutex<Vec<Option<Instant>>>>,
-    /// Times that all of them are asked while none can be reached.
+    /// Rounds over all addresses while none can be reached.
     rounds: usize,
 }
 
-/// Where a database is if nothing is said, and what it calls a socket of this machine.
-pub(super) struct Usual {
+/// Defaults of the connections to a database.
+pub(super) struct ConnectionDefaults {
     pub(super) port: u64,
-    /// A HOST that begins with a slash is the folder of the socket (libpq).
+    /// Whether a HOST that begins with a slash is the directory of the socket (libpq).
     pub(super) host_may_be_folder: bool,
-    /// Rounds of a server that is not reached at once.
+    /// Rounds over the addresses.
     pub(super) rounds: usize,
     pub(super) can_compress: bool,
 }
 
 impl Replicas {
-    /// The parameters HOST, PORT, SOCKET, USER and PASSWORD, or those of each REPLICA, which take what they do not
-    /// say from the former; the smallest PRIORITY is asked first. So with ENABLE_COMPRESSION where there is one.
-    pub(super) fn parse(parameters: &Parameters<'_>, usual: &Usual) -> Result<Replicas> {
+    /// The parameters HOST, PORT, SOCKET, USER and PASSWORD, or those of each REPLICA, which takes missing ones from
+    /// the former. The smallest PRIORITY is tried first. ENABLE_COMPRESSION likewise, if the database has it.
+    pub(super) fn parse(parameters: &Parameters<'_>, usual: &ConnectionDefaults) -> Result<Replicas> {
         let database = match parameters.text("database")? {
             Some(name) => Some(name),
             None => parameters.text("db")?,
@@ -54,7 +54,7 @@ impl Replicas {
             compression: compression(parameters, usual, false)?,
             tls: TlsOptions::default(),
         };
-        // Of use beside others only.
+        // It only matters among several replicas.
         parameters.number("priority", 0)?;
         let mut replicas = Vec::new();
         for replica in parameters.all_nested("replica")? {
@@ -101,7 +101,7 @@ impl Replicas {
         self.addresses.first().map_or("", |address| &address.database)
     }
 
-    /// What the first that can be reached answers.
+    /// The result of the first address that can be reached.
     pub(super) fn ask<T>(&self, tls: &TlsOptions, ask: impl Fn(&Address) -> Result<T>) -> Result<T> {
         let mut failures = Vec::new();
         for round in 1..=self.rounds {
@@ -116,7 +116,7 @@ impl Replicas {
                     other => return other,
                 }
             }
-            // What was waited for, or refused by name, will not be better the next moment.
+            // A timeout or a refusal would be the same the next moment.
             let may_pass = failures.iter().any(|error| error.code() == ErrorCode::NetworkError);
             if !may_pass || round == self.rounds {
                 break;
@@ -132,7 +132,7 @@ impl Replicas {
         }
     }
 
-    /// The indexes of the addresses in the order in which they are asked now.
+    /// The indexes of the addresses in the order in which they are tried now.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.addresses.len()).collect();
         if let Some(shunned) = &self.shunned {
@@ -149,16 +149,16 @@ impl Replicas {
     }
 }
 
-/// A path, which is none if it is empty.
+/// A path; an empty one is none.
 fn socket(parameters: &Parameters<'_>) -> Result<Option<PathBuf>> {
     Ok(parameters.text("socket")?.filter(|path| !path.is_empty()).map(PathBuf::from))
 }
 
-fn compression(parameters: &Parameters<'_>, usual: &Usual, default: bool) -> Result<bool> {
+fn compression(parameters: &Parameters<'_>, usual: &ConnectionDefaults, default: bool) -> Result<bool> {
     if usual.can_compress { parameters.flag(COMPRESSION, default) } else { Ok(false) }
 }
 
-/// Whether another replica may do better.
+/// Whether another replica may succeed.
 fn is_of_one(error: &Error) -> bool {
     matches!(
         error.code(),

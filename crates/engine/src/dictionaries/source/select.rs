@@ -1,4 +1,4 @@
-//! The SELECT that a source asks a database: of a table or of a query, for all rows or for some.
+//! The SELECT of a source in another database: of a table or of a query, for all rows or for some.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Columns, Error, ErrorCode, Result, SqlType, bail};
@@ -6,12 +6,13 @@ use basalt_formats::TextSettings;
 use basalt_formats::text::{Style, ValueWriter};
 
 use super::parameters::Parameters;
-use super::{Question, UpdateField, Wanted};
+use super::row_source::UpdateField;
+use super::{LoadRequest, RowRange};
 
-/// Seconds before the newest row that an update asks for again, unless UPDATE_LAG says otherwise.
+/// Seconds before the newest row that an update reads again, unless UPDATE_LAG is set.
 const UPDATE_LAG_SECONDS: u64 = 1;
 
-/// In a QUERY: what stands for the condition of an update or of a lookup.
+/// The placeholder in a QUERY for the condition of an update or of a lookup.
 const CONDITION: &str = "{condition}";
 
 /// The parameters that [`Select::parse`] takes.
@@ -21,7 +22,7 @@ pub(super) const SELECT_PARAMETERS: [&str; 8] =
 /// The parameters that [`update_field`] takes.
 pub(super) const UPDATE_PARAMETERS: [&str; 2] = ["update_field", "update_lag"];
 
-/// What is read, apart from where the database is.
+/// What is read, without the address of the database.
 #[derive(Clone, Debug)]
 pub(super) struct Select {
     pub(super) from: From,
@@ -32,7 +33,7 @@ pub(super) struct Select {
 
 #[derive(Clone, Debug)]
 pub(super) enum From {
-    /// A table, and the database or schema that it is in.
+    /// A table, and its database or schema.
     Table(Option<String>, String),
     Query(String),
 }
@@ -70,38 +71,38 @@ impl Select {
         })
     }
 
-    /// The statement for the rows that are wanted, in the form of [`super::RowSource::rows`].
-    pub(super) fn text(&self, dialect: Dialect, question: &Question, wanted: Wanted) -> String {
+    /// The statement for a range of rows, in the form of [`super::RowSource::rows`].
+    pub(super) fn text(&self, dialect: Dialect, load: &LoadRequest, range: RowRange) -> String {
         let mut list: Vec<String> =
-            question.columns.iter().map(|column| dialect.column(question, &column.name)).collect();
+            load.columns.iter().map(|column| dialect.column(load, &column.name)).collect();
         let update = self.update.as_ref().map(|update| dialect.name(&update.name));
         list.extend(update.iter().map(|field| dialect.seconds_of(field)));
-        let tombstone = question.tombstone.as_ref().map(|name| dialect.name(name));
+        let tombstone = load.tombstone.as_ref().map(|name| dialect.name(name));
         list.extend(tombstone.iter().map(|name| dialect.is_not_zero(name)));
-        let condition = match (wanted, &update) {
-            (Wanted::Since(seconds), Some(field)) => Some(dialect.is_since(field, seconds)),
+        let condition = match (range, &update) {
+            (RowRange::Since(seconds), Some(field)) => Some(dialect.is_since(field, seconds)),
             _ => None,
         };
         let mut text = self.select(dialect, &list, condition);
-        // The newest row of a key is its last: for what changed lately, and where rows take others away.
+        // The last row of a key counts, so rows are in order of change: for updates, and if rows delete others.
         if let Some(field) = update
-            && (tombstone.is_some() || matches!(wanted, Wanted::Since(_)))
+            && (tombstone.is_some() || matches!(range, RowRange::Since(_)))
         {
             text = format!("{text} ORDER BY {field}");
         }
         text
     }
 
-    /// The statement for the rows of some keys: the columns of the question and nothing else.
+    /// The statement for the rows of some keys, with the requested columns alone.
     pub(super) fn text_of_keys(
         &self,
         dialect: Dialect,
-        question: &Question,
+        load: &LoadRequest,
         keys: &[ArrayRef],
     ) -> Result<String> {
-        let columns = question.columns.iter();
-        let list: Vec<String> = columns.map(|column| dialect.column(question, &column.name)).collect();
-        Ok(self.select(dialect, &list, Some(key_list(dialect, &question.columns, &list, keys)?)))
+        let columns = load.columns.iter();
+        let list: Vec<String> = columns.map(|column| dialect.column(load, &column.name)).collect();
+        Ok(self.select(dialect, &list, Some(key_list(dialect, &load.columns, &list, keys)?)))
     }
 
     fn select(&self, dialect: Dialect, list: &[String], condition: Option<String>) -> String {
@@ -135,10 +136,10 @@ pub(super) fn update_field(parameters: &Parameters<'_>) -> Result<Option<UpdateF
 }
 
 impl Dialect {
-    /// A column of the question: its expression, or its name. Without an alias, which might hide a column that
-    /// another expression is about.
-    fn column(self, question: &Question, name: &str) -> String {
-        match question.expressions.get(name) {
+    /// A requested column: its expression, or its name. Without an alias, which might hide a column of another
+    /// expression.
+    fn column(self, load: &LoadRequest, name: &str) -> String {
+        match load.expressions.get(name) {
             Some(expression) => format!("({expression})"),
             None => self.name(name),
         }
@@ -148,7 +149,7 @@ impl Dialect {
         match self {
             Dialect::ClickHouse => basalt_sql::quote_name(name),
             Dialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
-            // In double quotes SQLite would take a name that it does not know for a text.
+            // In double quotes, SQLite would take an unknown name for a text.
             Dialect::MySql | Dialect::Sqlite => format!("`{}`", name.replace('`', "``")),
         }
     }
@@ -213,7 +214,7 @@ fn key_list(dialect: Dialect, columns: &Columns, names: &[String], keys: &[Array
         .map(|(key, column)| Ok((ValueWriter::new(&column.ty, key, &settings)?, &column.ty)))
         .collect::<Result<Vec<_>>>()?;
     let names = &names[..keys.len()];
-    // SQLite takes a list of several columns as rows of VALUES alone, and one column as a list alone.
+    // SQLite takes a list of several columns only as rows of VALUES, and of one column only as a list.
     let head = if dialect == Dialect::Sqlite && keys.len() > 1 { "VALUES " } else { "" };
     let mut list = format!("({}) IN ({head}", names.join(", ")).into_bytes();
     for row in 0..keys.first().map_or(0, |key| key.len()) {

@@ -1,30 +1,29 @@
 //! The source CLICKHOUSE: a table or a query of this database.
 //!
-//! All rows come by a query. The rows of some keys come straight from the table where its types are
-//! the dictionary's: by its own look-up (a key/value table), or by a scan of what its key leaves; by
-//! a query otherwise.
+//! All rows are read by a query. If the table has the types of the dictionary, the rows of keys are read from the
+//! table directly: by its lookup (a key/value table), or by a scan pruned by its key. Otherwise by a query.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::row::{RowConverter, SortField};
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
 use basalt_dict::Located;
 use basalt_parts::Predicate;
 
+use super::super::host::SourceQuery;
+use super::row_source::UpdateField;
 use super::select::{Dialect, From, Select};
-use super::{Blocks, Question, RowSource, UpdateField, Wanted};
-use crate::catalog::CatalogObject;
-use crate::query::run_typed;
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 use crate::scan::{ColumnCondition, ScanRequest, ValueSet, sorted_points};
 use crate::tables::Table;
 
 /// Keys in one IN list of a query.
 const KEYS_A_QUERY: usize = 8192;
 
-/// Bytes of the answer to an INVALIDATE_QUERY that are compared.
+/// The greatest length of the answer to an INVALIDATE_QUERY.
 const REVISION_BYTES_MAX: usize = 1 << 20;
 
 /// A table or a query of this database.
@@ -33,7 +32,7 @@ pub(super) struct TableSource {
     select: Select,
 }
 
-/// A table, and where the dictionary's columns are among its stored columns.
+/// A table, and the positions of the dictionary's columns among its stored columns.
 type PlacedTable = (Arc<dyn Table>, Vec<usize>);
 
 impl TableSource {
@@ -41,20 +40,18 @@ impl TableSource {
         TableSource { select }
     }
 
-    /// The source table, and where the dictionary's columns are in it; `None` if a query is needed.
-    fn plain_table(&self, question: &Question) -> Result<Option<PlacedTable>> {
-        if !question.expressions.is_empty() {
+    /// The source table and the positions of the dictionary's columns in it; `None` if a query is needed.
+    fn plain_table(&self, load: &LoadRequest) -> Result<Option<PlacedTable>> {
+        if !load.expressions.is_empty() {
             return Ok(None);
         }
         let (From::Table(database, table), None) = (&self.select.from, &self.select.filter) else {
             return Ok(None);
         };
-        let database = database.as_deref().unwrap_or(&question.database);
-        let CatalogObject::Table(table) = question.engine.catalog().get(database, table)? else {
-            return Ok(None);
-        };
+        let database = database.as_deref().unwrap_or(&load.database);
+        let Some(table) = load.host.table(database, table)? else { return Ok(None) };
         let stored = table.definition().stored();
-        let positions = question
+        let positions = load
             .columns
             .iter()
             .map(|column| {
@@ -64,16 +61,14 @@ impl TableSource {
         Ok(positions.map(|positions| (table, positions)))
     }
 
-    fn query(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+    fn query(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         let rows = keys.first().map_or(0, |key| key.len());
         let mut found = Vec::new();
         for first in (0..rows).step_by(KEYS_A_QUERY) {
             let count = KEYS_A_QUERY.min(rows - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
-            let text = self.select.text_of_keys(Dialect::ClickHouse, question, &keys)?;
-            let blocks = run_typed(&question.query(&text), &text, &question.columns, question.exact_keys)?
-                .collect::<Result<Vec<RecordBatch>>>()?;
-            found.extend(blocks.into_iter().map(|block| block.columns().to_vec()));
+            let text = self.select.text_of_keys(Dialect::ClickHouse, load, &keys)?;
+            found.extend(load.run_sql(load.query(&text), &load.columns)?.collect::<Result<Vec<_>>>()?);
         }
         Ok(found)
     }
@@ -96,37 +91,35 @@ impl RowSource for TableSource {
         }
     }
 
-    fn rows(&self, question: &Question, wanted: Wanted) -> Result<Blocks> {
-        let text = self.select.text(Dialect::ClickHouse, question, wanted);
-        let columns = question.columns_of_rows(self.tells_update_time());
-        let blocks = run_typed(&question.load_query(&text), &text, &columns, question.exact_keys)?;
-        let whence = self.describe(&question.database);
-        let in_columns = move |block: Result<RecordBatch>| {
-            block.map(|block| block.columns().to_vec()).map_err(|error| error.within(&whence))
-        };
-        Ok(Box::new(blocks.map(in_columns)))
+    fn rows(&self, load: &LoadRequest, range: RowRange) -> Result<Blocks> {
+        let text = self.select.text(Dialect::ClickHouse, load, range);
+        let columns = load.columns_of_rows(self.tells_update_time());
+        let query = SourceQuery { reads_once: true, ..load.query(&text) };
+        let blocks = load.run_sql(query, &columns)?;
+        let whence = self.describe(&load.database);
+        Ok(Box::new(blocks.map(move |block| block.map_err(|error| error.within(&whence)))))
     }
 
-    fn rows_of(&self, question: &Question, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
-        let Some((table, positions)) = self.plain_table(question)? else {
-            return self.query(question, keys);
+    fn rows_of(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
+        let Some((table, positions)) = self.plain_table(load)? else {
+            return self.query(load, keys);
         };
         if table.lookup_key() == positions[..keys.len()] {
-            let threads = question.query("").threads();
+            let threads = Arc::clone(&load.host).context(load.query("")).threads();
             let found = table.lookup(keys, &positions, threads)?;
             return Ok(vec![found.rows.columns().to_vec()]);
         }
-        scan(question, table.as_ref(), &positions, keys)
+        scan(load, table.as_ref(), &positions, keys)
     }
 
     fn locate(
         &self,
-        question: &Question,
+        load: &LoadRequest,
         keys: &[ArrayRef],
         attributes: &[usize],
         threads_max: usize,
     ) -> Result<Option<Located>> {
-        let Some((table, positions)) = self.plain_table(question)? else { return Ok(None) };
+        let Some((table, positions)) = self.plain_table(load)? else { return Ok(None) };
         let (key, values) = positions.split_at(keys.len());
         if table.lookup_key() != key {
             return Ok(None);
@@ -136,9 +129,9 @@ impl RowSource for TableSource {
         Ok(Some(Located { values: found.rows.columns().to_vec(), row_of_key: found.row_of_key }))
     }
 
-    fn prefers_large_blocks(&self, question: &Question) -> bool {
-        let Ok(Some((table, positions))) = self.plain_table(question) else { return false };
-        table.lookup_key() == positions[..question.key_count()] && table.prefers_large_blocks()
+    fn prefers_large_blocks(&self, load: &LoadRequest) -> bool {
+        let Ok(Some((table, positions))) = self.plain_table(load) else { return false };
+        table.lookup_key() == positions[..load.key_count()] && table.prefers_large_blocks()
     }
 
     fn takes_expressions(&self) -> bool {
@@ -149,15 +142,15 @@ impl RowSource for TableSource {
         self.select.update.as_ref()
     }
 
-    fn revision(&self, question: &Question) -> Result<Option<String>> {
+    fn revision(&self, load: &LoadRequest) -> Result<Option<String>> {
         let Some(text) = &self.select.invalidate_query else { return Ok(None) };
         let columns: Columns = [Column::new("revision", SqlType::String)].into_iter().collect();
-        // One text, however many columns and rows the query has.
+        // One text, whatever the columns and rows of the query are.
         let text = format!("SELECT toString(groupArray(tuple(*))) FROM ({text})");
         let mut revision = String::new();
-        for block in run_typed(&question.query(&text), &text, &columns, 0)? {
+        for block in Arc::clone(&load.host).run_sql(load.query(&text), &columns, 0)? {
             let block = block?;
-            let texts = arrow::array::AsArray::as_binary_view(block.column(0).as_ref());
+            let texts = block[0].as_binary_view();
             for text in texts.iter().flatten() {
                 revision.push_str(&String::from_utf8_lossy(text));
                 if revision.len() > REVISION_BYTES_MAX {
@@ -172,9 +165,9 @@ impl RowSource for TableSource {
     }
 }
 
-/// The rows of `keys` by a scan of what the table's key leaves of it.
+/// The rows of `keys` by a scan that the table's key prunes.
 fn scan(
-    question: &Question,
+    load: &LoadRequest,
     table: &dyn Table,
     positions: &[usize],
     keys: &[ArrayRef],
@@ -193,7 +186,7 @@ fn scan(
         filters: Vec::new(),
         limit: None,
         numbers: Vec::new(),
-        query: question.query("dictGet of a DIRECT dictionary"),
+        query: Arc::clone(&load.host).context(load.query("dictGet of a DIRECT dictionary")),
     };
     let source = table.scan(&request)?;
     let wanted = KeySet::of(keys)?;

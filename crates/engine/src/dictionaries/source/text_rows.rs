@@ -9,14 +9,14 @@ use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
 use basalt_sources::{Row, Rows};
 
-use super::Question;
+use super::LoadRequest;
 use super::foreign_value::plain;
 
 const ROWS_A_BLOCK: usize = 65_409;
 /// Wide rows make shorter blocks.
 const BYTES_A_BLOCK: usize = 8 << 20;
 
-/// The blocks that rows of text are, of the columns that are wanted.
+/// Blocks of the requested columns, made of rows of text.
 pub(super) struct TextBlocks<R> {
     rows: R,
     builders: Vec<ColumnBuilder>,
@@ -29,9 +29,9 @@ pub(super) struct TextBlocks<R> {
 }
 
 impl<R: Rows> TextBlocks<R> {
-    pub(super) fn new(question: &Question, rows: R, with_time: bool, whence: &str) -> Result<TextBlocks<R>> {
-        let columns = question.columns_of_rows(with_time);
-        let settings = TextSettings { zone: question.query(whence).zone, ..TextSettings::default() };
+    pub(super) fn new(load: &LoadRequest, rows: R, with_time: bool, whence: &str) -> Result<TextBlocks<R>> {
+        let columns = load.columns_of_rows(with_time);
+        let settings = TextSettings { zone: load.query(whence).zone, ..TextSettings::default() };
         let builders =
             columns.iter().map(|column| ColumnBuilder::new(&column.ty, &settings)).collect::<Result<_>>()?;
         Ok(TextBlocks {
@@ -39,8 +39,8 @@ impl<R: Rows> TextBlocks<R> {
             builders,
             types: columns.iter().map(|column| column.ty.stripped().clone()).collect(),
             names: columns.iter().map(|column| column.name.clone()).collect(),
-            key_count: question.key_count(),
-            defaults: Arc::clone(&question.defaults),
+            key_count: load.key_count(),
+            defaults: Arc::clone(&load.defaults),
             is_done: false,
             whence: whence.to_owned(),
         })
@@ -78,7 +78,7 @@ impl<R: Rows> TextBlocks<R> {
         columns.map(|(at, (column, missing))| self.with_defaults(at, column, missing)).collect()
     }
 
-    /// Appends a value; whether there is none, where the column takes no NULL.
+    /// Appends a value; returns whether it is missing and the column takes no NULL.
     fn push(&mut self, at: usize, field: Option<&[u8]>) -> Result<bool> {
         let (builder, name) = (&mut self.builders[at], &self.names[at]);
         let Some(text) = field else {

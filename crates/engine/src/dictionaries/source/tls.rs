@@ -1,44 +1,44 @@
-//! What SECURE and the parameters of TLS say; any source that goes over the net takes them.
+//! SECURE and the TLS parameters of sources that use the network.
 //!
-//! Each has the names that MySQL's clients give it (SSL_MODE, SSL_CA, SSL_CERT, SSL_KEY) and those of
-//! PostgreSQL's (sslmode, sslrootcert, sslcert, sslkey).
+//! Each parameter has the name of MySQL's clients (SSL_MODE, SSL_CA, SSL_CERT, SSL_KEY) and that of PostgreSQL's
+//! (sslmode, sslrootcert, sslcert, sslkey).
 
 use basalt_base::{Result, bail};
 use basalt_sources::{Identity, TlsMode, TlsOptions};
 
-use super::Question;
+use super::LoadRequest;
 use super::parameters::Parameters;
 
 /// The parameters that [`Tls::parse`] takes.
 pub(super) const TLS_PARAMETERS: [&str; 9] =
     ["secure", "ssl_mode", "sslmode", "ssl_ca", "sslrootcert", "ssl_cert", "sslcert", "ssl_key", "sslkey"];
 
-/// TLS of a source, before the paths are looked at.
+/// The TLS parameters of a source, before files are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tls {
     mode: TlsMode,
     roots: Option<String>,
-    /// A certificate of ours and its key.
+    /// A client certificate and its key.
     identity: Option<(String, String)>,
 }
 
-/// The modes of a source for which nothing is said.
+/// The modes of a source without parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TlsDefaults {
     /// Without any parameter.
     pub(super) mode: TlsMode,
     /// With files, but no mode.
     pub(super) with_files: TlsMode,
-    /// Whether the server may be asked if it can: only where TLS is no matter of the port.
+    /// Whether TLS may be negotiated: only if the port does not decide it.
     pub(super) can_prefer: bool,
 }
 
 impl TlsDefaults {
-    /// Of a source whose port speaks TLS or does not.
+    /// For a source whose port decides whether it speaks TLS.
     pub(super) const BY_PORT: TlsDefaults =
         TlsDefaults { mode: TlsMode::Disable, with_files: TlsMode::VerifyFull, can_prefer: false };
 
-    /// Of an https address.
+    /// For an https address.
     pub(super) const HTTPS: TlsDefaults = TlsDefaults { mode: TlsMode::VerifyFull, ..TlsDefaults::BY_PORT };
 }
 
@@ -60,7 +60,7 @@ impl Tls {
         };
         let has_files = roots.is_some() || certificate.is_some();
         let mode = match (given.transpose()?, secure) {
-            // As libpq has it: who names authorities wants them asked.
+            // As in libpq: a root certificate implies verification.
             (Some(TlsMode::Require), _) if roots.is_some() => TlsMode::VerifyCa,
             (Some(mode), None) => mode,
             (Some(mode), Some(secure)) if secure == (mode >= TlsMode::Require) => mode,
@@ -81,26 +81,25 @@ impl Tls {
         Ok(Tls { mode, roots, identity })
     }
 
-    /// Whether the connection has TLS from its first byte on.
+    /// Whether TLS is required.
     pub(super) fn is_on(&self) -> bool {
         self.mode >= TlsMode::Require
     }
 
-    /// With the files that the engine lets statements read, and the authorities of its configuration.
-    pub(super) fn options(&self, question: &Question) -> Result<TlsOptions> {
-        let engine = &question.engine;
-        let file = |path: &String| engine.dictionary_path(path);
+    /// The options with resolved files, and the authorities of the server's configuration.
+    pub(super) fn options(&self, load: &LoadRequest) -> Result<TlsOptions> {
+        let file = |path: &String| load.host.user_file(path);
         let identity = match &self.identity {
             Some((certificate, key)) => Some(Identity { certificate: file(certificate)?, key: file(key)? }),
             None => None,
         };
-        let more_roots = engine.tls_ca_file().map(std::path::Path::to_owned);
+        let more_roots = load.host.policy().tls_ca_file.map(std::path::Path::to_owned);
         let roots = self.roots.as_ref().map(file).transpose()?;
         Ok(TlsOptions { mode: self.mode, roots, more_roots, identity })
     }
 }
 
-/// An error if there is a parameter of TLS where there is none of it.
+/// An error if there is a TLS parameter where there is no TLS.
 pub(super) fn refuse(parameters: &Parameters<'_>, why: &str) -> Result<()> {
     for name in TLS_PARAMETERS {
         if parameters.text(name)?.is_some() {

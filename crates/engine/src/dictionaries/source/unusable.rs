@@ -1,8 +1,8 @@
-//! A source whose named collection is not there or does not fit: each load says why.
+//! A source whose named collection is missing or does not fit: each load reports it.
 
 use basalt_base::{Error, Result};
 
-use super::{Blocks, Question, RowSource, Wanted};
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 
 pub(super) struct UnusableSource {
     pub(super) error: Error,
@@ -13,19 +13,19 @@ impl RowSource for UnusableSource {
         String::new()
     }
 
-    fn rows(&self, _question: &Question, _wanted: Wanted) -> Result<Blocks> {
+    fn rows(&self, _load: &LoadRequest, _range: RowRange) -> Result<Blocks> {
         Err(self.error.clone())
     }
 
     fn rows_of(
         &self,
-        _question: &Question,
+        _load: &LoadRequest,
         _keys: &[arrow::array::ArrayRef],
     ) -> Result<Vec<Vec<arrow::array::ArrayRef>>> {
         Err(self.error.clone())
     }
 
-    /// Whether it can, nobody knows before it is of use.
+    /// Unknown until the collection is usable, so they are accepted.
     fn takes_expressions(&self) -> bool {
         true
     }

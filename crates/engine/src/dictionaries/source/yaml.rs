@@ -6,28 +6,28 @@ use std::sync::Arc;
 use basalt_base::{Error, ErrorCode, Result};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// Lists and maps one in the other.
+/// The deepest nesting of lists and maps.
 const DEPTH_MAX: usize = 200;
 
 /// A value of the document.
 #[derive(Debug, PartialEq)]
 pub(super) enum Node {
-    /// Of any scalar but one that says that there is nothing.
+    /// Any scalar but NULL.
     Text(String),
     Null,
     List(Vec<Arc<Node>>),
-    /// In the order of the document; of equal keys the last.
+    /// In the order of the document; the last one of equal keys.
     Map(Vec<(String, Arc<Node>)>),
 }
 
-/// A list or a map that is not at its end.
+/// A list or a map that is being read.
 enum Open {
     List(Vec<Arc<Node>>),
-    /// Entries, and a key that waits for its value.
+    /// Entries, and the key whose value is next.
     Map(Vec<(String, Arc<Node>)>, Option<String>),
 }
 
-/// The first document of `text`; nothing at all is NULL.
+/// The first document of `text`; an empty text is NULL.
 pub(super) fn read(text: &str) -> Result<Arc<Node>> {
     let (mut open, mut anchors) = (Vec::<(Open, usize)>::new(), HashMap::new());
     for event in Parser::new_from_str(text) {

@@ -1,4 +1,4 @@
-//! The source YAMLREGEXPTREE: a file that lists the nodes of a REGEXP_TREE dictionary, one in the other.
+//! The source YAMLREGEXPTREE: a file with the nested nodes of a REGEXP_TREE dictionary.
 //!
 //! ```yaml
 //! - regexp: 'Windows NT (\d+)'
@@ -9,8 +9,8 @@
 //!       version: '10'
 //! ```
 //!
-//! The expression is under the name of the dictionary's key. A list is nodes below, anything else that is no
-//! attribute is passed over. Nodes get their identifiers in the order of the file.
+//! The expression is under the name of the dictionary's key. A list is child nodes; anything else that is no
+//! attribute is ignored. Nodes get their identifiers in the order of the file.
 
 use std::fs::File;
 use std::io::Read;
@@ -25,15 +25,15 @@ use basalt_dict::{DictionarySpec, LayoutKind};
 use super::file::revision_of;
 use super::parameters::Parameters;
 use super::yaml::{self, Node};
-use super::{Blocks, Question, RowSource, Wanted};
+use super::{Blocks, LoadRequest, RowRange, RowSource};
 
-/// Nodes of a file, those counted again that an alias repeats.
+/// The most nodes of a file; nodes that an alias repeats count again.
 const NODES_MAX: usize = 1 << 20;
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 pub(super) struct YamlRegexpTreeSource {
     path: String,
-    /// What the expression of a node stands under.
+    /// The name of a node's expression.
     key: String,
 }
 
@@ -43,7 +43,7 @@ struct Tree {
     ids: Vec<u64>,
     parents: Vec<u64>,
     regexps: Vec<String>,
-    /// Attribute and value of each node.
+    /// The attributes and values of each node.
     values: Vec<Vec<(String, String)>>,
 }
 
@@ -68,8 +68,8 @@ impl RowSource for YamlRegexpTreeSource {
         format!("YAMLRegExpTree: {}", self.path)
     }
 
-    fn rows(&self, question: &Question, _wanted: Wanted) -> Result<Blocks> {
-        let path = question.engine.dictionary_path(&self.path)?;
+    fn rows(&self, load: &LoadRequest, _range: RowRange) -> Result<Blocks> {
+        let path = load.host.user_file(&self.path)?;
         let mut text = String::new();
         File::open(&path)
             .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text))
@@ -78,12 +78,12 @@ impl RowSource for YamlRegexpTreeSource {
         Ok(Box::new(std::iter::once(Ok(block))))
     }
 
-    fn revision(&self, question: &Question) -> Result<Option<String>> {
-        revision_of(&question.engine.dictionary_path(&self.path)?)
+    fn revision(&self, load: &LoadRequest) -> Result<Option<String>> {
+        revision_of(&load.host.user_file(&self.path)?)
     }
 }
 
-/// The nodes that `text` lists, as columns.
+/// The nodes of `text`, as columns.
 fn block_of(text: &str, key: &str) -> Result<Vec<ArrayRef>> {
     let mut tree = Tree::default();
     let root = yaml::read(text)?;
@@ -95,7 +95,7 @@ fn block_of(text: &str, key: &str) -> Result<Vec<ArrayRef>> {
 }
 
 impl Tree {
-    /// Adds `nodes` and all below them; the depth is that of the YAML tree, which is limited.
+    /// Adds `nodes` and their descendants. The depth of the YAML document is limited.
     fn add(&mut self, parent: u64, nodes: &[Arc<Node>], key: &str) -> Result<()> {
         for node in nodes {
             let id = self.ids.len() as u64 + 1;
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Parents and expressions of the nodes, and their values; or the error.
+    /// The parents, expressions and values of the nodes, or the error.
     fn check(text: &str, expected: Result<&[(u64, &str, &str)], &str>) {
         let found = block_of(text, "regexp").map(|block| {
             let values = |column: &ArrayRef, row| {

@@ -1,4 +1,4 @@
-//! The rows of a dictionary's source on their way into a layout: checked and counted.
+//! The rows of a source that a load reads: checked, counted and charged.
 
 use std::sync::Arc;
 
@@ -8,19 +8,28 @@ use basalt_base::{Result, SqlType, bail};
 use basalt_dict::{Dictionary, RowForm, RowStream};
 
 use super::definition::Definition;
+use super::host::Blocks;
 use super::memory::LoadMemory;
 use super::progress::{LoadProgress, LoadStep};
-use super::source::{Blocks, Question, Wanted};
+use super::source::{LoadRequest, RowRange};
 
-/// Bytes of rows after which pages that nobody uses go back to the system. Blocks are made on threads of the query and
-/// freed on the one that loads, so the allocator comes to keep as many again.
+/// Bytes of rows after which free pages are returned to the system. Blocks are allocated on the query's threads and
+/// freed on the thread that loads, so the allocator would keep as many bytes again.
 const RELEASED_BYTES: usize = 64 << 20;
 
-/// Blocks of key columns, attributes and the mark of deleted keys.
-pub(super) struct Rows<'a> {
+/// Where the rows of a new version come from.
+#[derive(Clone, Copy)]
+pub(super) enum RowOrigin<'a> {
+    Source,
+    /// A version that has taken in all changes of the source.
+    Version(&'a Arc<dyn Dictionary>),
+}
+
+/// Blocks of key columns, attributes and the tombstone.
+pub(super) struct SourceRows<'a> {
     blocks: Blocks,
     key_count: usize,
-    /// The first column that is kept beside the hash of the key.
+    /// The first column that is kept: the key of a simple layout becomes its hash.
     kept_from: usize,
     column_count: usize,
     has_time: bool,
@@ -32,88 +41,99 @@ pub(super) struct Rows<'a> {
     progress: &'a LoadProgress,
     memory: LoadMemory,
     release_memory: Option<fn()>,
-    /// Bytes of rows since that was called.
+    /// Bytes of rows since it was called.
     unreleased: usize,
 }
 
-impl<'a> Rows<'a> {
-    /// Asks the source; `progress` counts what comes, and `memory` is charged with it.
+impl<'a> SourceRows<'a> {
+    /// Asks the source. `progress` counts the rows, and `memory` is charged with them.
     pub(super) fn ask(
         definition: &Definition,
-        question: &Question,
-        wanted: Wanted,
+        load: &LoadRequest,
+        range: RowRange,
         progress: &'a LoadProgress,
         memory: LoadMemory,
-    ) -> Result<Rows<'a>> {
+    ) -> Result<SourceRows<'a>> {
         progress.begin();
-        Ok(Rows {
-            blocks: definition.source.rows(question, wanted)?,
+        Ok(SourceRows {
+            blocks: definition.source.rows(load, range)?,
             key_count: definition.spec.key_columns.len(),
             kept_from: usize::from(!definition.spec.layout.kind.is_complex()),
-            column_count: question.columns.len(),
+            column_count: load.columns.len(),
             has_time: definition.source.tells_update_time(),
-            form: if question.tombstone.is_some() { RowForm::Marked } else { RowForm::Plain },
+            form: if load.tombstone.is_some() { RowForm::Marked } else { RowForm::Plain },
             newest: None,
             has_begun: false,
             has_failed: false,
             progress,
             memory,
-            release_memory: question.engine.opener().release_memory,
+            release_memory: load.host.release_memory(),
             unreleased: 0,
         })
     }
 
-    /// Asks for all rows anew, unless none of them was taken yet.
-    pub(super) fn ask_again(&mut self, definition: &Definition, question: &Question) -> Result<()> {
-        self.memory.unbound();
-        if self.has_begun {
+    /// Begins again with all rows of `origin`, which are not spilled now.
+    pub(super) fn restart(
+        &mut self,
+        definition: &Definition,
+        load: &LoadRequest,
+        origin: RowOrigin<'_>,
+    ) -> Result<()> {
+        self.memory.stop_spilling();
+        if self.has_begun && matches!(origin, RowOrigin::Source) {
             self.progress.begin();
-            self.blocks = definition.source.rows(question, Wanted::All)?;
+            self.blocks = definition.source.rows(load, RowRange::All)?;
             (self.newest, self.has_begun) = (None, false);
         }
         Ok(())
     }
 
-    /// What the load holds.
+    /// What the load is charged with.
     pub(super) fn memory(&mut self) -> &mut LoadMemory {
         &mut self.memory
     }
 
-    /// Whether some of them delete keys.
-    pub(super) fn form(&self) -> RowForm {
-        self.form
+    pub(super) fn into_memory(self) -> LoadMemory {
+        self.memory
     }
 
-    /// The blocks in that form.
-    pub(super) fn blocks(&mut self) -> impl Iterator<Item = Result<Vec<ArrayRef>>> {
-        let form = self.form;
-        self.map(move |block| {
-            block.map(|mut block| {
-                if form == RowForm::Plain {
-                    // The mark of a source that deletes nothing.
+    /// Whether some rows of `origin` delete keys.
+    pub(super) fn form(&self, origin: RowOrigin<'_>) -> RowForm {
+        match origin {
+            RowOrigin::Source => self.form,
+            RowOrigin::Version(_) => RowForm::Plain,
+        }
+    }
+
+    /// The rows of `origin` as blocks of the form that [`SourceRows::form`] returns.
+    pub(super) fn blocks(
+        &mut self,
+        origin: RowOrigin<'_>,
+    ) -> Result<Box<dyn Iterator<Item = Result<Vec<ArrayRef>>> + '_>> {
+        Ok(match origin {
+            RowOrigin::Source if self.form == RowForm::Marked => Box::new(self),
+            // A source that deletes nothing has a tombstone of zeroes.
+            RowOrigin::Source => Box::new(self.map(|block| {
+                block.map(|mut block| {
                     block.pop();
-                }
-                block
-            })
+                    block
+                })
+            })),
+            RowOrigin::Version(version) => Box::new(self.blocks_of(RowStream::of(version)?)),
         })
     }
 
-    /// The rows of `version`, which has taken those of the source in and is to become one of one piece: they are charged
-    /// like those, and no progress.
-    pub(super) fn joined(
-        &mut self,
-        version: &Arc<dyn Dictionary>,
-    ) -> Result<impl Iterator<Item = Result<Vec<ArrayRef>>>> {
-        let mut stream = RowStream::of(version)?;
-        Ok(std::iter::from_fn(move || {
+    /// Rows of a version: they are charged like those of a source, and are not counted as progress.
+    fn blocks_of(&mut self, mut stream: RowStream) -> impl Iterator<Item = Result<Vec<ArrayRef>>> + '_ {
+        std::iter::from_fn(move || {
             self.release();
             let block = stream.next()?.and_then(|block| self.charge(&block).map(|()| block));
             self.has_failed |= block.is_err();
             Some(block)
-        }))
+        })
     }
 
-    /// Whether the source gave an error or a row that no dictionary takes, or memory is short.
+    /// Whether the load failed at its rows: the source failed, a row was refused, or memory is short.
     pub(super) fn have_failed(&self) -> bool {
         self.has_failed
     }
@@ -124,7 +144,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Iterator for Rows<'_> {
+impl Iterator for SourceRows<'_> {
     type Item = Result<Vec<ArrayRef>>;
 
     fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
@@ -140,8 +160,8 @@ impl Iterator for Rows<'_> {
     }
 }
 
-impl Rows<'_> {
-    /// Gives free pages back, once many rows were taken.
+impl SourceRows<'_> {
+    /// Returns free pages to the system after many rows.
     fn release(&mut self) {
         if self.unreleased > RELEASED_BYTES
             && let Some(release) = self.release_memory
@@ -153,8 +173,7 @@ impl Rows<'_> {
 
     fn charge(&mut self, block: &[ArrayRef]) -> Result<()> {
         let rows = block.first().map_or(0, |column| column.len());
-        // The key of a simple layout is what the hash is made of.
-        self.unreleased += self.memory.take(&block[self.kept_from..], rows)?;
+        self.unreleased += self.memory.charge(&block[self.kept_from..], rows)?;
         Ok(())
     }
 
