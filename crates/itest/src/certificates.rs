@@ -1,6 +1,6 @@
 //! Certificates for a test, made by the program `openssl`, and a proxy that speaks TLS before any server.
 //!
-//! Where `openssl` or `python3` is not installed, the test that needs it says so and passes.
+//! A test that needs them is [`skipped`](crate::skipped) where `openssl` or `python3` is not installed.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::foreign::{find, run};
+
+pub const NO_OPENSSL: &str = "openssl or python3 is not installed (apt-get install openssl python3)";
 
 /// What the certificates are for, where they are for this machine.
 const HERE: &str = "subjectAltName=IP:127.0.0.1,DNS:localhost";

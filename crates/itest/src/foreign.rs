@@ -1,6 +1,6 @@
 //! Other databases, started for a test on a free port of the loopback address from what Debian installs.
 //!
-//! Where one is not installed, or does not start, the test that needs it says so and passes.
+//! A test is [`skipped`](crate::skipped) where the database that it needs is not installed or does not start.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -11,6 +11,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::certificates::Certificates;
+
+pub const NO_POSTGRESQL: &str = "PostgreSQL is not installed or does not start (apt-get install postgresql)";
+pub const NO_MARIADB: &str = "MariaDB is not installed or does not start (apt-get install mariadb-server)";
+pub const NO_REDIS: &str = "Redis is not installed or does not start (apt-get install redis-server)";
+pub const NO_REDIS_TLS: &str = "Redis is not installed or has no TLS (apt-get install redis-server)";
+pub const NO_SQLITE: &str = "SQLite's shell is not installed (apt-get install sqlite3)";
 
 /// A database that does not accept connections by then does not start.
 const START: Duration = Duration::from_secs(60);

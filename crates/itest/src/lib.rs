@@ -9,6 +9,7 @@
 //! - [`certificates`]: of servers for TLS, good ones and others.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`note`]: a line that is seen even if the test passes.
+//! - [`skipped`]: why a test ends early.
 
 pub mod any_text;
 pub mod certificates;
@@ -25,4 +26,10 @@ use std::io::Write;
 pub fn note(line: &str) {
     // A closed standard error is no failed test.
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Says why a test checks nothing, or less than it could. Every test that ends early on a machine that lacks something
+/// calls this.
+pub fn skipped(reason: &str) {
+    note(&format!("skipped: {reason}"));
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A file below `BASALT_SHARED`, or below `shared` beside the checkout; says so if it is not there.
+/// A file below `BASALT_SHARED`, or below `shared` beside the checkout; [`skipped`](crate::skipped) if it is not there.
 pub fn file(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("BASALT_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| checkout().join("../shared"));
@@ -10,7 +10,7 @@ pub fn file(name: &str) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    crate::note(&format!("skipped: {} is not there (BASALT_SHARED names its folder)", path.display()));
+    crate::skipped(&format!("{} is not there (BASALT_SHARED names its folder)", path.display()));
     None
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use basalt_itest::foreign::{Foreign, run};
-use basalt_itest::note;
+use basalt_itest::foreign::{Foreign, NO_MARIADB, NO_POSTGRESQL, NO_REDIS, run};
 use basalt_itest::server::Server;
+use basalt_itest::skipped;
 
 use crate::dictionary_sources::ask;
 
@@ -152,7 +152,7 @@ fn check_line(line: &Line, source: &str, slack: usize) {
 #[test]
 fn a_postgresql_that_breaks_off_changes_nothing() {
     let Some(postgresql) = Foreign::postgresql() else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let line = Line::to(postgresql.port);
     check_line(
@@ -169,7 +169,7 @@ fn a_postgresql_that_breaks_off_changes_nothing() {
 #[test]
 fn a_mariadb_that_breaks_off_changes_nothing() {
     let Some(mariadb) = Foreign::mariadb() else {
-        return note("skipped: MariaDB is not installed (apt-get install mariadb-server)");
+        return skipped(NO_MARIADB);
     };
     let line = Line::to(mariadb.port);
     check_line(
@@ -186,7 +186,7 @@ fn a_mariadb_that_breaks_off_changes_nothing() {
 #[test]
 fn a_redis_that_breaks_off_changes_nothing() {
     let Some(redis) = Foreign::redis() else {
-        return note("skipped: Redis is not installed (apt-get install redis-server)");
+        return skipped(NO_REDIS);
     };
     let mut command = Command::new("redis-cli");
     command.args(["--no-auth-warning", "-a", "secret", "-p", &redis.port.to_string(), "MSET"]);

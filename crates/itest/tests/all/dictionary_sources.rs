@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use basalt_itest::foreign::{Foreign, find, run};
+use basalt_itest::foreign::{Foreign, NO_MARIADB, NO_POSTGRESQL, NO_REDIS, NO_SQLITE, find, run};
 use basalt_itest::server::Server;
-use basalt_itest::{http, note, program};
+use basalt_itest::{http, program, skipped};
 
 /// What `query` answers.
 #[track_caller]
@@ -188,7 +188,7 @@ fn people(time_type: &str) -> [String; 2] {
 #[test]
 fn postgresql_is_a_source() {
     let Some(postgresql) = Foreign::postgresql() else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let psql = |statement: &str| {
         let mut command = Command::new("psql");
@@ -231,7 +231,7 @@ fn postgresql_is_a_source() {
 #[test]
 fn mariadb_is_a_source() {
     let Some(mariadb) = Foreign::mariadb() else {
-        return note("skipped: MariaDB is not installed (apt-get install mariadb-server)");
+        return skipped(NO_MARIADB);
     };
     let mysql = |statement: &str| {
         let mut command = Command::new("mariadb");
@@ -289,7 +289,7 @@ pub(crate) fn check_compression(server: &Server, source: &str) {
 #[test]
 fn sqlite_is_a_source() {
     if find("sqlite3").is_none() {
-        return note("skipped: SQLite's shell is not installed (apt-get install sqlite3)");
+        return skipped(NO_SQLITE);
     }
     let data = tempfile::tempdir().expect("a directory");
     let file = data.path().join("shop.db");
@@ -304,7 +304,7 @@ fn sqlite_is_a_source() {
 #[test]
 fn redis_is_a_source() {
     let Some(redis) = Foreign::redis() else {
-        return note("skipped: Redis is not installed (apt-get install redis-server)");
+        return skipped(NO_REDIS);
     };
     let send = |commands: &str| {
         let mut command = Command::new("redis-cli");

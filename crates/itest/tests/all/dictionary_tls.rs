@@ -5,15 +5,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use basalt_itest::certificates::{Certificates, Proxy};
-use basalt_itest::foreign::{Foreign, run};
-use basalt_itest::note;
+use basalt_itest::certificates::{Certificates, NO_OPENSSL, Proxy};
+use basalt_itest::foreign::{Foreign, NO_MARIADB, NO_POSTGRESQL, NO_REDIS, NO_REDIS_TLS, run};
 use basalt_itest::server::Server;
+use basalt_itest::skipped;
 use tempfile::TempDir;
 
 use crate::dictionary_sources::{ask, ask_error, check_compression, serve};
-
-const NO_OPENSSL: &str = "skipped: openssl or python3 is not installed (apt-get install openssl python3)";
 
 /// Makes the dictionary `d` over `source`.
 #[track_caller]
@@ -62,13 +60,13 @@ fn present(certificates: &Certificates, name: &str) {
 
 #[test]
 fn https_servers_are_sources() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     let (plain_port, _) = serve(|request| match request {
         _ if request.starts_with("POST") => ("200 OK", "7\tseven\n".to_owned()),
         _ => ("200 OK", "1\tone\n".to_owned()),
     });
     present(&certificates, "good");
-    let Some(proxy) = Proxy::start(&certificates, plain_port) else { return note(NO_OPENSSL) };
+    let Some(proxy) = Proxy::start(&certificates, plain_port) else { return skipped(NO_OPENSSL) };
     let [(_dir, strict), (_data, server)] = servers(&certificates);
     let ca = certificates.text("ca.pem");
     let source = |host: &str, port: u16, more: &str| {
@@ -100,10 +98,10 @@ fn https_servers_are_sources() {
 
 #[test]
 fn certificates_that_will_not_do_are_refused_and_the_rows_of_before_stay() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     let (plain_port, _) = serve(|_| ("200 OK", "1\tone\n".to_owned()));
     present(&certificates, "good");
-    let Some(proxy) = Proxy::start(&certificates, plain_port) else { return note(NO_OPENSSL) };
+    let Some(proxy) = Proxy::start(&certificates, plain_port) else { return skipped(NO_OPENSSL) };
     let [_strict, (_data, server)] = servers(&certificates);
     let source = |more: &str| format!("HTTP(URL 'https://127.0.0.1:{}/' FORMAT 'TSV' {more})", proxy.port);
     check(&server, &source(""), Ok("one"));
@@ -133,14 +131,14 @@ fn certificates_that_will_not_do_are_refused_and_the_rows_of_before_stay() {
 
 #[test]
 fn what_was_asked_over_tls_is_not_answered_without() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     let (open_port, open) = serve(|_| ("200 OK", "1\topen\n".to_owned()));
     let (sending_port, _) = serve(move |_| {
         let head = format!("302 Found\r\nLocation: http://127.0.0.1:{open_port}/");
         (Box::leak(head.into_boxed_str()), String::new())
     });
     present(&certificates, "good");
-    let Some(proxy) = Proxy::start(&certificates, sending_port) else { return note(NO_OPENSSL) };
+    let Some(proxy) = Proxy::start(&certificates, sending_port) else { return skipped(NO_OPENSSL) };
     let [_strict, (_data, server)] = servers(&certificates);
     let source = format!("HTTP(URL 'https://127.0.0.1:{}/' FORMAT 'TSV')", proxy.port);
     check(&server, &format!("{source}) SETTINGS(max_http_get_redirects = 1"), Err("not protected by TLS"));
@@ -149,13 +147,13 @@ fn what_was_asked_over_tls_is_not_answered_without() {
 
 #[test]
 fn a_clickhouse_server_over_tls_is_a_source() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     present(&certificates, "good");
     let far_data = tempfile::tempdir().expect("a directory");
     let far = Server::start(far_data.path());
     ask(&far, "CREATE TABLE t (id UInt64, name String) ENGINE = MergeTree ORDER BY id");
     ask(&far, "INSERT INTO t VALUES (1, 'one')");
-    let Some(proxy) = Proxy::start(&certificates, far.address().port()) else { return note(NO_OPENSSL) };
+    let Some(proxy) = Proxy::start(&certificates, far.address().port()) else { return skipped(NO_OPENSSL) };
     let [(_dir, strict), (_data, server)] = servers(&certificates);
     let source = |more: &str| format!("CLICKHOUSE(HOST '127.0.0.1' PORT {} TABLE 't' {more})", proxy.port);
     check(&server, &source("SECURE 1"), Ok("one"));
@@ -170,9 +168,9 @@ fn a_clickhouse_server_over_tls_is_a_source() {
 
 #[test]
 fn postgresql_over_tls_is_a_source() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     let Some(postgresql) = Foreign::postgresql_with(Some(&certificates)) else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let psql = |statement: &str| {
         let mut command = Command::new("psql");
@@ -215,7 +213,7 @@ fn postgresql_over_tls_is_a_source() {
 #[test]
 fn a_postgresql_without_tls_is_told_so() {
     let Some(postgresql) = Foreign::postgresql() else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let data = tempfile::tempdir().expect("a directory");
     let server = Server::start(data.path());
@@ -241,9 +239,9 @@ fn a_postgresql_without_tls_is_told_so() {
 
 #[test]
 fn mariadb_over_tls_is_a_source() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     let Some(mariadb) = Foreign::mariadb_with(Some(&certificates)) else {
-        return note("skipped: MariaDB is not installed (apt-get install mariadb-server)");
+        return skipped(NO_MARIADB);
     };
     let [(_dir, strict), (_data, server)] = servers(&certificates);
     let of = |user: &str, more: &str| {
@@ -271,9 +269,9 @@ fn mariadb_over_tls_is_a_source() {
 
 #[test]
 fn redis_over_tls_is_a_source() {
-    let Some(certificates) = Certificates::make() else { return note(NO_OPENSSL) };
+    let Some(certificates) = Certificates::make() else { return skipped(NO_OPENSSL) };
     let Some(redis) = Foreign::redis_with(Some(&certificates)) else {
-        return note("skipped: Redis is not installed, or has no TLS (apt-get install redis-server)");
+        return skipped(NO_REDIS_TLS);
     };
     let ca = certificates.text("ca.pem");
     let mut command = Command::new("redis-cli");
@@ -286,7 +284,7 @@ fn redis_over_tls_is_a_source() {
     check(&strict, &source(&format!("SSL_CA '{ca}'")), Ok("one"));
     check(&strict, &source("SSL_MODE 'require'"), Ok("one"));
     check(&server, &source(""), Err(""));
-    let Some(plain) = Foreign::redis() else { return };
+    let Some(plain) = Foreign::redis() else { return skipped(NO_REDIS) };
     let source = format!("REDIS(HOST '127.0.0.1' PORT {} PASSWORD 'secret' SECURE 1)", plain.port);
     define(&server, "id UInt64, name String", &source, "HASHED()) SETTINGS(max_execution_time = 0.3");
     let error = ask_error(&server, "SELECT dictHas('d', 1::UInt64)");

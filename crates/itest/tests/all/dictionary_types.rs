@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use basalt_itest::foreign::{Foreign, find, run};
+use basalt_itest::foreign::{Foreign, NO_MARIADB, NO_POSTGRESQL, NO_SQLITE, find, run};
 use basalt_itest::server::Server;
-use basalt_itest::{http, note};
+use basalt_itest::{http, skipped};
 
 use crate::dictionary_sources::{ask, ask_error};
 
@@ -63,7 +63,7 @@ fn table(ty: &str, value: &str) -> [String; 3] {
 #[test]
 fn values_of_postgresql_arrive_as_they_are() {
     let Some(postgresql) = Foreign::postgresql() else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let psql = |statement: &str| psql(&postgresql, statement);
     let data = tempfile::tempdir().expect("a directory");
@@ -156,7 +156,7 @@ fn values_of_postgresql_arrive_as_they_are() {
 #[test]
 fn values_of_mariadb_arrive_as_they_are() {
     let Some(mariadb) = Foreign::mariadb() else {
-        return note("skipped: MariaDB is not installed (apt-get install mariadb-server)");
+        return skipped(NO_MARIADB);
     };
     let mysql = |statement: &str| {
         let mut command = Command::new("mariadb");
@@ -222,7 +222,7 @@ fn values_of_mariadb_arrive_as_they_are() {
 #[test]
 fn values_of_sqlite_arrive_as_they_are() {
     if find("sqlite3").is_none() {
-        return note("skipped: SQLite's shell is not installed (apt-get install sqlite3)");
+        return skipped(NO_SQLITE);
     }
     let data = tempfile::tempdir().expect("a directory");
     let file = data.path().join("shop.db");
@@ -250,7 +250,7 @@ fn values_of_sqlite_arrive_as_they_are() {
 #[test]
 fn names_of_any_letters_are_quoted() {
     let Some(postgresql) = Foreign::postgresql() else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let psql = |statement: &str| psql(&postgresql, statement);
     psql(r#"CREATE SCHEMA "Sch""ema""#);
@@ -298,7 +298,7 @@ fn names_of_any_letters_are_quoted() {
 #[test]
 fn lookups_keep_their_connection_until_it_is_lost() {
     let Some(postgresql) = Foreign::postgresql() else {
-        return note("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return skipped(NO_POSTGRESQL);
     };
     let data = tempfile::tempdir().expect("a directory");
     let server = Server::start(data.path());

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use basalt_itest::note;
 use basalt_itest::server::Server;
+use basalt_itest::skipped;
 use tempfile::{TempDir, tempdir};
 
 /// Bytes of the file system.
@@ -20,14 +20,14 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None`, and a note, where this user may not mount one.
+    /// `None`, and [`skipped`], where this user may not mount one.
     fn mount() -> Option<Disk> {
         let dir = tempdir().expect("a directory");
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", &format!("size={DISK}"), "tmpfs"]).arg(dir.path());
         let mounted = command.output().is_ok_and(|output| output.status.success());
         if !mounted {
-            note("skipped: a full disk needs the right to mount a tmpfs");
+            skipped("a full disk needs the right to mount a tmpfs");
             return None;
         }
         Some(Disk { dir })
