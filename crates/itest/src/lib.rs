@@ -29,7 +29,19 @@ pub fn note(line: &str) {
 }
 
 /// Says why a test checks nothing, or less than it could. Every test that ends early on a machine that lacks something
-/// calls this.
+/// calls this. Where CI is set it fails the test: `scripts/setup tests` installs what is missing.
+#[track_caller]
 pub fn skipped(reason: &str) {
+    assert!(!is_ci(), "CI has to run this test: {reason}");
+    skipped_in_ci_too(reason);
+}
+
+/// Says why a test checks nothing, where nothing that can be installed would change that.
+pub fn skipped_in_ci_too(reason: &str) {
     note(&format!("skipped: {reason}"));
+}
+
+/// `CI=1` and `CI=true` say that every test has to run.
+fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| matches!(value.as_str(), "1" | "true"))
 }

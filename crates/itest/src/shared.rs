@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A file below `BASALT_SHARED`, or below `shared` beside the checkout; [`skipped`](crate::skipped) if it is not there.
+/// A file below `BASALT_SHARED`, or below `shared` beside the checkout; a test that needs one ends early
+/// where it is not there, in CI too.
 pub fn file(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("BASALT_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| checkout().join("../shared"));
@@ -10,7 +11,7 @@ pub fn file(name: &str) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    crate::skipped(&format!("{} is not there (BASALT_SHARED names its folder)", path.display()));
+    crate::skipped_in_ci_too(&format!("{} is not there (BASALT_SHARED names its folder)", path.display()));
     None
 }
 

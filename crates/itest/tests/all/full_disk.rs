@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use basalt_itest::server::Server;
-use basalt_itest::skipped;
+use basalt_itest::skipped_in_ci_too;
 use tempfile::{TempDir, tempdir};
 
 /// Bytes of the file system.
@@ -20,14 +20,14 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None`, and [`skipped`], where this user may not mount one.
+    /// `None`, and a line that says why, where this user may not mount one.
     fn mount() -> Option<Disk> {
         let dir = tempdir().expect("a directory");
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", &format!("size={DISK}"), "tmpfs"]).arg(dir.path());
         let mounted = command.output().is_ok_and(|output| output.status.success());
         if !mounted {
-            skipped("a full disk needs the right to mount a tmpfs");
+            skipped_in_ci_too("a full disk needs the right to mount a tmpfs");
             return None;
         }
         Some(Disk { dir })
