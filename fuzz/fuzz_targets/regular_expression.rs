@@ -1,24 +1,4 @@
-//! Any bytes are a regular expression in the syntax of `regex`, or an error; quoted, they are found where they stand.
+//! [`basalt_harness::regular_expression`] under the fuzzer.
 #![no_main]
 
-use basalt_base::re2::to_regex_syntax;
-use libfuzzer_sys::fuzz_target;
-use regex::bytes::{Regex, RegexBuilder};
-
-/// A count in braces makes a program of a few bytes large.
-const PROGRAM_BYTES_MAX: usize = 1 << 20;
-
-fuzz_target!(|pattern: &[u8]| {
-    if let Ok(syntax) = to_regex_syntax(pattern) {
-        // What is wrong for both, such as a group without an end, is left for `regex` to refuse.
-        let _ = RegexBuilder::new(&syntax).size_limit(PROGRAM_BYTES_MAX).build();
-    }
-    // `\E` would end the quotation.
-    if !pattern.windows(2).any(|pair| pair == b"\\E") && pattern.last() != Some(&b'\\') {
-        let quoted = [b"\\Q", pattern, b"\\E"].concat();
-        let syntax = to_regex_syntax(&quoted).expect("quoted text is an expression");
-        let regex = Regex::new(&syntax).expect("quoted text is no operator");
-        let text = [b"before ", pattern, b" behind"].concat();
-        assert!(regex.is_match(&text), "{}", String::from_utf8_lossy(pattern));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| basalt_harness::regular_expression::run(bytes));

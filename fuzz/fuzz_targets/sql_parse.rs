@@ -1,20 +1,4 @@
-//! Any text is parsed or refused; what parses prints as text that parses to the same tree.
+//! [`basalt_harness::sql_parse`] under the fuzzer.
 #![no_main]
 
-use basalt_sql::{Script, parse_codec, parse_expr, parse_statement, parse_type, resolve_type};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &[u8]| {
-    for parsed in Script::new(text).flatten() {
-        let printed = parsed.statement.to_string();
-        match parse_statement(printed.as_bytes()) {
-            Ok(again) => assert_eq!(again.to_string(), printed, "printing twice"),
-            Err(error) => panic!("what was printed does not parse: {printed}\n{error}"),
-        }
-    }
-    let _ = parse_expr(text);
-    let _ = parse_codec(text);
-    if let Ok(ty) = parse_type(text) {
-        let _ = resolve_type(&ty).map(|ty| ty.to_string());
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| basalt_harness::sql_parse::run(bytes));
