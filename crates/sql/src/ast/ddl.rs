@@ -64,9 +64,9 @@ pub struct ColumnDef {
     pub name: Ident,
     /// `None` where only the DEFAULT expression says the type.
     pub ty: Option<TypeName>,
-    /// `NULL` (`Some(true)`) or `NOT NULL` behind the type.
+    /// `NULL` (`Some(true)`) or `NOT NULL` after the type.
     pub nullable: Option<bool>,
-    /// EPHEMERAL may stand without an expression.
+    /// EPHEMERAL may have no expression.
     pub default: Option<(DefaultKind, Option<Expr>)>,
     pub codec: Vec<CodecCall>,
     pub ttl: Option<Expr>,
@@ -75,7 +75,7 @@ pub struct ColumnDef {
 }
 
 impl ColumnDef {
-    /// A column of which nothing else is said.
+    /// A column with a name and a type only.
     pub fn new(name: Ident, ty: Option<TypeName>) -> ColumnDef {
         ColumnDef {
             name,
@@ -96,20 +96,6 @@ pub enum DefaultKind {
     Materialized,
     Alias,
     Ephemeral,
-}
-
-/// One link of `CODEC(Delta(4), ZSTD(1))`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CodecCall {
-    pub name: Ident,
-    pub args: Vec<CodecArg>,
-}
-
-/// What a codec gets: `4`, `'bit'` or `STD`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CodecArg {
-    Literal(Literal),
-    Name(Ident),
 }
 
 /// The type of a skip index and its arguments: `bloom_filter(0.01)`.
@@ -161,7 +147,7 @@ pub enum ObjectKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropObject {
     pub kind: ObjectKind,
-    /// The name of a database stands in `name.name`.
+    /// The name of a database is in `name.name`.
     pub names: Vec<ObjectName>,
     pub if_exists: bool,
     pub temporary: bool,
@@ -172,7 +158,7 @@ pub struct DropObject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DetachObject {
     pub kind: ObjectKind,
-    /// The name of a database stands in `name.name`.
+    /// The name of a database is in `name.name`.
     pub name: ObjectName,
     pub if_exists: bool,
     /// It stays detached over a restart.
@@ -250,7 +236,7 @@ pub enum ColumnPosition {
     After(Ident),
 }
 
-/// What REMOVE takes away from a column, besides its TTL.
+/// What REMOVE removes from a column, apart from its TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnProperty {
     Default,

@@ -20,11 +20,11 @@ pub struct CreateDictionary {
     pub comment: Option<String>,
 }
 
-/// What stands for a password where the statement is shown.
+/// Replaces a password where the statement is shown.
 const HIDDEN: &[u8] = b"[HIDDEN]";
 
 impl CreateDictionary {
-    /// The statement as it may be shown: what a PASSWORD says is hidden.
+    /// The statement as it may be shown, with passwords hidden.
     pub fn without_secrets(mut self) -> CreateDictionary {
         if let Some(source) = &mut self.source {
             hide_passwords(&mut source.args);
@@ -65,7 +65,7 @@ pub struct DictionaryLifetime {
     pub max_seconds: u64,
 }
 
-/// `NAME(key value key value ..)`: the form of a source, of a layout and of what they nest; names are in upper case.
+/// `NAME(key value key value ..)`: the form of sources, layouts and their nested entries; names are in upper case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue {
     pub name: Ident,
@@ -77,7 +77,7 @@ pub enum KeyValueArgument {
     Literal(Literal),
     /// A bare word: `TABLE rocksDB`.
     Ident(Ident),
-    /// `PORT tcpPort()`: CREATE puts its value there.
+    /// `PORT tcpPort()`: CREATE replaces it by its value.
     Call(Box<FunctionCall>),
     /// `STRUCTURE(..)`, `HEADERS(..)`, `CREDENTIALS(user 'a' password 'b')`.
     Nested(Vec<(Ident, KeyValueArgument)>),

@@ -125,7 +125,7 @@ pub enum Literal {
     String(Vec<u8>),
 }
 
-/// `name(parameters)(args)`, with what may follow.
+/// `name(parameters)(args)` and the clauses that may follow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionCall {
     pub name: Ident,
@@ -216,7 +216,7 @@ pub enum TypeArgument {
     EnumValue(String, Option<i64>),
 }
 
-/// What stands behind `OVER`, or behind a name in the WINDOW clause.
+/// The window after `OVER`, or after a name in the WINDOW clause.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct WindowSpec {
     /// `OVER name`, or the base window inside the parentheses.

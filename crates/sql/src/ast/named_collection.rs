@@ -2,7 +2,7 @@
 
 use super::{Ident, Literal};
 
-/// What stands for the value of a key where a statement is shown.
+/// Replaces the value of a key where a statement is shown.
 const HIDDEN: &[u8] = b"[HIDDEN]";
 
 /// `CREATE NAMED COLLECTION [IF NOT EXISTS] name AS key = value [[NOT] OVERRIDABLE], ..`.
@@ -26,12 +26,12 @@ pub struct AlterNamedCollection {
 pub struct CollectionEntry {
     pub key: Ident,
     pub value: Literal,
-    /// Whether who uses the collection may say another value; `None`: nothing is said of it.
+    /// Whether a user of the collection may override the value; `None` if the statement does not say.
     pub overridable: Option<bool>,
 }
 
 impl CreateNamedCollection {
-    /// The statement as it may be shown: all values are hidden.
+    /// The statement as it may be shown, with all values hidden.
     pub fn without_secrets(mut self) -> CreateNamedCollection {
         hide(&mut self.entries);
         self
@@ -39,7 +39,7 @@ impl CreateNamedCollection {
 }
 
 impl AlterNamedCollection {
-    /// As [`CreateNamedCollection::without_secrets`].
+    /// Like [`CreateNamedCollection::without_secrets`].
     pub fn without_secrets(mut self) -> AlterNamedCollection {
         hide(&mut self.set);
         self

@@ -2,7 +2,7 @@
 
 use super::{Expr, FunctionCall, Ident, ObjectName, SelectItem, Setting, WindowSpec};
 
-/// A whole query: one SELECT, or several joined by UNION and its kin.
+/// A whole query: one SELECT, or several joined by set operators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     pub body: SetExpr,
@@ -10,14 +10,14 @@ pub struct Query {
     pub into_outfile: Option<String>,
     /// `FORMAT name`.
     pub format: Option<Ident>,
-    /// A SETTINGS clause that stands behind FORMAT; one inside a SELECT is in [`Select::settings`].
+    /// A SETTINGS clause after FORMAT; one inside a SELECT is in [`Select::settings`].
     pub settings: Vec<Setting>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetExpr {
     Select(Box<Select>),
-    /// `left UNION ALL right` and its kin; left-associative.
+    /// `left UNION ALL right` and the other set operators; left-associative.
     Operation {
         op: SetOperator,
         left: Box<SetExpr>,
@@ -77,7 +77,7 @@ pub enum Cte {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum GroupBy {
-    /// `GROUP BY ALL`: every item of the list that has no aggregate.
+    /// `GROUP BY ALL`: every item of the list without an aggregate.
     All,
     Exprs(Vec<Expr>),
     /// `WITH ROLLUP` and `ROLLUP (..)`.
@@ -120,7 +120,7 @@ pub struct LimitBy {
     pub exprs: Vec<Expr>,
 }
 
-/// The FROM clause: one factor, and what is joined to it.
+/// The FROM clause: one factor and its joins.
 #[expect(clippy::large_enum_variant, reason = "a FROM clause is mostly one factor")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableExpr {

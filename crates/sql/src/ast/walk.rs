@@ -1,9 +1,9 @@
-//! The parts of an expression, for those who look for something in it or put something else there.
+//! The parts of an expression, to search and to replace.
 
 use super::{Expr, FunctionCall, Lambda};
 
 impl Expr {
-    /// The expressions that this one is made of, one level down. Subqueries are not looked into.
+    /// The direct parts of this expression. Does not enter subqueries.
     pub fn children(&self) -> Vec<&Expr> {
         match self {
             Expr::Literal(_)
@@ -72,7 +72,7 @@ impl Expr {
         wanted(self) || self.children().into_iter().any(|child| child.any(wanted))
     }
 
-    /// How many expressions it is made of, itself included.
+    /// The number of expressions in it, itself included.
     pub fn count(&self) -> usize {
         let mut count = 0;
         let mut waiting = vec![self];

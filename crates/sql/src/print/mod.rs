@@ -1,9 +1,8 @@
 //! The printer: every node as text that parses back to the same node.
 //!
-//! The text is normal form, not the user's: keywords in upper case, one space between tokens,
-//! parentheses only where precedence asks for them, `AS` before every alias. Bytes that are no text
-//! become escapes, but for the data of an INSERT, which prints as it is (and lossily where it is not
-//! UTF-8).
+//! The text is in normal form: keywords in upper case, one space between tokens, parentheses only where precedence
+//! requires them, `AS` before every alias. Bytes that are not UTF-8 become escapes. The data of an INSERT prints as
+//! it is, lossily where it is not UTF-8.
 
 mod create;
 mod dictionary;
@@ -20,16 +19,16 @@ use std::fmt::{self, Display, Formatter};
 
 use basalt_base::types::quote_identifier;
 
-use crate::ast::{Literal, Setting};
+use crate::ast::{Literal, ObjectName, Setting};
 use crate::parser::{is_function_word, is_reserved};
 
-/// A name, quoted where it would be read as something else.
+/// A name, quoted if it would be misread.
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 /// A name in backticks, whatever it is.
 struct QuotedName<'a>(&'a str);
 
-/// The name of a function, which may be a keyword in more cases.
+/// The name of a function, which may be a keyword in more cases than other names.
 struct LooseName<'a>(&'a str);
 
 /// A string literal.
@@ -44,7 +43,7 @@ struct Clause<'a, T>(&'static str, &'a Option<T>);
 /// `words a, b`, or nothing for an empty list.
 struct ListClause<'a, T>(&'static str, &'a [T]);
 
-/// `name` as SQL writes it: in backticks where it would be read as something else.
+/// `name` as SQL writes it: in backticks if it would be misread.
 pub fn quote_name(name: &str) -> String {
     Name(name).to_string()
 }
@@ -133,6 +132,19 @@ impl<T: Display> Display for ListClause<'_, T> {
             ListClause("", items) => write!(f, " {}", Comma(items)),
             ListClause(words, items) => write!(f, " {words} {}", Comma(items)),
         }
+    }
+}
+
+impl Display for ObjectName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(database) = &self.database {
+            // Reserved, but read as a name before a dot; it is in every message.
+            match database.as_str() {
+                "default" => f.write_str("default.")?,
+                other => write!(f, "{}.", Name(other))?,
+            }
+        }
+        Name(&self.name).fmt(f)
     }
 }
 
