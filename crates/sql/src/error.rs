@@ -1,4 +1,4 @@
-//! Why a text is not SQL: the place, what stood there, and what could have.
+//! Why a text is not SQL: the position, the token found there, and the tokens that would have fitted.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use basalt_base::{Error, ErrorCode};
 const EXPECTED_MAX: usize = 16;
 /// How many bytes of the source line a message shows on each side of the place.
 const CONTEXT_BYTES: usize = 60;
-/// How many bytes of the word that stood at the place a message repeats.
+/// How many bytes of the offending word a message repeats.
 const FOUND_MAX: usize = 40;
 
 /// A failed parse. `Display` gives the whole message, with the source line and a caret under the place.
@@ -21,20 +21,20 @@ pub struct ParseError {
     message: String,
 }
 
-/// What sort of failure it was.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseErrorKind {
     /// The text breaks the grammar.
     Syntax,
     /// Brackets, subqueries or chains of operators nest deeper than the parser goes.
     TooDeep,
-    /// ClickHouse's grammar has it, and Basalt does not.
+    /// ClickHouse's grammar has it, Basalt's does not.
     NotImplemented,
-    /// The grammar holds, a value in it does not (for example a name that is not UTF-8).
+    /// The grammar is right, but a value is not (for example a name that is not UTF-8).
     Value,
-    /// The grammar holds, but the clauses do not go together.
+    /// The grammar is right, but the clauses contradict each other.
     Incorrect,
-    /// A query parameter that stands for a name has no value.
+    /// A query parameter used as a name has no value.
     UnknownParameter,
 }
 

@@ -1,4 +1,4 @@
-//! From a type as written to the type: aliases, parameters, and what may stand inside what.
+//! Resolves a type as written: aliases, parameters, and which types may be nested in which.
 //!
 //! ClickHouse's own names (`UInt8`, `Nullable`) are matched exactly, names of other dialects
 //! (`varchar`, `BIGINT`) and a few of its own (`date`, `decimal`, `bool`) in any case.
@@ -24,7 +24,7 @@ pub fn resolve_type(written: &TypeName) -> Result<SqlType> {
         bail!(UnknownType, "unknown data type `{}`{near}", written.name);
     };
     if let Some(simple) = simple_type(name) {
-        // `VARCHAR(20)` and `INT(11)`: the length of other dialects says nothing here.
+        // `VARCHAR(20)` and `INT(11)`: the length of other dialects has no effect here.
         let is_alias = name != written.name;
         if !written.args.is_empty() && !is_alias {
             bail!(BadArguments, "data type `{name}` cannot have arguments");

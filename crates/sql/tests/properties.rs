@@ -5,7 +5,7 @@ mod trees;
 use basalt_sql::{Script, parse_codec, parse_expr, parse_statement, parse_type, resolve_type};
 use proptest::prelude::*;
 
-/// Feeds bytes to every entry of the parser. What it says does not matter: it must say something.
+/// Feeds bytes to every entry point of the parser. Any answer will do, but there must be one.
 fn feed(bytes: &[u8]) {
     for parsed in Script::new(bytes) {
         match parsed {
@@ -26,7 +26,7 @@ fn feed(bytes: &[u8]) {
     }
 }
 
-/// Words that mean something to the grammar, in any order.
+/// Keywords of the grammar in any order.
 fn token_soup() -> impl Strategy<Value = String> {
     const WORDS: &[&str] = &[
         "SELECT",

@@ -83,7 +83,7 @@ fn deep_nesting_is_refused_and_never_overflows() {
     assert!(thread.is_ok_and(|thread| thread.join().is_ok()));
 }
 
-/// A long chain of AND is what programs write; it needs no depth.
+/// Programs write long chains of AND; they need no depth.
 #[test]
 fn chains_up_to_the_limit_parse_and_print() {
     let chain = vec!["a = 1"; 4900].join(" AND ");

@@ -1,7 +1,7 @@
-//! From bytes to tokens: words, quoted names, strings, numbers and symbols, each with its place.
+//! From bytes to tokens: words, quoted names, strings, numbers and symbols, each with its position.
 //!
-//! No word is reserved here: whether `date` is a name or the start of a literal is the parser's to
-//! say. A token borrows nothing; its text is the source between its two offsets.
+//! No word is reserved here: the parser decides whether `date` is a name or the start of a literal. A token borrows
+//! nothing; its text is the source between its two offsets.
 
 mod number;
 mod quoted;
@@ -11,12 +11,12 @@ pub(crate) use number::number_end;
 pub(crate) use quoted::{heredoc_body, unquote};
 pub(crate) use token::{LexFault, Symbol, Token, TokenKind};
 
-/// Reads one token after another from a text, for as long as somebody asks.
+/// Reads one token after another from a text, on demand.
 #[derive(Debug)]
 pub(crate) struct Lexer<'a> {
     source: &'a [u8],
     position: usize,
-    /// The token before, which decides whether `.1` is a number or an access to a tuple.
+    /// The previous token, which decides whether `.1` is a number or an access to a tuple.
     previous: Option<TokenKind>,
 }
 
@@ -25,12 +25,12 @@ impl<'a> Lexer<'a> {
         Lexer { source, position, previous: None }
     }
 
-    /// The next token; `End` for ever once the text is used up.
+    /// The next token; always `End` once the text is used up.
     pub(crate) fn next_token(&mut self) -> Token {
         let last_end = self.position;
         let fault = self.skip_blanks();
         let start = self.position;
-        // `SELECT .5` is a number: a point that takes an element leans on what it is taken from.
+        // `SELECT .5` is a number: a point that takes an element immediately follows its operand.
         if start != last_end && self.previous != Some(TokenKind::Symbol(Symbol::Dot)) {
             self.previous = None;
         }
@@ -49,7 +49,7 @@ impl<'a> Lexer<'a> {
         self.source.get(self.position + offset).copied()
     }
 
-    /// Passes white space and comments; block comments nest.
+    /// Skips white space and comments; block comments nest.
     fn skip_blanks(&mut self) -> Option<LexFault> {
         loop {
             match (self.at(0), self.at(1)) {
@@ -113,7 +113,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether a point here takes an element of what stands before it.
+    /// Whether a point here takes an element of the operand before it.
     fn follows_operand(&self) -> bool {
         matches!(
             self.previous,

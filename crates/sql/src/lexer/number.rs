@@ -1,7 +1,7 @@
 //! Where a number ends.
 
-/// The byte behind the number that starts at `start`: decimal with point and exponent, `0x`, `0b`,
-/// underscores between digits.
+/// The byte after the number that starts at `start`: decimal with point and exponent, `0x`, `0b`, underscores between
+/// digits.
 pub(crate) fn number_end(source: &[u8], start: usize) -> usize {
     let at = |position: usize| source.get(position).copied().unwrap_or(0);
     if at(start) == b'0' && matches!(at(start + 1), b'x' | b'X') && at(start + 2).is_ascii_hexdigit() {
@@ -22,7 +22,7 @@ fn hexadecimal_end(source: &[u8], start: usize) -> usize {
     exponent_end(source, end, b'p')
 }
 
-/// The end of an exponent at `start`, or `start` where there is none.
+/// The end of an exponent at `start`, or `start` if there is none.
 fn exponent_end(source: &[u8], start: usize, letter: u8) -> usize {
     let at = |position: usize| source.get(position).copied().unwrap_or(0);
     if !at(start).eq_ignore_ascii_case(&letter) {
@@ -35,7 +35,7 @@ fn exponent_end(source: &[u8], start: usize, letter: u8) -> usize {
     digits_end(source, digits, |byte| byte.is_ascii_digit())
 }
 
-/// The end of a run of digits; an underscore counts where digits stand on both of its sides.
+/// The end of a run of digits; an underscore counts only between two digits.
 fn digits_end(source: &[u8], start: usize, is_digit: impl Fn(u8) -> bool) -> usize {
     let mut end = start;
     while let Some(&byte) = source.get(end) {

@@ -1,10 +1,10 @@
-//! Strings, quoted names and heredocs: where they end and what they say.
+//! Strings, quoted names and heredocs: their ends and their values.
 
 /// The longest tag of a heredoc, in bytes.
 const HEREDOC_TAG_MAX: usize = 64;
 
-/// The byte behind the closing quote of what starts at `start`; `None` if it is not closed. The quote
-/// is escaped by a backslash or by doubling it.
+/// The byte after the closing quote of the text that starts at `start`; `None` if it is not closed. A backslash or
+/// doubling escapes the quote.
 pub(super) fn quoted_end(source: &[u8], start: usize, quote: u8) -> Option<usize> {
     let mut position = start + 1;
     loop {
@@ -40,7 +40,7 @@ pub(crate) fn unquote(token: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Undoes one escape; `rest` starts behind its backslash.
+/// Undoes one escape; `rest` starts after its backslash.
 fn unescape<'a>(rest: &'a [u8], bytes: &mut Vec<u8>) -> &'a [u8] {
     let Some((&letter, mut rest)) = rest.split_first() else {
         bytes.push(b'\\');
@@ -62,7 +62,7 @@ fn unescape<'a>(rest: &'a [u8], bytes: &mut Vec<u8>) -> &'a [u8] {
         b'v' => bytes.push(0x0b),
         b'0' => bytes.push(0),
         b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' => bytes.push(letter),
-        // An escape that means nothing keeps its backslash, so that patterns like '\d' survive.
+        // An unknown escape keeps its backslash, so that patterns like '\d' survive.
         _ => bytes.extend_from_slice(&[b'\\', letter]),
     }
     rest
@@ -85,7 +85,7 @@ pub(super) fn heredoc_tag(text: &[u8]) -> Option<&[u8]> {
     valid.then(|| &text[..length + 2])
 }
 
-/// The byte behind the closing tag of the heredoc at `start`; `None` if it has none.
+/// The byte after the closing tag of the heredoc at `start`; `None` if it has none.
 pub(super) fn heredoc_end(source: &[u8], start: usize) -> Option<usize> {
     let text = &source[start..];
     let tag = heredoc_tag(text)?;
@@ -93,7 +93,7 @@ pub(super) fn heredoc_end(source: &[u8], start: usize) -> Option<usize> {
     Some(start + 2 * tag.len() + length)
 }
 
-/// What stands between the tags.
+/// The text between the tags.
 pub(crate) fn heredoc_body(token: &[u8]) -> &[u8] {
     let tag = heredoc_tag(token).map_or(0, <[u8]>::len);
     token.get(tag..token.len().saturating_sub(tag)).unwrap_or_default()

@@ -5,7 +5,7 @@ use crate::ast::{CreateDatabase, EngineCall, ObjectKind, ObjectName, Statement};
 use crate::error::ParseErrorKind;
 use crate::lexer::Symbol;
 
-/// The words in front of the name of what is created.
+/// The words before the name of the created object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CreateWords {
     pub(super) or_replace: bool,
@@ -30,7 +30,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// A kind of object that the verb does not know here.
+    /// Refuses a kind of object that `verb` does not support.
     pub(super) fn refuse_kind(&mut self, verb: &str) -> Box<crate::error::Failure> {
         const KINDS: &[&str] = &[
             "FUNCTION", "USER", "ROLE", "QUOTA", "PROFILE", "SETTINGS", "ROW", "POLICY", "LIVE", "WINDOW",
@@ -78,7 +78,7 @@ impl Cursor<'_> {
         Ok(Statement::Attach { kind, name, if_not_exists })
     }
 
-    /// ATTACH brings back what DETACH left: a definition could only contradict it.
+    /// ATTACH brings back what DETACH left; a definition in the statement could only contradict it.
     fn refuse_definition(&mut self, kind: ObjectKind) -> Parsed<()> {
         let is_defined = match kind {
             ObjectKind::Table => self.is_symbol(Symbol::OpenParen) || self.is_word("ENGINE"),
@@ -100,7 +100,7 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    /// The name of an object of this kind; that of a database has one part.
+    /// The name of an object of this kind. The name of a database has one part.
     pub(super) fn parse_kind_name(&mut self, kind: ObjectKind) -> Parsed<ObjectName> {
         if kind != ObjectKind::Database {
             return self.parse_target();

@@ -1,4 +1,4 @@
-//! The place in the tokens: look ahead, take, expect, and remember what would have fitted.
+//! The position in the tokens: look ahead, take, expect, and collect the words that would have fitted.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::lexer::{Lexer, Symbol, Token, TokenKind};
 pub(super) const NESTING_MAX: usize = 200;
 /// How high a tree may be: nesting, plus chains such as `1 + 1 + 1 ...` that grow without nesting.
 pub(super) const HEIGHT_MAX: usize = 5000;
-/// What a level of nesting counts for in that height: whoever walks it recurses with larger frames.
+/// What one level of nesting adds to that height: code that walks it recurses with larger frames.
 const NESTED_HEIGHT: usize = HEIGHT_MAX / NESTING_MAX;
 
 /// A failure is boxed: it is rare, and results travel through every level.
@@ -24,7 +24,7 @@ pub(super) struct Cursor<'a> {
     /// The tokens read so far; `index` is the next to be taken.
     tokens: Vec<Token>,
     index: usize,
-    /// What was looked for at token `expected_at` and not found.
+    /// What the parser looked for at token `expected_at` and did not find.
     expected: Vec<&'static str>,
     expected_at: usize,
     depth: usize,
@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same with values for `{name:Identifier}`.
+    /// Sets the values for `{name:Identifier}`.
     pub(super) fn with_parameters(mut self, parameters: &'a HashMap<String, String>) -> Cursor<'a> {
         self.parameters = Some(parameters);
         self
@@ -101,8 +101,8 @@ impl<'a> Cursor<'a> {
         Some(Token { kind: TokenKind::QuotedName, start: open.start, end: close.end })
     }
 
-    /// The value of the parameter in the token of a `{name:Identifier}`, an error if it has none. Where no values are
-    /// known it stands for itself.
+    /// The value of the parameter in the token of a `{name:Identifier}`; an error if it has none. Without known
+    /// values the token stands for itself.
     pub(super) fn identifier_value(&self, token: Token) -> Parsed<Vec<u8>> {
         let text = self.text(token);
         let Some(parameters) = self.parameters else { return Ok(text.to_vec()) };
@@ -117,7 +117,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where to come back to with [`Cursor::rewind`].
+    /// A position for [`Cursor::rewind`].
     pub(super) fn mark(&self) -> usize {
         self.index
     }
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
         token.kind == TokenKind::Word && self.text(token).eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// Whether the next token is this keyword; says nothing to the list of expected words.
+    /// Whether the next token is this keyword; does not add to the list of expected words.
     pub(super) fn is_word(&mut self, word: &str) -> bool {
         self.is_word_at(0, word)
     }
@@ -197,7 +197,7 @@ impl<'a> Cursor<'a> {
         self.peek_kind() == TokenKind::End
     }
 
-    /// Whether the statement is over: the text is, or a `;` comes.
+    /// Whether the statement has ended: at the end of the text or at a `;`.
     pub(super) fn at_statement_end(&mut self) -> bool {
         matches!(self.peek_kind(), TokenKind::End | TokenKind::Symbol(Symbol::Semicolon))
     }
@@ -224,7 +224,7 @@ impl<'a> Cursor<'a> {
         Ok(items)
     }
 
-    /// `(a, b, )`: any number of items; a comma may stand behind the last.
+    /// `(a, b, )`: any number of items; a comma may follow the last.
     pub(super) fn parse_parenthesized<T>(
         &mut self,
         mut parse: impl FnMut(&mut Cursor<'a>) -> Parsed<T>,
@@ -243,7 +243,7 @@ impl<'a> Cursor<'a> {
 
     // Raw text.
 
-    /// The words up to the end of the statement, to a comma or to a stop word, outside of brackets.
+    /// The words up to the end of the statement, a comma or a stop word, outside of brackets.
     pub(super) fn take_words(&mut self, stop_words: &[&str]) -> Parsed<String> {
         let mut words: Vec<String> = Vec::new();
         let mut open_count = 0_usize;
@@ -270,7 +270,7 @@ impl<'a> Cursor<'a> {
         self.peek().start
     }
 
-    /// The byte behind the token taken last.
+    /// The byte after the last token taken.
     pub(super) fn end_of_last(&self) -> usize {
         self.index.checked_sub(1).and_then(|index| self.tokens.get(index)).map_or(0, |token| token.end)
     }
@@ -279,7 +279,7 @@ impl<'a> Cursor<'a> {
         self.source
     }
 
-    /// Goes on behind `position`; what was looked at beyond is forgotten.
+    /// Continues after `position` and drops the tokens read beyond it.
     pub(super) fn jump(&mut self, position: usize) {
         self.tokens.truncate(self.index);
         self.lexer = Lexer::new(self.source, position.min(self.source.len()));
@@ -306,12 +306,12 @@ impl<'a> Cursor<'a> {
         parsed
     }
 
-    /// Notes that what was parsed at this level becomes a child of a new node.
+    /// Notes that the node parsed at this level becomes a child of a new node.
     pub(super) fn wrap(&mut self) -> Parsed<()> {
         self.wrap_by(NESTED_HEIGHT)
     }
 
-    /// The same for an operator of a list: `a AND b AND c` may be long, and is printed by a loop.
+    /// Like [`Cursor::wrap`], for an operator of a list: `a AND b AND c` may be long, and is printed by a loop.
     pub(super) fn wrap_list(&mut self) -> Parsed<()> {
         self.wrap_by(1)
     }
@@ -332,7 +332,7 @@ impl<'a> Cursor<'a> {
         self.expected.push(what);
     }
 
-    /// The next token does not fit.
+    /// A failure: the next token does not fit the grammar.
     pub(super) fn unexpected(&mut self) -> Box<Failure> {
         let token = self.peek();
         if let TokenKind::Fault(fault) = token.kind {
@@ -345,13 +345,13 @@ impl<'a> Cursor<'a> {
         failure
     }
 
-    /// The next token fits the grammar, and what it says is wrong.
+    /// A failure: the next token fits the grammar, but its value is wrong.
     pub(super) fn refuse(&mut self, message: impl Into<String>) -> Box<Failure> {
         let token = self.peek();
         self.failure(ParseErrorKind::Syntax, token, message)
     }
 
-    /// `what` is a part of ClickHouse's grammar that the tree has no place for.
+    /// A failure: `what` is in ClickHouse's grammar, but the tree cannot represent it.
     pub(super) fn not_implemented(&mut self, what: impl Into<String>) -> Box<Failure> {
         let token = self.peek();
         self.failure(ParseErrorKind::NotImplemented, token, what)

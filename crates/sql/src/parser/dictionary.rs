@@ -9,7 +9,7 @@ use crate::ast::{
 use crate::lexer::{Symbol, TokenKind};
 
 impl Cursor<'_> {
-    /// Behind the word DICTIONARY.
+    /// Starts after the word DICTIONARY.
     pub(super) fn parse_create_dictionary(&mut self, words: CreateWords) -> Parsed<Statement> {
         let if_not_exists = self.eat_if_not_exists();
         let mut dictionary = CreateDictionary {
@@ -128,7 +128,7 @@ impl Cursor<'_> {
             return self.parse_key_values().map(KeyValueArgument::Nested);
         }
         let is_word = matches!(self.peek_kind(), TokenKind::Word | TokenKind::QuotedName);
-        // Also where the name is that of a literal, as `null` is.
+        // Also for names that are words of literals, such as `null`.
         if is_word && self.is_symbol_at(1, Symbol::OpenParen) {
             return self.parse_call().map(|call| KeyValueArgument::Call(Box::new(call)));
         }

@@ -1,10 +1,10 @@
-//! What stands in the column list of a table: columns, indexes, constraints, projections.
+//! The column list of a table: columns, indexes, constraints, projections.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{ColumnDef, DefaultKind, IndexDef, TableElement};
 use crate::lexer::{Symbol, TokenKind};
 
-/// Words behind the name of a column that are not its type.
+/// Words after the name of a column that are not its type.
 const NOT_A_TYPE: &[&str] = &[
     "DEFAULT",
     "MATERIALIZED",
@@ -57,7 +57,7 @@ impl Cursor<'_> {
         Ok((TableElement::Column(column), is_key))
     }
 
-    /// Whether `word` starts an entry, and is not the name of a column: `index UInt8,`.
+    /// Whether `word` starts an entry and is not the name of a column, as in `index UInt8,`.
     fn starts_entry(&mut self, word: &str) -> bool {
         let named = matches!(self.peek_at(1).kind, TokenKind::Word | TokenKind::QuotedName);
         let column = matches!(self.peek_at(2).kind, TokenKind::Symbol(Symbol::Comma | Symbol::CloseParen))

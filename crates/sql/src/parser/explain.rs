@@ -11,7 +11,7 @@ impl Cursor<'_> {
             let kind = cursor.parse_explain_kind()?;
             let settings = cursor.parse_explain_settings()?;
             let mut statement = Box::new(cursor.parse_statement()?);
-            // FORMAT behind an explained query is that of the explanation.
+            // FORMAT after an explained query is the format of the explanation.
             let format = match statement.as_mut() {
                 Statement::Query(query) => query.format.take(),
                 _ => cursor.parse_format()?,

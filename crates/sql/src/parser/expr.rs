@@ -7,7 +7,7 @@ use super::cursor::{Cursor, Parsed};
 use crate::ast::{BinaryOp, Expr, Ident, Lambda, UnaryOp};
 use crate::lexer::{Symbol, TokenKind};
 
-/// How tight an operator binds; the printer sets parentheses by the same numbers.
+/// How tightly an operator binds; the printer sets parentheses by the same numbers.
 pub(crate) mod power {
     use crate::ast::BinaryOp;
 
@@ -39,7 +39,7 @@ pub(crate) mod power {
     }
 }
 
-/// What stands between two operands, or behind one.
+/// An operator between two operands, or after one.
 enum Infix {
     Binary(BinaryOp),
     Between { negated: bool },
@@ -68,7 +68,7 @@ impl Cursor<'_> {
         self.parse_power(0)
     }
 
-    /// An expression of operators that bind at least as tight as `least`.
+    /// An expression of operators that bind at least as tightly as `least`.
     pub(super) fn parse_power(&mut self, least: u8) -> Parsed<Expr> {
         self.nested(|cursor| {
             let mut left = cursor.parse_prefix()?;
@@ -87,7 +87,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// Whether the value of a partition follows, and not a table called `partition`.
+    /// Whether the value of a partition follows, rather than a table called `partition`.
     pub(super) fn is_in_partition(&mut self) -> bool {
         let is_value = match self.peek_at(2).kind {
             TokenKind::Number | TokenKind::String => true,
@@ -161,7 +161,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// The operator that comes next and the number of its tokens.
+    /// The next operator and the number of its tokens.
     fn peek_infix(&mut self) -> Option<(Infix, usize)> {
         match self.peek_kind() {
             TokenKind::Symbol(symbol) => symbol_infix(symbol).map(|infix| (infix, 1)),
@@ -233,7 +233,7 @@ fn symbol_infix(symbol: Symbol) -> Option<Infix> {
     }))
 }
 
-/// The names left of an arrow, or `None` if something else stands there.
+/// The names left of an arrow, or `None` if the left side is anything else.
 fn lambda_params(left: Expr) -> Option<Vec<Ident>> {
     let single = |expr: Expr| match expr {
         Expr::Identifier(mut parts) if parts.len() == 1 => parts.pop(),

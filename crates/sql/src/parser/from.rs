@@ -1,4 +1,4 @@
-//! FROM: tables, functions, subqueries, and what is joined to them.
+//! FROM: tables, functions, subqueries and joins.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
@@ -7,7 +7,7 @@ use crate::ast::{
 };
 use crate::lexer::Symbol;
 
-/// The words between two tables, JOIN left out.
+/// The words between two tables, without JOIN itself.
 #[derive(Default)]
 struct JoinWords {
     kind: Option<JoinKind>,
@@ -166,7 +166,7 @@ impl Cursor<'_> {
         self.parse_column_aliases(TableFactor::Table { name, alias, is_final, sample })
     }
 
-    /// `(a, b)` behind an alias.
+    /// `(a, b)` after an alias.
     fn parse_column_aliases(&mut self, factor: TableFactor) -> Parsed<TableFactor> {
         let alias = match &factor {
             TableFactor::Table { alias, .. }

@@ -1,4 +1,4 @@
-//! Calls: the plain form, and the forms of the SQL standard that are calls in disguise.
+//! Calls: the plain form, and the forms of the SQL standard that mean a call.
 
 use basalt_base::types::IntervalUnit;
 
@@ -50,7 +50,7 @@ impl Cursor<'_> {
         Ok((distinct, args))
     }
 
-    /// Whether the next word is `word` and no name: something to apply it to follows.
+    /// Whether the next word is the quantifier `word`, not a name: an argument follows it.
     fn is_quantifier(&mut self, word: &str) -> bool {
         let ends = matches!(
             self.peek_at(1).kind,
@@ -61,7 +61,7 @@ impl Cursor<'_> {
         self.is_word(word) && !ends
     }
 
-    /// Arguments up to the closing parenthesis, behind those in `args`.
+    /// Arguments up to the closing parenthesis, appended to `args`.
     fn parse_rest_of_args(&mut self, mut args: Vec<Expr>) -> Parsed<Vec<Expr>> {
         while !self.eat_symbol(Symbol::CloseParen) {
             args.push(self.parse_arg()?);
@@ -225,7 +225,7 @@ impl Cursor<'_> {
     fn parse_date_shift(&mut self, op: BinaryOp) -> Parsed<Expr> {
         self.take();
         self.take();
-        // `d` may be a unit and a column; in front of an interval it is a column.
+        // `d` may be a unit and a column; before an interval it is a column.
         let leads = self.is_symbol_at(1, Symbol::Comma) && !self.is_word_at(2, "INTERVAL");
         let unit = if leads { self.unit_at(0) } else { None };
         let (left, right) = if let Some(unit) = unit {
@@ -238,7 +238,7 @@ impl Cursor<'_> {
             let first = self.parse_expr()?;
             self.expect_symbol(Symbol::Comma)?;
             let second = self.parse_expr()?;
-            // The interval may stand in front.
+            // The interval may come first.
             if matches!(first, Expr::Interval { .. }) { (second, first) } else { (first, second) }
         };
         self.expect_symbol(Symbol::CloseParen)?;

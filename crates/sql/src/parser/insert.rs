@@ -1,4 +1,4 @@
-//! INSERT, and where the data inside a statement begins and ends.
+//! INSERT, and the bounds of its inline data.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{Insert, InsertSource, InsertTarget, Setting, Statement};
@@ -66,7 +66,7 @@ impl Cursor<'_> {
         Err(self.unexpected())
     }
 
-    /// Behind FORMAT. `FORMAT Values` says the same as VALUES.
+    /// Starts after FORMAT. `FORMAT Values` means the same as VALUES.
     fn parse_format_source(&mut self, settings: &mut Vec<Setting>) -> Parsed<InsertSource> {
         if self.is_word("VALUES") {
             let text = self.take_values();
@@ -89,7 +89,7 @@ impl Cursor<'_> {
         Ok(InsertSource::Infile { path, compression, format: self.parse_format()? })
     }
 
-    /// The rows behind the word VALUES, up to the `;` that ends them or the end of the text.
+    /// The rows after the word VALUES, up to the `;` that ends them or the end of the text.
     fn take_values(&mut self) -> Vec<u8> {
         self.take();
         let start = self.end_of_last();
@@ -98,8 +98,8 @@ impl Cursor<'_> {
         self.source()[start..end].trim_ascii().to_vec()
     }
 
-    /// The bytes behind the name of a format: from the next line on, or from the next word if it
-    /// stands in the same line, to the end of the text. A `;` right behind the name ends the statement.
+    /// The bytes after the name of a format, up to the end of the text. They start on the next line, or at the next
+    /// word of the same line. A `;` immediately after the name ends the statement.
     fn take_format_bytes(&mut self) -> Vec<u8> {
         let source = self.source();
         let name_end = self.end_of_last();
@@ -148,7 +148,7 @@ fn values_end(source: &[u8], start: usize) -> usize {
     source.len()
 }
 
-/// The byte behind the quote that closes the one at `start`; a doubled quote closes and opens again.
+/// The byte after the quote that closes the one at `start`; a doubled quote closes and opens again.
 fn quote_end(source: &[u8], start: usize, quote: u8) -> usize {
     let mut position = start + 1;
     while let Some(length) = source.get(position..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {

@@ -1,4 +1,4 @@
-//! Which words cannot stand where a name may: ClickHouse reserves none, but some would be misread.
+//! Words that cannot be used where a name is allowed. ClickHouse reserves none, but some would be misread.
 
 /// Words that never start an operand: they belong to the clause or operator that follows.
 const NEVER_OPERAND: &[&str] = &[
@@ -6,7 +6,7 @@ const NEVER_OPERAND: &[&str] = &[
     "PREWHERE", "SELECT", "THEN", "UNION", "USING", "WHEN", "WHERE",
 ];
 
-/// Words that are not taken for an alias without AS.
+/// Words that are never an alias without AS.
 const NEVER_ALIAS: &[&str] = &[
     "ALL",
     "AND",
@@ -76,7 +76,7 @@ const NEVER_ALIAS: &[&str] = &[
     "WITH",
 ];
 
-/// Words that start an operand, a column or a clause of their own.
+/// Words that start an operand, a column or a clause.
 const SPECIAL: &[&str] = &[
     "BOTH",
     "LEADING",
@@ -143,7 +143,7 @@ const SPECIAL: &[&str] = &[
     "VIEW",
 ];
 
-/// Words that a call must quote to be a plain call.
+/// Function names that need quotes to be parsed as a plain call.
 const SPECIAL_CALL: &[&str] = &[
     "ALL",
     "DISTINCT",

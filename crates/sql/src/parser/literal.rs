@@ -6,7 +6,7 @@ use crate::error::ParseErrorKind;
 use crate::lexer::{Symbol, Token, TokenKind, heredoc_body, unquote};
 
 impl Cursor<'_> {
-    /// The constant that the next token is, if it is one; a sign is not part of it.
+    /// The next token as a constant, if it is one; a sign is not part of it.
     pub(super) fn try_unsigned_literal(&mut self) -> Parsed<Option<Literal>> {
         let token = self.peek();
         let literal = match token.kind {

@@ -1,14 +1,13 @@
 //! From tokens to the tree: recursive descent for statements, operator precedence for expressions.
 //!
-//! One file a family of statements. Each parse function either consumes what it names or fails at
-//! the token that does not fit; the words that would have fitted are collected on the way, so that
-//! the message lists them.
+//! One file per family of statements. Each parse function either consumes its construct or fails at the token that
+//! does not fit. The parser collects the words that would have fitted, and the message lists them.
 //!
 //! # Invariants
 //!
 //! - **Bounded**: parsing recurses at most [`cursor::NESTING_MAX`] deep, and no tree is higher than
-//!   [`cursor::HEIGHT_MAX`], so that whoever walks the tree may recurse.
-//! - **Linear**: the parser looks ahead by tokens; where it goes back, nothing inside goes back again.
+//!   [`cursor::HEIGHT_MAX`], so code that walks the tree may recurse.
+//! - **Linear**: the parser looks ahead by tokens. Where it backtracks, nothing inside backtracks again.
 
 mod alter;
 mod copy;
@@ -63,7 +62,7 @@ pub fn parse_statement(text: &[u8]) -> Result<Statement, ParseError> {
     })
 }
 
-/// As [`parse_statement`], where `{name:Identifier}` is the name that `parameters` have under `name`.
+/// Like [`parse_statement`]. `{name:Identifier}` stands for the value of `name` in `parameters`.
 pub fn parse_statement_with(
     text: &[u8],
     parameters: &HashMap<String, String>,

@@ -57,7 +57,7 @@ impl Cursor<'_> {
         Ok(ObjectName { database: Some(first), name })
     }
 
-    /// The name of an object that a statement changes; `ON CLUSTER` behind it is refused.
+    /// The name of an object that a statement changes; refuses `ON CLUSTER` after it.
     pub(super) fn parse_target(&mut self) -> Parsed<ObjectName> {
         let name = self.parse_object_name()?;
         self.refuse_cluster()?;

@@ -1,4 +1,4 @@
-//! What operators stand between: names, constants, brackets, CASE, subqueries, and what follows them.
+//! Operands: names, constants, brackets, CASE, subqueries, and their postfix operators.
 
 use super::cursor::{Cursor, Parsed};
 use super::keyword::never_operand;
@@ -38,7 +38,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// What follows a point behind `value`.
+    /// The element after the point that follows `value`.
     fn parse_element(&mut self, value: Expr) -> Parsed<Expr> {
         let value = Box::new(value);
         if self.peek_kind() == TokenKind::Number {
@@ -154,7 +154,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether the operand of a set operator starts `ahead` places on: a query, or one in parentheses.
+    /// Whether an operand of a set operator starts `ahead` tokens from here: a query, or one in parentheses.
     fn is_set_operand_at(&mut self, ahead: usize) -> bool {
         let mut at = ahead;
         while self.is_symbol_at(at, Symbol::OpenParen) {
@@ -163,7 +163,7 @@ impl Cursor<'_> {
         self.is_one_of_at(at, &["SELECT", "WITH", "ALL", "DISTINCT", "FROM"])
     }
 
-    /// Whether a query comes `ahead` places on, behind any number of parentheses.
+    /// Whether a query starts `ahead` tokens from here, after any number of open parentheses.
     fn is_enclosed_query_at(&mut self, ahead: usize) -> bool {
         let mut at = ahead;
         while self.is_symbol_at(at, Symbol::OpenParen) {
@@ -208,7 +208,7 @@ impl Cursor<'_> {
         }
         let first = self.parse_aliased_expr()?;
         let first = match first {
-            // `((SELECT 1) UNION ALL SELECT 2)`: what looked like an operand begins a longer query.
+            // `((SELECT 1) UNION ALL SELECT 2)`: the parenthesis was the start of a longer query.
             Expr::Subquery(query) if self.is_one_of(&["UNION", "INTERSECT", "EXCEPT"]) => {
                 Expr::Subquery(Box::new(self.parse_query_from(*query)?))
             }

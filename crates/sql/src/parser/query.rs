@@ -1,4 +1,4 @@
-//! Queries: SELECTs joined by UNION and its kin, WITH, and what stands behind the last SELECT.
+//! Queries: SELECTs joined by set operators, WITH, and the clauses after the last SELECT.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{Cte, Query, SetExpr, SetOperator};
@@ -28,7 +28,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// The rest of a query whose first operand, in parentheses, was parsed already.
+    /// The rest of a query whose first operand, in parentheses, is already parsed.
     pub(super) fn parse_query_from(&mut self, first: Query) -> Parsed<Query> {
         let body = self.parse_set_operators(SetExpr::Nested(Box::new(first)), 0)?;
         self.parse_query_tail(body)
@@ -42,7 +42,7 @@ impl Cursor<'_> {
         let format = if self.eat("FORMAT") { Some(self.parse_ident()?) } else { None };
         let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
         match body {
-            // Parentheses around a whole query say nothing.
+            // Parentheses around a whole query have no meaning.
             SetExpr::Nested(query) if into_outfile.is_none() && format.is_none() && settings.is_empty() => {
                 Ok(*query)
             }
@@ -98,7 +98,7 @@ impl Cursor<'_> {
         self.parse_select().map(|select| SetExpr::Select(Box::new(select)))
     }
 
-    /// The list behind WITH.
+    /// The list after WITH.
     pub(super) fn parse_ctes(&mut self) -> Parsed<Vec<Cte>> {
         self.parse_list(Cursor::parse_cte)
     }
@@ -119,7 +119,7 @@ impl Cursor<'_> {
         Ok(Cte::Expr { name: self.parse_ident()?, value })
     }
 
-    /// If `name AS (` or `name (a, b) AS (` comes: the number of tokens in front of AS.
+    /// If `name AS (` or `name (a, b) AS (` comes: the number of tokens before AS.
     fn peek_cte_head(&mut self) -> Option<usize> {
         let is_name = |kind| matches!(kind, TokenKind::Word | TokenKind::QuotedName);
         if !is_name(self.peek_kind()) {

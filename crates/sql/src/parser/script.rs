@@ -6,21 +6,21 @@ use super::cursor::Cursor;
 use crate::ast::Statement;
 use crate::error::{Failure, ParseError};
 
-/// Reads the statements of a text that `;` separates. An INSERT takes the data that stands in it.
+/// Reads the statements of a text that `;` separates. An INSERT takes its inline data.
 ///
-/// A failure ends the script: where the next statement starts is not known behind it.
+/// A failure ends the script, because the start of the next statement is unknown.
 #[derive(Debug)]
 pub struct Script<'a> {
     source: &'a [u8],
     position: usize,
 }
 
-/// A statement and the text that it was read from, without blanks around it and without its `;`.
+/// A statement and its text, without surrounding blanks and without its `;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedStatement<'a> {
     pub statement: Statement,
     pub text: &'a [u8],
-    /// Where `text` stands in the script.
+    /// The position of `text` in the script.
     pub span: Range<usize>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Script<'a> {
         Script { source, position: 0 }
     }
 
-    /// The next statement; `None` at the end of the script. Places in a failure are those in the script.
+    /// The next statement; `None` at the end of the script. Offsets in a failure count from the start of the script.
     pub fn next_statement(&mut self) -> Option<Result<ParsedStatement<'a>, ParseError>> {
         let mut cursor = Cursor::new(self.source, self.position);
         cursor.eat_semicolons();

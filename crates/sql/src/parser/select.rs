@@ -52,7 +52,7 @@ impl Cursor<'_> {
             if !self.eat_symbol(Symbol::Comma) {
                 return Ok(());
             }
-            // A comma behind the last item does no harm.
+            // A comma after the last item is allowed.
             if self.is_word("FROM") {
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use crate::ast::{
 };
 use crate::lexer::{Symbol, TokenKind};
 
-/// Kinds of SHOW that the tree has no place for.
+/// Kinds of SHOW that the tree cannot represent.
 const NOT_IMPLEMENTED: &[&str] = &[
     "ACCESS",
     "CHANGED",
@@ -114,7 +114,7 @@ impl Cursor<'_> {
     pub(super) fn parse_describe(&mut self) -> Parsed<Statement> {
         // The verb has two spellings.
         self.take();
-        // TABLE is noise where a name or a parenthesis follows: a table may be called `table`.
+        // TABLE is optional where a name or a parenthesis follows: a table may be called `table`.
         let noise = matches!(
             self.peek_at(1).kind,
             TokenKind::Word | TokenKind::QuotedName | TokenKind::Symbol(Symbol::OpenParen)

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Parsed};
 use crate::ast::{CheckTable, ObjectKind, Statement};
 use crate::lexer::Symbol;
 
-/// Statements of ClickHouse that the tree has no place for.
+/// ClickHouse statements that the tree cannot represent.
 const NOT_IMPLEMENTED: &[&str] = &[
     "GRANT", "REVOKE", "BACKUP", "RESTORE", "UNDROP", "MOVE", "WATCH", "BEGIN", "COMMIT", "ROLLBACK",
     "EXECUTE", "UPDATE",
@@ -83,7 +83,7 @@ impl Cursor<'_> {
         Some(kind)
     }
 
-    /// Behind OPTIMIZE TABLE.
+    /// Starts after OPTIMIZE TABLE.
     fn parse_optimize(&mut self) -> Parsed<Statement> {
         let table = self.parse_target()?;
         let partition = if self.is_word("PARTITION") { Some(self.parse_partition_ref()?) } else { None };
@@ -121,7 +121,7 @@ impl Cursor<'_> {
         Ok(Statement::KillQuery { filter, sync })
     }
 
-    /// Behind CHECK TABLE.
+    /// Starts after CHECK TABLE.
     fn parse_check(&mut self) -> Parsed<Statement> {
         let table = self.parse_object_name()?;
         let is_narrower = self.is_word("PARTITION") || self.is_word("PART");

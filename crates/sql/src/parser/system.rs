@@ -56,7 +56,7 @@ impl Cursor<'_> {
         if self.at_statement_end() { Ok(None) } else { self.parse_object_name().map(Some) }
     }
 
-    /// `DROP <which> CACHE`, or the words of a command that nobody here knows.
+    /// `DROP <which> CACHE`, or the words of an unknown command.
     fn parse_other_system(&mut self) -> Parsed<SystemCommand> {
         if self.at_statement_end() {
             return Err(self.unexpected());

@@ -6,7 +6,7 @@ use crate::ast::{CreateTable, Expr, ObjectName, OrderBy, Statement, TableElement
 use crate::lexer::Symbol;
 
 impl Cursor<'_> {
-    /// Behind the word TABLE.
+    /// Starts after the word TABLE.
     pub(super) fn parse_create_table(&mut self, words: CreateWords) -> Parsed<Statement> {
         let if_not_exists = self.eat_if_not_exists();
         let name = self.parse_object_name()?;
@@ -53,7 +53,7 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    /// One clause behind the column list; they come in any order. `false` at their end.
+    /// One clause after the column list; they come in any order. `false` after the last.
     fn parse_table_clause(&mut self, table: &mut CreateTable) -> Parsed<bool> {
         match () {
             () if self.is_word("ENGINE") => table.engine = Some(self.parse_engine()?),

@@ -1,4 +1,4 @@
-//! TTL of tables: an expression and what happens when its time has come.
+//! TTL of tables: an expression, and the action on expired rows.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{Expr, Ident, TtlAction, TtlElement};
@@ -31,7 +31,7 @@ impl Cursor<'_> {
         Ok(TtlElement { expr, action })
     }
 
-    /// `a = x, b = y`; behind a comma the next element of the TTL may follow instead.
+    /// `a = x, b = y`; the next element of the TTL may follow a comma instead.
     fn parse_assignments(&mut self) -> Parsed<Vec<(Ident, Expr)>> {
         let mut assignments = vec![self.parse_assignment()?];
         while self.is_symbol(Symbol::Comma) && self.is_symbol_at(2, Symbol::Equal) {

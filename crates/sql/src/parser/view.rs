@@ -5,12 +5,12 @@ use super::cursor::{Cursor, Parsed};
 use crate::ast::{CreateView, Statement};
 use crate::lexer::Symbol;
 
-/// Clauses that the tree has no place for.
+/// Clauses that the tree cannot represent.
 const NOT_IMPLEMENTED: &[&str] =
     &["REFRESH", "DEFINER", "SQL", "PARTITION", "PRIMARY", "SAMPLE", "TTL", "SETTINGS", "EMPTY", "UUID"];
 
 impl Cursor<'_> {
-    /// Behind the word VIEW.
+    /// Starts after the word VIEW.
     pub(super) fn parse_create_view(&mut self, words: CreateWords, materialized: bool) -> Parsed<Statement> {
         let if_not_exists = self.eat_if_not_exists();
         let name = self.parse_target()?;

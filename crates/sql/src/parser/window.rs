@@ -1,4 +1,4 @@
-//! Windows: what stands behind OVER and in the WINDOW clause.
+//! Windows: the clause OVER, and the definitions of the WINDOW clause.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{Ident, WindowBound, WindowFrame, WindowFrameUnit, WindowSpec};

@@ -7,7 +7,7 @@ use basalt_base::types::quote_identifier;
 use super::{Clause, Comma, Name, QuotedName, Text, flag, names};
 use crate::ast::{CreateDictionary, DictionaryAttribute, DictionaryLifetime, KeyValue, KeyValueArgument};
 
-/// In one line, or (`{:#}`) in lines as SHOW CREATE has it.
+/// On one line, or (`{:#}`) on several as SHOW CREATE prints it.
 impl Display for CreateDictionary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("CREATE")?;
@@ -85,7 +85,7 @@ impl Display for KeyValueArgument {
 }
 
 fn pairs(pairs: &[(String, KeyValueArgument)]) -> String {
-    // A name of a parameter may be a keyword: nothing else can stand there.
+    // The name of a parameter may be a keyword, since only a name is possible here.
     let pair = |(key, value): &(String, KeyValueArgument)| format!("{} {value}", quote_identifier(key));
     pairs.iter().map(pair).collect::<Vec<_>>().join(" ")
 }

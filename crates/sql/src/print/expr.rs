@@ -9,7 +9,7 @@ use crate::ast::{
 };
 use crate::parser::{interval_unit, power};
 
-/// An operand: in parentheses where it binds less tight than `least`.
+/// An operand: in parentheses if it binds less tightly than `least`.
 struct Operand<'a>(&'a Expr, u8);
 
 impl Display for Operand<'_> {
@@ -19,7 +19,7 @@ impl Display for Operand<'_> {
     }
 }
 
-/// How tight the outermost operator of an expression binds.
+/// How tightly the outermost operator of an expression binds.
 fn expr_power(expr: &Expr) -> u8 {
     match expr {
         Expr::Lambda(_) => power::LAMBDA,
@@ -30,7 +30,7 @@ fn expr_power(expr: &Expr) -> u8 {
         Expr::IsNull { .. } => power::IS_NULL,
         Expr::In { .. } => power::COMPARE,
         Expr::Binary { op, .. } => power::of_binary(*op),
-        // Its list of exceptions would swallow what follows.
+        // Its list of exceptions would swallow the operator after it.
         Expr::Asterisk { .. } => power::LAMBDA,
         _ => power::POSTFIX,
     }
@@ -114,7 +114,7 @@ fn write_block(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
     }
 }
 
-/// A bare word in front of the colon would make a query parameter.
+/// A bare word before the colon would make a query parameter.
 fn map_entry(key: &Expr, value: &Expr) -> String {
     match key {
         Expr::Literal(Literal::String(_) | Literal::UInt(_)) => format!("{key}: {value}"),
@@ -144,13 +144,13 @@ fn write_element(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
     }
 }
 
-/// What an element is taken from.
+/// The value that an element is taken from.
 struct Owner<'a>(&'a Expr);
 
 impl Display for Owner<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
-            // A number would take the point for its own.
+            // After a number, the point would become part of the number.
             Expr::Literal(_) | Expr::Interval { .. } => write!(f, "({})", self.0),
             owner => Operand(owner, power::POSTFIX).fmt(f),
         }
@@ -195,7 +195,7 @@ fn write_operator(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
     }
 }
 
-/// `left op right`; what leans on its left side is printed by a loop, since it may be long.
+/// `left op right`. A loop prints the left spine, since it may be long.
 fn write_chain(f: &mut Formatter<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> fmt::Result {
     let mut links = vec![(op, right)];
     let mut first = left;
@@ -278,7 +278,7 @@ impl Display for FunctionCall {
     }
 }
 
-/// Whether a call would parse as one of the forms that the standard gives a grammar of their own.
+/// Whether a call would parse as one of the special forms of the SQL standard.
 fn is_misread(call: &FunctionCall) -> bool {
     let is_one_of = |names: &[&str]| names.iter().any(|name| call.name.eq_ignore_ascii_case(name));
     let is_plain =

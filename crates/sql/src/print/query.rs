@@ -30,7 +30,7 @@ impl Display for SetExpr {
     }
 }
 
-/// An operand of a set operator: in parentheses where it binds less tight than `least`.
+/// An operand of a set operator: in parentheses if it binds less tightly than `least`.
 struct SetOperand<'a>(&'a SetExpr, u8);
 
 impl Display for SetOperand<'_> {
@@ -45,7 +45,7 @@ impl Display for SetOperand<'_> {
 }
 
 impl SetOperator {
-    /// INTERSECT binds tighter than the others.
+    /// INTERSECT binds more tightly than the others.
     pub(crate) fn precedence(self) -> u8 {
         u8::from(matches!(self, SetOperator::IntersectAll | SetOperator::IntersectDistinct))
     }
@@ -154,7 +154,7 @@ impl Display for OrderBy {
     }
 }
 
-/// What follows the words.
+/// The clause without the words `WITH FILL`.
 impl Display for WithFill {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Clause("FROM", &self.from).fmt(f)?;
@@ -248,7 +248,7 @@ impl Display for Join {
     }
 }
 
-/// A string as SQL text, for those who print a path or a pattern.
+/// A string as an SQL literal, for paths and patterns.
 pub(super) fn quoted(text: &str) -> String {
     Text(text.as_bytes()).to_string()
 }

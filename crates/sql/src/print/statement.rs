@@ -106,7 +106,7 @@ impl Display for ObjectKind {
     }
 }
 
-/// What follows the verb.
+/// The statement without its verb.
 impl Display for DropObject {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         flag(f, self.temporary, "TEMPORARY")?;

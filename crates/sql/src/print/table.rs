@@ -1,4 +1,4 @@
-//! CREATE TABLE and what its column list holds.
+//! CREATE TABLE and its column list.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -11,7 +11,7 @@ use crate::ast::{
 use crate::parser::is_reserved;
 use crate::types::resolve_type;
 
-/// In one line, or (`{:#}`) in lines as SHOW CREATE has it: every name in backticks, types in full.
+/// On one line, or (`{:#}`) on several as SHOW CREATE prints it: every name in backticks, types in full.
 impl Display for CreateTable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("CREATE")?;
@@ -39,7 +39,7 @@ impl Display for CreateTable {
 }
 
 impl CreateTable {
-    /// What follows the columns, each with a space before it; empty texts for what is not said.
+    /// The clauses after the columns, each with a space before it; empty texts for absent clauses.
     fn clauses(&self) -> [String; 9] {
         let comment = |text: &String| format!(" COMMENT {}", Text(text.as_bytes()));
         [
@@ -132,7 +132,7 @@ impl Display for ColumnDef {
         if let Some((kind, value)) = &self.default {
             match (kind, value) {
                 (kind, None) => write!(f, " {kind}")?,
-                // Its value may be left out, so a word behind it could be the next clause.
+                // Its value may be left out, so a word after it could be the next clause.
                 (DefaultKind::Ephemeral, Some(value)) => write!(f, " {kind} ({value})")?,
                 (kind, Some(value)) => write!(f, " {kind} {value}")?,
             }
@@ -166,7 +166,7 @@ impl Display for IndexDef {
         match &self.expr {
             Expr::Identifier(_) | Expr::Tuple(_) => self.expr.fmt(f)?,
             Expr::Function(call) if !is_reserved(&call.name) => call.fmt(f)?,
-            // A word such as NULL behind the name would make a column of the entry.
+            // A word such as NULL after the name would make a column of the entry.
             expr => write!(f, "({expr})")?,
         }
         write!(f, " TYPE {}", self.kind)?;

@@ -11,7 +11,7 @@ impl Display for TtlElement {
     }
 }
 
-/// With a space in front, if there is anything to say.
+/// With a leading space, if there is anything to print.
 impl Display for TtlAction {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,6 +1,6 @@
-//! The names under which each type is known.
+//! The names of each type.
 
-/// Every type under its own name: what suggestions are made from.
+/// The canonical name of every type: suggestions come from this list.
 pub(super) const CANONICAL_NAMES: &[&str] = &[
     "UInt8",
     "UInt16",
@@ -48,7 +48,7 @@ pub(super) const CANONICAL_NAMES: &[&str] = &[
     "IntervalYear",
 ];
 
-/// Types of ClickHouse that are known by name only.
+/// ClickHouse types that Basalt knows by name only.
 const NOT_BUILT: &[&str] = &[
     "UInt128",
     "UInt256",
@@ -72,7 +72,7 @@ const NOT_BUILT: &[&str] = &[
     "QBit",
 ];
 
-/// Names of ClickHouse itself that it takes in any case.
+/// ClickHouse's own names that match in any case.
 const ANY_CASE: &[&str] = &[
     "Bool",
     "Date",
@@ -91,7 +91,7 @@ const ANY_CASE: &[&str] = &[
     "Time64",
 ];
 
-/// Names of other dialects, in upper case, and what they stand for.
+/// Names from other dialects, in upper case, and the types that they mean.
 const ALIASES: &[(&str, &str)] = &[
     ("BIGINT", "Int64"),
     ("BIGINT SIGNED", "Int64"),
@@ -164,7 +164,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("YEAR", "UInt16"),
 ];
 
-/// The name of the type that `written` stands for.
+/// The canonical name of the type that `written` means.
 pub(super) fn canonical_name(written: &str) -> Option<&'static str> {
     let exact = CANONICAL_NAMES.iter().chain(NOT_BUILT).find(|name| **name == written);
     let any_case = || ANY_CASE.iter().find(|name| name.eq_ignore_ascii_case(written));

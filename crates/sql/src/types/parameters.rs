@@ -1,4 +1,4 @@
-//! What stands in the parentheses behind the name of a type.
+//! The arguments in the parentheses after the name of a type.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use crate::ast::{Literal, TypeArgument, TypeName};
 
-/// Digits of a `Decimal` whose precision is left out.
+/// Digits of a `Decimal` without a precision.
 const DEFAULT_DECIMAL_DIGITS: u8 = 10;
-/// Digits of a second in a `DateTime64` whose precision is left out.
+/// Digits of a second in a `DateTime64` without a precision.
 const DEFAULT_TIME_DIGITS: u8 = 3;
 /// Digits of a second in the finest `DateTime64`.
 const TIME_DIGITS_MAX: u64 = 9;
@@ -49,8 +49,8 @@ impl<'a> Parameters<'a> {
         Ok(())
     }
 
-    /// The whole number at `index`, which must be within the bounds; `None` if it is left out. What is no such
-    /// number fails with `code`, and as out of bounds if it is a larger one.
+    /// The whole number at `index`, which must be within the bounds; `None` if it is left out. Fails with `code` if
+    /// the argument is not a whole number, and as out of bounds if the number is too large.
     fn number(
         &self,
         index: usize,
@@ -86,7 +86,7 @@ impl<'a> Parameters<'a> {
                     Err(_) => bail!(BadArguments, "the name of a time zone must be valid UTF-8"),
                 }
             }
-            // `TIMESTAMP(6)` and `DATETIME(0)`: the digits of other dialects say nothing here.
+            // `TIMESTAMP(6)` and `DATETIME(0)`: the digits of other dialects have no effect here.
             Some(TypeArgument::Literal(Literal::UInt(_))) if index == 0 => Ok(None),
             Some(_) => bail!(BadArguments, "the time zone of data type {} must be a string", self.name),
         }

@@ -317,7 +317,7 @@ fn alter() -> impl Strategy<Value = AlterTable> {
         partition_action().prop_map(AlterAction::Partition),
         many(setting).prop_map(|settings| AlterAction::ModifySetting { settings }),
     ];
-    // A list at the end of an action would take the next action for its own item.
+    // A list at the end of an action would consume the next action as its own item.
     (object_name(), action).prop_map(|(name, action)| AlterTable {
         name,
         actions: vec![action],
@@ -366,7 +366,7 @@ fn position() -> impl Strategy<Value = Option<ColumnPosition>> {
     ]
 }
 
-/// What an expression before it does not take for its own.
+/// An expression that does not consume the clause after it.
 fn in_partition() -> impl Strategy<Value = PartitionRef> {
     prop_oneof![
         Just(PartitionRef::All),
@@ -410,7 +410,7 @@ fn kind() -> impl Strategy<Value = ObjectKind> {
     ])
 }
 
-/// A kind of object and the name of one: that of a database has one part.
+/// A kind of object and a name for it: the name of a database has one part.
 fn named_kind() -> impl Strategy<Value = (ObjectKind, ObjectName)> {
     (kind(), object_name()).prop_map(|(kind, name)| {
         let database = name.database.filter(|_| kind != ObjectKind::Database);

@@ -17,7 +17,7 @@ pub(crate) fn expr() -> BoxedStrategy<Expr> {
         .boxed()
 }
 
-/// An expression without levels below it.
+/// An expression without nested levels.
 pub(crate) fn leaf() -> BoxedStrategy<Expr> {
     prop_oneof![
         3 => literal().prop_map(Expr::Literal),
@@ -82,7 +82,7 @@ fn call(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Expr> {
     let parameters = prop_oneof![4 => Just(Vec::new()), 1 => many(inner.clone())];
     (function_name(), parameters, prop::bool::weighted(0.1), some(inner), filter, over).prop_map(
         |(name, parameters, distinct, args, filter, over)| {
-            // DISTINCT stands in front of something.
+            // DISTINCT needs an argument.
             let distinct = distinct && !args.is_empty();
             Expr::Function(FunctionCall { name, parameters, distinct, args, filter, over })
         },
