@@ -29,7 +29,7 @@ fn jitter(at: u64) -> f64 {
     unit(noise(2 * at)) + unit(noise(2 * at + 1)) - 1.0
 }
 
-/// What differs from one series to the next.
+/// The parameters of a series.
 struct Series {
     name: &'static str,
     width: usize,

@@ -44,7 +44,7 @@ impl Corrupt {
     /// The error for the row at `key` of the store at `path`.
     pub(crate) fn at(self, path: &Path, key: &[u8]) -> Error {
         let shown = &key[..key.len().min(64)];
-        let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex::encode(shown);
         Error::new(
             ErrorCode::CorruptedData,
             format!("{}: the row with the encoded key {hex} is corrupt: {self}", path.display()),

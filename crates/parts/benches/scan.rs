@@ -1,7 +1,7 @@
-//! How fast columns are written and scanned: bytes of decoded values a second, on one thread.
+//! Measures how fast columns are written and scanned: bytes of decoded values a second, on one thread.
 //!
-//! `cargo bench -p basalt-parts` prints a line a column; run it twice and take the second. A cold scan
-//! decodes every block, a hot one finds them in the cache; strings of few kinds come as codes.
+//! `cargo bench -p basalt-parts` prints a line a column; run it twice and take the second. A cold scan decodes
+//! every block, a hot one finds them in the cache; strings with few distinct values are coded.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use basalt_parts::{BlockCache, PartReader, PartSpec, ReadMetrics, TableParts};
 
 const ROWS: usize = 4_000_000;
 const ROUNDS: u32 = 5;
-/// Holds any of the columns.
+/// Large enough for any of the columns.
 const CACHE_BYTES: usize = 2 << 30;
 
 /// Pseudo-random, the same each time (splitmix64).
@@ -40,7 +40,7 @@ fn scan(parts: &TableParts, cache: Option<&Arc<BlockCache>>) -> Duration {
     started.elapsed()
 }
 
-/// The best of some rounds.
+/// The best of several rounds.
 fn best(parts: &TableParts, cache: Option<&Arc<BlockCache>>) -> Duration {
     (0..ROUNDS).map(|_| scan(parts, cache)).min().expect("there are rounds")
 }

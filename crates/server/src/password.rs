@@ -22,11 +22,10 @@ impl Password {
 
     /// From its SHA-256, as 64 hexadecimal digits: `password_sha256_hex`.
     pub fn of_sha256_hex(text: &str) -> Result<Password> {
-        let pairs = text.as_bytes().chunks(2);
-        let bytes: Option<Vec<u8>> = pairs.map(hex_byte).collect();
-        match bytes.and_then(|bytes| <[u8; DIGEST_BYTES]>::try_from(bytes).ok()) {
-            Some(digest) => Ok(Password { digest }),
-            None => Err(Error::new(
+        let mut digest = [0; DIGEST_BYTES];
+        match hex::decode_to_slice(text, &mut digest) {
+            Ok(()) => Ok(Password { digest }),
+            Err(_) => Err(Error::new(
                 ErrorCode::InvalidConfigParameter,
                 "password_sha256_hex is not 64 hexadecimal digits: `printf %s PASSWORD | sha256sum` prints them",
             )),
@@ -45,12 +44,6 @@ impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Password")
     }
-}
-
-fn hex_byte(pair: &[u8]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let [high, low] = *pair else { return None };
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
 #[cfg(test)]

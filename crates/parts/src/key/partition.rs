@@ -48,7 +48,7 @@ impl PartitionValue {
         for (ty, value) in &self.elements {
             hashed(ty, value, &mut bytes)?;
         }
-        Ok(sip_hash128(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex::encode(sip_hash128(&bytes)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Names of files in a part, from names in SQL.
 
 use basalt_base::siphash::sip_hash128;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Bytes of a file's name that every file system takes.
 const FILE_NAME_BYTES_MAX: usize = 255;
@@ -31,22 +32,17 @@ pub(crate) fn of_skip_index(index: &str) -> String {
     if plain.len() <= FILE_NAME_BYTES_MAX {
         return plain;
     }
-    let hash: String = sip_hash128(index.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex::encode(sip_hash128(index.as_bytes()));
     // No escaped name has an `h` behind a `%`.
     format!("skp_idx_%h{hash}.idx")
 }
 
-/// The name with everything but letters, digits and `_` as `%` and two hex digits.
+/// Every byte that a file name does not keep.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
+
+/// The name with everything but letters, digits and `_` as `%` and two hexadecimal digits.
 fn escaped(name: &str) -> String {
-    let mut escaped = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
+    utf8_percent_encode(name, ESCAPED).to_string()
 }
 
 #[cfg(test)]

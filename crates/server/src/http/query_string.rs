@@ -1,6 +1,8 @@
-//! The part of a URL behind `?`: names and values, percent-decoded to bytes.
+//! The part of a URL after `?`: names and values, percent-decoded to bytes.
 //!
 //! Values are bytes and not text, because a query may hold string literals in any encoding.
+
+use percent_encoding::percent_decode_str;
 
 /// The pairs of a query string in their order. A name without `=` has an empty value.
 pub(super) fn parse(query: &str) -> Vec<(String, Vec<u8>)> {
@@ -14,29 +16,11 @@ pub(super) fn parse(query: &str) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// `%41` is `A`, `+` is a space; a `%` that no two hexadecimal digits follow stands for itself.
+/// `%41` is `A`, `+` is a space; a `%` without two hexadecimal digits after it is an ordinary character.
+///
+/// `form_urlencoded` decodes the same, but only to valid UTF-8.
 fn decode(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], hex_pair(&bytes[at + 1..])) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                at += 2;
-            }
-            (b'+', _) => out.push(b' '),
-            (byte, _) => out.push(byte),
-        }
-        at += 1;
-    }
-    out
-}
-
-fn hex_pair(bytes: &[u8]) -> Option<u8> {
-    let digit = |byte: u8| (byte as char).to_digit(16);
-    let [high, low, ..] = *bytes else { return None };
-    Some((digit(high)? * 16 + digit(low)?) as u8)
+    percent_decode_str(&text.replace('+', " ")).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
 
@@ -199,15 +200,11 @@ fn failed(url: &str, error: ureq::Error) -> Error {
     }
 }
 
-fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+/// Every byte that a parameter of a URL does not keep.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, ENCODED)
 }
 
 /// Random text that nobody can guess.

@@ -128,8 +128,8 @@ impl Client {
             0 => Ok(()),
             3 => self.send(b'p', &text(&address.password)),
             5 => {
-                let inner = hex(&Md5::digest([password, user].concat()));
-                let outer = hex(&Md5::digest([inner.as_bytes(), rest].concat()));
+                let inner = hex::encode(Md5::digest([password, user].concat()));
+                let outer = hex::encode(Md5::digest([inner.as_bytes(), rest].concat()));
                 self.send(b'p', &text(&format!("md5{outer}")))
             }
             10 if rest.split(|&byte| byte == 0).any(|name| name == b"SCRAM-SHA-256") => {
@@ -259,10 +259,6 @@ fn text(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
     bytes.push(0);
     bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use basalt_base::{Error, ErrorCode, Result};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use pbkdf2::pbkdf2_hmac;
 use sha2::{Digest, Sha256};
 
 use crate::http::random_text;
 
-const BLOCK_BYTES: usize = 64;
 const HASH_BYTES: usize = 32;
 /// A server may not keep us busy for ever.
 const ITERATIONS_MAX: u32 = 10_000_000;
@@ -41,15 +42,11 @@ impl Scram {
         if !(1..=ITERATIONS_MAX).contains(&rounds) {
             return Err(refused());
         }
-        let salted = salted_password(&self.password, &salt, rounds);
-        let client_key = hmac(&salted, b"Client Key");
-        let stored_key: [u8; HASH_BYTES] = Sha256::digest(client_key).into();
         let without_proof = format!("c=biws,r={nonce}");
-        let everything = format!("{},{server},{without_proof}", self.first_bare());
-        let signature = hmac(&stored_key, everything.as_bytes());
-        let proof: Vec<u8> = client_key.iter().zip(signature).map(|(key, sign)| key ^ sign).collect();
-        self.signature = Some(hmac(&hmac(&salted, b"Server Key"), everything.as_bytes()));
-        Ok(format!("{without_proof},p={}", BASE64_STANDARD.encode(proof)))
+        let auth_message = format!("{},{server},{without_proof}", self.first_bare());
+        let proofs = Proofs::new(&self.password, &salt, rounds, &auth_message)?;
+        self.signature = Some(proofs.server);
+        Ok(format!("{without_proof},p={}", BASE64_STANDARD.encode(proofs.client)))
     }
 
     /// Whether the server knows the password too.
@@ -65,46 +62,58 @@ fn refused() -> Error {
     Error::new(ErrorCode::AuthenticationFailed, "PostgreSQL does not keep to SCRAM-SHA-256")
 }
 
-/// PBKDF2 with HMAC-SHA-256, of one block.
-fn salted_password(password: &[u8], salt: &[u8], rounds: u32) -> [u8; HASH_BYTES] {
-    let mut last = hmac(password, &[salt, &1_u32.to_be_bytes()].concat());
-    let mut all = last;
-    for _ in 1..rounds {
-        last = hmac(password, &last);
-        all.iter_mut().zip(last).for_each(|(all, last)| *all ^= last);
-    }
-    all
+/// The client's proof and the server's signature, by RFC 5802, section 3.
+struct Proofs {
+    client: Vec<u8>,
+    server: [u8; HASH_BYTES],
 }
 
-fn hmac(key: &[u8], message: &[u8]) -> [u8; HASH_BYTES] {
-    let mut block = [0; BLOCK_BYTES];
-    if key.len() > BLOCK_BYTES {
-        block[..HASH_BYTES].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
+impl Proofs {
+    fn new(password: &[u8], salt: &[u8], rounds: u32, auth_message: &str) -> Result<Proofs> {
+        let mut salted = [0; HASH_BYTES];
+        pbkdf2_hmac::<Sha256>(password, salt, rounds, &mut salted);
+        let client_key = hmac(&salted, b"Client Key")?;
+        let stored_key = Sha256::digest(client_key);
+        let signature = hmac(&stored_key, auth_message.as_bytes())?;
+        let client = client_key.iter().zip(signature).map(|(key, sign)| key ^ sign).collect();
+        let server = hmac(&hmac(&salted, b"Server Key")?, auth_message.as_bytes())?;
+        Ok(Proofs { client, server })
     }
-    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
-    Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
+}
+
+fn hmac(key: &[u8], message: &[u8]) -> Result<[u8; HASH_BYTES]> {
+    let mac = Hmac::<Sha256>::new_from_slice(key).map_err(Error::logical)?;
+    Ok(mac.chain_update(message).finalize().into_bytes().into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The example of RFC 7677.
+    const NONCE: &str = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
+    const SALT: &str = "W22ZaJ0SNY7soEsUEjb6gQ==";
+
+    /// The example of RFC 7677, section 3.
     #[test]
-    fn the_proof_is_that_of_the_standard() {
+    fn proofs_are_those_of_the_standard() {
+        let message = format!("n=user,r=rOprNGfwEbeRWgbNEkqO,r={NONCE},s={SALT},i=4096,c=biws,r={NONCE}");
+        let salt = BASE64_STANDARD.decode(SALT).expect("base64");
+        let proofs = Proofs::new(b"pencil", &salt, 4096, &message).expect("proofs");
+        assert_eq!(BASE64_STANDARD.encode(proofs.client), "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
+        assert_eq!(BASE64_STANDARD.encode(proofs.server), "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
+    }
+
+    /// The same challenge for the empty name that PostgreSQL wants; the answers were computed by another
+    /// implementation.
+    #[test]
+    fn conversation_without_a_name_has_the_right_proofs() {
         let mut scram =
             Scram { password: b"pencil".to_vec(), nonce: "rOprNGfwEbeRWgbNEkqO".into(), signature: None };
-        let server =
-            b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
-        // The example names its user, PostgreSQL wants none here: the proof differs, the form does not.
-        let answer = scram.final_message(server).expect("a well-formed challenge");
-        assert!(answer.starts_with("c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p="));
-        assert_eq!(
-            hmac(b"key", b"The quick brown fox jumps over the lazy dog")[..4],
-            [0xf7, 0xbc, 0x83, 0xf4]
-        );
+        let answer =
+            scram.final_message(format!("r={NONCE},s={SALT},i=4096").as_bytes()).expect("a challenge");
+        assert_eq!(answer, format!("c=biws,r={NONCE},p=qvT2SWdEH5Q06albL+hjSYuUhCG7VndFyzIb7CK4n9k="));
+        assert!(scram.verify(b"v=3HO6Qt1M4MKJrmlKaoOqLAI0/0TV0HZe7J9H3MBtSOg=").is_ok());
+        assert!(scram.verify(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=").is_err());
         assert!(scram.verify(b"v=AAAA").is_err());
     }
 

@@ -2,10 +2,10 @@
 
 use basalt_base::siphash::sip_hash64;
 use md5::Digest;
+use twox_hash::{XxHash32, XxHash64};
 
 use super::city::{city_hash64, hash_pair};
 use super::integer::{int_hash32, int_hash64};
-use super::xx::{xx_hash32, xx_hash64};
 
 /// An algorithm that hashes values and combines hashes.
 pub(super) trait Algorithm: Send + Sync + 'static {
@@ -74,7 +74,7 @@ impl Algorithm for Xx64 {
     const MIXES_INTEGERS: bool = false;
 
     fn hash(bytes: &[u8]) -> u64 {
-        xx_hash64(bytes)
+        XxHash64::oneshot(0, bytes)
     }
 
     fn combine(left: u64, right: u64) -> u64 {
@@ -88,7 +88,7 @@ impl Algorithm for Xx32 {
     const MIXES_INTEGERS: bool = false;
 
     fn hash(bytes: &[u8]) -> u64 {
-        u64::from(xx_hash32(bytes))
+        u64::from(XxHash32::oneshot(0, bytes))
     }
 
     fn combine(left: u64, right: u64) -> u64 {

@@ -32,7 +32,9 @@ pub(super) static CRC32: Definition = Definition::new("CRC32", Arity::Exactly(1)
     call.expect_string(0)?;
     Ok(Bound::of(SqlType::UInt32, |args: &[Operand], _| {
         let text = args[0].bytes()?;
-        Ok(Arc::new(UInt32Array::from_iter_values((0..args[0].array.len()).map(|row| crc32(text.get(row))))))
+        Ok(Arc::new(UInt32Array::from_iter_values(
+            (0..args[0].array.len()).map(|row| crc32fast::hash(text.get(row))),
+        )))
     }))
 })
 .case_insensitive();
@@ -77,29 +79,6 @@ pub(super) fn int_hash32(number: u64) -> u32 {
     (x ^ x.rotate_right(22)) as u32
 }
 
-/// The checksum of zip and Ethernet: polynomial 0xEDB88320, reflected.
-fn crc32(bytes: &[u8]) -> u32 {
-    static TABLE: [u32; 256] = crc32_table();
-    let step = |crc: u32, &byte: &u8| TABLE[usize::from(crc as u8 ^ byte)] ^ (crc >> 8);
-    !bytes.iter().fold(u32::MAX, step)
-}
-
-const fn crc32_table() -> [u32; 256] {
-    let mut table = [0; 256];
-    let mut index = 0;
-    while index < 256 {
-        let mut crc = index as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[index] = crc;
-        index += 1;
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +91,6 @@ mod tests {
         );
         assert_eq!((int_hash32(1), int_hash32(15_645_646)), (1_343_103_100, 1_302_682_677));
         assert_eq!(int_hash32(-1_i64 as u64), 3_545_659_993);
-        assert_eq!(crc32(b"abc"), 891_568_578);
+        assert_eq!(crc32fast::hash(b"abc"), 891_568_578);
     }
 }

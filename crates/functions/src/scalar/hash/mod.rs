@@ -5,7 +5,6 @@ mod city;
 mod columns;
 mod digest;
 mod integer;
-mod xx;
 
 use super::ScalarFunction;
 

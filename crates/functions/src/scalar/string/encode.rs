@@ -8,6 +8,9 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Int32Array};
 use arrow::datatypes::Int64Type;
 use basalt_base::{Error, Result, SqlType, bail};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, PAD};
 
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::memory::Memory;
@@ -173,51 +176,16 @@ fn read_digits(text: &[u8], width: usize, base: u32, digit: impl Fn(u8) -> u32, 
     }));
 }
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The standard alphabet. Padding is required; bits after the last byte may be set, as ClickHouse accepts them.
+const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_decode_allow_trailing_bits(true));
 
 fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
-    for chunk in bytes.chunks(3) {
-        let mut word = [0; 4];
-        word[1..=chunk.len()].copy_from_slice(chunk);
-        let word = u32::from_be_bytes(word);
-        for place in 0..4 {
-            let digit = word >> (18 - 6 * place) & 63;
-            out.push(if place <= chunk.len() { BASE64[digit as usize] } else { b'=' });
-        }
-    }
+    out.extend_from_slice(BASE64.encode(bytes).as_bytes());
 }
 
-/// `None` if the text is not base64 with its padding.
+/// `None` if the text is not base64 with its padding; `out` then has bytes of no meaning.
 fn decode_base64(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let (chunks, rest) = text.as_chunks::<4>();
-    if !rest.is_empty() {
-        return None;
-    }
-    for (index, chunk) in chunks.iter().enumerate() {
-        let digits = match chunk {
-            [_, _, b'=', b'='] if index + 1 == chunks.len() => 2,
-            [_, _, _, b'='] if index + 1 == chunks.len() => 3,
-            _ => 4,
-        };
-        let mut word = 0_u32;
-        for &byte in &chunk[..digits] {
-            word = word << 6 | base64_digit(byte)?;
-        }
-        word <<= 6 * (4 - digits);
-        out.extend_from_slice(&word.to_be_bytes()[1..digits]);
-    }
-    Some(())
-}
-
-fn base64_digit(byte: u8) -> Option<u32> {
-    Some(u32::from(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    }))
+    BASE64.decode_vec(text, out).ok()
 }
 
 #[cfg(test)]
@@ -233,9 +201,12 @@ mod tests {
             assert_eq!(decode_base64(&text, &mut back), Some(()));
             assert_eq!(back, bytes);
         }
-        for garbage in [&b"!!"[..], b"aGVsbG8", b"====", b"aG=s"] {
+        for garbage in [&b"!!"[..], b"aGVsbG8", b"====", b"aG=s", b"aGk=aGk=", b"aGk=\n"] {
             assert_eq!(decode_base64(garbage, &mut Vec::new()), None);
         }
+        // The last digit has bits that no byte takes.
+        let mut decoded = Vec::new();
+        assert_eq!((decode_base64(b"aGl=", &mut decoded), &decoded[..]), (Some(()), &b"hi"[..]));
     }
 
     #[test]
