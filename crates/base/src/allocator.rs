@@ -1,11 +1,11 @@
-//! The program's allocator: it counts what each query holds. And memory that is freed and kept.
+//! The program's allocator: counts what each query holds, and returns freed pages to the system.
 
 use std::alloc::{GlobalAlloc, Layout};
 
 use crate::query::count;
 
-/// Counts what `A` gives and gets back for the query of the thread ([`crate::query`]). Sizes are those that were asked
-/// for, so that a block counts the same on its way out as on its way in.
+/// Charges what `A` allocates and frees to the query of the thread ([`crate::query`]). It counts the requested
+/// sizes, so that a block counts the same when it is freed as when it was allocated.
 #[derive(Debug, Default)]
 pub struct TrackingAllocator<A>(pub A);
 
@@ -41,11 +41,11 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAllocator<A> {
     }
 }
 
-/// Gives pages that nobody uses back to the system at once. mimalloc keeps them for a second, in which work that
-/// goes through much memory, a merge of many columns, say, comes to hold all of it.
+/// Returns free pages to the system at once. mimalloc keeps them for a second; work that passes through much memory
+/// in that time, such as a merge of many columns, would come to hold all of it.
 ///
-/// A program that calls this has mimalloc as its allocator; others have no such symbol, which is why it is inlined
-/// where it is called.
+/// The caller's program must have mimalloc as its allocator. The function is inlined because other programs have no
+/// such symbol.
 #[inline]
 pub fn release_free_pages() {
     unsafe extern "C" {

@@ -1,13 +1,13 @@
-//! How many bytes values take when they are copied out of an array: asked before it is done.
+//! Estimates the bytes that a copy of values takes, before they are copied.
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 
-/// Bytes of a reference to a string.
+/// Bytes of one string view.
 pub const VIEW_BYTES: usize = 16;
 
-/// Bytes of the copies of `rows` of `array`. Strings stay where they are, only their views are copied; inside of lists
-/// of lists it is an average.
+/// Bytes that a copy of `rows` of `array` takes. Strings are not copied, only their views. Inside lists of lists
+/// the result is an average.
 pub fn taken_bytes(array: &dyn Array, rows: impl Iterator<Item = usize>) -> u64 {
     match array.as_list_opt::<i32>() {
         Some(lists) => {
@@ -20,7 +20,7 @@ pub fn taken_bytes(array: &dyn Array, rows: impl Iterator<Item = usize>) -> u64 
     }
 }
 
-/// Adds to `bytes` what a copy of each row's value takes, as [`taken_bytes`] counts it.
+/// Adds the bytes that a copy of each row's value takes to `bytes`, counted as by [`taken_bytes`].
 pub fn add_row_bytes(array: &dyn Array, bytes: &mut [usize]) {
     if let Some(lists) = array.as_list_opt::<i32>() {
         let element = width(lists.values().as_ref());
@@ -34,7 +34,7 @@ pub fn add_row_bytes(array: &dyn Array, bytes: &mut [usize]) {
     }
 }
 
-/// Bytes of one value, on average.
+/// Average bytes of one value.
 fn width(array: &dyn Array) -> f64 {
     let rows = array.len().max(1) as f64;
     let within = |first: i32, last: i32| f64::from(last - first) / rows;

@@ -1,7 +1,7 @@
-//! Eight chunks of bytes that are read together, at places that vectors compute.
+//! Eight chunks of bytes at addresses that vector instructions compute.
 //!
-//! A slice is asked for one item at a time, and each time whether it has that item. Here eight places are computed side by
-//! side, none of them beyond its slice.
+//! An index into a slice is checked one item at a time. Here eight addresses are computed in one vector, each of
+//! them clamped to its slice.
 
 use std::marker::PhantomData;
 
@@ -11,25 +11,25 @@ use crate::processor::Form;
 use crate::processor::Vectors;
 use crate::words::{Mask, WORD_BYTES, WORDS, Words};
 
-/// Chunks of so many bytes, of which each begins anywhere; by default all are zeroes.
+/// Eight chunks of `BYTES` bytes at any addresses. The default is chunks of zeroes.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunks<'a, const BYTES: usize> {
-    /// Where they begin: of each chunk, all bytes may be read while `'a` lasts.
+    /// Address of each chunk. All its bytes are readable for `'a`.
     places: [u64; WORDS],
     bytes: PhantomData<&'a [u8; BYTES]>,
 }
 
-/// Slices whose chunks are taken by number of the slice and of the byte there.
+/// Slices whose chunks are selected by slice number and byte offset.
 #[derive(Clone, Debug)]
 pub struct Slices<'a, const BYTES: usize> {
-    /// Of each slice, where it begins.
+    /// Address of each slice.
     places: Vec<u64>,
-    /// The last byte of each at which a chunk can begin; [`NO_CHUNK`] where none can.
+    /// Last offset in each slice at which a chunk can begin; [`NO_CHUNK`] if the slice is shorter than a chunk.
     lasts: Vec<u64>,
     bytes: PhantomData<&'a [u8; BYTES]>,
 }
 
-/// Less than any place in a slice, as a number with a sign.
+/// Below every offset when compared as a signed number.
 const NO_CHUNK: u64 = u64::MAX;
 
 impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
@@ -40,7 +40,7 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         Chunks { places: chunks.map(|chunk| chunk.as_ptr().expose_provenance() as u64), bytes: PhantomData }
     }
 
-    /// One of the eight.
+    /// The chunk with this index.
     #[inline(always)]
     pub fn chunk(&self, at: usize) -> &'a [u8; BYTES] {
         let place = std::ptr::with_exposed_provenance::<[u8; BYTES]>(self.places[at] as usize);
@@ -48,7 +48,8 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         unsafe { &*place }
     }
 
-    /// Of each, what begins with byte `at` of it, or its end if that is less. The highest bit of `at` does not count.
+    /// The `LEN` bytes from offset `at` of each chunk, clamped to the end of the chunk. The highest bit of `at` is
+    /// ignored.
     #[inline(always)]
     pub fn parts<F: Form, const LEN: usize>(&self, at: Words<F>) -> Chunks<'a, LEN> {
         const { assert!(LEN <= BYTES, "a part is not more than the whole") };
@@ -56,8 +57,8 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         Chunks { places: places.numbers(), bytes: PhantomData }
     }
 
-    /// The little-endian words at bytes `at`, or the last ones that they have if these are behind that. The highest bit of `at`
-    /// does not count.
+    /// The little-endian word at offset `at` of each chunk, clamped to the last word of the chunk. The highest bit
+    /// of `at` is ignored.
     #[inline(always)]
     pub fn words<F: Form>(&self, at: Words<F>) -> Words<F> {
         const { assert!(BYTES >= WORD_BYTES, "there is a word") };
@@ -74,20 +75,20 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         }))
     }
 
-    /// These, but where `is_other` those.
+    /// These chunks, replaced by `those` where `is_other` is set.
     #[inline(always)]
     pub fn or<F: Form>(&self, those: &Self, is_other: Mask<F>) -> Self {
         let places = is_other.select(Words::of(those.places), Words::of(self.places));
         Chunks { places: places.numbers(), bytes: PhantomData }
     }
 
-    /// Starts fetching the cache lines that they begin in.
+    /// Prefetches the cache line in which each chunk begins.
     #[inline(always)]
     pub fn prefetch(&self) {
         self.prefetch_at(0);
     }
 
-    /// Starts fetching the cache lines of this byte of each.
+    /// Prefetches the cache line of this byte of each chunk.
     #[inline(always)]
     pub fn prefetch_at(&self, byte: usize) {
         self.places.iter().for_each(|&place| {
@@ -95,7 +96,7 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
         });
     }
 
-    /// Bytes `at`, or the last ones at which `len` bytes begin.
+    /// Offsets `at`, clamped to the last offset that has `len` bytes after it.
     #[inline(always)]
     fn within<F: Form>(at: Words<F>, len: usize) -> Words<F> {
         // Without the highest bit, no number is negative.
@@ -112,7 +113,7 @@ impl<const BYTES: usize> Default for Chunks<'_, BYTES> {
 impl<'a, const BYTES: usize> Slices<'a, BYTES> {
     /// # Panics
     ///
-    /// Without a slice.
+    /// If there is no slice.
     pub fn new(slices: impl Iterator<Item = &'a [u8]>) -> Slices<'a, BYTES> {
         let (places, lasts): (Vec<u64>, Vec<u64>) = slices
             .map(|slice| {
@@ -125,14 +126,15 @@ impl<'a, const BYTES: usize> Slices<'a, BYTES> {
         Slices { places, lasts, bytes: PhantomData }
     }
 
-    /// The chunks that begin with bytes `at` of the slices of these numbers. Beyond the last slice, it is the last one. The
-    /// highest bits of both numbers do not count.
+    /// The chunk at offset `at` of the slice with this number, for each of the eight. A number past the last slice
+    /// means the last slice. The highest bits of both arguments are ignored.
     #[inline(always)]
     pub fn chunks<F: Form>(&self, slices: Words<F>, at: Words<F>) -> Chunks<'a, BYTES> {
         self.chunks_and_strays(slices, at).0
     }
 
-    /// The same, and which of the slices have no such chunk. It is the last one of its slice then, or zeroes.
+    /// The same chunks, and a mask of those whose slice has no chunk there: these are the last chunk of the slice,
+    /// or zeroes.
     #[inline(always)]
     pub fn chunks_and_strays<F: Form>(&self, slices: Words<F>, at: Words<F>) -> (Chunks<'a, BYTES>, Mask<F>) {
         let (firsts, lasts) = (Words::one_of(&self.places, slices), Words::one_of(&self.lasts, slices));
@@ -150,12 +152,12 @@ mod tests {
 
     const BYTES: usize = 16;
 
-    /// Bytes that each say their number.
+    /// Bytes that each hold their own index.
     fn numbered<const COUNT: usize>(first: usize) -> [u8; COUNT] {
         std::array::from_fn(|at| (first + at) as u8)
     }
 
-    /// Reads words of 64 bytes, of which each says its number, and the same as parts.
+    /// Reads words of 64 bytes that each hold their own index, and the same bytes as parts.
     struct Read([u64; WORDS]);
 
     impl Loop for Read {
@@ -184,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Chooses from two times eight chunks.
+    /// Selects between two sets of eight chunks.
     struct Choose<'a>(&'a [[u8; BYTES]; WORDS], &'a [[u8; BYTES]; WORDS], u8);
 
     impl Loop for Choose<'_> {

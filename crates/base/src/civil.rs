@@ -8,8 +8,8 @@ const DAYS_PER_ERA: i64 = 146_097;
 /// Days from 0000-03-01, where era 0 begins, to 1970-01-01.
 const ERA_ZERO_TO_EPOCH: i64 = 719_468;
 
-/// Days since 1970-01-01 of a calendar day; months count from 1, and a day beyond its month runs
-/// on into the next one. Saturates where the number does not fit.
+/// Days since 1970-01-01 of a calendar day. Months count from 1. A day past the end of its month continues into the
+/// next month. Saturates where the result does not fit.
 pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
     debug_assert!((1..=12).contains(&month), "months count from 1 to 12");
     let year = i64::from(year) - i64::from(month <= 2);
@@ -41,7 +41,7 @@ pub fn is_leap_year(year: i32) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// The days of a month, which counts from 1; 0 for a month that does not exist.
+/// The number of days in a month, counted from 1; 0 for a month that does not exist.
 pub fn days_in_month(year: i32, month: u32) -> u32 {
     match month {
         2 if is_leap_year(year) => 29,
@@ -76,7 +76,7 @@ pub fn iso_week(days: i32) -> (i32, u32) {
     (year, (day_of_year(thursday) - 1) / 7 + 1)
 }
 
-/// The day `months` later; a day that the month reached does not have becomes its last day.
+/// The day `months` later. A day past the end of the target month becomes its last day.
 pub fn add_months(days: i32, months: i64) -> i32 {
     let (year, month, day) = civil_from_days(days);
     let from_zero = (i64::from(year) * 12 + i64::from(month) - 1).saturating_add(months);

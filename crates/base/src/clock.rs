@@ -1,9 +1,9 @@
-//! The time: asked for through [`Clock`], so that a test can set it.
+//! The time, read through [`Clock`] so that a test can set it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the time comes from.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     fn now_us(&self) -> u64;
@@ -19,7 +19,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that only moves when a test advances it.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now_us: AtomicU64,
@@ -31,7 +31,7 @@ impl ManualClock {
         ManualClock { now_us: AtomicU64::new(now_us) }
     }
 
-    /// Moves the hands forward by `step_us`.
+    /// Advances the clock by `step_us`.
     pub fn advance(&self, step_us: u64) {
         self.now_us.fetch_add(step_us, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Compares several numbers of two bytes at once.
+//! Compares several two-byte numbers at once.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -9,14 +9,15 @@ use crate::processor::Form;
 use crate::processor::Vectors;
 use crate::words::Words;
 
-/// How many are compared at once.
+/// Numbers compared at once.
 const LANES: usize = 8;
 const LANE_BYTES: usize = size_of::<u16>();
 
-/// Numbers of two bytes.
+/// Two-byte numbers.
 type Lanes = [[u8; LANE_BYTES]; LANES];
 
-/// A bit for each number of `first` that is `number`, the first one the lowest, and above these for each of `second`.
+/// A mask with a bit for each number of `first` that equals `number`, lowest bit first, followed by the bits of
+/// `second`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
@@ -38,7 +39,7 @@ fn equal_lanes(first: &Lanes, second: Option<&Lanes>, number: u16) -> u32 {
         .fold(0, |equal, (lane, &bytes)| equal | u32::from(u16::from_le_bytes(bytes) == number) << lane)
 }
 
-/// Of each chunk, a bit for each of its first `COUNT` numbers that is the low end of its word, the first one the lowest.
+/// For each chunk, a mask of its first `COUNT` numbers that equal the low 16 bits of its word, lowest bit first.
 #[inline(always)]
 pub fn equal_in_chunks<F: Form, const COUNT: usize, const BYTES: usize>(
     chunks: &Chunks<'_, BYTES>,
@@ -65,7 +66,7 @@ pub fn equal_in_chunks<F: Form, const COUNT: usize, const BYTES: usize>(
     }))
 }
 
-/// Four chunks in a vector, of each the first eight numbers.
+/// Compares the first eight numbers of four chunks in each vector.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -84,7 +85,7 @@ fn equal_in_quarters<const BYTES: usize>(chunks: &Chunks<'_, BYTES>, words: __m5
     _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(bits as i64))
 }
 
-/// Two chunks in a vector, of each the first sixteen.
+/// Compares the first sixteen numbers of two chunks in each vector.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -102,7 +103,7 @@ fn equal_in_halves<const BYTES: usize>(chunks: &Chunks<'_, BYTES>, words: __m512
     _mm512_cvtepu16_epi64(_mm_set_epi64x(bits(equal[2], equal[3]), bits(equal[0], equal[1])))
 }
 
-/// The low ends of words from number `FIRST` on, each of them `COUNT` times.
+/// The low 16 bits of the words from index `FIRST` on, each repeated `COUNT` times.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -152,7 +153,7 @@ mod tests {
 
     fn check<const COUNT: usize>(round: u64) {
         let random = |at: u64| (round << 16 | at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
-        // Few different numbers, in the chunks and in the words.
+        // Few distinct numbers, so that chunks and words often match.
         let number = |at: u64| 0x1234 + 0x0101 * (random(at) % 3) as u16;
         let chunks = std::array::from_fn(|chunk| {
             std::array::from_fn(|at| number((chunk * 32 + at / 2) as u64).to_le_bytes()[at % 2])

@@ -1,4 +1,4 @@
-//! What every other crate agrees on: types, error codes, files that may lie, clocks, checksums.
+//! The foundation of every other crate: types, error codes, files real and faulty, clocks, checksums.
 //!
 //! # Where to look
 //!
@@ -6,22 +6,22 @@
 //! - [`schema`]: a named, typed column and a list of them.
 //! - [`error`]: the one error that reaches a client, and the table of its codes.
 //! - [`fs`]: files, real and faulty, and the only way to publish one.
-//! - [`chunks`]: eight chunks of bytes at places that vectors compute.
+//! - [`chunks`]: eight chunks of bytes at addresses that vector instructions compute.
 //! - [`clock`]: the time, real and set by hand.
 //! - [`civil`]: calendar days as numbers.
 //! - [`zone`]: time zones.
-//! - [`allocator`]: counts what queries hold; memory that is free and not given back.
-//! - [`query`]: the query that a thread works for, its memory and its end.
-//! - [`array_bytes`]: what copies of values take.
-//! - [`lanes`]: compares numbers side by side with one.
-//! - [`machine`]: memory that the process may have.
-//! - [`open_files`]: how many files the process may have open.
-//! - [`prefetch`]: asks the processor for memory ahead of its use.
-//! - [`processor`]: runs a loop in the form for the processor at hand.
-//! - [`re2`]: regular expressions as SQL has them.
+//! - [`allocator`]: charges memory to queries, and returns free pages to the system.
+//! - [`query`]: the query that a thread works for, its memory limit and its cancellation.
+//! - [`array_bytes`]: estimates the bytes that a copy of values takes.
+//! - [`lanes`]: compares several numbers with one.
+//! - [`machine`]: the memory limit of the process.
+//! - [`open_files`]: the limit of open files.
+//! - [`prefetch`]: prefetches memory into the cache.
+//! - [`processor`]: runs a loop in the form compiled for the processor at hand.
+//! - [`re2`]: translates regular expressions from RE2's syntax.
 //! - [`region`]: memory in large blocks, and files as memory.
 //! - [`string_views`]: arrays of strings as Arrow's views.
-//! - [`words`]: eight numbers that are computed with together.
+//! - [`words`]: vectors of eight 64-bit numbers.
 //! - CRC-32C, in [`checksum`]; SipHash, in [`siphash`].
 //!
 //! # Not here

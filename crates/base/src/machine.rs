@@ -1,8 +1,8 @@
-//! Memory that this process may have: the machine's, or that of the control group (container) that it runs in.
+//! The memory limit of this process: the machine's, or that of its control group (container).
 
 use std::path::Path;
 
-/// Bytes of memory that the system gives this process at most, if it tells.
+/// Bytes of memory that this process may use, if the system reports them.
 pub fn memory_bytes() -> Option<u64> {
     let machine = machine_bytes(&std::fs::read_to_string("/proc/meminfo").ok()?);
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -14,8 +14,8 @@ fn machine_bytes(text: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }
 
-/// The least limit of the groups that `groups` (`/proc/self/cgroup`) names, and of those around them. In a container
-/// the names may be those of the world outside: then only the root is there, and it is the container's group.
+/// The least limit of the groups in `groups` (`/proc/self/cgroup`) and their parents. In a container these may be
+/// the host's names: then only the root exists, and it is the container's group.
 fn group_bytes(root: &Path, groups: &str) -> Option<u64> {
     let limits = groups.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -29,7 +29,7 @@ fn group_bytes(root: &Path, groups: &str) -> Option<u64> {
         };
         let within = mount.join(group.trim_start_matches('/'));
         let around = within.ancestors().take_while(|path| path.starts_with(&mount));
-        // A group without a limit says "max", or a number that no machine has.
+        // A group without a limit has "max", or a number larger than any machine's memory.
         let limits =
             around.filter_map(|path| std::fs::read_to_string(path.join(file)).ok()?.trim().parse().ok());
         limits.min()

@@ -1,8 +1,8 @@
-//! How many files the process may have open.
+//! The number of files that the process may have open.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the number to what the system lets the process have, and says what it is then; `None` is no limit.
+/// Raises the soft limit to the hard limit and returns it; `None` is unlimited.
 pub fn raise_limit() -> Option<u64> {
     let found = getrlimit(Resource::Nofile);
     let wanted = Rlimit { current: found.maximum, maximum: found.maximum };

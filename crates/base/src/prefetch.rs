@@ -1,18 +1,19 @@
-//! Asks the processor to fetch memory that will be read soon.
+//! Prefetches memory that will be read soon.
 //!
-//! A probe of a table larger than the caches waits about 100 ns for its line. Code that probes a
-//! block of keys first asks for all lines and then reads them, so the waits overlap.
+//! A probe of a table larger than the caches waits about 100 ns for its cache line. Code that probes a block of
+//! keys prefetches all lines first and then reads them, so that the waits overlap.
 //!
-//! How many of them overlap is how many lines a core waits for at once. To its first cache an EPYC of the fourth generation
-//! brings up to 24 at a time, 90 million random lines a second; to its second cache 140 to 260 million. So lines are asked
-//! for there, and what reads them waits a few cycles more, which overlap as well. Such a request may be dropped (Wang et
-//! al., The Hitchhiker's Guide to Programming and Optimizing CXL-Based Heterogeneous Systems, arXiv 2411.02814, "CPU
-//! Prefetching on CXL Memory"); to ask once more for the first cache, shortly before the line is read, gained nothing.
+//! The number of overlapping waits is limited by the line fill buffers of a core. An EPYC of the fourth generation
+//! fetches up to 24 lines at a time into L1, 90 million random lines a second, and 140 to 260 million a second into
+//! L2. So the prefetch goes to L2; the reads then wait a few cycles for L1, and these waits overlap too. The
+//! processor may drop a prefetch (Wang et al., The Hitchhiker's Guide to Programming and Optimizing CXL-Based
+//! Heterogeneous Systems, arXiv 2411.02814, "CPU Prefetching on CXL Memory"). A second prefetch into L1, shortly
+//! before the read, gained nothing.
 
 const LINE_BYTES: usize = 64;
 
-/// Starts fetching the cache line of `slice[index]`; does nothing when `index` is out of range or the
-/// processor has no such instruction.
+/// Prefetches the cache line of `slice[index]`. Does nothing if `index` is out of range or the processor has no
+/// prefetch instruction.
 #[inline(always)]
 pub fn prefetch_read<T>(slice: &[T], index: usize) {
     if let Some(item) = slice.get(index) {
@@ -20,27 +21,27 @@ pub fn prefetch_read<T>(slice: &[T], index: usize) {
     }
 }
 
-/// Fetches what lies before a reader who goes forward through memory in small steps, jumps, and goes forward
-/// again from there: through the blocks of a cache, of each of which several places are read.
+/// Prefetches ahead of a reader that moves forward through memory in small steps, jumps, and continues in small
+/// steps from there: a scan through the blocks of a cache that reads several places of each block.
 ///
-/// Nothing is fetched where the last place was read only once.
+/// Prefetches nothing where the reader read only one place before it jumped.
 #[derive(Debug)]
 pub struct PrefetchAhead {
     bytes: usize,
     last: usize,
     fetched_to: usize,
-    /// Whether more than one was read of the place that the reader is at, and of the one before it.
+    /// Whether the reader took more than one step in this run, and in the one before.
     steps: bool,
     stepped: bool,
 }
 
 impl PrefetchAhead {
-    /// Steps have less than `bytes`, and as many lie ready before the reader.
+    /// A step is less than `bytes`; `bytes` bytes are fetched ahead of the reader.
     pub fn new(bytes: usize) -> PrefetchAhead {
         PrefetchAhead { bytes, last: 0, fetched_to: 0, steps: false, stepped: false }
     }
 
-    /// The reader is at the beginning of `slice`.
+    /// Records that the reader is at the beginning of `slice`.
     #[inline]
     pub fn at(&mut self, slice: &[u8]) {
         let start = slice.as_ptr().addr();
@@ -61,7 +62,7 @@ impl PrefetchAhead {
     }
 }
 
-/// Starts fetching the cache line of any place, into the second cache.
+/// Prefetches the cache line at any address into L2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn prefetch_line(line: *const u8) {

@@ -1,9 +1,9 @@
-//! Runs a loop compiled for what most processors have and the oldest ones lack.
+//! Runs a loop compiled for several instruction sets.
 //!
-//! The program is built for every 64-bit processor, whose vectors hold two 64-bit numbers and cannot multiply
-//! them. A loop that shifts and multiplies for each row is a third shorter with the instructions of the last ten
-//! years, and one over numbers side by side up to ten times faster in wide vectors; such a loop is compiled for
-//! AVX2 and for AVX-512, too, and the processor says which one runs:
+//! The program is built for the x86-64 baseline, whose vectors hold two 64-bit numbers and cannot multiply them. A
+//! loop that shifts and multiplies for each row is a third shorter with AVX2, and an element-wise loop over numbers
+//! is up to ten times faster in wide vectors. Such a loop is also compiled for AVX2 and AVX-512, and the processor
+//! decides which one runs:
 //!
 //! ```
 //! # use basalt_base::processor;
@@ -14,13 +14,13 @@
 //! );
 //! ```
 //!
-//! The results are the same bit for bit: the compiler neither reorders nor fuses operations on floats. The
-//! question costs a few loads: a block of rows is worth it, one row is not.
+//! The results are the same bit for bit: the compiler neither reorders nor fuses operations on floats. The dispatch
+//! costs a few loads, which is worth it for a block of rows and not for one row.
 
-/// A loop, with all that it needs: a closure, or a type of its own. `run` must be `#[inline(always)]`, and what it
-/// calls too: only what is inlined is compiled for each.
+/// A loop with its inputs: a closure, or a type of its own. `run` and everything that it calls must be
+/// `#[inline(always)]`, because only inlined code is compiled for each instruction set.
 pub trait Loop {
-    /// Whether AVX-512 helps. Where a row waits for the mask of one comparison, it takes longer than AVX2.
+    /// Whether AVX-512 helps. It is slower than AVX2 where each row waits for the mask of one comparison.
     const IS_WIDEST: bool = true;
 
     type Output;
@@ -28,10 +28,10 @@ pub trait Loop {
     fn run<F: Form>(self) -> Self::Output;
 }
 
-/// What a loop is compiled for.
+/// An instruction set that a loop is compiled for.
 ///
-/// There are no others than those here, and only [`run`] and [`run_all`] give a loop one that needs more than every
-/// processor has: who computes in a form may use its instructions.
+/// The trait is sealed, and only [`run`] and [`run_all`] give a loop a form beyond the baseline: code that computes
+/// in a form may use its instructions.
 pub trait Form: sealed::Sealed {
     const VECTORS: Vectors;
 }
@@ -40,16 +40,16 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The vectors that the instructions of a [`Form`] know.
+/// The vector instructions of a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vectors {
-    /// What all processors have.
+    /// The baseline.
     Any,
     Avx2,
     Avx512,
 }
 
-/// For every processor.
+/// The baseline form.
 #[derive(Debug)]
 pub enum Plain {}
 
@@ -90,7 +90,7 @@ impl<R, C: FnOnce() -> R> Loop for C {
     }
 }
 
-/// Runs `work`, in the form for this processor.
+/// Runs `work` in the best form for this processor.
 #[inline(always)]
 pub fn run<W: Loop>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
@@ -108,7 +108,7 @@ pub fn run<W: Loop>(work: W) -> W::Output {
     work.run::<Plain>()
 }
 
-/// What each form that this processor has makes of `work`: for tests, which compare them.
+/// The results of `work` in every form that this processor supports. For tests, which compare them.
 pub fn run_all<W: Loop>(work: impl Fn() -> W) -> Vec<W::Output> {
     let mut outputs = vec![work().run::<Plain>()];
     #[cfg(target_arch = "x86_64")]

@@ -1,13 +1,14 @@
-//! Regular expressions of RE2, which SQL's are, in the syntax of the `regex` crate.
+//! Translates regular expressions from RE2's syntax, which SQL uses, to that of the `regex` crate.
 //!
-//! Both know nearly the same. Written anew is what they do not both know, or read each in its own way:
+//! The two syntaxes are nearly the same. What only one of them has, or they read differently, is rewritten:
 //!
-//! - `\d`, `\w`, `\s`, `\b` and their opposites are about ASCII, and a vertical tab is no `\s`.
-//! - `[`, `&&`, `--` and `~~` in brackets are these characters.
-//! - A `{` that does not begin `{2}`, `{2,}` or `{2,3}` is this character, as is all between `\Q` and `\E`; `\<` is `<`.
-//! - `\C` is a byte, `\101` a character by its octal number, `\p{^Greek}` is `\P{Greek}`.
+//! - `\d`, `\w`, `\s`, `\b` and their negations are ASCII only, and `\s` does not match a vertical tab.
+//! - `[`, `&&`, `--` and `~~` in brackets are literal.
+//! - A `{` that does not begin `{2}`, `{2,}` or `{2,3}` is literal, as is everything between `\Q` and `\E`; `\<` is
+//!   `<`.
+//! - `\C` is any byte, `\101` a character by its octal number, `\p{^Greek}` is `\P{Greek}`.
 //!
-//! A byte that is no UTF-8 stands for itself, but not in brackets; RE2 refuses it.
+//! A byte that is not UTF-8 matches itself, except in brackets; RE2 refuses it.
 
 use crate::{Error, ErrorCode, Result, bail};
 
@@ -15,16 +16,17 @@ const DIGITS: &str = "0-9";
 const WORD: &str = "0-9A-Za-z_";
 const SPACES: &str = "\\t\\n\\x0C\\r ";
 
-/// What stands between `[:` and `:]`, perhaps behind a `^`.
+/// The names that `[:name:]` and `[:^name:]` accept.
 const POSIX_CLASSES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
     "upper", "word", "xdigit",
 ];
-/// A character of UTF-8 has so many bytes at most.
+/// Bytes of the longest UTF-8 character.
 const CHARACTER_BYTES_MAX: usize = 4;
 const OCTAL_DIGITS_MAX: usize = 3;
 
-/// `pattern` as `regex::bytes` reads it, where Unicode is on. What neither understands is an error here or there.
+/// `pattern` in the syntax of `regex::bytes` with Unicode on. Fails on syntax that neither knows, here or in
+/// `regex`.
 pub fn to_regex_syntax(pattern: &[u8]) -> Result<String> {
     let mut writer = Writer { rest: pattern, out: String::with_capacity(pattern.len() + 16) };
     while let Some(symbol) = writer.next() {
@@ -51,7 +53,7 @@ struct Writer<'a> {
 #[derive(Clone, Copy, PartialEq)]
 enum Symbol {
     Character(char),
-    /// Is no UTF-8.
+    /// A byte that is not UTF-8.
     Byte(u8),
 }
 
@@ -67,7 +69,7 @@ impl Writer<'_> {
         Some(symbol)
     }
 
-    /// Goes past `text`, if it is next.
+    /// Consumes `text` if it is next.
     fn take(&mut self, text: &[u8]) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -78,7 +80,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What a backslash began, out of brackets.
+    /// Translates what follows a backslash outside brackets.
     fn write_escape(&mut self) -> Result<()> {
         let escaped = self.escaped()?;
         match escaped {
@@ -96,7 +98,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The character behind a backslash.
+    /// The character after a backslash.
     fn escaped(&mut self) -> Result<char> {
         match self.next() {
             Some(Symbol::Character(character)) => Ok(character),
@@ -107,7 +109,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A class that has a letter of its own, `\d` and the like; `false` if `letter` is none of them.
+    /// Translates a one-letter class such as `\d`; `false` if `letter` is none.
     fn write_class(&mut self, letter: char) -> Result<bool> {
         let (negation, members) = match letter {
             'd' => ("", DIGITS),
@@ -136,7 +138,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The text up to a `}`, which is gone past.
+    /// Consumes the text up to a `}`, and the brace.
     fn braced(&mut self) -> Result<String> {
         let end = self.rest.iter().position(|&byte| byte == b'}');
         let Some((text, rest)) = end.map(|end| (&self.rest[..end], &self.rest[end + 1..])) else {
@@ -164,7 +166,7 @@ impl Writer<'_> {
         self.out.push(character);
     }
 
-    /// The character that an escape sequence stands for that goes on with `escaped`.
+    /// The character of an escape sequence whose first character after the backslash is `escaped`.
     fn character(&mut self, escaped: char) -> Result<char> {
         Ok(match escaped {
             'a' => '\x07',
@@ -195,7 +197,7 @@ impl Writer<'_> {
         character.ok_or_else(|| wrong(format!("`\\x` and `{digits}` are no character")))
     }
 
-    /// `\0`, `\07` or `\101`; a digit alone but 0 would be the text of a group.
+    /// `\0`, `\07` or `\101`. A single digit other than 0 would be a back reference.
     fn octal(&mut self, first: char) -> Result<char> {
         let mut number = u32::from(first) - u32::from('0');
         let more =
@@ -209,7 +211,7 @@ impl Writer<'_> {
         char::from_u32(number).ok_or_else(|| Error::logical("three octal digits are a character"))
     }
 
-    /// What a `[` began, up to its `]`.
+    /// Translates what follows a `[`, up to its `]`.
     fn write_brackets(&mut self) -> Result<()> {
         self.out.push('[');
         if self.take(b"^") {
@@ -227,7 +229,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A class, a character or a range in brackets, which begins with `first`.
+    /// Translates a class, a character or a range in brackets that begins with `first`.
     fn write_member(&mut self, first: Symbol) -> Result<()> {
         if first == Symbol::Character('[') && self.write_posix_class()? {
             return Ok(());
@@ -258,7 +260,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `[:alpha:]`, of which the first bracket is gone past; `false` if it is something else.
+    /// Translates `[:alpha:]` after its first bracket; `false` if it is something else.
     fn write_posix_class(&mut self) -> Result<bool> {
         let Some(inner) = self.rest.strip_prefix(b":") else { return Ok(false) };
         let Some(end) = inner.windows(2).position(|pair| pair == b":]") else { return Ok(false) };
@@ -281,7 +283,7 @@ fn in_brackets(symbol: Symbol) -> Result<char> {
     }
 }
 
-/// Whether what is behind a `{` makes `{2}`, `{2,}` or `{2,3}` of it.
+/// Whether the text after a `{` completes `{2}`, `{2,}` or `{2,3}`.
 fn begins_count(rest: &[u8]) -> bool {
     let Some(end) = rest.iter().position(|&byte| byte == b'}') else { return false };
     let mut numbers = rest[..end].splitn(2, |&byte| byte == b',');
@@ -290,7 +292,7 @@ fn begins_count(rest: &[u8]) -> bool {
     !least.is_empty() && is_number(least) && numbers.next().is_none_or(is_number)
 }
 
-/// The flags of a group that begins before `rest` are RE2's.
+/// Refuses flags of a group that RE2 does not have.
 fn check_flags(rest: &[u8]) -> Result<()> {
     let Some(flags) = rest.strip_prefix(b"?").filter(|flags| !flags.starts_with(b"P")) else {
         return Ok(());

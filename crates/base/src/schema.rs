@@ -32,7 +32,7 @@ pub struct Columns(Arc<Shared>);
 
 struct Shared {
     columns: Box<[Column]>,
-    /// Made when it is first asked for: wide tables are planned often.
+    /// Built on first use: wide tables are planned often.
     schema: OnceLock<SchemaRef>,
 }
 

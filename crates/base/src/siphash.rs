@@ -1,5 +1,8 @@
-//! SipHash-2-4 with a key of zeroes (Aumasson and Bernstein), as ClickHouse has it: names values that have
-//! no short text of their own.
+//! SipHash-2-4 with a zero key (Aumasson and Bernstein), in ClickHouse's form: names values that have no short text
+//! of their own.
+//!
+//! ClickHouse's 128-bit form is not the reference SipHash-128: it is the two halves that SipHash-64 combines at its
+//! end. No crate returns these halves.
 
 /// The SipHash-128 of `bytes`.
 pub fn sip_hash128(bytes: &[u8]) -> [u8; 16] {

@@ -1,4 +1,4 @@
-//! Arrays of strings as Arrow's views, made without checking each view again.
+//! Builds arrays of Arrow's string views without checking each view again.
 //!
 //! # The view layout of Arrow
 //!
@@ -24,11 +24,11 @@ const fn heads() -> [u128; INLINE_BYTES_MAX + 1] {
     masks
 }
 
-/// An array of strings that grows by buffers in which strings lie back to back.
+/// A string array that grows by whole buffers of concatenated strings.
 #[derive(Debug, Default)]
 pub struct StringViews {
-    // Every view is of a string inside one of `buffers`, or of `copied`, which will be the next of them: that
-    // is what `finish` relies on.
+    // Every view refers to a string inside one of `buffers`, or inside `copied`, which becomes the next buffer.
+    // `finish` relies on this.
     views: Vec<u128>,
     buffers: Vec<Buffer>,
     copied: Vec<u8>,
@@ -40,7 +40,7 @@ impl StringViews {
         StringViews { views: Vec::with_capacity(rows), ..StringViews::default() }
     }
 
-    /// Appends strings of these lengths, which lie back to back in `bytes` from `start` on.
+    /// Appends strings of these lengths, which are concatenated in `bytes` from `start` on.
     ///
     /// # Panics
     ///
@@ -54,8 +54,8 @@ impl StringViews {
         self.buffers.push(Buffer::from_vec(bytes));
     }
 
-    /// Appends strings of these lengths, which lie back to back at the front of `bytes`, and keeps a copy of
-    /// them unless all lie inside their views.
+    /// Appends strings of these lengths, which are concatenated at the front of `bytes`. Copies the bytes unless
+    /// all strings are inline.
     ///
     /// # Panics
     ///
@@ -84,18 +84,18 @@ impl StringViews {
         u32::try_from(self.buffers.len()).expect("a buffer's number has four bytes")
     }
 
-    /// Makes a buffer of what was copied.
+    /// Makes a buffer of the copied bytes.
     fn seal(&mut self) {
         if !self.copied.is_empty() {
             self.buffers.push(Buffer::from_vec(std::mem::take(&mut self.copied)));
         }
     }
 
-    /// The array; `nulls` has a bit for each string.
+    /// The array; `nulls` has one bit per string.
     ///
     /// # Panics
     ///
-    /// If there are more or fewer bits than strings.
+    /// If `nulls` has another length than the array.
     pub fn finish(mut self, nulls: Option<NullBuffer>) -> BinaryViewArray {
         self.seal();
         assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == self.views.len()), "a bit a string");
@@ -109,7 +109,7 @@ impl StringViews {
 ///
 /// # Panics
 ///
-/// If a key is out of range, or there are more or fewer bits in `nulls` than keys.
+/// If a key is out of range, or `nulls` has another length than `keys`.
 pub fn gather(values: &BinaryViewArray, keys: &[u32], nulls: Option<NullBuffer>) -> BinaryViewArray {
     assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == keys.len()), "a bit a key");
     let views = &**values.views();
@@ -129,7 +129,7 @@ fn push_views(bytes: &[u8], start: usize, lengths: &[u32], buffer: u32, views: &
     }));
 }
 
-/// The sixteen bytes from `at` on, with zeroes behind the end.
+/// The sixteen bytes from `at` on, padded with zeroes at the end.
 #[inline(always)]
 fn head(bytes: &[u8], at: usize) -> u128 {
     // A load of fixed size and a mask are faster than a copy of unknown length.
@@ -171,7 +171,7 @@ mod tests {
         views.finish(None)
     }
 
-    /// What was made without checks passes Arrow's own.
+    /// Arrays built without checks pass Arrow's own validation.
     fn check(array: &BinaryViewArray, expected: &[Vec<u8>]) {
         array.to_data().validate_full().unwrap();
         assert_eq!(array, &BinaryViewArray::from_iter_values(expected));

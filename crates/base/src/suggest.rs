@@ -1,11 +1,10 @@
 //! "Did you mean": the known name nearest to one that is not known.
 
-/// Longer names get no suggestion: the work grows with the square of the length, and whoever sends such a
-/// name has not made a slip of the pen.
+/// Longer names get no suggestion: the work is quadratic in the length, and such a name is not a typing error.
 const NAME_BYTES_MAX: usize = 64;
 
-/// The candidate within two edits of `name` (one for names of up to four letters) that is nearest;
-/// a difference of case alone always counts. `None` if nothing is near.
+/// The nearest candidate within two edits of `name` (one for names of up to four letters). A difference in case
+/// alone always qualifies. `None` if nothing is near.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > NAME_BYTES_MAX {
         return None;
@@ -28,8 +27,7 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     nearest(name, candidates).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// The edits that turn one into the other, swaps of neighbours counted once (optimal string
-/// alignment), blind to case.
+/// The case-insensitive edit distance, with swaps of neighbours counted once (optimal string alignment).
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.to_lowercase().chars().collect();
     let right: Vec<char> = right.to_lowercase().chars().collect();

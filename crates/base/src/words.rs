@@ -1,7 +1,7 @@
-//! Eight numbers of 64 bits that are computed with together.
+//! Vectors of eight 64-bit numbers.
 //!
-//! In a loop that is compiled for AVX-512 each operation is one instruction, for AVX2 it is two; elsewhere it is eight. A
-//! compiler finds such vectors by itself only where the same is done to each number and nothing is done to one alone.
+//! An operation is one instruction in a loop compiled for AVX-512, two for AVX2 and eight elsewhere. A compiler
+//! vectorizes a loop by itself only if every number gets the same operations.
 
 use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Shl, Shr, Sub};
@@ -12,15 +12,15 @@ use std::arch::x86_64::*;
 use crate::processor::Form;
 use crate::processor::Vectors;
 
-/// How many they are.
+/// Numbers in a vector.
 pub const WORDS: usize = 8;
 pub(crate) const WORD_BYTES: usize = size_of::<u64>();
 
-/// Eight numbers in a loop that is compiled for `F`. Operations wrap around, and shifts by 64 bits or more leave zero.
+/// Eight numbers in a loop compiled for `F`. Operations wrap around. A shift by 64 bits or more gives zero.
 #[derive(Debug)]
 pub struct Words<F>([u64; WORDS], PhantomData<F>);
 
-/// All bits of some of eight numbers: what a comparison says of each.
+/// The result of a comparison: all bits set for each number where it holds.
 #[derive(Debug)]
 pub struct Mask<F>(Words<F>);
 
@@ -42,7 +42,7 @@ impl<F> Clone for Mask<F> {
 
 impl<F> Copy for Mask<F> {}
 
-/// A function of two, each number with its counterpart.
+/// Defines an element-wise function of two vectors.
 macro_rules! binary {
     ($self:ident, $other:ident, $widest:ident, $wide:ident, $plain:expr) => {{
         #[cfg(target_arch = "x86_64")]
@@ -87,7 +87,7 @@ operator!(Shr, shr, _mm512_srlv_epi64, _mm256_srlv_epi64, |one: u64, other| {
     u32::try_from(other).ok().and_then(|bits| one.checked_shr(bits)).unwrap_or(0)
 });
 
-/// By one number for all.
+/// Defines an operator with the same number for all eight.
 macro_rules! operator_by_number {
     ($($operator:ident $name:ident)*) => {$(
         impl<F: Form> $operator<u64> for Words<F> {
@@ -119,7 +119,7 @@ impl<F: Form> Words<F> {
         self.0
     }
 
-    /// The product of the low halves.
+    /// The products of the low 32 bits.
     #[inline(always)]
     pub fn times_low(self, other: Words<F>) -> Words<F> {
         binary!(self, other, _mm512_mul_epu32, _mm256_mul_epu32, |one: u64, other: u64| {
@@ -127,7 +127,7 @@ impl<F: Form> Words<F> {
         })
     }
 
-    /// The high and the low half of the product.
+    /// The high and the low 64 bits of the products.
     #[inline(always)]
     pub fn product(self, other: Words<F>) -> (Words<F>, Words<F>) {
         if F::VECTORS == Vectors::Any {
@@ -146,7 +146,7 @@ impl<F: Form> Words<F> {
         (highest + (one >> 32) + (another >> 32) + (middle >> 32), middle << 32 | low_half(low))
     }
 
-    /// The product with numbers of less than 32 bits.
+    /// The products with numbers of less than 32 bits.
     #[inline(always)]
     pub fn times(self, short: Words<F>) -> Words<F> {
         self.times_low(short) + ((self >> 32).times_low(short) << 32)
@@ -157,7 +157,7 @@ impl<F: Form> Words<F> {
         Mask(self.ones_where_equal(other))
     }
 
-    /// Which are above those of `other`, as numbers with a sign.
+    /// Where these numbers are greater than those of `other`, compared as signed.
     #[inline(always)]
     pub fn above(self, other: Words<F>) -> Mask<F> {
         Mask(self.ones_where_above(other))
@@ -175,19 +175,19 @@ impl<F: Form> Words<F> {
         })
     }
 
-    /// The smaller one of each and its counterpart, as numbers with a sign.
+    /// The element-wise minimum, compared as signed.
     #[inline(always)]
     pub fn min(self, other: Words<F>) -> Words<F> {
         self.above(other).select(other, self)
     }
 
-    /// The larger one.
+    /// The element-wise maximum, compared as signed.
     #[inline(always)]
     pub fn max(self, other: Words<F>) -> Words<F> {
         self.above(other).select(self, other)
     }
 
-    /// The number of its lowest bit that is set; any number if there is none.
+    /// The index of the lowest set bit of each number; undefined for zero.
     #[inline(always)]
     pub fn lowest_bit(self) -> Words<F> {
         #[cfg(target_arch = "x86_64")]
@@ -200,7 +200,7 @@ impl<F: Form> Words<F> {
         Words::of(self.0.map(|number| u64::from(number.trailing_zeros())))
     }
 
-    /// Those whose bits are set, from the first one on; what is behind them is any number.
+    /// The numbers whose bits are set, moved to the front; the rest is undefined.
     #[inline(always)]
     pub fn packed(self, bits: u8) -> Words<F> {
         #[cfg(target_arch = "x86_64")]
@@ -216,7 +216,7 @@ impl<F: Form> Words<F> {
         Words::of(packed)
     }
 
-    /// Of `numbers`, that at `at`, or the last one if `at` is behind it. The highest bit of `at` does not count.
+    /// `numbers[at]` for each of the eight, clamped to the last number. The highest bit of `at` is ignored.
     ///
     /// # Panics
     ///
@@ -268,11 +268,11 @@ impl<F> Words<F> {
 
 #[cfg(target_arch = "x86_64")]
 impl<F: Form> Words<F> {
-    /// The little-endian words at these places in memory.
+    /// The little-endian words at these addresses.
     ///
     /// # Safety
     ///
-    /// The eight bytes at each may be read, the provenance of what they are in is exposed, and the form has vectors.
+    /// The eight bytes at each address must be readable, their provenance exposed, and the form must have vectors.
     #[inline(always)]
     pub(crate) unsafe fn gather(places: Words<F>) -> Words<F> {
         if F::VECTORS == Vectors::Avx512 {
@@ -288,7 +288,7 @@ impl<F: Form> Words<F> {
 }
 
 impl<F: Form> Mask<F> {
-    /// Of the numbers whose bits are set, that of the first one the lowest.
+    /// A mask from bits, the lowest bit for the first number.
     #[inline(always)]
     pub fn of(bits: u8) -> Mask<F> {
         #[cfg(target_arch = "x86_64")]
@@ -300,19 +300,19 @@ impl<F: Form> Mask<F> {
         (Words::splat(u64::from(bits)) & each).equal(each)
     }
 
-    /// Where the comparison was true one of `then`, elsewhere one of `otherwise`.
+    /// `then` where the comparison holds, `otherwise` elsewhere.
     #[inline(always)]
     pub fn select(self, then: Words<F>, otherwise: Words<F>) -> Words<F> {
         otherwise ^ ((then ^ otherwise) & self.0)
     }
 
-    /// All ones where the comparison was true.
+    /// All ones where the comparison holds, zero elsewhere.
     #[inline(always)]
     pub fn ones(self) -> Words<F> {
         self.0
     }
 
-    /// A bit for each of the numbers, that of the first one the lowest.
+    /// One bit per number, the lowest bit for the first one.
     #[inline(always)]
     pub fn bits(self) -> u8 {
         #[cfg(target_arch = "x86_64")]
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
     use crate::processor::{Loop, run_all};
 
-    /// What all operations make of two times eight numbers.
+    /// Applies every operation to two vectors.
     struct All([u64; WORDS], [u64; WORDS]);
 
     impl Loop for All {
@@ -395,7 +395,7 @@ mod tests {
         }
     }
 
-    /// The same number by number.
+    /// The same results, computed number by number.
     fn expected(one: [u64; WORDS], other: [u64; WORDS]) -> Vec<u64> {
         let each = |of: &dyn Fn(u64, u64) -> u64| -> Vec<u64> {
             one.iter().zip(&other).map(|(&one, &other)| of(one, other)).collect()

@@ -1,12 +1,12 @@
-//! A time zone: what a clock on its walls shows at an instant, and the instant when it shows that.
+//! A time zone: converts between UTC and its local time.
 //!
 //! # Cost
 //!
-//! An offset is one load from a table of six-day slots for the years 1970 to 2106, which are those
-//! of `DateTime`; a slot in which the clocks change, and every other year, is a binary search.
-//! A table takes 32 KiB and is built once a zone, when the zone is first asked for.
+//! An offset is one load from a table of six-day slots for the years 1970 to 2106, the range of `DateTime`. A slot
+//! in which the offset changes, and every other year, takes a binary search. A table takes 32 KiB and is built once
+//! a zone, on first use.
 //!
-//! # The years to come
+//! # Future years
 //!
 //! The rules of a zone are written out up to [`LAST_KNOWN_YEAR`]. They name days by month and
 //! weekday, so a later year has the offsets of a known one whose days fall on the same weekdays.
@@ -26,20 +26,20 @@ use crate::{Error, ErrorCode, Result};
 /// A slot of the table is `2^SLOT_BITS` seconds, about six days.
 const SLOT_BITS: u32 = 19;
 const SLOTS: usize = 1 << (u32::BITS - SLOT_BITS);
-/// How often a slot is looked at while the table is built: every day and a half.
+/// Samples per slot while the table is built: one every day and a half.
 const LOOKS_PER_SLOT: i64 = 4;
 /// Marks a slot in which the offset changes.
 const CHANGES: i32 = i32::MIN;
 const SECONDS_PER_DAY: i64 = 86_400;
 const SECONDS_PER_HOUR: i32 = 3_600;
 const SECONDS_PER_MINUTE: i32 = 60;
-/// Below a link's target, the name of a zone follows this.
+/// Precedes the name of a zone in the target of a link.
 const ZONE_DIRECTORY: &str = "zoneinfo/";
 
-/// The last year whose changes of the clock are listed.
+/// The last year whose offset changes are listed.
 const LAST_KNOWN_YEAR: i32 = 2099;
-/// Years that begin in March, as many as weekdays need to begin one each. Before them, some zones
-/// have changes by the moon.
+/// Years that begin in March, enough for one to begin on each weekday. Some zones have changes that follow the moon
+/// before these years.
 const MODEL_YEARS: std::ops::RangeInclusive<i32> = 2088..=2098;
 
 static TABLES: LazyLock<Mutex<HashMap<Tz, &'static Table>>> = LazyLock::new(Mutex::default);
@@ -48,7 +48,7 @@ static TABLES: LazyLock<Mutex<HashMap<Tz, &'static Table>>> = LazyLock::new(Mute
 #[derive(Clone, Copy)]
 pub struct Zone {
     tz: Tz,
-    /// `None` for zones that never differ from UTC.
+    /// `None` for zones that always equal UTC.
     table: Option<&'static Table>,
 }
 
@@ -72,7 +72,7 @@ impl Zone {
         Zone { tz: Tz::UTC, table: None }
     }
 
-    /// The machine's zone: `TZ` from the environment, or what `/etc` says, or UTC. Asked once.
+    /// The machine's zone: `TZ` from the environment, else `/etc`, else UTC. Read once.
     pub fn system() -> Zone {
         static SYSTEM: OnceLock<Zone> = OnceLock::new();
         *SYSTEM.get_or_init(Zone::of_system)
@@ -93,22 +93,22 @@ impl Zone {
         self.tz.name()
     }
 
-    /// Whether the zone's clock always shows UTC.
+    /// Whether the zone always equals UTC.
     pub fn is_utc(&self) -> bool {
         self.table.is_none()
     }
 
-    /// Whether the zone is a whole number of hours ahead of UTC at every time that a `DateTime` has.
+    /// Whether the offset is a whole number of hours throughout the range of `DateTime`.
     pub fn has_whole_hours(&self) -> bool {
         self.table.is_none_or(|table| table.whole_hours)
     }
 
-    /// As [`Zone::has_whole_hours`], of minutes.
+    /// Like [`Zone::has_whole_hours`], for minutes.
     pub fn has_whole_minutes(&self) -> bool {
         self.table.is_none_or(|table| table.whole_minutes)
     }
 
-    /// Seconds that the zone's clock is ahead of UTC at an instant.
+    /// The offset from UTC at an instant, in seconds.
     #[inline]
     pub fn offset_at(&self, utc_seconds: i64) -> i32 {
         let Some(table) = self.table else { return 0 };
@@ -121,14 +121,14 @@ impl Zone {
         search_offset(self.tz, utc_seconds)
     }
 
-    /// What the zone's clock shows at an instant, as seconds since its own 1970-01-01 00:00:00.
+    /// The local time at an instant, in seconds since the local 1970-01-01 00:00:00.
     #[inline]
     pub fn to_local(&self, utc_seconds: i64) -> i64 {
         utc_seconds.saturating_add(i64::from(self.offset_at(utc_seconds)))
     }
 
-    /// The instant at which the zone's clock shows `local_seconds`. Of two such instants the first;
-    /// a time that the clock jumps over counts as if it had been set forward already.
+    /// The instant of a local time. An ambiguous time is the first of its two instants. A time that the clock skips
+    /// is read with the offset after the change.
     pub fn from_local(&self, local_seconds: i64) -> i64 {
         if self.is_utc() {
             return local_seconds;
@@ -191,7 +191,7 @@ impl fmt::Debug for Zone {
 }
 
 fn search_offset(tz: Tz, utc_seconds: i64) -> i32 {
-    // Beyond chrono's calendar the nearest instant that it knows stands in.
+    // Outside chrono's calendar, the nearest instant that it knows.
     let instant = DateTime::from_timestamp(model_of(utc_seconds), 0).unwrap_or(if utc_seconds < 0 {
         DateTime::<chrono::Utc>::MIN_UTC
     } else {
@@ -200,7 +200,7 @@ fn search_offset(tz: Tz, utc_seconds: i64) -> i32 {
     tz.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc()
 }
 
-/// The instant itself, or of one after the known years the same time of the same day in a model year.
+/// The instant itself; for a year after the last known one, the same time of the same day in a model year.
 fn model_of(utc_seconds: i64) -> i64 {
     let Ok(days) = i32::try_from(utc_seconds.div_euclid(SECONDS_PER_DAY)) else { return utc_seconds };
     let (year, month, _) = civil_from_days(days);
@@ -213,7 +213,7 @@ fn model_of(utc_seconds: i64) -> i64 {
     model.map_or(utc_seconds, |model| utc_seconds - (i64::from(begin) - i64::from(model)) * SECONDS_PER_DAY)
 }
 
-/// Tables are never freed: there are as many as zones, and every `Zone` of one shares it.
+/// Tables are never freed: there is one per zone, shared by every `Zone` value.
 fn build_table(tz: Tz) -> &'static Table {
     let mut offsets = [CHANGES; SLOTS];
     let (mut whole_hours, mut whole_minutes) = (true, true);

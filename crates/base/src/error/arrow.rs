@@ -1,11 +1,11 @@
-//! Arrow's errors as ours: a number and a sentence of ClickHouse's for each kind, without a rest.
+//! Maps Arrow's errors to ours. The match is exhaustive, so that a new kind of error does not compile.
 
 use arrow::error::ArrowError;
 
 use super::{Error, ErrorCode};
 
 impl Error {
-    /// What a computation over columns failed with: our own error if it carries one.
+    /// The error of a computation over columns; our own error if it carries one.
     pub fn of_arrow(error: ArrowError) -> Error {
         let refused = |code, text: &str| Error::new(code, text.to_owned());
         match error {

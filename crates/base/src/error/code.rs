@@ -3,7 +3,7 @@
 /// Declares [`ErrorCode`] and its lookups from one table.
 macro_rules! error_codes {
     ($($variant:ident $name:literal $number:literal $http:literal $sqlstate:literal)+) => {
-        /// What kind of failure it was. Numbers and names are ClickHouse's and never change.
+        /// The kind of a failure. Numbers and names are ClickHouse's and never change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum ErrorCode { $($variant),+ }
 

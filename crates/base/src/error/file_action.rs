@@ -1,4 +1,4 @@
-//! What was asked of the operating system: the words and the code of an error about a file.
+//! The file operation that failed: the words and the code of its error.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub enum FileAction {
     Link,
     Remove,
     List,
-    /// Asks for its size, its time, or whether it is there.
+    /// Reads the size, the modification time or the existence.
     Inspect,
 }
 
@@ -39,7 +39,7 @@ impl FileAction {
         }
     }
 
-    /// ClickHouse's code: a missing file and a full disk are the same whatever was asked.
+    /// ClickHouse's code. A missing file and a full disk have the same code for every action.
     pub(super) fn code(self, kind: io::ErrorKind) -> ErrorCode {
         match (kind, self) {
             (io::ErrorKind::NotFound, _) => ErrorCode::FileDoesntExist,

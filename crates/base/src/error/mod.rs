@@ -13,7 +13,7 @@ pub use file_action::FileAction;
 
 use std::fmt;
 
-/// A failed statement, as a client is told of it.
+/// A failed statement as a client sees it.
 #[derive(Debug, Clone)]
 pub struct Error {
     code: ErrorCode,
@@ -28,23 +28,23 @@ impl Error {
         Error { code, message: message.into() }
     }
 
-    /// `what` is something that Basalt knows of and does not have yet.
+    /// `what` is something that Basalt knows and does not implement yet.
     pub fn not_implemented(what: impl fmt::Display) -> Error {
         Error::new(ErrorCode::NotImplemented, format!("{what} is not implemented"))
     }
 
-    /// Our own fault: an invariant that did not hold.
+    /// An internal error: one of our invariants did not hold.
     pub fn logical(what: impl fmt::Display) -> Error {
         Error::new(ErrorCode::LogicalError, format!("{what}; this is a bug in Basalt"))
     }
 
-    /// A system call on `path` that failed.
+    /// A failed system call on `path`.
     pub fn io(action: FileAction, path: &std::path::Path, source: &std::io::Error) -> Error {
         let message = format!("cannot {} {}: {source}", action.verb(), path.display());
         Error::new(action.code(source.kind()), message)
     }
 
-    /// What ended a reader: the error that it carries, or that it failed.
+    /// The error of a reader: the one that it carries, or one that says that reading failed.
     pub fn of_reading(source: std::io::Error) -> Error {
         match source.downcast::<Error>() {
             Ok(error) => error,
@@ -70,8 +70,7 @@ impl Error {
     }
 }
 
-/// `Code: 60. DB::Exception: text (UNKNOWN_TABLE)`: ClickHouse's form, so that its clients find the
-/// number and the name where they look for them.
+/// `Code: 60. DB::Exception: text (UNKNOWN_TABLE)`: ClickHouse's form, which its clients parse.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Error { code, message } = self;

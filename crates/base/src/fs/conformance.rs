@@ -1,4 +1,4 @@
-//! What every [`Storage`] promises, as one function that each implementation passes.
+//! The contract of [`Storage`], as one function that every implementation passes.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A file that a statement names, read from its start: nothing that it may turn out to be keeps the query for ever.
+//! A file that a statement names, read from its start. No kind of file blocks the query for ever.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek};
@@ -9,34 +9,34 @@ use std::time::Duration;
 use crate::query::checkpoint;
 use crate::{Error, FileAction, Result};
 
-/// Between two looks at a pipe that has nothing.
+/// The pause between two polls of an empty pipe.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// An open file, pipe or device. Whoever waits for it asks now and then whether the query of its thread goes on.
+/// An open file, pipe or device. A read that waits checks now and then whether the query of its thread must stop.
 #[derive(Debug)]
 pub struct InputFile {
     file: File,
-    /// A named pipe that nobody has written to so far: its end only means that nobody writes yet.
+    /// A named pipe that has had no writer yet: its end of file only means that nobody has opened it for writing.
     awaits_writer: bool,
 }
 
 impl InputFile {
     pub fn open(path: &Path) -> Result<InputFile> {
-        // Otherwise the open of a named pipe waits for its other side.
+        // Without this flag the open of a named pipe blocks until it has a writer.
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let file = opened.map_err(|error| Error::io(FileAction::Open, path, &error))?;
-        // A pipe without a name, such as that behind /dev/stdin, has had its writers.
+        // An unnamed pipe, such as the one at /dev/stdin, has had its writers.
         let named = std::fs::canonicalize(path).and_then(std::fs::metadata);
         let awaits_writer = named.is_ok_and(|named| named.file_type().is_fifo());
         Ok(InputFile { file, awaits_writer })
     }
 
-    /// Whether it is a file with bytes of its own: no pipe, no device.
+    /// Whether it is a regular file, not a pipe or a device.
     pub fn is_regular(&self) -> bool {
         self.file.metadata().is_ok_and(|found| found.is_file())
     }
 
-    /// Back to the start, which only a regular file has.
+    /// Seeks back to the start, which only a regular file supports.
     pub fn rewind(&mut self) -> io::Result<()> {
         self.file.rewind()
     }

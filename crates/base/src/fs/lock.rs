@@ -11,7 +11,7 @@ use crate::{Error, FileAction, Result, bail};
 /// The name of the lock file inside the directory.
 pub const LOCK_FILE: &str = "LOCK";
 
-/// A pid has at most 20 digits; a longer file is not ours to print.
+/// A pid has at most 20 digits; a longer file is not one of ours.
 const PID_BYTES_MAX: u64 = 20;
 
 /// Held while a process uses a directory; the kernel releases it when the process ends, however it
@@ -36,17 +36,17 @@ impl DirectoryLock {
                 owner(&mut file)
             );
         }
-        // The number is for people: on a full disk the lock holds without it.
+        // The pid is informative only: on a full disk the lock holds without it.
         let _ = write_owner(&mut file);
         Ok(DirectoryLock { file })
     }
 }
 
 impl Drop for DirectoryLock {
-    /// A child that has just been forked, and not yet become its program, has the file open as well: with the lock it
-    /// would keep the directory for a moment.
+    /// A child that was just forked and has not executed its program yet has the file open as well. With the lock
+    /// it would keep the directory for a moment.
     fn drop(&mut self) {
-        // Closing the file releases it, too, if that fails.
+        // If that fails, closing the file releases it too.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -62,7 +62,7 @@ fn owner(file: &mut File) -> String {
     let mut text = String::new();
     match file.take(PID_BYTES_MAX).read_to_string(&mut text).map(|_| text.trim().parse::<u32>()) {
         Ok(Ok(pid)) => format!("process {pid}"),
-        // The owner has the lock and has not written its number yet.
+        // The owner has the lock and has not written its pid yet.
         _ => "another process".to_owned(),
     }
 }

@@ -1,12 +1,12 @@
 //! Files behind a trait, real and faulty, and the only code that publishes one.
 //!
-//! Everything that writes to disk takes a [`Storage`], so that a test can hand in a
-//! [`FaultyStorage`] that runs out of space, tears writes or forgets what was never synced.
+//! Everything that writes to disk takes a [`Storage`], so that a test can pass a [`FaultyStorage`] that runs out of
+//! space, tears writes or loses what was never synced.
 //!
 //! - [`real`](RealStorage): the operating system's files.
-//! - [`faulty`](FaultyStorage): files in memory, and the ways in which a disk lets you down.
+//! - [`faulty`](FaultyStorage): files in memory that fail the way disks do.
 //! - [`publish`]: write under a temporary name, sync, rename, sync the directory.
-//! - [`input`](InputFile): what a statement reads of a file, a pipe or a device.
+//! - [`input`](InputFile): reads a file, a pipe or a device that a statement names.
 //! - [`lock`](DirectoryLock): one process a directory.
 //!
 //! # Contract
@@ -49,8 +49,8 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Opens the file for reading at any offset.
     fn open(&self, path: &Path) -> Result<Arc<dyn RandomAccess>>;
 
-    /// The bytes of the file as memory, read when they are touched where the storage can. The file must not
-    /// be written to any more; it may be removed.
+    /// The file's bytes as memory, read on first access where the storage supports it. The file must not be written
+    /// any more; it may be removed.
     fn map(&self, path: &Path) -> Result<Region> {
         let file = self.open(path)?;
         let size = usize::try_from(file.size()).map_err(Error::logical)?;
@@ -59,42 +59,42 @@ pub trait Storage: Send + Sync + fmt::Debug {
         Ok(region)
     }
 
-    /// Takes from all but the owner of the file or directory what rights they have to it.
+    /// Removes all access rights of everyone but the owner.
     fn make_private(&self, _path: &Path) -> Result<()> {
         Ok(())
     }
 
-    /// What is in the directory, sorted by name.
+    /// The entries of the directory, sorted by name.
     fn list(&self, dir: &Path) -> Result<Vec<DirectoryEntry>>;
 
-    /// Whether a file or a directory is there.
+    /// Whether a file or a directory exists.
     fn exists(&self, path: &Path) -> Result<bool>;
 
-    /// When the file or the directory's own entries changed last, in seconds since 1970; 0 if that is not known.
+    /// The last modification of the file or of the directory's entries, in seconds since 1970; 0 if unknown.
     fn modified_at_s(&self, path: &Path) -> Result<u64> {
         let _ = path;
         Ok(0)
     }
 
-    /// Gives the file or directory `from` the name `to`; a file at `to` is replaced.
+    /// Renames `from` to `to`; replaces a file at `to`.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
     /// Gives the file `from` a second name `to`, which must not exist.
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
 
-    /// Bytes that can still be written in `dir`; `None` if that is not known.
+    /// Bytes that can still be written in `dir`; `None` if unknown.
     fn space_left(&self, dir: &Path) -> Result<Option<u64>>;
 
     /// Removes the file.
     fn remove_file(&self, path: &Path) -> Result<()>;
 
-    /// Removes the directory and all that is in it.
+    /// Removes the directory and everything in it.
     fn remove_dir_all(&self, dir: &Path) -> Result<()>;
 
-    /// Creates the directory and those above it; it may exist already.
+    /// Creates the directory and its missing parents; it may exist already.
     fn create_dir_all(&self, dir: &Path) -> Result<()>;
 
-    /// Makes the contents of a file that was written and closed durable.
+    /// Makes the contents of a file durable that was written and closed.
     fn sync_file(&self, path: &Path) -> Result<()>;
 
     /// [`Storage::sync_file`] for each of `paths`, in any order.
@@ -105,7 +105,7 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Makes the directory's own entries (creations, renames, removals) durable.
     fn sync_dir(&self, dir: &Path) -> Result<()>;
 
-    /// The whole file; one that is larger than `bytes_max` is refused.
+    /// The whole file; refuses one larger than `bytes_max`.
     fn read(&self, path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
         let file = self.open(path)?;
         let size = file.size();
@@ -137,7 +137,7 @@ pub trait WritableFile: io::Write + Send {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// One name in a directory.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectoryEntry {
     pub name: String,

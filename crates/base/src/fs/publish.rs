@@ -11,16 +11,16 @@ use super::{Storage, WritableFile};
 use crate::region::Region;
 use crate::{Error, FileAction, Result};
 
-/// Ends the name of a file that is not published yet.
+/// Suffix of files that are not published yet.
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Puts `bytes` at `path`, replacing what was there; durable when it returns.
+/// Writes `bytes` to `path`, replacing its contents; durable when it returns.
 pub fn publish_file(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<()> {
     PendingFile::write(storage, path, bytes)?.publish(storage)
 }
 
-/// A file that is on disk whole under a temporary name. Two steps, for a caller who must know which one
-/// failed: until [`PendingFile::publish`] nothing has happened, once it has failed nobody knows.
+/// A whole file on disk under a temporary name. Publishing has two steps for a caller that must know which one
+/// failed: before [`PendingFile::publish`] nothing has changed; after it has failed, the state is unknown.
 #[derive(Debug)]
 #[must_use = "it is not there until it is published"]
 pub struct PendingFile {
@@ -29,14 +29,14 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// Writes and syncs `bytes` beside `path`.
+    /// Writes and syncs `bytes` under a temporary name in the directory of `path`.
     pub fn write(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<PendingFile> {
         PendingFile::write_with(storage, path, |file| {
             file.write_all(bytes).map_err(|error| Error::io(FileAction::Write, path, &error))
         })
     }
 
-    /// Writes beside `path` what `write` hands over, and syncs it.
+    /// Writes what `write` produces under a temporary name in the directory of `path`, and syncs it.
     pub fn write_with(
         storage: &dyn Storage,
         path: &Path,
@@ -52,7 +52,7 @@ impl PendingFile {
         }
     }
 
-    /// Creates the file beside `path`, for a caller who writes it in several steps.
+    /// Creates the temporary file for `path`, for a caller that writes it in several steps.
     pub fn start(storage: &dyn Storage, path: &Path) -> Result<StartedFile> {
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(TEMPORARY_SUFFIX);
@@ -60,26 +60,26 @@ impl PendingFile {
         Ok(StartedFile { file: storage.create(&pending.temporary)?, pending })
     }
 
-    /// What was written, as memory, which stays the same when it gets its name.
+    /// The written bytes as memory, valid also after the rename.
     pub fn map(&self, storage: &dyn Storage) -> Result<Region> {
         storage.map(&self.temporary)
     }
 
-    /// Removes what was written.
+    /// Removes the temporary file.
     pub fn discard(self, storage: &dyn Storage) {
-        // What is left of it is in the way of nobody; the next write empties it.
+        // A leftover does no harm; the next write truncates it.
         let _ = storage.remove_file(&self.temporary);
     }
 
-    /// Gives it its name, replacing what had it; durable when it returns.
+    /// Renames it to its final name, replacing the file there; durable when it returns.
     pub fn publish(self, storage: &dyn Storage) -> Result<()> {
         let dir = parent(&self.path).to_owned();
         self.rename(storage)?;
         storage.sync_dir(&dir)
     }
 
-    /// Gives it its name, replacing what had it, and leaves it to the caller to sync the directory. After an
-    /// error nothing has happened, and what was written is gone.
+    /// Renames it to its final name, replacing the file there. The caller syncs the directory. After an error
+    /// nothing has changed, and the temporary file is gone.
     pub fn rename(self, storage: &dyn Storage) -> Result<()> {
         let renamed = storage.rename(&self.temporary, &self.path);
         if renamed.is_err() {
@@ -101,7 +101,7 @@ impl StartedFile {
         self.file.as_mut()
     }
 
-    /// Syncs what was written.
+    /// Syncs the written bytes.
     pub fn finish(mut self, storage: &dyn Storage) -> Result<PendingFile> {
         if let Err(error) = self.file.sync() {
             let error = Error::io(FileAction::Sync, &self.pending.temporary, &error);
@@ -111,7 +111,7 @@ impl StartedFile {
         Ok(self.pending)
     }
 
-    /// What was written, as memory; the file has no name any more and is gone with it. Nothing is synced.
+    /// The written bytes as memory. The file is unlinked and disappears with the memory. Nothing is synced.
     pub fn map_and_remove(self, storage: &dyn Storage) -> Result<Region> {
         drop(self.file);
         let mapped = storage.map(&self.pending.temporary);
@@ -119,19 +119,19 @@ impl StartedFile {
         mapped
     }
 
-    /// Removes what was written.
+    /// Removes the temporary file.
     pub fn discard(self, storage: &dyn Storage) {
         drop(self.file);
         self.pending.discard(storage);
     }
 }
 
-/// Whether a file of this name was left behind by a crash before it was published.
+/// Whether a file of this name was left by a crash before it was published.
 pub fn is_unpublished(name: &str) -> bool {
     name.ends_with(TEMPORARY_SUFFIX)
 }
 
-/// Creates the directory and those above it; durable when it returns.
+/// Creates the directory and its missing parents; durable when it returns.
 pub fn publish_empty_dir(storage: &dyn Storage, dir: &Path) -> Result<()> {
     let mut missing = Vec::new();
     let mut at = dir;
@@ -140,11 +140,11 @@ pub fn publish_empty_dir(storage: &dyn Storage, dir: &Path) -> Result<()> {
         at = parent(at);
     }
     storage.create_dir_all(dir)?;
-    // From the top: a directory whose own name is lost loses what is in it.
+    // Top down: a directory whose own entry is lost loses its contents too.
     missing.iter().rev().try_for_each(|created| storage.sync_dir(parent(created)))
 }
 
-/// A directory that is being filled under a temporary name; dropping it unpublished removes it.
+/// A directory that is being filled under a temporary name. Dropping it unpublished removes it.
 #[derive(Debug)]
 pub struct PendingDirectory {
     storage: Arc<dyn Storage>,
@@ -153,7 +153,7 @@ pub struct PendingDirectory {
 }
 
 impl PendingDirectory {
-    /// Creates the empty directory `path`; whatever was there is removed.
+    /// Creates the empty directory `path`; removes what was there.
     pub fn create(storage: Arc<dyn Storage>, path: PathBuf) -> Result<PendingDirectory> {
         if storage.exists(&path)? {
             storage.remove_dir_all(&path)?;
@@ -171,8 +171,8 @@ impl PendingDirectory {
         self.storage.create(&self.path.join(name))
     }
 
-    /// Makes every file inside durable. Separate from [`PendingDirectory::publish`] because it takes
-    /// long and needs no lock.
+    /// Makes every file inside durable. Separate from [`PendingDirectory::publish`] because it takes long and needs
+    /// no lock.
     pub fn sync(&self) -> Result<()> {
         let entries = self.storage.list(&self.path)?;
         let files: Vec<PathBuf> = entries.into_iter().map(|entry| self.path.join(entry.name)).collect();
@@ -180,14 +180,14 @@ impl PendingDirectory {
         self.storage.sync_dir(&self.path)
     }
 
-    /// Moves the directory to `path`, which must not exist. Nothing is synced: for what may be lost.
+    /// Moves the directory to `path`, which must not exist. Syncs nothing: for contents that may be lost.
     pub fn publish_unsynced(mut self, path: &Path) -> Result<()> {
         self.storage.rename(&self.path, path)?;
         self.published = true;
         Ok(())
     }
 
-    /// Says that the directory was moved by somebody else: it is not removed.
+    /// Records that somebody else moved the directory, so that dropping this does not remove it.
     pub fn was_published(mut self) {
         self.published = true;
     }
@@ -203,7 +203,7 @@ impl PendingDirectory {
 impl Drop for PendingDirectory {
     fn drop(&mut self) {
         if !self.published {
-            // Nothing to tell anybody: recovery empties the temporary directory at the next open.
+            // Not worth an error: recovery empties the temporary directory at the next open.
             let _ = self.storage.remove_dir_all(&self.path);
         }
     }
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::fs::{Crash, FaultyStorage};
 
-    /// At every sync, in both kinds of crash: the old bytes or the new ones, never a mixture.
+    /// At every sync and in both kinds of crash, the file has the old bytes or the new ones, never a mixture.
     #[test]
     fn published_file_is_old_or_new_after_a_crash_at_every_sync() {
         let path = Path::new("/dir/file");

@@ -14,7 +14,7 @@ use crate::{Error, FileAction, Result};
 /// Threads that sync the files of one directory.
 const SYNC_THREADS_MAX: usize = 8;
 
-/// Files hold passwords and what others may not see: they are their owner's alone.
+/// Files may hold passwords and private data: only their owner may read them.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
@@ -112,8 +112,8 @@ impl Storage for RealStorage {
         at(FileAction::Sync, path, OpenOptions::new().write(true).open(path).and_then(|file| file.sync_all()))
     }
 
-    /// Syncs several at a time: the kernel then waits for the disk once for many of them. 105 files of
-    /// 20 KB on ext4 took 0.35 s one by one and 0.02 s on eight threads.
+    /// Syncs several files at a time, so that the kernel waits for the disk once for many of them. 105 files of 20
+    /// KB on ext4 took 0.35 s one by one and 0.02 s on eight threads.
     fn sync_files(&self, paths: &[PathBuf]) -> Result<()> {
         let share = paths.len().div_ceil(SYNC_THREADS_MAX).max(1);
         std::thread::scope(|scope| {
@@ -121,7 +121,7 @@ impl Storage for RealStorage {
             let others: Vec<_> =
                 paths.chunks(share).skip(1).map(|share| scope.spawn(move || sync_all(share))).collect();
             let first = sync_all(&paths[..share.min(paths.len())]);
-            // Every thread is joined before any failure is told.
+            // Every thread is joined before a failure is returned.
             let joined = others.into_iter().map(|thread| thread.join());
             let results: Vec<_> = joined.collect();
             results.into_iter().fold(first, |before, result| {

@@ -1,4 +1,4 @@
-//! Which query this thread works for, and the bytes that it has not been told of.
+//! The query of the current thread, and the bytes not yet charged to it.
 //!
 //! Invariant (owned): `CURRENT` is null or owns one strong count of its query.
 
@@ -11,26 +11,27 @@ use super::status::QueryStatus;
 use super::tracker::UNTRACKED_BYTES_MAX;
 use crate::Result;
 
-// Neither has a destructor: both are plain cells in the thread's block, and may be asked at any time of its life.
+// Neither has a destructor: both are plain thread-local cells, accessible at any time in the thread's life.
 thread_local! {
     static CURRENT: Cell<*const QueryStatus> = const { Cell::new(null()) };
     static UNTRACKED: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The thread works for a query for as long as this lives.
+/// Keeps the thread in a query until it is dropped.
 #[must_use]
 pub struct Entered {
-    /// What the thread worked for before; owned like `CURRENT`. A raw pointer also keeps this on its thread.
+    /// The thread's query before; owned like `CURRENT`. The raw pointer also keeps this type on its thread.
     before: *const QueryStatus,
 }
 
-/// Works for `query`, or for nobody, until the answer is dropped.
+/// Enters `query`, or no query, until the result is dropped.
 pub fn enter(query: Option<Arc<QueryStatus>>) -> Entered {
     flush();
     Entered { before: CURRENT.replace(query.map_or(null(), Arc::into_raw)) }
 }
 
-/// The thread's memory is nobody's until the answer is dropped: for what outlives the query, or was taken by others.
+/// Charges the thread's memory to no query until the result is dropped: for memory that outlives the query, or that
+/// another query allocated.
 pub fn outside() -> Entered {
     enter(None)
 }
@@ -46,7 +47,7 @@ impl Drop for Entered {
     }
 }
 
-/// The query that this thread works for.
+/// The query of this thread.
 pub fn current() -> Option<Arc<QueryStatus>> {
     let query = CURRENT.get();
     if query.is_null() {
@@ -59,7 +60,7 @@ pub fn current() -> Option<Arc<QueryStatus>> {
     }
 }
 
-/// A closure for another thread: it works for the query that this thread works for.
+/// Wraps a closure for another thread, where it runs in the query of this thread.
 pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let query = current();
     move || {
@@ -68,22 +69,22 @@ pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     }
 }
 
-/// An error if the query of this thread must stop: it was cancelled, ran out of time, or holds too much memory.
+/// Fails if the query of this thread was cancelled, ran out of time, or holds too much memory.
 pub fn checkpoint() -> Result<()> {
     asked(QueryStatus::check)
 }
 
-/// An error if the query of this thread holds too much memory; for inner loops, a few nanoseconds.
+/// Fails if the query of this thread holds too much memory. Takes a few nanoseconds, for inner loops.
 pub fn check_memory() -> Result<()> {
     asked(|query| query.memory().check(0))
 }
 
-/// An error if `bytes` more are too much for the query of this thread.
+/// Fails if `bytes` more exceed the limit of this thread's query.
 pub fn check_allocation(bytes: u64) -> Result<()> {
     asked(|query| query.check_memory(bytes))
 }
 
-/// Takes bytes off the count of the thread's query: another who is not counted with it gives them back.
+/// Takes bytes off the thread's query, because a thread outside the query will free them.
 pub fn hand_over(bytes: u64) {
     if let Some(query) = borrowed() {
         query.memory().add(-(bytes as i64));
@@ -94,14 +95,14 @@ fn asked(check: impl FnOnce(&QueryStatus) -> Result<()>) -> Result<()> {
     borrowed().map_or(Ok(()), check)
 }
 
-/// The query for a call that does not leave it: nobody may end it meanwhile.
+/// The query, borrowed for a call that does not leave it.
 #[inline]
 fn borrowed<'a>() -> Option<&'a QueryStatus> {
     // SAFETY: null, or alive by the invariant; callers drop the reference before any `Entered` of this thread ends.
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// Counts for the thread's query: `bytes` were taken, or given back if negative. Takes no memory itself.
+/// Charges `bytes` to the thread's query; negative bytes were freed. Allocates nothing itself.
 #[inline]
 pub(crate) fn count(bytes: i64) {
     let untracked = UNTRACKED.get() + bytes;
@@ -166,7 +167,7 @@ mod tests {
         drop(inner);
         assert!(Arc::ptr_eq(&current().expect("entered before"), &first));
         drop(enter(None));
-        // The thread ends with it: what it owns is never freed, which is safe.
+        // The thread ends here; what the cell owns is leaked, which is safe.
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A future that works for a query whichever thread polls it.
+//! A future that runs in a query, whichever thread polls it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use super::current::enter;
 use super::status::QueryStatus;
 
-/// Enters its query for every poll, and for its end.
+/// Enters its query for every poll and for its drop.
 pub struct InQuery<F: Future> {
     query: Option<Arc<QueryStatus>>,
     /// `None` once it is dropped.
     work: Option<Pin<Box<F>>>,
 }
 
-/// `work` for `query`, or for nobody.
+/// Wraps `work` to run in `query`, or in no query.
 pub fn in_query<F: Future>(query: Option<Arc<QueryStatus>>, work: F) -> InQuery<F> {
     InQuery { query, work: Some(Box::pin(work)) }
 }

@@ -1,22 +1,22 @@
-//! The query that a thread works for: what it holds of memory, and when it must stop.
+//! The query of a thread: its memory and its cancellation.
 //!
-//! A thread enters a query with [`enter`] for as long as it works for it, a future with [`in_query`] for as long
-//! as it is polled, a closure for another thread is wrapped by [`carried`]. Memory that the thread takes and
-//! gives back meanwhile is the query's: [`crate::allocator::TrackingAllocator`] counts it.
+//! A thread enters a query with [`enter`], a future with [`in_query`] at each poll; [`carried`] wraps a closure for
+//! another thread. Memory that the thread allocates and frees meanwhile is charged to the query by
+//! [`crate::allocator::TrackingAllocator`].
 //!
-//! Nothing stops a query from outside: work that takes long, or takes much memory, asks [`checkpoint`] (every
-//! few thousand rows, every megabyte or so), and hands on the error that it gets. [`check_memory`] is for inner loops:
-//! it only compares two numbers. [`check_allocation`] comes before one large allocation of a known size.
+//! Cancellation is cooperative: work that takes long or takes much memory calls [`checkpoint`] (every few thousand
+//! rows, every megabyte or so) and returns its error. [`check_memory`] is for inner loops: it only compares two
+//! numbers. [`check_allocation`] precedes one large allocation of a known size.
 //!
 //! # Cost
 //!
-//! An allocation adds to a number of its thread; every [`UNTRACKED_BYTES_MAX`] of them go to the query's.
+//! An allocation adds to a thread-local counter, which is charged to the query every [`UNTRACKED_BYTES_MAX`] bytes.
 //!
 //! # Concurrency
 //!
-//! A query's memory is what its threads take less what its threads give back. What passes from one query to
-//! another, or to the caches of the process, is counted where it was taken and missed where it is given back, unless
-//! the place where it passes says so: [`outside`] runs work of nobody, [`hand_over`] takes bytes off the query's count.
+//! A query's memory is what its threads allocate less what they free. Memory that moves to another query or to a
+//! cache of the process is counted where it was allocated and missed where it is freed, unless the code that moves
+//! it says so: [`outside`] charges no query, [`hand_over`] takes bytes off the query.
 
 mod current;
 mod future;

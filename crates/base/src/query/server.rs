@@ -1,4 +1,4 @@
-//! Memory of the process: measured now and then, compared with its limit by checks.
+//! The memory of the process: sampled now and then, compared with its limit by checks.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,21 +9,21 @@ use super::status::QueryStatus;
 use super::tracker::{Size, chunk};
 use crate::{Error, ErrorCode, Result};
 
-/// How old a measurement of the process may be, and how many bytes may have been taken since.
+/// A sample is renewed after this time, or after this many bytes.
 const SAMPLE_AGE_MAX: Duration = Duration::from_millis(50);
 const SAMPLE_BYTES_MAX: u64 = 16 << 20;
 
-/// A query that is not the largest goes on while the process is over its limit by less than this share of it: the
-/// largest one has been told.
+/// While the process exceeds its limit by less than this share, other queries than the largest continue: the
+/// largest one has been cancelled.
 const PATIENCE_SHARE: u64 = 16;
 
-/// Pages that the allocator keeps, and what others than it hold, count up to this share of the limit.
+/// Free pages that the allocator keeps, and memory outside the allocator, count up to this share of the limit.
 const KEPT_SHARE: u64 = 4;
 
-/// What all threads took less what they gave back.
+/// Bytes that all threads allocated less those that they freed.
 static ALLOCATED: AtomicI64 = AtomicI64::new(0);
 
-/// What the process holds, measured now and then, and its limit.
+/// The sampled memory of the process and its limit.
 pub struct ServerTracker {
     limit: u64,
     sample: Mutex<Sample>,
@@ -31,7 +31,7 @@ pub struct ServerTracker {
     queries: Mutex<Vec<Weak<QueryStatus>>>,
 }
 
-/// Memory of the process that is of no file at one time, and what was allocated at that time.
+/// Anonymous memory of the process at one time, and the allocated bytes at that time.
 #[derive(Clone, Copy)]
 struct Sample {
     resident: u64,
@@ -40,8 +40,8 @@ struct Sample {
 }
 
 impl ServerTracker {
-    /// Up to `limit` bytes, 0 is no limit. `make_room` is called when the limit is broken, with the bytes that are too
-    /// many: caches shrink, and free memory goes back to the system.
+    /// `limit` in bytes, 0 for none. When it is exceeded, `make_room` is called with the excess: caches shrink, and
+    /// free pages go back to the system.
     pub fn new(limit: u64, make_room: impl Fn(u64) + Send + Sync + 'static) -> ServerTracker {
         let (sample, queries) = (Mutex::new(Sample::now()), Mutex::default());
         ServerTracker { limit, sample, make_room: Box::new(make_room), queries }
@@ -51,19 +51,19 @@ impl ServerTracker {
         self.limit
     }
 
-    /// Bytes that the process holds about now.
+    /// Approximate bytes that the process holds.
     pub fn total(&self) -> u64 {
         self.estimate(false)
     }
 
-    /// Knows of `query` from now on, for when the largest must end.
+    /// Registers `query` as a candidate for eviction.
     pub(super) fn watch(&self, query: &Arc<QueryStatus>) {
         let mut queries = lock(&self.queries);
         queries.retain(|query| query.strong_count() > 0);
         queries.push(Arc::downgrade(query));
     }
 
-    /// Whether `additional` bytes more have room in the end.
+    /// Whether `additional` bytes fit, after caches made room.
     pub fn has_room(&self, additional: u64) -> bool {
         let fits = |total: u64| total.saturating_add(additional) <= self.limit;
         if self.limit == 0 || fits(self.estimate(false)) {
@@ -77,8 +77,8 @@ impl ServerTracker {
         fits(self.estimate(true))
     }
 
-    /// MEMORY_LIMIT_EXCEEDED if `additional` bytes more for `query` have no room. The largest query is the one to
-    /// end: another gets the error only if the process comes into danger meanwhile.
+    /// MEMORY_LIMIT_EXCEEDED if `additional` bytes do not fit. The largest query is cancelled; another gets the
+    /// error only if the process exceeds its limit by too much meanwhile.
     pub(super) fn check(&self, query: &QueryStatus, additional: u64) -> Result<()> {
         if self.has_room(additional) {
             return Ok(());
@@ -99,7 +99,7 @@ impl ServerTracker {
         queries.iter().filter_map(Weak::upgrade).max_by_key(|query| query.memory().amount())
     }
 
-    /// MEMORY_LIMIT_EXCEEDED for `additional` bytes that have no room.
+    /// MEMORY_LIMIT_EXCEEDED for `additional` bytes that do not fit.
     #[cold]
     pub fn exceeded(&self, additional: u64) -> Error {
         let total = self.total();
@@ -124,12 +124,12 @@ impl ServerTracker {
         self.held(sample.resident.saturating_add_signed(since), allocated)
     }
 
-    /// What counts of `resident` bytes of the process: those in use, and others up to a share of the limit. Pages that the
-    /// allocator keeps are used again before it takes new ones: they are no reason to end a query.
+    /// The part of `resident` bytes that counts: allocated ones, and others up to a share of the limit. Free pages
+    /// that the allocator keeps are reused before it takes new ones, so they are no reason to cancel a query.
     fn held(&self, resident: u64, allocated: i64) -> u64 {
         let allocated = u64::try_from(allocated).unwrap_or(0);
         if allocated == 0 {
-            // Nothing counts in this process: it has another allocator.
+            // The process has another allocator, which counts nothing.
             return resident;
         }
         resident.min(allocated.saturating_add(self.limit / KEPT_SHARE))
@@ -150,18 +150,18 @@ impl Sample {
 }
 
 fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change of what is guarded is one assignment: it is whole, whoever panicked.
+    // Every change under the lock is one assignment, so a panic leaves it consistent.
     guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory of the process that is of no file, if the system tells.
+/// Anonymous resident memory of the process, if the system reports it.
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("RssAnon:"))?;
     line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok().map(|kibibytes| kibibytes << 10)
 }
 
-/// Counts for the process: `bytes` were taken, or given back if negative.
+/// Charges `bytes` to the process; negative bytes were freed.
 pub(super) fn add_to_process(bytes: i64) {
     ALLOCATED.fetch_add(bytes, Ordering::Relaxed);
 }

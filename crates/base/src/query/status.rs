@@ -1,4 +1,4 @@
-//! What everybody who works for a query may know of it: its identifier, its memory, its end.
+//! The state of a query that all its workers share: its identifier, its memory, its cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use super::server::ServerTracker;
 use super::tracker::MemoryTracker;
 use crate::{Error, ErrorCode, Result};
 
-/// One query, as far as those below statements know it. The default has no limit and is never ended.
+/// A query, as far as the layers below statements know it. The default has no limit and is never cancelled.
 #[derive(Debug, Default)]
 pub struct QueryStatus {
     id: String,
@@ -16,7 +16,7 @@ pub struct QueryStatus {
     time: TimeLimit,
     memory: MemoryTracker,
     server: Option<Arc<ServerTracker>>,
-    /// The process needs its memory.
+    /// Cancelled because the process needs its memory.
     evicted: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ pub struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// For a query that starts at `started`; 0 seconds are no limit.
+    /// The deadline of a query that starts at `started`; 0 seconds are no limit.
     pub fn seconds(started: Instant, seconds: f64) -> TimeLimit {
         let within = |seconds: f64| started + Duration::from_secs_f64(seconds.min(1e9));
         TimeLimit { deadline: (seconds > 0.0).then(|| (within(seconds), seconds)) }
@@ -35,12 +35,12 @@ impl TimeLimit {
 }
 
 impl QueryStatus {
-    /// A query with `memory` of its own that is ended by `killed` or its time.
+    /// A query with its own `memory`, cancelled by `killed` or its time limit.
     pub fn new(id: &str, killed: Arc<AtomicBool>, time: TimeLimit, memory: MemoryTracker) -> QueryStatus {
         QueryStatus { id: id.to_owned(), killed, time, memory, ..QueryStatus::default() }
     }
 
-    /// Its memory counts for the process's too.
+    /// Charges its memory to the process too.
     #[must_use]
     pub fn on_server(mut self, server: &Arc<ServerTracker>) -> Arc<QueryStatus> {
         self.server = Some(Arc::clone(server));
@@ -65,13 +65,13 @@ impl QueryStatus {
         self.killed.load(Ordering::Acquire)
     }
 
-    /// An error if the query was cancelled, has run out of time, or holds more memory than it may.
+    /// Fails if the query was cancelled, ran out of time, or holds more memory than its limit.
     pub fn check(&self) -> Result<()> {
         self.check_time_limit()?;
         self.check_memory(0)
     }
 
-    /// An error if the query was cancelled or has run out of time.
+    /// Fails if the query was cancelled or ran out of time.
     pub fn check_time_limit(&self) -> Result<()> {
         if self.is_killed() {
             return Err(self.cancelled());
@@ -82,7 +82,7 @@ impl QueryStatus {
         }
     }
 
-    /// An error if the query, or the process, would hold more than it may with `additional` bytes.
+    /// Fails if `additional` bytes would exceed the limit of the query or of the process.
     pub fn check_memory(&self, additional: u64) -> Result<()> {
         self.memory.check(additional)?;
         let Some(server) = &self.server else { return Ok(()) };
@@ -92,7 +92,7 @@ impl QueryStatus {
         server.check(self, additional)
     }
 
-    /// The query ends at its next check: the process needs its memory.
+    /// Cancels the query at its next check, because the process needs its memory.
     pub(super) fn evict(&self) {
         self.evicted.store(true, Ordering::Relaxed);
     }

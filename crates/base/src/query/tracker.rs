@@ -1,34 +1,35 @@
-//! Memory of one query: counted by allocations, compared with its limit by checks.
+//! The memory of one query: counted by allocations, compared with its limit by checks.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{Error, ErrorCode, Result};
 
-/// Bytes that a thread takes or gives back before its query hears of them.
+/// Bytes that a thread allocates or frees before they are charged to its query.
 pub const UNTRACKED_BYTES_MAX: u64 = 256 << 10;
 
-/// What one query holds.
+/// Memory of one query.
 #[derive(Debug, Default)]
 pub struct MemoryTracker {
     amount: AtomicI64,
     peak: AtomicI64,
-    /// 0 is none.
+    /// 0 for no limit.
     limit: u64,
 }
 
 impl MemoryTracker {
-    /// Up to `limit` bytes; 0 is no limit.
+    /// `limit` in bytes; 0 for none.
     pub fn new(limit: u64) -> MemoryTracker {
         MemoryTracker { limit, ..MemoryTracker::default() }
     }
 
-    /// Bytes held now; what was taken elsewhere and given back here is missed, so that it is never below 0.
+    /// Bytes held now. Memory that another query allocated and this one freed is missing, so the result is at least
+    /// 0.
     pub fn amount(&self) -> u64 {
         self.amount.load(Ordering::Relaxed).max(0) as u64
     }
 
-    /// The most that was held at once.
+    /// The peak of the bytes held.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed).max(0) as u64
     }
@@ -37,7 +38,7 @@ impl MemoryTracker {
         self.limit
     }
 
-    /// Counts what another holds, who will give it back here.
+    /// Charges what `other` holds to this tracker, which will see it freed.
     pub fn take_over(&self, other: &MemoryTracker) {
         self.add(other.amount.load(Ordering::Relaxed));
     }
@@ -54,7 +55,7 @@ impl MemoryTracker {
         self.check_held(self.amount(), additional)
     }
 
-    /// As [`MemoryTracker::check`], for somebody who knows better how many bytes are held.
+    /// Like [`MemoryTracker::check`], for a caller that knows the held bytes better.
     pub fn check_held(&self, held: u64, additional: u64) -> Result<()> {
         let would_use = held.saturating_add(additional);
         if self.limit == 0 || would_use <= self.limit {
@@ -75,12 +76,12 @@ fn exceeded(would_use: u64, additional: u64, limit: u64) -> Error {
     Error::new(ErrorCode::MemoryLimitExceeded, what)
 }
 
-/// What did not fit: where all of it was taken already, the last that was told.
+/// The size of the allocation that did not fit; the last charge if all of it was allocated already.
 pub(super) fn chunk(additional: u64) -> Size {
     Size(if additional == 0 { UNTRACKED_BYTES_MAX } else { additional })
 }
 
-/// A number of bytes as ClickHouse prints it in such errors: `9.54 MiB`.
+/// A number of bytes in ClickHouse's form: `9.54 MiB`.
 pub(super) struct Size(pub(super) u64);
 
 impl fmt::Display for Size {

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use super::{DECIMAL128_DIGITS, SqlType};
 
 impl SqlType {
-    /// The Arrow type of arrays that hold this type; see the table in the module documentation.
+    /// The Arrow type of arrays of this type; see the table in the module documentation.
     pub fn carrier(&self) -> DataType {
         match self {
             SqlType::UInt8 => DataType::UInt8,
@@ -61,8 +61,7 @@ impl SqlType {
         }
     }
 
-    /// `rows` times the default value: 0, the empty string or array, the first label of an enum,
-    /// NULL where the type is nullable.
+    /// `rows` default values: 0, the empty string or array, the first label of an enum, NULL for a nullable type.
     pub fn default_array(&self, rows: usize) -> ArrayRef {
         match self {
             SqlType::Nullable(_) | SqlType::Nothing => new_null_array(&self.carrier(), rows),

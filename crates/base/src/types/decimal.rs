@@ -1,4 +1,4 @@
-//! Decimals as floats: the value nearest to the unscaled number, divided by the nearest power of ten.
+//! Decimals as floats: the nearest float of the unscaled number, divided by the nearest float of the power of ten.
 
 use std::sync::LazyLock;
 
@@ -6,31 +6,31 @@ use arrow::datatypes::i256;
 
 use super::DECIMAL256_DIGITS;
 
-/// The powers of ten as they are written, which repeated multiplication does not reach.
+/// The powers of ten, parsed from text because repeated multiplication does not give the nearest floats.
 static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..=DECIMAL256_DIGITS).map(|exponent| format!("1e{exponent}").parse().unwrap_or(f64::INFINITY)).collect()
 });
 
-/// The float nearest to ten to the power of a decimal's scale.
+/// The float nearest to ten to the power of `scale`.
 pub fn power_of_ten(scale: u8) -> f64 {
     POWERS[usize::from(scale.min(DECIMAL256_DIGITS))]
 }
 
-/// A decimal with `scale` digits after the point as a float. It never falls when `unscaled` grows.
+/// A decimal with `scale` fractional digits as a float. Monotonic in `unscaled`.
 pub fn decimal_as_float(unscaled: i256, scale: u8) -> f64 {
     nearest(unscaled) / power_of_ten(scale)
 }
 
-/// The float nearest to a whole number.
+/// The float nearest to an integer.
 fn nearest(number: i256) -> f64 {
     if let Some(narrow) = number.to_i128() {
         return narrow as f64;
     }
-    // The lowest number is its own magnitude, read without its sign.
+    // The magnitude of the lowest number is its own bits, read as unsigned.
     let (low, high) = number.wrapping_abs().to_parts();
     let high = high as u128;
     let shift = 128 - high.leading_zeros();
-    // What is cut off only decides whether the rest is above a half: one bit holds that.
+    // The bits that are cut off only decide whether the rest is above a half, so one sticky bit replaces them.
     let (kept, cut) = if shift == 128 {
         (high, low)
     } else {

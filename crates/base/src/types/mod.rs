@@ -63,7 +63,7 @@ pub enum SqlType {
         precision: u8,
         zone: Option<Arc<str>>,
     },
-    /// `precision` digits in all (1 to 76), `scale` of them behind the point.
+    /// `precision` digits in all (1 to 76), `scale` of them after the point.
     Decimal {
         precision: u8,
         scale: u8,
@@ -79,11 +79,11 @@ pub enum SqlType {
     Array(Arc<SqlType>),
     Tuple(Arc<[TupleElement]>),
     Map(Arc<SqlType>, Arc<SqlType>),
-    /// A span of `unit`; it exists in expressions only and cannot be stored.
+    /// A span of `unit`; exists in expressions only and cannot be stored.
     Interval(IntervalUnit),
 }
 
-/// One element of a `Tuple`.
+/// An element of a `Tuple`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TupleElement {
     pub name: Option<String>,
@@ -104,13 +104,13 @@ pub enum IntervalUnit {
 }
 
 impl IntervalUnit {
-    /// How many of the other unit make up one of this; `None` if that is no whole number, or differs.
+    /// How many of `other` one of this is; `None` if that is not a whole number or varies.
     pub fn in_units_of(self, other: IntervalUnit) -> Option<i64> {
         let ((own, own_months), (of_other, other_months)) = (self.length(), other.length());
         (own_months == other_months && own % of_other == 0).then_some(own / of_other)
     }
 
-    /// In seconds, or in months (`true`), whose seconds differ.
+    /// The length in seconds, or in months (`true`), which have no fixed number of seconds.
     fn length(self) -> (i64, bool) {
         match self {
             IntervalUnit::Second => (1, false),
@@ -131,7 +131,7 @@ pub const DECIMAL128_DIGITS: u8 = 38;
 pub const DECIMAL256_DIGITS: u8 = 76;
 
 impl SqlType {
-    /// `Nullable(self)`; a type that is nullable already, or cannot be, is returned as it is.
+    /// `Nullable(self)`; the type itself if it is nullable already or cannot be.
     #[must_use]
     pub fn into_nullable(self) -> SqlType {
         match self {
@@ -143,7 +143,7 @@ impl SqlType {
         }
     }
 
-    /// The type without `LowCardinality` and `Nullable` around it.
+    /// The type without the `LowCardinality` and `Nullable` around it.
     pub fn stripped(&self) -> &SqlType {
         match self {
             SqlType::Nullable(inner) | SqlType::LowCardinality(inner) => inner.stripped(),
@@ -151,7 +151,7 @@ impl SqlType {
         }
     }
 
-    /// The type without `LowCardinality` around it.
+    /// The type without the `LowCardinality` around it.
     pub fn full(&self) -> &SqlType {
         match self {
             SqlType::LowCardinality(inner) => inner,
@@ -197,7 +197,7 @@ impl SqlType {
         matches!(self, SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. })
     }
 
-    /// The integer that an enum's value is, as a type of its own; `None` for other types.
+    /// The integer type of an enum's value; `None` for other types.
     pub fn enum_number(&self) -> Option<SqlType> {
         match self {
             SqlType::Enum8(_) => Some(SqlType::Int8),
@@ -210,7 +210,7 @@ impl SqlType {
         matches!(self, SqlType::String | SqlType::FixedString(_))
     }
 
-    /// The bytes that a value takes where every value takes the same; `None` for the others.
+    /// The size of a value if all values have the same, otherwise `None`.
     pub fn fixed_bytes(&self) -> Option<usize> {
         Some(match self {
             SqlType::UInt8 | SqlType::Int8 | SqlType::Bool | SqlType::Enum8(_) => 1,

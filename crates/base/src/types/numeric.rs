@@ -13,7 +13,7 @@ pub enum Arithmetic {
     Plus,
     Minus,
     Multiply,
-    /// `/`: always a float, but for decimals.
+    /// `/`: a float, except for decimals.
     Divide,
     IntDiv,
     Modulo,
@@ -60,7 +60,7 @@ pub fn arithmetic_type(op: Arithmetic, left: &SqlType, right: &SqlType) -> Optio
     let numbers = left.is_number() && right.is_number();
     match op {
         _ if !numbers => None,
-        // A quotient of floats is cut down to a whole number.
+        // A quotient of floats is truncated to an integer.
         Arithmetic::IntDiv => Some(SqlType::Int64),
         _ => Some(SqlType::Float64),
     }
@@ -172,7 +172,7 @@ fn common_scalar(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     common_with_enum(&left, &right)
 }
 
-/// An enum is its name beside a string, and its number beside a number or an enum of other names.
+/// An enum is its name next to a string, and its number next to a number or an enum with other names.
 fn common_with_enum(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let is_plain = |ty: &SqlType| ty.is_integer() || ty.is_float();
     let number = |ty: &SqlType| ty.enum_number().or_else(|| is_plain(ty).then(|| ty.clone()));
@@ -186,7 +186,7 @@ fn common_with_enum(left: &SqlType, right: &SqlType) -> Option<SqlType> {
 }
 
 fn common_time(left: &SqlType, right: &SqlType) -> Option<SqlType> {
-    // Most days of the one are before or behind all seconds of the other.
+    // Most days of one type are before or after all seconds of the other.
     if let (SqlType::Date32, SqlType::DateTime(_)) | (SqlType::DateTime(_), SqlType::Date32) = (left, right) {
         return Some(SqlType::DateTime64 { precision: 0, zone: None });
     }
@@ -221,7 +221,7 @@ fn common_number(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     Some(if small(left) && small(right) { SqlType::Float32 } else { SqlType::Float64 })
 }
 
-/// A decimal with room for all whole digits of the integer beside it.
+/// A decimal with room for all integer digits of the integer next to it.
 fn common_decimal(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let (precision, scale, (is_signed, bits)) = match (left, right) {
         (SqlType::Decimal { precision, scale }, other) | (other, SqlType::Decimal { precision, scale }) => {
@@ -233,7 +233,7 @@ fn common_decimal(left: &SqlType, right: &SqlType) -> Option<SqlType> {
         _ => return None,
     };
     let whole = match (bits, is_signed) {
-        // As in ClickHouse, without a scale they are as wide as their decimals.
+        // As in ClickHouse, integers without a scale are as wide as their decimals.
         (32, true) if scale == 0 => 9,
         (64, true) if scale == 0 => 18,
         (8, _) => 3,

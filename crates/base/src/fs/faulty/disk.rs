@@ -1,4 +1,4 @@
-//! What a [`super::FaultyStorage`] keeps: every file and directory as it is seen, and as it is on the disk.
+//! The state of a [`super::FaultyStorage`]: every file and directory, as the program sees it and as it is on disk.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Crash, Stays};
 
-/// What a file's length is rounded up to on a disk that counts pages.
+/// A disk that counts pages rounds the length of a file up to this.
 pub(super) const PAGE_BYTES: usize = 4096;
-/// Bytes of a file's name, as in every file system.
+/// Longest file name, as in every file system.
 const NAME_BYTES_MAX: usize = 255;
 
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Disk {
     pub(super) refusal: Option<Refusal>,
     pub(super) open_files: usize,
     pub(super) open_files_max: Option<usize>,
-    /// Paths at which and below which nothing works.
+    /// Paths at which and below which everything fails.
     pub(super) broken: Vec<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Node {
 /// Changes that fail while everything else works.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
-    /// The change after so many others.
+    /// The number of changes before the one that fails.
     pub(super) change_count: u64,
     pub(super) stays: Stays,
     pub(super) kind: io::ErrorKind,
@@ -78,7 +78,7 @@ impl Disk {
         }
     }
 
-    /// Whether anything can be done at `path`.
+    /// Fails if `path` is broken.
     pub(super) fn check(&self, path: &Path) -> io::Result<()> {
         self.check_running()?;
         match self.broken.iter().any(|broken| path.starts_with(broken)) {
@@ -100,7 +100,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives a node a name, which no other node has any more.
+    /// Adds a directory entry for a node that has no other name.
     pub(super) fn enter(&mut self, path: &Path, node: NodeId) -> io::Result<()> {
         let name = name(path)?;
         if let Some(replaced) =
@@ -111,7 +111,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives back the pages of a file that has no name any more.
+    /// Frees the pages of a file without a name.
     fn release(&mut self, node: NodeId) {
         let Some(pages_left) = self.pages_left else { return };
         let mut directories = self.nodes.values().filter_map(|other| match other {
@@ -189,7 +189,7 @@ impl Disk {
         }
     }
 
-    /// Counts one change, unless the disk stops here.
+    /// Counts one change; fails if the disk stops here.
     pub(super) fn change(&mut self) -> io::Result<()> {
         if self.stop_at_change.is_some_and(|stop| self.change_count >= stop) {
             self.stopped = true;
@@ -202,7 +202,7 @@ impl Disk {
         }
     }
 
-    /// Removes what is in the directory, name by name, and then the directory.
+    /// Removes the directory's entries one by one, and then the directory.
     pub(super) fn remove_all(&mut self, path: &Path) -> io::Result<()> {
         let node = self.find(path)?;
         if let Some(Node::Directory { live, .. }) = self.nodes.get(&node) {
@@ -212,7 +212,7 @@ impl Disk {
         self.remove(path)
     }
 
-    /// Unlinks the name only: the node stays for whoever has it open.
+    /// Removes the entry only: the node stays for whoever has it open.
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
         let name = name(path)?;
         self.change()?;
@@ -237,8 +237,7 @@ impl Disk {
         Ok(())
     }
 
-    /// A directory never has two names: where it was before a rename, it is not any more once the
-    /// directory that it went to is synced.
+    /// A directory never has two names: once the target directory of a rename is synced, the old entry is gone.
     fn settle_renames(&mut self, synced: NodeId) {
         let Some(Node::Directory { durable, .. }) = self.nodes.get(&synced) else { return };
         let is_directory = |node: &NodeId| matches!(self.nodes.get(node), Some(Node::Directory { .. }));
@@ -252,7 +251,7 @@ impl Disk {
         }
     }
 
-    /// Appends as much as fits; the rest is the error of a full disk.
+    /// Appends as much as fits; fails with a full disk if that is nothing.
     pub(super) fn append(&mut self, node: NodeId, bytes: &[u8]) -> io::Result<usize> {
         let length = self.file(node)?.len();
         let in_pages =
@@ -292,7 +291,7 @@ fn names(path: &Path) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The last name of the path.
+/// The last component of the path.
 pub(super) fn name(path: &Path) -> io::Result<String> {
     let name = names(path).last().ok_or(io::ErrorKind::InvalidInput)?;
     check_length(&name).map(|()| name)

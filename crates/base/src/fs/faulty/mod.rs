@@ -1,23 +1,22 @@
-//! Files in memory that fail the way disks do: for crash tests and tests of a full disk.
+//! Files in memory that fail the way disks do: for crash tests and full-disk tests.
 //!
-//! # What it keeps
+//! # State
 //!
 //! Every file and directory exists twice: *live*, as the program sees it, and *durable*, as it was
 //! at its last sync. [`FaultyStorage::crash`] makes the durable one live again, in one of two ways
 //! ([`Crash`]), which are the two ends of what a real file system may do.
 //!
-//! # How a crash test goes
+//! # A crash test
 //!
-//! Run a workload once and read [`FaultyStorage::sync_count`]. Then, for each sync of it, start
-//! again, call [`FaultyStorage::stop_at_sync`], run the workload until it fails, `crash`, reopen, and
-//! compare with what had been acknowledged. [`FaultyStorage::stop_at_change`] does the same at every
-//! creation, write, rename and removal.
+//! Run a workload once and read [`FaultyStorage::sync_count`]. Then, for each of its syncs, start again, call
+//! [`FaultyStorage::stop_at_sync`], run the workload until it fails, call `crash`, reopen, and compare with what
+//! was acknowledged. [`FaultyStorage::stop_at_change`] does the same for every creation, write, rename and removal.
 //!
-//! # Failures that stay
+//! # Persistent failures
 //!
-//! A disk does not only stop. It may refuse changes and go on being read ([`FaultyStorage::refuse_changes`]), be
-//! full to the last page ([`FaultyStorage::set_pages_left`]), have a bad spot ([`FaultyStorage::break_path`]), or
-//! lose a directory ([`FaultyStorage::lose`]). And a file's name has at most 255 bytes, as everywhere.
+//! A disk may also refuse changes and stay readable ([`FaultyStorage::refuse_changes`]), be full to the last page
+//! ([`FaultyStorage::set_pages_left`]), have a bad sector ([`FaultyStorage::break_path`]), or lose a directory
+//! ([`FaultyStorage::lose`]). File names have at most 255 bytes.
 //!
 //! # Not here
 //!
@@ -33,12 +32,12 @@ use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
 use crate::{Error, FileAction, Result};
 use disk::{Disk, Node, Refusal, name};
 
-/// What happens to writes and renames that were not synced.
+/// The fate of writes and renames that were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
     /// None of them reached the disk.
     LoseUnsynced,
-    /// Every name reached the disk, but of each file's unsynced bytes only the first half.
+    /// Every name reached the disk, but only the first half of each file's unsynced bytes.
     TearUnsynced,
 }
 
@@ -75,65 +74,64 @@ impl FaultyStorage {
         FaultyStorage { disk: Arc::new(Mutex::new(self.disk().clone())) }
     }
 
-    /// Syncs of files and directories so far.
+    /// Number of syncs of files and directories so far.
     pub fn sync_count(&self) -> u64 {
         self.disk().sync_count
     }
 
-    /// Lets the sync after `sync_count` others fail, and every operation after it, until
-    /// [`FaultyStorage::crash`].
+    /// Makes the sync after `sync_count` others fail, and every later operation, until [`FaultyStorage::crash`].
     pub fn stop_at_sync(&self, sync_count: u64) {
         self.disk().stop_at_sync = Some(sync_count);
     }
 
-    /// Changes so far: files and directories created, renamed and removed, writes, syncs. A directory
-    /// that is removed with all that is in it is one change for each name.
+    /// Number of changes so far: files and directories created, renamed and removed, writes, syncs. Removing a
+    /// directory with its contents is one change for each name.
     pub fn change_count(&self) -> u64 {
         self.disk().change_count
     }
 
-    /// Lets the change after `change_count` others fail, and every operation after it, until
-    /// [`FaultyStorage::crash`]. Finer than [`FaultyStorage::stop_at_sync`]: between two syncs, a crash
-    /// that keeps what was not synced keeps part of it.
+    /// Makes the change after `change_count` others fail, and every later operation, until
+    /// [`FaultyStorage::crash`]. Finer than [`FaultyStorage::stop_at_sync`]: a crash between two syncs may keep
+    /// part of what was not synced.
     pub fn stop_at_change(&self, change_count: u64) {
         self.disk().stop_at_change = Some(change_count);
     }
 
-    /// Lets writes fail with "no space left" after `bytes` more; `None` is a disk without end.
+    /// Makes writes fail with "no space left" after `bytes` more; `None` removes the limit.
     pub fn set_space_left(&self, bytes: Option<usize>) {
         self.disk().space_left = bytes;
     }
 
-    /// Lets writes fail with "no space left" once they need `pages` more pages of 4096 bytes: a file takes whole
-    /// ones, and gives them back when it is removed. `None` is a disk without end.
+    /// Makes writes fail with "no space left" once they need `pages` more pages of 4096 bytes. A file takes whole
+    /// pages and frees them when it is removed. `None` removes the limit.
     pub fn set_pages_left(&self, pages: Option<usize>) {
         self.disk().pages_left = pages;
     }
 
-    /// Lets the change after `change_count` others fail with `kind`, and with `stays` every later one, until
-    /// [`FaultyStorage::mend`]. What is read is read.
+    /// Makes the change after `change_count` others fail with `kind`, and every later one if `stays` says so, until
+    /// [`FaultyStorage::mend`]. Reads still work.
     pub fn refuse_changes(&self, change_count: u64, stays: Stays, kind: io::ErrorKind) {
         self.disk().refusal = Some(Refusal { change_count, stays, kind });
     }
 
-    /// Lets everything at `path` and below fail with an input/output error, until [`FaultyStorage::mend`].
+    /// Makes everything at `path` and below fail with an input/output error, until [`FaultyStorage::mend`].
     pub fn break_path(&self, path: &Path) {
         self.disk().broken.push(path.to_owned());
     }
 
-    /// Lets no more than so many files be open at a time.
+    /// Limits the number of files that are open at a time.
     pub fn set_open_files_max(&self, files: Option<usize>) {
         self.disk().open_files_max = files;
     }
 
-    /// Takes away what [`FaultyStorage::refuse_changes`] and [`FaultyStorage::break_path`] did.
+    /// Reverts [`FaultyStorage::refuse_changes`] and [`FaultyStorage::break_path`].
     pub fn mend(&self) {
         let mut disk = self.disk();
         disk.refusal = None;
         disk.broken.clear();
     }
 
-    /// Removes a file or a directory behind everybody's back, durably.
+    /// Removes a file or a directory durably, bypassing the program.
     ///
     /// # Panics
     ///
@@ -142,7 +140,7 @@ impl FaultyStorage {
         self.disk().lose(path).expect("the path to lose exists");
     }
 
-    /// Power off and on again: what was not synced is lost, and the disk works again.
+    /// Turns the power off and on: what was not synced is lost, and the disk works again.
     pub fn crash(&self, crash: Crash) {
         let mut disk = self.disk();
         disk.stopped = false;
@@ -153,7 +151,7 @@ impl FaultyStorage {
         }
     }
 
-    /// Changes the bytes of a file behind everybody's back, durably.
+    /// Changes the bytes of a file durably, bypassing the program.
     ///
     /// # Panics
     ///
