@@ -1,6 +1,6 @@
-//! `AUTO`: the chain for values, chosen by a trial on a sample of them.
+//! `AUTO`: chooses the chain for some values by a trial on a sample.
 //!
-//! # What is chosen
+//! # Choice
 //!
 //! The chain with the least cost, in bytes:
 //!
@@ -9,50 +9,50 @@
 //! decoding time = for each link, its time to start + the bytes that it gives / its speed
 //! ```
 //!
-//! The speeds are those that `cargo bench -p basalt-codec` measured on a core of an AMD EPYC of 2025; they
-//! are constants, so the same values get the same chain on every machine.
+//! The speeds were measured by `cargo bench -p basalt-codec` on a core of an AMD EPYC of 2025. They are constants,
+//! so the same values get the same chain on every machine.
 //!
-//! # How
+//! # Trial
 //!
-//! Each transform that suits the values is applied to the sample, alone and with `LZ4` behind it; `ZSTD` is
-//! tried behind the [`ZSTD_TRIALS`] transforms that `LZ4` makes the shortest. What does not get shorter is
-//! left as it is: `NONE`.
+//! Each transform that suits the values is applied to the sample, alone and followed by `LZ4`. `ZSTD` is tried
+//! after the [`ZSTD_TRIALS`] transforms that give the shortest output with `LZ4`. Values that do not get shorter
+//! get `NONE`.
 //!
 //! # Cost
 //!
-//! The sample is [`SAMPLE_RUNS`] runs of values, [`SAMPLE_NUMBERS`] of them or [`SAMPLE_BYTES`] of text, so
-//! that a choice takes a fraction of a millisecond, whatever the size of the column.
+//! The sample is [`SAMPLE_RUNS`] runs of values, [`SAMPLE_NUMBERS`] of them or [`SAMPLE_BYTES`] of text, so that a
+//! choice takes a fraction of a millisecond for a column of any size.
 
 use crate::{AlpScheme, CodecChain, CodecSpec, Planes, Scratch};
 
-/// What a nanosecond of decoding may cost in bytes: what reading from a fast disk gives up for it.
+/// Bytes that a nanosecond of decoding may cost: what a fast disk reads in that time.
 const BYTES_A_NANOSECOND: f64 = 0.2;
 
-/// Neighbours stay together in a run, since most transforms compare them.
+/// A run keeps neighbours together, because most transforms compare them.
 const SAMPLE_RUNS: usize = 4;
 const SAMPLE_NUMBERS: usize = 4096;
 const SAMPLE_BYTES: usize = 32 << 10;
 
 const ZSTD_TRIALS: usize = 2;
 
-/// A sample with fewer bytes than this says nothing.
+/// A sample with fewer bytes decides nothing.
 const SAMPLE_BYTES_MIN: usize = 64;
 
-/// The values of a column, from which a chain is chosen.
+/// The values of a column for which a chain is chosen.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
-    /// Integers, and what is stored as one, of `width` bytes each.
+    /// Integers, or types stored as integers, of `width` bytes each.
     Integers { bytes: &'a [u8], width: usize },
     /// Floats of `width` bytes each.
     Floats { bytes: &'a [u8], width: usize },
     /// The characters of strings.
     Text(&'a [u8]),
-    /// A bit a value, and bytes of any kind.
+    /// Bitmaps and bytes of unknown kind.
     Bits(&'a [u8]),
 }
 
 impl CodecChain {
-    /// The chain that suits `values` best; `LZ4` if there are too few of them to tell.
+    /// The best chain for `values`; `LZ4` if the sample is too small.
     pub fn choose(values: Values<'_>) -> CodecChain {
         let (sample, width) = sample(values);
         if sample.len() < SAMPLE_BYTES_MIN {
@@ -75,7 +75,7 @@ impl CodecChain {
     }
 }
 
-/// The transforms worth a trial; the first one is none.
+/// The transforms to try; the first is no transform.
 fn transforms(values: Values<'_>, width: usize) -> Vec<Vec<CodecSpec>> {
     let t64 = CodecSpec::T64 { width: 0, planes: Planes::Bytes };
     let delta = CodecSpec::Delta { width: 0 };
@@ -107,7 +107,7 @@ fn transforms(values: Values<'_>, width: usize) -> Vec<Vec<CodecSpec>> {
     transforms
 }
 
-/// Some runs of the values, and the bytes of a value.
+/// Some runs of the values, and the width of a value.
 fn sample(values: Values<'_>) -> (Vec<u8>, usize) {
     let (bytes, width, wanted) = match values {
         Values::Integers { bytes, width } | Values::Floats { bytes, width } => {
@@ -125,12 +125,12 @@ fn sample(values: Values<'_>) -> (Vec<u8>, usize) {
     (runs.copied().collect(), width)
 }
 
-/// Nanoseconds that a link takes for a block of few bytes.
+/// Fixed decoding time of a link in nanoseconds, for a block of few bytes.
 fn start_time(link: CodecSpec) -> f64 {
     if matches!(link, CodecSpec::Zstd { .. }) { 2000.0 } else { 300.0 }
 }
 
-/// Gigabytes, which are bytes a nanosecond, that a link gives when it decodes.
+/// Decoding speed of a link in gigabytes a second (bytes a nanosecond).
 fn decode_speed(link: CodecSpec) -> f64 {
     match link {
         CodecSpec::None => 20.0,
@@ -145,11 +145,11 @@ fn decode_speed(link: CodecSpec) -> f64 {
     }
 }
 
-/// What was tried on a sample.
+/// The chains tried on a sample.
 struct Trials<'a> {
     sample: &'a [u8],
     width: usize,
-    /// Then nothing depends on the width.
+    /// Text: the width does not matter.
     is_text: bool,
     scratch: Scratch,
     done: Vec<Trial>,
@@ -166,7 +166,7 @@ impl Trials<'_> {
         let chain = CodecChain::new(links.clone());
         let chain = if self.is_text { chain } else { chain.for_width(self.width) };
         let mut encoded = Vec::new();
-        // What cannot be encoded is not chosen.
+        // A chain that cannot encode the sample is not a candidate.
         if chain.encode(self.sample, &mut encoded, &mut self.scratch).is_err() {
             return;
         }
@@ -179,7 +179,7 @@ impl Trials<'_> {
         self.done.push(Trial { links, bytes, cost });
     }
 
-    /// The transforms in front of `LZ4` where it gave the fewest bytes.
+    /// The transforms with which `LZ4` gave the fewest bytes.
     fn shortest_behind_lz4(&self) -> Vec<Vec<CodecSpec>> {
         let split = self.done.iter().filter_map(|trial| match trial.links.split_last() {
             Some((CodecSpec::Lz4, transforms)) => Some((trial.bytes, transforms.to_vec())),

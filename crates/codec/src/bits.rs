@@ -1,9 +1,9 @@
-//! Strings of bits, most significant first: written word by word, read with one load a number.
+//! Bit strings, most significant bit first: written word by word, read with one load a number.
 
 /// Appends bits to bytes.
 pub(crate) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
-    /// The bits not yet written, at the top.
+    /// The bits not yet written, left-aligned.
     word: u64,
     used: u32,
 }
@@ -37,12 +37,12 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-/// Bits of a peeked word that are certainly there: up to 7 are lost to the position in a byte.
+/// Valid bits in a peeked word: up to 7 are lost to the position inside a byte.
 pub(crate) const PEEK_BITS: u32 = 57;
 
 pub(crate) struct BitReader<'a> {
     input: &'a [u8],
-    /// The position in bits; it may run over the end, which the caller checks once.
+    /// The position in bits. It may pass the end, which the caller checks once.
     at: usize,
 }
 
@@ -51,7 +51,7 @@ impl<'a> BitReader<'a> {
         BitReader { input, at: 0 }
     }
 
-    /// At least [`PEEK_BITS`] bits from the position on, at the top of the word; zeroes behind the end.
+    /// At least [`PEEK_BITS`] bits from the position on, left-aligned; zeroes after the end.
     #[inline]
     pub(crate) fn peek(&self) -> u64 {
         let rest = self.input.get(self.at / 8..).unwrap_or_default();
@@ -79,7 +79,7 @@ impl<'a> BitReader<'a> {
         word >> (u64::BITS - count)
     }
 
-    /// Whether all of the input was read, up to the padding of its last byte.
+    /// Whether all input is read, up to the padding of its last byte.
     pub(crate) fn is_at_end(&self) -> bool {
         self.at.div_ceil(8) == self.input.len()
     }

@@ -3,11 +3,11 @@
 //! # Layout of an encoded chain
 //!
 //! ```text
-//! length u32 (little-endian) of what each link but the last made, in chain order
-//! what the last link made
+//! lengths u32 (little-endian): the output length of each link but the last, in chain order
+//! payload: the output of the last link
 //! ```
 //!
-//! # Layout of the chain itself
+//! # Layout of a chain's description
 //!
 //! [`CHAIN_BYTES`] bytes: a number and a parameter for each link, then zeroes.
 
@@ -15,20 +15,20 @@ use std::fmt;
 
 use crate::{Codec, CodecError, CodecSpec, INPUT_BYTES_MAX};
 
-/// Bytes of a chain in a file.
+/// Bytes of a chain's description in a file.
 pub const CHAIN_BYTES: usize = 16;
 
 /// The most links that a chain may have.
 pub(crate) const LINKS_MAX: usize = CHAIN_BYTES / 2;
 
-/// Of a transform's two forms the one that is shorter by itself, or the other one.
+/// Which of a transform's two forms to use: the one that is shorter uncompressed, or the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     First,
     Alternative,
 }
 
-/// What precedes the payload for each link but the last.
+/// Bytes of each length in front of the payload.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
 /// Codecs applied one after the other; never empty. The default is `LZ4`.
@@ -37,7 +37,7 @@ pub struct CodecChain {
     links: Vec<CodecSpec>,
 }
 
-/// Memory for what the links of a chain hand to each other; keep one for many calls.
+/// Buffers for the intermediate results of a chain; reuse one for many calls.
 #[derive(Debug, Default)]
 pub struct Scratch {
     front: Vec<u8>,
@@ -57,17 +57,17 @@ impl From<CodecSpec> for CodecChain {
 }
 
 impl CodecChain {
-    /// A chain of `links`, unchecked for sense; the clause's parser has the rules.
+    /// A chain of `links`. [`CodecChain::check`] says whether they make sense together.
     ///
     /// # Panics
     ///
-    /// If there are none, or too many to be stored.
+    /// If there are no links, or more than a description can hold.
     pub fn new(links: Vec<CodecSpec>) -> CodecChain {
         assert!((1..=LINKS_MAX).contains(&links.len()), "a chain has 1 to {LINKS_MAX} links");
         CodecChain { links }
     }
 
-    /// `CODEC(AUTO)`: the chain is chosen for the values, see [`CodecChain::choose`].
+    /// `CODEC(AUTO)`: the chain is chosen for the values by [`CodecChain::choose`].
     pub fn auto() -> CodecChain {
         CodecChain::from(CodecSpec::Auto)
     }
@@ -76,7 +76,7 @@ impl CodecChain {
         self.links == [CodecSpec::Auto]
     }
 
-    /// The chain with `default` in the place of `Default`; of it only the compressor behind other links.
+    /// The chain with `Default` replaced by `default`. After other links, only its compressor is used.
     #[must_use]
     pub fn with_default(&self, default: &CodecChain) -> CodecChain {
         if self.links == [CodecSpec::Default] {
@@ -87,7 +87,7 @@ impl CodecChain {
         CodecChain { links: links.collect() }
     }
 
-    /// The transforms of this chain in front of the compressor of `other`.
+    /// The transforms of this chain, followed by the compressor of `other`.
     #[must_use]
     pub fn with_compressor(&self, other: &CodecChain) -> CodecChain {
         let is_transform = |link: &&CodecSpec| !link.is_compressor() && **link != CodecSpec::None;
@@ -99,7 +99,7 @@ impl CodecChain {
         CodecChain { links }
     }
 
-    /// The links of this chain, and what `other` has for text, in front of the compressor.
+    /// The links of this chain, with the text codec of `other` in front of the compressor.
     #[must_use]
     pub fn with_text(&self, other: &CodecChain) -> CodecChain {
         let mut links = self.links.clone();
@@ -114,15 +114,14 @@ impl CodecChain {
         &self.links
     }
 
-    /// The chain for values of `width` bytes: widths are filled in, and links that cannot transform
-    /// such values are left out.
+    /// The chain for values of `width` bytes: fills in widths, and drops links that cannot transform such values.
     #[must_use]
     pub fn for_width(&self, width: usize) -> CodecChain {
         let links: Vec<_> = self.links.iter().filter_map(|link| link.for_width(width)).collect();
         if links.is_empty() { CodecChain::default() } else { CodecChain { links } }
     }
 
-    /// The chain for bytes that are no values, such as null masks and lengths: the compressor alone.
+    /// The chain for bytes that are not values, such as null masks and lengths: the compressor alone.
     #[must_use]
     pub fn compressor(&self) -> CodecChain {
         match self.links.last() {
@@ -131,7 +130,7 @@ impl CodecChain {
         }
     }
 
-    /// The chain for text: the compressor, and what shortens text in front of it.
+    /// The chain for text: the text codec and the compressor.
     #[must_use]
     pub fn for_text(&self) -> CodecChain {
         if !self.links.contains(&CodecSpec::Fsst) {
@@ -141,7 +140,7 @@ impl CodecChain {
         CodecChain { links: self.links.iter().filter(is_for_text).copied().collect() }
     }
 
-    /// Appends the encoded form of `input`; the shorter one, if a transform has two.
+    /// Appends the encoded form of `input`; the shortest, if a codec has two forms.
     pub fn encode(&self, input: &[u8], out: &mut Vec<u8>, scratch: &mut Scratch) -> Result<(), CodecError> {
         if input.len() > INPUT_BYTES_MAX {
             return Err(CodecError::InputTooLong { codec: "a chain", bytes: input.len() });
@@ -162,7 +161,8 @@ impl CodecChain {
         Ok(())
     }
 
-    /// Appends the transforms' forms, compressed; `false` and nothing if none of them has that form.
+    /// Appends the output with this form of the transforms; returns `false` and appends nothing if no transform has
+    /// it.
     fn encode_as(
         &self,
         form: Form,
@@ -192,20 +192,20 @@ impl CodecChain {
             return Ok(false);
         }
         let input = if transforms.is_empty() { input } else { &*front };
-        // A compressor may have a form for what transforms leave.
+        // A compressor may have a special form for the output of transforms.
         if transforms.is_empty() || !last.is_compressor() || !last.encode_alternative(input, out)? {
             last.encode(input, out)?;
         }
         Ok(true)
     }
 
-    /// Bytes of what each link but the last made of something that is not empty.
+    /// Output lengths of each link but the last, in an encoding of non-empty input.
     pub(crate) fn link_bytes<'a>(&self, encoded: &'a [u8]) -> impl Iterator<Item = usize> + use<'a> {
         let (stored, _) = encoded.as_chunks::<LENGTH_BYTES>();
         stored.iter().take(self.links.len() - 1).map(|stored| u32::from_le_bytes(*stored) as usize)
     }
 
-    /// Fills `out`, which is as long as the original input.
+    /// Fills `out`, whose length is that of the original input.
     pub fn decode(&self, input: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<(), CodecError> {
         let [first, later @ ..] = self.links.as_slice() else { unreachable!("a chain has a link") };
         if later.is_empty() {
@@ -226,8 +226,8 @@ impl CodecChain {
         first.decode(front, out)
     }
 
-    /// The lengths in front of the payload, each checked against what its link can make of the one
-    /// before: they decide how much is allocated.
+    /// Reads the lengths in front of the payload. Each is checked against the maximum output of its link, because
+    /// they decide how much is allocated.
     fn lengths(&self, input: &[u8], decoded_bytes: usize) -> Result<[usize; LINKS_MAX], CodecError> {
         let mut lengths = [0; LINKS_MAX];
         let mut before = decoded_bytes;
@@ -245,7 +245,7 @@ impl CodecChain {
         Ok(lengths)
     }
 
-    /// The chain's form in a file.
+    /// The chain's description in a file.
     pub fn to_bytes(&self) -> [u8; CHAIN_BYTES] {
         let mut bytes = [0; CHAIN_BYTES];
         for (slot, link) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(&self.links) {
@@ -265,7 +265,7 @@ impl CodecChain {
     }
 }
 
-/// As it stands in a CODEC clause: `Delta(4), LZ4`.
+/// The chain as in a CODEC clause: `Delta(4), LZ4`.
 impl fmt::Display for CodecChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, link) in self.links.iter().enumerate() {
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use crate::Planes;
 
-    /// A chain is a codec too; only its scratch memory keeps it from being one by type.
+    /// Lets the conformance test run on a chain, which is no [`Codec`] because it needs scratch buffers.
     struct AsCodec(CodecChain, RefCell<Scratch>);
 
     impl Codec for AsCodec {

@@ -1,7 +1,7 @@
-//! The CODEC clause of a column: names and arguments to a [`CodecChain`], as ClickHouse reads them.
+//! The CODEC clause of a column: builds a [`CodecChain`] from names and arguments, by ClickHouse's rules.
 //!
-//! A codec's arguments and its column's type are checked here; [`CodecChain::check`] says whether the
-//! chain makes sense.
+//! A codec's arguments and its column's type are checked here; [`CodecChain::check`] checks whether the links make
+//! sense together.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail, suggest};
 
@@ -27,7 +27,7 @@ const NAMES: [&str; 14] = [
     "Default",
 ];
 
-/// What the argument of `ALP` may be.
+/// The arguments of `ALP`.
 const ALP_SCHEMES: &str = "AUTO, STD or RD";
 
 /// One argument of a codec in the clause.
@@ -35,14 +35,14 @@ const ALP_SCHEMES: &str = "AUTO, STD or RD";
 pub enum CodecArgument {
     Number(u64),
     Text(String),
-    /// A bare word.
+    /// An identifier.
     Name(String),
-    /// Anything else, as SQL text: no codec takes it.
+    /// Any other expression as SQL text; no codec accepts one.
     Other(String),
 }
 
 impl CodecChain {
-    /// The chain that `CODEC(name(arguments), ...)` gives a column of type `ty`. It may be suspicious.
+    /// The chain of `CODEC(name(arguments), ...)` for a column of type `ty`. It may be suspicious.
     pub fn parse<'a>(
         calls: impl IntoIterator<Item = (&'a str, Vec<CodecArgument>)>,
         ty: &SqlType,
@@ -64,7 +64,7 @@ impl CodecChain {
     }
 }
 
-/// One link as it stands in the clause of a column.
+/// One link as written in the clause.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     name: &'a str,
@@ -120,7 +120,7 @@ impl Call<'_> {
     fn parse_lz4hc(self) -> Result<CodecSpec> {
         self.check_arguments(1)?;
         let level = self.number(0)?.unwrap_or(0);
-        // The library takes every level above its highest for the highest.
+        // The library clamps levels above its highest.
         Ok(CodecSpec::Lz4hc { level: u8::try_from(level).unwrap_or(u8::MAX) })
     }
 
@@ -147,8 +147,8 @@ impl Call<'_> {
         }
     }
 
-    /// The width of `Delta` and `Gorilla`: the argument, else that of the type; 0 where each part of the
-    /// type has its own. An argument stands above the type, as ClickHouse has it.
+    /// The width of `Delta` and `Gorilla`: the argument, else the width of the type; 0 if the parts of the type
+    /// differ in width. As in ClickHouse, an argument overrides the type.
     fn parse_width(self) -> Result<u8> {
         if let Some(width) = self.width_argument()? {
             return Ok(width);
@@ -157,7 +157,7 @@ impl Call<'_> {
         Ok(type_width(self.ty))
     }
 
-    /// ClickHouse checks the width of `DoubleDelta` and forgets it.
+    /// Like ClickHouse, checks the width of `DoubleDelta` and ignores it.
     fn parse_double_delta(self) -> Result<CodecSpec> {
         self.check_type(ErrorCode::BadArguments, rules::is_number)?;
         self.width_argument()?;
@@ -197,7 +197,7 @@ impl Call<'_> {
         Ok(CodecSpec::T64 { width: 0, planes })
     }
 
-    /// ClickHouse checks the second argument, the width, and forgets it.
+    /// Like ClickHouse, checks the second argument, the width, and ignores it.
     fn parse_fpc(self) -> Result<CodecSpec> {
         self.check_type(ErrorCode::BadArguments, rules::is_float)?;
         self.check_arguments(2)?;
@@ -251,7 +251,7 @@ impl Call<'_> {
         rules::check_scalars(self.name, self.ty, code, fits)
     }
 
-    /// The argument at `position`, which is an unsigned number if it is given.
+    /// The argument at `position`, which must be an unsigned number if given.
     fn number(self, position: usize) -> Result<Option<u64>> {
         let shown = match self.arguments.get(position) {
             None => return Ok(None),
@@ -270,7 +270,7 @@ impl Call<'_> {
     }
 }
 
-/// The bytes of every value in the type, 0 if they differ.
+/// The width of all values in the type, 0 if they differ.
 fn type_width(ty: &SqlType) -> u8 {
     match ty {
         SqlType::Nullable(inner) | SqlType::LowCardinality(inner) | SqlType::Array(inner) => {

@@ -1,8 +1,8 @@
-//! What every [`Codec`] promises, as one function that each implementation passes.
+//! The contract of [`Codec`], as one function that every implementation passes.
 
 use crate::Codec;
 
-/// Round trips over inputs of every shape; then truncations and bit flips of a short encoded input.
+/// Round trips over inputs of every shape, then truncations and bit flips of a short encoding.
 pub(crate) fn check(codec: &dyn Codec) {
     for input in inputs() {
         let encoded = encode(codec, &input);
@@ -36,8 +36,8 @@ fn encode(codec: &dyn Codec, input: &[u8]) -> Vec<u8> {
     encoded
 }
 
-/// Damaged bytes may decode to something else (checksums are the file's business), but no damage
-/// panics, and a truncation never gives the input back.
+/// Damaged bytes may decode to other values (files have checksums), but no damage panics, and no truncation decodes
+/// to the original input.
 fn check_damage(codec: &dyn Codec, input: &[u8]) {
     let encoded = encode(codec, input);
     let mut decoded = vec![0; input.len()];
@@ -55,8 +55,8 @@ fn check_damage(codec: &dyn Codec, input: &[u8]) {
     }
 }
 
-/// Nothing, single bytes, constants, counters of each width, time series, decimals, roots, text, noise;
-/// lengths that do not fill a value.
+/// Empty input, single bytes, constants, counters of each width, time series, decimals, roots, text and noise, with
+/// lengths that are no multiple of a width.
 fn inputs() -> Vec<Vec<u8>> {
     let mut inputs = vec![vec![], vec![7], vec![0; 5], vec![1; 1000]];
     for count in [3_u64, 33, 5000] {
@@ -76,7 +76,7 @@ fn inputs() -> Vec<Vec<u8>> {
     inputs
 }
 
-/// The same pseudo-random words each time (splitmix64).
+/// A fixed sequence of pseudo-random words (splitmix64).
 fn noise(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| {
         let mut word = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);

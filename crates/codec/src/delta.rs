@@ -1,12 +1,12 @@
-//! `Delta(bytes)`: every value replaced by its difference to the one before it.
+//! `Delta(bytes)`: replaces every value by its difference from the one before.
 //!
-//! The output is as long as the input; a compressor that follows finds the small differences.
+//! The output is as long as the input; a following compressor profits from small differences.
 //!
 //! # Layout
 //!
 //! ```text
 //! first value, then differences modulo 2^(8 * bytes); all little-endian
-//! the bytes that do not fill a value, as they are
+//! trailing bytes that are no whole value, unchanged
 //! ```
 
 use crate::{Codec, CodecError};
@@ -49,8 +49,8 @@ impl Codec for Delta {
     }
 }
 
-/// The two kernels for one width: differences (no value depends on a result, so it vectorises), and
-/// running sums (one addition a value is the critical path).
+/// The two kernels of one width: differences (no value depends on a result, so the loop vectorises), and running
+/// sums (one addition per value is the critical path).
 macro_rules! kernels {
     ($subtract:ident, $sum:ident, $int:ty) => {
         fn $subtract(input: &[u8], out: &mut [u8]) {

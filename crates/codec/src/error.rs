@@ -1,4 +1,4 @@
-//! Why bytes could not be encoded or decoded. The caller adds where they came from.
+//! Errors of encoding and decoding. The caller adds where the bytes came from.
 
 use basalt_base::{Error, ErrorCode};
 

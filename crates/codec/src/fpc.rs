@@ -1,25 +1,26 @@
-//! `FPC(level)`: what differs from the better of two predictions, without its leading zero bytes.
+//! `FPC(level)`: predicts each float, and stores the XOR with the better of two predictions without its leading
+//! zero bytes.
 //!
-//! After Burtscher and Ratanaworabhan, "FPC: A High-Speed Compressor for Double-Precision Floating-Point
-//! Data" (IEEE Transactions on Computers 58(1), 2009, section 3). One table predicts a value from those
-//! before it, the other one predicts the step to it; both are filled alike while encoding and decoding.
+//! After Burtscher and Ratanaworabhan, "FPC: A High-Speed Compressor for Double-Precision Floating-Point Data"
+//! (IEEE Transactions on Computers 58(1), 2009, section 3). One table predicts a value from those before it (FCM),
+//! the other its difference from the last value (DFCM). Encoder and decoder fill them in the same way.
 //!
 //! # Layout
 //!
 //! ```text
-//! the bytes that do not fill a value, as they are
-//! heads       four bits a value, the lower half of a byte first: 8 if the step was predicted, plus the
-//!             code of the leading zero bytes
-//! residuals   of every value: the prediction XORed with it, without the leading zero bytes, little-endian
+//! trailing bytes that are no whole value, unchanged
+//! heads       four bits a value, the lower half of a byte first: 8 if the DFCM prediction was used, plus the
+//!             code of the count of leading zero bytes
+//! residuals   for every value: its XOR with the prediction, without the leading zero bytes, little-endian
 //! ```
 //!
-//! Eight numbers of leading zero bytes have a code; for 8 bytes, 4 has none and is taken for 3, as in the
-//! paper. The count of values is not stored: it follows from the length of the output.
+//! There are eight codes for counts of leading zero bytes. For values of 8 bytes, a count of 4 is stored as 3, as
+//! in the paper. The number of values is not stored: it follows from the length of the output.
 
 use crate::{Codec, CodecError};
 
 pub(crate) const LEVEL_MIN: u8 = 1;
-/// Where the tables would take gigabytes.
+/// Higher levels would need tables of gigabytes.
 pub(crate) const LEVEL_MAX: u8 = 28;
 pub(crate) const LEVEL_DEFAULT: u8 = 12;
 
@@ -27,7 +28,7 @@ const STEP_PREDICTED: u8 = 8;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fpc {
-    /// A table has 2 to the power of this many entries, unless there are fewer values.
+    /// A table has 2 to the power of this many entries, or fewer if there are fewer values.
     pub(crate) level: u8,
     /// Bytes of a value: 4 or 8.
     pub(crate) width: u8,
@@ -57,13 +58,13 @@ impl Codec for Fpc {
 
 /// The bits of a float of one width, and the constants of its hashes.
 trait Bits<const WIDTH: usize>: Copy + Default {
-    /// How far a hash moves for the next value, and which bits of that go into it.
+    /// The shift of the hash for each value, and which bits of the value go into it.
     const VALUE_HASH: (u32, u32);
     const STEP_HASH: (u32, u32);
 
     fn from_word(word: u64) -> Self;
     fn word(self) -> u64;
-    /// The code of that many leading zero bytes, or of fewer.
+    /// The code of the largest count that is not above `zero_bytes`.
     fn code(zero_bytes: usize) -> u8;
     fn zero_bytes(code: u8) -> usize;
 }
@@ -110,7 +111,7 @@ impl Bits<4> for u32 {
     }
 }
 
-/// Both tables, and what came before.
+/// Both tables and the last value.
 struct Predictor<B> {
     values: Vec<B>,
     steps: Vec<B>,
@@ -135,7 +136,7 @@ impl<B> Predictor<B> {
         }
     }
 
-    /// The value as both tables predict it.
+    /// The predictions of both tables.
     #[inline]
     fn predict<const WIDTH: usize>(&self) -> (u64, u64)
     where
@@ -181,7 +182,7 @@ fn encode<B: Bits<WIDTH>, const WIDTH: usize>(level: u8, input: &[u8], out: &mut
     }
 }
 
-/// `None` if the residuals are not as long as the heads say.
+/// `None` if the residuals do not have the length that the heads give.
 fn decode<B: Bits<WIDTH>, const WIDTH: usize>(level: u8, input: &[u8], out: &mut [u8]) -> Option<()> {
     let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
     let (tail, input) = input.split_at_checked(out_tail.len())?;
@@ -192,7 +193,7 @@ fn decode<B: Bits<WIDTH>, const WIDTH: usize>(level: u8, input: &[u8], out: &mut
         let head = heads[index / 2] >> (index % 2 * 4);
         let length = WIDTH - B::zero_bytes(head);
         let residual = match residuals.first_chunk::<8>() {
-            // Shifts of 64 bits are none: the upper bytes go in two steps.
+            // A shift by 64 bits is not defined, so the upper bytes go in two steps.
             Some(bytes) => {
                 let unused = 8 * (8 - length) as u32;
                 (u64::from_le_bytes(*bytes) << (unused / 2) << (unused / 2)) >> (unused / 2) >> (unused / 2)

@@ -1,28 +1,29 @@
-//! `GCD`: integers less the least of them, divided by the greatest common divisor of what is left.
+//! `GCD`: subtracts the least integer, and divides by the greatest common divisor of the differences.
 //!
-//! The output is as long as the input and a little; a compressor or `T64` that follows finds the small
-//! numbers. Euclid's algorithm stops at a divisor of 1; quotients are multiplications by the inverse
-//! modulo a power of two (Warren, "Hacker's Delight", 2nd edition, section 10-16), as they have no rest.
+//! The output is a little longer than the input; a following compressor or `T64` profits from the small numbers.
+//! Euclid's algorithm stops at a divisor of 1. The divisions have no remainder, so they are multiplications by the
+//! inverse modulo a power of two (Warren, "Hacker's Delight", 2nd edition, section 10-16).
 //!
 //! # Layout
 //!
 //! ```text
-//! the bytes that do not fill a value, as they are
-//! base, divisor    each byte as a value of its own    (if there are values)
-//! (value - base) / divisor, of every value
+//! trailing bytes that are no whole value, unchanged
+//! base, divisor    each of their bytes as a value of its own    (if there are values)
+//! quotients        (value - base) / divisor, for every value
 //! ```
 //!
-//! The bytes stand apart so that what follows finds no number larger than the quotients.
+//! The bytes of base and divisor are values of their own so that the next codec sees no value larger than the
+//! quotients.
 //!
-//! A divisor of 0 stands for values that are all equal. Values of 32 bytes have base and divisor as they
-//! are; if their differences to the base take more than 16 bytes, the base is 0 and the divisor 1.
+//! A divisor of 0 means that all values are equal. For values of 32 bytes, base and divisor are stored as they are;
+//! if their differences from the base take more than 16 bytes, the base is 0 and the divisor 1.
 
 use crate::{Codec, CodecError};
 
 /// Bytes of a value of the widest type.
 const WIDTH_MAX: usize = 32;
 
-/// Bytes of base and divisor: most where each of their bytes is a value of 16 bytes.
+/// Most bytes of base and divisor: each of their bytes is stored as a value of 16 bytes.
 const HEADER_BYTES_MAX: usize = 2 * 16 * 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ impl Codec for Gcd {
     }
 }
 
-/// The kernels of one width.
+/// Defines the kernels of one width.
 macro_rules! kernels {
     ($encode:ident, $decode:ident, $divisor:ident, $base:ident, $inverse:ident, $int:ty, $signed:ty) => {
         fn $encode(input: &[u8], out: &mut Vec<u8>) {
@@ -74,7 +75,7 @@ macro_rules! kernels {
             let divisor = $divisor(values, base);
             let header = base.to_le_bytes().into_iter().chain(divisor.to_le_bytes());
             out.extend(header.flat_map(|byte| <$int>::from(byte).to_le_bytes()));
-            // All differences are 0 if the divisor is.
+            // A divisor of 0 has only differences of 0.
             let shift = divisor.trailing_zeros() % <$int>::BITS;
             let inverse = $inverse((divisor >> shift) | 1);
             out.extend(values.iter().flat_map(|value| {
@@ -83,7 +84,7 @@ macro_rules! kernels {
             }));
         }
 
-        /// The least value, in the order (signed or not) in which the values are closer together.
+        /// The least value in the order, signed or unsigned, in which the range of values is smaller.
         fn $base(values: &[[u8; size_of::<$int>()]]) -> $int {
             let (mut low, mut high) = (<$int>::MAX, 0);
             let (mut signed_low, mut signed_high) = (<$signed>::MAX, <$signed>::MIN);
@@ -111,8 +112,8 @@ macro_rules! kernels {
             divisor
         }
 
-        /// The inverse of an odd number modulo a power of two, by Newton's iteration: each round
-        /// doubles the correct bits, of which the number itself has three.
+        /// The inverse of an odd number modulo a power of two, by Newton's iteration: each round doubles the
+        /// correct bits, and the number itself has three.
         fn $inverse(odd: $int) -> $int {
             let mut inverse = odd;
             for _ in 0..6 {
@@ -153,7 +154,7 @@ kernels!(encode_u32, decode_u32, divisor_u32, base_u32, inverse_u32, u32, i32);
 kernels!(encode_u64, decode_u64, divisor_u64, base_u64, inverse_u64, u64, i64);
 kernels!(encode_u128, decode_u128, divisor_u128, base_u128, inverse_u128, u128, i128);
 
-/// The halves of a value of 32 bytes, the higher one first, so that they compare like the value.
+/// A value of 32 bytes as its two halves, the higher first, so that tuples compare like values.
 type Wide = (u128, u128);
 
 fn wide(bytes: &[u8; WIDTH_MAX]) -> Wide {
@@ -179,7 +180,7 @@ fn encode_wide(input: &[u8], out: &mut Vec<u8>) {
     if values.is_empty() {
         return;
     }
-    // The types of this width are signed: with the sign flipped they compare as unsigned.
+    // All types of this width are signed: with the sign bit flipped they compare as unsigned.
     let flipped = |(high, low): Wide| (high ^ (1 << 127), low);
     let base = values.iter().map(|value| flipped(wide(value))).min().map(flipped).unwrap_or_default();
     let differences = values.iter().map(|value| wide_sub(wide(value), base));

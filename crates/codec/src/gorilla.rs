@@ -1,25 +1,25 @@
-//! `Gorilla(bytes)`: what differs from the value before, as a string of bits; for slowly changing floats.
+//! `Gorilla(bytes)`: stores the XOR with the previous value as a bit string; for slowly changing floats.
 //!
 //! After Gorilla (Pelkonen et al., VLDB 2015, section 4.1.2), for values of any width.
 //!
 //! # Layout
 //!
 //! ```text
-//! the bytes that do not fill a value, as they are
+//! trailing bytes that are no whole value, unchanged
 //! first value                                 (if there is one)
-//! a bit string, most significant bit first, padded with 0 to whole bytes, for every further value
+//! a bit string for every further value, most significant bit first, padded with 0 to whole bytes
 //! ```
 //!
-//! Every further value is XORed with the one before it; the bits of the result from its first to its last
-//! one are its *window*.
+//! Every further value is XORed with the previous one. The *window* is the range from the first to the last set bit
+//! of the result.
 //!
 //! | prefix | then |
 //! |---|---|
-//! | `0` | nothing: the value is that before it |
-//! | `10` | the bits in the window last told |
+//! | `0` | nothing: the value equals the previous one |
+//! | `10` | the bits in the last window |
 //! | `11` | a new window: leading zeroes (up to 5 bits), length - 1 (up to 6 bits), and its bits |
 //!
-//! The count of values is not stored: it follows from the length of the output.
+//! The number of values is not stored: it follows from the length of the output.
 
 use crate::bits::{BitReader, BitWriter, PEEK_BITS};
 use crate::value::{load, store};
@@ -59,24 +59,24 @@ impl Codec for Gorilla {
     }
 }
 
-/// Bits that a length less one takes.
+/// Bits of the field for the window's length less one.
 const fn length_bits(width: usize) -> u32 {
     (8 * width).ilog2()
 }
 
-/// Bits that a count of leading zeroes takes, or of values of 8 bytes its position in [`LEADING`].
+/// Bits of the field for the leading zeroes. For values of 8 bytes it is an index into [`LEADING`].
 fn leading_bits(width: usize) -> u32 {
     length_bits(width).min(5)
 }
 
-/// The counts of leading zeroes that values of 8 bytes may have; with others the window starts a little early. Floats
-/// that are close together have 12 and more, integers many more.
+/// The counts of leading zeroes that values of 8 bytes can store; for other counts the window starts a little
+/// early. Floats that are close together have 12 and more, integers many more.
 const LEADING: [u8; 32] = [
     0, 1, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 26, 28, 30, 32, 34, 37, 40, 43,
     46, 49, 53, 57,
 ];
 
-/// How a window's leading zeroes are told: the largest count that is there and not above.
+/// The code of a window's leading zeroes: the largest count in the table that is not above it.
 fn leading_code<const WIDTH: usize>(zeroes: u32) -> u32 {
     if WIDTH < 8 { zeroes } else { LEADING.partition_point(|&count| u32::from(count) <= zeroes) as u32 - 1 }
 }
@@ -85,7 +85,7 @@ fn leading_of<const WIDTH: usize>(code: u32) -> u32 {
     if WIDTH < 8 { code } else { u32::from(LEADING[code as usize & 31]) }
 }
 
-/// Some bits of a value: from behind `leading` ones on, `length` of them.
+/// A range of a value's bits: `length` bits after `leading` ones.
 #[derive(Clone, Copy)]
 struct Window {
     leading: u32,
@@ -93,7 +93,7 @@ struct Window {
 }
 
 impl Window {
-    /// Around the ones of `change`, which is not 0.
+    /// The window around the set bits of `change`, which is not 0.
     fn around<const WIDTH: usize>(change: u64) -> Window {
         let zeroes = change.leading_zeros() - (u64::BITS - 8 * WIDTH as u32);
         let leading = leading_of::<WIDTH>(leading_code::<WIDTH>(zeroes));
@@ -148,7 +148,7 @@ fn encode<const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// `None` if the input ends early, goes on behind the last value, or has an impossible window.
+/// `None` if the input ends early, continues after the last value, or has an impossible window.
 fn decode<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
     let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
     let (tail, input) = input.split_at_checked(out_tail.len())?;

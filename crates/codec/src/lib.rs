@@ -1,12 +1,13 @@
-//! How few bytes hold a slice of one column, and how fast it comes back: the compression codecs.
+//! Compression codecs for slices of a column.
 //!
-//! Slices in, bytes out: nothing here knows of files, Arrow or SQL text.
+//! Slices in, bytes out: nothing here depends on files, Arrow or SQL text.
 //!
-//! - [`Codec`]: what a codec does; one file implements one codec.
-//! - [`CodecSpec`]: one link of `CODEC(Delta(4), LZ4)`: which codec, with which parameter.
-//! - [`CodecChain`]: the links in order: encodes through all of them, decodes back, and knows its
-//!   eight links' form on disk.
-//! - `clause`: reads the clause; `rules` says what makes sense together, as ClickHouse has it.
+//! - [`Codec`]: the contract; one file implements one codec.
+//! - [`CodecSpec`]: one link of `CODEC(Delta(4), LZ4)`: a codec and its parameter.
+//! - [`CodecChain`]: the links in order: encodes through all of them, decodes back, and has a description of up to
+//!   eight
+//!   links on disk.
+//! - `clause` parses the clause; `rules` checks which links make sense together, as ClickHouse does.
 //!
 //! | codec | file | for |
 //! |---|---|---|
@@ -16,8 +17,8 @@
 //! | `ZSTD(level)` | `zstandard` | smaller still, decodes at about 1 GB/s |
 //! | `Delta(bytes)` | `delta` | neighbours that differ little; a compressor follows |
 //! | `DoubleDelta` | `double_delta` | series with a steady step |
-//! | `T64` | `t64` | integers of which none is large |
-//! | `GCD` | `gcd` | multiples of a number; something that makes small numbers short follows |
+//! | `T64` | `t64` | integers with unused high bits |
+//! | `GCD` | `gcd` | multiples of a number; a codec for small numbers follows |
 //! | `Gorilla(bytes)` | `gorilla` | floats that change slowly |
 //! | `FPC(level)` | `fpc` | floats that follow a pattern |
 //! | `ALP` | `alp` | floats that were decimals |
@@ -66,21 +67,22 @@ pub use t64::Planes;
 /// The largest input of one call; callers cut longer columns into blocks.
 pub const INPUT_BYTES_MAX: usize = 1 << 30;
 
-/// One way to hold bytes in fewer bytes.
+/// A codec: encodes bytes to fewer bytes, and back.
 ///
 /// # Contract
 ///
-/// - `decode` of what `encode` wrote, into a slice as long as the input was, gives the input back.
-/// - No bytes encode to no bytes.
-/// - `decode` of any other bytes fills the slice with something or fails. It never panics and never
-///   allocates more than a small multiple of the slice.
+/// - `decode` of an encoding, into a slice as long as the input was, gives the input back.
+/// - Empty input has an empty encoding.
+/// - `decode` of any other bytes fills the slice with something or fails. It never panics and never allocates more
+///   than a
+///   small multiple of the slice.
 pub trait Codec {
     /// Appends the encoded form of `input`, at most [`Codec::encoded_bytes_max`] bytes.
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError>;
 
-    /// Appends another encoded form of `input`, if the codec has one; `false` and nothing if not. A
-    /// transform's is the longer one, which a compressor behind it may make shorter; a compressor's is
-    /// the one for what transforms leave.
+    /// Appends another encoding of `input`, if the codec has one; otherwise returns `false` and appends nothing. A
+    /// transform's alternative is longer, but a following compressor may make it shorter. A compressor's
+    /// alternative is for the output of transforms.
     fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
         let _ = (input, out);
         Ok(false)
@@ -89,6 +91,6 @@ pub trait Codec {
     /// Fills `out`, whose length is that of the original input.
     fn decode(&self, input: &[u8], out: &mut [u8]) -> Result<(), CodecError>;
 
-    /// The most bytes that `encode` appends for `input_bytes`.
+    /// The maximum number of bytes that `encode` appends for `input_bytes`.
     fn encoded_bytes_max(&self, input_bytes: usize) -> usize;
 }

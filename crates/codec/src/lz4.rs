@@ -1,4 +1,4 @@
-//! `LZ4`: the default compressor; the LZ4 block format without a length in front.
+//! `LZ4`: the default compressor; the LZ4 block format without a length prefix.
 
 use ::lz4::block::{self, CompressionMode};
 use ::lz4::liblz4::{LZ4_compress_continue, LZ4_createStream, LZ4_freeStream};
@@ -13,8 +13,8 @@ impl Codec for Lz4 {
         encode(CompressionMode::DEFAULT, input, out)
     }
 
-    /// With matches looked for by five bytes, as the library does for long inputs only: what a transform
-    /// left has so many matches of four bytes that they hide the long ones.
+    /// Searches for matches of five bytes, as the library does for long inputs only. The output of a transform has
+    /// so many matches of four bytes that they hide the long ones.
     fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
         check_length(input)?;
         if input.is_empty() {
@@ -48,11 +48,11 @@ fn check_length(input: &[u8]) -> Result<(), CodecError> {
 
 /// Writes an LZ4 block to `out`, which has room for the longest; returns its length, 0 for a failure.
 ///
-/// A stream of the library hashes five bytes whatever the length of the input, a single block does not.
+/// A stream of the library hashes five bytes for inputs of any length; a single block does not.
 fn encode_by_five(input: &[u8], out: &mut [u8]) -> usize {
     assert!(out.len() >= encoded_bytes_max(input.len()), "there is room for any input");
-    // SAFETY: the stream is made here, used by this thread alone and freed once, also where it is null;
-    // the input is read and never kept, `out` has the room that the library asks for.
+    // SAFETY: the stream is made here, used by this thread alone and freed once, also where it is null; the input
+    // is read and never kept, `out` has the room that the library asks for.
     unsafe {
         let stream = LZ4_createStream();
         let written = if stream.is_null() {
@@ -65,11 +65,11 @@ fn encode_by_five(input: &[u8], out: &mut [u8]) -> usize {
     }
 }
 
-/// Appends an LZ4 block; `mode` decides how hard to look for matches.
+/// Appends an LZ4 block; `mode` decides how hard to search for matches.
 pub(crate) fn encode(mode: CompressionMode, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
     check_length(input)?;
     if input.is_empty() {
-        // The library's highest level reads in front of an empty input.
+        // The library's highest level reads before the start of an empty input.
         return Ok(());
     }
     let start = out.len();
@@ -80,7 +80,7 @@ pub(crate) fn encode(mode: CompressionMode, input: &[u8], out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Fills `out` from an LZ4 block, whatever mode wrote it.
+/// Fills `out` from an LZ4 block written in any mode.
 pub(crate) fn decode(input: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
     let expected = out.len();
     if input.is_empty() && expected == 0 {

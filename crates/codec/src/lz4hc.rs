@@ -4,12 +4,12 @@ use ::lz4::block::CompressionMode;
 
 use crate::{Codec, CodecError, lz4};
 
-/// What `LZ4HC` and `LZ4HC(0)` mean.
+/// The level of `LZ4HC` and `LZ4HC(0)`.
 const LEVEL_DEFAULT: u8 = 9;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lz4hc {
-    /// 0 is the default; the library takes a level above its highest for the highest.
+    /// 0 is the default; the library clamps levels above its highest.
     pub(crate) level: u8,
 }
 

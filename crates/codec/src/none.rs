@@ -1,4 +1,4 @@
-//! `NONE`: the bytes as they are.
+//! `NONE`: stores the bytes unchanged.
 
 use crate::{Codec, CodecError};
 

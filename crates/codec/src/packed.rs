@@ -1,16 +1,16 @@
-//! Numbers of equal length in bits, back to back.
+//! Bit packing: numbers of a fixed number of bits, back to back.
 //!
 //! # Layout
 //!
-//! Number `i` of `bits` bits takes the bits `i * bits..(i + 1) * bits` of the bytes, of which bit 0 is the
-//! lowest of the first byte; the last byte is filled up with zeroes.
+//! Number `i` of `bits` bits takes the bits `i * bits..(i + 1) * bits`. Bit 0 is the lowest bit of the first byte.
+//! The last byte is padded with zeroes.
 //!
 //! # Cost
 //!
-//! Every number of up to [`NARROW_BITS_MAX`] bits is one unaligned load, a shift and a mask, none of which
-//! waits for the number before it.
+//! A number of up to [`NARROW_BITS_MAX`] bits takes one unaligned load, a shift and a mask, which do not depend
+//! on the number before it.
 
-/// What fits in a loaded word at any position in a byte.
+/// The widest number that fits in a loaded word at any position in a byte.
 const NARROW_BITS_MAX: u32 = 57;
 
 const WORD_BYTES: usize = size_of::<u64>();
@@ -20,7 +20,7 @@ pub(crate) fn packed_bytes(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
 
-/// Bits of the number, 0 for 0.
+/// Bits of the number; 0 for 0.
 #[inline]
 pub(crate) fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
@@ -68,7 +68,7 @@ pub(crate) fn unpack(input: &[u8], bits: u32, numbers: &mut [u64]) {
 
 fn unpack_narrow(input: &[u8], bits: u32, numbers: &mut [u64]) {
     let (bits, mask) = (bits as usize, mask(bits));
-    // The numbers whose word ends inside the input.
+    // The count of numbers whose word ends inside the input.
     let whole = match input.len().checked_sub(WORD_BYTES) {
         Some(last) => ((last * 8 + 7) / bits + 1).min(numbers.len()),
         None => 0,

@@ -1,4 +1,4 @@
-//! Which chains make sense together, and for which types, by ClickHouse's rules.
+//! ClickHouse's rules for chains: which codecs make sense together, and for which types.
 
 use basalt_base::{ErrorCode, Result, SqlType, bail};
 
@@ -7,7 +7,7 @@ use crate::{CodecChain, CodecSpec};
 const HINT: &str = "the setting `allow_suspicious_codecs` lets it pass";
 
 impl CodecChain {
-    /// Fails if the chain makes no sense for a column of type `ty`: it is *suspicious*.
+    /// Fails if the chain is *suspicious*: if it makes no sense for a column of type `ty`.
     pub fn check(&self, ty: &SqlType) -> Result<()> {
         check_links(self.links(), ty)
     }
@@ -43,7 +43,7 @@ fn check_links(links: &[CodecSpec], ty: &SqlType) -> Result<()> {
     Ok(())
 }
 
-/// Whether there are floats somewhere in the type.
+/// Whether the type contains floats.
 fn has_float(ty: &SqlType) -> bool {
     match ty {
         SqlType::Float32 | SqlType::Float64 => true,
@@ -53,7 +53,7 @@ fn has_float(ty: &SqlType) -> bool {
     }
 }
 
-/// Fails with `code` unless `fits` every type of values in `ty`.
+/// Fails with `code` unless every scalar type in `ty` fulfils `fits`.
 pub(crate) fn check_scalars(
     name: &str,
     ty: &SqlType,
@@ -83,12 +83,12 @@ pub(crate) fn is_float(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Float32 | SqlType::Float64)
 }
 
-/// Integers of up to 8 bytes, and what is one underneath.
+/// Integers of up to 8 bytes, and types stored as such.
 pub(crate) fn is_t64_type(ty: &SqlType) -> bool {
     is_number(ty) && !is_float(ty)
 }
 
-/// Numbers of up to 8 bytes, and what is one underneath.
+/// Numbers of up to 8 bytes, and types stored as such.
 pub(crate) fn is_number(ty: &SqlType) -> bool {
     has_integer_width(ty) && !matches!(ty, SqlType::FixedString(_))
 }
@@ -107,7 +107,7 @@ pub(crate) fn is_gcd_type(ty: &SqlType) -> bool {
     }
 }
 
-/// The bytes of a value of this type, if it has a fixed number of them.
+/// The width of a value of this type, if it is fixed.
 pub(crate) fn value_bytes(ty: &SqlType) -> Option<usize> {
     match ty {
         SqlType::Decimal { precision: 0..=9, .. } => Some(4),

@@ -1,4 +1,4 @@
-//! One link of a chain: which codec, with which parameter.
+//! One link of a chain: a codec and its parameter.
 
 use std::fmt;
 
@@ -16,8 +16,8 @@ use crate::t64::{Planes, T64};
 use crate::zstandard::{LEVEL_MAX, WINDOW_LOG_MAX, WINDOW_LOG_MIN, Zstandard};
 use crate::{Codec, CodecError};
 
-/// A codec and its parameter. A `width` is the bytes of a value; 0 stands for that of the values at hand,
-/// which [`CodecChain::for_width`](crate::CodecChain::for_width) fills in.
+/// A codec and its parameter. `width` is the bytes of a value; 0 stands for the width of the values that are
+/// encoded, which [`CodecChain::for_width`](crate::CodecChain::for_width) fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodecSpec {
     None,
@@ -39,7 +39,7 @@ pub enum CodecSpec {
     DoubleDelta {
         width: u8,
     },
-    /// As `DoubleDelta` was written before it had two forms: for reading old files.
+    /// The first form of `DoubleDelta`, for reading old files.
     DoubleDeltaStream {
         width: u8,
     },
@@ -61,30 +61,30 @@ pub enum CodecSpec {
         scheme: AlpScheme,
         width: u8,
     },
-    /// For text alone: values of a fixed width pass by it.
+    /// For text alone: skipped for values of a fixed width.
     Fsst,
-    /// The default of the table: something else stands in its place when values are written, else `LZ4`.
+    /// The default of the table; replaced when values are written, by `LZ4` if by nothing else.
     Default,
-    /// What suits the values: something else stands in its place when values are written, else `LZ4`.
+    /// A chain chosen for the values; replaced when values are written, by `LZ4` if by nothing else.
     Auto,
 }
 
-/// The number of `ZSTD` with a window is this plus its logarithm.
+/// The number of `ZSTD` with a window is this plus the window's logarithm.
 const ZSTD_WINDOW: u8 = 0xc0;
 const ZSTD_WINDOW_FIRST: u8 = ZSTD_WINDOW + WINDOW_LOG_MIN;
 const ZSTD_WINDOW_LAST: u8 = ZSTD_WINDOW + WINDOW_LOG_MAX;
 
-/// The parameter of `FPC`: its level, and one of these for the width.
+/// Mask of the level in the parameter of `FPC`; the other bits are the width.
 const FPC_LEVEL: u8 = 0x1f;
 const FPC_WIDTH_4: u8 = 0x40;
 const FPC_WIDTH_8: u8 = 0x80;
 
-/// The parameter of `ALP`: the width, and one of these if the scheme is given.
+/// The parameter of `ALP`: the width, and one of these flags if the scheme is given.
 const ALP_DECIMAL: u8 = 0x10;
 const ALP_REAL: u8 = 0x20;
 
 impl CodecSpec {
-    /// Whether it makes bytes of any kind fewer, and so ends a chain.
+    /// Whether it compresses bytes of any kind, and so ends a chain.
     pub fn is_compressor(self) -> bool {
         matches!(
             self,
@@ -96,12 +96,12 @@ impl CodecSpec {
         )
     }
 
-    /// Whether it leaves as many bytes as it gets, so that something else has to make them fewer.
+    /// Whether its output is as long as its input, so that a compressor must follow.
     pub(crate) fn only_prepares(self) -> bool {
         matches!(self, CodecSpec::Delta { .. } | CodecSpec::Gcd { .. })
     }
 
-    /// Whether it makes floats smaller by how little one differs from others.
+    /// Whether it compresses floats by their similarity.
     pub(crate) fn is_for_floats(self) -> bool {
         matches!(self, CodecSpec::Gorilla { .. } | CodecSpec::Fpc { .. } | CodecSpec::Alp { .. })
     }
@@ -163,8 +163,7 @@ impl CodecSpec {
         Ok(spec)
     }
 
-    /// The same link for values of `width` bytes; `None` if it only transforms values and those have
-    /// no width that it knows.
+    /// The same link for values of `width` bytes; `None` if it is a transform and does not support this width.
     pub(crate) fn for_width(self, width: usize) -> Option<CodecSpec> {
         let fits = |widths: &[usize]| widths.contains(&width).then_some(width as u8);
         let integer = || fits(&[1, 2, 4, 8]);
@@ -203,7 +202,7 @@ impl CodecSpec {
     }
 }
 
-/// `FPC` by its parameter in a file.
+/// `FPC` from its parameter in a file.
 fn fpc_from(parameter: u8) -> Option<CodecSpec> {
     let level = parameter & FPC_LEVEL;
     let width = match parameter & !FPC_LEVEL {
@@ -215,7 +214,7 @@ fn fpc_from(parameter: u8) -> Option<CodecSpec> {
     (fpc::LEVEL_MIN..=fpc::LEVEL_MAX).contains(&level).then_some(CodecSpec::Fpc { level, width })
 }
 
-/// `ALP` by its parameter in a file.
+/// `ALP` from its parameter in a file.
 fn alp_from(parameter: u8) -> Option<CodecSpec> {
     let (scheme, width) = match parameter {
         0..ALP_DECIMAL => (AlpScheme::Shortest, parameter),
@@ -243,7 +242,7 @@ impl Codec for CodecSpec {
     }
 }
 
-/// As ClickHouse prints it in a CODEC clause: some codecs show the width of their values, others never do.
+/// The link as ClickHouse prints it in a CODEC clause: some codecs show the width of their values, others never do.
 impl fmt::Display for CodecSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -275,7 +274,7 @@ impl fmt::Display for CodecSpec {
 mod tests {
     use super::*;
 
-    /// All that could be read as a link is one, and is written as it was read.
+    /// Every pair of bytes that reads as a link is written back as the same pair.
     #[test]
     fn numbers_in_files_mean_one_link_each() {
         let mut known = 0;

@@ -1,38 +1,37 @@
-//! `T64`: integers without the bits that none of them needs, as planes of 64 values.
+//! `T64`: integers without their common high bits, transposed in blocks of 64 values.
 //!
-//! The transposition is the 64 x 64 bit matrix of ClickHouse's codec of the same name, done 8 x 8 bits at
-//! a time (Warren, "Hacker's Delight", 2nd edition, section 7-3); the frame of reference in front of it is
-//! ours, so it never takes more bits a value.
+//! The transposition is the 64 x 64 bit matrix of ClickHouse's codec of the same name, done 8 x 8 bits at a time
+//! (Warren, "Hacker's Delight", 2nd edition, section 7-3). The frame of reference in front of it is ours, so it
+//! never takes more bits a value.
 //!
 //! # Layout
 //!
 //! ```text
-//! the bytes that do not fill a value, as they are
-//! bits u8          of the difference of the greatest value to the least       (if there are values)
+//! trailing bytes that are no whole value, unchanged
+//! bits u8          bits of (greatest value - least value)       (if there are values)
 //! base             the least value
-//! planes           of every 64 values less the base, missing ones as 0
+//! planes           for every 64 values less the base, missing ones as 0
 //! ```
 //!
-//! The planes of 64 values are `bits` words of 8 bytes. In a plane of bits, bit `i` of the word belongs to
-//! value `i`, and plane `p` has bit `p` of every value. `T64('bit')` has planes of bits alone. `T64`, which
-//! is `T64('byte')`, has planes of whole bytes first, 64 bytes each, and planes of bits for the rest.
+//! The planes of 64 values are `bits` words of 8 bytes. In a bit plane, bit `i` of the word belongs to value `i`,
+//! and plane `p` has bit `p` of every value. `T64('bit')` has bit planes only. `T64`, which is `T64('byte')`, has
+//! byte planes of 64 bytes first, and bit planes for the remaining bits.
 //!
-//! `bits` may be more than the difference has: whole bytes alone are longer, and a compressor may make them
-//! shorter.
+//! `bits` may be rounded up: whole byte planes are longer, but a compressor may make them shorter.
 //!
-//! The count of values is not stored: it follows from the length of the output.
+//! The number of values is not stored: it follows from the length of the output.
 
 use crate::packed::bits_of;
 use crate::value::{base_and_span, load, store};
 use crate::{Codec, CodecError};
 
-/// Values of a matrix.
+/// Values in a matrix.
 const LANES: usize = 64;
 
-/// Bytes of a plane of bits.
+/// Bytes of a bit plane.
 const PLANE_BYTES: usize = LANES / 8;
 
-/// More bits than these are not filled up to a byte: what compresses them away hardly gains by it.
+/// More remaining bits than these are not rounded up to a byte: a following compressor gains little by it.
 const ROUNDING_BITS_MAX: usize = 2;
 
 /// One byte of each value of a matrix.
@@ -42,11 +41,11 @@ type BytePlane = [u8; LANES];
 pub(crate) struct T64 {
     /// Bytes of a value: 1, 2, 4 or 8.
     pub(crate) width: u8,
-    /// What the planes of whole bytes are made of.
+    /// The kind of the planes for whole bytes.
     pub(crate) planes: Planes,
 }
 
-/// What `T64` transposes.
+/// The unit that `T64` transposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Planes {
     Bytes,
@@ -59,7 +58,7 @@ impl Codec for T64 {
         Ok(())
     }
 
-    /// Whole bytes: those that are the same in many values are runs, which a plane of bits cuts up.
+    /// Byte planes: a byte that is the same in many values becomes a run, which bit planes would cut up.
     fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
         let start = out.len();
         if self.planes == Planes::Bytes && self.encode_rounded(8, input, out) {
@@ -86,8 +85,7 @@ impl Codec for T64 {
 }
 
 impl T64 {
-    /// Appends the values in a multiple of `unit` bits each; `false` if that is none but the bits that they need, or
-    /// many more.
+    /// Appends the values in a multiple of `unit` bits each; `false` if that adds no bits, or too many.
     fn encode_rounded(&self, unit: usize, input: &[u8], out: &mut Vec<u8>) -> bool {
         match self.width {
             2 => encode::<2>(self.planes, unit, input, out),
@@ -135,7 +133,7 @@ fn bits_in(position: usize, bits: usize) -> usize {
     (bits - 8 * position).min(8)
 }
 
-/// `None` if the input is not as long as its header says.
+/// `None` if the input does not have the length that its header gives.
 fn decode<const WIDTH: usize>(planes: Planes, input: &[u8], out: &mut [u8]) -> Option<()> {
     let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
     let (tail, input) = input.split_at_checked(out_tail.len())?;
@@ -183,7 +181,7 @@ fn interleave<const WIDTH: usize>(bytes: &[BytePlane; WIDTH], base: u64, values:
     }
 }
 
-/// A byte a value to eight planes of bits.
+/// A byte plane to eight bit planes.
 fn transpose_to_bits(bytes: &BytePlane) -> BytePlane {
     let mut words = words_of(bytes);
     for word in &mut words {
@@ -193,7 +191,7 @@ fn transpose_to_bits(bytes: &BytePlane) -> BytePlane {
     bytes_of(&words)
 }
 
-/// Up to eight planes of bits to a byte a value.
+/// Up to eight bit planes to a byte plane.
 fn transpose_to_bytes(planes: &[u8]) -> BytePlane {
     let mut bytes = [0; LANES];
     bytes[..planes.len()].copy_from_slice(planes);
@@ -221,7 +219,7 @@ fn bytes_of(words: &[u64; 8]) -> BytePlane {
     bytes
 }
 
-/// The 8 x 8 bytes of eight words, rows for columns.
+/// Transposes the 8 x 8 bytes of eight words.
 #[inline]
 fn transpose_words(words: &mut [u64; 8]) {
     for (distance, mask) in
@@ -237,7 +235,7 @@ fn transpose_words(words: &mut [u64; 8]) {
     }
 }
 
-/// The 8 x 8 bits of a word, rows for columns.
+/// Transposes the 8 x 8 bits of a word.
 #[inline]
 fn transpose_bits(word: u64) -> u64 {
     let mut word = word;

@@ -1,6 +1,6 @@
-//! Values of 1, 2, 4 or 8 bytes as words of 64 bits.
+//! Values of 1, 2, 4 or 8 bytes as 64-bit words.
 
-/// The value, with zeroes above.
+/// The value, zero-extended.
 #[inline]
 pub(crate) fn load<const WIDTH: usize>(bytes: &[u8; WIDTH]) -> u64 {
     let mut word = [0; 8];
@@ -8,7 +8,7 @@ pub(crate) fn load<const WIDTH: usize>(bytes: &[u8; WIDTH]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The lowest `WIDTH` bytes.
+/// The lowest `WIDTH` bytes of the word.
 #[inline]
 pub(crate) fn store<const WIDTH: usize>(value: u64) -> [u8; WIDTH] {
     let mut bytes = [0; WIDTH];
@@ -16,14 +16,14 @@ pub(crate) fn store<const WIDTH: usize>(value: u64) -> [u8; WIDTH] {
     bytes
 }
 
-/// The value as a signed number.
+/// The value, sign-extended.
 #[inline]
 pub(crate) fn sign_extend<const WIDTH: usize>(value: u64) -> i64 {
     let shift = u64::BITS - 8 * WIDTH as u32;
     ((value << shift) as i64) >> shift
 }
 
-/// A difference modulo the width as a small number: its sign goes into the lowest bit.
+/// Zigzag-codes a difference modulo the width: the sign moves to the lowest bit.
 #[inline]
 pub(crate) fn zigzag<const WIDTH: usize>(difference: u64) -> u64 {
     let signed = sign_extend::<WIDTH>(difference);
@@ -35,8 +35,8 @@ pub(crate) fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// The value from which all others are the least distance away, and that distance at most; whichever of
-/// signed and unsigned order gives the lower one, since the type of the values is not known here.
+/// The least value and the range of the values. Uses signed or unsigned order, whichever has the smaller range,
+/// because the type of the values is not known here.
 pub(crate) fn base_and_span<const WIDTH: usize>(values: &[[u8; WIDTH]]) -> (u64, u64) {
     let (mut low, mut high) = (u64::MAX, 0);
     let (mut signed_low, mut signed_high) = (i64::MAX, i64::MIN);

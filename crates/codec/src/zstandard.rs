@@ -8,21 +8,21 @@ use zstd::zstd_safe::{self, CParameter};
 
 use crate::{Codec, CodecError, INPUT_BYTES_MAX};
 
-/// The highest level of the library, and of the clause.
+/// The highest level, both of the library and of the clause.
 pub(crate) const LEVEL_MAX: u8 = 22;
 
-/// The windows of the clause, as powers of two.
+/// The window sizes that the clause accepts, as powers of two.
 pub(crate) const WINDOW_LOG_MIN: u8 = 10;
 pub(crate) const WINDOW_LOG_MAX: u8 = 31;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zstandard {
     pub(crate) level: u8,
-    /// How far back matches are looked for over long distances; 0 leaves that to the level.
+    /// The window for long-distance matching; 0 for the level's default.
     pub(crate) window_log: u8,
 }
 
-// A context costs more to make than a block costs to decode, so each thread keeps one of each kind.
+// Creating a context costs more than decoding a block, so each thread keeps one of each kind.
 thread_local! {
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
@@ -67,7 +67,7 @@ fn compress(codec: Zstandard, input: &[u8], out: &mut [u8]) -> io::Result<usize>
             None => kept.insert(Compressor::new(level)?),
         };
         compressor.set_compression_level(level)?;
-        // A block never fills a larger window than it has bytes, so no reader needs more memory.
+        // A block never needs a window larger than itself, so a smaller window spares the reader memory.
         let block_log = input.len().next_power_of_two().trailing_zeros().max(u32::from(WINDOW_LOG_MIN));
         compressor.set_parameter(CParameter::EnableLongDistanceMatching(codec.window_log > 0))?;
         compressor.set_parameter(CParameter::WindowLog(u32::from(codec.window_log).min(block_log)))?;

@@ -1,4 +1,4 @@
-//! Floats that came from decimals, as the integers of their digits.
+//! Floats that came from decimals, stored as integers.
 //!
 //! A value is `digits * 10^factor * 10^-exponent`, computed in this order, or an exception.
 //!
@@ -6,10 +6,10 @@
 //!
 //! ```text
 //! exponent u8, factor u8, bits u8, exception count u16
-//! base i64                    the least digits
-//! (digits - base) of every value, packed
-//! place u16 of every exception
-//! every exception as it is
+//! base i64                    the least integer
+//! integers                    (integer - base) of every value, packed
+//! positions u16               of every exception
+//! exceptions                  of every exception, its unchanged bits
 //! ```
 
 use super::{Float, VECTOR_VALUES, sample_vector};
@@ -20,10 +20,10 @@ const HEADER_BYTES: usize = 5;
 const BASE_BYTES: usize = size_of::<i64>();
 const PLACE_BYTES: usize = size_of::<u16>();
 
-/// How many choices the sample leaves for each vector to choose from.
+/// Scales that the sample leaves as candidates for each vector.
 const CHOICES_MAX: usize = 5;
 
-/// 2^52 + 2^51: added to a number of less than 2^51, it leaves the number rounded in the lowest bits.
+/// 2^52 + 2^51: after adding it to a number below 2^51, the lowest bits hold the rounded number.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 const POWERS: [f64; 19] =
@@ -33,17 +33,17 @@ const INVERSES: [f64; 19] = [
     1e-16, 1e-17, 1e-18,
 ];
 
-/// Which digits of a number are its integer.
+/// The decimal digits of a number that its integer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
-    /// Digits behind the point.
+    /// Digits after the point.
     exponent: u8,
-    /// Zeroes at the end that are left out, at most `exponent`.
+    /// Trailing zeroes that are dropped, at most `exponent`.
     factor: u8,
 }
 
 impl Scale {
-    /// Bits that came out as `number` do, if anything does.
+    /// The integer that decodes to `number`, if there is one.
     #[inline]
     fn digits(self, number: f64) -> i64 {
         let scaled = number * POWERS[usize::from(self.exponent)] * INVERSES[usize::from(self.factor)];
@@ -56,7 +56,7 @@ impl Scale {
         rounded * POWERS[usize::from(self.factor)] * INVERSES[usize::from(self.exponent)]
     }
 
-    /// Bits that the values take, exceptions and all.
+    /// Bits that the values take, including exceptions.
     fn cost<F: Float<WIDTH>, const WIDTH: usize>(self, values: &[u64]) -> usize {
         let (mut low, mut high) = (i64::MAX, i64::MIN);
         let mut exceptions = 0;
@@ -74,11 +74,11 @@ impl Scale {
 }
 
 pub(super) fn overhead_bytes_max(values: usize, vectors: usize) -> usize {
-    // Every value an exception: then nothing is packed.
+    // The case that every value is an exception: then nothing is packed.
     values * PLACE_BYTES + vectors * (HEADER_BYTES + BASE_BYTES) + values * size_of::<u64>()
 }
 
-/// The scales that suit the vectors of a sample best, and the bits a value with the best of them.
+/// The best scales for the vectors of a sample, and the bits a value with the best of them.
 pub(super) fn choose<F: Float<WIDTH>, const WIDTH: usize>(sample: &[Vec<u64>]) -> (Vec<Scale>, f64) {
     let mut scales: Vec<(usize, Scale)> = Vec::new();
     for exponent in 0..=F::EXPONENT_MAX {
@@ -88,7 +88,7 @@ pub(super) fn choose<F: Float<WIDTH>, const WIDTH: usize>(sample: &[Vec<u64>]) -
             scales.push((cost, scale));
         }
     }
-    // Equal costs: the least exponent, which comes first, has the least rounding.
+    // Among equal costs the least exponent, which comes first, has the least rounding.
     scales.sort_by_key(|(cost, _)| *cost);
     let values: usize = sample.iter().map(Vec::len).sum();
     let header_bits = (8 * (HEADER_BYTES + BASE_BYTES)) as f64 / VECTOR_VALUES as f64;
@@ -126,7 +126,7 @@ fn encode_vector<F: Float<WIDTH>, const WIDTH: usize>(
         }
         digits.push(found);
     }
-    // In the place of an exception stands what costs no bits.
+    // An exception is packed as a value that needs no extra bits.
     for &place in &exceptions {
         digits[place] = stand_in.unwrap_or(0);
     }
@@ -151,7 +151,7 @@ pub(super) fn decode<F: Float<WIDTH>, const WIDTH: usize>(
     input.is_empty().then_some(())
 }
 
-/// Returns what follows the vector.
+/// Returns the input after the vector.
 fn decode_vector<'a, F: Float<WIDTH>, const WIDTH: usize>(
     input: &'a [u8],
     vector: &mut [[u8; WIDTH]],

@@ -1,19 +1,19 @@
-//! `ALP`: floats that were decimals as integers, and other floats as their common and their random bits.
+//! `ALP`: stores floats that were decimals as integers, and splits other floats into common and random bits.
 //!
-//! After Afroozeh, Kuffo and Boncz, "ALP: Adaptive Lossless floating-Point Compression" (SIGMOD 2024):
-//! `decimal` is section 3.1, `real` is section 3.4 (ALP-RD). A sample says which one is shorter.
+//! After Afroozeh, Kuffo and Boncz, "ALP: Adaptive Lossless floating-Point Compression" (SIGMOD 2024): `decimal` is
+//! section 3.1, `real` is section 3.4 (ALP-RD). A sample decides which one is shorter.
 //!
 //! # Layout
 //!
 //! ```text
-//! the bytes that do not fill a value, as they are
+//! trailing bytes that are no whole value, unchanged
 //! scheme u8        0 decimal, 1 real                   (if there are values)
 //! the values in that scheme: see `decimal`, `real`
 //! ```
 //!
-//! Both cut the values into vectors of [`VECTOR_VALUES`], of which the last one may be shorter, and have
-//! *exceptions*: values that the scheme cannot hold, told by their places. The count of values is not
-//! stored: it follows from the length of the output.
+//! Both cut the values into vectors of [`VECTOR_VALUES`]; the last one may be shorter. *Exceptions* are values that
+//! the scheme cannot hold; they are stored apart with their positions. The number of values is not stored: it
+//! follows from the length of the output.
 
 mod decimal;
 mod real;
@@ -26,14 +26,14 @@ const VECTOR_VALUES: usize = 1024;
 const SCHEME_DECIMAL: u8 = 0;
 const SCHEME_REAL: u8 = 1;
 
-/// Vectors of a sample, and values from each of them.
+/// Vectors in a sample.
 const SAMPLE_VECTORS: usize = 8;
 const SAMPLE_VALUES: usize = 32;
 
-/// Which scheme the encoder takes.
+/// The scheme that the encoder uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AlpScheme {
-    /// The one that makes a sample shorter.
+    /// The scheme that makes a sample shorter.
     Shortest,
     /// `ALP(STD)`.
     Decimal,
@@ -72,9 +72,9 @@ impl Codec for Alp {
     }
 }
 
-/// A float of one width, as its bits and as the number in which the arithmetic is done.
+/// A float of one width, as its bits and as the `f64` in which the arithmetic is done.
 trait Float<const WIDTH: usize> {
-    /// The most decimal digits behind the point that are tried.
+    /// The most fractional digits that are tried.
     const EXPONENT_MAX: u8;
 
     fn number(bits: u64) -> f64;
@@ -132,7 +132,7 @@ fn encode<F: Float<WIDTH>, const WIDTH: usize>(scheme: AlpScheme, input: &[u8], 
     }
 }
 
-/// Some values of some vectors, at equal distances.
+/// Some values of some vectors, evenly spaced.
 fn sample<const WIDTH: usize>(values: &[[u8; WIDTH]]) -> Vec<Vec<u64>> {
     let vectors: Vec<_> = values.chunks(VECTOR_VALUES).collect();
     let vectors = vectors.iter().step_by(vectors.len().div_ceil(SAMPLE_VECTORS));
@@ -143,7 +143,7 @@ fn sample_vector<const WIDTH: usize>(vector: &[[u8; WIDTH]]) -> Vec<u64> {
     vector.iter().step_by(vector.len().div_ceil(SAMPLE_VALUES)).map(crate::value::load).collect()
 }
 
-/// `None` if the input is not as long as its headers say, or is none that was encoded.
+/// `None` if the input does not have the length that its headers give, or cannot be the output of `encode`.
 fn decode<F: Float<WIDTH>, const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
     let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
     let (tail, input) = input.split_at_checked(out_tail.len())?;

@@ -1,17 +1,17 @@
-//! Floats with random digits: the first bits, of which there are few kinds, from a dictionary.
+//! Floats with random digits: their high bits, which have few distinct values, become indexes into a dictionary.
 //!
 //! # Layout
 //!
 //! ```text
-//! right bits u8              the random bits of a value, from the lowest one on
+//! right bits u8              the random low bits of a value
 //! entry count u8             1 to 8
-//! entries u16                the commonest first bits of the values
-//! of every vector:
+//! entries u16                the most frequent left bits of the values
+//! for every vector:
 //!   exception count u16
 //!   the entry of every value, packed
 //!   the right bits of every value, packed
-//!   place u16 of every exception, whose first bits are no entry
-//!   first bits u16 of every exception
+//!   position u16 of every exception, whose left bits are no entry
+//!   left bits u16 of every exception
 //! ```
 
 use std::collections::HashMap;
@@ -22,12 +22,12 @@ use crate::value::{load, store};
 
 const ENTRIES_MAX: usize = 8;
 
-/// The first bits have to fit in an entry.
+/// The left bits must fit in an entry.
 const LEFT_BITS_MAX: u32 = u16::BITS;
 
 const FIELD_BYTES: usize = size_of::<u16>();
 
-/// Where values are cut, and what stands to the left of the cut.
+/// The cut between left and right bits, and the dictionary of left bits.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     right_bits: u32,
@@ -42,11 +42,11 @@ impl Split {
 
 pub(super) fn overhead_bytes_max(values: usize) -> usize {
     let vectors = values.div_ceil(VECTOR_VALUES);
-    // Packed numbers end at a byte, exceptions take a place and a field beside their entry.
+    // Packed numbers end at a byte; an exception takes a position and a field besides its entry.
     2 + ENTRIES_MAX * FIELD_BYTES + vectors * (FIELD_BYTES + 2) + values * (2 * FIELD_BYTES + 1)
 }
 
-/// The cut after which the vectors of a sample take the fewest bits, and how many of them a value.
+/// The cut with which the vectors of a sample take the fewest bits, and these bits a value.
 pub(super) fn choose<const WIDTH: usize>(sample: &[Vec<u64>]) -> (Split, f64) {
     let value_bits = 8 * WIDTH as u32;
     let values = sample.iter().map(Vec::len).sum::<usize>().max(1) as f64;
@@ -59,7 +59,7 @@ pub(super) fn choose<const WIDTH: usize>(sample: &[Vec<u64>]) -> (Split, f64) {
     cuts.min_by(|left, right| left.1.total_cmp(&right.1)).expect("there is a cut")
 }
 
-/// The split with that many random bits, and how many values of the sample are exceptions to it.
+/// The split with this many right bits, and the number of its exceptions in the sample.
 fn split_at(right_bits: u32, sample: &[Vec<u64>]) -> (Split, usize) {
     let mut counts: HashMap<u16, usize> = HashMap::new();
     for value in sample.iter().flatten() {
@@ -103,7 +103,7 @@ pub(super) fn decode<const WIDTH: usize>(input: &[u8], values: &mut [[u8; WIDTH]
     let (entries, mut input) = input.split_at_checked(entry_count * FIELD_BYTES)?;
     let entries: Vec<u16> = entries.as_chunks().0.iter().map(|entry| u16::from_le_bytes(*entry)).collect();
     let split = Split { right_bits, entries };
-    // Indexed by what fits in the bits of an entry, so that no value needs a check.
+    // Has a slot for every number that fits in an entry's bits, so that no value needs a check.
     let mut lefts = [0; ENTRIES_MAX];
     for (left, entry) in lefts.iter_mut().zip(&split.entries) {
         *left = u64::from(*entry) << right_bits;
@@ -114,7 +114,7 @@ pub(super) fn decode<const WIDTH: usize>(input: &[u8], values: &mut [[u8; WIDTH]
     input.is_empty().then_some(())
 }
 
-/// Returns what follows the vector.
+/// Returns the input after the vector.
 fn decode_vector<'a, const WIDTH: usize>(
     split: &Split,
     lefts: &[u64; ENTRIES_MAX],

@@ -1,8 +1,8 @@
 //! The changes of a step in blocks, each with as many bits a number as most of its numbers need.
 //!
-//! Patched frames of reference, after Zukowski et al., "Super-Scalar RAM-CPU Cache Compression" (ICDE
-//! 2006, section 3): no number's place depends on the length of another, so a block decodes without
-//! branches on its content.
+//! Patched frames of reference, after Zukowski et al., "Super-Scalar RAM-CPU Cache Compression" (ICDE 2006, section
+//! 3). The position of a number does not depend on the length of another, so a block decodes without data-dependent
+//! branches.
 //!
 //! # Layout of a block
 //!
@@ -10,9 +10,9 @@
 //!
 //! ```text
 //! low bits u8       0 to 64; plus 128 if there are exceptions
-//! count u8          of exceptions, the numbers with more bits        (if there are any)
-//! high bits u8      by which the longest exception is longer         (if there are any)
-//! places            of the exceptions: a byte each, or a bit a number if that is shorter
+//! count u8          the exceptions: numbers with more bits           (if there are any)
+//! high bits u8      the bits of the longest exception above the low bits   (if there are any)
+//! positions         of the exceptions: a byte each, or a bit a number if that is shorter
 //! the lowest `low bits` of every number, packed
 //! the `high bits` above them of every exception, packed
 //! ```
@@ -55,13 +55,12 @@ fn encode_block(numbers: &[u64], out: &mut Vec<u8>) {
     pack(exceptions().map(|(_, number)| number >> low_bits), high_bits, out);
 }
 
-/// Bytes of the places of many exceptions: a bit a number.
+/// Bytes of a bitmap of the exceptions' positions.
 fn places_bytes(numbers: usize) -> usize {
     numbers.div_ceil(8)
 }
 
-/// The bits of all numbers, the further bits of the exceptions, and how many these are, so that the block
-/// is the shortest.
+/// The low bits, the high bits and the number of exceptions that make the block the shortest.
 fn choose_bits(numbers: &[u64]) -> (u32, u32, usize) {
     let mut counts = [0_usize; u64::BITS as usize + 1];
     for &number in numbers {
@@ -87,7 +86,7 @@ fn choose_bits(numbers: &[u64]) -> (u32, u32, usize) {
     best
 }
 
-/// `None` if the input ends early, goes on behind the last block, or is none that was encoded.
+/// `None` if the input ends early, continues after the last block, or cannot be the output of `encode`.
 pub(super) fn decode<const WIDTH: usize>(mut input: &[u8], series: Series<'_, WIDTH>) -> Option<()> {
     let Series { mut value, mut step, values } = series;
     let mut buffer = [0; BLOCK_NUMBERS];
@@ -112,7 +111,7 @@ pub(super) fn decode<const WIDTH: usize>(mut input: &[u8], series: Series<'_, WI
     input.is_empty().then_some(())
 }
 
-/// Fills `numbers`; returns what follows the block.
+/// Fills `numbers`; returns the input after the block.
 fn decode_block<'a>(header: u8, input: &'a [u8], numbers: &mut [u64]) -> Option<&'a [u8]> {
     let low_bits = u32::from(header & !HAS_EXCEPTIONS);
     if low_bits > u64::BITS {

@@ -1,20 +1,19 @@
-//! `DoubleDelta`: every value replaced by the change of its step, in as few bits as that takes.
+//! `DoubleDelta`: stores the change of the difference between neighbours, in as few bits as it takes.
 //!
-//! Two forms of the same numbers; the encoder takes the one that is shorter, or that the link behind it
-//! makes shorter.
+//! The numbers have two forms. The encoder uses the one that is shorter, alone or after the next link.
 //!
 //! # Layout
 //!
 //! ```text
-//! the bytes that do not fill a value, as they are
+//! trailing bytes that are no whole value, unchanged
 //! first value                                 (if there is one)
 //! second value - first value                  (if there are two)
-//! form u8: 2 a string of bits, 1 blocks, 0 a string of bits as it was written before   (if there are more)
-//! the changes of the step of all further values, in that form: see `stream`, `blocks`
+//! form u8: 2 bit string, 1 blocks, 0 bit string of the first version   (if there are more)
+//! the changes of all further steps, in that form: see `stream`, `blocks`
 //! ```
 //!
-//! A change is taken modulo the width and zigzag-coded, so that small changes of either sign are small
-//! numbers. The count of values is not stored: it follows from the length of the output.
+//! A change is taken modulo the width and zigzag-coded, so that small changes of either sign are small numbers. The
+//! number of values is not stored: it follows from the length of the output.
 
 mod blocks;
 mod stream;
@@ -30,7 +29,7 @@ const FORM_ZIGZAG_STREAM: u8 = 0;
 const FORM_BLOCKS: u8 = 1;
 const FORM_STREAM: u8 = 2;
 
-/// Blocks decode several times faster, so they may be longer by one part in this many.
+/// Blocks decode several times faster, so they may be longer by this fraction.
 const BLOCKS_ADVANTAGE: usize = 32;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +38,7 @@ pub(crate) struct DoubleDelta {
     pub(crate) width: u8,
 }
 
-/// The codec of files that were written before there were forms: always a string of bits, and no form.
+/// The codec of files from before there were forms: always a bit string, without a form byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DoubleDeltaStream {
     /// Bytes of a value: 1, 2, 4 or 8.
@@ -74,7 +73,7 @@ impl Codec for DoubleDelta {
         Ok(())
     }
 
-    /// A string of bits, in which a series that repeats does so at whole bytes.
+    /// The bit string, in which a repeating series repeats at whole bytes.
     fn encode_alternative(&self, input: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
         if let Some(changes) = with_width!(self.width, split(input, out)) {
             out.push(FORM_STREAM);
@@ -110,8 +109,8 @@ impl Codec for DoubleDeltaStream {
     }
 }
 
-/// Appends the tail, the first value and the first step; returns the changes of the step of the values
-/// behind them, if there are any.
+/// Appends the trailing bytes, the first value and the first step; returns the changes of the steps after it, if
+/// there are any.
 fn split<const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) -> Option<Vec<u64>> {
     let (values, tail) = input.as_chunks::<WIDTH>();
     out.extend_from_slice(tail);
@@ -131,15 +130,15 @@ fn split<const WIDTH: usize>(input: &[u8], out: &mut Vec<u8>) -> Option<Vec<u64>
     (!values.is_empty()).then(|| changes.collect())
 }
 
-/// Where the decoded values of a series continue.
+/// The last value and step of a series, and the output for the rest.
 struct Series<'a, const WIDTH: usize> {
     value: u64,
     step: u64,
     values: &'a mut [[u8; WIDTH]],
 }
 
-/// The inverse of `split`: what is left of the input, and the series that it continues. `None` if the
-/// input ends early.
+/// The inverse of `split`: returns the rest of the input and the series to continue. `None` if the input ends
+/// early.
 fn join<'i, 'o, const WIDTH: usize>(
     input: &'i [u8],
     out: &'o mut [u8],
@@ -163,7 +162,7 @@ fn join<'i, 'o, const WIDTH: usize>(
     Some((input, Series { value, step, values }))
 }
 
-/// `None` if the input ends early, goes on behind the last value, or has an unknown form.
+/// `None` if the input ends early, continues after the last value, or has an unknown form.
 fn decode<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
     let (input, series) = join::<WIDTH>(input, out)?;
     if series.values.is_empty() {
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(decoded, input);
     }
 
-    /// Numbers of every length, at the edges of their ranges, for both signs, in both forms.
+    /// Numbers of every length, at the edges of their ranges, of both signs, in both forms.
     #[test]
     fn numbers_of_every_size_come_back() {
         let mut values = vec![0_u64];

@@ -1,7 +1,7 @@
-//! The changes of a step as a string of bits, each behind a prefix that tells its length.
+//! The changes of a step as a bit string, each after a prefix that gives its length.
 //!
-//! After Gorilla (Pelkonen et al., VLDB 2015, section 4.1.1) with the lengths that ClickHouse documents
-//! for its codec of the same name. A steady series costs one bit a value.
+//! After Gorilla (Pelkonen et al., VLDB 2015, section 4.1.1) with the lengths that ClickHouse documents for its
+//! codec of the same name. A steady series costs one bit a value.
 //!
 //! # Layout
 //!
@@ -16,33 +16,33 @@
 //! | `11110` | 32 |
 //! | `11111` | 64 |
 //!
-//! A number is a change with its sign first and what it is more than 1 behind it, so that changes of the same size
-//! share their bytes, and a compressor behind it finds them. Before it was the zigzag-coded change.
+//! A number is the sign of the change, then its magnitude less 1, so that changes of the same size share their
+//! bytes and a following compressor finds them. In the first version it was the zigzag-coded change.
 
 use super::Series;
 use crate::bits::{BitReader, BitWriter, PEEK_BITS};
 use crate::packed::bits_of;
 use crate::value::{store, unzigzag};
 
-/// Bits of the number behind a prefix of that many ones (none of them for no ones at all).
+/// Bits of the number after a prefix of that many ones.
 const NUMBER_BITS: [u32; 6] = [0, 7, 9, 12, 32, 64];
-/// The longest prefix has no zero at its end.
+/// The longest prefix has no terminating zero.
 const PREFIX_ONES_MAX: u32 = 5;
 
-/// How a change that is not 0, zigzag-coded, becomes a number.
+/// The mapping of a nonzero, zigzag-coded change to a number.
 pub(super) trait Number {
-    /// Bits that it takes.
+    /// Bits of the number.
     fn bits(change: u64) -> u32;
-    /// In that many bits, enough for it.
+    /// The number in `bits` bits, which must be enough.
     fn of(change: u64, bits: u32) -> u64;
-    /// The change itself, a difference modulo 2^64.
+    /// The change as a difference modulo 2^64.
     fn difference(number: u64, bits: u32) -> u64;
 }
 
 /// The zigzag-coded change.
 pub(super) struct Zigzag;
 
-/// The sign, then the size less 1.
+/// The sign, then the magnitude less 1.
 pub(super) struct Signed;
 
 impl Number for Zigzag {
@@ -77,7 +77,7 @@ impl Number for Signed {
     }
 }
 
-/// The ones of the prefix of `change`.
+/// Number of ones in the prefix of `change`.
 fn prefix_ones<N: Number>(change: u64) -> u32 {
     let number_bits = if change == 0 { 0 } else { N::bits(change) };
     NUMBER_BITS.partition_point(|&bits| bits < number_bits) as u32
@@ -114,7 +114,7 @@ pub(super) fn encode<N: Number>(changes: &[u64], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// `None` if the input ends early or goes on behind the last value.
+/// `None` if the input ends early or continues after the last value.
 pub(super) fn decode<N: Number, const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>) -> Option<()> {
     let Series { mut value, mut step, values } = series;
     let mut bits = BitReader::new(input);
@@ -139,7 +139,7 @@ pub(super) fn decode<N: Number, const WIDTH: usize>(input: &[u8], series: Series
     bits.is_at_end().then_some(())
 }
 
-/// The change whose prefix starts `word`, which was peeked here.
+/// Reads the change whose prefix starts `word`, which was peeked at this position.
 #[inline]
 fn read_difference<N: Number>(bits: &mut BitReader<'_>, word: u64) -> u64 {
     let ones = word.leading_ones().min(PREFIX_ONES_MAX);
