@@ -5,12 +5,12 @@ use rocksdb::ReadOptions;
 
 use crate::store::Store;
 
-/// Rows after which it is asked whether to go on.
+/// Rows between two calls of `go_on`.
 const ROWS_A_LOOK: u64 = 65_536;
 
 impl Store {
-    /// The first damage in the files of the store, in words; `None` if all blocks are whole. `go_on` is asked now and
-    /// then, and its error ends the work.
+    /// A description of the first damage in the store's files; `None` if all blocks are intact. `go_on` is called
+    /// now and then, and its error ends the check.
     pub fn check(&self, go_on: &dyn Fn() -> Result<()>) -> Result<Option<String>> {
         let mut options = ReadOptions::default();
         options.set_verify_checksums(true);

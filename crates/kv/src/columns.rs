@@ -1,5 +1,5 @@
-//! Arrow columns one value at a time: [`ColumnReader`] takes bytes out of an array, [`ColumnBuilder`]
-//! makes an array of them again.
+//! Reads and builds Arrow arrays one value at a time: [`ColumnReader`] takes bytes out of an array,
+//! [`ColumnBuilder`] makes an array of them.
 //!
 //! # Layout of a value
 //!
@@ -8,8 +8,8 @@
 //! String        length varint, bytes            Array, Map  count varint, elements
 //! Tuple         its elements
 //! ```
-//! Inside arrays and tuples, a value whose type is nullable has a byte before it: 0 for NULL, which then
-//! is all, or 1. At the top, the row's bitmap says so.
+//! Inside arrays and tuples, a value of a nullable type is preceded by a byte: 1, or 0 for NULL, which has no
+//! further bytes. NULLs of whole columns are in the row's bitmap.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use basalt_base::{Error, Result, SqlType};
 
 use crate::error::Corrupt;
 
-/// The bytes of each value of this Arrow type, if they are always as many.
+/// The size of the values of this Arrow type, if it is fixed.
 pub(crate) fn fixed_width(carrier: &DataType) -> Option<usize> {
     match carrier {
         DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
@@ -31,7 +31,7 @@ pub(crate) fn fixed_width(carrier: &DataType) -> Option<usize> {
     }
 }
 
-/// One array, ready to be read row by row.
+/// An array, read row by row.
 pub(crate) struct ColumnReader<'a> {
     nulls: Option<&'a NullBuffer>,
     nullable: bool,
@@ -47,7 +47,7 @@ enum Values<'a> {
 }
 
 impl<'a> ColumnReader<'a> {
-    /// `nullable` says whether the column's type is.
+    /// `nullable` is whether the column's type is nullable.
     pub(crate) fn new(array: &'a ArrayRef, nullable: bool) -> Result<ColumnReader<'a>> {
         let values = match array.data_type() {
             DataType::Boolean => Values::Booleans(array.as_boolean()),
@@ -74,7 +74,7 @@ impl<'a> ColumnReader<'a> {
         self.nulls.is_some_and(|nulls| nulls.is_null(row))
     }
 
-    /// The bytes of a value of fixed width.
+    /// The bytes of a fixed-width value.
     pub(crate) fn fixed(&self, row: usize) -> Option<&[u8]> {
         match &self.values {
             Values::Fixed { data, width } => {
@@ -131,7 +131,7 @@ impl<'a> ColumnReader<'a> {
     }
 }
 
-/// The part of a row's bytes that is not read yet.
+/// The unread part of a row's bytes.
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
         Err(Corrupt::Length)
     }
 
-    /// A length that can be true: at most as many as there are bytes left.
+    /// Reads a length and checks that it is at most the number of bytes left.
     fn length(&mut self) -> Result<usize, Corrupt> {
         let length = usize::try_from(self.varint()?).map_err(|_| Corrupt::Length)?;
         if length > self.rest.len() { Err(Corrupt::Truncated) } else { Ok(length) }
@@ -198,7 +198,7 @@ pub(crate) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Builds one array value by value.
+/// Builds an array value by value.
 pub(crate) struct ColumnBuilder {
     carrier: DataType,
     nullable: bool,
@@ -257,7 +257,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a value of fixed width, a Boolean as one byte.
+    /// Appends a fixed-width value; a Boolean is one byte.
     pub(crate) fn push_fixed(&mut self, value: &[u8]) {
         self.valid.push(true);
         match &mut self.parts {
@@ -275,7 +275,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Reads what [`ColumnReader::write`] wrote. After an error the builder is of no use.
+    /// Reads a value that [`ColumnReader::write`] wrote. After an error the builder must not be used.
     pub(crate) fn read(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Corrupt> {
         self.valid.push(true);
         match &mut self.parts {
@@ -331,7 +331,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Reads past a value of `carrier` without keeping it.
+/// Skips a value of `carrier`.
 pub(crate) fn skip(carrier: &DataType, cursor: &mut Cursor<'_>) -> Result<(), Corrupt> {
     match carrier {
         DataType::Boolean => cursor.flag().map(|_| ()),

@@ -1,10 +1,10 @@
-//! Errors of a store, with its path and what was being done.
+//! Errors of a store: the path and the operation that failed.
 
 use std::path::Path;
 
 use basalt_base::{Error, ErrorCode};
 
-/// A failed call of RocksDB. `doing` reads after "while", for example `inserting 10 rows`.
+/// A failed call of RocksDB. `doing` follows the word "while", for example `inserting 10 rows`.
 pub(crate) fn failed(path: &Path, doing: &str, source: &rocksdb::Error) -> Error {
     let text = source.to_string();
     let code = match source.kind() {
@@ -16,7 +16,7 @@ pub(crate) fn failed(path: &Path, doing: &str, source: &rocksdb::Error) -> Error
     Error::new(code, format!("{} failed while {doing}: {text}", path.display()))
 }
 
-/// A file that has less than what was acknowledged, or bytes that nobody wrote. Nothing was changed.
+/// A file with less than what was acknowledged, or with foreign bytes. Nothing was changed.
 pub(crate) fn damaged(file: &Path, how: &str) -> Error {
     Error::new(ErrorCode::CorruptedData, format!("{} is damaged: {how}", file.display()))
 }

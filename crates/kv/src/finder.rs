@@ -1,9 +1,8 @@
-//! Rows of keys that are asked for in their order, in the one of two ways that suits table and keys.
+//! Finds the rows of sorted keys, by MultiGet or by an iterator, whichever suits the table and the keys.
 //!
-//! MultiGet asks every sorted run of the table, but those whose Bloom filter says no. An iterator has no
-//! filter and must go to its place in every run, but from a key to the next one in the same block the way is
-//! short, and the row is decoded where it lies: where one run holds nearly all rows and most keys are
-//! there, it takes two thirds of the time.
+//! MultiGet reads every sorted run whose Bloom filter may contain the key. An iterator has no filter and must seek
+//! in every run, but the next key of the same block is near, and the row is decoded in place. Where one run holds
+//! nearly all rows and most keys exist, the iterator takes two thirds of the time.
 
 use basalt_base::prefetch::PrefetchAhead;
 use basalt_base::{Error, Result};
@@ -14,21 +13,21 @@ use rocksdb::{DB, DBRawIteratorWithThreadMode, ErrorKind, ReadOptions};
 use crate::options::BLOCK_BYTES;
 use crate::store::Store;
 
-/// Fewer keys are not worth an iterator.
+/// An iterator does not pay off for fewer keys.
 const SEEK_KEYS_MIN: usize = 2048;
-/// Rows in write buffers beside which a table still counts as one run: they are few to search.
+/// A table counts as one run if its write buffers have no more rows than this.
 const BUFFERED_ROWS_MAX: u64 = 1024;
 /// Deleted rows that an iterator may step over on its way to a key.
 const SKIPPED_ROWS_MAX: u64 = 64;
 /// RocksDB's number of levels.
 const LEVELS: usize = 7;
-/// Of a block that has several of the keys, how much is fetched before it is searched: its other half.
+/// Bytes to prefetch of a block that contains several of the keys, before it is searched: its second half.
 const AHEAD_BYTES: usize = BLOCK_BYTES / 2;
 
 pub(crate) struct Finder<'a> {
     store: &'a Store,
     can_seek: bool,
-    /// Whether most keys of the batch before were there.
+    /// Whether most keys of the previous batch existed.
     found_most: bool,
     rows: Option<DBRawIteratorWithThreadMode<'a, DB>>,
     ahead: PrefetchAhead,
@@ -37,7 +36,7 @@ pub(crate) struct Finder<'a> {
 impl<'a> Finder<'a> {
     /// For about `keys` keys.
     pub(crate) fn new(store: &'a Store, keys: usize) -> Result<Finder<'a>> {
-        // What RocksDB counts for a thread alone, every comparison of keys among it, is read by nobody.
+        // Nobody reads RocksDB's per-thread counters, and they count every comparison of keys.
         set_perf_stats(PerfStatsLevel::Disable);
         Ok(Finder {
             store,
@@ -48,8 +47,8 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Calls `visit` with the position and the row of every key that is there. The keys are sorted and
-    /// greater than those of the call before.
+    /// Calls `visit` with the position and the row of every key that exists. The keys are sorted and greater than
+    /// those of previous calls.
     pub(crate) fn find(
         &mut self,
         keys: &[&[u8]],
@@ -80,7 +79,7 @@ fn iterator(store: &Store) -> DBRawIteratorWithThreadMode<'_, DB> {
     store.db().raw_iterator_opt(options)
 }
 
-/// How many of the keys were looked for: all, unless there are too many deleted rows.
+/// Returns how many of the keys were searched: all, unless the iterator met too many deleted rows.
 fn seek(
     store: &Store,
     rows: &mut DBRawIteratorWithThreadMode<'_, DB>,
@@ -120,7 +119,7 @@ fn multi_get(store: &Store, keys: &[&[u8]], mut visit: impl FnMut(usize, &[u8]) 
 }
 
 impl Store {
-    /// Whether nearly all rows are in one sorted run, a file of the first level or all those of another one.
+    /// Whether nearly all rows are in one sorted run: a file of level 0, or another level.
     pub(crate) fn is_one_run(&self) -> Result<bool> {
         let buffers = [properties::NUM_ENTRIES_ACTIVE_MEM_TABLE, properties::NUM_ENTRIES_IMM_MEM_TABLES];
         let mut buffered = 0;

@@ -1,24 +1,25 @@
-//! Keys as bytes whose order is the order of the values, so that ranges and prefixes are ranges of bytes.
+//! Encodes keys as bytes in the order of their values, so that ranges and prefixes of keys are ranges of bytes.
 //!
 //! # Layout
 //!
-//! The key columns one behind the other:
+//! The key columns one after the other:
 //!
 //! ```text
 //! unsigned, Date, DateTime, IPv4    big-endian
 //! signed, DateTime64, Decimal, Enum big-endian, sign bit flipped
 //! Float32, Float64                  big-endian; sign bit flipped, or all bits if it was set
 //! Bool, UUID, IPv6, FixedString     their bytes
-//! String                            its bytes with 00 as 00 FF, then 00 00; in the last place as it is
-//! Nullable                          a byte before the value: 0, or 1 for NULL, which then is all
+//! String                            its bytes with 00 as 00 FF, then 00 00; in the last column unescaped
+//! Nullable                          a byte before the value: 0, or 1 for NULL, which has no further bytes
 //! ```
 //!
 //! # Invariants
 //!
-//! - **Ordered**: `encode(a) < encode(b)` if and only if `a < b`, column by column; NULL is last, NaN is
-//!   greater than every number.
+//! - **Ordered**: `encode(a) < encode(b)` if and only if `a < b`, column by column; NULL is last, NaN is greater
+//!   than every
+//!   number.
 //! - **One key, one encoding**: `-0.0` is stored as `0.0`, and there is one NaN, because they are equal.
-//! - **Prefix-free**: no encoded prefix of columns is the beginning of another one's.
+//! - **Prefix-free**: no encoding of some key columns is a prefix of another one.
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
@@ -31,7 +32,7 @@ const IS_VALUE: u8 = 0;
 const IS_NULL: u8 = 1;
 const ESCAPED_ZERO: [u8; 2] = [0x00, 0xff];
 const STRING_END: [u8; 2] = [0x00, 0x00];
-/// The widest fixed value whose bytes are turned around: Decimal256.
+/// The widest value whose bytes are reversed: Decimal256.
 const TURNED_BYTES_MAX: usize = 32;
 const SIGN: u8 = 0x80;
 
@@ -47,7 +48,7 @@ struct KeyPart {
     nullable: bool,
 }
 
-/// How the values of a key column are written.
+/// The encoding of a key column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Unsigned(usize),
@@ -87,7 +88,7 @@ impl KeyEncoder {
         self.parts.len()
     }
 
-    /// The keys of a block; fewer columns than the key has give the beginnings of keys.
+    /// Encodes the keys of a block. Fewer columns than the key has give prefixes of keys.
     pub(crate) fn encode(&self, columns: &[ArrayRef]) -> Result<EncodedKeys> {
         if columns.is_empty() || columns.len() > self.parts.len() {
             bail!(
@@ -117,7 +118,7 @@ impl KeyEncoder {
         Ok(keys)
     }
 
-    /// Appends the columns of an encoded key to those builders that `targets` names.
+    /// Decodes the columns of a key into the builders that `targets` names.
     pub(crate) fn decode(
         &self,
         key: &[u8],
@@ -247,7 +248,7 @@ impl KeyPart {
 }
 
 impl Form {
-    /// Little-endian bytes of a number into bytes in order of value.
+    /// Turns the little-endian bytes of a number into bytes that sort by value.
     fn turn(self, value: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         out.extend(value.iter().rev());
@@ -280,7 +281,7 @@ impl Form {
     }
 }
 
-/// Gives equal floats equal big-endian bytes: minus zero becomes zero, every NaN the positive quiet one.
+/// Normalizes a big-endian float: minus zero becomes zero, every NaN the positive quiet one.
 fn make_float_unique(bytes: &mut [u8]) {
     let canonical = if let Ok(bits) = <[u8; 4]>::try_from(&*bytes) {
         let value = f32::from_be_bytes(bits);

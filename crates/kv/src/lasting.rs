@@ -1,7 +1,7 @@
-//! A store that goes on when a full disk has room again.
+//! A store that recovers from a full disk.
 //!
-//! RocksDB takes no change after one that found the disk full, and does not open for writing on such a disk. Then
-//! the store is read as it is, and the next change opens it anew once there is room.
+//! After a change that failed with a full disk, RocksDB accepts no other change, and it does not open for writing
+//! on such a disk. The store then stays readable, and the next change reopens it once there is room.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::options::KvOptions;
 use crate::spec::KvSpec;
 use crate::store::Store;
 
-/// Room on the disk beside that for the rows of the log, before a store is opened for writing again.
+/// Free space required before a store is reopened for writing, in addition to the rows of the log.
 const ROOM_BYTES: u64 = 1 << 20;
-/// How long a change waits for those that read the store as it was.
+/// How long a change waits for readers of the old store.
 const READERS_WAIT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// A [`Store`] for a table.
+/// A [`Store`] that a table keeps open.
 pub struct LastingStore {
     path: PathBuf,
     options: KvOptions,
     spec: RwLock<KvSpec>,
-    /// `None` if it could not be opened again.
+    /// `None` if reopening failed.
     current: RwLock<Option<Arc<Store>>>,
 }
 
 impl LastingStore {
-    /// [`Store::open`]; on a full disk only for reading, until there is room.
+    /// Like [`Store::open`]; on a full disk opens read-only until there is room.
     pub fn open(path: &Path, spec: KvSpec, options: KvOptions) -> Result<LastingStore> {
         let store = open(path, &spec, &options)?;
         Ok(LastingStore {
@@ -46,7 +46,7 @@ impl LastingStore {
         &self.path
     }
 
-    /// The store as it is, to read.
+    /// The store for reading.
     pub fn readable(&self) -> Result<Arc<Store>> {
         if let Some(store) = self.current.read().as_ref() {
             return Ok(Arc::clone(store));
@@ -54,7 +54,7 @@ impl LastingStore {
         self.reopen()
     }
 
-    /// The store, to change it.
+    /// The store for a change.
     pub fn writable(&self) -> Result<Arc<Store>> {
         if let Some(store) = self.current.read().as_ref().filter(|store| !self.has_stopped(store)) {
             return Ok(Arc::clone(store));
@@ -78,7 +78,7 @@ impl LastingStore {
         store.ran_out_of_space() || (store.is_read_only() && !self.options.read_only)
     }
 
-    /// What opening for writing needs: the rows of the log become a sorted file.
+    /// Checks for the space that opening for writing needs: the rows of the log become a sorted file.
     fn check_room(&self) -> Result<()> {
         let entries =
             std::fs::read_dir(&self.path).map_err(|error| Error::io(FileAction::List, &self.path, &error))?;
@@ -96,14 +96,14 @@ impl LastingStore {
         }
     }
 
-    /// Closes the store when nobody reads it any more, and opens it again.
+    /// Closes the store once it has no reader, and reopens it.
     fn reopen(&self) -> Result<Arc<Store>> {
         let mut current = self.current.write();
         if let Some(store) = current.as_ref() {
             if !self.has_stopped(store) {
                 return Ok(Arc::clone(store));
             }
-            // New readers wait at the lock. Nobody else makes one of a store that is locked.
+            // New readers wait for the lock, so nobody else clones the `Arc` meanwhile.
             let end = Instant::now() + READERS_WAIT;
             while Arc::strong_count(store) > 1 {
                 if Instant::now() > end {
@@ -128,7 +128,7 @@ fn open(path: &Path, spec: &KvSpec, options: &KvOptions) -> Result<Store> {
     match Store::open(path, spec.clone(), options.clone()) {
         Err(error) if error.code() == ErrorCode::NotEnoughSpace => {
             let options = KvOptions { read_only: true, ..options.clone() };
-            // Where not even that works, what failed first says why.
+            // If that fails too, the first error is the cause.
             Store::open(path, spec.clone(), options).map_err(|_| error)
         }
         other => other,

@@ -1,18 +1,18 @@
-//! I have a key: give me the row, change the row, durably.
+//! A key/value table: rows by key, read and changed durably.
 //!
-//! [`Store`] is one table in one RocksDB: rows of typed columns, some of which are the key. Inserting a
-//! present key replaces its row.
+//! [`Store`] is one table in one RocksDB: rows of typed columns, some of which are the key. Inserting an existing
+//! key replaces its row.
 //!
 //! # On disk
 //!
-//! A row is one RocksDB entry. Its key is the key columns, encoded so that byte order is logical order
-//! ([`key_encoding`]); its value is the other columns in a row format of our own ([`row_encoding`]).
+//! A row is one RocksDB entry. Its key is the key columns, encoded so that byte order is value order
+//! ([`key_encoding`]); its value is the other columns in our own row format ([`row_encoding`]).
 //!
 //! # Durability
 //!
-//! When [`Store::insert`], [`Load::commit`] or [`Store::delete`] returns, the change is on the disk and there
-//! whole. Few rows are one batch in the synced write-ahead log; many are synced files, sorted, written beside
-//! the table and taken in together. A store whose files have less than that is refused, not opened without it;
+//! When [`Store::insert`], [`Load::commit`] or [`Store::delete`] returns, the change is durable and complete. Few
+//! rows are one batch in the synced write-ahead log; many rows are sorted files, written and synced outside the
+//! table and ingested together. A store whose files lack acknowledged changes is refused, not opened without them;
 //! [`Store::restore`] saves what can be read.
 //!
 //! # Not here

@@ -1,15 +1,15 @@
-//! The rows of one statement: a synced batch if they are few, else sorted files that are taken in together.
+//! The rows of one statement: a synced batch if they are few, otherwise sorted files that are ingested together.
 //!
-//! Many rows go neither through the log nor through write buffers. They are collected up to a limit, sorted
-//! and written as sorted files by other threads while the next ones are collected; RocksDB then takes all
-//! files in one step, the later over the earlier. Either way the rows are there whole or not at all.
+//! Many rows bypass the log and the write buffers. They are collected up to a limit, sorted and written as sorted
+//! files by other threads while the next ones are collected. RocksDB then ingests all files in one step, later
+//! files over earlier ones. Either way the change is atomic.
 //!
 //! # Cost
 //!
-//! Memory for two runs: one is collected, one written. Rows that come in the order of their key make files
-//! whose keys do not overlap, so a run of them ends early; of other rows a larger run makes fewer files that
-//! a lookup has to ask. Blocks of rows may change places on their way, where several threads read them: the
-//! greatest rows of a run wait for the next one, among whose rows those may be that stand before them.
+//! Memory for two runs: one is collected while the other is written. Rows in key order make files whose keys do not
+//! overlap, so their runs end early; for other rows a larger run makes fewer files for a lookup to read. Blocks of
+//! rows may change places when several threads read them, so the greatest rows of a run move to the next one, which
+//! may contain rows that precede them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,44 +33,44 @@ const LIMITS: LoadLimits = LoadLimits {
     file_bytes: 16 << 20,
 };
 
-/// An insert that is under way; dropped without [`Load::commit`] it was none.
+/// An insert in progress. Dropping it without [`Load::commit`] cancels it.
 pub struct Load {
     store: Arc<Store>,
     spec: Arc<KvSpec>,
     threads_max: usize,
     limits: LoadLimits,
-    /// The time to store in rows, if they expire.
+    /// The write time to store in rows, if they expire.
     written: Option<u32>,
     run: Run,
     rows: u64,
     files: Option<LoadFiles>,
 }
 
-/// When rows become files.
+/// The limits at which rows become files.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadLimits {
-    /// More rows than these, or more bytes, are written as files.
+    /// More rows or bytes than these are written as files.
     pub(crate) batch_rows: usize,
     pub(crate) batch_bytes: usize,
-    /// Rows in order of key, or nearly, that are a run, at the beginning of a load; of a long one, as many as of others.
+    /// Bytes of a run of (nearly) sorted rows at the beginning of a load; later runs are as long as unsorted ones.
     pub(crate) ordered_bytes: usize,
-    /// Rows that are a run.
+    /// Bytes of a run of unsorted rows.
     pub(crate) run_bytes: usize,
-    /// The least of a run that has a file of its own.
+    /// The smallest part of a run that gets a file of its own.
     pub(crate) file_bytes: usize,
 }
 
-/// The files of a load. While one run is written, the next is collected.
+/// The files of a load. One run is written while the next is collected.
 struct LoadFiles {
     directory: PathBuf,
     paths: Vec<PathBuf>,
-    /// Encoded rows of all runs.
+    /// Bytes of encoded rows in all runs.
     bytes: usize,
     runs: usize,
     writing: Option<JoinHandle<Result<WrittenRun>>>,
 }
 
-/// Whether more rows come behind a run.
+/// Whether more rows follow a run.
 #[derive(PartialEq)]
 enum Rest {
     Comes,
@@ -78,13 +78,13 @@ enum Rest {
 }
 
 struct WrittenRun {
-    /// Empty; kept for its memory.
+    /// An empty run, kept for its memory.
     run: Run,
     paths: Vec<PathBuf>,
 }
 
 impl Store {
-    /// Begins an insert, which may take `threads_max` threads besides the caller's.
+    /// Begins an insert that may use up to `threads_max` threads besides the caller's.
     pub fn begin_load(self: &Arc<Self>, threads_max: usize) -> Result<Load> {
         self.begin_load_within(threads_max, LIMITS)
     }
@@ -117,8 +117,8 @@ impl Load {
         if self.run.bytes() >= self.run_bytes_max() { self.end_run(Rest::Comes) } else { Ok(()) }
     }
 
-    /// Puts the rows over those with their keys; of rows with one key the last stays. All or none, and
-    /// durable on return. Returns how many rows came.
+    /// Inserts the rows, replacing those with the same keys. Of several rows with one key the last wins. Atomic,
+    /// and durable on return. Returns the number of rows written to the load.
     pub fn commit(mut self) -> Result<u64> {
         let is_batch = self.files.is_none()
             && self.run.len() < self.limits.batch_rows
@@ -142,7 +142,7 @@ impl Load {
         Ok(self.rows)
     }
 
-    /// A load may be long: its later files are larger, so that they stay few.
+    /// The runs of a long load are larger, so that the number of files stays small.
     fn run_bytes_max(&self) -> usize {
         let LoadLimits { ordered_bytes, run_bytes, .. } = self.limits;
         if !self.run.is_nearly_sorted() {
@@ -152,7 +152,7 @@ impl Load {
         (before / 2).clamp(ordered_bytes, run_bytes)
     }
 
-    /// Has the rows so far written.
+    /// Ends the current run and writes it.
     fn end_run(&mut self, rest: Rest) -> Result<()> {
         if self.run.len() == 0 {
             return Ok(());
@@ -203,7 +203,7 @@ impl LoadFiles {
         Ok(())
     }
 
-    /// Waits for the run that is being written, if there is one; returns an empty one.
+    /// Waits for the run that is being written, if there is one; returns an empty run.
     fn written(&mut self) -> Result<Run> {
         let Some(writing) = self.writing.take() else { return Ok(Run::default()) };
         let ended = writing.join();
@@ -215,9 +215,9 @@ impl LoadFiles {
 
 impl Drop for LoadFiles {
     fn drop(&mut self) {
-        // What it wrote does not matter any more, but it writes into the directory.
+        // Its result does not matter any more, but it must stop writing into the directory.
         let _ = self.written();
-        // What cannot be removed now is removed when the store is opened next.
+        // A leftover is removed when the store is opened again.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

@@ -1,13 +1,13 @@
-//! Rows by key, a block of keys at a time, in several threads if there are many.
+//! Rows by key, a block of keys at a time, on several threads if there are many.
 //!
 //! # Cost
 //!
-//! Keys are asked for in their order, so that neighbours find their block of rows, and the way to it, in
-//! the processor's caches: a million keys at once cost half as much a key as sixteen times 65,536.
+//! Keys are looked up in sorted order, so that neighbours find their blocks and index entries in the processor's
+//! caches: a key costs half as much in a batch of a million as in sixteen batches of 65,536.
 //!
 //! # Concurrency
 //!
-//! Each lookup is told how many threads it may have, and shares them with the lookups that run beside it.
+//! Each lookup has a thread limit, and shares it with the lookups that run at the same time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,23 +22,23 @@ use crate::row_assembler::RowAssembler;
 use crate::run::head;
 use crate::store::Store;
 
-/// Keys that are looked for in one way: pinned blocks stay bounded.
+/// Keys looked up in one batch, which bounds the number of pinned blocks.
 const BATCH_KEYS: usize = 1024;
-/// Distinct keys that are worth a thread: a few milliseconds of work.
+/// Distinct keys that justify another thread: a few milliseconds of work.
 const THREAD_KEYS_MIN: usize = 2048;
 
-/// What [`Store::get`] found.
+/// The result of [`Store::get`].
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The rows found, each once, in order of key.
+    /// The rows found, each once, in key order.
     pub rows: RecordBatch,
-    /// For each key asked for, in the order asked: its row in `rows`, or `None` if there is none.
+    /// For each requested key, in order: its index in `rows`, or `None` if there is none.
     pub row_of_key: Vec<Option<u32>>,
 }
 
 impl Store {
-    /// The columns at `projection` of the rows with `keys`: one array for each key column. A key may be
-    /// asked for more than once. It takes at most `threads_max` threads.
+    /// The columns at `projection` of the rows with `keys`: one array for each key column. A key may occur more
+    /// than once. Uses at most `threads_max` threads.
     pub fn get(&self, keys: &[ArrayRef], projection: &[usize], threads_max: usize) -> Result<Found> {
         let spec = self.spec();
         let encoder = spec.key_encoder()?;
@@ -56,7 +56,7 @@ impl Store {
         merged(found.into_iter().collect::<Result<_>>()?, encoded.len())
     }
 
-    /// All columns of the rows with `keys`: each row once, in order of key, missing keys left out.
+    /// All columns of the rows with `keys`: each row once, in key order, without the missing keys.
     pub fn lookup(&self, keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let all: Vec<usize> = (0..self.spec().columns.len()).collect();
         Ok(self.get(keys, &all, 1)?.rows.columns().to_vec())
@@ -84,10 +84,10 @@ impl Store {
     }
 }
 
-/// What was found of a range of keys.
+/// The rows found for a range of sorted keys.
 struct FoundPart {
     rows: RecordBatch,
-    /// Which of the keys asked for has which row.
+    /// Pairs of a requested key's index and its row.
     places: Vec<(u32, u32)>,
 }
 
@@ -109,10 +109,10 @@ fn merged(parts: Vec<FoundPart>, keys: usize) -> Result<Found> {
     Ok(Found { rows, row_of_key })
 }
 
-/// A lookup among those that run on a store.
+/// One of the lookups that run on a store.
 struct Turn<'a> {
     lookups: &'a AtomicUsize,
-    /// How many there are, this one among them.
+    /// The number of running lookups, including this one.
     running: usize,
 }
 
@@ -128,7 +128,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The keys in parts of at least [`THREAD_KEYS_MIN`], one for each of `threads` if there are so many.
+/// Splits the keys into parts of at least [`THREAD_KEYS_MIN`] keys, at most one for each of `threads`.
 fn parts(order: &[SortedKey], threads: usize) -> Vec<&[SortedKey]> {
     let distinct = order.last().map_or(0, |last| last.group + 1);
     let count = match distinct / THREAD_KEYS_MIN {
@@ -139,15 +139,15 @@ fn parts(order: &[SortedKey], threads: usize) -> Vec<&[SortedKey]> {
     order.chunk_by(|left, right| part(left) == part(right)).collect()
 }
 
-/// A key asked for, in order of key.
+/// A requested key; these are sorted.
 struct SortedKey {
     asked: u32,
-    /// Counts the distinct keys.
+    /// The ordinal of the distinct key.
     group: usize,
 }
 
 fn sorted_distinct(keys: &EncodedKeys) -> Vec<SortedKey> {
-    // Most keys differ in their first bytes, which are compared as one number.
+    // Most keys differ in their first bytes, which compare as one number.
     let mut order: Vec<(u64, u32)> =
         (0..keys.len() as u32).map(|at| (head(keys.get(at as usize)), at)).collect();
     order.sort_unstable_by(|left, right| {

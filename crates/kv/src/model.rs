@@ -1,4 +1,4 @@
-//! The store against a `BTreeMap`: whatever is done to both, both answer the same.
+//! The store against a `BTreeMap`: after the same operations, both give the same results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ enum Op {
     Reopen,
 }
 
-/// Columns in another order than the key's, so that positions matter.
+/// The columns are in another order than the key's, so that positions matter.
 fn spec() -> KvSpec {
     let columns = Columns::new(vec![
         Column::new("name", SqlType::String),
@@ -215,7 +215,7 @@ fn many_keys_are_found_by_several_threads_as_by_one() {
     let key = |at: u64| ((at % 60_000) as i32, b"x".to_vec());
     let rows: Vec<(Key, u64)> = (0..30_000_u64).map(|at| (key(2 * at), at)).collect();
     load(&store, rows.chunks(5000).map(batch), LoadLimits { file_bytes: 4000, run_bytes: 9000, ..FILES });
-    // Every second one is missing, and many are asked for twice.
+    // Every second key is missing, and many occur twice.
     let asked: Vec<Key> = (0..70_000_u64).map(|at| key(at * 7919)).collect();
     for threads_max in [0, 1, 2, 5] {
         let found = store.get(&key_arrays(&asked), &[1], threads_max).expect("valid keys");

@@ -8,15 +8,15 @@ use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DBRecoveryMode, LogLevel, Options, WriteBufferManager,
 };
 
-/// Rows in a block before it is compressed.
+/// Uncompressed bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 8 << 10;
 const BLOOM_BITS_PER_KEY: f64 = 10.0;
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
 const WRITE_BUFFERS_MAX: i32 = 3;
-/// Below the usual limit of 1024 files a process, and there may be many tables.
+/// Well below the usual limit of 1024 files a process, because there may be many tables.
 const OPEN_FILES_MAX: i32 = 256;
 const BACKGROUND_JOBS: i32 = 2;
-/// Keys that share a beginning, and are read one by one from the first: as many as a search steps over.
+/// Restart interval: the most keys that a search in a block reads one by one.
 const RESTART_KEYS: i32 = 4;
 const FORMAT_VERSION: i32 = 6;
 const SYNC_BYTES: u64 = 1 << 20;
@@ -24,7 +24,7 @@ const OLD_LOGS_MAX: usize = 2;
 const BLOCK_CACHE_BYTES_DEFAULT: usize = 256 << 20;
 const WRITE_BUFFER_BUDGET_BYTES_DEFAULT: usize = 256 << 20;
 
-/// One block cache and one budget for write buffers, shared by every store that is opened with it.
+/// A block cache and a write buffer budget, shared by every store that is opened with it.
 #[derive(Clone)]
 pub struct SharedCache {
     blocks: Cache,
@@ -34,9 +34,9 @@ pub struct SharedCache {
 /// How to open a store.
 #[derive(Clone)]
 pub struct KvOptions {
-    /// Refuse changes, and open beside another process that has the store open.
+    /// Refuse changes, so that the store can be opened while another process has it open.
     pub read_only: bool,
-    /// Rows older than this are gone. Counted from their last insert.
+    /// Rows expire this long after their last insert.
     pub ttl_seconds: Option<u32>,
     pub cache: SharedCache,
     pub clock: Arc<dyn Clock>,
@@ -46,12 +46,12 @@ impl SharedCache {
     pub fn new(block_cache_bytes: usize, write_buffer_bytes: usize) -> SharedCache {
         SharedCache {
             blocks: Cache::new_lru_cache(block_cache_bytes),
-            // Writers are not stalled at the budget: RocksDB flushes the largest buffer instead.
+            // At the budget writers are not stalled: RocksDB flushes the largest buffer instead.
             write_buffers: WriteBufferManager::new_write_buffer_manager(write_buffer_bytes, false),
         }
     }
 
-    /// For a machine of so much memory: a twentieth of it for blocks, if that is more than the default.
+    /// For a machine with this much memory: a twentieth of it for blocks, if that is more than the default.
     pub fn for_machine(memory_bytes: u64) -> SharedCache {
         let blocks = usize::try_from(memory_bytes / 20).unwrap_or(usize::MAX);
         SharedCache::new(blocks.max(BLOCK_CACHE_BYTES_DEFAULT), WRITE_BUFFER_BUDGET_BYTES_DEFAULT)
@@ -96,10 +96,10 @@ impl KvOptions {
         options.set_bytes_per_sync(SYNC_BYTES);
         options.set_keep_log_file_num(OLD_LOGS_MAX);
         options.set_log_level(LogLevel::Warn);
-        // A crash may cut the last record off. Whether it was one is checked before.
+        // A crash may cut off the last record. Recovery checks before whether it was a crash.
         options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
         options.enable_statistics();
-        // Counters only: a look at the clock costs a lookup more than many of its steps.
+        // Counters only: reading the clock costs a lookup more than most of its steps.
         options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
         if let Some(ttl_seconds) = self.ttl_seconds {
             crate::row_encoding::expire_in_compactions(&mut options, ttl_seconds, Arc::clone(&self.clock));
@@ -116,8 +116,8 @@ impl KvOptions {
         format.set_cache_index_and_filter_blocks(true);
         format.set_cache_index_and_filter_blocks_with_high_priority(true);
         format.set_pin_l0_filter_and_index_blocks_in_cache(true);
-        // Point lookups are what the engine is for. A hash index inside each block costs a tenth of its
-        // bytes and finds a key no sooner than this.
+        // Point lookups are the main workload. A hash index inside each block would cost a tenth of its bytes and
+        // find a key no sooner than short restart intervals.
         format.set_block_restart_interval(RESTART_KEYS);
         format
     }

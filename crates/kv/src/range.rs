@@ -1,11 +1,11 @@
-//! A range of keys: which rows a scan reads.
+//! A range of keys, for scans.
 
 use arrow::array::ArrayRef;
 use basalt_base::{Error, Result};
 
 use crate::key_encoding::KeyEncoder;
 
-/// Bounds on the first columns of the key. A bound has one row for each of the columns that it states.
+/// Bounds on the first columns of the key. A bound has one array of one row for each column that it covers.
 #[derive(Clone, Debug, Default)]
 pub struct KeyRange {
     lower: Option<Bound>,
@@ -18,7 +18,7 @@ struct Bound {
     inclusive: bool,
 }
 
-/// A range of encoded keys: from `lower` to just before `upper`.
+/// A half-open range of encoded keys: from `lower` to before `upper`.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ByteRange {
     pub(crate) lower: Vec<u8>,
@@ -32,7 +32,7 @@ impl KeyRange {
         KeyRange::default()
     }
 
-    /// The rows whose key begins with `columns`, one row each.
+    /// The rows whose key begins with `columns`, which have one row each.
     pub fn prefix(columns: Vec<ArrayRef>) -> KeyRange {
         KeyRange::all().from(columns.clone()).to(columns)
     }
@@ -43,13 +43,13 @@ impl KeyRange {
         KeyRange { lower: Some(Bound { columns, inclusive: true }), ..self }
     }
 
-    /// Rows behind all that begin with `columns`.
+    /// Rows after all that begin with `columns`.
     #[must_use]
     pub fn after(self, columns: Vec<ArrayRef>) -> KeyRange {
         KeyRange { lower: Some(Bound { columns, inclusive: false }), ..self }
     }
 
-    /// Rows not behind all that begin with `columns`.
+    /// Rows not after those that begin with `columns`.
     #[must_use]
     pub fn to(self, columns: Vec<ArrayRef>) -> KeyRange {
         KeyRange { upper: Some(Bound { columns, inclusive: true }), ..self }
@@ -61,7 +61,7 @@ impl KeyRange {
         KeyRange { upper: Some(Bound { columns, inclusive: false }), ..self }
     }
 
-    /// `None` if no key can be in the range.
+    /// The encoded range; `None` if no key can be in it.
     pub(crate) fn encode(&self, encoder: &KeyEncoder) -> Result<Option<ByteRange>> {
         let lower = match &self.lower {
             None => Vec::new(),
@@ -94,10 +94,10 @@ impl Bound {
         Ok(keys.get(0).to_vec())
     }
 
-    /// The first bytes behind every key that begins with this bound's columns; `None` if there are none.
+    /// The first key after all that begin with this bound's columns; `None` if there is none.
     fn behind(&self, mut key: Vec<u8>, encoder: &KeyEncoder) -> Option<Vec<u8>> {
         if self.columns.len() == encoder.len() {
-            // A whole key: its direct successor. A string in the last place may go on behind it.
+            // A whole key: its direct successor. (A string in the last column may continue.)
             key.push(0);
             return Some(key);
         }

@@ -1,4 +1,4 @@
-//! Decoded rows as a batch of the columns that are wanted.
+//! Assembles decoded rows to a batch of the projected columns.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::key_encoding::KeyEncoder;
 use crate::row_encoding::RowReader;
 use crate::spec::{ComputedDefault, KvSpec};
 
-/// Puts decoded rows together to a batch of the projected columns.
+/// Collects decoded rows and makes a batch of the projected columns.
 pub(crate) struct RowAssembler {
     columns: Columns,
     key: KeyEncoder,
@@ -20,18 +20,18 @@ pub(crate) struct RowAssembler {
     reader: RowReader,
     types: Vec<SqlType>,
     builders: Vec<ColumnBuilder>,
-    /// The builder of each projected column.
+    /// The builder index of each projected column.
     output: Vec<usize>,
     computed: Vec<Computed>,
-    /// How many columns each row has of its own; empty if nothing is computed.
+    /// Number of stored columns of each row; empty if no default is computed.
     own_columns: Vec<usize>,
     len: usize,
 }
 
-/// A wanted column whose default is computed.
+/// A projected column whose default is computed.
 struct Computed {
     builder: usize,
-    /// Its place among the columns that are not in the key.
+    /// Its index among the columns that are not in the key.
     place: usize,
     inputs: Vec<usize>,
     default: Arc<dyn ComputedDefault>,
@@ -82,7 +82,7 @@ impl RowAssembler {
         Ok(())
     }
 
-    /// The rows so far; the assembler is empty again.
+    /// Returns the rows so far and resets the assembler.
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         let fresh = self.types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?;
         let builders = std::mem::replace(&mut self.builders, fresh);
@@ -94,8 +94,7 @@ impl RowAssembler {
             .map_err(|error| Error::logical(format!("decoded rows do not fit together: {error}")))
     }
 
-    /// Computes the columns that rows are too old to have. A column is computed from those before it, which a row
-    /// may be too old for as well.
+    /// Computes the columns that old rows lack. A column may depend on earlier ones, which an old row may lack too.
     fn compute(&mut self, arrays: &mut [ArrayRef]) -> Result<()> {
         for computed in &self.computed {
             let is_old = |&own_columns: &usize| own_columns <= computed.place;
@@ -113,7 +112,7 @@ impl RowAssembler {
     }
 }
 
-/// The projected columns in order, and those that they are computed from.
+/// The projected columns in order, then the columns that they are computed from.
 fn wanted(spec: &KvSpec, projection: &[usize]) -> Vec<usize> {
     let mut wanted: Vec<usize> = projection.to_vec();
     let mut at = 0;

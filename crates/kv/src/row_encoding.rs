@@ -1,18 +1,18 @@
-//! The value of a row: the columns that are not in its key.
+//! The value of a row: its columns outside the key.
 //!
 //! # Layout (format versions 1 and 2)
 //!
 //! ```text
 //! version      u8       1, or 2 where rows expire
 //! written      u32      version 2 only: seconds since 1970 of the insert, little-endian
-//! columns      varint   how many there were when the row was written
+//! columns      varint   number of columns when the row was written
 //! null bitmap  columns/8 bytes, rounded up; a set bit is a NULL
-//! values       those that are not NULL, as `columns` writes them
+//! values       those that are not NULL, in the layout of `columns`
 //! ```
 //!
-//! Columns are known by their place, so a table may gain columns at the end: older rows have fewer and
-//! read with the defaults. RocksDB checks the checksum of the block before a row is decoded; the decoder
-//! still takes any bytes and answers with an error at worst.
+//! Columns are identified by position, so a table may gain columns at the end: older rows have fewer and read the
+//! defaults. RocksDB verifies the block checksum before a row is decoded; the decoder still accepts any bytes and
+//! returns an error for bad ones.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const WRITTEN_BYTES: usize = size_of::<u32>();
 /// Writes the rows of one block.
 pub(crate) struct RowWriter<'a> {
     columns: Vec<ColumnReader<'a>>,
-    /// For rows that expire: when they are written.
+    /// The write time, for rows that expire.
     written: Option<u32>,
 }
 
@@ -68,14 +68,14 @@ impl<'a> RowWriter<'a> {
     }
 }
 
-/// Where the columns of a row go.
+/// Decodes rows into column builders.
 pub(crate) struct RowReader {
     carriers: Vec<DataType>,
-    /// For each value column the builder that wants it.
+    /// The builder index of each value column, if it is wanted.
     targets: Vec<Option<usize>>,
-    /// Columns before this one are read or skipped, the others left alone.
+    /// Columns before this one are read or skipped, the rest is not decoded.
     needed: usize,
-    /// For each value column one row with its default.
+    /// The default of each value column, as an array of one row.
     defaults: Vec<ArrayRef>,
 }
 
@@ -89,7 +89,7 @@ impl RowReader {
         RowReader { carriers, targets, needed, defaults }
     }
 
-    /// Appends the columns of a row to their builders; returns how many it has of its own.
+    /// Appends the columns of a row to their builders; returns the number of columns stored in the row.
     pub(crate) fn read(&self, row: &[u8], builders: &mut [ColumnBuilder]) -> Result<usize, Corrupt> {
         let mut cursor = Cursor::new(row);
         read_written(&mut cursor)?;
@@ -115,7 +115,7 @@ impl RowReader {
         Ok(columns)
     }
 
-    /// The columns that the row is too old to have.
+    /// Appends the defaults of columns that the row lacks.
     fn append_defaults(&self, from: usize, builders: &mut [ColumnBuilder]) -> Result<(), Corrupt> {
         for position in from..self.needed {
             let Some(target) = self.targets[position] else { continue };
@@ -124,7 +124,7 @@ impl RowReader {
                 builders[target].push_null();
                 continue;
             }
-            // Defaults are checked when the store opens: their type can be written.
+            // The types of defaults are checked when the store is opened.
             let Ok(reader) = ColumnReader::new(default, false) else { continue };
             let mut bytes = Vec::new();
             reader.write(0, &mut bytes);
@@ -142,7 +142,7 @@ pub(crate) fn is_expired(row: &[u8], ttl_seconds: u32, now: u32) -> bool {
     }
 }
 
-/// Lets compactions drop expired rows.
+/// Makes compactions drop expired rows.
 pub(crate) fn expire_in_compactions(options: &mut Options, ttl_seconds: u32, clock: Arc<dyn Clock>) {
     options.set_compaction_filter("basalt.expire", move |_, _, row: &[u8]| {
         let now = u32::try_from(clock.now_us() / 1_000_000).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Rows on their way into sorted files: collected as they come, sorted, written by several threads.
+//! A run of rows on its way into sorted files: collected in any order, sorted, written by several threads.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,11 @@ use crate::error::failed;
 use crate::parallel::in_parallel;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
-/// Rows are nearly in order if so many on average are: blocks of a source in order that several threads read.
+/// A run counts as nearly sorted if its ascending sequences have this length on average. Several threads that read
+/// a sorted source produce such blocks.
 const ASCENDING_ROWS_MIN: usize = 1024;
 
-/// Rows in the order of arrival, or, once sorted, of key.
+/// Rows in the order of arrival, or in key order after [`Run::sort`].
 ///
 /// # Layout of a row
 ///
@@ -25,34 +26,34 @@ const ASCENDING_ROWS_MIN: usize = 1024;
 pub(crate) struct Run {
     bytes: Vec<u8>,
     rows: Vec<RunRow>,
-    /// Where stretches of rows begin whose keys become greater: a block's rows, or some of them.
+    /// First rows of ascending sequences: a block's rows, or some of them.
     stretches: Vec<usize>,
-    /// How many keys are not greater than the one before them.
+    /// Number of keys that are not greater than the previous one.
     descents: usize,
 }
 
 #[derive(Clone, Copy)]
 struct RunRow {
-    /// The first bytes of the key: most comparisons need no more.
+    /// The first bytes of the key, which decide most comparisons.
     key_head: u64,
     start: usize,
 }
 
-/// Where a run's files go.
+/// Where the files of a run are written.
 pub(crate) struct RunFiles {
     pub(crate) options: Options,
-    /// The store's, for errors.
+    /// The store's path, for errors.
     pub(crate) store: PathBuf,
     pub(crate) directory: PathBuf,
-    /// Says in the files' names which run they are of.
+    /// The number of the run, part of the file names.
     pub(crate) number: usize,
     pub(crate) threads_max: usize,
-    /// Encoded rows that are worth a file of their own, and a thread.
+    /// Bytes of encoded rows that justify a file and a thread of their own.
     pub(crate) file_bytes_min: usize,
 }
 
 impl Run {
-    /// The next rows may belong elsewhere than behind those that are there.
+    /// Marks that the next rows may not follow the last ones in key order.
     pub(crate) fn begin_block(&mut self) {
         if self.stretches.last() != Some(&self.rows.len()) {
             self.stretches.push(self.rows.len());
@@ -84,7 +85,7 @@ impl Run {
         self.rows.len()
     }
 
-    /// Whether every key is greater than the one before it.
+    /// Whether every key is greater than the previous one.
     pub(crate) fn is_sorted(&self) -> bool {
         self.descents == 0
     }
@@ -98,7 +99,7 @@ impl Run {
         self.rows.iter().map(|row| self.row(row))
     }
 
-    /// Without rows, but with the memory that it has.
+    /// An empty run with the memory of this one.
     pub(crate) fn cleared(mut self) -> Run {
         self.bytes.clear();
         self.rows.clear();
@@ -107,7 +108,7 @@ impl Run {
         self
     }
 
-    /// In order of key, and of rows with one key the last only.
+    /// Sorts the rows by key, and keeps only the last row of each key.
     pub(crate) fn sort(&mut self) {
         if self.sort_stretches() {
             return;
@@ -115,7 +116,7 @@ impl Run {
         let mut rows = std::mem::take(&mut self.rows);
         rows.sort_unstable_by(|left, right| {
             let heads = left.key_head.cmp(&right.key_head);
-            // Rows with one key stay in the order of arrival.
+            // Rows with the same key stay in the order of arrival.
             heads.then_with(|| self.key(left).cmp(self.key(right))).then(left.start.cmp(&right.start))
         });
         let mut kept = 0;
@@ -131,7 +132,7 @@ impl Run {
         self.set_sorted(rows, vec![0]);
     }
 
-    /// Sorts the rows if they are sorted once their stretches are.
+    /// Sorts the run by ordering its ascending sequences, if that is enough; `false` if it is not.
     fn sort_stretches(&mut self) -> bool {
         if self.is_sorted() || !self.is_nearly_sorted() {
             return self.is_sorted();
@@ -153,7 +154,7 @@ impl Run {
         true
     }
 
-    /// Takes the greatest quarter of the rows, which are sorted, away and adds it to `next`.
+    /// Moves the greatest quarter of the sorted rows to `next`.
     pub(crate) fn move_greatest(&mut self, next: &mut Run) {
         assert!(self.is_sorted(), "the greatest rows are taken of a run before it is sorted");
         let first = self.rows.len() - self.rows.len() / 4;
@@ -175,7 +176,7 @@ impl Run {
         self.descents = 0;
     }
 
-    /// Writes the rows, which are sorted, as files whose keys do not overlap. All are synced on return.
+    /// Writes the sorted rows as files whose keys do not overlap. All are synced on return.
     pub(crate) fn write(&self, files: &RunFiles) -> Result<Vec<PathBuf>> {
         assert!(self.is_sorted(), "a run is written before it is sorted");
         let count = (self.bytes.len() / files.file_bytes_min.max(1)).clamp(1, files.threads_max.max(1));
@@ -224,7 +225,7 @@ impl Run {
     }
 }
 
-/// The first eight bytes of a key as a number of the same order; a shorter key is filled with zeros.
+/// The first eight bytes of a key, zero-padded, as a number with the same order.
 pub(crate) fn head(key: &[u8]) -> u64 {
     let mut bytes = [0; size_of::<u64>()];
     let length = key.len().min(bytes.len());

@@ -1,4 +1,4 @@
-//! Rows in order of key, a batch at a time.
+//! Rows in key order, a batch at a time.
 
 use arrow::array::RecordBatch;
 use basalt_base::Result;
@@ -9,25 +9,25 @@ use crate::row_assembler::RowAssembler;
 use crate::store::Store;
 
 const BATCH_ROWS: usize = 8192;
-/// A batch also ends here, however few rows it has.
+/// A batch ends at this size even if it has few rows.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Batches of a range's rows, as they were when the scan began: changes made later are not seen.
+/// Batches of a range's rows from a snapshot at the start of the scan.
 pub struct Scan<'a> {
     store: &'a Store,
-    /// `None` at the end, or where the range is empty.
+    /// `None` at the end, or if the range is empty.
     rows: Option<DBRawIteratorWithThreadMode<'a, DB>>,
     assembler: RowAssembler,
 }
 
 impl Store {
-    /// The columns at `projection` of the rows in `range`, in order of key.
+    /// The columns at `projection` of the rows in `range`, in key order.
     pub fn scan(&self, range: &KeyRange, projection: &[usize]) -> Result<Scan<'_>> {
         let spec = self.spec();
         let assembler = RowAssembler::new(&spec, projection)?;
         let rows = range.encode(&spec.key_encoder()?)?.map(|range| {
             let mut options = ReadOptions::default();
-            // One pass over many blocks would push out the blocks that lookups come back to.
+            // A pass over many blocks would evict the blocks that lookups need.
             options.fill_cache(false);
             options.set_auto_readahead_size(true);
             if let Some(upper) = range.upper {

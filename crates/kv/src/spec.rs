@@ -1,4 +1,4 @@
-//! What a store holds: its columns, which of them are the key, and their defaults.
+//! The columns of a store, which of them are the key, and their defaults.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use basalt_base::{Columns, Error, Result, SqlType, bail};
 
 use crate::key_encoding::KeyEncoder;
 
-/// The columns of a store. Columns that are not in the key may be added at the end later: rows written
-/// before read with the default.
+/// The columns of a store. Columns outside the key may be added at the end later: rows written before read the
+/// default.
 #[derive(Clone, Debug)]
 pub struct KvSpec {
     pub columns: Columns,
     /// Positions of the key's columns, in the order of the key.
     pub key: Vec<usize>,
-    /// One row for each column: what a row has that was written before the column was added.
+    /// The default of each column, as an array of one row: its value in rows written before the column was added.
     pub defaults: Vec<ArrayRef>,
-    /// For each column, in the default's stead, how such a row's value follows from its other columns.
+    /// For each column, a default that is computed from the row's other columns instead.
     pub computed: Vec<Option<Arc<dyn ComputedDefault>>>,
 }
 
-/// A value that follows from other columns of the same row.
+/// A default that is computed from other columns of the same row.
 pub trait ComputedDefault: fmt::Debug + Send + Sync {
-    /// Positions of the columns that it reads.
+    /// Positions of the input columns.
     fn inputs(&self) -> &[usize];
 
-    /// The values for `rows` rows of these columns, in the carrier of its own column.
+    /// The values of `rows` rows with these inputs, in the carrier of the column.
     fn compute(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef>;
 }
 
@@ -40,7 +40,7 @@ impl KvSpec {
         Ok(spec)
     }
 
-    /// Positions of the columns that are not in the key, in order: what a row's value holds.
+    /// Positions of the columns outside the key, in order: the columns of a row's value.
     pub(crate) fn value_positions(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|position| !self.key.contains(position)).collect()
     }
@@ -79,8 +79,8 @@ impl KvSpec {
     }
 }
 
-/// Whether a value of `ty`, or an element inside it, has no bytes; then a corrupt length could ask for
-/// any number of them.
+/// Whether a value of `ty`, or an element inside it, has no bytes. A corrupt length could then ask for any number
+/// of them.
 fn takes_no_bytes(ty: &SqlType) -> bool {
     match ty {
         SqlType::Nothing | SqlType::FixedString(0) | SqlType::Interval(_) => true,

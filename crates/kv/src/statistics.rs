@@ -1,4 +1,4 @@
-//! What a store tells about itself: sizes, row counts, RocksDB's tickers.
+//! Statistics of a store: sizes, row counts, RocksDB's tickers.
 
 use basalt_base::Result;
 use rocksdb::properties;
@@ -7,12 +7,12 @@ use rocksdb::statistics::Ticker;
 use crate::store::Store;
 
 impl Store {
-    /// How many rows there are, about: RocksDB counts a replaced row twice until it is compacted.
+    /// The approximate number of rows: RocksDB counts a replaced row twice until compaction.
     pub fn approximate_rows(&self) -> Result<u64> {
         self.property(properties::ESTIMATE_NUM_KEYS)
     }
 
-    /// Bytes of sorted files and of rows that are still in write buffers.
+    /// Bytes of sorted files and of rows in write buffers.
     pub fn size_on_disk(&self) -> Result<u64> {
         Ok(self.property(properties::TOTAL_SST_FILES_SIZE)?
             + self.property(properties::CUR_SIZE_ALL_MEM_TABLES)?)

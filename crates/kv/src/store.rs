@@ -1,4 +1,4 @@
-//! One key/value table: an open RocksDB and the columns that it holds.
+//! A key/value table: an open RocksDB and its columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,29 +14,29 @@ use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check};
 use crate::row_encoding::is_expired;
 use crate::spec::KvSpec;
 
-/// The directory, inside the store's own, of loads that are under way.
+/// The directory inside the store's for loads in progress.
 const LOADS_DIRECTORY: &str = "loads";
 
-/// A table of rows by key. Shared by threads as it is; every method may run beside every other.
+/// A table of rows by key. Thread-safe; all methods may run concurrently.
 pub struct Store {
     path: PathBuf,
     spec: RwLock<Arc<KvSpec>>,
     options: KvOptions,
     rocksdb_options: Options,
     db: DB,
-    /// What is durable; `None` if the store is open for reading only.
+    /// The record of what is durable; `None` if the store is read-only.
     acknowledged: Option<AcknowledgedFile>,
-    /// Whether a change found the disk full: RocksDB takes no other one then.
+    /// Whether a change met a full disk; RocksDB then accepts no other.
     ran_out_of_space: AtomicBool,
     loads: AtomicU64,
-    /// How many lookups run now.
+    /// Number of running lookups.
     lookups: AtomicUsize,
 }
 
 impl Store {
-    /// Opens the store at `path`, and creates it if it is not there and `options` allow changes. A store
-    /// has one writer: a second process gets an error. So does everybody if its files have less than what was
-    /// acknowledged; they are left as they are then.
+    /// Opens the store at `path`, and creates it if it does not exist and `options` allow changes. A store has one
+    /// writer: a second process gets an error. A store whose files lack acknowledged changes is refused, and its
+    /// files are left as they are.
     pub fn open(path: &Path, spec: KvSpec, options: KvOptions) -> Result<Store> {
         spec.check()?;
         let rocksdb_options = options.to_rocksdb();
@@ -48,13 +48,13 @@ impl Store {
                 .map_err(|error| Error::io(FileAction::CreateDirectory, path, &error))?;
             check(path)?;
             if ManifestPlace::find(path)?.is_none() {
-                // A store of ours has the file from its beginning.
+                // Every store of ours has the file from its beginning.
                 AcknowledgedFile::open(path)?;
             }
             DB::open_cf_with_opts(&rocksdb_options, path, families)
         };
         let db = db.map_err(|error| failed(path, "opening", &error))?;
-        // Only now is it known that nobody else writes into it.
+        // Only now is it certain that no other process writes into it.
         let acknowledged = if options.read_only { None } else { Some(AcknowledgedFile::open(path)?) };
         if !options.read_only {
             remove_unfinished_loads(path)?;
@@ -78,13 +78,13 @@ impl Store {
         &self.path
     }
 
-    /// The columns as they are now.
+    /// The current columns.
     pub fn spec(&self) -> Arc<KvSpec> {
         Arc::clone(&self.spec.read())
     }
 
-    /// Adds columns: `spec` has the present columns and key, and new columns behind them. Rows written
-    /// before read with the new columns' defaults.
+    /// Adds columns: `spec` has the present columns and key, followed by new columns. Rows written before read the
+    /// new columns' defaults.
     pub fn add_columns(&self, spec: KvSpec) -> Result<()> {
         spec.check()?;
         let mut current = self.spec.write();
@@ -126,7 +126,7 @@ impl Store {
         failed(&self.path, doing, source)
     }
 
-    /// A change that failed.
+    /// The error of a failed change.
     pub(crate) fn refused(&self, doing: &str, source: &rocksdb::Error) -> Error {
         let error = self.failed(doing, source);
         if error.code() == ErrorCode::NotEnoughSpace {
@@ -139,7 +139,7 @@ impl Store {
         self.ran_out_of_space.load(Ordering::Acquire)
     }
 
-    /// The changes so far, of which all are synced, are there when the store is opened next.
+    /// Records that the changes so far, all of them synced, are durable.
     pub(crate) fn acknowledge(&self) {
         if let Some(acknowledged) = &self.acknowledged {
             acknowledged
@@ -147,7 +147,7 @@ impl Store {
         }
     }
 
-    /// [`Store::acknowledge`], and the files that the MANIFEST knows by now.
+    /// Like [`Store::acknowledge`], and includes the files that the MANIFEST lists now.
     pub(crate) fn acknowledge_files(&self) -> Result<()> {
         let Some(acknowledged) = &self.acknowledged else { return Ok(()) };
         let Some(manifest) = ManifestPlace::find(&self.path)? else { return Ok(()) };
@@ -174,7 +174,7 @@ impl Store {
     }
 }
 
-/// The files of loads that did not come to their end: nothing of them is in the table.
+/// Removes the files of loads that were not committed; none of their rows is in the table.
 fn remove_unfinished_loads(path: &Path) -> Result<()> {
     let loads = path.join(LOADS_DIRECTORY);
     match std::fs::remove_dir_all(&loads) {

@@ -15,15 +15,15 @@ use crate::store::Store;
 const ENTRY_BYTES_MAX: usize = u32::MAX as usize;
 
 impl Store {
-    /// Writes every row of `batch`, which has all columns in order, over the row with its key, if there
-    /// is one; of rows with one key the last stays. All rows or none, and durable on return.
+    /// Writes every row of `batch`, which has all columns in order, replacing the rows with the same keys. Of
+    /// several rows with one key the last wins. Atomic, and durable on return.
     pub fn insert(self: &Arc<Self>, batch: &RecordBatch) -> Result<()> {
         let mut load = self.begin_load(1)?;
         load.write(batch)?;
         load.commit().map(|_| ())
     }
 
-    /// Removes the rows with `keys`: one array for each key column. Keys that are not there are fine.
+    /// Removes the rows with `keys`: one array for each key column. Missing keys are ignored.
     pub fn delete(&self, keys: &[ArrayRef]) -> Result<()> {
         self.check_writable()?;
         let encoder = self.spec().key_encoder()?;
@@ -49,14 +49,14 @@ impl Store {
         let mut changes = WriteBatch::default();
         changes.delete_range_cf(&self.family(), [].as_slice(), end.as_slice());
         self.write(changes, "removing all rows")?;
-        // From here on the rows are gone; what follows only gives their space back.
+        // From here on the rows are gone; the rest only frees their space.
         self.db()
             .delete_file_in_range([].as_slice(), end.as_slice())
             .map_err(|error| self.refused("removing the files of deleted rows", &error))?;
         self.compact()
     }
 
-    /// Merges all sorted files: replaced, deleted and expired rows leave the disk.
+    /// Merges all sorted files, which frees the space of replaced, deleted and expired rows.
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
         self.db().flush().map_err(|error| self.refused("flushing", &error))?;
@@ -71,7 +71,7 @@ impl Store {
         Ok(())
     }
 
-    /// The time to store in rows, if they expire.
+    /// The write time to store in rows, if they expire.
     pub(crate) fn written(&self) -> Option<u32> {
         self.options().ttl_seconds.map(|_| self.options().now_seconds())
     }
@@ -85,7 +85,7 @@ impl Store {
     }
 }
 
-/// Refuses keys that do not have every column of the key.
+/// Refuses keys that lack a column.
 pub(crate) fn check_whole_key(encoder: &KeyEncoder, keys: &[ArrayRef]) -> Result<()> {
     if keys.len() != encoder.len() {
         bail!(

@@ -1,18 +1,18 @@
-//! What the store has said is durable, in a small file beside RocksDB's own.
+//! A small file next to RocksDB's own that records which changes were acknowledged.
 //!
 //! # Layout
 //!
 //! ```text
-//! two slots of 512 bytes, written in turn:
+//! two slots of 512 bytes, written alternately:
 //!   turn, sequence, number of the MANIFEST, its bytes    u64 each, little-endian
 //!   crc32c of these                                      u32, little-endian
 //! ```
 //!
 //! # Invariants
 //!
-//! It never says more than what is durable: it is written after RocksDB's own sync, and is not synced itself. A
-//! killed process leaves it exact, since the system has its bytes; a power cut may leave an older state, which only
-//! asks for less.
+//! It never claims more than what is durable: it is written after RocksDB's own sync, and is not synced itself.
+//! After a killed process it is exact, because the system has its bytes. After a power cut it may be older and
+//! claim less.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -26,12 +26,12 @@ const NAME: &str = "ACKNOWLEDGED";
 const SLOT_BYTES: usize = 512;
 const NUMBERS: usize = 4;
 
-/// What a store has at least.
+/// The least state of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
-    /// RocksDB's number of the last change.
+    /// The sequence number of the last change.
     pub(crate) sequence: u64,
-    /// The MANIFEST that was there, and how long it was at least.
+    /// The number of the MANIFEST, and its least length.
     pub(crate) manifest: u64,
     pub(crate) manifest_bytes: u64,
 }
@@ -43,7 +43,7 @@ pub(crate) struct AcknowledgedFile {
 }
 
 impl Acknowledged {
-    /// What the file in the directory `store` says; `None` where there is none that can be read.
+    /// The record in the directory `store`; `None` if there is none that can be read.
     pub(crate) fn read(store: &Path) -> Result<Option<Acknowledged>> {
         let path = path(store);
         match std::fs::read(&path) {
@@ -53,7 +53,7 @@ impl Acknowledged {
         }
     }
 
-    /// Both, where each can be the later one.
+    /// The later of both, field by field.
     fn and(self, other: Acknowledged) -> Acknowledged {
         let manifest = (self.manifest, self.manifest_bytes).max((other.manifest, other.manifest_bytes));
         Acknowledged {
@@ -65,18 +65,18 @@ impl Acknowledged {
 }
 
 impl AcknowledgedFile {
-    /// Opens the file, and makes it if it is not there.
+    /// Opens the file, and creates it if it does not exist.
     pub(crate) fn open(store: &Path) -> Result<AcknowledgedFile> {
         AcknowledgedFile::open_with(store, Acknowledged::read(store)?.unwrap_or_default())
     }
 
-    /// Opens the file, which says `said` from now on, whatever it said before.
+    /// Opens the file and overwrites its record with `said`.
     pub(crate) fn open_with(store: &Path, said: Acknowledged) -> Result<AcknowledgedFile> {
         let path = path(store);
         let open = || {
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
             let turn = newest(&std::fs::read(&path)?).map_or(0, |(turn, _)| turn);
-            // Both, so that one that is damaged is never the only one.
+            // Writes both slots, so that a damaged one is never the only one.
             (turn + 1..turn + 3).try_for_each(|turn| write(&file, turn, said))?;
             file.sync_all()?;
             Ok(AcknowledgedFile { file, last: Mutex::new((turn + 2, said)) })
@@ -84,11 +84,11 @@ impl AcknowledgedFile {
         open().map_err(|error| Error::io(FileAction::Open, &path, &error))
     }
 
-    /// Something more is durable.
+    /// Records that more is durable.
     pub(crate) fn add(&self, said: Acknowledged) {
         let mut last = self.last.lock();
         let both = last.1.and(said);
-        // What is durable stays so; without the note, less of it is checked.
+        // A failed write is harmless: recovery then checks less.
         if both != last.1 && write(&self.file, last.0 + 1, both).is_ok() {
             *last = (last.0 + 1, both);
         }

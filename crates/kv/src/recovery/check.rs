@@ -1,4 +1,4 @@
-//! Refuses a store whose files have less than was acknowledged, and says which file.
+//! Refuses a store whose files lack acknowledged changes, and names the file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::error::damaged;
 const LOG: &str = "log";
 const SORTED: &str = "sst";
 
-/// Fails if the store at `path` cannot be opened without losing what was acknowledged. Nothing is changed.
+/// Fails if opening the store at `path` would lose acknowledged changes. Changes nothing.
 pub(crate) fn check(path: &Path) -> Result<()> {
     let files = files(path)?;
     let Some(manifest) = ManifestPlace::find(path)? else {
@@ -75,7 +75,7 @@ fn check_manifest(manifest: &ManifestPlace, acknowledged: Option<Acknowledged>) 
     };
     match found.tail {
         Tail::Damaged { at } => Err(bad_record(&manifest.path, at)),
-        // A store that never said what is durable cannot tell a torn record from a damaged one.
+        // Without an acknowledged state, a torn record cannot be distinguished from a damaged one.
         Tail::Torn { at } if found.end < expected || acknowledged.is_none() => {
             Err(bad_record(&manifest.path, at))
         }
@@ -87,7 +87,7 @@ fn check_manifest(manifest: &ManifestPlace, acknowledged: Option<Acknowledged>) 
     }
 }
 
-/// The number of the last change in MANIFEST and logs.
+/// The sequence number of the last change in MANIFEST and logs.
 fn check_logs(logs: &[(u64, PathBuf)], recorded: &Recorded) -> Result<u64> {
     let mut sequence = recorded.sequence;
     let mut torn: Option<(&Path, u64)> = None;
@@ -96,7 +96,7 @@ fn check_logs(logs: &[(u64, PathBuf)], recorded: &Recorded) -> Result<u64> {
         let file = File::open(path).and_then(|file| scan(file, |head| changes.take(head)));
         let LogScan { tail, .. } = file.map_err(|error| Error::io(FileAction::Read, path, &error))?;
         if let (Some((path, at)), true) = (torn, changes.count > 0) {
-            // Later changes are there, so this one was whole once.
+            // Later changes exist, so this record was complete once.
             return Err(bad_record(path, at));
         }
         if let Some(gap) = changes.gap {
@@ -116,8 +116,8 @@ fn bad_record(path: &Path, at: u64) -> Error {
     damaged(path, &format!("the record at byte {at} is not whole, or its checksum is wrong"))
 }
 
-/// The numbers of the changes in a log. The MANIFEST knows all numbers that are in no log, such as those of
-/// sorted files that were taken in; beyond its last one there is no gap.
+/// The sequence numbers in a log. The MANIFEST covers all numbers that are in no log, such as those of ingested
+/// files; after its last one there is no gap.
 struct Changes {
     next: u64,
     gap: Option<u64>,
@@ -125,7 +125,7 @@ struct Changes {
 }
 
 impl Changes {
-    /// `head` is what a batch begins with: the number of its first change, and how many it has.
+    /// `head` is the beginning of a batch: its first sequence number and its count of changes.
     fn take(&mut self, head: &[u8]) {
         let Some((first, rest)) = head.split_first_chunk() else { return };
         let Some(count) = rest.first_chunk() else { return };

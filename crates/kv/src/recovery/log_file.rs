@@ -1,4 +1,4 @@
-//! RocksDB's log format, which its write-ahead logs and its MANIFEST have: how much of a file is whole.
+//! RocksDB's log format, used by write-ahead logs and the MANIFEST: finds out how much of a file is intact.
 //!
 //! # Layout
 //!
@@ -13,8 +13,8 @@
 //!
 //! # Invariants
 //!
-//! Torn is not damaged: a crash cuts off, or leaves holes in, the one record that was being written, and nothing
-//! begins behind it. A bad record before another record's beginning was damaged later.
+//! Torn is not damaged: a crash cuts off, or leaves holes in, the record that was being written, and no record
+//! follows it. A bad record that is followed by another one was damaged later.
 
 use std::io::{self, Read};
 
@@ -26,32 +26,32 @@ const WHOLE: u8 = 1;
 const FIRST: u8 = 2;
 const MIDDLE: u8 = 3;
 const LAST: u8 = 4;
-/// As many bytes of a record's beginning as its reader sees.
+/// Bytes of a record's beginning that `visit` sees.
 pub(crate) const HEAD_BYTES: usize = 12;
 
-/// How a file ends.
+/// The end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
     Whole,
-    /// The record that begins here was not written to its end.
+    /// The record that begins here is incomplete.
     Torn {
         at: u64,
     },
-    /// What lies here is no record, and others come behind it.
+    /// The bytes here are no record, and records follow.
     Damaged {
         at: u64,
     },
 }
 
-/// What is whole of a file.
+/// The intact part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogScan {
-    /// Where the last whole record ends.
+    /// The end of the last intact record.
     pub(crate) end: u64,
     pub(crate) tail: Tail,
 }
 
-/// Reads `file` to its end and calls `visit` with the first bytes of every record that is whole.
+/// Reads `file` to its end and calls `visit` with the first bytes of every intact record.
 pub(crate) fn scan(mut file: impl Read, mut visit: impl FnMut(&[u8])) -> io::Result<LogScan> {
     let mut records = Records { end: 0, open: None, bad: None, begins_again: false };
     let mut block = Vec::with_capacity(BLOCK_BYTES);
@@ -71,7 +71,7 @@ pub(crate) fn scan(mut file: impl Read, mut visit: impl FnMut(&[u8])) -> io::Res
     Ok(LogScan { end: records.end, tail: records.tail() })
 }
 
-/// A record of which a part was read.
+/// A record whose fragments are being read.
 struct Open {
     start: u64,
     head: Vec<u8>,
@@ -80,9 +80,9 @@ struct Open {
 struct Records {
     end: u64,
     open: Option<Open>,
-    /// Where the first bytes are that are no record.
+    /// The position of the first bytes that are no record.
     bad: Option<u64>,
-    /// Whether a record begins behind those.
+    /// Whether a record begins after those.
     begins_again: bool,
 }
 
@@ -114,7 +114,7 @@ impl Records {
         }
     }
 
-    /// Whether a record of this kind may stand here.
+    /// Whether a fragment of this kind may follow here.
     fn take(&mut self, position: u64, kind: u8, payload: &[u8], visit: &mut impl FnMut(&[u8])) -> bool {
         let end = position + (HEADER_BYTES + payload.len()) as u64;
         match (kind, &mut self.open) {
@@ -141,7 +141,7 @@ impl Records {
     }
 }
 
-/// Type and payload of the record that `bytes` begin with, if it is whole.
+/// Type and payload of the record at the start of `bytes`, if it is intact.
 fn record(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (header, rest) = bytes.split_at_checked(HEADER_BYTES)?;
     let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
@@ -152,13 +152,13 @@ fn record(bytes: &[u8]) -> Option<(u8, &[u8])> {
     (unmasked(sum) == crc32c(&bytes[6..HEADER_BYTES + length])).then(|| (header[6], &rest[..length]))
 }
 
-/// RocksDB stores the checksum of bytes that may hold checksums in another form.
+/// Undoes RocksDB's masking of a checksum, which it applies because the payload may contain checksums.
 fn unmasked(sum: u32) -> u32 {
     sum.wrapping_sub(0xa282_ead8).rotate_right(17)
 }
 
-/// Whether a record begins anywhere in `bytes`, beyond their first byte if that is `known_bad`. Lengths cannot be
-/// trusted here, so every place is tried.
+/// Whether a record begins anywhere in `bytes`, after the first byte if that is `known_bad`. Lengths cannot be
+/// trusted here, so every offset is tried.
 fn begins(bytes: &[u8], known_bad: bool) -> bool {
     (usize::from(known_bad)..bytes.len().saturating_sub(HEADER_BYTES - 1)).any(|at| {
         matches!(bytes[at + HEADER_BYTES - 1], WHOLE | FIRST)
@@ -250,7 +250,7 @@ mod tests {
                 flipped[at] ^= 1 << bit;
                 let (found, count) = scanned(&flipped);
                 match found.tail {
-                    // Zeros at the end of a block are nobody's.
+                    // Padding zeros at the end of a block are not checked.
                     Tail::Whole => assert_eq!(count, records().len(), "flip at {at}"),
                     Tail::Torn { .. } => assert!(at >= last, "flip at {at}"),
                     Tail::Damaged { .. } => assert!(at < last, "flip at {at}"),

@@ -1,4 +1,4 @@
-//! Which MANIFEST is the store's, and what it says.
+//! Finds and reads the current MANIFEST.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::error::{damaged, failed};
 
 const CURRENT: &str = "CURRENT";
 const MANIFEST: &str = "MANIFEST-";
-/// Files that RocksDB opens to look at the MANIFEST.
+/// Open files that RocksDB may use to read the MANIFEST.
 const OPEN_FILES_MAX: i32 = 16;
 
 /// The MANIFEST that CURRENT names.
@@ -20,16 +20,16 @@ pub(crate) struct ManifestPlace {
     pub(crate) path: PathBuf,
 }
 
-/// What the MANIFEST says.
+/// The contents of the MANIFEST.
 pub(crate) struct Recorded {
-    /// The greatest number of a change that it knows of.
+    /// The greatest sequence number that it covers.
     pub(crate) sequence: u64,
-    /// Logs before this one are in sorted files.
+    /// Logs before this one have been flushed to sorted files.
     pub(crate) first_log: u64,
 }
 
 impl ManifestPlace {
-    /// `None` where there is no store yet.
+    /// `None` if there is no store yet.
     pub(crate) fn find(store: &Path) -> Result<Option<ManifestPlace>> {
         let current = store.join(CURRENT);
         let text = match std::fs::read(&current) {
@@ -58,12 +58,12 @@ impl ManifestPlace {
         file.map_err(|error| Error::io(FileAction::Read, &self.path, &error))
     }
 
-    /// Has RocksDB read it; no log is read, and nothing is changed.
+    /// Lets RocksDB read it. Reads no log and changes nothing.
     pub(crate) fn read(&self, store: &Path) -> Result<Recorded> {
         let mut options = Options::default();
         options.set_max_open_files(OPEN_FILES_MAX);
         options.set_info_logger(InfoLogger::new_callback_logger(LogLevel::Fatal, |_, _| {}));
-        // Logs are looked for where there are none.
+        // The directory has no logs, so that none is read.
         options.set_wal_dir(store.parent().unwrap_or(store));
         let opened = DB::open_cf_for_read_only(&options, store, [DEFAULT_COLUMN_FAMILY_NAME], false);
         let db = opened.map_err(|error| {

@@ -1,9 +1,9 @@
-//! Whether a store's files hold all that was acknowledged, before RocksDB opens them for writing.
+//! Checks that a store's files hold all acknowledged changes, before RocksDB opens them for writing.
 //!
-//! RocksDB takes a log or a MANIFEST that ends early for one that a crash cut off, opens without the rest and deletes
-//! what it then does not know. A damaged file looks the same. So [`check`] reads both kinds first, compares them
-//! with what the store has acknowledged ([`AcknowledgedFile`]), and refuses a store that has less; nothing is changed
-//! until then. What can be saved of a refused store is saved on demand only, by `Store::restore`.
+//! RocksDB treats a log or a MANIFEST that ends early as cut off by a crash, opens without the rest and deletes
+//! files that it then does not know. A damaged file looks the same. So [`check`] reads both kinds first, compares
+//! them with the acknowledged state ([`AcknowledgedFile`]), and refuses a store that has less; until then nothing
+//! is changed. A refused store is repaired on demand only, by `Store::restore`.
 
 mod acknowledged;
 mod check;

@@ -1,4 +1,4 @@
-//! Saves what can be saved of a damaged store.
+//! Saves the readable rows of a damaged store.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,15 @@ use crate::error::failed;
 use crate::options::KvOptions;
 use crate::store::Store;
 
-/// Directories of one store's damaged files at most.
+/// Most directories of damaged files next to one store.
 const ASIDE_MAX: u32 = 10_000;
 
 impl Store {
-    /// Makes the store at `path` one that opens again, with every row that can still be read, and returns the
-    /// directory beside it where all its files are kept as they were.
+    /// Makes the store at `path` openable again, with every row that can still be read. Returns the directory next
+    /// to it with its original files.
     ///
-    /// Records of the log that are damaged are left out. If the MANIFEST is damaged, RocksDB makes a new one of all
-    /// sorted files that are there; then a row may be back that was replaced or deleted.
+    /// Damaged records of the log are left out. If the MANIFEST is damaged, RocksDB makes a new one from all sorted
+    /// files that exist; replaced or deleted rows may then reappear.
     pub fn restore(path: &Path, options: &KvOptions) -> Result<PathBuf> {
         let aside = set_aside(path)?;
         let mut rocksdb = options.to_rocksdb();
@@ -42,8 +42,8 @@ impl Store {
     }
 }
 
-/// RocksDB's repair puts files aside that were written for a load, since no column family's name is in them.
-/// They are taken in again in their order. What is no such file, or is damaged, stays aside.
+/// RocksDB's repair moves ingested files aside, because they have no column family name. They are ingested again in
+/// their order. Other and damaged files stay aside.
 fn take_loads_back(path: &Path, db: &DB) {
     let entries = std::fs::read_dir(path.join("lost")).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -65,7 +65,7 @@ fn has_sound_manifest(path: &Path) -> bool {
     is_whole && manifest.read(path).is_ok()
 }
 
-/// Sorted files are never changed, so a second name keeps them; the others are copied.
+/// Sorted files never change, so a hard link keeps them; the others are copied.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let beside = path.parent().unwrap_or(path);
     let free =

@@ -1,4 +1,4 @@
-//! A store whose files were damaged: it has all rows that were acknowledged, or an error that names the file.
+//! A store with damaged files: it has all acknowledged rows, or an error that names the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn load(store: &Arc<Store>, from: u64) {
     load.commit().expect("a load");
 }
 
-/// A store with rows in sorted files of both kinds and, of the last `logged` blocks, in its log.
+/// A store with rows in sorted files of both kinds and, for the last `logged` blocks, in its log.
 fn store_of(blocks: u64, logged: u64) -> (TempDir, PathBuf) {
     let dir = tempdir().expect("a directory");
     let path = dir.path().join("rocksdb");
@@ -78,7 +78,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The store with `bytes` as its file: all rows, or the file's name, and then nothing is changed.
+/// The store with `bytes` as its file: either all rows, or an error with the file's name and no change.
 fn check(path: &Path, file: &Path, bytes: &[u8], expected: usize, what: &str) -> Option<Error> {
     let dir = tempdir().expect("a directory");
     let damaged = dir.path().join("rocksdb");
@@ -149,7 +149,7 @@ fn a_damaged_note_of_what_is_durable_loses_nothing() {
     check(&path, note, &[], 3 * ROWS as usize, "an empty note");
 }
 
-/// What a power cut leaves of a record that was never acknowledged: a part of it, or zeros, and an older note.
+/// A power cut leaves part of an unacknowledged record, or zeros, and an older acknowledged state.
 #[test]
 fn a_record_that_a_crash_cut_off_is_left_out() {
     let (_dir, path) = store_of(2, 1);
