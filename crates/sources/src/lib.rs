@@ -1,17 +1,17 @@
-//! I have the address of something outside: give me its rows, or its bytes.
+//! Clients of outside data: databases, HTTP servers, programs.
 //!
-//! Other databases answer a query with rows of text ([`Rows`]); HTTP servers and programs answer with
-//! bytes, which a format makes rows of elsewhere. Everything here blocks, and ends at its [`Limits`].
+//! Other databases answer a query with rows of text ([`Rows`]); HTTP servers and programs answer with bytes, which
+//! a format turns into rows elsewhere. Everything here blocks, within its [`Limits`].
 //!
-//! - [`postgresql`], [`mysql`], [`redis`]: as much of their protocols as reading takes.
+//! - [`postgresql`], [`mysql`], [`redis`]: the parts of their protocols that reading needs.
 //! - [`sqlite`]: a file of SQLite.
 //! - [`http`]: a request and the body of its answer.
 //! - [`process`]: a program and what it writes.
-//! - [`TlsOptions`]: how a connection is protected, whichever of them it is.
+//! - [`TlsOptions`]: the TLS of a connection, for every client.
 //!
 //! # Not here
 //!
-//! Types: a row is text, as the other side writes it.
+//! Types: a row is text, as the other side wrote it.
 
 pub mod http;
 mod limits;
@@ -30,7 +30,7 @@ pub use limits::Limits;
 pub use row::{Row, Rows};
 pub use tls::{Identity, TlsMode, TlsOptions};
 
-/// Where another database is, and who asks.
+/// The address of another database, and the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     pub host: String,
@@ -38,9 +38,9 @@ pub struct Address {
     pub user: String,
     pub password: String,
     pub database: String,
-    /// A socket of this machine, in the place of host and port.
+    /// A Unix socket, instead of host and port.
     pub socket: Option<PathBuf>,
-    /// Of what travels, where the other side can: MySQL alone has it.
+    /// Compress the connection if the server can; only MySQL supports it.
     pub compression: bool,
     pub tls: TlsOptions,
 }

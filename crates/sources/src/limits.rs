@@ -1,4 +1,4 @@
-//! How long the outside may keep us waiting.
+//! Timeouts of connections to the outside.
 
 use std::time::{Duration, Instant};
 
@@ -6,19 +6,19 @@ use basalt_base::{Error, ErrorCode, Result};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(60);
-/// What a wait given in seconds may be.
+/// The least timeout in seconds.
 const SECONDS_MIN: f64 = 0.001;
 const SECONDS_MAX: f64 = 1e6;
 
-/// Limits of time for one answer.
+/// The timeouts of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub connect: Duration,
-    /// The longest wait for the next bytes.
+    /// Read timeout: the longest wait for the next bytes.
     pub silence: Duration,
-    /// The longest wait for the other side to take bytes.
+    /// Write timeout: the longest wait for the other side to accept bytes.
     pub send: Duration,
-    /// When the whole must be over.
+    /// The deadline of the whole request.
     pub deadline: Option<Instant>,
 }
 
@@ -29,14 +29,14 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits of an answer that must be over in `seconds`; 0 is no limit of its own.
+    /// The limits of a request that must end within `seconds`; 0 is no limit.
     pub fn within_seconds(seconds: f64) -> Limits {
         let deadline = (seconds > 0.0)
             .then(|| Instant::now() + Duration::from_secs_f64(seconds.clamp(SECONDS_MIN, SECONDS_MAX)));
         Limits { deadline, ..Limits::default() }
     }
 
-    /// The same with these seconds for each wait; 0 is no limit.
+    /// The same limits with these timeouts in seconds; 0 is no limit.
     #[must_use]
     pub fn of_seconds(self, connect: f64, send: f64, silence: f64) -> Limits {
         let wait = |seconds: f64| match seconds > 0.0 {
@@ -46,13 +46,13 @@ impl Limits {
         Limits { connect: wait(connect), send: wait(send), silence: wait(silence), ..self }
     }
 
-    /// The same, and over in `span`.
+    /// The same limits with a deadline in `span` at most.
     pub(crate) fn within(self, span: Duration) -> Limits {
         let end = Instant::now() + span;
         Limits { deadline: Some(self.deadline.map_or(end, |deadline| deadline.min(end))), ..self }
     }
 
-    /// How long the next wait of at most `longest` may last; an error if the time is over.
+    /// The timeout of the next wait, at most `longest`; fails after the deadline.
     pub(crate) fn wait(&self, longest: Duration, whom: &str) -> Result<Duration> {
         let Some(deadline) = self.deadline else { return Ok(longest) };
         let left = deadline.saturating_duration_since(Instant::now());

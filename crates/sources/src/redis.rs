@@ -1,20 +1,20 @@
 //! Redis: the keys of a database and their values, over its protocol RESP.
 //!
-//! Layout: a request is an array of strings; an answer is `+text`, `-error`, `:number`, `$length` with as
-//! many bytes, or `*count` with as many answers.
+//! Layout: a request is an array of strings; a reply is `+text`, `-error`, `:number`, `$length` and that many
+//! bytes, or `*count` and that many replies.
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 
 use crate::socket::Socket;
 use crate::{Address, Limits, Row, Rows, TlsMode};
 
-/// Keys that one round of SCAN asks for, and values that one request asks for.
+/// Keys that one SCAN asks for, and values that one request asks for.
 const KEYS_A_ROUND: usize = 1000;
 
-/// Answers inside answers: nothing that is asked here has more.
+/// Most nesting of replies: no reply to these requests has more.
 const DEPTH_MAX: usize = 4;
 
-/// How values lie in the database.
+/// How values are stored in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// A string a key: rows of key and value.
@@ -36,7 +36,7 @@ enum Reply {
 }
 
 impl Client {
-    /// Connects, gives the password if there is one, and chooses the database.
+    /// Connects, authenticates if there is a password, and selects the database.
     pub fn connect(address: &Address, db_index: u64, limits: Limits) -> Result<Client> {
         let mut socket = Socket::connect("Redis", address, limits)?;
         if address.tls.mode > TlsMode::Disable {
@@ -54,23 +54,23 @@ impl Client {
         Ok(client)
     }
 
-    /// The same connection, for another question with its own limits.
+    /// Sets the limits of the next request on the connection.
     pub fn renew(&mut self, limits: Limits) {
         self.socket.renew(limits);
     }
 
-    /// Whether it can be asked again; if not, it is of no use any more.
+    /// Whether the connection can be used again; if not, it must be closed.
     pub fn is_ready(&mut self) -> bool {
         self.socket.is_silent()
     }
 
-    /// Every key of the kind, with its value or its fields and their values. A key that changes
-    /// meanwhile may come twice.
+    /// Every key of the storage kind, with its value or with its fields and their values. A key that changes during
+    /// the scan may occur twice.
     pub fn all(self, storage: Storage) -> impl Rows {
         AllRows { client: self, storage, cursor: Some(b"0".to_vec()), ready: Vec::new() }
     }
 
-    /// The values of `keys`, each a key or, of hashes, a key and a field; what is not there is `None`.
+    /// The values of `keys`: each is a key, or for hashes a key and a field. A missing value is `None`.
     pub fn values(&mut self, storage: Storage, keys: &[Row]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut values = Vec::with_capacity(keys.len());
         for round in keys.chunks(KEYS_A_ROUND) {
@@ -81,7 +81,7 @@ impl Client {
                     values.extend(self.ask(&request)?.list()?.into_iter().map(Reply::text));
                 }
                 Storage::HashMap => {
-                    // All questions, then all answers: one round over the net.
+                    // Pipelined: all requests are sent before the first reply is read.
                     let mut requests = Vec::new();
                     for key in round {
                         let parts: Vec<&[u8]> = key.fields().map(Option::unwrap_or_default).collect();
@@ -153,9 +153,9 @@ impl Reply {
 struct AllRows {
     client: Client,
     storage: Storage,
-    /// Where SCAN goes on; `None` at the end.
+    /// The cursor of SCAN; `None` at the end.
     cursor: Option<Vec<u8>>,
-    /// In reverse order.
+    /// Rows not yet returned, in reverse order.
     ready: Vec<Row>,
 }
 

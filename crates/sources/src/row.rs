@@ -1,18 +1,18 @@
-//! A row of text, and the rows of an answer one by one.
+//! A row of text, and an iterator of rows.
 
 use basalt_base::Result;
 
-/// One row: fields of text, or NULL. It is filled again and again, so that rows cost no allocations.
+/// A row: fields of text, or NULL. It is refilled for each row, to avoid allocations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     bytes: Vec<u8>,
-    /// Where each field ends, and whether it is there.
+    /// The end of each field, and whether it is not NULL.
     ends: Vec<(usize, bool)>,
 }
 
-/// The rows of an answer.
+/// The rows of a result.
 pub trait Rows: Send {
-    /// Fills `row` with the next one; `false` at the end.
+    /// Fills `row` with the next row; `false` at the end.
     fn next_row(&mut self, row: &mut Row) -> Result<bool>;
 }
 

@@ -1,5 +1,4 @@
-//! A connection that is read by exact counts of bytes and gives up in time: TCP or a socket of this machine, or TLS
-//! over it.
+//! A connection with timeouts, read by exact counts of bytes: TCP or a Unix socket, with or without TLS.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -16,12 +15,12 @@ use crate::tls::{TlsOptions, explained, handshake_timed_out, is_of_tls, shake_ha
 
 const READ_BYTES: usize = 64 << 10;
 
-/// A message longer than this is refused: its length is damaged, or is no length.
+/// A longer message is refused: its length is corrupt.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
 pub(crate) struct Socket {
     stream: Stream,
-    /// Who is on the other side, for errors.
+    /// The name of the other side, for errors.
     peer: String,
     input: Vec<u8>,
     at: usize,
@@ -32,7 +31,7 @@ enum Stream {
     Tls(Box<StreamOwned<ClientConnection, Timed>>),
 }
 
-/// A connection whose every read and write ends in time.
+/// A stream whose every read and write has a timeout.
 struct Timed {
     wire: Wire,
     limits: Limits,
@@ -44,7 +43,7 @@ enum Wire {
 }
 
 impl Socket {
-    /// Connects to the socket, or to the first address of the host that accepts, in plain text.
+    /// Connects without TLS: to the Unix socket, or to the first address of the host that accepts.
     pub(crate) fn connect(kind: &str, address: &Address, limits: Limits) -> Result<Socket> {
         let peer = format!("{kind} at {address}");
         let wire = match &address.socket {
@@ -54,14 +53,13 @@ impl Socket {
         Ok(Socket { stream: Stream::Plain(Timed { wire, limits }), peer, input: Vec::new(), at: 0 })
     }
 
-    /// The same connection, protected: what comes and goes from here on is encrypted. The handshake has the
-    /// time of a connect.
+    /// Starts TLS on the connection. The handshake has the connect timeout.
     pub(crate) fn protected(self, host: &str, tls: &TlsOptions) -> Result<Socket> {
         let Socket { stream: Stream::Plain(mut timed), peer, input, at } = self else {
             return Err(Error::logical("a connection is protected twice"));
         };
         if input.len() > at {
-            // Somebody between us could have put it there.
+            // An attacker could have inserted these bytes before TLS.
             bail!(IncorrectData, "{peer} sends more than its answer before TLS begins");
         }
         let config = tls.config()?;
@@ -81,7 +79,7 @@ impl Socket {
         matches!(self.stream, Stream::Tls(_))
     }
 
-    /// The same connection, for another question with its own limits.
+    /// Sets the limits of the next request on the connection.
     pub(crate) fn renew(&mut self, limits: Limits) {
         match &mut self.stream {
             Stream::Plain(timed) => timed.limits = limits,
@@ -89,8 +87,7 @@ impl Socket {
         }
     }
 
-    /// Whether the other side has said nothing that nobody asked, not even that it is gone; a connection of which that
-    /// is not so is of no use any more.
+    /// Whether the connection is open and has no unread bytes. Otherwise it must not be used again.
     pub(crate) fn is_silent(&mut self) -> bool {
         let timed = match &mut self.stream {
             Stream::Plain(timed) => timed,
@@ -156,7 +153,7 @@ impl Socket {
             };
             match read {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // A server that is killed says no goodbye.
+                // A server that is killed closes without a TLS close_notify.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => break 0,
                 other => break other.map_err(|error| network(&self.peer, &error))?,
             }
@@ -180,7 +177,7 @@ fn connect_tcp(address: &Address, limits: Limits, peer: &str) -> Result<Wire> {
     for address in found {
         match TcpStream::connect_timeout(&address, limits.wait(limits.connect, peer)?) {
             Ok(stream) => {
-                // Small questions go out at once.
+                // Small requests are sent at once.
                 stream.set_nodelay(true).map_err(|error| network(peer, &error))?;
                 return Ok(Wire::Tcp(stream));
             }
@@ -192,7 +189,7 @@ fn connect_tcp(address: &Address, limits: Limits, peer: &str) -> Result<Wire> {
 }
 
 impl Timed {
-    /// How long the next wait may last.
+    /// The timeout of the next wait.
     fn wait(&self, longest: Duration) -> std::io::Result<Duration> {
         let left = self.limits.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         match left {
@@ -204,7 +201,8 @@ impl Timed {
 }
 
 impl Wire {
-    /// Whether there is nothing to read, and no end of it. What is read is lost: it belongs to no answer.
+    /// Whether there is nothing to read and the stream has not ended. Bytes read here are lost; they belong to no
+    /// response.
     fn is_silent(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {

@@ -1,4 +1,4 @@
-//! A file of SQLite: the rows of one query.
+//! The rows of one query on an SQLite file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::{Limits, Row, Rows};
 
 const ROWS_A_BATCH: usize = 1024;
 const BATCHES_WAITING: usize = 4;
-/// Steps of SQLite's machine between looks at the clock.
+/// Steps of SQLite's virtual machine between two checks of the deadline.
 const STEPS_A_LOOK: i32 = 100_000;
 
-/// Runs `query` on a thread of its own, which reads ahead a little.
+/// Runs `query` on its own thread, which reads a little ahead.
 pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let place = format!("SQLite file {}", path.display());
@@ -39,7 +39,7 @@ pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use
             batch.push(row);
             batch.len() < ROWS_A_BATCH || sender.send(Ok(std::mem::take(&mut batch))).is_ok()
         });
-        // A receiver that is gone wants neither rows nor the error.
+        // A receiver that is gone needs neither rows nor the error.
         let _ = match done {
             Ok(()) => sender.send(Ok(batch)),
             Err(error) => sender.send(Err(refused(&place, &error, &limits))),
@@ -49,7 +49,7 @@ pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use
     Ok(rows)
 }
 
-/// Hands every row to `take` until that says `false`.
+/// Passes every row to `take` until it returns `false`.
 fn run(
     connection: &Connection,
     query: &str,
@@ -88,7 +88,7 @@ struct QueryRows {
     ready: std::vec::IntoIter<Row>,
     limits: Limits,
     place: String,
-    /// Tells the thread to stop, also in the middle of a row.
+    /// Tells the thread to stop, even in the middle of a row.
     is_unwanted: Arc<AtomicBool>,
 }
 
@@ -108,7 +108,7 @@ impl Rows for QueryRows {
             match self.batches.recv_timeout(self.limits.silence) {
                 Ok(batch) => self.ready = batch?.into_iter(),
                 Err(RecvTimeoutError::Timeout) => return Err(timed_out(&self.place)),
-                // The thread has sent everything.
+                // The thread has sent all rows.
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
             }
         }

@@ -1,7 +1,6 @@
-//! TLS below HTTP requests: the last link of the library's chain of connectors.
+//! TLS of HTTP requests: the last link of ureq's chain of connectors.
 //!
-//! The library's own TLS checks certificates in one way only; here they are checked as every other source's
-//! are.
+//! ureq's own TLS verifies certificates in one way only; here they are verified as for every other source.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use ureq::unversioned::transport::{
 
 use crate::tls::shake_hands;
 
-/// Protects connections to https addresses and leaves others as they are.
+/// Starts TLS on connections to https addresses, and leaves others as they are.
 #[derive(Debug)]
 pub(super) struct TlsConnector {
     pub(super) config: Option<Arc<ClientConfig>>,

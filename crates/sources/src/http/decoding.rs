@@ -1,11 +1,11 @@
-//! The body of an answer as it was before it was compressed.
+//! Decompresses the body of a response.
 
 use std::io::Read;
 
 use basalt_base::{Error, Result, bail};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
-/// The names of a compression as Content-Encoding has them, and the ends of names of files that are compressed so.
+/// Names of compressions in Content-Encoding, and suffixes of compressed files.
 const NAMES: [(&str, Compression); 7] = [
     ("gzip", Compression::Gzip),
     ("gz", Compression::Gzip),
@@ -16,7 +16,7 @@ const NAMES: [(&str, Compression); 7] = [
     ("identity", Compression::None),
 ];
 
-/// Compressions that ClickHouse reads and this crate does not.
+/// Compressions that ClickHouse supports and this crate does not.
 const UNREAD: [&str; 6] = ["br", "xz", "lzma", "lz4", "bz2", "snappy"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Compression {
     Zstd,
 }
 
-/// `body` without the compression that Content-Encoding names, or else the end of the path of `url`.
+/// Decompresses `body` as Content-Encoding says, or else as the suffix of the path in `url` says.
 pub(super) fn decoded(
     body: impl Read + Send + 'static,
     encoding: Option<&str>,

@@ -1,4 +1,4 @@
-//! A request to an HTTP server, and the body of its answer.
+//! A request to an HTTP server, and the body of its response.
 
 mod connector;
 mod decoding;
@@ -22,10 +22,10 @@ use crate::limits::timed_out;
 use crate::tls::{explained, handshake_timed_out, is_of_tls};
 use crate::{Limits, TlsMode, TlsOptions};
 
-/// How much of the body of an answer that is an error is told.
+/// Bytes of an error response's body that the error message quotes.
 const ERROR_BYTES_MAX: u64 = 1000;
 
-/// Statuses of refusals that will be the same the next time; those of other errors may pass.
+/// Permanent failures; a request with another error status may succeed on a retry.
 const LASTING: [u16; 6] = [400, 401, 403, 404, 405, 501];
 
 /// A request: GET, or POST if there is a body.
@@ -34,15 +34,15 @@ pub struct HttpRequest {
     pub url: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    /// For an https address.
+    /// TLS of an https address.
     pub tls: TlsOptions,
-    /// How often an answer may send the request elsewhere.
+    /// The most redirects to follow.
     pub redirects_max: u32,
     pub retries: Retries,
 }
 
 impl HttpRequest {
-    /// Adds a name and a password as HTTP's basic authentication.
+    /// Adds HTTP basic authentication.
     pub fn authorize(&mut self, user: &str, password: &str) {
         let credentials = BASE64_STANDARD.encode(format!("{user}:{password}"));
         self.headers.push(("Authorization".to_owned(), format!("Basic {credentials}")));
@@ -54,7 +54,7 @@ impl HttpRequest {
         self.url.push_str(&format!("{}={}", encoded(name), encoded(value)));
     }
 
-    /// Sends the request; the body of the answer comes as it is read, without its compression.
+    /// Sends the request. The body of the response is streamed and decompressed.
     pub fn send(&self, limits: &Limits) -> Result<Box<dyn Read + Send>> {
         check_url(&self.url)?;
         self.retries.run(limits, &self.url, || self.send_once(limits))
@@ -86,7 +86,7 @@ impl HttpRequest {
             return Err(too_many_redirects(&self.url).into());
         }
         let mut text = Vec::new();
-        // What cannot be read cannot be told.
+        // An unreadable body is not quoted.
         let _ = body.take(ERROR_BYTES_MAX).read_to_end(&mut text);
         let (text, code) = (String::from_utf8_lossy(&text), status.as_u16());
         let message = format!("{} answers with status {code}: {}", self.url, text.trim());
@@ -103,7 +103,7 @@ impl HttpRequest {
             .timeout_per_read(Some(limits.silence.min(whole)))
             .timeout_per_write(Some(limits.send.min(whole)))
             .timeout_global(limits.deadline.map(|_| whole))
-            // What was asked over TLS is not answered without.
+            // A request sent over TLS must not be redirected to plain text.
             .https_only(is_https)
             .max_redirects(self.redirects_max)
             .http_status_as_error(false)
@@ -111,7 +111,7 @@ impl HttpRequest {
         let config = match (self.tls.config(), is_https) {
             (Ok(config), _) => Some(config),
             (Err(error), true) => return Err(error),
-            // A redirect may still lead to https, and is refused there.
+            // A redirect to https is refused.
             (Err(_), false) => None,
         };
         let connector = ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default());
@@ -134,7 +134,7 @@ impl Default for HttpRequest {
     }
 }
 
-/// The body of an answer; its errors are those of this crate.
+/// The body of a response, with this crate's errors.
 struct Body<R> {
     body: R,
     url: String,
@@ -147,7 +147,7 @@ impl<R: Read> Read for Body<R> {
     }
 }
 
-/// An error if the text is no address that a request can go to.
+/// Fails if the text is no http or https URL.
 pub fn check_url(url: &str) -> Result<()> {
     if url.starts_with("http://") || url.starts_with("https://") {
         return Ok(());
@@ -155,7 +155,7 @@ pub fn check_url(url: &str) -> Result<()> {
     bail!(BadArguments, "`{url}` is no URL of the form http://host:port/path or https://host:port/path");
 }
 
-/// The host and the port that a request to `url` goes to, as the client that sends it reads them.
+/// The host and the port of `url`, parsed as the client parses it.
 pub fn host_of(url: &str) -> Result<(String, u16)> {
     check_url(url)?;
     let uri: Option<ureq::http::Uri> = url.parse().ok();
@@ -167,7 +167,7 @@ pub fn host_of(url: &str) -> Result<(String, u16)> {
     Ok((host.to_owned(), uri.port_u16().unwrap_or(usual)))
 }
 
-/// Connections that are refused or broken may be better the next time; what takes too long already has had its time.
+/// A refused or broken connection may succeed on a retry. A request that timed out has used up its time.
 fn failure(url: &str, error: ureq::Error) -> Failure {
     let may_pass = match &error {
         ureq::Error::Io(error) => !is_of_tls(error),
@@ -200,14 +200,14 @@ fn failed(url: &str, error: ureq::Error) -> Error {
     }
 }
 
-/// Every byte that a parameter of a URL does not keep.
+/// The bytes that a URL parameter escapes.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
 fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, ENCODED)
 }
 
-/// Random text that nobody can guess.
+/// Random text that cannot be guessed.
 pub(crate) fn random_text() -> Result<String> {
     let mut bytes = [0; 18];
     let mut source = std::fs::File::open("/dev/urandom")

@@ -1,4 +1,4 @@
-//! How often a request is sent again, and how long it waits in between.
+//! How often a request is retried, and the pauses in between.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use basalt_base::{Error, ErrorCode, Result};
 
 use crate::Limits;
 
-/// Tries of one request; only failures that may pass are worth another one.
+/// The attempts of a request; only failures that may pass are retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// The first one included.
+    /// Includes the first attempt.
     pub tries_max: u64,
-    /// The pauses in between double from the first to the second.
+    /// The pauses double from the first to the second.
     pub pauses: (Duration, Duration),
 }
 
@@ -21,10 +21,10 @@ impl Default for Retries {
     }
 }
 
-/// Why a request failed.
+/// The failure of a request.
 pub(super) struct Failure {
     pub(super) error: Error,
-    /// Whether it may be gone the next time.
+    /// Whether a retry may succeed.
     pub(super) may_pass: bool,
 }
 
@@ -41,7 +41,7 @@ impl From<Error> for Failure {
 }
 
 impl Retries {
-    /// What `send` gives in the end, within the limits of time.
+    /// The final result of `send`, within the limits of time.
     pub(super) fn run<T>(
         self,
         limits: &Limits,
@@ -55,7 +55,7 @@ impl Retries {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            // What went wrong says more than that the time is over.
+            // The last failure says more than a timeout.
             let error = match earlier.take() {
                 Some(earlier) if error.code() == ErrorCode::TimeoutExceeded => return Err(earlier),
                 _ => error,

@@ -1,11 +1,11 @@
-//! The first message of a server: which way of authentication it wants, and what it can.
+//! The server's first message: its capabilities and its authentication method.
 
 use super::{COMPRESSION, TLS};
 
-/// What the server says of itself first.
+/// The server's handshake message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// The method of authentication.
+    /// The authentication method.
     pub(super) plugin: String,
     pub(super) salt: Vec<u8>,
     pub(super) has_tls: bool,
@@ -18,8 +18,8 @@ pub(super) fn parse_greeting(message: &[u8]) -> Option<Greeting> {
         return None;
     }
     let name_end = rest.iter().position(|&byte| byte == 0)?;
-    // Behind the name: a thread's number, 8 bytes of salt, abilities, charset, status, more abilities, the
-    // salt's length, ten bytes for later, the rest of the salt, the method.
+    // After the version: a thread id, 8 bytes of salt, capabilities, charset, status, more capabilities, the salt's
+    // length, ten reserved bytes, the rest of the salt, the method.
     let rest = rest.get(name_end + 1 + 4..)?;
     let mut salt = rest.get(..8)?.to_vec();
     let rest = rest.get(8 + 1..)?;

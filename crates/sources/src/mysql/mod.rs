@@ -1,7 +1,7 @@
 //! MySQL and MariaDB: the rows of one query, over the text protocol.
 //!
-//! Layout of a packet: the count of its bytes in 24 bits, little-endian, a sequence number, and the bytes;
-//! one of 2^24 - 1 bytes goes on in the next.
+//! Layout of a packet: its length in 24 bits, little-endian, a sequence number, and the payload. A packet of 2^24 -
+//! 1 bytes continues in the next one.
 
 mod greeting;
 mod password;
@@ -19,9 +19,9 @@ use crate::socket::Socket;
 use crate::{Address, Limits, Row, Rows, TlsMode};
 
 const PACKET_BYTES_MAX: usize = (1 << 24) - 1;
-/// A packet that goes on may not go on for ever.
+/// The most bytes of a message that continues over several packets.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
-/// Messages from the greeting to the end of the authentication.
+/// The most messages from the greeting to the end of the authentication.
 const LOGIN_STEPS_MAX: usize = 100;
 const COLUMNS_MAX: u64 = 4096;
 const UTF8MB4: u8 = 45;
@@ -40,7 +40,7 @@ const MORE_AUTHENTICATION: u8 = 1;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
-/// Runs `query` on a connection of its own; the rows come as they are asked for.
+/// Runs `query` on its own connection; the rows are streamed.
 pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
     let mut client = Client::connect(address, limits)?;
     let bits = client.ask(query)?;
@@ -62,19 +62,19 @@ impl Client {
         Ok(client)
     }
 
-    /// Runs `query`. Unless all its rows are taken without an error, the connection is of no use any more.
+    /// Runs `query`. The connection can be used again only after all rows were read without an error.
     pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
         self.transport.renew(limits);
         let bits = self.ask(query)?;
         Ok(QueryRows { client: self, bits, is_done: false })
     }
 
-    /// Whether it can be asked again; if not, it is of no use any more.
+    /// Whether the connection can be used again; if not, it must be closed.
     pub fn is_ready(&mut self) -> bool {
         self.transport.is_silent()
     }
 
-    /// Sends `query`, and takes what comes before its rows: which columns have values of bits.
+    /// Sends `query`, and reads the messages before its rows: for each column, whether its values are BIT.
     fn ask(&mut self, query: &str) -> Result<Vec<bool>> {
         self.command(query)?;
         let head = self.receive()?;
@@ -91,7 +91,7 @@ impl Client {
         Ok(bits)
     }
 
-    /// A connection that is protected as the address asks, and the server's greeting.
+    /// Connects with the TLS that the address asks for, and reads the server's greeting.
     fn reach(address: &Address, limits: Limits) -> Result<(Client, Greeting)> {
         match Client::greeted(address, address.tls.mode, limits) {
             Err(error)
@@ -123,7 +123,7 @@ impl Client {
         Ok((client, greeting))
     }
 
-    /// From the greeting to the end of the authentication.
+    /// Authenticates, from the greeting to the server's OK.
     fn start(&mut self, address: &Address, greeting: &Greeting) -> Result<()> {
         let Greeting { plugin, salt, .. } = greeting;
         let password = address.password.as_bytes();
@@ -149,7 +149,7 @@ impl Client {
                     return Ok(());
                 }
                 Some((&END, rest)) => self.change_plugin(rest, password)?,
-                // 3: the server knows the password's hash already; 4: it wants the password itself.
+                // 3: the server has the password's hash cached; 4: it needs the password itself.
                 Some((&MORE_AUTHENTICATION, [3, ..])) => {}
                 Some((&MORE_AUTHENTICATION, _)) if self.transport.is_protected() => {
                     self.send(&text(&address.password))?;
@@ -199,7 +199,7 @@ impl Client {
         self.transport.send(&packet)
     }
 
-    /// The next message; the other side's error is ours.
+    /// The next message; the server's error becomes ours.
     fn receive(&mut self) -> Result<Vec<u8>> {
         let mut message = Vec::new();
         loop {
@@ -251,17 +251,17 @@ impl<C: BorrowMut<Client> + Send> Rows for QueryRows<C> {
     }
 }
 
-/// Whether an error is about the connection, about who asks, or about the question.
+/// Distinguishes errors of the connection, of the authentication and of the query.
 fn error_code(number: u16) -> ErrorCode {
     match number {
-        // Too many connections, the server stops, the connection is killed, time is over, a host is blocked.
+        // Too many connections, shutdown, killed connection, timeout, blocked host.
         1040 | 1053 | 1129 | 1152..=1161 | 1184 | 1203 | 1205 => ErrorCode::NetworkError,
         1044 | 1045 | 1130 | 1227 | 1698 => ErrorCode::AuthenticationFailed,
         _ => ErrorCode::ReceivedErrorFromRemoteIoServer,
     }
 }
 
-/// What both the request for TLS and the first message begin with.
+/// The common beginning of the TLS request and the login message.
 fn client_head(abilities: u32) -> Vec<u8> {
     let mut head = abilities.to_le_bytes().to_vec();
     head.extend((PACKET_BYTES_MAX as u32).to_le_bytes());

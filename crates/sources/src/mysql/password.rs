@@ -1,9 +1,9 @@
-//! Proofs of a password, by the methods of MySQL.
+//! Proofs of a password, by MySQL's authentication methods.
 
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
-/// The proof for the salt that the server sent; `None` for a method that is not known here.
+/// The proof for the server's salt; `None` if the method is unknown.
 pub(super) fn answer(plugin: &str, password: &[u8], salt: &[u8]) -> Option<Vec<u8>> {
     match plugin {
         _ if password.is_empty() => Some(Vec::new()),

@@ -1,9 +1,9 @@
-//! How packets travel: as they are, or in frames that zlib has compressed.
+//! Reads and writes packets, plain or in frames compressed by zlib.
 //!
-//! Layout of a frame: the count of its bytes in 24 bits, little-endian, a sequence number, the count of the bytes
-//! that they were in 24 bits (0: they are not compressed), and the bytes. Packets begin and end wherever in a frame.
+//! Layout of a frame: its length in 24 bits, little-endian, a sequence number, the uncompressed length in 24 bits
+//! (0: not compressed), and the payload. Packets begin and end anywhere in a frame.
 //!
-//! Invariant: every packet that is sent in frames is a command, so that its frames are counted from 0.
+//! Invariant: every packet sent in frames is a command, so its frames are numbered from 0.
 
 use std::io::{Read, Write};
 
@@ -17,7 +17,7 @@ use crate::{Limits, TlsOptions};
 
 const HEAD_BYTES: usize = 7;
 const FRAME_BYTES_MAX: usize = (1 << 24) - 1;
-/// Fewer are not worth it, as MySQL has it.
+/// Fewer bytes are not compressed, as in MySQL.
 const COMPRESSED_BYTES_MIN: usize = 50;
 
 pub(super) struct Transport {
@@ -27,7 +27,7 @@ pub(super) struct Transport {
 
 #[derive(Default)]
 struct Frames {
-    /// What frames held.
+    /// The payload of received frames.
     input: Vec<u8>,
     at: usize,
 }
@@ -37,12 +37,12 @@ impl Transport {
         Transport { socket, frames: None }
     }
 
-    /// The same connection over TLS.
+    /// Starts TLS on the connection.
     pub(super) fn protected(self, host: &str, tls: &TlsOptions) -> Result<Transport> {
         Ok(Transport { socket: self.socket.protected(host, tls)?, ..self })
     }
 
-    /// From here on packets travel in frames, those of the login being done.
+    /// Switches to compressed frames, after the login.
     pub(super) fn compress(&mut self) {
         self.frames = Some(Frames::default());
     }
@@ -51,7 +51,7 @@ impl Transport {
         self.socket.renew(limits);
     }
 
-    /// Whether nothing came that nobody asked.
+    /// Whether the connection is open and has no unread bytes.
     pub(super) fn is_silent(&mut self) -> bool {
         self.frames.as_ref().is_none_or(|frames| frames.at == frames.input.len()) && self.socket.is_silent()
     }
@@ -106,7 +106,7 @@ fn parse_count(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |count, &byte| count << 8 | usize::from(byte))
 }
 
-/// The frame of at most [`FRAME_BYTES_MAX`] bytes.
+/// Makes a frame of at most [`FRAME_BYTES_MAX`] bytes.
 fn encode(bytes: &[u8], sequence: u8) -> std::io::Result<Vec<u8>> {
     let mut frame = vec![0; HEAD_BYTES];
     let mut plain_bytes = 0;
@@ -128,7 +128,7 @@ fn encode(bytes: &[u8], sequence: u8) -> std::io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Adds what a frame holds to `plain`, no more than it announces; `None` if it is damaged.
+/// Appends the payload of a frame to `plain`; `None` if it is damaged or has another length than `plain_bytes`.
 fn decode(frame: &[u8], plain_bytes: usize, plain: &mut Vec<u8>) -> Option<()> {
     if plain_bytes == 0 {
         plain.extend_from_slice(frame);
@@ -178,7 +178,7 @@ mod tests {
         for end in HEAD_BYTES..frame.len() {
             assert_eq!(decode(&frame[HEAD_BYTES..end], 160), None, "{end}");
         }
-        // More and fewer than were announced.
+        // More and fewer bytes than announced.
         assert_eq!(
             [159, 160, 161].map(|plain_bytes| decode(&frame[HEAD_BYTES..], plain_bytes)),
             [None, Some(()), None]

@@ -1,16 +1,16 @@
-//! The columns of an answer and its rows: numbers of variable width, and texts behind them.
+//! Parses column descriptions and rows: length-encoded integers and strings.
 
 use crate::Row;
 
 const NULL: u8 = 0xfb;
-/// The type of a column whose values are bits, in bytes, and not text.
+/// The type of BIT columns, whose values are raw bytes and not text.
 const BIT: u8 = 16;
-/// Texts before the numbers of a column's description.
+/// Strings before the fixed fields of a column description.
 const NAMES: usize = 6;
-/// Numbers before the type: their width, a character set, the length.
+/// Bytes before the type: the length of the fixed fields, a character set, the display width.
 const BEFORE_TYPE_BYTES: usize = 1 + 2 + 4;
 
-/// Whether the column that `message` describes has values of bits; `None` if the message is damaged.
+/// Whether the described column is a BIT column; `None` if the message is damaged.
 pub(super) fn parse_is_bit(message: &[u8]) -> Option<bool> {
     let mut rest = message;
     for _ in 0..NAMES {
@@ -19,7 +19,7 @@ pub(super) fn parse_is_bit(message: &[u8]) -> Option<bool> {
     Some(*rest.get(BEFORE_TYPE_BYTES)? == BIT)
 }
 
-/// Fills `row`; `None` if the message is damaged. `bits` says which columns have values of bits: they become numbers.
+/// Fills `row`; `None` if the message is damaged. The values of columns marked in `bits` become decimal numbers.
 pub(super) fn parse_row(message: &[u8], bits: &[bool], row: &mut Row) -> Option<()> {
     row.clear();
     let mut rest = message;
@@ -49,7 +49,7 @@ fn parse_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// A number of variable width.
+/// A length-encoded integer.
 pub(super) fn parse_number(rest: &mut &[u8]) -> Option<u64> {
     let (&first, behind) = rest.split_first()?;
     let width = match first {

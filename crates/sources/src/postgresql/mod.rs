@@ -1,8 +1,7 @@
 //! PostgreSQL: the rows of one query, over version 3 of its protocol.
 //!
-//! Layout of a message: one letter, the count of bytes that follow as a big-endian 32-bit number (its own
-//! four included), and these. Rows come as text, one message a row, so a result of any size takes little
-//! memory.
+//! Layout of a message: one letter, its length as a big-endian 32-bit number (which counts its own four bytes), and
+//! the body. Rows come as text, one message a row, so a result of any size takes little memory.
 
 mod scram;
 
@@ -17,19 +16,19 @@ use crate::{Address, Limits, Row, Rows, TlsMode};
 
 const NAME: &str = "PostgreSQL";
 const PROTOCOL_VERSION: i32 = 196_608;
-/// Messages from the first one to the end of the authentication.
+/// The most messages from the first one to the end of the authentication.
 const LOGIN_STEPS_MAX: usize = 1000;
-/// A message without a letter that asks for TLS; the answer is one letter.
+/// The request for TLS, which has no letter; the answer is one letter.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
-/// Runs `query` on a connection of its own; the rows come as they are asked for.
+/// Runs `query` on its own connection; the rows are streamed.
 pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
     let mut client = Client::connect(address, limits)?;
     client.ask(query)?;
     Ok(QueryRows { client, is_done: false })
 }
 
-/// A connection that is protected as the address asks.
+/// Connects with the TLS that the address asks for.
 fn connect(address: &Address, limits: Limits) -> Result<Socket> {
     let plain = || Socket::connect(NAME, address, limits);
     match address.tls.mode {
@@ -73,14 +72,14 @@ impl Client {
         Ok(client)
     }
 
-    /// Runs `query`. Unless all its rows are taken without an error, the connection is of no use any more.
+    /// Runs `query`. The connection can be used again only after all rows were read without an error.
     pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
         self.socket.renew(limits);
         self.ask(query)?;
         Ok(QueryRows { client: self, is_done: false })
     }
 
-    /// Whether it can be asked again; if not, it is of no use any more.
+    /// Whether the connection can be used again; if not, it must be closed.
     pub fn is_ready(&mut self) -> bool {
         self.socket.is_silent()
     }
@@ -89,7 +88,7 @@ impl Client {
         self.send(b'Q', &text(query))
     }
 
-    /// From the first message to the one that says that a query may come.
+    /// Authenticates, from the first message to ReadyForQuery.
     fn start(&mut self, address: &Address) -> Result<()> {
         let mut message = PROTOCOL_VERSION.to_be_bytes().to_vec();
         let database = if address.database.is_empty() { &address.user } else { &address.database };
@@ -113,7 +112,7 @@ impl Client {
             match self.receive()? {
                 (b'R', body) => self.authenticate(address, &body, &mut scram)?,
                 (b'Z', _) => return Ok(()),
-                // Parameters and the key that would cancel a query.
+                // Parameters, and the key that would cancel a query.
                 (b'S' | b'K' | b'N', _) => {}
                 (kind, _) => return Err(self.unexpected(kind)),
             }
@@ -167,7 +166,7 @@ impl Client {
         self.socket.send(&message)
     }
 
-    /// The kind of the next message and its body; the other side's error is ours.
+    /// The kind and the body of the next message; the server's error becomes ours.
     fn receive(&mut self) -> Result<(u8, Vec<u8>)> {
         let head = self.socket.take(5)?;
         let kind = head[0];
@@ -210,7 +209,7 @@ impl<C: BorrowMut<Client> + Send> Rows for QueryRows<C> {
     }
 }
 
-/// Fills `row` from a message of kind `D`; `None` if it is damaged.
+/// Fills `row` from a DataRow message; `None` if it is damaged.
 fn parse_row(body: &[u8], row: &mut Row) -> Option<()> {
     row.clear();
     let (count, mut rest) = body.split_first_chunk::<2>()?;
@@ -240,11 +239,11 @@ fn error_text(body: &[u8]) -> String {
     format!("{} (SQLSTATE {})", field(body, b'M'), field(body, b'C'))
 }
 
-/// Whether an error is about the connection, about who asks, or about the question.
+/// Distinguishes errors of the connection, of the authentication and of the query.
 fn error_code(body: &[u8]) -> ErrorCode {
     let state = field(body, b'C');
     match state.get(..2) {
-        // Of the connection, too many of them, and a server that stops or has just started.
+        // Connection failures, too many connections, a server that stops or has just started.
         Some("08" | "53" | "57") => ErrorCode::NetworkError,
         Some("28") => ErrorCode::AuthenticationFailed,
         _ => ErrorCode::ReceivedErrorFromRemoteIoServer,
@@ -277,7 +276,7 @@ mod tests {
         for bit in 0..body.len() * 8 {
             let mut damaged = body.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            // A flip in the text is text; none may panic.
+            // A flipped bit may give another text; none may panic.
             let _ = parse_row(&damaged, &mut row);
         }
     }

@@ -1,4 +1,4 @@
-//! SCRAM-SHA-256: both sides prove that they know the password, and neither shows it.
+//! SCRAM-SHA-256: both sides prove that they know the password without sending it.
 
 use basalt_base::{Error, ErrorCode, Result};
 use base64::Engine;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::http::random_text;
 
 const HASH_BYTES: usize = 32;
-/// A server may not keep us busy for ever.
+/// A server may not make the client compute for ever.
 const ITERATIONS_MAX: u32 = 10_000_000;
 
 pub(super) struct Scram {
@@ -32,7 +32,7 @@ impl Scram {
         format!("n=,r={}", self.nonce)
     }
 
-    /// The answer to the server's salt and count of rounds.
+    /// The response to the server's salt and iteration count.
     pub(super) fn final_message(&mut self, server: &[u8]) -> Result<String> {
         let server = std::str::from_utf8(server).map_err(|_| refused())?;
         let field = |name: &str| server.split(',').find_map(|part| part.strip_prefix(name));
@@ -49,7 +49,7 @@ impl Scram {
         Ok(format!("{without_proof},p={}", BASE64_STANDARD.encode(proofs.client)))
     }
 
-    /// Whether the server knows the password too.
+    /// Checks the server's proof that it knows the password.
     pub(super) fn verify(&self, server: &[u8]) -> Result<()> {
         let given = std::str::from_utf8(server).ok().and_then(|text| text.trim().strip_prefix("v="));
         let given = given.and_then(|text| BASE64_STANDARD.decode(text).ok());
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(BASE64_STANDARD.encode(proofs.server), "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
     }
 
-    /// The same challenge for the empty name that PostgreSQL wants; the answers were computed by another
+    /// The same challenge with the empty user name that PostgreSQL expects. The proofs were computed by another
     /// implementation.
     #[test]
     fn conversation_without_a_name_has_the_right_proofs() {

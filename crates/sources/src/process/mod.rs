@@ -1,7 +1,7 @@
-//! A program, what it is told and what it writes.
+//! A program that answers: its command line, its input and its output.
 //!
-//! A program that says nothing for too long, or that nobody listens to any more, is killed together with
-//! whatever it started. No threads: pipes are read and written as far as they go, with short pauses.
+//! A program that is silent for too long, or whose output nobody reads any more, is killed with all its children.
+//! There are no threads: pipes are read and written without blocking, with short pauses.
 
 mod running;
 mod stderr;
@@ -17,31 +17,31 @@ pub use self::running::{RowEnds, Running};
 pub use self::stderr::StderrReaction;
 use crate::Limits;
 
-/// How long a program may take to end, unless something else is said.
+/// How long a program may take to exit, by default.
 const ENDING: Duration = Duration::from_secs(10);
 const SHELL: &str = "/bin/sh";
-/// How much of a shell's command stands in errors.
+/// Characters of a shell command that errors quote.
 const NAME_CHARS_MAX: usize = 200;
 
 /// A program and its arguments.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What errors call it.
+    /// The program's name in errors.
     name: String,
     path: PathBuf,
     args: Vec<String>,
     ending: Ending,
 }
 
-/// What is expected of the end of a program.
+/// Requirements for the exit of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
-    /// How long it may take to end when it has closed its output, or when nothing is asked of it any more.
+    /// How long it may take to exit after it closed its output, or after its input was closed.
     pub patience: Duration,
-    /// Another status than 0 is an error.
+    /// A nonzero status is an error.
     pub checks_status: bool,
     pub stderr: StderrReaction,
-    /// Gets the lines that the reaction logs.
+    /// Receives the lines that the reaction logs.
     pub log: Option<fn(&str)>,
 }
 
@@ -52,8 +52,9 @@ impl Default for Ending {
 }
 
 impl Program {
-    /// The program that `command` names first, in the directory `scripts`, and its arguments, one behind each
-    /// space. No shell sees it. A link in the directory may lead elsewhere: whoever made it allows that.
+    /// The program named by the first word of `command`, in the directory `scripts`; the other words, separated by
+    /// single spaces, are its arguments. No shell is involved. A link in the directory may lead outside: its
+    /// creator allows that.
     pub fn find(command: &str, scripts: &Path) -> Result<Program> {
         let mut words = command.split(' ').map(str::to_owned);
         let Some(name) = words.next().filter(|name| !name.trim().is_empty()) else {
@@ -73,7 +74,7 @@ impl Program {
         Ok(Program { name, path, args: words.collect(), ending: Ending::default() })
     }
 
-    /// The shell, with `command` to run.
+    /// The shell, running `command`.
     pub fn shell(command: &str) -> Result<Program> {
         if command.trim().is_empty() {
             bail!(BadArguments, "the command of a source is empty");
@@ -89,32 +90,32 @@ impl Program {
         })
     }
 
-    /// The same, with more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn with(mut self, args: impl IntoIterator<Item = String>) -> Program {
         self.args.extend(args);
         self
     }
 
-    /// The same, with another end.
+    /// Sets the requirements for the exit.
     #[must_use]
     pub fn ending(self, ending: Ending) -> Program {
         Program { ending, ..self }
     }
 
-    /// Starts it, writes `input` to it, and hands over what it writes. A program that does not end as it
-    /// should ends the reader with an error.
+    /// Starts the program, writes `input` to it, and returns its output. If the program does not exit as required,
+    /// the last read fails.
     pub fn run(&self, input: Vec<u8>, limits: Limits) -> Result<Output> {
         Ok(Output { running: self.start(limits)?, input, at: 0 })
     }
 
-    /// Starts it for many questions, see [`Running::ask`].
+    /// Starts the program for several requests, see [`Running::ask`].
     pub fn start(&self, limits: Limits) -> Result<Running> {
         Running::start(&self.name, &self.path, &self.args, self.ending, limits)
     }
 }
 
-/// The path of `name` below `root`; `None` if it leads out of it.
+/// The path of `name` in `root`; `None` if it leads outside.
 fn inside(name: &str, root: &Path) -> Option<PathBuf> {
     let path = Path::new(name);
     let path = if path.is_absolute() { path.strip_prefix(root).ok()? } else { path };
@@ -123,7 +124,7 @@ fn inside(name: &str, root: &Path) -> Option<PathBuf> {
         match component {
             Component::Normal(name) => inside.push(name),
             Component::CurDir => {}
-            // `pop` says `false` where nothing is left to leave.
+            // `pop` returns `false` at the root.
             Component::ParentDir if inside.pop() => {}
             _ => return None,
         }
@@ -135,11 +136,11 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// What a program writes until it ends.
+/// The output of a program until it exits.
 pub struct Output {
     running: Running,
     input: Vec<u8>,
-    /// How much of the input is written.
+    /// Bytes of the input written so far.
     at: usize,
 }
 
@@ -174,7 +175,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("ours");
     }
 
-    /// What the script writes for `input`.
+    /// The output of the script for `input`.
     fn check(script: &str, input: &[u8], silence: Duration) -> Result<String> {
         let dir = tempfile::tempdir().expect("a directory");
         write(dir.path(), script);

@@ -1,4 +1,4 @@
-//! A started program and its three pipes.
+//! A running program and its three pipes.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -16,20 +16,20 @@ use super::{Ending, StderrReaction, is_for_later};
 use crate::Limits;
 use crate::limits::timed_out;
 
-/// The pauses while nothing moves: they double from the first to the second.
+/// The pauses while no pipe is ready double from the first to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(5));
 const PIECE_BYTES: usize = 64 << 10;
-/// How long a program that was told to end may take before it is killed.
+/// How long a program may take to exit after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
-/// An answer longer than this is none.
+/// A longer answer is refused.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
 
-/// A started program.
+/// A running program.
 pub struct Running {
     child: Child,
-    /// How it ended, if it did and we know.
+    /// Its exit status, once known.
     status: Option<ExitStatus>,
-    /// Gone when the program is to read no more.
+    /// `None` after the input was closed.
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     stderr: Stderr,
@@ -68,7 +68,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Writes `head` and `input`, and takes as many rows of the answer as `input` has, within `limits`.
+    /// Writes `head` and `input`, and reads as many rows as `input` has, within `limits`.
     pub fn ask(&mut self, head: &[u8], input: &[u8], rows: RowEnds, limits: Limits) -> Result<Vec<u8>> {
         self.limits = limits;
         let mut counter = rows;
@@ -93,19 +93,19 @@ impl Running {
         Ok(answer.rows)
     }
 
-    /// Whether the program lives and says nothing unasked.
+    /// Whether the program runs and has no unread output.
     pub fn is_ready(&mut self) -> bool {
         let is_silent =
             matches!(self.stdout.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
         is_silent && !self.has_ended()
     }
 
-    /// Tells the program that nothing is asked any more.
+    /// Closes the input: there are no more requests.
     pub fn close_input(&mut self) {
         self.stdin = None;
     }
 
-    /// Lets a program whose input is closed end by itself, until `end`; killed is what does not.
+    /// Waits until `end` for a program whose input is closed; kills it after that.
     pub fn retire(mut self, end: Instant) {
         let left = end.saturating_duration_since(Instant::now());
         self.limits.deadline = None;
@@ -114,8 +114,8 @@ impl Running {
         }
     }
 
-    /// Moves what can be moved of `input` until there is output; 0 at its end. With `closes`, the program's
-    /// input ends with `input`.
+    /// Writes `input` as far as possible until there is output; returns 0 at the end of the output. With `closes`,
+    /// closes the program's input after `input`.
     pub(super) fn exchange(&mut self, input: &mut &[u8], closes: bool, output: &mut [u8]) -> Result<usize> {
         let (mut moved_at, mut pause) = (Instant::now(), PAUSES.0);
         loop {
@@ -151,7 +151,7 @@ impl Running {
         match stdin.write(input) {
             Ok(count) => *input = &input[count..],
             Err(error) if is_for_later(&error) => return Ok(false),
-            // A program that needs no more input closes it.
+            // The program closed its input because it needs no more.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 *input = &[];
                 self.stdin = None;
@@ -161,7 +161,7 @@ impl Running {
         Ok(true)
     }
 
-    /// What the program says by its end, which has to come soon: its output is closed.
+    /// Waits for the exit of a program that closed its output, and checks its status.
     pub(super) fn end(&mut self) -> Result<()> {
         self.stdin = None;
         let has_ended = self.ends_within(self.ending.patience);
@@ -172,7 +172,7 @@ impl Running {
             return Err(timed_out(&format!("{}: it has closed its output, but its end", self.name)));
         };
         self.stderr.listen();
-        // What is an error by itself comes before the status.
+        // A reaction that makes standard error an error takes precedence over the status.
         let is_settled = self.ending.stderr != StderrReaction::Throw || self.stderr.told().is_empty();
         if self.ending.checks_status && !status.success() && is_settled {
             let message = format!("{}: it ended with {status} {}", self.name, self.stderr.told());
@@ -182,7 +182,7 @@ impl Running {
         self.stderr.settle()
     }
 
-    /// Whether the program ends in time.
+    /// Whether the program exits in time.
     fn ends_within(&mut self, patience: Duration) -> bool {
         let (started, mut pause) = (Instant::now(), PAUSES.0);
         loop {
@@ -196,7 +196,7 @@ impl Running {
         }
     }
 
-    /// Whether it has ended; its number stays its own until [`Running::kill`].
+    /// Whether it has exited. Its process id is not reused until [`Running::kill`].
     fn has_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let seen = self.group().map(|child| waitid(WaitId::Pid(child), look));
@@ -207,20 +207,20 @@ impl Running {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Asks the program to end, for a moment.
+    /// Sends SIGTERM and waits a moment.
     fn terminate(&mut self) {
         if let Some(group) = self.group() {
-            // It may have ended just now.
+            // It may have exited just now.
             let _ = kill_process_group(group, Signal::TERM);
         }
         self.ends_within(GRACE);
     }
 
-    /// Ends the program, and whatever it started and left in its group; how it ended.
+    /// Kills the program and its process group; returns its exit status.
     fn kill(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             if let Some(group) = self.group() {
-                // It may have ended already.
+                // It may have exited already.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             self.status = self.child.wait().ok();
@@ -237,27 +237,27 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.kill();
         self.stderr.listen();
-        // Nobody asks any more: it is logged, or it is too late for an error.
+        // Logged if so configured; too late for an error.
         let _ = self.stderr.settle();
     }
 }
 
-/// Where rows end in the text of a format that has a line for each.
+/// Counts rows in a text format with one row a line.
 #[derive(Clone, Copy, Debug)]
 pub struct RowEnds {
-    /// Whether a line in double quotes goes on (CSV).
+    /// Whether a line continues inside double quotes (CSV).
     quotes: bool,
     is_quoted: bool,
     count: usize,
 }
 
 impl RowEnds {
-    /// At each end of a line.
+    /// Every line is a row.
     pub const LINES: RowEnds = RowEnds { quotes: false, is_quoted: false, count: 0 };
-    /// At each end of a line that is not between double quotes.
+    /// Every line end outside double quotes ends a row.
     pub const CSV: RowEnds = RowEnds { quotes: true, ..RowEnds::LINES };
 
-    /// Counts the ends in the next bytes of the text.
+    /// Counts the row ends in the next bytes.
     fn take(&mut self, text: &[u8]) {
         for &byte in text {
             match byte {
@@ -269,7 +269,7 @@ impl RowEnds {
     }
 }
 
-/// The rows of an answer that have come.
+/// The rows received so far.
 struct Answer {
     wanted: usize,
     ends: RowEnds,

@@ -1,4 +1,4 @@
-//! What a program says on its standard error, and what comes of it.
+//! The standard error of a program, and how it is handled.
 
 use std::io::Read;
 use std::process::ChildStderr;
@@ -7,42 +7,42 @@ use basalt_base::{Error, ErrorCode, Result};
 
 use super::is_for_later;
 
-/// How much of it is kept: the first or the last of it.
+/// Bytes of it that are kept, the first or the last ones.
 const KEPT_BYTES_MAX: usize = 4096;
-/// How much of what is kept stands in an error.
+/// Kept bytes that an error quotes.
 const TOLD_BYTES_MAX: usize = 1000;
-/// A line that is longer is logged in pieces.
+/// A longer line is logged in pieces.
 const LINE_BYTES_MAX: usize = 1000;
-/// One run logs no more than this.
+/// The most bytes that one run logs.
 const LOGGED_BYTES_MAX: usize = 1 << 20;
 
-/// What comes of what a program says on its standard error.
+/// The handling of a program's standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StderrReaction {
-    /// Nothing, but it stands in the error of a program that fails.
+    /// Quoted only in the error of a program that fails.
     None,
-    /// Each line is logged as it comes.
+    /// Each line is logged when it is written.
     Log,
-    /// The first of it is logged in the end.
+    /// The first bytes are logged at the end.
     LogFirst,
-    /// The last of it is logged in the end.
+    /// The last bytes are logged at the end.
     #[default]
     LogLast,
-    /// It is an error.
+    /// Any output is an error.
     Throw,
 }
 
 /// The standard error of one program.
 pub(super) struct Stderr {
-    /// Gone when it is closed.
+    /// `None` after it was closed.
     pipe: Option<ChildStderr>,
     reaction: StderrReaction,
     log: Option<fn(&str)>,
-    /// Who says it.
+    /// The program's name.
     name: String,
-    /// The first bytes, or the last ones, as the reaction wants them.
+    /// The first bytes, or the last ones, depending on the reaction.
     kept: Vec<u8>,
-    /// A line that is not whole yet.
+    /// An incomplete line.
     line: Vec<u8>,
     logged_bytes: usize,
 }
@@ -62,7 +62,7 @@ impl Stderr {
         self.pipe.as_ref()
     }
 
-    /// Takes what is there, so that the program does not wait for us.
+    /// Reads what is available, so that the program does not block.
     pub(super) fn listen(&mut self) {
         let mut piece = [0; 4096];
         while let Some(pipe) = &mut self.pipe {
@@ -100,7 +100,7 @@ impl Stderr {
         }
     }
 
-    /// Says one line, and where a program never ends to complain, that no more will be said.
+    /// Logs one line; when the limit is reached, logs once that further lines are dropped.
     fn log_line(&mut self, line: &[u8]) {
         let Some(log) = self.log else { return };
         let was_open = self.logged_bytes < LOGGED_BYTES_MAX;
@@ -113,7 +113,7 @@ impl Stderr {
         }
     }
 
-    /// What is kept, as errors tell it.
+    /// The kept bytes, in the form for errors.
     pub(super) fn told(&self) -> String {
         let excess = self.kept.len().saturating_sub(TOLD_BYTES_MAX);
         let told = match self.reaction {
@@ -123,7 +123,7 @@ impl Stderr {
         String::from_utf8_lossy(told).trim().to_owned()
     }
 
-    /// What has been said since the last time has its consequences; an error if nothing was to be said.
+    /// Applies the reaction to the output since the last request; fails if it must be empty.
     pub(super) fn settle(&mut self) -> Result<()> {
         let told = self.told();
         let kept = std::mem::take(&mut self.kept);
@@ -140,19 +140,19 @@ impl Stderr {
                 return Err(Error::new(ErrorCode::UnsupportedMethod, message));
             }
         }
-        // What is said about the next question counts anew.
+        // The limit applies to each request.
         self.logged_bytes = 0;
         Ok(())
     }
 
-    /// What has been said so far stands in an error already.
+    /// Drops the output so far, which is part of an error already.
     pub(super) fn forget(&mut self) {
         self.kept.clear();
         self.line.clear();
     }
 }
 
-/// A line as a log shows it: nothing in it moves a terminal's cursor.
+/// A line without control characters, which could move a terminal's cursor.
 fn shown(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()

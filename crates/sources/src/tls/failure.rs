@@ -1,4 +1,4 @@
-//! Why there is no protected connection, and what to do about it.
+//! Explains failures of TLS, and what to do about them.
 
 use std::io::ErrorKind;
 
@@ -7,12 +7,12 @@ use rustls::CertificateError;
 
 use crate::limits::timed_out;
 
-/// Whether `error` is about TLS, not about the net below it.
+/// Whether `error` comes from TLS, not from the network below.
 pub(crate) fn is_of_tls(error: &std::io::Error) -> bool {
     reason(error).is_some()
 }
 
-/// What the handshake with `peer` ended with, as the user is told it.
+/// The user's error for a failed handshake with `peer`.
 pub(crate) fn explained(peer: &str, error: &std::io::Error) -> Error {
     let what = match reason(error) {
         Some(rustls::Error::InvalidCertificate(why)) => refused_certificate(why),
@@ -32,7 +32,7 @@ pub(crate) fn explained(peer: &str, error: &std::io::Error) -> Error {
     Error::new(ErrorCode::NetworkError, format!("{peer}: TLS: {what}"))
 }
 
-/// The handshake with `whom` did not end in time.
+/// The handshake with `whom` timed out.
 pub(crate) fn handshake_timed_out(whom: &str) -> Error {
     timed_out(&format!("{whom}: TLS: the server (it may speak no TLS)"))
 }
@@ -41,7 +41,7 @@ fn is_end(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
-/// The error of TLS that an error of the stream carries.
+/// The TLS error inside an error of the stream.
 fn reason(error: &std::io::Error) -> Option<&rustls::Error> {
     error.get_ref().and_then(|inner| inner.downcast_ref())
 }

@@ -1,7 +1,6 @@
-//! TLS: how much of a connection is protected, whom it trusts, and what went wrong.
+//! TLS: the options of a connection, and the handshake.
 //!
-//! Every source that speaks over the net takes the same [`TlsOptions`]; what they mean for a server's
-//! certificate is decided in `verifier`.
+//! Every network source takes the same [`TlsOptions`]; `verifier` applies them to a server's certificate.
 
 mod failure;
 mod trust;
@@ -20,18 +19,18 @@ pub(crate) use self::failure::{explained, handshake_timed_out, is_of_tls};
 use self::trust::{certificates_of, private_key_of, roots};
 use self::verifier::Verifier;
 
-/// How much of a connection is protected; each mode does more than the one before.
+/// How a connection is protected; each mode is stricter than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsMode {
     #[default]
     Disable,
-    /// Encrypted if the server can, in plain text if not; the certificate may be anybody's.
+    /// Encrypted if the server supports it; any certificate is accepted.
     Prefer,
-    /// Encrypted; the certificate may be anybody's.
+    /// Encrypted; any certificate is accepted.
     Require,
-    /// Encrypted; an authority that is trusted has signed the certificate, for whatever host.
+    /// Encrypted; the certificate must be signed by a trusted authority, for any host.
     VerifyCa,
-    /// Encrypted; an authority that is trusted has signed the certificate, for this host.
+    /// Encrypted; the certificate must be signed by a trusted authority, for this host.
     VerifyFull,
 }
 
@@ -39,15 +38,15 @@ pub enum TlsMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsOptions {
     pub mode: TlsMode,
-    /// Certificates (PEM) of the only authorities that are trusted; `None`: those of the machine and of `more_roots`.
+    /// The only trusted authorities (PEM); `None`: those of the machine and `more_roots`.
     pub roots: Option<PathBuf>,
-    /// Certificates (PEM) of authorities that are trusted beside those of the machine.
+    /// Authorities (PEM) that are trusted besides those of the machine.
     pub more_roots: Option<PathBuf>,
-    /// Who we are, if the server asks: a certificate (PEM) and its private key.
+    /// The client certificate, if the server asks for one.
     pub identity: Option<Identity>,
 }
 
-/// A certificate of ours and its private key, both PEM.
+/// A client certificate and its private key, both PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub certificate: PathBuf,
@@ -57,7 +56,7 @@ pub struct Identity {
 impl FromStr for TlsMode {
     type Err = Error;
 
-    /// The names of libpq (`verify-full`) and of MySQL (`VERIFY_IDENTITY`), in any case.
+    /// Parses the names of libpq (`verify-full`) and of MySQL (`VERIFY_IDENTITY`), in any case.
     fn from_str(name: &str) -> Result<TlsMode> {
         Ok(match name.to_ascii_lowercase().replace('_', "-").as_str() {
             "disable" | "disabled" => TlsMode::Disable,
@@ -74,7 +73,7 @@ impl FromStr for TlsMode {
 }
 
 impl TlsOptions {
-    /// What rustls is to do; reads the files that the options name.
+    /// The rustls configuration; reads the files that the options name.
     pub(crate) fn config(&self) -> Result<Arc<ClientConfig>> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
@@ -99,7 +98,7 @@ impl TlsOptions {
     }
 }
 
-/// Agrees on keys with `host` over `stream`.
+/// Does the handshake with `host` over `stream`.
 pub(crate) fn shake_hands(
     config: Arc<ClientConfig>,
     host: &str,
@@ -156,7 +155,7 @@ mod tests {
             std::fs::write(&path, text).expect("writable");
             assert_eq!(code(&options), Some(ErrorCode::InvalidConfigParameter), "{text}");
         }
-        // What verifies nothing needs no authorities.
+        // A mode without verification needs no authorities.
         options.mode = TlsMode::Require;
         assert_eq!(code(&options), None);
         options.identity = Some(Identity { certificate: path.clone(), key: path });

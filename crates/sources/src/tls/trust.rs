@@ -1,4 +1,4 @@
-//! Certificates and keys in files, and the authorities that the machine trusts.
+//! Reads certificates and keys from files, and the authorities that the machine trusts.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -10,10 +10,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Identity, TlsOptions};
 
-/// No file of certificates or keys is longer than this.
+/// The largest file of certificates or keys.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// The certificates that are trusted: those that files name, and all as a store of authorities.
+/// The trusted certificates: those from files, and all as a root store.
 pub(super) fn roots(options: &TlsOptions) -> Result<(Vec<CertificateDer<'static>>, Arc<RootCertStore>)> {
     let named = match (&options.roots, &options.more_roots) {
         (Some(path), _) | (None, Some(path)) => certificates_of(path)?,
@@ -23,24 +23,24 @@ pub(super) fn roots(options: &TlsOptions) -> Result<(Vec<CertificateDer<'static>
         Some(_) => RootCertStore::empty(),
         None => RootCertStore::clone(&machine_roots()),
     };
-    // A certificate that names no authority is compared as a whole.
+    // A certificate that is not an authority is compared as a whole.
     store.add_parsable_certificates(named.iter().cloned());
     Ok((named, Arc::new(store)))
 }
 
-/// What the machine trusts: its bundle, or what SSL_CERT_FILE and SSL_CERT_DIR name. Read once.
+/// The machine's authorities: its bundle, or SSL_CERT_FILE and SSL_CERT_DIR. Read once.
 fn machine_roots() -> Arc<RootCertStore> {
     static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     let read = || {
         let mut store = RootCertStore::empty();
-        // What cannot be read is not trusted; an empty store says so in its error.
+        // Unreadable certificates are not trusted; an empty store is reported in its error.
         store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         Arc::new(store)
     };
     Arc::clone(ROOTS.get_or_init(read))
 }
 
-/// At least one certificate.
+/// The certificates in a file; fails if there is none.
 pub(super) fn certificates_of(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let text = read(path)?;
     let certificates: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(&text).collect();

@@ -1,7 +1,7 @@
-//! Whether a server's certificate will do, as the mode of the connection asks.
+//! Verifies a server's certificate as the mode of the connection requires.
 //!
-//! A certificate that a file of trusted ones holds as it is needs no authority: servers that sign their
-//! own certificate name themselves an authority, which the rules for authorities' certificates refuse.
+//! A certificate that itself is in a file of trusted ones needs no authority: self-signed server certificates claim
+//! to be an authority, which the rules for end-entity certificates refuse.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::TlsMode;
 #[derive(Debug)]
 pub(super) struct Verifier {
     pub(super) mode: TlsMode,
-    /// Certificates that files of trusted ones hold.
+    /// Certificates in files of trusted ones.
     pub(super) trusted: Vec<CertificateDer<'static>>,
     pub(super) store: Arc<RootCertStore>,
     pub(super) provider: Arc<CryptoProvider>,
@@ -41,7 +41,7 @@ impl ServerCertVerifier for Verifier {
             verify_server_cert_signed_by_trust_anchor(&parsed, &self.store, intermediates, now, algorithms);
         match signed {
             Ok(()) => {}
-            // That it names itself an authority is found behind its dates.
+            // The check of its authority flag comes after that of its dates.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
                 if self.trusted.iter().any(|trusted| trusted == end_entity) => {}
             Err(error) => return Err(error),
