@@ -1,19 +1,19 @@
-//! What readers return and writers take: blocks of rows as Arrow record batches.
+//! Blocks of rows, as readers return them and writers take them: Arrow record batches.
 
 use arrow::array::{Array, RecordBatch};
 use arrow::buffer::BooleanBuffer;
 use basalt_base::{Result, SqlType};
 
-/// Rows that were read, and which of their values were not in the input.
+/// Rows that were read, and which of their values were missing in the input.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub batch: RecordBatch,
-    /// One entry a column. Where a value was defaulted the batch holds the type's default, and the
-    /// table's `DEFAULT` expression should take its place.
+    /// One entry a column. Where a value was missing, the batch holds the type's default, and the table's `DEFAULT`
+    /// expression should replace it.
     pub defaulted: Vec<Defaulted>,
 }
 
-/// The rows of a column that the input had no value for.
+/// The rows of a column whose value was missing in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defaulted {
     Never,
@@ -23,23 +23,23 @@ pub enum Defaulted {
 
 /// Reads blocks from bytes of one format.
 pub trait BlockReader: Send {
-    /// The next rows, or `None` at the end. After an error the reader is of no more use.
+    /// The next rows, or `None` at the end. After an error the reader must not be used again.
     fn next_block(&mut self) -> Result<Option<Block>>;
 }
 
-/// Writes blocks as bytes of one format. Calls come in this order: `start`, `write` any number of
-/// times, `totals` and `extremes` if there are any, `finish`.
+/// Writes blocks as bytes of one format. The order of calls is `start`, `write` any number of times, `totals` and
+/// `extremes` if there are any, `finish`.
 pub trait BlockWriter: Send {
     fn start(&mut self, _out: &mut Vec<u8>) {}
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()>;
 
-    /// The one row of `WITH TOTALS`; a format without a place for it leaves it out.
+    /// The one row of `WITH TOTALS`; formats that cannot show it ignore it.
     fn totals(&mut self, _batch: &RecordBatch, _out: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }
 
-    /// Two rows: the least and the greatest value of every column.
+    /// Two rows: the minimum and the maximum of every column.
     fn extremes(&mut self, _batch: &RecordBatch, _out: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }
@@ -48,23 +48,23 @@ pub trait BlockWriter: Send {
         Ok(())
     }
 
-    /// The media type that HTTP answers with.
+    /// The media type of HTTP responses.
     fn content_type(&self) -> &'static str {
         "text/plain; charset=UTF-8"
     }
 }
 
-/// What a query cost, as JSON formats print it at the end.
+/// The cost of a query, which JSON formats print at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
     pub elapsed_seconds: f64,
     pub rows_read: u64,
     pub bytes_read: u64,
-    /// Rows that there would have been without LIMIT, if there was one.
+    /// Rows of the result before LIMIT, if there is a LIMIT.
     pub rows_before_limit: Option<u64>,
 }
 
-/// The values of `expressions` that `VALUES` holds in place of literals.
+/// Evaluates expressions in `VALUES` that are no literals.
 pub trait ExpressionEvaluator: Send + Sync {
     /// The value of `expression` as an array of one row that carries `ty`.
     fn evaluate(&self, expression: &str, ty: &SqlType) -> Result<std::sync::Arc<dyn Array>>;

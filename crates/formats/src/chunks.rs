@@ -1,5 +1,4 @@
-//! Cutting an input into chunks of whole rows, and parsing them: one after the other, or several
-//! at a time on threads of their own.
+//! Cuts an input into chunks of whole rows and parses them, on the caller's thread or on several threads.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -16,33 +15,32 @@ use crate::settings::FormatSettings;
 
 /// Bytes of a chunk: large enough to keep a thread busy, small enough to stay in its cache.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Chunks for parallel parsing are larger, so that their blocks are.
+/// Chunks are larger in parallel parsing, so that the blocks are too.
 const PARALLEL_CHUNK_BYTES: usize = 4 << 20;
-/// Bytes that are read before the query is asked whether it still wants them.
+/// Bytes read between two cancellation checks.
 const FILL_BYTES: usize = 1 << 20;
 const MAX_THREADS: usize = 256;
 
-/// How the rows of one format are found and read.
+/// Finds and parses the rows of one format.
 pub(crate) trait RowParser: Send + Sync {
     /// The length of the longest prefix that holds whole rows only; `None` if there is no whole row.
     fn whole_rows(&self, bytes: &[u8]) -> Option<usize>;
 
-    /// Reads the row at `at`, of a chunk of whole rows, into `rows`. Returns where the next one
-    /// starts.
+    /// Parses the row at `at` of a chunk of whole rows into `rows`. Returns the start of the next row.
     fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError>;
 }
 
-/// Whole rows, and where in the input they begin.
+/// Whole rows, and their offset in the input.
 pub(crate) struct Chunk {
     bytes: Vec<u8>,
     offset: u64,
 }
 
-/// An input, read a chunk at a time.
+/// An input that is read a chunk at a time.
 pub(crate) struct ChunkSource {
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// Where in the input the buffer begins.
+    /// The offset of the buffer in the input.
     offset: u64,
     at_end: bool,
     max_row_bytes: usize,
@@ -77,7 +75,7 @@ impl ChunkSource {
         }
     }
 
-    /// The bytes up to and including the next end of row as `find_end` finds it, without taking them.
+    /// The bytes up to and including the next end of row, as found by `find_end`, without consuming them.
     pub(crate) fn peek_row(&mut self, find_end: impl Fn(&[u8]) -> Option<usize>) -> Result<&[u8]> {
         let mut wanted = 1 << 12;
         loop {
@@ -122,7 +120,7 @@ impl ChunkSource {
     }
 }
 
-/// Rows come from `source`; `rows_before` of them, the header, were read already.
+/// Reads rows from `source`; the `rows_before` rows of the header are consumed already.
 pub(crate) fn open(
     source: ChunkSource,
     parser: Arc<dyn RowParser>,
@@ -184,15 +182,15 @@ impl BlockReader for Sequential {
     }
 }
 
-/// Where in a chunk reading failed.
+/// The place in a chunk where parsing failed.
 struct Failure {
     error: RowError,
-    /// Counted from 1 within the block.
+    /// The row within the block, from 1.
     row: u64,
     offset: u64,
 }
 
-/// Reads rows until the block is full or the chunk is used up.
+/// Parses rows until the block is full or the chunk is consumed.
 fn fill_block(
     parser: &dyn RowParser,
     chunk: &Chunk,
@@ -221,11 +219,11 @@ fn fill_block(
 type Parsed = Result<Vec<Block>, Failure>;
 type Job = (Chunk, Sender<Parsed>);
 
-/// Chunks go to the workers as they come; their blocks are returned in the order of the input.
+/// Distributes chunks to worker threads, and returns their blocks in the order of the input.
 struct Parallel {
     source: ChunkSource,
     parser: Arc<dyn RowParser>,
-    /// `None` once the reader is dropped: the workers end.
+    /// `None` once the reader is dropped, which ends the workers.
     jobs: Option<Sender<Job>>,
     workers: Vec<JoinHandle<()>>,
     in_flight: VecDeque<Receiver<Parsed>>,
@@ -262,14 +260,14 @@ impl Parallel {
         }
     }
 
-    /// Keeps every worker busy and one chunk waiting. An error of the input is kept for later: the
-    /// rows before it come first.
+    /// Keeps every worker busy and one chunk queued. An error of the input is kept for later, because the rows
+    /// before it come first.
     fn top_up(&mut self) {
         while self.in_flight.len() <= self.workers.len() && self.failed.is_none() {
             match self.source.next_chunk(&*self.parser, PARALLEL_CHUNK_BYTES) {
                 Ok(Some(chunk)) => {
                     let (answer, answered) = channel();
-                    // A send fails only if every worker is gone; then the answer is missing too.
+                    // A send fails only if every worker is gone; then the result is missing too.
                     let _ = self.jobs.as_ref().map(|jobs| jobs.send((chunk, answer)));
                     self.in_flight.push_back(answered);
                 }
@@ -306,7 +304,7 @@ impl Drop for Parallel {
     fn drop(&mut self) {
         self.jobs = None;
         for worker in self.workers.drain(..) {
-            // A worker that panicked has been reported by its missing answer.
+            // The missing result of a worker that panicked was reported already.
             let _ = worker.join();
         }
     }
@@ -316,7 +314,7 @@ fn work(queue: &Mutex<Receiver<Job>>, parser: &dyn RowParser, columns: &Columns,
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((chunk, answer)) = job else { return };
-        // The reader may be gone; then nobody wants the answer.
+        // If the reader is gone, nobody needs the result.
         let _ = answer.send(parse_chunk(&chunk, parser, columns, settings));
     }
 }

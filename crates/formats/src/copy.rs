@@ -1,4 +1,4 @@
-//! The options of `COPY`, as Postgres has them, in terms of our formats and their settings.
+//! The options of Postgres' `COPY`, translated to our formats and their settings.
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Error, ErrorCode, Result, bail};
@@ -7,7 +7,7 @@ use crate::settings::FormatSettings;
 
 const OPTIONS: [&str; 7] = ["format", "delimiter", "null", "header", "quote", "escape", "encoding"];
 
-/// What a `COPY` reads or writes.
+/// The options of a `COPY`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyOptions {
     format: CopyFormat,
@@ -24,7 +24,7 @@ enum CopyFormat {
     Csv,
 }
 
-/// Which way the rows go.
+/// The direction of a `COPY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyDirection {
     /// `COPY table FROM`.
@@ -34,7 +34,7 @@ pub enum CopyDirection {
 }
 
 impl CopyOptions {
-    /// Sets one option; an option that stands alone, like `HEADER`, has no value.
+    /// Sets one option; an option without a value, like `HEADER`, has `None`.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         match (name.to_ascii_lowercase().as_str(), value) {
             ("format", Some(format)) => self.format = parse_format(format)?,
@@ -42,7 +42,7 @@ impl CopyOptions {
             ("delimiter", Some(delimiter)) => self.delimiter = Some(parse_delimiter(delimiter)?),
             ("null", Some(null)) => self.null = Some(null.to_owned()),
             ("header", value) => self.header = parse_flag(value)?,
-            // What we have anyway is accepted, so that scripts run as they are.
+            // Options that state the default are accepted, so that existing scripts run.
             ("quote" | "escape", Some("\"")) => {}
             ("encoding", Some(encoding)) if encoding.eq_ignore_ascii_case("utf8") => {}
             ("encoding", Some(encoding)) if encoding.eq_ignore_ascii_case("utf-8") => {}
@@ -56,7 +56,7 @@ impl CopyOptions {
         Ok(())
     }
 
-    /// The format's name and its settings, which are `base` but for what the options say.
+    /// The format's name, and its settings: `base` with the options applied.
     pub fn resolve(&self, direction: CopyDirection, base: &FormatSettings) -> (&'static str, FormatSettings) {
         let mut settings = FormatSettings { detect_header: false, ..base.clone() };
         match self.format {
@@ -67,11 +67,11 @@ impl CopyOptions {
             CopyFormat::Csv => {
                 settings.csv_delimiter = self.delimiter.unwrap_or(b',');
                 settings.csv_null = self.null.clone().unwrap_or_default();
-                // An empty field is NULL only where NULL is written so.
+                // An empty field is NULL only if NULL is written that way.
                 settings.csv_empty_as_default = settings.csv_null.is_empty();
             }
         }
-        // Going in, the names in a header mean nothing: fields are in the order of the columns.
+        // On input, the names in a header are ignored: fields are in the order of the columns.
         let names = self.header && direction == CopyDirection::Out;
         settings.skip_first_lines = usize::from(self.header && direction == CopyDirection::In);
         let format = match (self.format, names) {
@@ -120,7 +120,7 @@ fn parse_flag(value: Option<&str>) -> Result<bool> {
 mod tests {
     use super::*;
 
-    /// The format and, of its settings, delimiter, NULL and lines to skip.
+    /// The format, and its settings for delimiter, NULL and lines to skip.
     fn check(
         options: &[(&str, Option<&str>)],
         direction: CopyDirection,

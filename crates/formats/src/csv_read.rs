@@ -1,4 +1,4 @@
-//! Reading CSV: fields between commas, in double quotes where they must be.
+//! Reads CSV: fields separated by commas, in double quotes where needed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -37,20 +37,20 @@ pub(crate) fn open(
     if header_rows > 0 {
         let row = parser.take_row(&mut source)?;
         parser.targets = by_name(&parser.names(&row)?, columns, settings.skip_unknown_fields)?;
-        // The types are those of the table.
+        // The types in the header are ignored; the table's are used.
         (1..header_rows).try_for_each(|_| parser.take_row(&mut source).map(drop))?;
     }
     let rows_before = (header_rows + settings.skip_first_lines) as u64;
     chunks::open(source, Arc::new(parser), columns, settings, rows_before)
 }
 
-/// The fields of a row of CSV, for guessing at names and types.
+/// The fields of a CSV row, for schema inference.
 pub(crate) fn split_row(row: &[u8], delimiter: u8) -> Result<Vec<(Vec<u8>, bool)>> {
     let parser = CsvParser { delimiter, null: Vec::new(), empty_as_default: true, targets: Vec::new() };
     parser.fields(row)
 }
 
-/// The length of the first row, with the end of its line.
+/// The length of the first row, including its line end.
 pub(crate) fn first_row_end(bytes: &[u8], delimiter: u8) -> Option<usize> {
     let parser = CsvParser { delimiter, null: Vec::new(), empty_as_default: true, targets: Vec::new() };
     parser.row_end(bytes, 0)
@@ -63,24 +63,24 @@ struct CsvParser {
     targets: Vec<Target>,
 }
 
-/// A field as it stands in a chunk.
+/// A field of a chunk.
 struct Field<'a> {
-    /// With quotes doubled still, where `doubled` says so; without the quotes around it.
+    /// Without the surrounding quotes; with quotes still doubled if `doubled` is set.
     text: &'a [u8],
     in_quotes: bool,
     doubled: bool,
-    /// The delimiter or newline behind it, or the end of the chunk.
+    /// The position of the delimiter or newline after it, or the end of the chunk.
     end: usize,
 }
 
 impl CsvParser {
-    /// The end of the row that starts at `at`, behind its newline.
+    /// The position after the newline of the row that starts at `at`.
     fn row_end(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let mut at = at;
         loop {
             let field = match self.field(bytes, at) {
                 Ok(field) => field,
-                // The row is wrong, not unfinished; whoever reads it says so.
+                // The row is malformed, not incomplete; the parser reports it.
                 Err(error) if error.code() == ErrorCode::CannotParseInput => {
                     return memchr(b'\n', &bytes[at..]).map(|found| at + found + 1);
                 }
@@ -118,7 +118,7 @@ impl CsvParser {
         }
     }
 
-    /// The field at `at`. An error if its quotes do not close, or something follows them.
+    /// The field at `at`. Fails if its quotes are not closed, or if something follows them.
     fn field<'a>(&self, chunk: &'a [u8], at: usize) -> Result<Field<'a>> {
         let start = at + self.spaces(&chunk[at..]);
         if chunk.get(start) == Some(&b'"') {
@@ -161,7 +161,7 @@ impl CsvParser {
         Ok(Field { text: &chunk[start..close], in_quotes: true, doubled, end })
     }
 
-    /// How many spaces the text begins with.
+    /// The number of leading spaces.
     fn spaces(&self, text: &[u8]) -> usize {
         text.iter().take_while(|&&byte| matches!(byte, b' ' | b'\t') && byte != self.delimiter).count()
     }
@@ -187,7 +187,7 @@ impl CsvParser {
         column.parse_csv(field.text, field.in_quotes)
     }
 
-    /// Fields into the elements of a tuple; `at` moves to the end of the last of them.
+    /// Parses fields into the elements of a tuple; moves `at` to the end of the last of them.
     fn parse_tuple(
         &self,
         chunk: &[u8],
@@ -247,7 +247,7 @@ impl RowParser for CsvParser {
             };
             let last = index + 1 == self.targets.len();
             let ends_row = chunk.get(end) != Some(&self.delimiter);
-            // Spreadsheets like to leave a delimiter at the end of the line.
+            // Spreadsheets often leave a delimiter at the end of a line.
             let stray = last && matches!(chunk.get(end + 1), None | Some(b'\n' | b'\r')) && !ends_row;
             if ends_row != last && !stray {
                 return Err(wrong_field_count(

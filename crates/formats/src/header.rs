@@ -1,20 +1,20 @@
-//! Which field of a file goes to which column of a table: by position, or by the names in a header.
+//! Maps the fields of a file to the columns of a table: by position, or by the names in a header.
 
 use basalt_base::suggest::did_you_mean;
 use basalt_base::types::TupleElement;
 use basalt_base::{Columns, Error, ErrorCode, Result, SqlType};
 
-/// Where a field goes.
+/// The destination of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Column(usize),
     /// This field and the following ones are the elements of a tuple.
     TupleElements(usize),
-    /// The table has no such column.
+    /// A field that the table does not have.
     Skip,
 }
 
-/// The names and types that come before the rows.
+/// The names and types before the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
     None,
@@ -41,7 +41,7 @@ pub(crate) fn by_position(columns: &Columns, split_tuples: bool) -> Vec<Target> 
     columns.iter().enumerate().map(target).collect()
 }
 
-/// Fields as `names` has them. A name that the table does not have is skipped, or an error.
+/// Fields named by `names`. An unknown name is skipped, or an error.
 pub(crate) fn by_name(names: &[String], columns: &Columns, skip_unknown: bool) -> Result<Vec<Target>> {
     let mut targets = Vec::with_capacity(names.len());
     let mut at = 0;
@@ -66,7 +66,7 @@ pub(crate) fn by_name(names: &[String], columns: &Columns, skip_unknown: bool) -
     Ok(targets)
 }
 
-/// A row with another number of fields than `expected`: it ends behind `found`, or goes on there.
+/// The error for a row that does not have `expected` fields: it ends after `found`, or continues there.
 #[cold]
 pub(crate) fn wrong_field_count(code: ErrorCode, found: usize, ends_row: bool, expected: usize) -> Error {
     let what = if ends_row {
@@ -77,7 +77,7 @@ pub(crate) fn wrong_field_count(code: ErrorCode, found: usize, ends_row: bool, e
     Error::new(code, what)
 }
 
-/// The column whose tuple elements the next names are, and how many they are.
+/// The column whose tuple elements the next names are, and the number of elements.
 fn split_tuple(names: &[String], columns: &Columns) -> Option<(Target, usize)> {
     columns.iter().enumerate().find_map(|(at, column)| {
         let leaves = leaf_names(&column.name, &column.ty);
@@ -87,12 +87,12 @@ fn split_tuple(names: &[String], columns: &Columns) -> Option<(Target, usize)> {
     })
 }
 
-/// The names of the fields that a column takes where tuples are split: `t.1`, `t.2`.
+/// The names of the fields of a column when tuples are split: `t.1`, `t.2`.
 pub(crate) fn leaf_names(name: &str, ty: &SqlType) -> Vec<String> {
     leaves(name, ty).into_iter().map(|(name, _)| name).collect()
 }
 
-/// As [`leaf_names`], with the type of each field.
+/// Like [`leaf_names`], with the type of each field.
 pub(crate) fn leaves(name: &str, ty: &SqlType) -> Vec<(String, SqlType)> {
     match ty {
         SqlType::Tuple(elements) => {
@@ -106,7 +106,7 @@ pub(crate) fn leaves(name: &str, ty: &SqlType) -> Vec<(String, SqlType)> {
     }
 }
 
-/// Whether a first row is the table's column names, in any order, rather than data.
+/// Whether a first row is the table's column names in any order, and not data.
 pub(crate) fn is_header(fields: &[String], columns: &Columns) -> bool {
     !fields.is_empty()
         && fields.len() == columns.len()

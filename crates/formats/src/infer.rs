@@ -1,4 +1,4 @@
-//! Guessing at the columns of a file from its first bytes.
+//! Infers the schema of a file from its first bytes.
 
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 
@@ -11,13 +11,13 @@ use crate::text::{
     JsonScanner, JsonValue, QuotedScanner, parse_date, parse_date_time, parse_float, parse_integer, unescape,
 };
 
-/// Rows that are looked at.
+/// Rows that are examined.
 const MAX_ROWS: usize = 10_000;
-/// Arrays in arrays deeper than this are taken as text.
+/// Arrays nested deeper than this are inferred as text.
 const MAX_DEPTH: usize = 16;
 
-/// The columns of which `sample`, the start of a file in `format`, seems to consist. Names are
-/// those of the file where it has them, `c1`, `c2`, .. otherwise; types are nullable.
+/// The schema inferred from `sample`, the start of a file in `format`. Names are those of the file if it has them,
+/// else `c1`, `c2`, ..; types are nullable.
 pub fn infer_schema(format: &str, sample: &[u8], settings: &FormatSettings) -> Result<Columns> {
     let (info, format) = lookup(format)?;
     let columns = match format {
@@ -46,7 +46,7 @@ pub fn infer_schema(format: &str, sample: &[u8], settings: &FormatSettings) -> R
     Ok(Columns::new(columns))
 }
 
-/// What a value looks like.
+/// The inferred kind of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Guess {
     Null,
@@ -61,7 +61,7 @@ enum Guess {
 }
 
 impl Guess {
-    /// What holds both.
+    /// The narrowest kind that holds both.
     fn or(self, other: Guess) -> Guess {
         match (self, other) {
             (left, right) if left == right => left,
@@ -94,7 +94,7 @@ impl Guess {
         Guess::of_string(text)
     }
 
-    /// Of a value that was in quotes: a date may still be one, a number is text.
+    /// The kind of a quoted value: it may be a date, but digits are text.
     fn of_string(text: &[u8]) -> Guess {
         let dashed = text.len() >= 8 && text.contains(&b'-') && text[0].is_ascii_digit();
         if dashed && parse_date(text).is_ok() {
@@ -126,7 +126,7 @@ impl Guess {
                 scanner.skip_value()?;
                 Guess::Null
             }
-            // A string column takes an object as it is written.
+            // A string column takes an object's text.
             JsonValue::Object | JsonValue::Array => {
                 scanner.skip_value()?;
                 Guess::String
@@ -180,7 +180,7 @@ fn csv_rows(sample: &[u8], settings: &FormatSettings) -> Result<Vec<Row>> {
     while !rest.is_empty() && rows.len() < MAX_ROWS {
         let end = match first_row_end(rest, delimiter) {
             Some(end) => end,
-            // Only a row that stands alone may lack its newline: others may be cut.
+            // Only a single row may lack its newline: a later row without one may be cut off.
             None if rows.is_empty() => rest.len(),
             None => break,
         };
@@ -191,7 +191,7 @@ fn csv_rows(sample: &[u8], settings: &FormatSettings) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The sample without its last line, if that may be cut, and without the newline at the end.
+/// The sample without its last line, which may be cut off, and without the final newline.
 fn whole_lines(sample: &[u8]) -> &[u8] {
     memchr::memrchr(b'\n', sample).map_or(sample, |end| &sample[..end])
 }
@@ -224,7 +224,7 @@ fn merge_rows(rows: &[Row]) -> Vec<Guess> {
     guesses
 }
 
-/// Whether the first row holds only texts, all different, and the others do not.
+/// Whether the first row consists of distinct texts, and the other rows do not.
 fn looks_like_header(rows: &[Row]) -> bool {
     let Some((first, others)) = rows.split_first() else { return false };
     let all_text = first.iter().all(|(text, _)| Guess::of_text(text) == Guess::String);
@@ -274,7 +274,7 @@ fn from_arrays(sample: &[u8]) -> Result<Vec<Column>> {
     Ok(numbered(guesses))
 }
 
-/// The values of JSON that the sample holds in full.
+/// The complete JSON values of the sample.
 fn whole_values<'a>(sample: &'a [u8], separators: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -288,7 +288,7 @@ fn whole_values<'a>(sample: &'a [u8], separators: &'a [u8]) -> impl Iterator<Ite
     .take(MAX_ROWS)
 }
 
-/// From the literals of the first rows; what is no literal is text.
+/// Infers from the literals of the first rows; anything else is text.
 fn from_values(sample: &[u8]) -> Vec<Column> {
     let mut scanner = QuotedScanner::new(sample);
     let mut guesses: Vec<Guess> = Vec::new();
@@ -328,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// The columns guessed, as `name Type, ..`.
+    /// Checks the inferred columns, given as `name Type, ..`.
     fn check(format: &str, sample: &str, expected: &str) {
         let columns = infer_schema(format, sample.as_bytes(), &FormatSettings::default()).unwrap();
         let shown: Vec<String> =

@@ -1,5 +1,5 @@
-//! Reading JSON: an object a row (JSONEachRow), an array a row (JSONCompactEachRow), or the whole
-//! answer of a query (JSON, JSONCompact).
+//! Reads JSON: an object a row (JSONEachRow), an array a row (JSONCompactEachRow), or the whole result of a query
+//! (JSON, JSONCompact).
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -38,7 +38,7 @@ pub(crate) fn open_arrays(
     chunks::open(ChunkSource::new(input, settings), Arc::new(parser), columns, settings, 0)
 }
 
-/// Opens the answer of a query, as `FORMAT JSON` or `FORMAT JSONCompact` writes it.
+/// Opens the result of a query, as written by `FORMAT JSON` or `FORMAT JSONCompact`.
 pub(crate) fn open_document(
     columns: &Columns,
     settings: &FormatSettings,
@@ -68,7 +68,7 @@ pub(crate) fn open_document(
     chunks::open(ChunkSource::new(rows, settings), parser, columns, settings, 0)
 }
 
-/// Whether `text` has rows alone: an array of objects, or objects that do not begin as a query's answer does.
+/// Whether `text` has rows only: an array of objects, or objects that do not begin like a query's result.
 pub(crate) fn is_rows(text: &[u8]) -> bool {
     let mut scanner = JsonScanner::new(text);
     match scanner.peek() {
@@ -86,7 +86,7 @@ pub(crate) fn is_rows(text: &[u8]) -> bool {
     }
 }
 
-/// The names under `meta`, and the text under `data`.
+/// The names in `meta`, and the text of `data`.
 fn document_parts(text: &[u8]) -> Result<(Vec<String>, &[u8])> {
     let (mut names, mut data, mut scratch) = (Vec::new(), None, Vec::new());
     let mut scanner = JsonScanner::new(text);
@@ -121,7 +121,7 @@ struct ObjectParser {
 }
 
 impl ObjectParser {
-    /// The column of a key. Keys mostly come in the order of the columns: `expected` is tried first.
+    /// The column of a key. Keys usually come in the order of the columns, so `expected` is tried first.
     fn position(&self, key: &[u8], expected: usize) -> Option<usize> {
         match self.columns.get(expected) {
             Some(column) if column.name.as_bytes() == key => Some(expected),
@@ -224,13 +224,13 @@ impl RowParser for ArrayParser {
     }
 }
 
-/// How many bytes of spaces and `separators` come first.
+/// The number of leading bytes that are spaces or `separators`.
 fn between_rows(bytes: &[u8], separators: &[u8]) -> usize {
     let between = |byte: &&u8| byte.is_ascii_whitespace() || separators.contains(byte);
     bytes.iter().take_while(between).count()
 }
 
-/// The end of the last whole value.
+/// The end of the last complete value.
 fn whole_values(bytes: &[u8], separators: &[u8]) -> Option<usize> {
     let mut whole = None;
     loop {
@@ -238,13 +238,13 @@ fn whole_values(bytes: &[u8], separators: &[u8]) -> Option<usize> {
         let start = at + between_rows(&bytes[at..], separators);
         let mut scanner = JsonScanner::new(&bytes[start..]);
         match scanner.skip_value() {
-            // A bare word at the end may go on.
+            // A bare word at the end may be cut off.
             Ok(_) if start + scanner.position() == bytes.len() && !ends_with_bracket(bytes) => return whole,
             Ok(_) => whole = Some(start + scanner.position()),
             Err(error) => {
                 let unfinished = [ErrorCode::UnexpectedEndOfFile, ErrorCode::CannotParseQuotedString]
                     .contains(&error.code());
-                // What is wrong, not unfinished, is for `parse_row` to report.
+                // Malformed, not incomplete: `parse_row` reports it.
                 return if unfinished { whole } else { Some(bytes.len()) };
             }
         }

@@ -1,5 +1,4 @@
-//! Writing JSON: the whole answer of a query (JSON, JSONCompact), or a line a row (JSONEachRow,
-//! JSONCompactEachRow).
+//! Writes JSON: the whole result of a query (JSON, JSONCompact), or a line a row (JSONEachRow, JSONCompactEachRow).
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
@@ -9,11 +8,11 @@ use crate::lines::writers;
 use crate::settings::FormatSettings;
 use crate::text::{Style, TextSettings, ValueWriter, write_float64, write_integer, write_json_string};
 
-/// A line a row.
+/// Writes a line a row.
 pub(crate) struct JsonLinesWriter {
     columns: Columns,
     text: TextSettings,
-    /// `"name":` for every column; nothing if rows are arrays.
+    /// `"name":` for every column; `None` if rows are arrays.
     keys: Option<Vec<Vec<u8>>>,
 }
 
@@ -52,7 +51,7 @@ impl BlockWriter for JsonLinesWriter {
     }
 }
 
-/// The whole answer: `meta`, `data`, and what else there is to say.
+/// Writes the whole result: `meta`, `data`, statistics.
 pub(crate) struct JsonWriter {
     columns: Columns,
     text: TextSettings,
@@ -60,9 +59,9 @@ pub(crate) struct JsonWriter {
     compact: bool,
     write_statistics: bool,
     rows: u64,
-    /// `data` is closed, because something came after it.
+    /// `data` is closed, because something followed it.
     data_closed: bool,
-    /// Bytes that are not UTF-8 are replaced here, so that the document is JSON.
+    /// Buffer in which invalid UTF-8 is replaced, so that the document is valid JSON.
     unchecked: Vec<u8>,
 }
 
@@ -87,7 +86,7 @@ impl JsonWriter {
         }
     }
 
-    /// A row as the value of something `indent` tabs in.
+    /// Writes a row as a value, indented by `indent` tabs.
     fn write_row(&self, values: &[ValueWriter], row: usize, indent: usize, out: &mut Vec<u8>) {
         if self.compact {
             return write_compact_row(values, row, out);
@@ -107,7 +106,7 @@ impl JsonWriter {
         out.push(b'}');
     }
 
-    /// `"name": row` behind the data; JSON puts the row on a line of its own.
+    /// Writes `"name": row` after the data; JSON puts the row on a line of its own.
     fn write_named_row(
         &self,
         name: &str,
@@ -127,7 +126,7 @@ impl JsonWriter {
         self.write_row(values, row, indent, out);
     }
 
-    /// Runs `write` on a buffer and appends that to `out` with what is not UTF-8 replaced.
+    /// Runs `write` on a buffer and appends it to `out` with invalid UTF-8 replaced.
     fn checked(
         &mut self,
         out: &mut Vec<u8>,

@@ -1,16 +1,16 @@
-//! Bytes in TSV, CSV, JSON and the like to column blocks, and back.
+//! Text formats (TSV, CSV, JSON and others): parses bytes to column blocks, and writes blocks as bytes.
 //!
 //! # Where to look
 //!
 //! - [`open_reader`], [`open_writer`]: a format by its name; `registry.rs` has the table of names.
-//! - [`text`]: the text of single values, which every text format is made of.
-//! - [`settings`]: what can be set.
-//! - `chunks.rs`: an input cut into chunks of whole rows, parsed on one thread or on several.
+//! - [`text`]: the text of single values, on which every format is built.
+//! - [`settings`]: the format settings.
+//! - `chunks.rs`: cuts an input into chunks of whole rows, and parses them on one thread or on several.
 //!
 //! # Not here
 //!
-//! Files, sockets and compression: a reader takes any `Read`, a writer appends to a buffer. The
-//! `DEFAULT` expressions of a table: a [`Block`] says which values were not in the input.
+//! Files, sockets and compression: a reader takes any `Read`, a writer appends to a buffer. Also not the `DEFAULT`
+//! expressions of a table: a [`Block`] says which values were missing in the input.
 
 mod block;
 mod chunks;

@@ -1,4 +1,4 @@
-//! LineAsString and RawBLOB: a line, or everything, is the value of the only column.
+//! LineAsString and RawBLOB: a line, or the whole input, is the value of the only column.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl RowParser for BlobParser {
     }
 }
 
-/// Writes every value as it is, and behind it nothing (RawBLOB) or a newline (LineAsString).
+/// Writes every value unchanged, followed by nothing (RawBLOB) or a newline (LineAsString).
 pub(crate) struct PlainWriter {
     pub(crate) columns: Columns,
     pub(crate) text: TextSettings,

@@ -1,4 +1,4 @@
-//! Writers against answers that were recorded from ClickHouse, byte for byte.
+//! Compares the writers with output recorded from ClickHouse, byte for byte.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Case {
         Case { data: batch(&columns, rows), columns, totals: None, extremes: None, settings }
     }
 
-    /// Every recorded answer called `name.<format>` is what the format writes.
+    /// Checks every recorded output called `name.<format>`.
     fn check(&self, name: &str, formats: &[&str]) {
         for format in formats {
             let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! The table of formats: their names, which of them can be read, which can be written.
+//! The table of formats: their names, and which of them can be read and written.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::values_write::{NullWriter, ValuesWriter};
 use crate::vertical::VerticalWriter;
 use crate::{csv_read, json_read, lines, tsv_read, values_read};
 
-/// A format, whatever name it was asked for by.
+/// A format, independent of the alias that was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Tsv(Header),
@@ -36,7 +36,7 @@ pub(crate) enum Format {
     Null,
 }
 
-/// One line a name: what it stands for, whether it is read, whether it is written.
+/// One line a name: its format, whether it can be read, whether it can be written.
 const FORMATS: &[(&str, Format, bool, bool)] = &[
     ("TabSeparated", Format::Tsv(Header::None), true, true),
     ("TabSeparatedWithNames", Format::Tsv(Header::Names), true, true),
@@ -78,7 +78,7 @@ const FORMATS: &[(&str, Format, bool, bool)] = &[
     ("Null", Format::Null, false, true),
 ];
 
-/// A format's name and what it can do.
+/// A format's name and capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatInfo {
     pub name: &'static str,
@@ -86,15 +86,15 @@ pub struct FormatInfo {
     pub can_write: bool,
 }
 
-/// Every name of every format.
+/// All names of all formats.
 pub fn formats() -> impl Iterator<Item = FormatInfo> {
     FORMATS.iter().map(|&(name, _, can_read, can_write)| FormatInfo { name, can_read, can_write })
 }
 
-/// Endings of names that are not a format's own name.
+/// File extensions that are not a format's own name.
 const ENDINGS: &[(&str, &str)] = &[("json", "JSON"), ("jsonl", "JSONEachRow"), ("ndjson", "JSONEachRow")];
 
-/// Endings that mean formats of ClickHouse that are not there.
+/// File extensions of ClickHouse's formats that are not supported.
 const OTHER_ENDINGS: &[&str] = &[
     "arrow",
     "avro",
@@ -117,11 +117,11 @@ const OTHER_ENDINGS: &[&str] = &[
     "xml",
 ];
 
-/// Endings that mean compression.
+/// File extensions of compressed files.
 const COMPRESSIONS: &[&str] = &["br", "bz2", "deflate", "gz", "gzip", "lz4", "snappy", "xz", "zst", "zstd"];
 
-/// The format that the ending of a file's name means; `None` if it means none. An error if it means one that is not
-/// there, or that the file is compressed.
+/// The format of a file extension; `None` if it is unknown. Fails if the format is not supported, or the file is
+/// compressed.
 pub fn format_of_file_name(name: &str) -> Result<Option<&'static str>> {
     let Some((_, ending)) = name.rsplit_once('/').map_or(name, |(_, file)| file).rsplit_once('.') else {
         return Ok(None);
@@ -139,7 +139,7 @@ pub fn format_of_file_name(name: &str) -> Result<Option<&'static str>> {
     Ok(by_ending.or_else(by_name))
 }
 
-/// What a format called `name` can do; an error if there is none. Names are case-sensitive.
+/// The format called `name`; fails if there is none. Names are case-sensitive.
 pub fn find(name: &str) -> Result<FormatInfo> {
     lookup(name).map(|(info, _)| info)
 }
@@ -163,7 +163,7 @@ pub fn open_reader(
     open_reader_with(format, columns, settings, input, None)
 }
 
-/// As [`open_reader`], with somebody who knows the value of expressions in `VALUES`.
+/// Like [`open_reader`], with an evaluator for expressions in `VALUES`.
 pub fn open_reader_with(
     format: &str,
     columns: &Columns,

@@ -1,4 +1,4 @@
-//! Blocks in the making: one builder a column, and a note of the values that were not there.
+//! Blocks under construction: one builder a column, and the missing values.
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
@@ -14,20 +14,20 @@ pub(crate) struct RowsBuilder {
     columns: Columns,
     schema: SchemaRef,
     builders: Vec<ColumnBuilder>,
-    /// For every column, the rows that the input had no value for.
+    /// For every column, the rows whose value was missing in the input.
     defaulted: Vec<Vec<u32>>,
     rows: usize,
-    /// For parsers that must undo escapes.
+    /// Buffer for parsers that unescape.
     pub(crate) scratch: Vec<u8>,
 }
 
-/// A row that could not be read.
+/// A row that could not be parsed.
 #[derive(Debug)]
 pub(crate) struct RowError {
     pub(crate) error: Error,
-    /// The column that was being read, if it was one.
+    /// The column that was being parsed, if any.
     column: Option<Column>,
-    /// Whether the value is an expression of SQL, which says itself what it is.
+    /// Whether the value is an SQL expression, whose error is complete by itself.
     is_of_expression: bool,
 }
 
@@ -44,7 +44,7 @@ impl RowsBuilder {
         })
     }
 
-    /// Whole rows so far.
+    /// Number of complete rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -54,7 +54,7 @@ impl RowsBuilder {
         self.builders[column].len() > self.rows
     }
 
-    /// Lets `parse` append one value to `column`.
+    /// Appends one value to `column` with `parse`.
     pub(crate) fn append(
         &mut self,
         column: usize,
@@ -75,7 +75,7 @@ impl RowsBuilder {
         self.defaulted[column].push(self.rows as u32);
     }
 
-    /// Ends a row; columns without a value in it get their default.
+    /// Ends a row; columns without a value get their default.
     pub(crate) fn end_row(&mut self) {
         for column in 0..self.builders.len() {
             if !self.has(column) {
@@ -85,7 +85,7 @@ impl RowsBuilder {
         self.rows += 1;
     }
 
-    /// The rows so far as a block; the builder is empty afterwards.
+    /// Returns the rows so far as a block and resets the builder.
     pub(crate) fn finish(&mut self) -> Result<Block> {
         let rows = std::mem::take(&mut self.rows);
         let arrays = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
@@ -98,12 +98,12 @@ impl RowsBuilder {
 }
 
 impl RowError {
-    /// The same of a value that is written as SQL writes it.
+    /// Marks the value as an SQL expression.
     pub(crate) fn of_expression(self) -> RowError {
         RowError { is_of_expression: true, ..self }
     }
 
-    /// The error with the column, the row (from 1) and where in the input the row begins.
+    /// The error with the column, the row (from 1) and the row's offset in the input.
     pub(crate) fn within(self, row: u64, offset: u64) -> Error {
         let error = match self.column {
             Some(Column { name, ty }) => self.error.within(format!("column `{name}` of type {ty}")),
@@ -111,7 +111,7 @@ impl RowError {
         };
         let error = error.within(format!("row {row} at byte {offset}"));
         match error.code() {
-            // What is a bad value in a cast is bad input in a file: ClickHouse tells the two apart.
+            // A bad value is another error in a cast than in a file, as in ClickHouse.
             ErrorCode::CannotParseText if !self.is_of_expression => {
                 Error::new(ErrorCode::CannotParseInput, error.message())
             }

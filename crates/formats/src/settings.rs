@@ -1,18 +1,18 @@
-//! The settings that change how a format is read or written, under ClickHouse's names.
+//! The format settings, under ClickHouse's names.
 
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result};
 
-/// Rows of a block that a reader returns: a little under 2^16 so that a row number fits 16 bits after padding.
+/// Rows in a reader's block: a little under 2^16, so that a row number fits 16 bits after padding.
 pub const DEFAULT_BLOCK_ROWS: usize = 65_409;
 const DEFAULT_MAX_ROW_BYTES: usize = 1 << 30;
 
-/// What the text of a single value depends on.
+/// The settings that affect the text of single values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextSettings {
-    /// The session's zone, for types that name none.
+    /// The session's zone, for types without one.
     pub zone: Zone,
-    /// NULL for a type that has none becomes the default value; otherwise it is an error.
+    /// NULL for a type that is not nullable becomes the default value; otherwise it is an error.
     pub null_as_default: bool,
     pub json_quote_64bit_integers: bool,
     pub json_quote_64bit_floats: bool,
@@ -39,17 +39,17 @@ impl Default for TextSettings {
     }
 }
 
-/// What a reader or a writer of a whole format depends on.
+/// The settings of a reader or writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatSettings {
     pub text: TextSettings,
-    /// A reader's block has at most this many rows.
+    /// Most rows in a reader's block.
     pub max_block_rows: usize,
     /// A single row longer than this is refused.
     pub max_row_bytes: usize,
     /// Threads that parse; 1 parses on the caller's.
     pub threads: usize,
-    /// Fields that the table has no column for are skipped; otherwise they are an error.
+    /// Skip fields without a column in the table; otherwise they are an error.
     pub skip_unknown_fields: bool,
     pub csv_delimiter: u8,
     pub csv_null: String,
@@ -60,9 +60,9 @@ pub struct FormatSettings {
     pub tsv_null: String,
     pub tsv_empty_as_default: bool,
     pub tsv_crlf_end_of_line: bool,
-    /// Lines before the data that are not looked at.
+    /// Lines to skip before the data.
     pub skip_first_lines: usize,
-    /// A first row that holds exactly the column names is taken for a header.
+    /// Treat a first row that consists of the column names as a header.
     pub detect_header: bool,
     pub write_statistics: bool,
     pub pretty_max_rows: usize,
@@ -102,7 +102,7 @@ impl Default for FormatSettings {
 }
 
 impl FormatSettings {
-    /// Sets what ClickHouse calls `name`; `false` if that is not a setting of a format.
+    /// Sets ClickHouse's setting `name`; `false` if that is no format setting.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         let text = &mut self.text;
         match name {
@@ -155,7 +155,7 @@ fn flag(name: &str, value: &str) -> Result<bool> {
     match value {
         "1" | "true" => Ok(true),
         "0" | "false" => Ok(false),
-        // Colour is by default up to the terminal, which is the caller's to know.
+        // The caller decides whether the terminal shows colour.
         "auto" => Ok(false),
         other => Err(bad_value(name, other, "0 or 1")),
     }

@@ -1,4 +1,4 @@
-//! Writing TabSeparated, CSV and TSKV: a line a row, a delimiter between fields.
+//! Writes TabSeparated, CSV and TSKV: a line a row, a delimiter between fields.
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
@@ -10,7 +10,7 @@ use crate::lines::writers;
 use crate::settings::FormatSettings;
 use crate::text::{Style, TextSettings, ValueWriter, write_csv_quoted, write_escaped};
 
-/// What tells the formats apart.
+/// The differences between the formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Tsv,
@@ -107,7 +107,7 @@ impl TabularWriter {
         }
     }
 
-    /// A tuple is as many fields as it has elements.
+    /// Writes a field; a tuple becomes a field for each of its elements.
     fn write_csv_field(&self, values: &ValueWriter, row: usize, out: &mut Vec<u8>) {
         let Some(elements) = values.tuple_elements() else {
             return values.write(row, Style::Csv, out);
@@ -163,7 +163,7 @@ impl BlockWriter for TabularWriter {
     }
 }
 
-/// Puts a backslash before every delimiter behind `start`.
+/// Inserts a backslash before every delimiter from `start` on.
 fn escape_delimiters(delimiter: u8, start: usize, out: &mut Vec<u8>) {
     if memchr(delimiter, &out[start..]).is_some() {
         let field = out.split_off(start);

@@ -1,4 +1,4 @@
-//! Promises of all formats at once: what is written reads back, and no bytes make a reader panic.
+//! Tests of all formats at once: what is written reads back, and no bytes make a reader panic.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::text::ColumnBuilder;
 use crate::{Block, Defaulted, FormatSettings, Statistics, open_reader, open_writer};
 
-/// Formats that keep every value.
+/// Formats that preserve every value.
 const FAITHFUL: &[&str] = &[
     "TSV",
     "TSVWithNames",
@@ -118,7 +118,7 @@ fn literal(ty: &SqlType, seed: u64) -> String {
     }
 }
 
-/// A batch of every type.
+/// A batch with every type.
 fn any_batch(seeds: &[u64]) -> (Columns, RecordBatch) {
     let settings = FormatSettings::default();
     let columns: Columns =
@@ -162,7 +162,7 @@ fn joined(columns: &Columns, blocks: &[Block]) -> RecordBatch {
     arrow::compute::concat_batches(&columns.to_arrow(), blocks.iter().map(|block| &block.batch)).unwrap()
 }
 
-/// What `format` writes of `batch` reads back the same, on one thread and on three.
+/// Writes `batch` in `format` and reads it back, on one thread and on three.
 fn check_round_trip(format: &str, columns: &Columns, batch: &RecordBatch) {
     let mut settings = FormatSettings { max_block_rows: 3, ..FormatSettings::default() };
     let bytes = write(format, columns, batch, &settings);
@@ -230,8 +230,8 @@ fn every_format_writes_every_type() {
     }
 }
 
-/// Columns `a UInt8, b String, c Nullable(Int8)`, read from `text` with the default settings, as
-/// JSON lines; or the error.
+/// Reads columns `a UInt8, b String, c Nullable(Int8)` from `text` with the default settings; expects these rows as
+/// JSON lines, or the error.
 fn check(format: &str, text: &str, expected: &str) {
     let columns = Columns::new(vec![
         Column::new("a", SqlType::UInt8),

@@ -1,4 +1,4 @@
-//! Reading TabSeparated: a line a row, tabs between fields, backslashes before what is special.
+//! Reads TabSeparated: a line a row, tabs between fields, backslash escapes.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::rows::{RowError, RowsBuilder};
 use crate::settings::FormatSettings;
 use crate::text::{ColumnBuilder, Parsed, unescape};
 
-/// Opens TabSeparated, or TSVRaw, where a backslash is only a backslash.
+/// Opens TabSeparated, or TSVRaw, which has no escapes.
 pub(crate) fn open(
     columns: &Columns,
     settings: &FormatSettings,
@@ -40,7 +40,7 @@ pub(crate) fn open(
     if header_rows > 0 {
         let line = parser.take_line(&mut source)?;
         parser.targets = by_name(&parser.names(&line)?, columns, settings.skip_unknown_fields)?;
-        // The types are those of the table.
+        // The types in the header are ignored; the table's are used.
         (1..header_rows).try_for_each(|_| parser.take_line(&mut source).map(drop))?;
     }
     let rows_before = (header_rows + settings.skip_first_lines) as u64;
@@ -56,7 +56,7 @@ struct TsvParser {
 }
 
 impl TsvParser {
-    /// The length of the first line with its newline.
+    /// The length of the first line, including its newline.
     fn line_end(&self, bytes: &[u8]) -> Option<usize> {
         let mut from = 0;
         loop {
@@ -122,7 +122,7 @@ impl TsvParser {
         column.parse_escaped(field)
     }
 
-    /// The field without the backslashes before delimiters, which are no escapes for a tab.
+    /// The field without the backslashes before delimiters, which are no escapes of other delimiters than a tab.
     fn unescape_delimiters(&self, field: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(field.len());
         let mut bytes = field.iter().copied().peekable();
@@ -175,13 +175,13 @@ impl RowParser for TsvParser {
     }
 }
 
-/// A number of these types that has no digits is zero, as in ClickHouse; one of another type is an error.
+/// Whether an empty text is zero for this type, as in ClickHouse; for other types it is an error.
 fn is_exact_number(ty: &SqlType) -> bool {
     let ty = ty.stripped();
     ty.is_integer() || matches!(ty, SqlType::Decimal { .. })
 }
 
-/// Whether an odd number of backslashes stands before `at`.
+/// Whether the byte at `at` is preceded by an odd number of backslashes.
 fn is_escaped(bytes: &[u8], at: usize) -> bool {
     bytes[..at].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }

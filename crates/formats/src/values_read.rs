@@ -1,5 +1,4 @@
-//! Reading VALUES: SQL literals between brackets, `(1, 'a'), (2, 'b')`. What is not a literal is
-//! handed to whoever can evaluate it.
+//! Reads VALUES: SQL literals in brackets, `(1, 'a'), (2, 'b')`. Other expressions go to an evaluator.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ impl ValuesParser {
             Ok(parsed) => return Ok(parsed),
             Err(failed) => failed,
         };
-        // A number that is one, but does not fit, is no expression.
+        // A number that does not fit is an error, not an expression.
         if failed.code() == ErrorCode::ArgumentOutOfBound {
             return Err(failed);
         }
@@ -103,19 +102,19 @@ impl RowParser for ValuesParser {
     }
 }
 
-/// Too few values, or too many: the text is no row of SQL.
+/// The error for too few or too many values.
 fn no_row(error: Error) -> Error {
     Error::new(ErrorCode::SyntaxError, error.message())
 }
 
-/// How many bytes of spaces, commas and semicolons come before the next row.
+/// The number of leading bytes that are spaces, commas or semicolons.
 fn between_rows(bytes: &[u8]) -> usize {
     let between = |byte: &&u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';');
     bytes.iter().take_while(between).count()
 }
 
-/// The length of an expression: up to one of `ends` outside of quotes and brackets, or, without
-/// `ends`, to the bracket that closes the first one. `None` if the text ends before that.
+/// The length of an expression: up to one of `ends` outside of quotes and brackets, or, without `ends`, to the
+/// bracket that closes the first one. `None` if the text ends before.
 fn value_len(text: &[u8], ends: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (0_usize, 0);
     loop {
@@ -141,7 +140,7 @@ fn value_len(text: &[u8], ends: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of the text in quotes that `text` begins with.
+/// The length of the quoted text at the start of `text`.
 fn quoted_len(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 1;
     loop {

@@ -1,4 +1,4 @@
-//! Writing VALUES and nothing at all (Null).
+//! Writes VALUES, and Null, which writes nothing.
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
@@ -31,7 +31,7 @@ impl BlockWriter for ValuesWriter {
     }
 }
 
-/// Takes the rows and writes nothing: for measuring a query without its output.
+/// Takes the rows and writes nothing: to measure a query without its output.
 pub(crate) struct NullWriter;
 
 impl BlockWriter for NullWriter {

@@ -17,7 +17,7 @@ const PLAIN: &str = "\x1b[0m";
 pub(crate) struct VerticalWriter {
     columns: Columns,
     settings: FormatSettings,
-    /// `name: ` for every column, as wide as the widest.
+    /// `name: ` for every column, padded to the widest.
     labels: Vec<String>,
     rows: usize,
     cut: bool,
@@ -55,7 +55,7 @@ impl VerticalWriter {
             if self.rows > 1 {
                 out.push(b'\n');
             }
-            // The line under a title is as long as the title of the next row.
+            // The line under a title has the length of the next row's title.
             let next = format!("Row {}:", self.rows + 1);
             write_title(&format!("Row {}:", self.rows), next.len(), out);
             self.write_values(&values, row, out);
@@ -76,7 +76,7 @@ impl VerticalWriter {
         }
     }
 
-    /// Says how many rows were left out, once.
+    /// Reports once how many rows were left out.
     fn end_rows(&mut self, out: &mut Vec<u8>) {
         if std::mem::take(&mut self.cut) {
             out.extend_from_slice(format!("\nShowed first {}.\n", self.rows).as_bytes());

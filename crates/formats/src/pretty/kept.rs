@@ -1,10 +1,10 @@
-//! The first and the last rows of a result of any length.
+//! Keeps the first and the last rows of a result of any length.
 
 use std::collections::VecDeque;
 
 use arrow::array::RecordBatch;
 
-/// Keeps all rows up to a limit; beyond it the first and the last half of so many.
+/// Keeps all rows up to a limit; of longer results the first and the last half of that number.
 pub(super) struct KeptRows {
     /// At least the first `limit` rows.
     first: Vec<RecordBatch>,
@@ -21,7 +21,7 @@ impl KeptRows {
         KeptRows { first: Vec::new(), last: VecDeque::new(), first_rows: 0, last_rows: 0, total: 0, limit }
     }
 
-    /// All rows that ever came.
+    /// Number of all rows.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
@@ -46,11 +46,11 @@ impl KeptRows {
         }
     }
 
-    /// What is to be shown: batches, each with the number of its first row, from 1.
+    /// The rows to show: batches, each with the number of its first row, from 1.
     pub(super) fn take(&mut self) -> Vec<(RecordBatch, u64)> {
         let kept = self.first.drain(..).chain(self.last.drain(..)).collect::<Vec<_>>();
         let all_kept = self.first_rows + self.last_rows;
-        // With everything kept, both ranges are the whole.
+        // If all rows are kept, both ranges cover everything.
         let (head, tail) = match self.total <= self.limit as u64 {
             true => (self.first_rows, 0),
             false => (self.limit - self.limit / 2, self.limit / 2),
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// The numbers shown of `total` rows that come in batches of `step`.
+    /// Checks which row numbers are shown of `total` rows in batches of `step`.
     fn check(total: u64, step: usize, limit: usize, expected: &[u64]) {
         let mut kept = KeptRows::new(limit);
         let all: Vec<u64> = (1..=total).collect();

@@ -1,7 +1,7 @@
 //! Tables for people: Pretty, PrettyCompact and PrettySpace.
 //!
-//! Rows are kept until the end, because the widths of the columns depend on all of them; of more
-//! rows than are shown only the first and the last are kept.
+//! Rows are kept until the end, because the widths of the columns depend on all of them. Of a longer result only
+//! the first and the last rows are kept.
 
 mod kept;
 mod readable;
@@ -17,12 +17,12 @@ use crate::settings::FormatSettings;
 
 pub(crate) use readable::write_tip;
 
-/// How the lines of a table are drawn.
+/// The border style of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// A line between any two rows.
     Full,
-    /// The names are in the line on top.
+    /// The names are in the top line.
     Compact,
     /// Spaces only.
     Space,
@@ -47,7 +47,7 @@ impl PrettyWriter {
         }
     }
 
-    /// Writes the rows, once, before anything that comes behind them.
+    /// Writes the rows, once, before anything that follows them.
     fn write_rows(&mut self, out: &mut Vec<u8>) -> Result<()> {
         if std::mem::replace(&mut self.written, true) {
             return Ok(());

@@ -1,10 +1,10 @@
-//! Large numbers in words, beside the digits: ` -- 1.23 million`.
+//! Large numbers in words, after the digits: ` -- 1.23 million`.
 
-/// Smaller numbers are read easily enough.
+/// Smaller numbers get no words.
 const THRESHOLD: f64 = 1e6;
 /// From 10^18 to what 64 bits hold, a number is more likely a hash than a quantity.
 const LIKELY_HASHES: std::ops::RangeInclusive<f64> = 1e18..=18_446_744_073_709_551_616.0;
-/// Names of the powers of a thousand, from the first on.
+/// Names of the powers of a thousand, beginning with the first.
 const NAMES: [&str; 21] = [
     "thousand",
     "million",

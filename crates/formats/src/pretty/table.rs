@@ -1,4 +1,4 @@
-//! One table: its cells, the widths of its columns, its lines.
+//! Renders one table: its cells, the widths of its columns, its lines.
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
@@ -11,9 +11,9 @@ use crate::settings::FormatSettings;
 use crate::text::Style;
 
 const NULL: &[u8] = "\u{1d3a}\u{1d41}\u{1d38}\u{1d38}".as_bytes();
-/// A value that was cut ends in this.
+/// The mark at the end of a truncated value.
 const CUT: &[u8] = "\u{22ef}".as_bytes();
-/// The marks at the end and the start of the lines of one value.
+/// The marks at the end and the start of the lines of a multi-line value.
 const LINE_END: &str = "\u{21b4}";
 const LINE_START: &str = "\u{21b3}";
 const TAB_STOP: usize = 8;
@@ -27,13 +27,13 @@ pub(super) struct Table<'a> {
     settings: &'a FormatSettings,
     columns: &'a Columns,
     frame: Frame,
-    /// The rows' cells, one row behind the other.
+    /// The cells of all rows, one row after the other.
     cells: Vec<Vec<u8>>,
-    /// The number of every row, as it is shown.
+    /// The displayed number of every row.
     numbers: Vec<u64>,
-    /// Rows of the whole result, of which some may be left out.
+    /// Rows of the whole result, including those left out.
     total: u64,
-    /// The number in every row's last column, if it is one.
+    /// The number in the last column of every row, if it is numeric.
     last_numbers: Vec<Option<f64>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Table<'a> {
         self.numbers.len()
     }
 
-    /// Adds the rows of `batch`, the first of which is number `first`.
+    /// Adds the rows of `batch`; its first row has the number `first`.
     pub(super) fn push(&mut self, batch: &RecordBatch, first: u64) -> Result<()> {
         let values = writers(self.columns, batch, &self.settings.text)?;
         for row in 0..batch.num_rows() {
@@ -106,7 +106,7 @@ impl<'a> Table<'a> {
         self.write_footer(&widths, margin, out);
     }
 
-    /// Shortens values that are too long; a single value is always shown whole.
+    /// Truncates values that are too long; a single value is always shown whole.
     fn cut_values(&mut self) {
         let limit = self.settings.pretty_max_value_width;
         if self.cells.len() <= 1 || limit == 0 {
@@ -217,7 +217,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What stands between two rows: a line, and a broken one where rows were left out.
+    /// Writes the separator of two rows: a line, or a broken one where rows were left out.
     fn write_between(&self, row: usize, widths: &[usize], margin: usize, out: &mut Vec<u8>) {
         let full = self.frame == Frame::Full;
         if full {
@@ -278,14 +278,14 @@ impl<'a> Table<'a> {
         let right = aligns_right(ty);
         spaces(if right { fill } else { 0 }, out);
         out.extend_from_slice(text);
-        // A value that was cut has used its space up.
+        // A truncated value has used up its space.
         let cut = text.ends_with(CUT) && width_of(text, before) > width;
         spaces(if right { 0 } else { fill }, out);
         let last = if cut { "" } else { " " };
         out.extend_from_slice(if lines.next().is_some() { LINE_END } else { last }.as_bytes());
     }
 
-    /// The number of the row, or as much space.
+    /// Writes the row number, or as much space.
     fn write_margin(&self, number: Option<u64>, digits: usize, out: &mut Vec<u8>) {
         match number {
             _ if digits == 0 => {}
@@ -324,13 +324,13 @@ fn spaces(count: usize, out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(b' ', count));
 }
 
-/// Whether values are set flush right: numbers, and dates, which have the form of numbers.
+/// Whether values are right-aligned: numbers and dates.
 pub(super) fn aligns_right(ty: &SqlType) -> bool {
     let ty = ty.stripped();
     (ty.is_number() && *ty != SqlType::Bool) || ty.is_date_or_time() || matches!(ty, SqlType::Interval(_))
 }
 
-/// The columns of a terminal that `text` takes when `before` columns stand before it.
+/// The terminal columns that `text` takes after `before` columns.
 pub(crate) fn width_of(text: &[u8], before: usize) -> usize {
     if text.iter().all(|byte| (0x20..0x7f).contains(byte)) {
         return text.len();
@@ -348,7 +348,7 @@ pub(crate) fn width_of(text: &[u8], before: usize) -> usize {
     at - before
 }
 
-/// The bytes of `text` that take `limit` columns.
+/// The longest prefix of `text` that fits in `limit` columns.
 fn prefix_of_width(text: &[u8], limit: usize) -> usize {
     let (mut bytes, mut width) = (0, 0);
     for chunk in text.utf8_chunks() {

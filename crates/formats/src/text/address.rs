@@ -1,15 +1,15 @@
-//! UUIDs, IPv4 addresses and truth values as text.
+//! UUIDs, IPv4 addresses and booleans as text.
 
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::escape::hex;
 use super::number::unreadable;
 
-/// The bytes of a UUID, and after which of them a hyphen is written.
+/// Bytes of a UUID.
 pub(super) const UUID_BYTES: usize = 16;
 const HYPHENS_BEFORE: [usize; 4] = [4, 6, 8, 10];
 
-/// `61f0c404-5cb3-11e7-907b-a6006ad3dba0` of the bytes in that order.
+/// Writes `61f0c404-5cb3-11e7-907b-a6006ad3dba0` from the bytes in that order.
 pub fn write_uuid(uuid: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (at, byte) in uuid.iter().enumerate() {
@@ -20,7 +20,7 @@ pub fn write_uuid(uuid: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// 32 hexadecimal digits, with hyphens in the usual places or without.
+/// Parses 32 hexadecimal digits, with hyphens in the usual places or without.
 pub fn parse_uuid(text: &[u8]) -> Result<[u8; UUID_BYTES]> {
     let hyphens = text.len() != 2 * UUID_BYTES;
     let mut uuid = [0; UUID_BYTES];
@@ -42,7 +42,7 @@ fn uuid_error(text: &[u8]) -> Error {
     Error::new(ErrorCode::CannotParseUuid, unreadable(text, "a UUID").message())
 }
 
-/// `1.2.3.4`, the highest byte first.
+/// Writes `1.2.3.4`, the highest byte first.
 pub fn write_ipv4(address: u32, out: &mut Vec<u8>) {
     for (at, byte) in address.to_be_bytes().into_iter().enumerate() {
         if at > 0 {
@@ -52,19 +52,19 @@ pub fn write_ipv4(address: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Four numbers of up to four digits with points between them.
+/// Parses four numbers of up to four digits, separated by points.
 pub fn parse_ipv4(text: &[u8]) -> Result<u32> {
     dotted(text).ok_or_else(|| ipv4_error(text))
 }
 
-/// As [`parse_ipv4`], but no number has a zero in front.
+/// Like [`parse_ipv4`], but without leading zeroes.
 pub fn parse_strict_ipv4(text: &[u8]) -> Result<u32> {
     let is_short = |part: &[u8]| part.len() == 1 || part.first() != Some(&b'0');
     let address = dotted(text).filter(|_| text.split(|&byte| byte == b'.').all(is_short));
     address.ok_or_else(|| ipv4_error(text))
 }
 
-/// The address that four numbers with points between them are.
+/// The address of four numbers separated by points.
 pub(super) fn dotted(text: &[u8]) -> Option<u32> {
     const DIGITS_MAX: usize = 4;
     let mut address = 0_u32;
@@ -88,7 +88,7 @@ fn ipv4_error(text: &[u8]) -> Error {
     )
 }
 
-/// `true`, `false` and what else ClickHouse takes for them, in any case.
+/// Parses `true`, `false` and ClickHouse's other forms, in any case.
 pub fn parse_bool(text: &[u8]) -> Result<bool> {
     const TRUE: [&[u8]; 8] = [b"true", b"1", b"t", b"yes", b"y", b"on", b"enable", b"enabled"];
     const FALSE: [&[u8]; 8] = [b"false", b"0", b"f", b"no", b"n", b"off", b"disable", b"disabled"];

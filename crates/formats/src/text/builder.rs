@@ -1,4 +1,4 @@
-//! Filling one column from the text of its values, whatever style the text is in.
+//! Builds a column from the text of its values, in any style.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use super::nested::QuotedScanner;
 use super::scalar::{Scalars, scalars_of};
 use crate::settings::TextSettings;
 
-/// What a text stood for.
+/// The result of parsing a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A value, or NULL where the type has it.
     Value,
-    /// NULL where the type has none: the type's default was appended, and the column's `DEFAULT`
-    /// expression may take its place.
+    /// NULL for a type without NULL: the type's default was appended, and the column's `DEFAULT` expression may
+    /// replace it.
     Default,
 }
 
-/// An array in the making.
+/// An array under construction.
 ///
 /// A `parse_*` that fails appends nothing, so that the caller may append something else.
 pub struct ColumnBuilder {
     ty: SqlType,
     shape: Shape,
-    /// `None` if the type has no NULL.
+    /// `None` if the type is not nullable.
     nulls: Option<NullBufferBuilder>,
     scratch: Vec<u8>,
     null_as_default: bool,
@@ -86,7 +86,7 @@ impl ColumnBuilder {
         self.len() == 0
     }
 
-    /// The whole of `text` is the value, as `toString` writes it.
+    /// Parses all of `text` as a value in the form of `toString`.
     pub fn parse_raw(&mut self, text: &[u8]) -> Result<Parsed> {
         match &mut self.shape {
             Shape::Scalars(scalars) => {
@@ -98,12 +98,12 @@ impl ColumnBuilder {
         }
     }
 
-    /// A field of TabSeparated: `\N` is NULL, other escapes are undone.
+    /// Parses a field of TabSeparated: `\N` is NULL, other escapes are decoded.
     pub fn parse_escaped(&mut self, text: &[u8]) -> Result<Parsed> {
         if text == b"\\N" {
             return self.append_missing();
         }
-        // Inside brackets the escapes belong to the strings there.
+        // Inside brackets the escapes belong to the nested strings.
         if memchr(b'\\', text).is_none() || !matches!(self.shape, Shape::Scalars(_)) {
             return self.parse_raw(text);
         }
@@ -113,7 +113,7 @@ impl ColumnBuilder {
         })
     }
 
-    /// A field of CSV, without its quotes; `in_quotes` says whether it had any.
+    /// Parses a field of CSV without its quotes; `in_quotes` says whether it had any.
     pub fn parse_csv(&mut self, text: &[u8], in_quotes: bool) -> Result<Parsed> {
         if !in_quotes && text == b"\\N" {
             return self.append_missing();
@@ -121,7 +121,7 @@ impl ColumnBuilder {
         self.parse_raw(text)
     }
 
-    /// A literal of SQL.
+    /// Parses an SQL literal.
     pub fn parse_quoted(&mut self, text: &[u8]) -> Result<Parsed> {
         let mut scanner = QuotedScanner::new(text);
         if matches!(self.shape, Shape::Scalars(_)) {
@@ -136,7 +136,7 @@ impl ColumnBuilder {
         ended
     }
 
-    /// Looks for the end before it appends, because a string is dear to take back.
+    /// Checks the end of the text before it appends, because removing a string is expensive.
     fn parse_whole_scalar(&mut self, scanner: &mut QuotedScanner<'_>) -> Result<Parsed> {
         if scanner.eat_null() {
             scanner.expect_end()?;
@@ -154,7 +154,7 @@ impl ColumnBuilder {
         self.parse_raw(token)
     }
 
-    /// The literal that the scanner is at.
+    /// Parses the literal at the scanner's position.
     pub(crate) fn parse_literal(&mut self, scanner: &mut QuotedScanner<'_>) -> Result<Parsed> {
         if scanner.eat_null() {
             return self.append_missing();
@@ -196,7 +196,7 @@ impl ColumnBuilder {
         )
     }
 
-    /// The items between two brackets, with commas between and perhaps one behind them.
+    /// Parses the items between two brackets, separated by commas, with an optional trailing comma.
     fn parse_items(
         &mut self,
         scanner: &mut QuotedScanner<'_>,
@@ -213,7 +213,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// The JSON value that the scanner is at.
+    /// Parses the JSON value at the scanner's position.
     pub fn parse_json(&mut self, scanner: &mut JsonScanner<'_>) -> Result<Parsed> {
         let value = scanner.peek_value()?;
         if value == JsonValue::Null {
@@ -240,7 +240,7 @@ impl ColumnBuilder {
                 let text = scanner.string(scratch)?;
                 builder.parse_raw(text)
             }),
-            // A string column takes any value as it is written.
+            // A string column takes the text of any value.
             _ if *inner == SqlType::String => {
                 let text = scanner.skip_value()?;
                 self.parse_raw(text)
@@ -255,7 +255,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends NULL, or the default where the type has no NULL and the settings allow that.
+    /// Appends NULL, or the default if the type is not nullable and the settings allow it.
     pub fn append_missing(&mut self) -> Result<Parsed> {
         if self.nulls.is_some() {
             self.append_null()?;
@@ -269,7 +269,7 @@ impl ColumnBuilder {
         Ok(Parsed::Default)
     }
 
-    /// Appends NULL; an error if the type has none.
+    /// Appends NULL; fails if the type is not nullable.
     pub fn append_null(&mut self) -> Result<()> {
         let Some(nulls) = &mut self.nulls else {
             let what = format!("NULL is not a value of type {}", self.ty);
@@ -299,7 +299,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Drops the values behind the first `len`.
+    /// Drops the values after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         let end_of = |ends: &[i32]| ends.last().map_or(0, |&end| end as usize);
         match &mut self.shape {
@@ -323,7 +323,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The array so far, of the type's carrier; the builder is empty afterwards.
+    /// Returns the array, of the type's carrier, and resets the builder.
     pub fn finish(&mut self) -> ArrayRef {
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
         match &mut self.shape {
@@ -348,8 +348,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// The elements of a tuple, for formats that write them as fields of their own;
-    /// [`ColumnBuilder::end_tuple`] ends the row.
+    /// The elements of a tuple, for formats that write them as separate fields; [`ColumnBuilder::end_tuple`] ends
+    /// the row.
     pub(crate) fn tuple_elements(&mut self) -> Option<&mut [ColumnBuilder]> {
         match &mut self.shape {
             Shape::Tuple { elements, .. } => Some(elements),
@@ -370,7 +370,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Ends the row of a nested value whose parts were read, or takes the parts back.
+    /// Ends the row of a nested value whose parts were parsed, or removes the parts.
     fn finish_nested(&mut self, before: usize, parsed: Result<()>) -> Result<Parsed> {
         let ended = parsed.and_then(|()| match &mut self.shape {
             Shape::Array { ends, element } => push_end(ends, element.len()),
@@ -393,7 +393,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Lends the scratch buffer, empty.
+    /// Lends the empty scratch buffer.
     fn with_scratch<T>(&mut self, work: impl FnOnce(&mut ColumnBuilder, &mut Vec<u8>) -> T) -> T {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -428,7 +428,7 @@ fn parse_tuple_literal(elements: &mut [ColumnBuilder], scanner: &mut QuotedScann
         }
         element.parse_literal(scanner)?;
     }
-    // A tuple of one is written `(1,)` in places.
+    // A tuple of one element may be written `(1,)`.
     if single {
         scanner.eat(b',');
     }

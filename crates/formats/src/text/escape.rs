@@ -1,9 +1,9 @@
-//! Escaping of strings in each style, and back.
+//! Escapes strings in each style, and back.
 
 use basalt_base::{Error, ErrorCode, Result};
 use memchr::{memchr, memchr2};
 
-/// The letter that stands for a byte behind a backslash; 0 for bytes that stand for themselves.
+/// The escape letter of each byte; 0 for bytes that are not escaped.
 const ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'\\' as usize] = b'\\';
@@ -19,7 +19,7 @@ const ESCAPES: [u8; 256] = {
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// `text` with backslash escapes: TabSeparated's field, a string literal's inside.
+/// Writes `text` with backslash escapes, as in TabSeparated fields and inside string literals.
 pub fn write_escaped(text: &[u8], out: &mut Vec<u8>) {
     let mut plain_from = 0;
     for (at, &byte) in text.iter().enumerate() {
@@ -33,14 +33,14 @@ pub fn write_escaped(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&text[plain_from..]);
 }
 
-/// `text` as a string literal of SQL.
+/// Writes `text` as an SQL string literal.
 pub fn write_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     write_escaped(text, out);
     out.push(b'\'');
 }
 
-/// `text` as a quoted field of CSV: quotes are doubled, nothing else changes.
+/// Writes `text` as a quoted field of CSV: quotes are doubled, nothing else changes.
 pub fn write_csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
@@ -53,7 +53,7 @@ pub fn write_csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// `text` as a string of JSON. Bytes that are not UTF-8 are written as they are.
+/// Writes `text` as a JSON string. Invalid UTF-8 is copied unchanged.
 pub fn write_json_string(text: &[u8], escape_slashes: bool, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut plain_from = 0;
@@ -92,7 +92,7 @@ fn write_json_escape(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `text` without its backslash escapes. An escape that means nothing stays as it is.
+/// Appends `text` with its backslash escapes decoded. Unknown escapes stay unchanged.
 pub fn unescape(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut rest = text;
     while let Some(at) = memchr(b'\\', rest) {
@@ -103,7 +103,7 @@ pub fn unescape(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends what the escape at the start of `text` stands for; returns its length.
+/// Decodes the escape at the start of `text`; returns its length.
 fn unescape_one(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     let Some(&letter) = text.get(1) else {
         let what = "a backslash at the end of the text escapes nothing";
@@ -120,7 +120,7 @@ fn unescape_one(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
         b'v' => 11,
         b'e' => 27,
         b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' | b'\n' | b'\t' => letter,
-        // NULL in the middle of a string is an empty string.
+        // NULL inside a string is an empty string.
         b'N' => return Ok(2),
         b'x' => {
             let digits = text.get(2..4).and_then(|digits| Some((hex(digits[0])?, hex(digits[1])?)));
@@ -140,8 +140,8 @@ fn unescape_one(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     Ok(2)
 }
 
-/// Appends the string literal that starts at `text[0]`, a single quote, without quotes and escapes;
-/// returns the bytes that it took.
+/// Appends the string literal that starts at `text[0]`, a single quote, without quotes and escapes; returns its
+/// length.
 pub fn unquote(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     debug_assert_eq!(text.first(), Some(&b'\''));
     let mut at = 1;

@@ -1,9 +1,8 @@
 //! IPv6 addresses as text, in ClickHouse's forms.
 //!
-//! Read: eight groups of up to four hexadecimal digits, `::` once for groups of zeroes, an IPv4 address in
-//! place of the last two groups, or an IPv4 address alone, which stands for `::ffff:1.2.3.4`. Written: the
-//! longest run of zero groups, of two at least and the first of equals, as `::`; the last 32 bits as an
-//! IPv4 address behind `::` or `::ffff:`.
+//! Parses eight groups of up to four hexadecimal digits, `::` once for groups of zeroes, an IPv4 address in place
+//! of the last two groups, or an IPv4 address alone, which means `::ffff:1.2.3.4`. Writes the first of the longest
+//! runs of at least two zero groups as `::`, and the last 32 bits as an IPv4 address after `::` or `::ffff:`.
 
 use basalt_base::{Error, ErrorCode, Result};
 
@@ -15,10 +14,10 @@ use super::number::unreadable;
 pub const IPV6_BYTES: usize = 16;
 const GROUPS: usize = IPV6_BYTES / 2;
 const GROUP_DIGITS_MAX: usize = 4;
-/// What an IPv4 address takes of an IPv6 one.
+/// Bytes of an IPv4 address inside an IPv6 address.
 const IPV4_BYTES: usize = 4;
 
-/// `2001:db8::1` of the bytes in that order. Other lengths than [`IPV6_BYTES`] write nothing.
+/// Writes `2001:db8::1` from the bytes in that order. Writes nothing for other lengths than [`IPV6_BYTES`].
 pub fn write_ipv6(address: &[u8], out: &mut Vec<u8>) {
     let Ok(address) = <&[u8; IPV6_BYTES]>::try_from(address) else { return };
     let mut groups = [0_u16; GROUPS];
@@ -51,7 +50,7 @@ pub fn write_ipv6(address: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Where the longest run of zero groups begins, and how many it has; runs of one do not count.
+/// The start and the length of the longest run of zero groups; runs of one group do not count.
 fn longest_zeroes(groups: &[u16; GROUPS]) -> (usize, usize) {
     let mut best = (GROUPS, 0);
     let mut at = 0;
@@ -65,7 +64,7 @@ fn longest_zeroes(groups: &[u16; GROUPS]) -> (usize, usize) {
     best
 }
 
-/// A group in hexadecimal digits without zeroes in front.
+/// Writes a group in hexadecimal digits without leading zeroes.
 fn write_group(group: u16, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut is_first = true;
@@ -84,7 +83,7 @@ pub fn parse_ipv6(text: &[u8]) -> Result<[u8; IPV6_BYTES]> {
     parsed.ok_or_else(|| ipv6_error(text))
 }
 
-/// An IPv4 address alone. Its first number has no zero in front: it could be a group.
+/// Parses an IPv4 address alone. Its first number has no leading zero, because it could then be a group.
 fn mapped(text: &[u8]) -> Option<[u8; IPV6_BYTES]> {
     if let [b'0', next, ..] = text
         && *next != b'.'
@@ -94,7 +93,7 @@ fn mapped(text: &[u8]) -> Option<[u8; IPV6_BYTES]> {
     Some(ipv4_to_ipv6(dotted(text)?))
 }
 
-/// The IPv6 address that stands for an IPv4 one: `::ffff:1.2.3.4`.
+/// The IPv4-mapped address `::ffff:1.2.3.4`.
 pub fn ipv4_to_ipv6(address: u32) -> [u8; IPV6_BYTES] {
     let mut mapped = [0; IPV6_BYTES];
     mapped[10..12].fill(0xff);
@@ -139,7 +138,7 @@ fn grouped(text: &[u8]) -> Option<[u8; IPV6_BYTES]> {
     }
     match gap {
         Some(gap) => {
-            // The groups behind the gap go to the end.
+            // Moves the groups after the gap to the end.
             address.copy_within(gap..filled, IPV6_BYTES - (filled - gap));
             address[gap..IPV6_BYTES - (filled - gap)].fill(0);
         }
@@ -169,7 +168,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// What ClickHouse makes of each text.
+    /// Compares with ClickHouse's result for the text.
     fn check(text: &str, expected: Option<&str>) {
         let found = parse_ipv6(text.as_bytes()).ok().map(|address| written(&address));
         assert_eq!(found.as_deref(), expected, "{text:?}");

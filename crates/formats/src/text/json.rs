@@ -6,17 +6,17 @@ use memchr::memchr2;
 use super::escape::hex;
 use super::number::unreadable;
 
-/// Brackets that may be open inside a value that is skipped.
+/// Nesting limit of a skipped value.
 const MAX_DEPTH: usize = 1_000;
 
-/// Reads JSON from the left.
+/// Reads JSON from left to right.
 #[derive(Clone, Debug)]
 pub struct JsonScanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// The kind of the value that comes next.
+/// The kind of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonValue {
     Null,
@@ -66,7 +66,7 @@ impl<'a> JsonScanner<'a> {
         Err(self.error(&format!("`{}`, which is expected here", char::from(wanted))))
     }
 
-    /// What comes next, which is not read yet.
+    /// The kind of the next value, without consuming it.
     pub fn peek_value(&mut self) -> Result<JsonValue> {
         Ok(match self.peek() {
             Some(b'"') => JsonValue::String,
@@ -80,7 +80,7 @@ impl<'a> JsonScanner<'a> {
         })
     }
 
-    /// The string that starts here; `scratch` holds it if it has escapes.
+    /// The string that starts here; it is copied to `scratch` if it has escapes.
     pub fn string<'s>(&mut self, scratch: &'s mut Vec<u8>) -> Result<&'s [u8]>
     where
         'a: 's,
@@ -102,7 +102,7 @@ impl<'a> JsonScanner<'a> {
         }
     }
 
-    /// Reads on from an escape to the end of the string.
+    /// Continues from an escape to the end of the string.
     fn escaped_string(&mut self, out: &mut Vec<u8>) -> Result<()> {
         loop {
             if self.text[self.at] == b'"' {
@@ -116,7 +116,7 @@ impl<'a> JsonScanner<'a> {
         }
     }
 
-    /// Moves to the next quote or backslash, and returns which it is.
+    /// Moves to the next quote or backslash, and returns it.
     fn next_quote_or_escape(&mut self) -> Result<u8> {
         match memchr2(b'"', b'\\', self.rest()) {
             Some(found) => {
@@ -147,7 +147,7 @@ impl<'a> JsonScanner<'a> {
         Ok(())
     }
 
-    /// `\uXXXX`, or two of them for letters beyond 16 bits.
+    /// Decodes `\uXXXX`, or a surrogate pair of them.
     fn unicode_escape(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let high = self.unicode_unit(self.at).ok_or_else(|| self.error("`\\u` and four digits"))?;
         self.at += 6;
@@ -158,7 +158,7 @@ impl<'a> JsonScanner<'a> {
             self.at += 6;
             code = 0x10000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
         }
-        // Half a pair stands for no letter.
+        // An unpaired surrogate is no character.
         let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
         out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
         Ok(())
@@ -169,7 +169,7 @@ impl<'a> JsonScanner<'a> {
         digits.iter().try_fold(0_u16, |code, &digit| Some(code << 4 | u16::from(hex(digit)?)))
     }
 
-    /// The bytes of a number or a word, up to what cannot belong to one.
+    /// The bytes of a number or a word, up to the first other byte.
     pub fn token(&mut self) -> &'a [u8] {
         self.skip_spaces();
         let rest = self.rest();
@@ -179,7 +179,7 @@ impl<'a> JsonScanner<'a> {
         &rest[..len]
     }
 
-    /// Reads over a value of any kind and returns its bytes.
+    /// Skips a value of any kind and returns its bytes.
     pub fn skip_value(&mut self) -> Result<&'a [u8]> {
         self.skip_spaces();
         let start = self.at;
@@ -219,7 +219,7 @@ impl<'a> JsonScanner<'a> {
         Ok(())
     }
 
-    /// An error about what comes next.
+    /// The error for an unexpected next byte.
     #[cold]
     pub fn error(&self, expected: &str) -> Error {
         let error = match self.rest() {

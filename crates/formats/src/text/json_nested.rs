@@ -1,4 +1,4 @@
-//! Arrays, maps and tuples of JSON into the builders of their parts.
+//! Parses JSON arrays, maps and tuples into the builders of their parts.
 
 use basalt_base::{Result, SqlType};
 
@@ -49,7 +49,7 @@ pub(super) fn parse_json_tuple(elements: &mut [ColumnBuilder], scanner: &mut Jso
     scanner.expect(b']')
 }
 
-/// A tuple by the names of its elements, or their numbers; missing ones get their default.
+/// Parses a tuple by the names of its elements, or their numbers; missing ones get their default.
 pub(super) fn parse_json_object(
     ty: &SqlType,
     elements: &mut [ColumnBuilder],

@@ -1,4 +1,4 @@
-//! The labels of an enum, both ways.
+//! The labels of an enum: numbers to labels and back.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::number::parse_integer;
 pub(super) struct Labels {
     by_number: Arc<[(i16, String)]>,
     by_label: Arc<[usize]>,
-    /// The number of the label that was declared first: the default.
+    /// The number of the label declared first, which is the default.
     first: i16,
 }
 
@@ -46,7 +46,7 @@ impl Labels {
         self.first
     }
 
-    /// The number of a label, or of the decimal digits of a number that has a label.
+    /// The number of a label, or of the decimal digits of a number with a label.
     pub(super) fn parse(&self, text: &[u8]) -> Result<i16> {
         let by_label = |&at: &usize| self.by_number[at].1.as_bytes();
         if let Ok(found) = self.by_label.binary_search_by_key(&text, by_label) {

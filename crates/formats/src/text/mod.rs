@@ -1,7 +1,6 @@
-//! The text of single values: what `toString` prints, what `CAST` reads, what every text format is
-//! made of.
+//! The text of single values, as in `toString`, `CAST` and every text format.
 //!
-//! [`ValueWriter`] and [`ColumnBuilder`] do whole columns; the free functions do single values.
+//! [`ValueWriter`] and [`ColumnBuilder`] convert whole columns; the free functions convert single values.
 
 mod address;
 mod builder;

@@ -1,11 +1,11 @@
-//! A cursor over SQL literals: strings in quotes, bare tokens, and the brackets around them.
+//! A cursor over SQL literals: quoted strings, bare tokens, and brackets.
 
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::escape::unquote;
 use super::number::unreadable;
 
-/// Reads literals from the left.
+/// Reads literals from left to right.
 #[derive(Clone, Debug)]
 pub(crate) struct QuotedScanner<'a> {
     text: &'a [u8],
@@ -25,7 +25,7 @@ impl<'a> QuotedScanner<'a> {
         self.at = at.min(self.text.len());
     }
 
-    /// What has not been read.
+    /// The unread text.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.text[self.at..]
     }
@@ -56,7 +56,7 @@ impl<'a> QuotedScanner<'a> {
         Err(Error::new(ErrorCode::CannotParseInput, what.message()))
     }
 
-    /// Nothing but spaces may be left.
+    /// Fails if anything but spaces is left.
     pub(crate) fn expect_end(&mut self) -> Result<()> {
         self.skip_spaces();
         if self.rest().is_empty() {

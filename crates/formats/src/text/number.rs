@@ -14,7 +14,7 @@ pub fn write_integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// The shortest digits that read back as the same f64; `inf`, `-inf` and `nan` by name.
+/// Writes the shortest digits that read back as the same f64; `inf`, `-inf` and `nan` by name.
 pub fn write_float64(value: f64, out: &mut Vec<u8>) {
     if value.abs() < EXACT_INTEGERS && value.fract() == 0.0 && (value != 0.0 || value.is_sign_positive()) {
         return write_integer(value as i64, out);
@@ -25,7 +25,7 @@ pub fn write_float64(value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// As [`write_float64`], with the digits that an f32 needs.
+/// Like [`write_float64`], with the digits that an f32 needs.
 pub fn write_float32(value: f32, out: &mut Vec<u8>) {
     match denormal_name(f64::from(value)) {
         Some(name) => out.extend_from_slice(name.as_bytes()),
@@ -41,7 +41,7 @@ fn denormal_name(value: f64) -> Option<&'static str> {
     }
 }
 
-/// Rewrites `1.5e20` or `1.0`, as the printer of digits has it, in ClickHouse's form.
+/// Rewrites `1.5e20` or `1.0`, the form of `zmij`, in ClickHouse's form.
 fn write_shortest(printed: &str, out: &mut Vec<u8>) {
     let Some((mantissa, exponent)) = printed.split_once('e') else {
         out.extend_from_slice(printed.strip_suffix(".0").unwrap_or(printed).as_bytes());
@@ -80,8 +80,7 @@ fn write_shortest(printed: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// `value` with its point `scale` digits from the right; zeroes at the end are left out unless
-/// `keep_zeroes`.
+/// Writes `value` with its point `scale` digits from the right; drops trailing zeroes unless `keep_zeroes`.
 pub fn write_decimal(value: i256, scale: u8, keep_zeroes: bool, out: &mut Vec<u8>) {
     let printed = match value.to_i128() {
         Some(small) => itoa::Buffer::new().format(small).to_owned(),
@@ -99,7 +98,7 @@ pub fn write_decimal(value: i256, scale: u8, keep_zeroes: bool, out: &mut Vec<u8
     }
 }
 
-/// A whole number; `+` and leading zeroes are allowed, one that does not fit is an error.
+/// Parses an integer; `+` and leading zeroes are allowed, one that does not fit is an error.
 pub fn parse_integer<T: atoi_simd::Parse>(text: &[u8]) -> Result<T> {
     atoi_simd::parse::<T, true, true>(text).map_err(|_| integer_error(text))
 }
@@ -114,13 +113,13 @@ fn integer_error(text: &[u8]) -> Error {
     unreadable(text, "a whole number")
 }
 
-/// A float in decimal or exponent form, or `inf`, `nan` in any case.
+/// Parses a float in decimal or exponent form, or `inf`, `nan` in any case.
 pub fn parse_float<T: fast_float2::FastFloat>(text: &[u8]) -> Result<T> {
     fast_float2::parse(text).map_err(|_| unreadable(text, "a number"))
 }
 
-/// A decimal as a whole number of `10^-scale`. Digits beyond the scale are cut off; a number with
-/// more than `precision` digits is an error.
+/// Parses a decimal to a multiple of `10^-scale`. Digits beyond the scale are truncated; a number with more than
+/// `precision` digits is an error.
 pub fn parse_decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256> {
     let (negative, unsigned) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -135,12 +134,12 @@ pub fn parse_decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256> {
     let digits = mantissa.iter().copied().enumerate().filter(|&(at, _)| at != point);
     if mantissa.iter().all(|&byte| byte == b'.') || digits.clone().any(|(_, byte)| !byte.is_ascii_digit()) {
         let error = unreadable(text, "a decimal");
-        // As in ClickHouse, an exponent of nothing is another error than no digits at all.
+        // As in ClickHouse, an exponent without digits before it is another error than no digits at all.
         let is_bare = mantissa.is_empty() && exponent.is_some();
         return Err(if is_bare { Error::new(ErrorCode::CannotParseNumber, error.message()) } else { error });
     }
     let exponent = exponent.map_or(Ok(0), parse_integer::<i32>)?;
-    // How many of the digits count: those before the point, moved by exponent and scale.
+    // The number of digits that count: those before the point, moved by exponent and scale.
     let kept =
         i64::try_from(point).unwrap_or(i64::MAX).saturating_add(i64::from(exponent) + i64::from(scale));
     let too_big = || {
@@ -154,16 +153,16 @@ pub fn parse_decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256> {
     Ok(if negative { value.wrapping_neg() } else { value })
 }
 
-/// The first `kept` digits as a number, filled up with zeroes; `None` if longer than `precision`.
+/// The first `kept` digits as a number, padded with zeroes; `None` if longer than `precision`.
 fn decimal_digits(digits: impl Iterator<Item = u8>, kept: i64, precision: u8) -> Option<i256> {
     let mut high = i256::ZERO;
-    // Digits gather in a word; only numbers beyond 38 digits need the wide arithmetic.
+    // Digits are collected in a word; only numbers beyond 38 digits need the wide arithmetic.
     let mut low: i128 = 0;
     let mut significant = 0_u32;
     let padded = digits.chain(std::iter::repeat(b'0'));
     let mut left = kept;
     for (seen, byte) in padded.enumerate() {
-        // Nothing but zeroes comes after any text that an exponent could still multiply.
+        // After this many leading zeroes, all digits within the reach of an exponent are zeroes.
         if left <= 0 || (significant == 0 && seen > usize::from(DECIMAL256_DIGITS) && byte == b'0') {
             break;
         }
@@ -186,7 +185,7 @@ fn decimal_digits(digits: impl Iterator<Item = u8>, kept: i64, precision: u8) ->
     Some(high)
 }
 
-/// An error that shows the start of what could not be read.
+/// An error that quotes the start of the text.
 #[cold]
 pub(crate) fn unreadable(text: &[u8], expected: &str) -> Error {
     const SHOWN: usize = 64;

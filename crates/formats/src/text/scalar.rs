@@ -1,4 +1,4 @@
-//! Columns of values that do not nest, filled from text without quotes and escapes.
+//! Builds columns of scalar types from text without quotes and escapes.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -23,19 +23,19 @@ use super::number::{parse_decimal, parse_float, parse_integer};
 use super::time::{parse_date, parse_date_time, parse_date_time64};
 use crate::settings::TextSettings;
 
-/// Where the values of a column that does not nest go.
+/// The values of a scalar column.
 pub(super) trait Scalars: Send {
-    /// Appends the value that `text` stands for; appends nothing if it fails.
+    /// Appends the value of `text`; appends nothing if it fails.
     fn push_text(&mut self, text: &[u8]) -> Result<()>;
     fn push_default(&mut self);
     fn len(&self) -> usize;
     /// Drops the last values.
     fn truncate(&mut self, len: usize);
-    /// The values so far; the column is empty afterwards.
+    /// Returns the values and resets the column.
     fn finish(&mut self, nulls: Option<NullBuffer>) -> ArrayRef;
 }
 
-/// The column for `ty`; `None` if it nests.
+/// The column for `ty`; `None` if the type is nested.
 pub(super) fn scalars_of(ty: &SqlType, settings: &TextSettings) -> Result<Option<Box<dyn Scalars>>> {
     let zone_of = |name: &Option<Arc<str>>| match name {
         Some(name) => Zone::parse(name),
@@ -85,12 +85,12 @@ pub(super) fn scalars_of(ty: &SqlType, settings: &TextSettings) -> Result<Option
     }))
 }
 
-/// A column of an Arrow primitive type, and how its text is read.
+/// A column of an Arrow primitive type, and the parser of its text.
 struct Numbers<T: ArrowPrimitiveType, P> {
     values: Vec<T::Native>,
     default: T::Native,
     parse: P,
-    /// Digits and scale of decimals.
+    /// Carries the precision and scale of decimals.
     data_type: arrow::datatypes::DataType,
     ty: PhantomData<fn() -> T>,
 }
@@ -246,7 +246,7 @@ fn fixed(
     Box::new(Fixed { values: Vec::new(), width, rows: 0, parse })
 }
 
-/// Appends a FixedString: `text` and zero bytes up to `width`.
+/// Appends a FixedString: `text` padded with zero bytes to `width`.
 fn pad_to(text: &[u8], width: usize, out: &mut Vec<u8>) -> Result<()> {
     if text.len() > width {
         let what = format!("a string of {} bytes does not fit FixedString({width})", text.len());
@@ -285,7 +285,7 @@ impl<P: Fn(&[u8], usize, &mut Vec<u8>) -> Result<()> + Send> Scalars for Fixed<P
     }
 }
 
-/// The type of NULL: it has no values.
+/// The type of NULL, which has no other value.
 struct Nothing {
     rows: usize,
 }

@@ -1,8 +1,8 @@
 //! Dates and times as text.
 //!
-//! Reading is lenient as ClickHouse's: `T` or a space between date and time, one-digit months, a
-//! zone at the end, `YYYYMMDDhhmmss`, or a number of seconds since 1970. A day that the calendar
-//! does not have is an error; a day or a time beyond the type's range becomes its nearest value.
+//! Parsing is as lenient as ClickHouse's: `T` or a space between date and time, one-digit months, a zone at the
+//! end, `YYYYMMDDhhmmss`, or a number of seconds since 1970. A day that the calendar does not have is an error; a
+//! value outside the type's range is clamped to it.
 
 use basalt_base::civil::{civil_from_days, days_from_civil, is_valid};
 use basalt_base::zone::Zone;
@@ -11,12 +11,12 @@ use basalt_base::{Error, ErrorCode, Result};
 use super::number::{parse_integer, unreadable};
 
 const SECONDS_PER_DAY: i64 = 86_400;
-/// Years are written with four digits: 0000-01-01 to 9999-12-31, and the nearest day for others.
+/// Years have four digits: 0000-01-01 to 9999-12-31; other days are clamped.
 const DAYS: std::ops::RangeInclusive<i32> = -719_528..=2_932_896;
 /// `DateTime64` counts ticks of at most this many digits.
 const MAX_TICK_DIGITS: u8 = 9;
 
-/// `YYYY-MM-DD` of a number of days since 1970-01-01.
+/// Writes `YYYY-MM-DD` from a number of days since 1970-01-01.
 pub fn write_date(days: i32, out: &mut Vec<u8>) {
     let (year, month, day) = civil_from_days(days.clamp(*DAYS.start(), *DAYS.end()));
     let year = year as u32;
@@ -28,7 +28,7 @@ pub fn write_date(days: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(&text);
 }
 
-/// `YYYY-MM-DD hh:mm:ss` as the zone's clock shows an instant.
+/// Writes an instant as local time of the zone, `YYYY-MM-DD hh:mm:ss`.
 pub fn write_date_time(utc_seconds: i64, zone: Zone, out: &mut Vec<u8>) {
     let first = i64::from(*DAYS.start()) * SECONDS_PER_DAY;
     let last = i64::from(*DAYS.end()) * SECONDS_PER_DAY + SECONDS_PER_DAY - 1;
@@ -43,7 +43,7 @@ pub fn write_date_time(utc_seconds: i64, zone: Zone, out: &mut Vec<u8>) {
     out.extend_from_slice(&text);
 }
 
-/// As [`write_date_time`] with `precision` digits of the second, for ticks of `10^-precision` s.
+/// Like [`write_date_time`] with `precision` fractional digits, for ticks of `10^-precision` s.
 pub fn write_date_time64(ticks: i64, precision: u8, zone: Zone, out: &mut Vec<u8>) {
     let precision = precision.min(MAX_TICK_DIGITS);
     let ticks_per_second = 10_i64.pow(u32::from(precision));
@@ -65,8 +65,8 @@ fn put_two(text: &mut [u8], at: usize, value: u32) {
     text[at + 1] = b'0' + (value % 10) as u8;
 }
 
-/// A date as days since 1970-01-01: `YYYY-MM-DD`, `YYYY-M-D` or `YYYYMMDD`. A date of zeroes is
-/// day 0, and the 30th of February one of March.
+/// Parses a date to days since 1970-01-01: `YYYY-MM-DD`, `YYYY-M-D` or `YYYYMMDD`. A date of zeroes is day 0, and
+/// February 30 is a day of March.
 pub fn parse_date(text: &[u8]) -> Result<i32> {
     let mut scanner = Scanner { text, at: 0, spills: true };
     match scanner.date() {
@@ -75,13 +75,13 @@ pub fn parse_date(text: &[u8]) -> Result<i32> {
     }
 }
 
-/// A time as seconds since 1970-01-01 UTC; a fraction of a second is cut off.
+/// Parses a time to seconds since 1970-01-01 UTC; truncates a fraction of a second.
 pub fn parse_date_time(text: &[u8], zone: Zone) -> Result<i64> {
     let (seconds, _) = parse_instant(text, zone, 0)?;
     Ok(seconds)
 }
 
-/// A time as ticks of `10^-precision` s since 1970-01-01 UTC; further digits are cut off.
+/// Parses a time to ticks of `10^-precision` s since 1970-01-01 UTC; truncates further digits.
 pub fn parse_date_time64(text: &[u8], precision: u8, zone: Zone) -> Result<i64> {
     let precision = precision.min(MAX_TICK_DIGITS);
     let (seconds, fraction) = parse_instant(text, zone, precision)?;
@@ -110,8 +110,8 @@ fn parse_instant(text: &[u8], zone: Zone, precision: u8) -> Result<(i64, i64)> {
     }
 }
 
-/// `1704164645`, `1704164645.678`, or a whole number of milli-, micro- or nanoseconds, which its
-/// length tells apart.
+/// Parses `1704164645`, `1704164645.678`, or a whole number of milli-, micro- or nanoseconds, distinguished by its
+/// length.
 fn parse_timestamp(text: &[u8], precision: u8) -> Option<(i64, i64)> {
     let point = text.iter().position(|&byte| byte == b'.');
     let whole: i64 = parse_integer(&text[..point.unwrap_or(text.len())]).ok()?;
@@ -147,16 +147,16 @@ fn time_error(text: &[u8]) -> Error {
     Error::new(ErrorCode::CannotParseDatetime, error.message())
 }
 
-/// Reads the parts of a date and a time from the left.
+/// Reads the parts of a date and a time from left to right.
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
-    /// Whether a day behind the last one of its month, up to the 31st, is one of the next month.
+    /// Whether a day after the end of its month, up to the 31st, is a day of the next month.
     spills: bool,
 }
 
 impl Scanner<'_> {
-    /// A date, a time of day if there is one, and a zone if there is one.
+    /// A date, optionally with a time of day and a zone.
     fn instant(&mut self, zone: Zone, precision: u8, compact: bool) -> Option<(i64, i64)> {
         let days = if compact { self.compact_date() } else { self.date() }?;
         let (mut second, mut fraction) = (0, 0);
@@ -208,7 +208,7 @@ impl Scanner<'_> {
         (hour < 24 && minute < 60 && second < 60).then_some(hour * 3_600 + minute * 60 + second)
     }
 
-    /// The digits of a fraction, cut or filled up to `precision`.
+    /// The digits of a fraction, truncated or padded to `precision`.
     fn fraction(&mut self, precision: u8) -> i64 {
         let mut value = 0;
         let mut missing = precision;

@@ -1,4 +1,4 @@
-//! Writing the values of one column as text, in the style of the format around them.
+//! Writes the values of one column as text, in the style of a format.
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Decimal128Array, Decimal256Array,
@@ -18,14 +18,14 @@ use super::number::{write_decimal, write_float32, write_float64, write_integer};
 use super::time::{write_date, write_date_time, write_date_time64};
 use crate::settings::TextSettings;
 
-/// How a value is written.
+/// The style of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// As it is: what `toString` returns. NULL is `\N`.
+    /// Unchanged, as returned by `toString`. NULL is `\N`.
     Raw,
-    /// With backslash escapes and no quotes: TabSeparated. NULL is `\N`.
+    /// With backslash escapes and without quotes: TabSeparated. NULL is `\N`.
     Escaped,
-    /// A literal of SQL, as inside arrays. NULL is `NULL`.
+    /// An SQL literal, as inside arrays. NULL is `NULL`.
     Quoted,
     /// A field of CSV. NULL is `\N`.
     Csv,
@@ -33,7 +33,7 @@ pub enum Style {
     Json,
 }
 
-/// The values of one array, ready to be written row by row.
+/// The values of one array, prepared for writing row by row.
 #[derive(Clone, Debug)]
 pub struct ValueWriter {
     values: Values,
@@ -73,7 +73,7 @@ enum Values {
     Map(OffsetBuffer<i32>, Box<ValueWriter>, Box<ValueWriter>),
 }
 
-/// Writes the value in one row; for more than one row prepare a [`ValueWriter`].
+/// Writes the value of one row; prepare a [`ValueWriter`] for more rows.
 pub fn write_value(
     ty: &SqlType,
     array: &ArrayRef,
@@ -135,7 +135,7 @@ impl ValueWriter {
         }
     }
 
-    /// Types whose text needs no escapes but, in some styles, quotes.
+    /// Writes types whose text has no escapes but, in some styles, quotes.
     fn write_named(&self, row: usize, style: Style, out: &mut Vec<u8>) {
         match &self.values {
             Values::Decimal128(array, scale) => {
@@ -199,7 +199,8 @@ impl ValueWriter {
     fn write_label(&self, number: i16, labels: &Labels, style: Style, out: &mut Vec<u8>) {
         match labels.label(number) {
             Some(label) => self.write_string(label.as_bytes(), style, out),
-            // A number without a label came from outside; it reads back as the error that it is.
+            // A number without a label came from outside. Its digits do not parse as an enum, so the error shows
+            // when it is read.
             None => write_integer(number, out),
         }
     }
@@ -259,7 +260,7 @@ impl ValueWriter {
         }
     }
 
-    /// As [`Style::Json`], but a nested value takes a line an element, `indent` tabs in; an array
+    /// Like [`Style::Json`], but a nested value takes a line for each element, indented by `indent` tabs; an array
     /// of plain values stays on one line.
     pub(crate) fn write_json_indented(&self, row: usize, indent: usize, out: &mut Vec<u8>) {
         if self.is_null(row) {
@@ -300,7 +301,7 @@ impl ValueWriter {
         }
     }
 
-    /// The elements of a tuple, which CSV writes as fields of their own.
+    /// The elements of a tuple, which CSV writes as separate fields.
     pub(crate) fn tuple_elements(&self) -> Option<impl Iterator<Item = &ValueWriter>> {
         match &self.values {
             Values::Tuple(elements) => Some(elements.iter().map(|(_, element)| element)),
@@ -452,7 +453,7 @@ fn surround(wanted: bool, mark: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut V
     }
 }
 
-/// Text without anything to escape, in the quotes of the style.
+/// Writes text without escapes, in the quotes of the style.
 fn quoted(style: Style, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     match style {
         Style::Raw | Style::Escaped => write(out),
