@@ -1,4 +1,4 @@
-//! How values that a part has in an older type of their column become those of today's.
+//! Converts values of parts that have an older type of their column.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,31 +6,31 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use basalt_base::{Column, SqlType};
 
-/// Makes values of one type of values of another, as a cast does.
+/// Converts values from one type to another, as a cast does.
 pub trait ConvertValues: Send + Sync + fmt::Debug {
-    /// As many values of the new type's carrier as there are in `values`.
+    /// The converted values, in the carrier of the new type; as many as `values` has.
     fn convert(&self, values: &ArrayRef) -> basalt_base::Result<ArrayRef>;
 }
 
-/// Finds conversions. The engine gives it: parts know no SQL.
+/// Finds conversions. The engine implements it, because this crate knows no SQL.
 pub trait FindConversion: Send + Sync + fmt::Debug {
-    /// From the type that SQL writes as `from` to that of the column.
+    /// The conversion from the type that SQL writes as `from` to that of the column.
     fn find(&self, from: &str, to: &Column) -> basalt_base::Result<Conversion>;
 }
 
-/// From an older type of a column to today's.
+/// The conversion from an older type of a column to the current one.
 #[derive(Clone, Debug)]
 pub struct Conversion {
     pub from: SqlType,
-    /// `None` where every value has the same bytes and the same place in the order.
+    /// `None` if every value keeps its bytes and its order.
     pub values: Option<Arc<dyn ConvertValues>>,
 }
 
-/// The conversions of a table; by default none is known, and a part with another type is refused.
+/// The conversions of a table. The default has none, so that a part with another type is refused.
 #[derive(Clone, Debug, Default)]
 pub struct Conversions(pub Option<Arc<dyn FindConversion>>);
 
-/// They say nothing of the shape of parts.
+/// Conversions do not affect the shape of parts.
 impl PartialEq for Conversions {
     fn eq(&self, _: &Conversions) -> bool {
         true

@@ -1,4 +1,4 @@
-//! Why a part could not be written, read or used.
+//! Errors of writing, reading and using parts.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 /// A failed operation on the parts of a table.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system said no; the message names the path.
+    /// A failed system call; the message names the path.
     #[error("{}", .0.message())]
     Storage(basalt_base::Error),
-    /// The disk lied.
+    /// A file has bytes that nobody wrote.
     #[error("{} is corrupt at byte {at}: {what}", path.display())]
     Corrupt { path: PathBuf, at: u64, what: String },
     #[error("{} has format version {version}, this build reads up to {known}; use a newer build", path.display())]
@@ -52,7 +52,7 @@ pub enum Error {
     Poisoned { first: String },
     #[error("the merge was cancelled")]
     Cancelled,
-    /// Values that the table's engine gives no meaning to.
+    /// Values that the table's engine does not accept.
     #[error("incorrect data: {what}")]
     IncorrectData { what: String },
     #[error("{what}")]
@@ -81,7 +81,7 @@ impl From<Error> for basalt_base::Error {
             Error::BlockMismatch { .. } => ErrorCode::TypeMismatch,
             Error::IncorrectData { .. } => ErrorCode::IncorrectData,
             Error::NoSpace { .. } => ErrorCode::NotEnoughSpace,
-            // What is not there under `detached` has a bad name, says ClickHouse.
+            // As in ClickHouse, a missing part in `detached` is an error of its name.
             Error::NoSuchPart { name } if name.contains('/') || name.parse::<PartName>().is_err() => {
                 ErrorCode::BadDataPartName
             }
@@ -96,7 +96,7 @@ impl From<Error> for basalt_base::Error {
     }
 }
 
-/// What is wrong in a file, and where; the caller adds the path.
+/// Damage of a file, and its offset. The caller adds the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     pub(crate) at: u64,
@@ -108,7 +108,7 @@ impl Damage {
         Damage { at: at as u64, what: what.into() }
     }
 
-    /// The same damage in a file where these bytes begin at `offset`.
+    /// The same damage, for bytes that begin at `offset` of a file.
     pub(crate) fn shifted(mut self, offset: u64) -> Damage {
         self.at += offset;
         self
@@ -120,11 +120,11 @@ impl Damage {
     }
 }
 
-/// Where bytes come from: what an error about them names.
+/// The source of bytes, for errors.
 pub(crate) trait Place {
     fn file(&self) -> &Path;
 
-    /// Where they begin in the file.
+    /// The offset of the bytes in the file.
     fn offset(&self) -> u64;
 }
 

@@ -1,32 +1,32 @@
-//! Little-endian fields in a row: how the small files of a part are written and read back.
+//! Writes and reads the small files of a part: sequences of little-endian fields.
 //!
 //! # Sealed files
 //!
 //! ```text
-//! magic      8 bytes: which file it is
+//! magic      8 bytes: the kind of file
 //! fields
-//! crc32c u32 of all that is before it
+//! crc32c u32 of everything before it
 //! ```
 //!
 //! # Tagged fields
 //!
-//! A list of tagged fields is where a file grows without a new format version:
+//! A file that has a list of tagged fields can grow without a new format version:
 //!
 //! ```text
-//! fields u32, then of each: tag u32, bytes      tags ascend
+//! fields u32, then for each: tag u32, bytes      tags ascend
 //! ```
 //!
-//! A field is left out where its default says the same. A tag that a build does not know is refused,
-//! unless it has [`OPTIONAL`] set: such a field only makes reading faster, and may be skipped.
+//! A field with its default value is omitted. An unknown tag is refused, unless it has [`OPTIONAL`] set: such a
+//! field only makes reading faster, and may be skipped.
 
 use basalt_base::checksum::crc32c;
 
 use crate::error::Damage;
 
-/// Set in the tag of a field that a reader may skip.
+/// A bit in the tag of fields that a reader may skip.
 pub(crate) const OPTIONAL: u32 = 1 << 31;
 
-/// Bytes that a tagged field takes at least.
+/// The least bytes of a tagged field.
 const TAGGED_BYTES_MIN: usize = 8;
 
 /// Appends fields to bytes.
@@ -35,7 +35,7 @@ pub(crate) struct FieldWriter {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Which file it is.
+/// The first bytes of a file, which tell its kind.
 pub(crate) type Magic = [u8; 8];
 
 impl FieldWriter {
@@ -44,7 +44,7 @@ impl FieldWriter {
         FieldWriter { bytes: magic.to_vec() }
     }
 
-    /// The whole of a sealed file.
+    /// The complete sealed file.
     pub(crate) fn sealed(mut self) -> Vec<u8> {
         self.u32(crc32c(&self.bytes));
         self.bytes
@@ -62,7 +62,7 @@ impl FieldWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// A length and that many bytes.
+    /// Appends a length and the bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.u32(u32::try_from(bytes.len()).expect("a field is far shorter than 4 GiB"));
         self.raw(bytes);
@@ -84,7 +84,7 @@ pub(crate) struct TaggedWriter {
 }
 
 impl TaggedWriter {
-    /// Adds the field `tag`, which `write` fills.
+    /// Adds the field `tag` with what `write` appends.
     pub(crate) fn put(&mut self, tag: u32, write: impl FnOnce(&mut FieldWriter)) {
         assert!(self.fields.last().is_none_or(|(last, _)| *last < tag), "tags ascend");
         let mut field = FieldWriter::default();
@@ -93,12 +93,12 @@ impl TaggedWriter {
     }
 }
 
-/// Reads the fields of a file that is wholly in memory. Every read may find the end.
+/// Reads the fields of a file in memory. Every read checks for the end.
 #[derive(Debug)]
 pub(crate) struct FieldReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where `bytes` begin in the file.
+    /// The offset of `bytes` in the file.
     origin: usize,
 }
 
@@ -107,7 +107,7 @@ impl<'a> FieldReader<'a> {
         FieldReader { bytes, at: 0, origin: 0 }
     }
 
-    /// The fields of a sealed file, which is `what`, for example a primary index.
+    /// The fields of a sealed file; `what` names it in errors, for example a primary index.
     pub(crate) fn of_file(bytes: &'a [u8], magic: &Magic, what: &str) -> Result<FieldReader<'a>, Damage> {
         let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
             return Err(Damage::new(bytes.len(), "the file ends early"));
@@ -124,7 +124,7 @@ impl<'a> FieldReader<'a> {
         Ok(fields)
     }
 
-    /// Where the next field begins.
+    /// The offset of the next field.
     pub(crate) fn at(&self) -> usize {
         self.origin + self.at
     }
@@ -163,7 +163,7 @@ impl<'a> FieldReader<'a> {
         self.at == self.bytes.len()
     }
 
-    /// All that is left, as text.
+    /// The rest as text.
     pub(crate) fn rest_as_text(&mut self) -> Result<String, Damage> {
         let (at, rest) = (self.at(), self.bytes.len() - self.at);
         let bytes = self.raw(rest)?.to_vec();
@@ -188,7 +188,7 @@ impl<'a> FieldReader<'a> {
         Ok(fields)
     }
 
-    /// This field's tag is not known: fails unless the field may be skipped.
+    /// Handles an unknown tag: fails unless the field may be skipped.
     pub(crate) fn skip(&self, tag: u32) -> Result<(), Damage> {
         if tag & OPTIONAL == OPTIONAL {
             return Ok(());

@@ -1,9 +1,9 @@
-//! What happened to the names of a table's columns, so that parts of before are read by today's names.
+//! The history of a table's column names, through which older parts are read under the current names.
 //!
 //! A part's metadata names its columns as they were called when it was written. Renaming or dropping a column
-//! touches no part: the table's definition keeps the changes, numbered, and every part says up to which one
-//! its names are of. Where a part is opened, the later ones are made in memory. So a change of names is a
-//! change of the definition alone, which is one file: it has happened or it has not.
+//! touches no part: the table's definition records the changes with numbers, and every part records the last change
+//! before it was written. When a part is opened, later changes are applied in memory. So a change of names only
+//! changes the definition, which is one file, and is atomic.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ pub enum NameChange {
     Renamed {
         from: String,
         to: String,
-        /// Skip indexes of expressions over the column: their [text](crate::SkipIndex::text) before, and since.
+        /// Skip indexes of expressions over the column: their [text](crate::SkipIndex::text) before and after.
         texts: Vec<(String, String)>,
     },
-    /// What is called so from now on is another column.
+    /// A later column of this name is another column.
     Dropped { name: String },
 }
 
-/// The changes of the names of a table's columns in their order; the first there ever was has number 1.
+/// The changes of a table's column names in order. The first change ever has the number 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnHistory {
-    /// How many changes came before the others: no part needs them any more.
+    /// The number of earlier changes, which no part needs any more.
     forgotten: u64,
     changes: Arc<[NameChange]>,
 }
 
 impl ColumnHistory {
-    /// `changes`, before which there were `forgotten` others.
+    /// `changes`, preceded by `forgotten` others.
     pub fn new(forgotten: u64, changes: Vec<NameChange>) -> ColumnHistory {
         ColumnHistory { forgotten, changes: changes.into() }
     }
@@ -44,7 +44,7 @@ impl ColumnHistory {
         &self.changes
     }
 
-    /// The same with `more` changes, and without those up to number `unneeded`.
+    /// The history with `more` changes, and without those up to the number `unneeded`.
     pub fn followed_by(&self, more: &[NameChange], unneeded: u64) -> ColumnHistory {
         let gone = unneeded.clamp(self.forgotten, self.version()) - self.forgotten;
         let kept = self.changes[gone as usize..].iter().chain(more);
@@ -56,9 +56,9 @@ impl ColumnHistory {
         self.forgotten + self.changes.len() as u64
     }
 
-    /// Makes the changes that the metadata has not seen; `false` if it has seen all of them.
+    /// Applies the changes that the metadata has not seen; `false` if there are none.
     pub(crate) fn apply(&self, meta: &mut PartMeta) -> bool {
-        // What a part saw that the definition does not know, or knows no more, is a part from elsewhere.
+        // A part from another table may have seen changes that the definition does not know.
         let seen = meta.names_version.clamp(self.forgotten, self.version());
         for change in &self.changes[(seen - self.forgotten) as usize..] {
             change.apply(meta);
@@ -89,7 +89,7 @@ impl NameChange {
             }
             NameChange::Dropped { name } => {
                 meta.columns.retain(|column| column.name != *name);
-                // An index of a column of that name that is added later is another one.
+                // A later index of a column of that name is another index.
                 meta.skip_indexes.retain(|index| !mentions(&index.of, name));
                 meta.ttl.retain(|bounds| !mentions(&bounds.name, name));
             }
@@ -97,17 +97,17 @@ impl NameChange {
     }
 }
 
-/// What an index is of, if that is a list of columns. An expression of which the change says nothing keeps its
-/// text: the table has no such index any more.
+/// The renamed elements of an index, if they are columns. An expression without an entry in the change keeps its
+/// text: the table no longer has its index.
 fn renamed(of: &str, from: &str, to: &str) -> String {
     let columns: Vec<&str> = of.split(", ").map(|name| if name == from { to } else { name }).collect();
     columns.join(", ")
 }
 
-/// Whether the text of an expression may have the column called `name` in it.
+/// Whether the text of an expression may mention the column called `name`.
 fn mentions(text: &str, name: &str) -> bool {
     let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut words = text.split(|letter| !is_of_word(letter));
-    // A name that is quoted is not one word.
+    // A quoted name is not one word.
     if name.chars().all(is_of_word) { words.any(|word| word == name) } else { text.contains(name) }
 }

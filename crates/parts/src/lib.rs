@@ -1,18 +1,18 @@
-//! Sorted rows, written as columns once; then only the columns and granules that a query needs are read.
+//! Tables of sorted rows in columns: written once as parts, read by column and granule.
 //!
-//! A table is a directory of *parts*. An insert writes a part, a merge makes one part of several, and
-//! nothing else ever changes a file. So readers take no lock: they hold a snapshot, which is a list of
-//! parts, and a part's files stay until the last snapshot that has it is gone.
+//! A table is a directory of *parts*. An insert writes a part, a merge makes one part of several, and nothing else
+//! ever changes a file. So readers take no lock: they hold a snapshot, which is a list of parts, and a part's files
+//! stay until the last snapshot with it is gone.
 //!
 //! # Where to look
 //!
 //! - [`TableParts`]: the parts of a table: open and recover, insert, merge, truncate, alter.
 //! - [`Part`], [`PartScan`]: prune and read one part; [`PartReader`] reads it column by column, decoded
 //!   blocks stay in a [`BlockCache`].
-//! - [`KeyRanges`], [`KeyCondition`]: what a query knows about the rows that it wants.
+//! - [`KeyRanges`], [`KeyCondition`]: a query's condition on the key.
 //! - [`Zones`]: the smallest and largest values of each granule of a column.
-//! - [`SkipIndex`], [`Predicate`]: what else lets a query skip granules.
-//! - `column`: the column file, drawn in `column/writer.rs`, and how each type becomes bytes.
+//! - [`SkipIndex`], [`Predicate`]: other means to skip granules.
+//! - `column`: the column file, drawn in `column/writer.rs`, and the bytes of each type.
 //! - `part`: the other files of a part: `part.meta` in `part/meta/mod.rs`, `primary.idx` in `key/primary.rs`.
 //!
 //! # On disk
@@ -21,13 +21,13 @@
 //! <table>/all_1_1_0/part.meta, data.bin      a compact part, or a wide one:
 //! <table>/all_2_9_1/part.meta, primary.idx, zones.idx, <column>.col ...
 //! <table>/detached/all_2_2_0/...   a part whose metadata could not be read, and reason.txt
-//! <table>/tmp/                     what is being written; emptied at open
+//! <table>/tmp/                     files that are being written; emptied at open
 //! ```
 //!
 //! # Not here
 //!
-//! No SQL, no expressions, no threads of its own: the engine decides when to merge, how many read, and how
-//! many write the columns of an insert.
+//! No SQL, no expressions, no threads of its own: the engine decides when to merge, and on how many threads columns
+//! are read and written.
 
 mod column;
 mod conversion;

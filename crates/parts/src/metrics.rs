@@ -1,4 +1,4 @@
-//! What reading cost, counted where it happens.
+//! Counters of reads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 /// Summed in nanoseconds: most reads take less than a microsecond.
 const NS_PER_US: u64 = 1000;
 
-/// Counters that many readers share. All of them only grow.
+/// Counters shared by many readers. They only grow.
 #[derive(Debug, Default)]
 pub struct ReadMetrics {
     compressed_bytes: AtomicU64,
@@ -17,20 +17,20 @@ pub struct ReadMetrics {
     marks: AtomicU64,
 }
 
-/// The counters at one moment.
+/// The values of the counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadSnapshot {
-    /// Bytes that came from files.
+    /// Bytes read from files.
     pub compressed_bytes: u64,
-    /// Bytes that they were decoded to.
+    /// Bytes after decoding.
     pub uncompressed_bytes: u64,
     /// Time inside the system's read call.
     pub disk_read_us: u64,
     /// Time spent on checksums and decoding.
     pub decode_us: u64,
-    /// Rows handed out.
+    /// Rows returned.
     pub rows: u64,
-    /// Granules handed out.
+    /// Granules returned.
     pub marks: u64,
 }
 
@@ -57,7 +57,7 @@ impl ReadMetrics {
         add(&self.uncompressed_bytes, bytes as u64);
     }
 
-    /// Rows and granules that went on to a query; readers of single columns cannot know.
+    /// Counts rows and granules that reach a query, which readers of single columns cannot know.
     pub fn count_rows(&self, rows: usize, marks: usize) {
         add(&self.rows, rows as u64);
         add(&self.marks, marks as u64);

@@ -1,26 +1,26 @@
-//! A part's name: which blocks of which partition it holds, and how often they were merged.
+//! A part's name: its partition, its range of blocks, and how often it was merged.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The partition of a table that has none.
+/// The partition of an unpartitioned table.
 pub const WHOLE_TABLE: &str = "all";
 
 /// `<partition>_<min block>_<max block>_<level>[_<mutation>]`, ClickHouse's naming.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartName {
     pub partition: String,
-    /// Numbers of the inserts whose rows the part holds: all from `min_block` to `max_block`.
+    /// The block numbers of the inserts whose rows the part has: all from `min_block` to `max_block`.
     pub min_block: u64,
     pub max_block: u64,
-    /// 0 for an insert, else one more than the highest among those it was made of.
+    /// 0 for an insert, else one more than the highest level of the merged parts.
     pub level: u32,
-    /// The last mutation that was applied to its rows; 0 for none.
+    /// The last mutation applied to its rows; 0 for none.
     pub mutation: u64,
 }
 
 impl PartName {
-    /// The name of what an insert writes into `partition`.
+    /// The name of a part that an insert writes into `partition`.
     pub fn inserted(partition: String, block: u64) -> PartName {
         PartName { partition, min_block: block, max_block: block, level: 0, mutation: 0 }
     }
@@ -30,11 +30,11 @@ impl PartName {
         PartName { mutation, ..self.clone() }
     }
 
-    /// The name of what a merge of parts with these names makes.
+    /// The name of the result of merging parts with these names.
     ///
     /// # Panics
     ///
-    /// If there are none.
+    /// If there are no names.
     pub fn merged<'a>(names: impl Iterator<Item = &'a PartName> + Clone) -> PartName {
         let first = names.clone().next().expect("a merge has inputs");
         PartName {
@@ -46,12 +46,12 @@ impl PartName {
         }
     }
 
-    /// Mutations up to this number are applied, or are older than the rows.
+    /// All mutations up to this number are applied to the rows, or are older than them.
     pub fn data_version(&self) -> u64 {
         if self.mutation == 0 { self.min_block } else { self.mutation }
     }
 
-    /// Whether this part holds all that `other` holds, so that `other` is obsolete.
+    /// Whether this part contains all rows of `other`, so that `other` is obsolete.
     pub fn covers(&self, other: &PartName) -> bool {
         self.partition == other.partition
             && self.min_block <= other.min_block
@@ -69,7 +69,7 @@ impl fmt::Display for PartName {
     }
 }
 
-/// The text is not the name of a part.
+/// The error for text that is no part name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAPartName;
 
@@ -91,7 +91,7 @@ impl FromStr for PartName {
             level: number(level)?,
             mutation,
         };
-        // "all_01_1_0" and "all_2_1_0" are nobody's parts.
+        // Only the canonical form is accepted, not "all_01_1_0" or "all_2_1_0".
         let is_ours = !partition.is_empty() && name.min_block <= name.max_block && name.to_string() == text;
         if is_ours { Ok(name) } else { Err(NotAPartName) }
     }

@@ -1,4 +1,4 @@
-//! Types and arrays to test with: every carrier, with values at the edges of each.
+//! Test data: types of every carrier, and arrays with values at the edges of each.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, i256};
 use basalt_base::types::TupleElement;
 use basalt_base::{Column, Columns, SqlType};
 
-/// The same pseudo-random words for the same seed (splitmix64).
+/// A fixed sequence of pseudo-random words for each seed (splitmix64).
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
@@ -68,7 +68,7 @@ pub(crate) fn types() -> Vec<SqlType> {
     types
 }
 
-/// `rows` values of `ty`, of which many are equal.
+/// `rows` values of `ty`, many of them equal.
 pub(crate) fn array(ty: &SqlType, rows: usize, noise: &mut Noise) -> ArrayRef {
     match ty {
         SqlType::Nullable(inner) => nullable(inner, rows, noise),
@@ -92,7 +92,7 @@ pub(crate) fn array(ty: &SqlType, rows: usize, noise: &mut Noise) -> ArrayRef {
 
 fn nullable(inner: &SqlType, rows: usize, noise: &mut Noise) -> ArrayRef {
     let values = array(inner, rows, noise);
-    // Blocks without any NULL are written differently.
+    // Blocks without NULL are written differently.
     let none_is_null = noise.below(3) == 0;
     let valid: Vec<bool> = (0..rows).map(|_| none_is_null || noise.below(4) > 0).collect();
     let data = values.to_data().into_builder().nulls(Some(NullBuffer::from(valid)));
@@ -115,7 +115,7 @@ fn list(ty: &SqlType, element: &SqlType, rows: usize, noise: &mut Noise) -> Arra
 }
 
 fn scalars(carrier: &DataType, rows: usize, noise: &mut Noise) -> ArrayRef {
-    // Small numbers repeat and compress; the shift brings in large ones.
+    // Small numbers repeat and compress; the shift adds large ones.
     let mut word = || if noise.below(2) == 0 { noise.below(5) } else { noise.next() };
     let mut words = Vec::with_capacity(rows);
     words.resize_with(rows, &mut word);
@@ -150,7 +150,7 @@ fn scalars(carrier: &DataType, rows: usize, noise: &mut Noise) -> ArrayRef {
     }
 }
 
-/// Strings of every length class: empty, inside a view, outside, over 255 bytes.
+/// Strings of every length class: empty, inline in a view, longer, over 255 bytes.
 fn string(word: u64) -> Vec<u8> {
     let length = match word % 8 {
         0 => 0,
@@ -161,7 +161,7 @@ fn string(word: u64) -> Vec<u8> {
     (0..length).map(|at| (word >> (at % 7)) as u8).collect()
 }
 
-/// A table of all types, called `c0`, `c1` and so on.
+/// A table with all types; its columns are called `c0`, `c1` and so on.
 pub(crate) fn all_columns() -> Columns {
     types().into_iter().enumerate().map(|(index, ty)| Column::new(format!("c{index}"), ty)).collect()
 }

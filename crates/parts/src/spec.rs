@@ -1,4 +1,4 @@
-//! What the parts of a table look like: columns, codecs, keys, granule size.
+//! The shape of a table's parts: columns, codecs, keys, granule size.
 
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take;
@@ -19,74 +19,74 @@ use crate::key::partition::PartitionValue;
 use crate::mode::MergeMode;
 use crate::ttl::rule::TtlRule;
 
-/// Rows of a granule unless the table says otherwise.
+/// Default rows of a granule.
 pub const GRANULE_ROWS_DEFAULT: usize = 8192;
 
-/// Bytes of a granule's values, about, unless the table says otherwise.
+/// Default bytes of a granule's values.
 pub const GRANULE_BYTES_DEFAULT: u64 = 10 << 20;
 
-/// Parts with fewer bytes of values are compact, unless the table says otherwise.
+/// Default size below which parts are compact, in bytes of values.
 pub const WIDE_BYTES_MIN_DEFAULT: u64 = 10 << 20;
 
-/// Rows of a granule at most.
+/// The most rows of a granule.
 pub(crate) const GRANULE_ROWS_MAX: usize = 1 << 20;
 
-/// The shape of every part that a table writes.
+/// The shape of the parts that a table writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSpec {
     pub columns: Columns,
     /// One chain a column.
     pub codecs: Vec<CodecChain>,
-    /// What rows are sorted by; empty keeps the order of insertion.
+    /// The sorting key; empty keeps the order of insertion.
     pub sort_key: Vec<KeyElement>,
-    /// How many of `sort_key` the primary index holds.
+    /// How many elements of `sort_key` the primary index has.
     pub primary_key_len: usize,
-    /// What a part's rows have in common; empty for one partition.
+    /// The partition key; empty for one partition.
     pub partition_key: Vec<KeyElement>,
-    /// Rows of a granule, the unit of reading, at most.
+    /// The most rows of a granule, the unit of reading.
     pub granule_rows: usize,
-    /// Bytes of a granule's values: parts whose rows are wide get fewer rows a granule. 0 is no limit.
+    /// The target size of a granule's values: granules of wide rows have fewer rows. 0 is no limit.
     pub granule_bytes: u64,
-    /// A part with fewer bytes of values is compact: one file instead of one a column.
+    /// A part with fewer bytes of values is compact: one file for all columns.
     pub wide_bytes_min: u64,
-    /// As `wide_bytes_min`, in rows.
+    /// Like `wide_bytes_min`, in rows.
     pub wide_rows_min: u64,
     pub indexes: Vec<SkipIndex>,
-    /// For each column what its rows hold in a part that was written before it was added; `None` is the
-    /// default of its type.
+    /// For each column, its values in parts that were written before it was added; `None` is the default of its
+    /// type.
     pub fills: Vec<Option<Fill>>,
-    /// By its name each column that has something to say of its blocks.
+    /// Block sizes by column name, for columns that set their own.
     pub blocks: BTreeMap<String, BlockBytes>,
-    /// What merges do with rows of an equal sort key.
+    /// How merges combine rows with equal sorting keys.
     pub mode: MergeMode,
-    /// How merges bound what they hold.
+    /// Limits of merges.
     pub merges: MergeLimits,
-    /// How much damage the table is opened with.
+    /// The most damage with which the table still opens.
     pub broken: BrokenLimits,
     /// When rows and values expire.
     pub ttl: Vec<TtlRule>,
-    /// What parts of before must know of the names of columns.
+    /// Renamed and dropped columns, for older parts.
     pub history: ColumnHistory,
-    /// What parts of before must know of the types of columns.
+    /// Changed types of columns, for older parts.
     pub conversions: Conversions,
 }
 
 /// How much a merge holds at a time, and when it writes a part column by column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergeLimits {
-    /// Rows of a batch at most.
+    /// The most rows of a batch.
     pub batch_rows: usize,
-    /// Bytes of a batch, about: wide rows make batches of fewer of them, down to one.
+    /// The target size of a batch: wide rows make batches of fewer rows, at least one.
     pub batch_bytes: u64,
-    /// Bytes on disk that parts may have together to be merged in the background.
+    /// The most bytes on disk of parts that are merged in the background.
     pub bytes_max: u64,
-    /// Whether columns that decide nothing may be written one after the other.
+    /// Whether columns outside the key may be written one after the other.
     pub is_vertical_allowed: bool,
-    /// Input rows from which a merge is vertical.
+    /// The least input rows of a vertical merge.
     pub vertical_rows_min: u64,
-    /// Bytes of the input's values from which a merge is vertical.
+    /// The least bytes of input values of a vertical merge.
     pub vertical_bytes_min: u64,
-    /// Columns that decide nothing, from which a merge is vertical.
+    /// The least number of columns outside the key of a vertical merge.
     pub vertical_columns_min: usize,
 }
 
@@ -104,7 +104,7 @@ impl Default for MergeLimits {
     }
 }
 
-/// Damaged parts that are set aside when a table is opened; with more of them it stays closed.
+/// The most damaged parts that are set aside when a table is opened; with more it stays closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokenLimits {
     pub parts_max: u64,
@@ -118,13 +118,13 @@ impl Default for BrokenLimits {
     }
 }
 
-/// Bytes of the values of a block, the unit of compression. A block has whole granules, one at least and so many at
-/// most that a scan reads them at once.
+/// Bytes of the values of a block, the unit of compression. A block has whole granules, at least one, and at most
+/// as many as a scan reads at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockBytes {
-    /// A block takes granules until it has as many.
+    /// A block takes granules until it has this many bytes.
     pub least: u64,
-    /// And no more of them than this has room for.
+    /// A block takes no further granule that would exceed this.
     pub most: u64,
 }
 
@@ -134,12 +134,12 @@ impl Default for BlockBytes {
     }
 }
 
-/// What rows hold in a column that they were written without.
+/// The values of a column in rows that were written before it was added.
 #[derive(Clone, Debug)]
 pub enum Fill {
-    /// One value, in an array of one row.
+    /// One value, as an array of one row.
     Value(ArrayRef),
-    /// Computed from other columns whenever the rows are read.
+    /// Computed from other columns when the rows are read.
     Computed(Arc<dyn KeyExpression>),
 }
 
@@ -182,8 +182,8 @@ impl PartSpec {
         }
     }
 
-    /// The same without the columns that are not in `kept`, which contain the keys and what the mode
-    /// needs, for a part that is written without them.
+    /// The spec without the columns outside `kept`, which contain the keys and the mode's columns, for a part that
+    /// is written without them.
     pub(crate) fn only(&self, kept: &[usize]) -> PartSpec {
         let lost = (0..self.columns.len()).filter(|column| !kept.contains(column));
         let lost: Vec<&str> = lost.map(|column| self.columns[column].name.as_str()).collect();
@@ -192,7 +192,7 @@ impl PartSpec {
         PartSpec { indexes, ..self.project_with_partition(kept) }
     }
 
-    /// The shape of a part of `rows` rows with `bytes` bytes of values: its granules have as many rows as fit.
+    /// The spec of a part of `rows` rows with `bytes` bytes of values: granules get as many rows as fit.
     pub(crate) fn sized(self: &Arc<PartSpec>, bytes: u64, rows: u64) -> Arc<PartSpec> {
         let fitting = self.granule_bytes / bytes.div_ceil(rows.max(1)).max(1);
         if self.granule_bytes == 0 || fitting >= self.granule_rows as u64 {
@@ -201,8 +201,7 @@ impl PartSpec {
         Arc::new(PartSpec { granule_rows: fitting.max(1) as usize, ..self.as_ref().clone() })
     }
 
-    /// What is left of the table when only `columns` are looked at, which contain the sort key and what
-    /// the mode needs.
+    /// The table projected to `columns`, which contain the sorting key and the mode's columns.
     pub(crate) fn project(&self, columns: &[usize]) -> PartSpec {
         let place = |column: usize| {
             columns.iter().position(|&other| other == column).expect("the key and the mode are projected")
@@ -212,14 +211,14 @@ impl PartSpec {
             codecs: columns.iter().map(|&column| self.codecs[column].clone()).collect(),
             fills: columns.iter().map(|&column| self.fills[column].clone()).collect(),
             sort_key: self.sort_key.iter().map(|element| element.moved(place)).collect(),
-            // All rows of a part have the same value of it.
+            // Constant in a part.
             partition_key: Vec::new(),
             mode: self.mode.moved(place),
             ..self.clone()
         }
     }
 
-    /// The same table with one more column, which is the last one.
+    /// The table with one more column at the end.
     pub(crate) fn with_column(mut self, column: Column) -> PartSpec {
         self.columns = self.columns.iter().cloned().chain([column]).collect();
         self.codecs.push(CodecChain::default());
@@ -227,7 +226,7 @@ impl PartSpec {
         self
     }
 
-    /// As [`PartSpec::project`] of columns that contain those of the partition key, which is kept.
+    /// Like [`PartSpec::project`], but keeps the partition key, whose columns must be among `columns`.
     pub(crate) fn project_with_partition(&self, columns: &[usize]) -> PartSpec {
         let place = |column: usize| {
             columns.iter().position(|&other| other == column).expect("the partition key is projected")
@@ -259,8 +258,8 @@ impl PartSpec {
         Arc::new(self.columns[column].to_field())
     }
 
-    /// The values of a column in rows that were written before it was added; `read` gives those of another
-    /// column in the same rows.
+    /// The values of a column in rows that were written before it was added. `read` returns the values of other
+    /// columns in these rows.
     pub(crate) fn filled(
         &self,
         column: usize,
@@ -283,7 +282,7 @@ impl PartSpec {
         }
     }
 
-    /// Whether rows with one sort key are always in one partition.
+    /// Whether rows with equal sorting keys are always in the same partition.
     pub fn is_partitioned_by_key(&self) -> bool {
         let in_key = |column: usize| self.sort_key.iter().any(|key| key.as_column() == Some(column));
         let is_of_key = |element: &KeyElement| {
@@ -302,19 +301,19 @@ impl PartSpec {
         self.sort_key.iter().chain(&self.partition_key)
     }
 
-    /// Whether a key needs the column at `position`.
+    /// Whether a key uses the column at `position`.
     pub(crate) fn is_in_key(&self, position: usize) -> bool {
         self.keys().any(|element| element.reads(position, &self.columns))
     }
 
-    /// Whether a key, the mode or a TTL needs the column at `position`.
+    /// Whether a key, the mode or a TTL uses the column at `position`.
     pub fn is_needed(&self, position: usize) -> bool {
         self.is_in_key(position)
             || self.mode.columns().contains(&position)
             || self.ttl.iter().any(|rule| rule.needs(&self.columns[position].name))
     }
 
-    /// Whether a skip index that is not of a single column reads the column at `position`.
+    /// Whether an expression or multi-column skip index reads the column at `position`.
     pub(crate) fn is_computed_on(&self, position: usize) -> bool {
         let name = &self.columns[position].name;
         self.indexes.iter().any(|index| index.as_column().is_none() && index.reads(name))
@@ -339,7 +338,7 @@ impl PartSpec {
         self.partition_key.iter().map(|element| element.ty(&self.columns).clone()).collect()
     }
 
-    /// The partition that the first row of `batch` belongs to.
+    /// The partition of the first row of `batch`.
     pub(crate) fn partition_of(&self, batch: &RecordBatch) -> Result<PartitionValue> {
         let first = batch.slice(0, 1);
         let element = |element: &KeyElement| {
@@ -349,7 +348,7 @@ impl PartSpec {
     }
 }
 
-/// How one column of a key is ordered: ascending, NULL and then NaN last, as ClickHouse has it.
+/// The order of a key column: ascending, then NaN, then NULL, as in ClickHouse.
 pub(crate) fn sort_field(field: &Field) -> SortField {
     let options = arrow::compute::SortOptions { descending: false, nulls_first: false };
     SortField::new_with_options(field.data_type().clone(), options)

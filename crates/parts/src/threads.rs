@@ -1,4 +1,4 @@
-//! Work that falls apart into columns, done by several threads of the caller's choice.
+//! Runs per-column work on several threads.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
@@ -7,12 +7,12 @@ use basalt_base::query::{current, enter};
 
 use crate::error::Result;
 
-/// Does `work` on each of `items`, on up to `threads` threads, of which the caller's is one. The first
-/// failure that is found is returned; items after it may be left out.
+/// Calls `work` for each of `items` on up to `threads` threads, including the caller's. Returns the first failure
+/// found; items after it may be skipped.
 ///
 /// # Panics
 ///
-/// If `work` does.
+/// If `work` panics.
 pub(crate) fn for_each<T: Send>(
     items: impl ExactSizeIterator<Item = T> + Send,
     threads: usize,
@@ -22,7 +22,7 @@ pub(crate) fn for_each<T: Send>(
     if threads <= 1 {
         return items.into_iter().try_for_each(work);
     }
-    // A column may take a hundred times as long as another: threads take one at a time.
+    // Columns differ in cost by a factor of a hundred, so threads take one at a time.
     let items = Mutex::new(items);
     let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
     let query = current();
@@ -36,7 +36,7 @@ pub(crate) fn for_each<T: Send>(
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
         let first = run();
-        // Every thread is joined before any failure is told.
+        // Every thread is joined before a failure is returned.
         let results: Vec<_> = others.into_iter().map(|thread| thread.join()).collect();
         results
             .into_iter()

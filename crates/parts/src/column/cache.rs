@@ -1,18 +1,18 @@
-//! Decoded blocks that stay in memory: what was read once costs no file, no checksum and no codec again.
+//! The cache of decoded blocks: a hit needs no file, no checksum and no codec.
 //!
-//! An entry is the array of some blocks of one column file, as [`ColumnReader`](super::pieces::ColumnReader)
-//! decodes them; a hit hands out the same buffers. Files never change, so an entry is never wrong; those of
-//! a file that is gone are forgotten.
+//! An entry is the array of some blocks of one column file, as decoded by
+//! [`ColumnReader`](super::pieces::ColumnReader); a hit shares its buffers. Files never change, so an entry is
+//! always valid. The entries of a removed file are dropped.
 //!
-//! # What leaves
+//! # Eviction
 //!
-//! S3-FIFO: what is new waits in a short queue, and leaves it for good unless it was asked for again; so
-//! one scan over a large table does not push out what many queries read. What leaves the short queue is
-//! remembered by name for a while: if it comes back, it goes to the long queue at once.
+//! S3-FIFO: new entries are in a small queue, and are evicted from it unless they are used again; so a scan over a
+//! large table does not evict what many queries read. The keys of entries evicted from the small queue are
+//! remembered for a while (the ghost queue): if such an entry returns, it goes to the main queue at once.
 //!
 //! # Concurrency
 //!
-//! Shards by key, each behind a lock that is held for a look-up or for moving names between queues.
+//! Sharded by key. A shard's lock is held for a lookup or for moving keys between queues.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,42 +23,42 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, UInt32Type};
 use basalt_base::query::{hand_over, outside};
 
-/// More shards than threads that scan.
+/// More shards than scanning threads.
 const SHARDS_MAX: usize = 16;
 
-/// A shard smaller than this would not hold the blocks of wide columns.
+/// A smaller shard could not hold the blocks of wide columns.
 const SHARD_BYTES_MIN: usize = 64 << 20;
 
-/// The short queue gets this share of the bytes.
+/// The small queue's share of the bytes, as a divisor.
 const SHORT_SHARE: usize = 10;
 
-/// Uses beyond this many do not count.
+/// Further uses do not count.
 const USES_MAX: u8 = 3;
 
-/// What an entry takes beside its array.
+/// Overhead of an entry besides its array.
 const ENTRY_BYTES: usize = 128;
 
-/// Decoded blocks of all tables, up to a number of bytes.
+/// A cache of decoded blocks of all tables, limited in bytes.
 #[derive(Debug)]
 pub struct BlockCache {
     shards: Vec<Mutex<Shard>>,
     hits: AtomicU64,
     misses: AtomicU64,
-    /// Of all shards.
+    /// Sum of all shards.
     bytes: AtomicU64,
 }
 
-/// What a cache has done and holds.
+/// Counters and size of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockCacheStats {
     pub hits: u64,
     pub misses: u64,
-    /// Of the arrays held.
+    /// Bytes of the cached arrays.
     pub bytes: u64,
     pub entries: u64,
 }
 
-/// Which blocks of which column file.
+/// Some blocks of a column file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BlockKey {
     /// See [`ColumnFile::id`](super::file::ColumnFile::id).
@@ -68,14 +68,14 @@ pub(crate) struct BlockKey {
 }
 
 impl BlockKey {
-    /// The dictionary of the file: no block.
+    /// The key of the file's dictionary.
     pub(crate) fn dictionary(file: u64) -> BlockKey {
         BlockKey { file, first_block: u32::MAX, block_count: 0 }
     }
 }
 
 impl BlockCache {
-    /// An empty cache that holds up to `bytes_max`; 0 holds nothing.
+    /// An empty cache for up to `bytes_max` bytes; 0 caches nothing.
     pub fn new(bytes_max: usize) -> BlockCache {
         let count = (bytes_max / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
         let shard = || Mutex::new(Shard { bytes_max: bytes_max / count, ..Shard::default() });
@@ -101,12 +101,12 @@ impl BlockCache {
         stats
     }
 
-    /// Bytes of the arrays held: [`BlockCacheStats::bytes`] without a lock.
+    /// Bytes of the cached arrays: [`BlockCacheStats::bytes`] without a lock.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Lets go what is used least until no more than about `bytes_max` are held.
+    /// Evicts the least used entries until about `bytes_max` bytes are left.
     pub fn shrink_to(&self, bytes_max: u64) {
         let share = (bytes_max / self.shards.len() as u64) as usize;
         for shard in &self.shards {
@@ -114,7 +114,7 @@ impl BlockCache {
         }
     }
 
-    /// Forgets everything; what readers hold stays theirs.
+    /// Drops all entries; arrays held by readers stay valid.
     pub fn clear(&self) {
         for shard in &self.shards {
             self.change(&mut lock(shard), |shard| {
@@ -123,7 +123,7 @@ impl BlockCache {
         }
     }
 
-    /// The array under `key`; counted as a hit or a miss.
+    /// The array at `key`; counts a hit or a miss.
     pub(crate) fn get(&self, key: BlockKey) -> Option<ArrayRef> {
         let found = self.peek(key);
         let counter = if found.is_some() { &self.hits } else { &self.misses };
@@ -131,7 +131,7 @@ impl BlockCache {
         found
     }
 
-    /// As [`BlockCache::get`], where a miss is no loss and is not counted.
+    /// Like [`BlockCache::get`], but does not count a miss.
     pub(crate) fn peek(&self, key: BlockKey) -> Option<ArrayRef> {
         let mut shard = self.shard(key);
         let entry = shard.entries.get_mut(&key)?;
@@ -144,25 +144,25 @@ impl BlockCache {
         let mut is_kept = false;
         self.change(&mut self.shard(key), |shard| is_kept = shard.insert(key, array, bytes));
         if is_kept {
-            // The query that made it does not hold it alone any more.
+            // The memory now belongs to the cache, not to the query that decoded it.
             hand_over(bytes as u64);
         }
     }
 
-    /// The column file is gone: so are its blocks.
+    /// Drops the blocks of a column file that was removed.
     pub(crate) fn forget_file(&self, file: u64) {
         for shard in &self.shards {
             self.change(&mut lock(shard), |shard| shard.forget_file(file));
         }
     }
 
-    /// Changes a shard, and counts what it holds then.
+    /// Changes a shard and updates the total size.
     fn change(&self, shard: &mut Shard, change: impl FnOnce(&mut Shard)) {
-        // What the cache holds is no query's, whoever brought it or drives it out.
+        // Memory of the cache is charged to no query.
         let _outside = outside();
         let before = shard.bytes();
         change(shard);
-        // Wraps where it shrank: the sum is never below what all shards hold.
+        // A decrease wraps; the total is never below the sum of all shards.
         self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Ordering::Relaxed);
     }
 
@@ -179,7 +179,7 @@ struct Shard {
     entries: HashMap<BlockKey, Entry>,
     short: Queue,
     long: Queue,
-    /// Left the short queue without having been used; oldest first.
+    /// Keys evicted from the small queue without a use, oldest first.
     left: VecDeque<BlockKey>,
     left_set: HashSet<BlockKey>,
 }
@@ -192,18 +192,18 @@ struct Entry {
     is_long: bool,
 }
 
-/// Names in order of arrival; some may be of entries that were forgotten.
+/// Keys in order of arrival; some entries may be gone already.
 #[derive(Debug, Default)]
 struct Queue {
     keys: VecDeque<BlockKey>,
-    /// Of the entries that are not forgotten.
+    /// Bytes of the entries that are still there.
     bytes: usize,
 }
 
 impl Shard {
-    /// Whether it is there now, and was not before.
+    /// Whether the entry was added: it fits, and was not there.
     fn insert(&mut self, key: BlockKey, array: &ArrayRef, bytes: usize) -> bool {
-        // Half a shard for one entry would push out all others.
+        // An entry of more than half a shard would evict everything else.
         if bytes > self.bytes_max / 2 || self.entries.contains_key(&key) {
             return false;
         }
@@ -283,7 +283,7 @@ impl Shard {
     }
 }
 
-/// The bytes that go when `array` goes: not those of a dictionary's values, which are an entry of their own.
+/// The bytes that are freed with `array`, without a dictionary's values, which have their own entry.
 fn array_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Dictionary(..) => array.as_dictionary::<UInt32Type>().keys().get_array_memory_size(),
@@ -292,7 +292,7 @@ fn array_bytes(array: &ArrayRef) -> usize {
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    // Nothing in a shard panics half-way but a broken invariant of its own, after which a miss is right.
+    // Only a broken invariant of the shard itself can panic here; then a miss is correct.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

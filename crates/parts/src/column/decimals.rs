@@ -1,19 +1,20 @@
-//! Decimals of few digits in 4 or 8 bytes each, as ClickHouse stores them; in memory they take 16.
+//! Stores decimals of few digits in 4 or 8 bytes, as ClickHouse does; in memory they take 16.
 //!
-//! A block that has a value beyond its type's digits is stored as in memory, 16 bytes each; the length of the
-//! section tells which. So every array comes back, and so do blocks from before there was a short form.
+//! A block with a value beyond its type's precision is stored as in memory, with 16 bytes a value; the length of
+//! the section distinguishes the two. So every array reads back, and so do blocks from before the short form
+//! existed.
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type};
 
-/// Digits that fit in 4 and in 8 bytes.
+/// Digits that fit in 4 bytes.
 const DIGITS_4: u8 = 9;
 const DIGITS_8: u8 = 18;
 
 /// Bytes of a value in memory.
 pub(super) const WIDE: usize = size_of::<i128>();
 
-/// Bytes of a stored value, if they are fewer than in memory.
+/// Bytes of a stored value, if it is shorter than in memory.
 pub(super) fn short_width(data_type: &DataType) -> Option<usize> {
     match data_type {
         DataType::Decimal128(..=DIGITS_4, _) => Some(4),
@@ -22,10 +23,10 @@ pub(super) fn short_width(data_type: &DataType) -> Option<usize> {
     }
 }
 
-/// The decimals of a block that was not written yet.
+/// The decimals of a block that is not written yet.
 #[derive(Debug)]
 pub(super) struct ShortDecimals {
-    /// In `short_width` bytes each, unless a value came that does not fit.
+    /// Values of `short_width` bytes, until a value does not fit.
     bytes: Vec<u8>,
     short_width: usize,
     is_wide: bool,
@@ -36,7 +37,7 @@ impl ShortDecimals {
         ShortDecimals { bytes: Vec::new(), short_width, is_wide: false }
     }
 
-    /// Bytes of each value that was added.
+    /// Bytes of each stored value.
     pub(super) fn width(&self) -> usize {
         if self.is_wide { WIDE } else { self.short_width }
     }
@@ -45,10 +46,10 @@ impl ShortDecimals {
         &self.bytes
     }
 
-    /// Adds the values of `array`, which is of decimals; a NULL as 0.
+    /// Appends the decimals of `array`; a NULL becomes 0.
     pub(super) fn append(&mut self, array: &dyn Array) {
         let array = array.as_primitive::<Decimal128Type>();
-        // What stands under a NULL means nothing, and need not fit.
+        // The value under a NULL is undefined and need not fit.
         let Some(nulls) = array.nulls() else { return self.append_values(array.values().iter().copied()) };
         let valid = |(&value, is_valid): (&i128, bool)| if is_valid { value } else { 0 };
         self.append_values(array.values().iter().zip(nulls).map(valid));
@@ -79,7 +80,7 @@ impl ShortDecimals {
     }
 }
 
-/// Appends the lowest `WIDTH` bytes of each value; whether these say it all.
+/// Appends the lowest `WIDTH` bytes of each value; `false` if a value does not fit.
 fn append_low<const WIDTH: usize>(values: impl ExactSizeIterator<Item = i128>, bytes: &mut Vec<u8>) -> bool {
     bytes.reserve(values.len() * WIDTH);
     let shift = 8 * (WIDE - WIDTH);
@@ -91,7 +92,7 @@ fn append_low<const WIDTH: usize>(values: impl ExactSizeIterator<Item = i128>, b
     fits
 }
 
-/// Adds the values of `width` bytes each as they are in memory.
+/// Appends values of `width` bytes in the form that they have in memory.
 pub(super) fn extend_wide(short: &[u8], width: usize, wide: &mut impl Extend<i128>) {
     match width {
         4 => wide.extend(short.as_chunks().0.iter().map(|value| i128::from(i32::from_le_bytes(*value)))),
@@ -119,7 +120,7 @@ mod tests {
         Arc::new(array.with_data_type(DataType::Decimal128(precision, 2)))
     }
 
-    /// Writes the arrays as one block and reads them back; returns the bytes of a stored value.
+    /// Writes the arrays as one block and reads them back; returns the width of a stored value.
     fn check(precision: u8, arrays: &[ArrayRef]) -> usize {
         let field = Field::new("d", DataType::Decimal128(precision, 2), false);
         let mut block = BlockEncoder::new(&field);

@@ -1,7 +1,7 @@
-//! Sections to arrays: decodes blocks straight into the buffers of one Arrow array.
+//! Decodes sections straight into the buffers of one Arrow array.
 //!
-//! The order of sections is drawn in [`encoder`](super::encoder). Numbers are decoded in place when a
-//! whole block is wanted; strings are views into the decoded block, so none of them is copied.
+//! The order of sections is in [`encoder`](super::encoder). The numbers of a whole block are decoded in place;
+//! strings are views into the decoded block and are not copied.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::error::Damage;
 #[derive(Debug)]
 pub(crate) struct ArrayDecoder {
     data_type: DataType,
-    /// `None` for a field that has no NULL.
+    /// `None` for a field that is not nullable.
     valid: Option<BooleanBufferBuilder>,
     rows: usize,
     values: Values,
@@ -36,7 +36,7 @@ enum Values {
         bytes: MutableBuffer,
         width: usize,
     },
-    /// Decimals that may be stored in `short_width` bytes each.
+    /// Decimals whose stored values may have `short_width` bytes.
     Decimals {
         bytes: MutableBuffer,
         short_width: usize,
@@ -81,7 +81,7 @@ impl ArrayDecoder {
         ArrayDecoder { data_type, valid, rows: 0, values }
     }
 
-    /// Appends the rows `take` of a block that holds `rows`.
+    /// Appends the rows `take` of a block of `rows` rows.
     pub(crate) fn append(
         &mut self,
         sections: &mut SectionReader<'_>,
@@ -141,7 +141,7 @@ impl ArrayDecoder {
     }
 }
 
-/// The array of `rows` rows whose sections `bytes` holds, and nothing else.
+/// Decodes an array of `rows` rows from sections; fails if `bytes` has more.
 pub(crate) fn decode_array(
     field: &Field,
     chain: &CodecChain,
@@ -167,7 +167,7 @@ fn append_fixed(
     append_values(sections, &section, rows, take, width, bytes)
 }
 
-/// Appends decimals, which are stored short unless one of them does not fit.
+/// Appends decimals, stored short or, if a value did not fit, in full width.
 fn append_decimals(
     sections: &mut SectionReader<'_>,
     rows: usize,
@@ -190,7 +190,7 @@ fn append_decimals(
     append_values(sections, &section.with_kind(Kind::Values(WIDE)), rows, take, WIDE, bytes)
 }
 
-/// Appends values of `width` bytes as they are stored.
+/// Appends stored values of `width` bytes.
 fn append_values(
     sections: &mut SectionReader<'_>,
     section: &Section<'_>,
@@ -209,7 +209,7 @@ fn append_values(
     sections.decode_into(section, &mut bytes.as_slice_mut()[start..])
 }
 
-/// Appends the null mask of a block; an empty section says that there is no NULL.
+/// Appends the null mask of a block; an empty section means that there is no NULL.
 pub(crate) fn append_mask(
     sections: &mut SectionReader<'_>,
     rows: usize,
@@ -237,7 +237,7 @@ fn append_bits(
     Ok(())
 }
 
-/// The lengths of a block's rows, and the sum of them.
+/// The lengths of a block's rows, and their sum.
 fn read_lengths(sections: &mut SectionReader<'_>, rows: usize) -> Result<Vec<u32>, Damage> {
     let at = sections.at();
     let section = sections.next(Kind::Bytes)?;
@@ -303,8 +303,8 @@ mod tests {
 
     const ROWS: usize = 12;
 
-    /// In a file a checksum stands before the sections; here none does, so damage may decode to other
-    /// values. It must not panic, and what comes back has the right type and length.
+    /// A file has a checksum in front of the sections; here there is none, so damage may decode to other values. It
+    /// must not panic, and the array has the right type and length.
     #[test]
     fn damaged_sections_decode_to_an_error_or_an_array() {
         for ty in sample::types() {

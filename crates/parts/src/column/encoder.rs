@@ -1,4 +1,4 @@
-//! Arrays to sections: gathers the rows of a block in the form in which they are stored.
+//! Encodes arrays as sections: collects the rows of a block in the form in which they are stored.
 //!
 //! # Sections of a type, in order
 //!
@@ -6,17 +6,17 @@
 //! |---|---|
 //! | any, if nullable | null mask: a bit a row, 1 is a value; empty if there is no NULL |
 //! | numbers, FixedSizeBinary | values, little-endian as in memory |
-//! | decimals | the same; of up to 9 and 18 digits in 4 and 8 bytes, see [`decimals`](super::decimals) |
+//! | decimals | the same, in 4 and 8 bytes for up to 9 and 18 digits; see [`decimals`](super::decimals) |
 //! | Boolean | a bit a row |
 //! | BinaryView | lengths, then the bytes of all rows |
 //! | List | lengths, then the sections of the elements |
 //! | Struct | the sections of each field |
 //! | Null | none |
 //!
-//! A block of strings that are coded has codes in place of lengths and bytes, 1, 2 or 4 bytes each: the
-//! position of the row's string in the file's dictionary. See [`strings`](super::strings).
+//! A coded block of strings has codes of 1, 2 or 4 bytes instead of lengths and bytes: the index of the row's
+//! string in the file's dictionary. See [`strings`](super::strings).
 //!
-//! Lengths take 1, 2 or 4 bytes each, the fewest that hold the longest of the block.
+//! Lengths have 1, 2 or 4 bytes each, the fewest that fit the longest of the block.
 
 use arrow::array::{Array, AsArray, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
@@ -27,10 +27,10 @@ use super::decimals::{ShortDecimals, short_width};
 use super::section::{Kind, SectionWriter};
 use crate::error::Result;
 
-/// The rows of a block that was not written yet.
+/// The rows of a block that is not written yet.
 #[derive(Debug)]
 pub(crate) struct BlockEncoder {
-    /// `None` for a field that has no NULL.
+    /// `None` for a field that is not nullable.
     valid: Option<BooleanBufferBuilder>,
     values: Values,
 }
@@ -51,7 +51,7 @@ impl BlockEncoder {
     ///
     /// # Panics
     ///
-    /// If the field's type carries no SQL type.
+    /// If the field's type is no carrier.
     pub(crate) fn new(field: &Field) -> BlockEncoder {
         let values = match field.data_type() {
             DataType::Null => Values::Nothing,
@@ -75,7 +75,7 @@ impl BlockEncoder {
         BlockEncoder { valid: has_mask.then(|| BooleanBufferBuilder::new(0)), values }
     }
 
-    /// Adds the rows of `array`, which is of the field's type.
+    /// Appends the rows of `array`, which has the field's type.
     pub(crate) fn append(&mut self, array: &dyn Array) {
         if let Some(valid) = &mut self.valid {
             match array.nulls() {
@@ -98,7 +98,7 @@ impl BlockEncoder {
         }
     }
 
-    /// Bytes gathered so far, before encoding.
+    /// Bytes collected so far, before encoding.
     pub(crate) fn raw_bytes(&self) -> usize {
         let values = match &self.values {
             Values::Nothing => 0,
@@ -112,7 +112,7 @@ impl BlockEncoder {
         values + self.valid.as_ref().map_or(0, |valid| valid.len().div_ceil(8))
     }
 
-    /// The chain that suits the rows gathered so far.
+    /// The best chain for the rows collected so far.
     pub(crate) fn choose_chain(&self) -> CodecChain {
         let values = match &self.values {
             Values::Nothing => return CodecChain::default(),
@@ -126,7 +126,7 @@ impl BlockEncoder {
             Values::Bits(bits) => codec::Values::Bits(bits.as_slice()),
             Values::Strings { bytes, .. } => codec::Values::Text(bytes),
             Values::List { elements, .. } => return elements.choose_chain(),
-            // What transforms one field has nothing to do with the others.
+            // The transforms of one field do not suit the others.
             Values::Struct(fields) => {
                 let largest = fields.iter().max_by_key(|field| field.raw_bytes());
                 return largest.map_or_else(CodecChain::default, |field| field.choose_chain().compressor());
@@ -135,7 +135,7 @@ impl BlockEncoder {
         CodecChain::choose(values)
     }
 
-    /// Writes the sections and is empty again.
+    /// Writes the sections and resets the encoder.
     pub(crate) fn write(&mut self, sections: &mut SectionWriter<'_>) -> Result<()> {
         if let Some(valid) = &mut self.valid {
             write_mask(valid.finish(), sections)?;
@@ -169,14 +169,14 @@ impl BlockEncoder {
     }
 }
 
-/// The null mask of a block; nothing, if no bit is off.
+/// Writes the null mask of a block; an empty section if there is no NULL.
 pub(crate) fn write_mask(mask: BooleanBuffer, sections: &mut SectionWriter<'_>) -> Result<()> {
     let has_null = mask.count_set_bits() < mask.len();
     let bytes = mask.inner().as_slice();
     sections.write(Kind::Bytes, if has_null { &bytes[..mask.len().div_ceil(8)] } else { &[] })
 }
 
-/// Appends the sections of one array to `out`; returns how many bytes they decode to.
+/// Appends the sections of one array to `out`; returns the sum of their decoded bytes.
 pub(crate) fn encode_array(
     field: &Field,
     chain: &CodecChain,
@@ -195,7 +195,7 @@ pub(crate) fn encode_array(
 ///
 /// # Panics
 ///
-/// If the type carries no SQL type.
+/// If the type is no carrier.
 pub(crate) fn fixed_width(data_type: &DataType) -> usize {
     match data_type {
         DataType::FixedSizeBinary(bytes) => *bytes as usize,
@@ -220,7 +220,7 @@ fn append_strings(array: &dyn Array, lengths: &mut Vec<u32>, bytes: &mut Vec<u8>
                 bytes.extend_from_slice(value);
             }
         }
-        // What a view holds under a NULL means nothing and would only take space.
+        // The string under a NULL is undefined and would only take space.
         Some(_) => {
             for value in strings {
                 let value = value.unwrap_or_default();

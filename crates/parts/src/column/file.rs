@@ -1,4 +1,4 @@
-//! A column file that a part has: what is known of it before a block is read.
+//! A column file of a part, and what is known of it before a block is read.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,10 +19,10 @@ use super::writer::{BLOCK_GRANULES_MAX, BlockEntry, ColumnFileSize, MAGIC};
 use crate::error::{Damage, Result};
 use crate::part::span::Span;
 
-/// The id of the next column file; they are never used twice, so the cache never mixes up two files.
+/// The id of the next column file. Ids are never reused, so the cache never confuses two files.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
-/// A column file that can be opened: its tail stays in memory once it was read.
+/// A column file that can be opened; its tail stays in memory after the first read.
 #[derive(Debug)]
 pub(crate) struct ColumnFile {
     storage: Arc<dyn Storage>,
@@ -32,10 +32,10 @@ pub(crate) struct ColumnFile {
     row_count: u64,
     granule_rows: u32,
     pub(super) id: u64,
-    /// The cache that may hold blocks of this file.
+    /// The cache that may have blocks of this file.
     pub(super) cache: OnceLock<Weak<BlockCache>>,
     tail: OnceLock<Arc<Tail>>,
-    /// The strings of coded blocks: those who have them share them. The cache keeps them, if there is one.
+    /// The dictionary of coded blocks, shared by the arrays that use it. The cache keeps it alive, if there is one.
     pub(super) dictionary: Mutex<Weak<dyn Array>>,
 }
 
@@ -44,12 +44,12 @@ pub(crate) struct ColumnFile {
 pub(crate) struct Tail {
     pub(super) footer: Footer,
     pub(super) blocks: Vec<BlockEntry>,
-    /// Where the dictionary is, if a block is coded.
+    /// The place of the dictionary, if a block is coded.
     pub(super) dictionary: Option<BlockEntry>,
 }
 
 impl ColumnFile {
-    /// `size`, `row_count` and `granule_rows` are what the part's metadata says; opening checks them.
+    /// `size`, `row_count` and `granule_rows` come from the part's metadata; opening checks them.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
         path: Span,
@@ -72,7 +72,7 @@ impl ColumnFile {
         self.size.decoded_bytes
     }
 
-    /// Whether its file holds this column and nothing else.
+    /// Whether the file has this column only.
     pub(crate) fn has_own_file(&self) -> bool {
         self.path.is_whole()
     }
@@ -81,7 +81,7 @@ impl ColumnFile {
         self.row_count
     }
 
-    /// Unlike that of any other column file of this process.
+    /// Unique in this process.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -91,12 +91,12 @@ impl ColumnFile {
         u64::from(self.granule_rows) * BLOCK_GRANULES_MAX as u64
     }
 
-    /// The tail, once the file was opened.
+    /// The tail, if the file was opened.
     pub(crate) fn tail(&self) -> Option<&Arc<Tail>> {
         self.tail.get()
     }
 
-    /// Bytes at most of the strings of the dictionary that all rows are codes of, if there is one.
+    /// The most bytes of the dictionary's strings, if all blocks are coded.
     pub(crate) fn dictionary_bytes_max(self: &Arc<ColumnFile>) -> Result<Option<u64>> {
         let tail = match self.tail() {
             Some(tail) => Arc::clone(tail),
@@ -106,8 +106,8 @@ impl ColumnFile {
         Ok(is_whole.then(|| self.decoded_bytes().min(DICTIONARY_BYTES_MAX as u64)))
     }
 
-    /// `cache` holds blocks of this file from now on, which it forgets with the file. A process has one
-    /// cache: only the first one is remembered.
+    /// Registers the cache that has blocks of this file, so that they are dropped with the file. A process has one
+    /// cache: only the first one is registered.
     pub(crate) fn remember_cache(&self, cache: &Arc<BlockCache>) {
         self.cache.get_or_init(|| Arc::downgrade(cache));
     }
@@ -150,7 +150,7 @@ impl ColumnFile {
         Ok(Tail { footer, blocks, dictionary })
     }
 
-    /// The invariants of the writer, as far as the footer goes.
+    /// Checks the writer's invariants, as far as the footer has them.
     fn check_footer(
         &self,
         footer: &Footer,
@@ -213,7 +213,7 @@ impl Tail {
         row(blocks.start)..row(blocks.end)
     }
 
-    /// The blocks that hold `rows`.
+    /// The blocks that contain `rows`.
     pub(crate) fn blocks_of(&self, rows: &Range<u64>) -> Range<u32> {
         let block_rows = self.footer.block_rows();
         (rows.start / block_rows) as u32..rows.end.div_ceil(block_rows) as u32

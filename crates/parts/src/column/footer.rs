@@ -1,4 +1,4 @@
-//! The last bytes of a column file: what a reader needs to find everything else.
+//! The last bytes of a column file, which lead to everything else in it.
 
 use basalt_base::checksum::crc32c;
 use basalt_codec::{CHAIN_BYTES, CodecChain};
@@ -8,11 +8,11 @@ use crate::error::Damage;
 /// Bytes of the footer; see [`Footer`] for the field order.
 pub(crate) const FOOTER_BYTES: usize = 64;
 
-/// Written. Version 1 has no coded blocks, and zeroes where version 2 counts them.
+/// The version that is written. Version 1 has no coded blocks, and zeroes where version 2 counts them.
 const FORMAT_VERSION: u16 = 2;
 const FORMAT_VERSION_MIN: u16 = 1;
 
-// Field positions inside the footer. Each line is "previous field + its size".
+// Offsets of the fields in the footer. Each line is "previous field + its size".
 const ROW_COUNT_AT: usize = 0;
 const TABLE_OFFSET_AT: usize = ROW_COUNT_AT + size_of::<u64>();
 const DECODED_BYTES_AT: usize = TABLE_OFFSET_AT + size_of::<u64>();
@@ -34,7 +34,7 @@ const RESERVED_BYTES: usize = 1;
 pub(crate) struct Footer {
     pub(crate) row_count: u64,
     pub(crate) table_offset: u64,
-    /// What the sections of all blocks decode to.
+    /// The sum of the decoded bytes of all blocks' sections.
     pub(crate) decoded_bytes: u64,
     pub(crate) block_count: u32,
     pub(crate) granule_rows: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Footer {
     pub(crate) chain: CodecChain,
     /// Granules of every block but the last, which may have fewer.
     pub(crate) block_granules: u8,
-    /// The first blocks of the file, in which strings are codes.
+    /// The number of coded blocks, which are the first of the file.
     pub(crate) coded_blocks: u32,
 }
 
@@ -64,14 +64,14 @@ impl Footer {
         out
     }
 
-    /// The footer's own checksum, by which a part's metadata knows the file again.
+    /// The footer's checksum, which a part's metadata uses to identify the file.
     pub(crate) fn crc(encoded: &[u8; FOOTER_BYTES]) -> u32 {
         u32::from_le_bytes(get(encoded, FOOTER_CRC_AT))
     }
 
-    /// Damage is told by its position inside the footer.
+    /// The damage's offset counts from the start of the footer.
     pub(crate) fn decode(bytes: &[u8; FOOTER_BYTES]) -> Result<Footer, Damage> {
-        // The checksum comes first: no field is worth reading before it holds.
+        // The checksum comes first: no field is valid before it holds.
         let (stored, computed) = (Footer::crc(bytes), crc32c(&bytes[..FOOTER_CRC_AT]));
         if stored != computed {
             let what = format!("footer checksum is {stored:#010x}, computed {computed:#010x}");
@@ -107,7 +107,7 @@ impl Footer {
         })
     }
 
-    /// Entries of the block table: the blocks, and the dictionary behind them if any is coded.
+    /// Entries of the block table: the blocks, then the dictionary if there is one.
     pub(crate) fn table_entries(&self) -> u64 {
         u64::from(self.block_count) + u64::from(self.coded_blocks > 0)
     }
@@ -162,7 +162,7 @@ mod tests {
         assert!(decode(1).is_err());
     }
 
-    /// Checked exhaustively: every bit, one rejection each.
+    /// Exhaustive: every bit, one rejection each.
     #[test]
     fn footer_rejects_every_single_bit_flip() {
         for bit in 0..FOOTER_BYTES * 8 {

@@ -1,4 +1,4 @@
-//! One column of one part: its arrays as bytes, and the file that holds them.
+//! One column of a part: the bytes of its arrays, and the file with them.
 //!
 //! From the inside out:
 //!
@@ -8,9 +8,9 @@
 //! - [`decimals`]: decimals of few digits in fewer bytes than in memory.
 //! - [`footer`]: the last bytes of a column file.
 //! - [`writer`], [`file`](mod@file) and [`reader`]: the column file.
-//! - [`pieces`]: rows of a column file by way of [`cache`], which keeps decoded blocks.
-//! - [`strings`]: strings of few kinds as codes.
-//! - [`plain`]: strings behind a dictionary as plain ones.
+//! - [`pieces`]: reads rows of a column file through the [`cache`] of decoded blocks.
+//! - [`strings`]: dictionary coding of strings with few distinct values.
+//! - [`plain`]: dictionary arrays as plain string arrays.
 
 pub(crate) mod cache;
 mod decimals;

@@ -1,11 +1,11 @@
-//! Reads rows of a column file by way of the cache of decoded blocks.
+//! Reads rows of a column file through the cache of decoded blocks.
 //!
-//! A *piece* is [`BLOCK_GRANULES_MAX`] granules, counted from the first: no block of any column crosses
-//! the end of one. So a scan that reads all columns piece by piece decodes no block twice, and gets
-//! slices of cached arrays, without a copy.
+//! A *piece* is [`BLOCK_GRANULES_MAX`] granules, counted from the start of the part: no block of any column crosses
+//! the end of one. So a scan that reads all columns piece by piece decodes no block twice, and gets slices of
+//! cached arrays without a copy.
 //!
-//! The cache holds whole pieces, as scans read them, and single blocks, where a query wants little of a
-//! piece: looking up one row does not decode eight blocks of a wide column.
+//! The cache has whole pieces, which scans read, and single blocks, for queries that need little of a piece:
+//! looking up one row does not decode eight blocks of a wide column.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use super::reader::{OpenColumn, ReadScratch};
 use crate::error::Result;
 use crate::metrics::ReadMetrics;
 
-/// One column of one part, for one thread. The file is opened when it is first needed.
+/// A column of a part, read by one thread. The file is opened on first use.
 #[derive(Debug)]
 pub(crate) struct ColumnReader {
     file: Arc<ColumnFile>,
     open: Option<OpenColumn>,
 }
 
-/// What a read needs beside the file.
+/// Everything that a read needs besides the file.
 pub(crate) struct ReadContext<'a> {
     pub(crate) cache: Option<&'a Arc<BlockCache>>,
     pub(crate) metrics: &'a ReadMetrics,
@@ -57,7 +57,7 @@ impl ColumnReader {
         Ok(usize::from(self.tail()?.footer.block_granules))
     }
 
-    /// The values of those of `rows` whose bit is set; a block without one is not touched.
+    /// The values of those of `rows` whose bit is set. A block without a set bit is not read.
     pub(crate) fn read_selected(
         &mut self,
         rows: Range<u64>,
@@ -75,7 +75,7 @@ impl ColumnReader {
         self.join(arrays)
     }
 
-    /// `rows`, cut where pieces end.
+    /// `rows`, split at the ends of pieces.
     fn pieces(&self, rows: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
         let (rows, piece_rows) = (rows.clone(), self.file.piece_rows());
         let first = rows.start / piece_rows;
@@ -85,7 +85,7 @@ impl ColumnReader {
             .map(move |piece| rows.start.max(piece * piece_rows)..rows.end.min((piece + 1) * piece_rows))
     }
 
-    /// Appends the values of `rows`, which lie in one piece, or of those that are selected.
+    /// Appends the values of `rows`, or of the selected ones; all are in one piece.
     fn read_piece(
         &mut self,
         rows: Range<u64>,
@@ -116,7 +116,7 @@ impl ColumnReader {
         Ok(())
     }
 
-    /// The blocks of a whole piece, if they are in the cache, or most of them are wanted.
+    /// The blocks of a whole piece, if they are cached or most of them are needed.
     fn read_whole(
         &mut self,
         whole: &Range<u32>,
@@ -173,7 +173,7 @@ impl ColumnReader {
     }
 }
 
-/// Arrays of one file, one after the other. Those of codes keep the dictionary that they share.
+/// Concatenates arrays of one file. Coded arrays keep the dictionary that they share.
 fn join(arrays: &[ArrayRef]) -> Result<ArrayRef> {
     let Some(first) = arrays[0].as_dictionary_opt::<UInt32Type>() else {
         let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
@@ -189,13 +189,13 @@ fn intersection(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
     a.start.max(b.start)..a.end.min(b.end)
 }
 
-/// The bits of `rows`, where the first bit is that of row `first`.
+/// The bits of `rows`; the first bit belongs to row `first`.
 fn slice(bits: &BooleanBuffer, rows: &Range<u64>, first: u64) -> BooleanBuffer {
     bits.slice((rows.start - first) as usize, (rows.end - rows.start) as usize)
 }
 
-/// Of `array`, which holds the rows `held`, the rows `wanted`, or those of them that are selected; the
-/// first bit is that of the first of `rows`.
+/// Picks the rows `wanted`, or the selected ones of them, from `array`, which holds the rows `held`. The first bit
+/// belongs to the first of `rows`.
 fn pick(
     array: &ArrayRef,
     held: &Range<u64>,

@@ -1,4 +1,4 @@
-//! Reads the blocks of a column file; its layout is drawn in [`writer`](super::writer).
+//! Reads the blocks of a column file; its layout is in [`writer`](super::writer).
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -22,7 +22,7 @@ use super::writer::BlockEntry;
 use crate::error::{Damage, Result};
 use crate::metrics::ReadMetrics;
 
-/// Blocks that lie together are read together, up to this many bytes.
+/// Adjacent blocks are read together, up to this many bytes.
 const READ_BYTES_MAX: usize = 4 << 20;
 
 #[derive(Debug)]
@@ -30,14 +30,14 @@ pub(crate) struct OpenColumn {
     column: Arc<ColumnFile>,
     file: Arc<dyn RandomAccess>,
     tail: Arc<Tail>,
-    /// The file's dictionary, once it was needed.
+    /// The file's dictionary, after its first use.
     dictionary: OnceCell<ArrayRef>,
 }
 
-/// Takes rows of a block: its sections, how many rows it holds, which of them are wanted.
+/// Appends rows of a block: its sections, its number of rows, and the wanted range.
 type AppendRows<'a> = dyn FnMut(&mut SectionReader<'_>, usize, Range<usize>) -> Result<(), Damage> + 'a;
 
-/// Memory that one reader uses for one block after the other.
+/// Buffers that a reader reuses for one block after the other.
 #[derive(Debug, Default)]
 pub(crate) struct ReadScratch {
     bytes: Vec<u8>,
@@ -53,7 +53,7 @@ impl OpenColumn {
         &self.tail
     }
 
-    /// The values of `rows`: a dictionary array, if all blocks of the file are coded.
+    /// The values of `rows`; a dictionary array if all blocks of the file are coded.
     pub(crate) fn read(
         &self,
         rows: Range<u64>,
@@ -113,17 +113,17 @@ impl OpenColumn {
         array.finish().map_err(|error| Damage::new(0, error.to_string()).in_file(&self.column.path))
     }
 
-    /// No rows, in the form in which this file's rows are read.
+    /// No rows, in the array type of this file.
     pub(crate) fn empty(&self) -> Result<ArrayRef> {
         self.read(0..0, &mut ReadScratch::default(), &ReadMetrics::default())
     }
 
-    /// The strings of the file's dictionary; all arrays of codes share them.
+    /// The file's dictionary, shared by all coded arrays.
     fn dictionary(&self, metrics: &ReadMetrics) -> Result<&ArrayRef> {
         if let Some(dictionary) = self.dictionary.get() {
             return Ok(dictionary);
         }
-        // Held while it is read: two arrays of the same strings would not be known as the same.
+        // Locked during the read: two arrays of the same strings would not be recognized as the same.
         let mut shared = self.column.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
         let dictionary = match shared.upgrade() {
             Some(dictionary) => dictionary,
@@ -153,8 +153,8 @@ impl OpenColumn {
         Ok(dictionary)
     }
 
-    /// Hands the sections of the blocks that hold `rows` to `append`, with the block's row count and which
-    /// of its rows are wanted.
+    /// Passes the sections of the blocks with `rows` to `append`, with the block's row count and the wanted range
+    /// of its rows.
     fn read_rows(
         &self,
         rows: Range<u64>,
@@ -173,7 +173,7 @@ impl OpenColumn {
         Ok(())
     }
 
-    /// As many of `blocks`, from the first on, as are read at once.
+    /// The first of `blocks` that are read at once.
     fn together(&self, blocks: Range<usize>) -> Range<usize> {
         let mut bytes = 0;
         let fitting = self.tail.blocks[blocks.clone()].iter().take_while(|block| {
@@ -214,7 +214,7 @@ impl OpenColumn {
         Ok(())
     }
 
-    /// Appends the wanted rows of the block; returns the bytes that were decoded.
+    /// Appends the wanted rows of the block; returns the number of decoded bytes.
     fn decode_block(
         &self,
         block: usize,

@@ -1,18 +1,18 @@
-//! A section: one stream of a column's bytes, raw or encoded, behind a header with its sizes.
+//! A section: one stream of a column's bytes, raw or encoded, after a header with its sizes.
 //!
 //! # Layout
 //!
 //! ```text
 //! at  size  what
-//!  0     4  stored bytes u32 (little-endian): what follows the header
+//!  0     4  stored bytes u32 (little-endian): length after the header
 //!  4     4  decoded bytes u32
 //!  8     1  scheme: 0 raw, 1 encoded
 //!  9     3  zeroes
 //! 12     -  stored bytes
 //! ```
 //!
-//! The codec is not written here: it is the column's chain, fitted to the kind of the section.
-//! Checksums are the file's business and hold before a section is looked at.
+//! The codec is not stored here: it is the column's chain, adapted to the kind of the section. Checksums belong to
+//! the file and are verified before.
 
 use basalt_codec::{CodecChain, INPUT_BYTES_MAX, Scratch};
 
@@ -28,12 +28,12 @@ const _: () = assert!(RESERVED_AT + 3 == HEADER_BYTES);
 const SCHEME_RAW: u8 = 0;
 const SCHEME_ENCODED: u8 = 1;
 
-/// What the bytes of a section are, which decides the codec.
+/// The kind of a section's bytes, which decides the codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Values of that many bytes each: the whole chain.
+    /// Values of this width: the whole chain.
     Values(usize),
-    /// The characters of strings: what the chain has for text, and its compressor.
+    /// The characters of strings: the chain's text codec and its compressor.
     Text,
     /// Null masks, lengths, bits: the chain's compressor alone.
     Bytes,
@@ -89,7 +89,7 @@ impl SectionWriter<'_> {
     }
 }
 
-/// Takes the sections of a block one after the other.
+/// Reads the sections of a block one after the other.
 #[derive(Debug)]
 pub(crate) struct SectionReader<'a> {
     chain: &'a CodecChain,
@@ -100,7 +100,7 @@ pub(crate) struct SectionReader<'a> {
     pub(crate) decoded_bytes: usize,
 }
 
-/// A section whose header was read and whose bytes were not decoded yet.
+/// A section with its header read and its bytes not decoded yet.
 #[derive(Debug)]
 pub(crate) struct Section<'a> {
     at: usize,
@@ -111,7 +111,7 @@ pub(crate) struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// The same section, now that its length has told what its bytes are.
+    /// The same section with the kind that its length implies.
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
         Section { kind, ..self }
     }
@@ -148,7 +148,7 @@ impl<'a> SectionReader<'a> {
         Ok(Section { at, kind, encoded, stored, decoded_bytes })
     }
 
-    /// The next section, which must have this many decoded bytes.
+    /// The next section, which must have this decoded length.
     pub(crate) fn expect(&mut self, kind: Kind, decoded_bytes: usize) -> Result<Section<'a>, Damage> {
         let section = self.next(kind)?;
         if section.decoded_bytes == decoded_bytes {
@@ -181,7 +181,7 @@ impl<'a> SectionReader<'a> {
         self.at
     }
 
-    /// Fails unless every byte of the block was taken.
+    /// Fails unless every byte of the block was read.
     pub(crate) fn finish(self) -> Result<(), Damage> {
         if self.at == self.bytes.len() {
             Ok(())

@@ -1,7 +1,7 @@
 //! Writes a column file: every value of one column in one part.
 //!
-//! A part is a directory with one column file a column. The file is written once, front to back, and
-//! never changes. Everything that a reader needs to find a granule stands at the tail.
+//! A part is a directory with one file a column. The file is written once, front to back, and never changes.
+//! Everything that a reader needs to find a granule is at the end.
 //!
 //! # Layout (format version 2; version 1 has no dictionary)
 //!
@@ -16,20 +16,20 @@
 //! len - 64         64  footer (see `footer.rs`)
 //! ```
 //!
-//! A *granule* is the unit of reading, a *block* that of compression: a granule of a narrow column is
-//! too short to compress well, so a block takes as many granules (1, 2, 4 or 8) as make about
-//! [`BlockBytes`].
+//! A *granule* is the unit of reading, a *block* that of compression. A granule of a narrow column is too short to
+//! compress well, so a block has as many granules (1, 2, 4 or 8) as make about [`BlockBytes`].
 //!
 //! # Invariants
 //!
 //! - **Tiling**: blocks and the dictionary are in order and cover `8..table_offset` without gaps.
 //! - **Rows**: all granules but the last hold `granule_rows` rows, all blocks but the last
 //!   `block_granules` granules; together they hold `row_count` rows.
-//! - **Coded**: of the blocks of a string column the first `coded_blocks` hold codes, which are below the
-//!   number of the dictionary's strings; see [`strings`](super::strings).
+//! - **Coded**: the first `coded_blocks` blocks of a string column have codes, which are below the number of
+//!   strings in the
+//!   dictionary; see [`strings`](super::strings).
 //! - **Coverage**: a flipped bit anywhere in the file fails the magic or exactly one checksum.
 //!
-//! The writer *asserts* these (a breach is our bug); the reader *checks* them (a breach is the disk's).
+//! The writer *asserts* these (a breach is our bug); the reader *checks* them (a breach is damage of the disk).
 //!
 //! To change the format: a new version in `footer.rs`, keep the old decoder, and add a file of the old
 //! version to the compatibility tests.
@@ -66,14 +66,14 @@ pub(crate) struct ColumnFileWriter {
     granule_rows: usize,
     block_bytes: BlockBytes,
     block: BlockEncoder,
-    /// Granules in `block` that are complete.
+    /// Complete granules in `block`.
     block_granule_count: usize,
     /// Decided when the first granule is complete.
     block_granules: Option<usize>,
-    /// Codes the rows, until that does not pay; `None` from then on.
+    /// Codes the rows while that pays off; `None` after that.
     coder: Option<StringCoder>,
     coded_blocks: u32,
-    /// The strings of the coded blocks, once there will be no more of them.
+    /// The strings of the coded blocks, once coding has ended.
     dictionary: Option<BinaryViewArray>,
     table: Vec<u8>,
     offset: u64,
@@ -94,7 +94,7 @@ pub(crate) struct ColumnFileSize {
 }
 
 impl ColumnFileWriter {
-    /// Starts the file; `path` is for messages.
+    /// Creates the file; `path` is for error messages.
     pub(crate) fn create(
         file: Box<dyn WritableFile>,
         path: PathBuf,
@@ -126,12 +126,12 @@ impl ColumnFileWriter {
         Ok(writer)
     }
 
-    /// The same, with blocks of other sizes.
+    /// Sets other block sizes.
     pub(crate) fn with_blocks(self, block_bytes: BlockBytes) -> ColumnFileWriter {
         ColumnFileWriter { block_bytes, ..self }
     }
 
-    /// Adds rows to the current granule: values, or of strings a dictionary array over them.
+    /// Appends rows to the current granule: values, or for strings a dictionary array.
     pub(crate) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
         self.row_count += rows.len() as u64;
         let Some(coder) = &mut self.coder else {
@@ -146,7 +146,7 @@ impl ColumnFileWriter {
         Ok(())
     }
 
-    /// The current granule is complete.
+    /// Ends the current granule.
     pub(crate) fn end_granule(&mut self) -> Result<()> {
         let Some(coder) = &self.coder else { return self.end_plain_granule() };
         if self.coded_blocks == 0 && coder.pending() < SAMPLE_ROWS {
@@ -164,8 +164,8 @@ impl ColumnFileWriter {
         if self.block_granule_count == block_granules { self.write_block() } else { Ok(()) }
     }
 
-    /// Writes what is left, the block table and the footer; returns the sizes and the chain that was used.
-    /// The caller syncs.
+    /// Writes the rest, the block table and the footer; returns the sizes and the chain that was used. The caller
+    /// syncs.
     pub(crate) fn finish(mut self) -> Result<(ColumnFileSize, CodecChain)> {
         self.write_coded(true)?;
         if self.block_granule_count > 0 {
@@ -209,7 +209,7 @@ impl ColumnFileWriter {
         Ok((size, self.chain))
     }
 
-    /// Writes the coded rows that fill blocks, or all of them, while that pays.
+    /// Writes the coded rows that fill blocks, or all of them, while that pays off.
     fn write_coded(&mut self, all: bool) -> Result<()> {
         let Some(coder) = &self.coder else { return Ok(()) };
         if !coder.pays() {
@@ -234,8 +234,8 @@ impl ColumnFileWriter {
         Ok(())
     }
 
-    /// From here on strings are plain, also those that are coded and not written. Says whether they end
-    /// within a granule.
+    /// Switches to plain strings, also for rows that are coded and not written yet. Returns whether they end inside
+    /// a granule.
     fn end_coding(&mut self) -> Result<bool> {
         let Some(mut coder) = self.coder.take() else { return Ok(false) };
         self.dictionary = (self.coded_blocks > 0).then(|| coder.dictionary());
@@ -269,7 +269,7 @@ impl ColumnFileWriter {
         self.write_sections(|this, sections| this.block.write(sections))
     }
 
-    /// Writes a block of the sections that `write` makes.
+    /// Writes a block with the sections that `write` appends.
     fn write_sections(
         &mut self,
         write: impl FnOnce(&mut ColumnFileWriter, &mut SectionWriter<'_>) -> Result<()>,
@@ -313,7 +313,7 @@ impl ColumnFileWriter {
     }
 }
 
-/// Granules of a block, when one granule has that many raw bytes.
+/// Granules of a block, given the raw bytes of one granule.
 fn granules_for(raw_bytes: u64, blocks: BlockBytes) -> usize {
     let wanted = blocks.least.div_ceil(raw_bytes.max(1)).min(BLOCK_GRANULES_MAX as u64) as usize;
     let mut granules = wanted.next_power_of_two();
@@ -323,7 +323,7 @@ fn granules_for(raw_bytes: u64, blocks: BlockBytes) -> usize {
     granules
 }
 
-/// One line of the block table.
+/// An entry of the block table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockEntry {
     pub(crate) offset: u64,

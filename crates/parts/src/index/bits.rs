@@ -1,11 +1,11 @@
-//! A Bloom filter: bits that say which values are certainly not there.
+//! A Bloom filter: proves that a value is absent.
 
-/// Bits of a filter at most: 256 MiB.
+/// The most bits of a filter: 256 MiB.
 const BITS_MAX: u64 = 1 << 31;
-/// More hash functions than this say nothing more.
+/// More hash functions do not help.
 pub(crate) const HASHES_MAX: u32 = 32;
 
-/// The bits, and how many of them a value sets.
+/// The bits, and the number of them that a value sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BloomBits {
     words: Vec<u64>,
@@ -19,7 +19,7 @@ impl BloomBits {
         BloomBits { words: vec![0; words], hashes: hashes.clamp(1, HASHES_MAX) }
     }
 
-    /// A filter for `values` values of which one in `1 / false_positive` that is not there seems so.
+    /// A filter for `values` values with this false positive rate.
     pub(crate) fn sized(values: usize, false_positive: f64) -> BloomBits {
         let ln_2 = std::f64::consts::LN_2;
         let bits_a_value = -false_positive.ln() / (ln_2 * ln_2);
@@ -27,7 +27,7 @@ impl BloomBits {
         BloomBits::new(bytes as usize, (bits_a_value * ln_2).round() as u32)
     }
 
-    /// The filter with these bits; `None` if there is none with so many.
+    /// The filter with these bits; `None` if their number is invalid.
     pub(crate) fn from_bytes(bytes: &[u8], hashes: u32) -> Option<BloomBits> {
         let (words, rest) = bytes.as_chunks::<8>();
         let is_whole = rest.is_empty() && !words.is_empty() && (1..=HASHES_MAX).contains(&hashes);
@@ -52,7 +52,7 @@ impl BloomBits {
         }
     }
 
-    /// Whether the value may be there.
+    /// Whether the value may be in the set.
     pub(crate) fn contains(&self, hash: u64) -> bool {
         (0..self.hashes).all(|round| {
             let bit = place(hash, round, self.words.len());
@@ -61,14 +61,14 @@ impl BloomBits {
     }
 }
 
-/// The bit that a value sets in a round: the halves of its hash, one times the round, give all rounds.
+/// The bit that a value sets in a round: double hashing with the halves of its hash.
 fn place(hash: u64, round: u32, words: usize) -> usize {
     let (low, high) = (hash as u32, (hash >> 32) as u32 | 1);
     let mixed = low.wrapping_add(high.wrapping_mul(round));
     ((u64::from(mixed) * (words as u64 * 64)) >> 32) as usize
 }
 
-/// A hash of bytes that never changes: it is on disk. (MurmurHash64A.)
+/// A 64-bit hash that must never change, because it is stored. (MurmurHash64A.)
 pub(crate) fn hash(bytes: &[u8], seed: u64) -> u64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(MULTIPLIER);
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(BloomBits::from_bytes(&bits.to_bytes(), bits.hashes()), Some(bits));
     }
 
-    /// It is in files: another value would make every filter lie.
+    /// Stored filters depend on it.
     #[test]
     fn hash_never_changes() {
         assert_eq!(hash(b"", 0), 0);

@@ -1,6 +1,6 @@
-//! `bloom_filter`: a filter of the values, or of the elements of arrays, sized by how many there are.
+//! `bloom_filter`: a filter of the values, or of the elements of arrays, sized by their number.
 //!
-//! As bytes: count of hash functions u32, the bits.
+//! Encoding: number of hash functions u32, the bits.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,13 @@ use crate::fields::FieldReader;
 
 const SEED: u64 = 0;
 
-/// The values of some granules.
+/// Summary of the values of some granules.
 #[derive(Debug)]
 pub(crate) struct BloomSummary {
     false_positive: f64,
-    /// While values come; the filter's size depends on their count.
+    /// The hashes so far; their number decides the size of the filter.
     hashes: HashSet<u64>,
-    /// What was read.
+    /// The filter of a decoded summary.
     bits: Option<BloomBits>,
 }
 
@@ -64,7 +64,7 @@ impl Summary for BloomSummary {
     }
 }
 
-/// Whole arrays are not in the filter, only their elements are; nothing is of a type without values.
+/// Whether the values are arrays, or of a type without values: the filter has only the elements of arrays.
 fn is_nested(points: &ArrayRef) -> bool {
     points.data_type().is_nested() || *points.data_type() == DataType::Null
 }

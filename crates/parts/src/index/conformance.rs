@@ -1,4 +1,4 @@
-//! What every type of skip index promises: no value that is there is left out, and damaged bytes are an
+//! The contract of every type of skip index: no granule with a matching value is skipped, and damaged bytes give an
 //! error or a summary, never a panic.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn kinds() -> Vec<IndexKind> {
     ]
 }
 
-/// Every value of `array` may match, before and after the summary was bytes.
+/// Every value of `array` may match, before and after the summary was encoded and decoded.
 fn check(kind: &IndexKind, array: &ArrayRef) {
     let field = Field::new("c", array.data_type().clone(), true);
     let mut summary = kind.summary(&field);
@@ -44,7 +44,7 @@ fn check(kind: &IndexKind, array: &ArrayRef) {
     check_damaged(kind, &field, &bytes, &array.slice(0, 1));
 }
 
-/// Conditions that the one value of `value` meets.
+/// Tests that the one value of `value` passes.
 fn wanted(value: &ArrayRef) -> Vec<Wanted> {
     let mut all = vec![Wanted::Points(Arc::clone(value)), Wanted::Ranges(KeyRanges::points(value).unwrap())];
     if let DataType::List(_) = value.data_type() {

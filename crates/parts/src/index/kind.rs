@@ -1,4 +1,4 @@
-//! The types of skip indexes, and what each of them does.
+//! The types of skip indexes, and the summaries that they keep.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::error::{Damage, Result};
 pub enum IndexKind {
     /// The smallest and the largest value.
     MinMax,
-    /// The values themselves, if there are no more than this; 0 is no limit.
+    /// The distinct values, if there are no more than this; 0 is no limit.
     Set { values_max: u64 },
     /// A Bloom filter of the values, or of the elements of arrays.
     BloomFilter { false_positive: f64 },
@@ -37,20 +37,21 @@ pub struct FilterSize {
     pub seed: u64,
 }
 
-/// What an index keeps of the values of some granules.
+/// The summary that an index keeps of the values of some granules.
 pub(crate) trait Summary: fmt::Debug + Send + Sync {
     /// Adds the values of more rows.
     fn append(&mut self, values: &ArrayRef) -> Result<()>;
 
-    /// As bytes, for [`IndexKind::decode`].
+    /// Encodes the summary for [`IndexKind::decode`].
     fn encode(&self) -> Result<Vec<u8>>;
 
-    /// Whether one of the values may be wanted. What is not [understood](IndexKind::understands) may.
+    /// Whether a value may pass the test. A test that the type does not [understand](IndexKind::understands) may
+    /// pass.
     fn may_match(&self, wanted: &Wanted) -> bool;
 }
 
 impl IndexKind {
-    /// The name of the type, as SQL has it.
+    /// The SQL name of the type.
     pub fn name(&self) -> &'static str {
         match self {
             IndexKind::MinMax => "minmax",
@@ -61,7 +62,7 @@ impl IndexKind {
         }
     }
 
-    /// The summary of no values, of arrays of `field`.
+    /// An empty summary for arrays of `field`.
     pub(crate) fn summary(&self, field: &Field) -> Box<dyn Summary> {
         match *self {
             IndexKind::MinMax => Box::new(MinMaxSummary::new(field)),
@@ -84,7 +85,7 @@ impl IndexKind {
         })
     }
 
-    /// Whether the type can leave out anything where `wanted` is known.
+    /// Whether the type can skip granules with this test.
     pub(crate) fn understands(&self, wanted: &Wanted) -> bool {
         match wanted {
             Wanted::Ranges(_) => matches!(self, IndexKind::MinMax | IndexKind::Set { .. }),
@@ -114,8 +115,8 @@ impl fmt::Display for IndexKind {
     }
 }
 
-/// Calls `each` with the bytes of every value that is not NULL; of an array, with those of its elements.
-/// Equal values of one type have equal bytes.
+/// Calls `each` with the bytes of every value that is not NULL; for an array, with those of its elements. Equal
+/// values of one type have equal bytes.
 pub(crate) fn for_each_value(array: &dyn Array, each: &mut dyn FnMut(&[u8])) {
     match array.data_type() {
         DataType::BinaryView => array.as_binary_view().iter().flatten().for_each(each),
@@ -136,7 +137,7 @@ fn for_each_fixed(array: &dyn Array, data_type: &DataType, each: &mut dyn FnMut(
     let data = array.to_data();
     let width = fixed_width(data_type);
     let bytes = &data.buffers()[0].as_slice()[data.offset() * width..(data.offset() + data.len()) * width];
-    // -0 and +0 are equal: both are hashed as zeroes.
+    // -0 and +0 are equal: both are hashed as +0.
     let minus_zero: Option<&[u8]> = match data_type {
         DataType::Float32 => Some(&[0, 0, 0, 0x80]),
         DataType::Float64 => Some(&[0, 0, 0, 0, 0, 0, 0, 0x80]),
@@ -149,7 +150,7 @@ fn for_each_fixed(array: &dyn Array, data_type: &DataType, each: &mut dyn FnMut(
     }
 }
 
-/// Whether `check` says so of the bytes of one of `points` at least.
+/// Whether `check` accepts the bytes of at least one of `points`.
 pub(crate) fn any_point(points: &ArrayRef, mut check: impl FnMut(&[u8]) -> bool) -> bool {
     let mut found = false;
     for_each_value(points, &mut |value| found = found || check(value));

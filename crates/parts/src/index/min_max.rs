@@ -1,7 +1,7 @@
 //! `minmax`: the smallest and the largest value.
 //!
-//! As bytes: whether there is a NULL u8, whether the largest value is no bound u8, sections of an array of
-//! two values; no sections if there is no value.
+//! Encoding: whether there is a NULL u8, whether the largest value is no bound u8, sections of an array of two
+//! values; no sections if there is no value.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl MinMaxSummary {
             return true;
         }
         let Some(bounds) = &self.bounds else {
-            // Nothing but NULL, which is above every value.
+            // There are only NULLs, which are above every value.
             return self.has_null && ranges.overlaps(Bound::Unbounded, Bound::Unbounded);
         };
         let Ok(rows) = encode(bounds) else { return true };

@@ -1,10 +1,11 @@
-//! What lets a query skip granules.
+//! Zone maps and skip indexes, with which a query skips granules.
 //!
-//! - [`zones`]: zone maps, of every column whose type has an order; [`zone_file`]: where a part keeps them;
-//!   [`zeros`]: the values that zones count.
-//! - [`predicate`]: what a query says of the values of an expression.
-//! - [`kind`]: the types of skip indexes, a module each: [`min_max`], [`set`], [`bloom_filter`],
-//!   [`ngram_filter`], [`token_filter`]; the last three over [`bits`] and [`text`].
+//! - [`zones`]: zone maps of every column with an ordered type; [`zone_file`]: their file in a part; [`zeros`]: the
+//!   values
+//!   that zones count as zero.
+//! - [`predicate`]: a query's conditions on the values of expressions.
+//! - [`kind`]: the types of skip indexes, with one module each: [`min_max`], [`set`], [`bloom_filter`],
+//!   [`ngram_filter`], [`token_filter`]; the last three use [`bits`] and [`text`].
 //! - [`skip_index`]: an index of a table; [`skip_file`]: its file in a part.
 
 pub(crate) mod bits;

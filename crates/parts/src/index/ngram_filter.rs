@@ -1,6 +1,6 @@
 //! `ngrambf_v1`: a filter of the n-grams of strings, which finds substrings.
 //!
-//! As bytes: count of hash functions u32, the bits.
+//! Encoding: number of hash functions u32, the bits.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
@@ -12,7 +12,7 @@ use super::predicate::Wanted;
 use super::text::ngrams;
 use crate::error::{Damage, Result};
 
-/// The n-grams of some granules.
+/// Summary of the n-grams of some granules.
 #[derive(Debug)]
 pub(crate) struct NgramSummary {
     n: usize,
@@ -30,7 +30,7 @@ impl NgramSummary {
         Ok(NgramSummary { n: n as usize, seed: filter.seed, bits: decode_bits(bytes)? })
     }
 
-    /// Whether a string that has `text` in it may be there; any may if the text is too short.
+    /// Whether a string that contains `text` may be present; always if the text is too short.
     fn has(&self, text: &[u8]) -> bool {
         ngrams(text, self.n).all(|gram| self.bits.contains(hash(gram, self.seed)))
     }

@@ -1,48 +1,48 @@
-//! What a query says of the values of an expression: what a skip index can check.
+//! A query's conditions on the values of expressions, in the form that skip indexes can check.
 
 use arrow::array::ArrayRef;
 
 use crate::key::ranges::KeyRanges;
 
-/// A condition that holds for every row that a query wants.
+/// A condition that every row of the result fulfils.
 #[derive(Clone, Debug)]
 pub enum Predicate {
     And(Vec<Predicate>),
     Or(Vec<Predicate>),
-    /// The values of `operand` are wanted so.
+    /// The values of `operand` pass this test.
     Value {
         operand: Operand,
         wanted: Wanted,
     },
-    /// Nothing is known.
+    /// No known condition.
     Any,
 }
 
-/// What a query speaks of: a column, or something that is computed of columns.
+/// The operand of a condition: a column, or an expression over columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// By its name.
     Column(String),
-    /// By its text, as [`KeyExpression::text`](crate::KeyExpression::text) has it.
+    /// The expression by its text, see [`KeyExpression::text`](crate::KeyExpression::text).
     Expression(String),
 }
 
-/// What the value of an expression must be.
+/// A test of a value.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// In these ranges: `<`, BETWEEN and their kin.
+    /// In these ranges: `<`, BETWEEN and the like.
     Ranges(KeyRanges),
-    /// One of these: `=` and IN. The array has no NULL.
+    /// Equal to one of these: `=` and IN. The array has no NULL.
     Points(ArrayRef),
-    /// An array that has one of these elements: `has`, `hasAny`. The array has no NULL.
+    /// An array with one of these elements: `has`, `hasAny`. The array has no NULL.
     Elements(ArrayRef),
-    /// A string in which all these pieces are, in order: LIKE, `startsWith` and `endsWith`.
+    /// A string that contains all these substrings in order: LIKE, `startsWith` and `endsWith`.
     Pieces(Vec<Piece>),
-    /// A string that has this token: `hasToken`.
+    /// A string that contains this token: `hasToken`.
     Token(Vec<u8>),
 }
 
-/// A stretch of a string.
+/// A substring in a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub bytes: Vec<u8>,
@@ -53,7 +53,7 @@ pub struct Piece {
 }
 
 impl Predicate {
-    /// Whether the condition can hold, when `may_match` says it of the values of an operand.
+    /// Whether the condition can hold, if `may_match` decides it for the values of an operand.
     pub(crate) fn may_hold(&self, may_match: &impl Fn(&Operand, &Wanted) -> bool) -> bool {
         match self {
             Predicate::And(all) => all.iter().all(|one| one.may_hold(may_match)),
@@ -63,18 +63,18 @@ impl Predicate {
         }
     }
 
-    /// Whether the condition says anything that `understands` can check.
+    /// Whether the condition has a test that `understands` accepts.
     pub(crate) fn speaks(&self, understands: &impl Fn(&Operand, &Wanted) -> bool) -> bool {
         match self {
             Predicate::And(all) => all.iter().any(|one| one.speaks(understands)),
-            // One side that says nothing makes the whole say nothing.
+            // One side without a known condition makes the whole unknown.
             Predicate::Or(any) => any.iter().all(|one| one.speaks(understands)),
             Predicate::Value { operand, wanted } => understands(operand, wanted),
             Predicate::Any => false,
         }
     }
 
-    /// The values that `operand` has where the condition holds; `None` if that may be any.
+    /// The values of `operand` where the condition holds; `None` if they may be any.
     pub(crate) fn ranges_of(&self, operand: &Operand) -> Option<KeyRanges> {
         match self {
             Predicate::And(all) => {

@@ -1,6 +1,6 @@
-//! `set`: the values themselves, unless there are too many.
+//! `set`: the distinct values, unless there are too many.
 //!
-//! As bytes: 0 for too many, else 1, then the count of values u32 and sections of an array of them.
+//! Encoding: 0 for too many; else 1, then the number of values u32 and sections of an array of them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::error::{Damage, Result};
 use crate::fields::FieldReader;
 use crate::key::ranges::{KeyRanges, encode};
 
-/// More values than this are not written, whatever the limit of the index.
+/// More values are not stored, whatever the limit of the index.
 const VALUES_MAX: usize = 1 << 24;
 
-/// Values of a byte at most: bounds what a damaged count may claim.
+/// The most values a byte: limits the number that damaged bytes may claim.
 const COMPRESSION_MAX: usize = 256;
 
-/// The distinct values of some granules.
+/// Summary of the distinct values of some granules.
 #[derive(Debug)]
 pub(crate) struct SetSummary {
     field: Arc<Field>,
     values_max: usize,
-    /// The values in the row format, NULL among them; `None` once there are too many.
+    /// The values in the row format, including NULL; `None` once there are too many.
     seen: Option<HashSet<Box<[u8]>>>,
-    /// The same, in the order in which they came.
+    /// The same values in order of arrival.
     values: Vec<ArrayRef>,
 }
 

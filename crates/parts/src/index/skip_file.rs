@@ -1,13 +1,13 @@
-//! The file of a skip index in a part: a summary of every so many granules.
+//! The file of a skip index in a part: a summary for each group of granules.
 //!
 //! # Layout of `skp_idx_<name>.idx`
 //!
 //! ```text
 //! magic "BSLTSKP1"
-//! granules of a summary u32, summaries u32
-//! of each: as bytes        a module of `index` each type; of an index of several values one of each,
-//!                          then those of the next granules
-//! crc32c u32               of all that is before it
+//! granules of a summary u32, number of summaries u32
+//! summaries, each as bytes: the encoding is in the module of its type. An index of several
+//!                          elements has a summary for each of them, then those of the next granules
+//! crc32c u32               of everything before it
 //! ```
 
 use arrow::datatypes::FieldRef;
@@ -46,7 +46,7 @@ impl SkipFileWriter {
     }
 }
 
-/// The summaries of a file, for values of `fields_of` in a part with `marks` granules.
+/// Decodes the summaries of a file, for an index over `fields_of` in a part with `marks` granules.
 pub(crate) fn decode(
     bytes: &[u8],
     kind: &IndexKind,

@@ -1,4 +1,4 @@
-//! A skip index of a table, and how a part writes and reads one.
+//! A skip index of a table, and how a part writes and reads it.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::error::{Error, Result};
 use crate::key::element::{KeyElement, KeyExpression};
 use crate::key::prune::MarkRanges;
 
-/// Granules of a summary at most.
+/// The most granules of a summary.
 pub const INDEX_GRANULARITY_MAX: u32 = 1 << 20;
 
-/// What a table's definition says of a skip index.
+/// The definition of a skip index.
 #[derive(Clone, Debug)]
 pub struct SkipIndex {
     pub name: String,
-    /// What it is of, at least one; of each of them it has summaries.
+    /// The indexed elements, at least one; each has its own summaries.
     pub elements: Vec<Indexed>,
     pub kind: IndexKind,
     /// Granules of a summary: 1 to [`INDEX_GRANULARITY_MAX`].
     pub granularity: u32,
 }
 
-/// Something that a skip index is of.
+/// An indexed column or expression.
 #[derive(Clone, Debug)]
 pub enum Indexed {
     /// By its name.
@@ -44,7 +44,7 @@ impl Indexed {
         }
     }
 
-    /// The names of the columns that it is computed of.
+    /// The names of the columns that it reads.
     pub fn columns(&self) -> &[String] {
         match self {
             Indexed::Column(name) => std::slice::from_ref(name),
@@ -52,7 +52,7 @@ impl Indexed {
         }
     }
 
-    /// What its values are; `None` without its column.
+    /// The field of its values; `None` if its column is missing.
     pub(crate) fn field(&self, columns: &Columns) -> Option<FieldRef> {
         self.key_element(columns).map(|element| element.field(columns))
     }
@@ -66,7 +66,7 @@ impl Indexed {
 }
 
 impl SkipIndex {
-    /// The name of the column that the index is of; `None` if it is of anything else.
+    /// The name of the indexed column; `None` for anything else than one column.
     pub(crate) fn as_column(&self) -> Option<&str> {
         match self.elements.as_slice() {
             [Indexed::Column(name)] => Some(name),
@@ -74,12 +74,12 @@ impl SkipIndex {
         }
     }
 
-    /// Whether the index is computed of the column called `name`.
+    /// Whether the index reads the column called `name`.
     pub fn reads(&self, name: &str) -> bool {
         self.elements.iter().any(|element| element.columns().iter().any(|column| column == name))
     }
 
-    /// What it is of, as a part's metadata has it.
+    /// The indexed elements, in the form of a part's metadata.
     pub(crate) fn text(&self) -> String {
         let texts = self.elements.iter().map(|element| match element {
             Indexed::Column(name) => name.as_str(),
@@ -88,7 +88,7 @@ impl SkipIndex {
         texts.collect::<Vec<_>>().join(", ")
     }
 
-    /// By what a part's metadata knows the index again: one of another type is another index.
+    /// Identifies the index in a part's metadata; an index of another type has another signature.
     pub(crate) fn signature(&self) -> String {
         let types = self.elements.iter().map(|element| match element {
             Indexed::Column(_) => String::new(),
@@ -97,12 +97,12 @@ impl SkipIndex {
         format!("{} GRANULARITY {}{}", self.kind, self.granularity, types.collect::<String>())
     }
 
-    /// What the values of each element are; `None` if a column is not among `columns`.
+    /// The field of each element's values; `None` if a column is not among `columns`.
     pub(crate) fn fields(&self, columns: &Columns) -> Option<Vec<FieldRef>> {
         self.elements.iter().map(|element| element.field(columns)).collect()
     }
 
-    /// Whether the type of index can leave out anything where `predicate` holds.
+    /// Whether this type of index can skip granules with `predicate`.
     pub fn is_of_use(&self, predicate: &Predicate) -> bool {
         predicate.speaks(&|operand, wanted| {
             self.kind.understands(wanted) && self.elements.iter().any(|own| own.operand() == *operand)
@@ -123,7 +123,7 @@ impl Eq for SkipIndex {}
 pub(crate) struct SkipIndexWriter {
     pub(crate) index: SkipIndex,
     fields: Vec<FieldRef>,
-    /// Of the current granules, one of each element.
+    /// The summaries of the current granules, one for each element.
     summaries: Vec<Box<dyn Summary>>,
     /// Complete granules in `summaries`.
     granules: u32,
@@ -131,7 +131,7 @@ pub(crate) struct SkipIndexWriter {
 }
 
 impl SkipIndexWriter {
-    /// For arrays of `fields`, one of each element.
+    /// For arrays of `fields`, one for each element.
     pub(crate) fn new(index: &SkipIndex, fields: Vec<FieldRef>) -> SkipIndexWriter {
         SkipIndexWriter {
             summaries: fields.iter().map(|field| index.kind.summary(field)).collect(),
@@ -153,13 +153,13 @@ impl SkipIndexWriter {
         self.index.elements.iter().map(value).collect()
     }
 
-    /// Adds rows to the current granule: the values of each element.
+    /// Appends rows to the current granule: the values of each element.
     pub(crate) fn append(&mut self, rows: &[ArrayRef]) -> Result<()> {
         let pairs = self.summaries.iter_mut().zip(rows);
         pairs.into_iter().try_for_each(|(summary, rows)| summary.append(&plain(rows)))
     }
 
-    /// The current granule is complete.
+    /// Ends the current granule.
     pub(crate) fn end_granule(&mut self) -> Result<()> {
         self.granules += 1;
         if self.granules == self.index.granularity { self.end_summary() } else { Ok(()) }
@@ -181,16 +181,16 @@ impl SkipIndexWriter {
     }
 }
 
-/// The summaries of one index of one part.
+/// The summaries of an index in a part.
 #[derive(Debug)]
 pub(crate) struct SkipSummaries {
     pub(crate) granularity: usize,
-    /// One of each element of the index, then those of the next granules.
+    /// One for each element of the index, then those of the next granules.
     pub(crate) summaries: Vec<Box<dyn Summary>>,
 }
 
 impl SkipSummaries {
-    /// Those of `marks` where `predicate` can hold for the values of `index`.
+    /// Those of `marks` where `predicate` may hold for the values of `index`.
     pub(crate) fn retain(&self, marks: &MarkRanges, index: &SkipIndex, predicate: &Predicate) -> MarkRanges {
         let operands: Vec<Operand> = index.elements.iter().map(Indexed::operand).collect();
         let mut kept = MarkRanges::none(marks.total);

@@ -1,7 +1,6 @@
-//! The parts of a string that filters keep: its n-grams, and its tokens.
+//! Splits strings into n-grams and tokens for filters.
 //!
-//! An n-gram is n neighbouring bytes. A token is as long a run as there is of ASCII letters and digits and
-//! of bytes above ASCII.
+//! An n-gram is n consecutive bytes. A token is a maximal run of ASCII letters, digits and bytes above ASCII.
 
 use std::ops::Range;
 
@@ -10,7 +9,7 @@ pub(crate) fn ngrams(text: &[u8], n: usize) -> impl Iterator<Item = &[u8]> {
     text.windows(n.max(1))
 }
 
-/// Where the tokens of `text` are.
+/// The positions of the tokens in `text`.
 pub(crate) fn tokens(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,6 +1,6 @@
 //! `tokenbf_v1`: a filter of the tokens of strings, which finds whole words.
 //!
-//! As bytes: count of hash functions u32, the bits.
+//! Encoding: number of hash functions u32, the bits.
 
 use arrow::array::ArrayRef;
 
@@ -12,7 +12,7 @@ use super::predicate::{Piece, Wanted};
 use super::text::tokens;
 use crate::error::{Damage, Result};
 
-/// The tokens of some granules.
+/// Summary of the tokens of some granules.
 #[derive(Debug)]
 pub(crate) struct TokenSummary {
     seed: u64,
@@ -36,7 +36,7 @@ impl TokenSummary {
         tokens(text).all(|at| self.has(&text[at]))
     }
 
-    /// A token at the edge of a piece may go on outside of it.
+    /// Checks the complete tokens only: one at the edge of a substring may continue outside of it.
     fn has_inner_tokens(&self, piece: &Piece) -> bool {
         tokens(&piece.bytes).all(|at| {
             let is_whole = (at.start > 0 || piece.is_start) && (at.end < piece.bytes.len() || piece.is_end);

@@ -1,7 +1,7 @@
-//! Values that are 0 or empty: most of many columns, so conditions and metadata speak of them.
+//! Zero values (0 or empty): most values of many columns, so zone maps count them.
 //!
-//! A zero is a number 0, `false`, or a string without bytes, as the column's array carries it. Floating-point
-//! numbers have none here: -0 and 0 are two bit patterns of one value.
+//! A zero is the number 0, `false`, or an empty string, as carried by the column's array. Floats have no zero here,
+//! because -0 and 0 are two bit patterns of one value.
 
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, downcast_primitive_array,
@@ -9,7 +9,7 @@ use arrow::array::{
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{ArrowNativeTypeOp, DataType};
 
-/// Whether values of the type can be zeros.
+/// Whether the type has a zero.
 pub(crate) fn has_zero(data_type: &DataType) -> bool {
     match data_type {
         DataType::Boolean | DataType::BinaryView => true,
@@ -17,7 +17,7 @@ pub(crate) fn has_zero(data_type: &DataType) -> bool {
     }
 }
 
-/// The zeros of `array`; NULL is none.
+/// Counts the zeros of `array`; NULL is not one.
 ///
 /// # Panics
 ///
@@ -27,7 +27,7 @@ pub(crate) fn count(array: &ArrayRef) -> usize {
         array => of_numbers(array),
         DataType::Boolean => of_flags(array.as_boolean()),
         DataType::BinaryView => {
-            // The low half of a view is the length.
+            // The length is in the low half of a view.
             of_values(array.as_binary_view().views(), array, |view| *view as u32 == 0)
         },
         other => unreachable!("{other} has no zero"),

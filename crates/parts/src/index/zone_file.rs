@@ -1,17 +1,17 @@
-//! Where a part keeps its zone maps: one file, read column by column at the first use of each.
+//! The file of a part's zone maps, read column by column on first use.
 //!
 //! # Layout of `zones.idx`
 //!
 //! ```text
 //! magic "BSLTZON1"
-//! the zone maps of the columns, back to back; `part.meta` says where each is, and its checksum:
-//!     smallest values as bytes       an array of a value a granule, sections as in `column/encoder.rs`
+//! the zone maps of the columns, back to back; `part.meta` has the place and the checksum of each:
+//!     smallest values as bytes       an array with a value for each granule, sections as in `column/encoder.rs`
 //!     largest values as bytes        the same
-//!     counts of NULLs as bytes       the same, of UInt32
-//!     counts of zeros as bytes       the same; not there for a type without a zero, nor in older parts
+//!     NULL counts as bytes           the same, of UInt32
+//!     zero counts as bytes           the same; missing for types without a zero, and in older parts
 //! ```
 //!
-//! A part with one granule has no such file: its bounds say the same.
+//! A part with one granule has no such file: its bounds are the same.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, UInt32Type};
@@ -29,10 +29,10 @@ pub(crate) const ZONES_FILE: &str = "zones.idx";
 
 pub(crate) const MAGIC: &[u8; 8] = b"BSLTZON1";
 
-/// A larger zone map is not ours: a million granules with values of a kilobyte.
+/// A larger zone map is invalid: a million granules with values of a kilobyte.
 const ZONES_BYTES_MAX: u64 = 1 << 30;
 
-/// Where the zone map of a column is in the file, and its checksum.
+/// The place of a column's zone map in the file, and its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ZonesPlace {
     pub(crate) offset: u64,
@@ -41,12 +41,12 @@ pub(crate) struct ZonesPlace {
 }
 
 impl ZonesPlace {
-    /// Appends `zones` to the file that `out` becomes.
+    /// Appends `zones` to the file under construction.
     pub(crate) fn append(out: &mut Vec<u8>, field: &Field, zones: &Zones) -> Result<ZonesPlace> {
         Ok(ZonesPlace::append_encoded(out, &encode(field, zones)?))
     }
 
-    /// Appends the bytes of a zone map to the file that `out` becomes.
+    /// Appends an encoded zone map to the file under construction.
     pub(crate) fn append_encoded(out: &mut Vec<u8>, encoded: &[u8]) -> ZonesPlace {
         if out.is_empty() {
             out.extend_from_slice(MAGIC);
@@ -56,7 +56,7 @@ impl ZonesPlace {
         ZonesPlace { offset, bytes: encoded.len() as u64, crc: crc32c(encoded) }
     }
 
-    /// Whether these are the bytes of the zone map.
+    /// Verifies the checksum of the zone map's bytes.
     pub(crate) fn check(self, bytes: &[u8]) -> Result<(), Damage> {
         let computed = crc32c(bytes);
         if computed == self.crc {
@@ -79,7 +79,7 @@ impl ZonesPlace {
         if is_ours { Ok(place) } else { Err(Damage::new(at, format!("a zone map of {} bytes", place.bytes))) }
     }
 
-    /// The zone map that these bytes of the file are; the damage's place counts from their start.
+    /// Decodes the zone map from its bytes; the damage's offset counts from their start.
     pub(crate) fn read(self, bytes: &[u8], field: &Field, marks: usize) -> Result<Zones, Damage> {
         self.check(bytes)?;
         let mut fields = FieldReader::new(bytes);
@@ -119,7 +119,7 @@ fn append(out: &mut FieldWriter, field: &Field, array: &dyn Array) -> Result<()>
     Ok(())
 }
 
-/// The next array of a zone map, with a value a granule.
+/// The next array of a zone map, with a value for each granule.
 fn decode_next(fields: &mut FieldReader<'_>, field: &Field, marks: usize) -> Result<ArrayRef, Damage> {
     let at = fields.at() as u64;
     decode_array(field, &CodecChain::default(), fields.bytes()?, marks).map_err(|damage| damage.shifted(at))

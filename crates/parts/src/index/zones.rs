@@ -1,13 +1,15 @@
-//! A zone map: the smallest and the largest value of each granule of a column, and its counts of NULLs
-//! and of zeros.
+//! A zone map: the smallest and the largest value of each granule of a column, and its counts of NULLs and of
+//! zeros.
 //!
 //! # Invariants
 //!
-//! - **Outwards**: every value of a granule lies between its zone's values. They may be looser: of a long
-//!   string only the first bytes are kept, and a zero is -0 as the smallest and +0 as the largest value.
-//! - **Unknown**: the largest value is NULL where no short string is above all; both are NULL in a
-//!   granule without values.
-//! - **Counts are exact**: rows less NULLs less zeros are the values that are something.
+//! - **Outwards**: every value of a granule is between its zone's values. These may be loose: for long strings only
+//!   a prefix
+//!   is kept, and a zero is -0 as the smallest and +0 as the largest value.
+//! - **Unknown**: the largest value is NULL if no short string is above all values; both are NULL in a granule
+//!   without
+//!   values.
+//! - **Exact counts**: rows less NULLs less zeros is the number of other values.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -23,18 +25,18 @@ use crate::key::bounds;
 use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyRanges, encode};
 
-/// Zones that are collected before they become one array: bounds the memory of small arrays.
+/// Zones collected before they become one array, which limits the memory of small arrays.
 const ZONES_PENDING_MAX: usize = 256;
 
-/// The zone map of one column of one part.
+/// The zone map of a column in a part.
 #[derive(Debug)]
 pub struct Zones {
     min: ArrayRef,
     max: ArrayRef,
     null_counts: UInt32Array,
-    /// `None` for a type without a zero, and for parts that were written without it.
+    /// `None` for a type without a zero, and for parts that were written without these counts.
     zero_counts: Option<UInt32Array>,
-    /// The same in the row format, in which byte order is value order.
+    /// The smallest values in the row format, whose byte order is value order.
     low: Rows,
     high: Rows,
 }
@@ -50,7 +52,7 @@ impl Zones {
 
     /// # Panics
     ///
-    /// If there is not a count a granule.
+    /// If there is not one count for each granule.
     pub(crate) fn with_zero_counts(self, zero_counts: Option<UInt32Array>) -> Zones {
         assert!(zero_counts.as_ref().is_none_or(|counts| counts.len() == self.min.len()), "one a granule");
         Zones { zero_counts, ..self }
@@ -66,17 +68,17 @@ impl Zones {
         &self.max
     }
 
-    /// The NULLs of each granule.
+    /// The number of NULLs in each granule.
     pub fn null_counts(&self) -> &UInt32Array {
         &self.null_counts
     }
 
-    /// The values of each granule that are 0 or empty, NULLs not counted; see [`zeros`].
+    /// The number of zeros in each granule, not counting NULLs; see [`zeros`].
     pub fn zero_counts(&self) -> Option<&UInt32Array> {
         self.zero_counts.as_ref()
     }
 
-    /// Whether the granule at `mark` can have a value that is in `ranges`.
+    /// Whether the granule at `mark` may have a value in `ranges`.
     ///
     /// # Panics
     ///
@@ -88,7 +90,7 @@ impl Zones {
         ranges.overlaps(Bound::Included(self.low.row(mark).data()), high)
     }
 
-    /// Those of `marks` whose granules can have a value that is in `ranges`.
+    /// Those of `marks` whose granules may have a value in `ranges`.
     #[must_use]
     pub fn retain(&self, marks: &MarkRanges, ranges: &KeyRanges) -> MarkRanges {
         let mut kept = MarkRanges::none(marks.total);
@@ -97,7 +99,7 @@ impl Zones {
         kept
     }
 
-    /// The smallest and the largest value of all granules, in an array of two.
+    /// The smallest and the largest value of all granules, as an array of two.
     pub(crate) fn bounds(&self) -> Result<Option<ArrayRef>> {
         let has_unknown = (0..self.min.len()).any(|mark| self.max.is_null(mark) && self.min.is_valid(mark));
         if has_unknown {
@@ -112,14 +114,14 @@ impl Zones {
 #[derive(Debug)]
 pub(crate) struct ZonesBuilder {
     data_type: DataType,
-    /// Smallest and largest value of the current granule.
+    /// The smallest and the largest value of the current granule.
     granule: Option<ArrayRef>,
-    /// A string of the current granule is above all that are short.
+    /// A string of the current granule is above all short strings.
     is_unbounded: bool,
     granule_nulls: u32,
     /// `None` for a type without a zero.
     granule_zeros: Option<u32>,
-    /// Smallest, largest, smallest, largest and so on.
+    /// Alternating: smallest, largest, smallest, largest.
     done: Vec<ArrayRef>,
     null_counts: Vec<u32>,
     zero_counts: Vec<u32>,
@@ -141,7 +143,7 @@ impl ZonesBuilder {
         })
     }
 
-    /// Adds rows to the current granule.
+    /// Appends rows to the current granule.
     pub(crate) fn append(&mut self, rows: &ArrayRef) -> Result<()> {
         self.granule_nulls += rows.null_count() as u32;
         if let Some(granule_zeros) = &mut self.granule_zeros {
@@ -156,7 +158,7 @@ impl ZonesBuilder {
         Ok(())
     }
 
-    /// The current granule is complete.
+    /// Ends the current granule.
     pub(crate) fn end_granule(&mut self) -> Result<()> {
         let zone = match self.granule.take() {
             None => new_null_array(&self.data_type, 2),
@@ -190,13 +192,13 @@ impl ZonesBuilder {
     }
 }
 
-/// A granule's zone from the part's own bounds: the zone map of a part with one granule.
+/// A zone from a part's bounds: the zone map of a part with one granule.
 pub(crate) fn of_one_granule(bounds: &ArrayRef, null_count: u64) -> Result<Zones> {
     let null_count = u32::try_from(null_count).unwrap_or(u32::MAX);
     Zones::new(bounds.slice(0, 1), bounds.slice(1, 1), UInt32Array::from(vec![null_count]))
 }
 
-/// What an array's value must be: the type of the column, or NULL.
+/// The field of zone values: the column's type, nullable.
 pub(crate) fn zone_field(field: &Field) -> Arc<Field> {
     Arc::new(field.clone().with_nullable(true))
 }
@@ -210,7 +212,7 @@ mod tests {
     use super::*;
     use crate::sample::{self, Noise};
 
-    /// Zones of `array` in granules of `rows`, handed over in slices of `step`.
+    /// Zones of `array` in granules of `rows`, appended in slices of `step`.
     fn zones(array: &ArrayRef, rows: usize, step: usize) -> Option<Zones> {
         let field = Field::new("c", array.data_type().clone(), true);
         let mut builder = ZonesBuilder::new(&field)?;
@@ -225,7 +227,7 @@ mod tests {
     }
 
     proptest! {
-        /// A value that is there is never outside its zone, whatever its type.
+        /// Every value is inside its zone, for every type.
         #[test]
         fn no_value_lies_outside_its_zone(seed in any::<u64>(), granule in 1..9_usize, step in 1..9_usize) {
             for ty in sample::types() {

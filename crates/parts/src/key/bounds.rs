@@ -1,7 +1,7 @@
-//! The smallest and the largest value of an array: what zone maps and a part's bounds are made of.
+//! The smallest and the largest value of an array, for zone maps and a part's bounds.
 //!
-//! Bounds may be loose: of a long string only the first bytes are kept, rounded down for the smallest
-//! and up for the largest value. NULL does not count.
+//! Bounds may be loose: for long strings only a prefix is kept, rounded down for the smallest and up for the
+//! largest value. NULL is ignored.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type};
 
 use crate::error::Result;
 
-/// Bytes that are kept of a string.
+/// Bytes of a string's prefix.
 const STRING_BYTES_MAX: usize = 32;
 
-/// The bounds of an array that has a value.
+/// The bounds of an array with at least one value.
 #[derive(Debug)]
 pub(crate) struct Bounds {
-    /// The smallest and the largest value: an array of two, of the same type.
+    /// The smallest and the largest value, as an array of two.
     pub(crate) array: ArrayRef,
-    /// The largest string cannot be rounded up: the second value is no bound.
+    /// The largest string cannot be rounded up, so the second value is no bound.
     pub(crate) is_unbounded: bool,
 }
 
@@ -90,7 +90,7 @@ fn primitive_bounds(array: &ArrayRef) -> Option<ArrayRef> {
     bounds.map(|bounds| widen_zeros(&bounds))
 }
 
-/// In the total order, where NaN is the largest: the order of sorted parts.
+/// In the total order, in which NaN is the largest: the order of sorted parts.
 fn numeric_bounds<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<ArrayRef> {
     let values = array.values();
     let (low, high) = if array.null_count() == 0 {
@@ -102,7 +102,7 @@ fn numeric_bounds<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<Ar
     Some(Arc::new(bounds.with_data_type(array.data_type().clone())))
 }
 
-/// Without a branch a value, so that it becomes vector instructions.
+/// Branch-free, so that it vectorises.
 fn numeric_extremes<T: ArrowPrimitiveType>(
     mut values: impl Iterator<Item = T::Native>,
 ) -> Option<(T::Native, T::Native)> {
@@ -112,7 +112,7 @@ fn numeric_extremes<T: ArrowPrimitiveType>(
     }))
 }
 
-/// -0 and +0 are equal in SQL and not in the total order: bounds hold both or none.
+/// -0 and +0 are equal in SQL and differ in the total order: bounds include both.
 fn widen_zeros(bounds: &ArrayRef) -> ArrayRef {
     match bounds.data_type() {
         DataType::Float32 => {
@@ -136,7 +136,7 @@ fn round_up(high: &[u8]) -> Option<Vec<u8>> {
     if high.len() <= STRING_BYTES_MAX { Some(high.to_vec()) } else { successor(&high[..STRING_BYTES_MAX]) }
 }
 
-/// A short string that is larger than every string that begins with `prefix`.
+/// A short string that is above every string with this prefix.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != u8::MAX)?;
     let mut bytes = prefix[..=last].to_vec();

@@ -1,4 +1,4 @@
-//! One element of a table's key: a column, or a value computed of the columns of a row.
+//! An element of a table's key: a column, or an expression over the columns of a row.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,45 +12,45 @@ use basalt_base::{Columns, SqlType};
 use super::ranges::{KeyCondition, KeyRanges};
 use crate::error::{Error, Result};
 
-/// A value computed of the columns of a row, always the same for the same row. The engine gives it:
-/// parts know no expressions.
+/// A deterministic expression over the columns of a row. The engine implements it, because this crate knows no
+/// expressions.
 pub trait KeyExpression: Send + Sync + fmt::Debug {
-    /// The expression as SQL writes it; two of the same text compute the same.
+    /// The expression as SQL text, which identifies it.
     fn text(&self) -> &str;
 
     /// The type of the value.
     fn ty(&self) -> &SqlType;
 
-    /// The names of the columns that it reads, each once.
+    /// The names of the columns that it reads, without duplicates.
     fn columns(&self) -> &[String];
 
-    /// How the value moves when its one column grows; `None` if that is not known.
+    /// How the value changes as its only column grows; `None` if unknown.
     fn monotonic(&self) -> Option<Monotonic>;
 
-    /// The values for `rows` rows of [`KeyExpression::columns`], in that order.
+    /// The values of `rows` rows, given [`KeyExpression::columns`] in that order.
     fn evaluate(&self, columns: &[ArrayRef], rows: usize) -> basalt_base::Result<ArrayRef>;
 }
 
-/// How a value moves when its argument grows; equal neighbours are allowed.
+/// How a value changes as its argument grows; neighbours may have equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monotonic {
     Increasing,
     Decreasing,
 }
 
-/// What an element of a key is.
+/// The value of a key element.
 #[derive(Clone, Debug)]
 pub enum KeyValue {
-    /// A position among the table's columns.
+    /// The position of a column of the table.
     Column(usize),
     Expression(Arc<dyn KeyExpression>),
 }
 
-/// One element of a key.
+/// An element of a key.
 #[derive(Clone, Debug)]
 pub struct KeyElement {
     pub value: KeyValue,
-    /// Larger values first, NULL before all of them.
+    /// Descending order, with NULL first.
     pub descending: bool,
 }
 
@@ -73,7 +73,7 @@ impl KeyElement {
         }
     }
 
-    /// The text of a computed value; `None` for a column.
+    /// The text of an expression; `None` for a column.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             KeyValue::Column(_) => None,
@@ -81,7 +81,7 @@ impl KeyElement {
         }
     }
 
-    /// Whether the column at `position` is needed to know the value.
+    /// Whether the element reads the column at `position`.
     pub(crate) fn reads(&self, position: usize, columns: &Columns) -> bool {
         match &self.value {
             KeyValue::Column(own) => *own == position,
@@ -91,7 +91,7 @@ impl KeyElement {
         }
     }
 
-    /// The same element of a table whose columns are at other places.
+    /// The element with the columns at other positions.
     pub(crate) fn moved(&self, place: impl Fn(usize) -> usize) -> KeyElement {
         let value = match &self.value {
             KeyValue::Column(position) => KeyValue::Column(place(*position)),
@@ -100,7 +100,7 @@ impl KeyElement {
         KeyElement { value, descending: self.descending }
     }
 
-    /// What the metadata of a part calls the element.
+    /// The element's name in a part's metadata.
     pub(crate) fn name(&self, columns: &Columns) -> String {
         let name = match &self.value {
             KeyValue::Column(position) => columns[*position].name.as_str(),
@@ -126,10 +126,10 @@ impl KeyElement {
         }
     }
 
-    /// How Arrow's row format encodes the element: byte order is key order.
+    /// The element's order in Arrow's row format, in which byte order is key order.
     pub(crate) fn sort_field(&self, columns: &Columns) -> SortField {
         let data_type = self.field(columns).data_type().clone();
-        // Descending is the exact reverse of ascending, which has NULL and then NaN last.
+        // Descending is the exact reverse of ascending, which has NaN and then NULL last.
         let options = SortOptions { descending: self.descending, nulls_first: self.descending };
         SortField::new_with_options(data_type, options)
     }
@@ -142,7 +142,7 @@ impl KeyElement {
         }
     }
 
-    /// The values that the element may have where `condition` holds; `None` if any.
+    /// The values of the element where `condition` holds; `None` if they may be any.
     pub(crate) fn ranges(&self, condition: &KeyCondition, columns: &Columns) -> Option<KeyRanges> {
         match &self.value {
             KeyValue::Column(position) => (*position == condition.column).then(|| condition.ranges.clone()),
@@ -150,14 +150,14 @@ impl KeyElement {
                 let [name] = expression.columns() else { return None };
                 (*name == columns[condition.column].name).then_some(())?;
                 let carrier = columns[condition.column].ty.carrier();
-                // A value that cannot be computed says nothing about the rows.
+                // A value that cannot be computed restricts nothing.
                 condition.ranges.map(&carrier, expression.as_ref()).ok().flatten()
             }
         }
     }
 }
 
-/// Elements are the same if they order rows alike.
+/// Elements are equal if they order rows in the same way.
 impl PartialEq for KeyElement {
     fn eq(&self, other: &KeyElement) -> bool {
         let same = match (&self.value, &other.value) {
@@ -171,7 +171,7 @@ impl PartialEq for KeyElement {
 
 impl Eq for KeyElement {}
 
-/// The value of `expression` in the rows of `batch`, which has the table's columns.
+/// The values of `expression` in the rows of `batch`, which has the table's columns.
 pub(crate) fn evaluate(
     expression: &dyn KeyExpression,
     batch: &RecordBatch,
@@ -181,7 +181,7 @@ pub(crate) fn evaluate(
     Ok(expression.evaluate(&arguments, batch.num_rows())?)
 }
 
-/// The columns called `names`, which the expression `text` reads.
+/// The columns called `names`, for the expression `text`.
 pub(crate) fn arguments(
     names: &[String],
     text: &str,

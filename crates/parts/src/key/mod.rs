@@ -1,12 +1,12 @@
-//! Keys: their order, the primary index, and what a condition on them says about a range of rows.
+//! Keys: their order, the primary index, and pruning by conditions on them.
 //!
-//! - [`element`]: a column of a key, or a value computed of columns.
+//! - [`element`]: a column or an expression of a key.
 //! - [`ranges`]: a set of values of one column, as sorted ranges.
 //! - [`zero`]: -0 and +0 are one value.
-//! - [`primary`]: the first row of each granule.
-//! - [`prune`]: which granules can hold a row that a condition wants.
-//! - [`bounds`]: smallest and largest value of a column in a part.
-//! - [`partition`]: the value of the partition key that the rows of a part share.
+//! - [`primary`]: the primary index with the first row of each granule.
+//! - [`prune`]: the granules that may have a row that fulfils a condition.
+//! - [`bounds`]: the smallest and the largest value of a column in a part.
+//! - [`partition`]: the value of the partition key, which the rows of a part share.
 
 pub(crate) mod bounds;
 pub(crate) mod element;

@@ -1,7 +1,7 @@
-//! The value of the partition key that all rows of a part share, and its identifier in names of parts.
+//! The value of the partition key that all rows of a part share, and the partition's identifier.
 //!
-//! The identifier is ClickHouse's: whole numbers as digits, a `Date` as `YYYYMMDD`, the elements of a
-//! tuple joined by `-`; if an element is of any other type or NULL, a SipHash-128 of the values, in hex.
+//! The identifier is ClickHouse's: integers as digits, a `Date` as `YYYYMMDD`, the elements of a tuple joined by
+//! `-`. If an element has another type or is NULL, it is a SipHash-128 of the values, in hex.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
@@ -14,17 +14,17 @@ use super::ranges::encode;
 use crate::error::Result;
 use crate::name::WHOLE_TABLE;
 
-/// Tags of values in what is hashed, ClickHouse's.
+/// ClickHouse's tags of hashed values.
 const TAG_NULL: u8 = 0;
 const TAG_UNSIGNED: u8 = 1;
 const TAG_SIGNED: u8 = 2;
 const TAG_FLOAT: u8 = 3;
 const TAG_STRING: u8 = 16;
-/// Of every other type, whose bytes are Arrow's row format.
+/// The tag of all other types, whose bytes are Arrow's row format.
 const TAG_OTHER: u8 = 255;
 
-/// The value of a partition key: for each element its type and an array of one row. A table without
-/// PARTITION BY has the value without elements.
+/// The value of a partition key: for each element its type and an array of one row. Without PARTITION BY it has no
+/// elements.
 #[derive(Clone, Debug, Default)]
 pub struct PartitionValue {
     pub elements: Vec<(SqlType, ArrayRef)>,
@@ -63,7 +63,7 @@ impl PartialEq for PartitionValue {
 
 impl Eq for PartitionValue {}
 
-/// The digits of a whole number or a date; `None` for any other value.
+/// The digits of an integer or a date; `None` for any other value.
 fn digits(ty: &SqlType, value: &ArrayRef) -> Option<String> {
     if value.is_null(0) {
         return None;
@@ -91,7 +91,7 @@ fn signed(value: &ArrayRef) -> Option<i64> {
     Some(cast(value, &Int64).ok()?.as_primitive::<Int64Type>().value(0))
 }
 
-/// Appends what is hashed of a value.
+/// Appends the bytes of a value that are hashed.
 fn hashed(ty: &SqlType, value: &ArrayRef, out: &mut Vec<u8>) -> Result<()> {
     let mut tagged = |tag: u8, bytes: &[u8]| {
         out.push(tag);
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(PartitionValue { elements }.id().unwrap(), expected);
     }
 
-    /// As ClickHouse names the partitions of the same values.
+    /// ClickHouse's identifiers for the same values.
     #[test]
     fn identifiers_are_those_of_clickhouse() {
         let text = |text: &str| -> ArrayRef { Arc::new(BinaryViewArray::from_iter_values([text])) };

@@ -6,10 +6,10 @@
 //! magic "BSLTIDX1"
 //! columns u32, rows u32                 rows: granules + 1, or 0 in a part without rows
 //! per column: length u32, sections      an array of `rows` values, see `column/encoder.rs`
-//! crc32c u32                            of all that is before it
+//! crc32c u32                            of everything before it
 //! ```
 //!
-//! In memory the values are in Arrow's row format, in which byte order is value order.
+//! In memory the values are in Arrow's row format, whose byte order is value order.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
@@ -37,7 +37,7 @@ impl PrimaryWriter {
         PrimaryWriter { columns: fields.iter().map(|field| BlockEncoder::new(field)).collect(), rows: 0 }
     }
 
-    /// Adds the key at `row`.
+    /// Appends the key at `row`.
     pub(crate) fn append(&mut self, key: &[ArrayRef], row: usize) {
         for (column, values) in self.columns.iter_mut().zip(key) {
             column.append(&values.slice(row, 1));
@@ -69,7 +69,7 @@ pub(crate) struct PrimaryIndex {
 }
 
 impl PrimaryIndex {
-    /// Reads the index of a key of `fields` over `rows` rows, both as the part's metadata has them.
+    /// Decodes the index of a key of `fields` with `rows` rows, both from the part's metadata.
     pub(crate) fn decode(bytes: &[u8], fields: &[FieldRef], rows: usize) -> Result<PrimaryIndex, Damage> {
         let mut reader = FieldReader::of_file(bytes, MAGIC, "a primary index")?;
         if reader.u32()? as usize != fields.len() || reader.u32()? as usize != rows {
@@ -86,7 +86,7 @@ impl PrimaryIndex {
         Ok(PrimaryIndex { columns })
     }
 
-    /// The key column's value at a mark; the mark behind the last granule is the part's last row.
+    /// A key column's value at a mark; the mark after the last granule is the part's last row.
     pub(crate) fn value(&self, column: usize, mark: usize) -> &[u8] {
         self.columns[column].row(mark).data()
     }

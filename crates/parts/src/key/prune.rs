@@ -1,9 +1,9 @@
-//! Which granules can hold a row that a condition on the primary key wants.
+//! Finds the granules that may have a row that fulfils a condition on the primary key.
 //!
-//! Rows are sorted by the key as a whole, so the rows between two marks lie between two key tuples.
-//! [`Search::may_match`] decides whether a tuple between them can satisfy a set of values for each key
-//! column; the range of all marks is halved until that is decided for single granules. A set may have
-//! any number of values (a long IN list): each question costs a binary search in it.
+//! Rows are sorted by the whole key, so the rows between two marks are between two key tuples.
+//! [`Search::may_match`] decides whether a tuple between them can satisfy a set of values for each key column; the
+//! range of all marks is halved until that is decided for single granules. A set may have any number of values (a
+//! long IN list): each test is a binary search in it.
 
 use std::ops::{Bound, Range};
 
@@ -32,7 +32,7 @@ impl MarkRanges {
         MarkRanges { ranges: Vec::new(), total }
     }
 
-    /// How many marks are in the ranges.
+    /// The number of marks in the ranges.
     pub fn selected(&self) -> usize {
         self.ranges.iter().map(ExactSizeIterator::len).sum()
     }
@@ -45,7 +45,7 @@ impl MarkRanges {
     }
 }
 
-/// What a key column must be, and how the rows are ordered by it.
+/// The allowed values of a key column, and its sort direction.
 #[derive(Clone, Debug)]
 pub(crate) struct KeySet {
     pub(crate) ranges: KeyRanges,
@@ -59,8 +59,7 @@ impl KeySet {
     }
 }
 
-/// The marks among `marks` whose granules can hold a key that `sets` wants: one set for each key
-/// column, or for fewer, where the others may have any value.
+/// Those of `marks` whose granules may have a key in `sets`: one set for each key column, or for a prefix of them.
 pub(crate) fn prune(index: &PrimaryIndex, sets: &[KeySet], marks: usize) -> MarkRanges {
     let mut found = MarkRanges::none(marks);
     if marks > 0 && sets.iter().all(|set| !set.ranges.is_empty()) {
@@ -77,7 +76,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The depth is the logarithm of the count of marks.
+    /// The recursion depth is the logarithm of the number of marks.
     fn collect(&self, marks: Range<usize>, found: &mut MarkRanges) {
         if !self.may_match(0, Some(marks.start), Some(marks.end)) {
             return;
@@ -91,18 +90,18 @@ impl Search<'_> {
         self.collect(middle..marks.end, found);
     }
 
-    /// Whether a tuple of the key columns from `column` on can be wanted, when it is not below the
-    /// tuple at mark `low` and not above that at `high`; `None` is no limit.
+    /// Whether a tuple of the key columns from `column` on can be in the sets, if it is not below the tuple at mark
+    /// `low` and not above the one at `high`; `None` is no limit.
     fn may_match(&self, column: usize, low: Option<usize>, high: Option<usize>) -> bool {
         let Some(KeySet { ranges: set, descending }) = self.sets.get(column) else { return true };
         let value = |mark: Option<usize>| mark.map(|mark| self.index.value(column, mark));
         let (low_value, high_value) = (value(low), value(high));
-        // The columns behind an equal prefix decide.
+        // The columns after an equal prefix decide.
         if low_value.is_some() && low_value == high_value {
             return low_value.is_some_and(|value| set.contains(value))
                 && self.may_match(column + 1, low, high);
         }
-        // Strictly between the limits, the columns behind may have any value.
+        // Strictly between the limits, the following columns may have any value.
         let (least, most) = if *descending { (high_value, low_value) } else { (low_value, high_value) };
         if set.overlaps(between(least), between(most)) {
             return true;
@@ -159,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// No granule with a wanted row is left out, in any order of the key.
+        /// No granule with a matching row is skipped, for any order of the key.
         #[test]
         fn pruning_keeps_every_wanted_row(
             mut rows in prop::collection::vec((0..12_i32, 0..12_i32), 1..60),

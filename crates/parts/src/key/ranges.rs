@@ -1,8 +1,8 @@
-//! A set of values of one column, as sorted ranges: what a WHERE clause says about a key column.
+//! A set of values of one column as sorted ranges: the condition of a WHERE clause on a key column.
 //!
-//! Values are held in Arrow's row format, in which byte order is value order, for every type alike.
-//! NULL sorts last and is a value like any other: `x IS NULL` is the point NULL, and a range without an
-//! upper bound includes it, which only means that a granule more is read.
+//! Values are in Arrow's row format, whose byte order is value order, for every type alike. NULL sorts last and is
+//! a value like any other: `x IS NULL` is the point NULL, and a range without an upper bound includes it, which at
+//! worst reads a granule too many.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::spec::sort_field;
 
 type Value = Arc<[u8]>;
 
-/// Values of one column: sorted ranges that do not overlap. Empty is a condition that never holds.
+/// Values of one column: sorted, disjoint ranges. The empty set is a condition that never holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRanges {
     ranges: Vec<KeyRange>,
@@ -30,12 +30,12 @@ struct KeyRange {
     high: Bound<Value>,
 }
 
-/// What a query requires of one column of the table; several conditions are joined by AND.
+/// A condition on one column of the table; several conditions are joined by AND.
 #[derive(Clone, Debug)]
 pub struct KeyCondition {
     /// The column's position in the table.
     pub column: usize,
-    /// The values that it may have.
+    /// The allowed values.
     pub ranges: KeyRanges,
 }
 
@@ -50,7 +50,7 @@ impl KeyRanges {
         KeyRanges { ranges: Vec::new() }
     }
 
-    /// The values in `values`, in any order: `=` and IN. The array is of the column's carrier type.
+    /// The values in `values`, in any order: `=` and IN. The array has the column's carrier type.
     pub fn points(values: &ArrayRef) -> Result<KeyRanges> {
         let rows = encode(&with_both_zeros(values)?)?;
         let mut points: Vec<Value> = rows.iter().map(|row| Value::from(row.data())).collect();
@@ -63,7 +63,7 @@ impl KeyRanges {
         Ok(KeyRanges { ranges: points.into_iter().map(range).collect() })
     }
 
-    /// The values between two bounds, each an array of length 1 of the column's carrier type.
+    /// The values between two bounds, each an array of one value of the column's carrier type.
     pub fn between(low: Bound<&ArrayRef>, high: Bound<&ArrayRef>) -> Result<KeyRanges> {
         let signed = |bound: Bound<&ArrayRef>, is_low: bool| match bound {
             Bound::Included(value) => Bound::Included(with_zeros(value, is_low)),
@@ -75,7 +75,7 @@ impl KeyRanges {
         Ok(KeyRanges { ranges: if range.is_empty() { Vec::new() } else { vec![range] } })
     }
 
-    /// What both sets have: AND.
+    /// The intersection: AND.
     #[must_use]
     pub fn intersect(&self, other: &KeyRanges) -> KeyRanges {
         let mut ranges = Vec::new();
@@ -97,13 +97,13 @@ impl KeyRanges {
         KeyRanges { ranges }
     }
 
-    /// What at least one set has: OR.
+    /// The union: OR.
     #[must_use]
     pub fn union(&self, other: &KeyRanges) -> KeyRanges {
         KeyRanges::of(self.ranges.iter().chain(&other.ranges).cloned().collect())
     }
 
-    /// What the set has not: NOT.
+    /// The complement: NOT.
     #[must_use]
     pub fn complement(&self) -> KeyRanges {
         let mut ranges = Vec::new();
@@ -121,8 +121,8 @@ impl KeyRanges {
         KeyRanges { ranges }
     }
 
-    /// The values that `expression` has for the values of the set, which are of type `carrier`; `None`
-    /// if that is not known: it is for single values, and for ranges under a monotonic expression.
+    /// The values of `expression` for the set's values, which are of type `carrier`; `None` if unknown. Known for
+    /// single values, and for ranges if the expression is monotonic.
     pub(crate) fn map(
         &self,
         carrier: &DataType,
@@ -140,7 +140,7 @@ impl KeyRanges {
         }
         let mapped = encode(&expression.evaluate(&[decode(&known, carrier)?], known.len())?)?;
         let mut values = mapped.iter().map(|row| Value::from(row.data()));
-        // A bound itself may share its mapped value with its neighbours: it is always included.
+        // A bound may share its mapped value with its neighbours, so it is always included.
         let mut next = |bound: &Bound<Value>| match bound {
             Bound::Unbounded => Bound::Unbounded,
             _ => values.next().map_or(Bound::Unbounded, Bound::Included),
@@ -174,7 +174,7 @@ impl KeyRanges {
         KeyRanges { ranges }
     }
 
-    /// How many ranges there are, single values among them.
+    /// The number of ranges, including single values.
     pub fn count(&self) -> usize {
         self.ranges.len()
     }
@@ -184,7 +184,7 @@ impl KeyRanges {
         self.ranges.iter().all(KeyRange::is_point)
     }
 
-    /// The bounds of the first `most` ranges, of a column whose values are of type `carrier`: arrays of one value.
+    /// The bounds of the first `most` ranges, for a column of type `carrier`, as arrays of one value.
     pub fn bounds(&self, carrier: &DataType, most: usize) -> Result<Vec<(Bound<ArrayRef>, Bound<ArrayRef>)>> {
         let value = |bound: &Bound<Value>| -> Result<Bound<ArrayRef>> {
             Ok(match bound {
@@ -196,12 +196,12 @@ impl KeyRanges {
         self.ranges.iter().take(most).map(|range| Ok((value(&range.low)?, value(&range.high)?))).collect()
     }
 
-    /// Whether no value is in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Whether there is one value.
+    /// Whether the set has exactly one value.
     pub fn is_point(&self) -> bool {
         match self.ranges.as_slice() {
             [KeyRange { low: Bound::Included(low), high: Bound::Included(high) }] => low == high,
@@ -236,7 +236,7 @@ impl KeyRange {
         }
     }
 
-    /// Whether `later`, which does not start before this one, overlaps or touches it.
+    /// Whether `later`, which does not start before this range, overlaps or touches it.
     fn meets(&self, later: &KeyRange) -> bool {
         match (&self.high, &later.low) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
@@ -248,14 +248,14 @@ impl KeyRange {
     }
 }
 
-/// The rows of one column in the row format, in which byte order is value order.
+/// A column in the row format, whose byte order is value order.
 pub(crate) fn encode(values: &ArrayRef) -> Result<Rows> {
     let field = Field::new("", values.data_type().clone(), true);
     let converter = RowConverter::new(vec![sort_field(&field)])?;
     Ok(converter.convert_columns(&[Arc::clone(values)])?)
 }
 
-/// The values of rows that [`encode`] made of an array of type `carrier`.
+/// Decodes values that [`encode`] made from an array of type `carrier`.
 pub(crate) fn decode(rows: &[&[u8]], carrier: &DataType) -> Result<ArrayRef> {
     let converter = RowConverter::new(vec![sort_field(&Field::new("", carrier.clone(), true))])?;
     let parser = converter.parser();
@@ -284,7 +284,7 @@ fn encode_bound(bound: Bound<&ArrayRef>) -> Result<Bound<Value>> {
     })
 }
 
-/// The bound of what lies on the other side.
+/// The complementary bound.
 fn flip(bound: &Bound<Value>) -> Bound<Value> {
     match bound {
         Bound::Included(value) => Bound::Excluded(Arc::clone(value)),
@@ -301,7 +301,7 @@ fn high_cmp(left: &Bound<Value>, right: &Bound<Value>) -> std::cmp::Ordering {
     rank(left, 2, 1, 0).cmp(&rank(right, 2, 1, 0))
 }
 
-/// A bound as something that compares: no value at all, or the value and then on which side it is.
+/// A comparable form of a bound: first whether it is unbounded, then the value, then its side.
 fn rank(bound: &Bound<Value>, unbounded: u8, included: u8, excluded: u8) -> (u8, &[u8], u8) {
     match bound {
         Bound::Unbounded => (unbounded, &[], 0),
@@ -341,7 +341,7 @@ mod tests {
         Arc::new(Int32Array::from(values.to_vec()))
     }
 
-    /// A set over -5..15 and its members, from the same description.
+    /// A set over -5..15, and its members computed from the same description.
     fn sets() -> impl Strategy<Value = (KeyRanges, Vec<bool>)> {
         let range = (0..10_i32, 0..10_i32, any::<bool>(), any::<bool>());
         prop::collection::vec(range, 0..4).prop_map(|ranges| {

@@ -1,4 +1,4 @@
-//! -0 and +0 are equal in SQL and differ in the row format: sets of values hold both or none.
+//! -0 and +0 are equal in SQL and differ in the row format: sets of values have both or none.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type};
 
 use crate::error::Result;
 
-/// The same values, every zero with this sign.
+/// The same values with every zero of this sign.
 pub(crate) fn with_zeros(values: &ArrayRef, is_negative: bool) -> ArrayRef {
     match values.data_type() {
         DataType::Float32 => {
@@ -25,7 +25,7 @@ pub(crate) fn with_zeros(values: &ArrayRef, is_negative: bool) -> ArrayRef {
     }
 }
 
-/// The same values; a zero is there with both signs.
+/// The same values with every zero in both signs.
 pub(crate) fn with_both_zeros(values: &ArrayRef) -> Result<ArrayRef> {
     if !values.data_type().is_floating() {
         return Ok(Arc::clone(values));

@@ -1,8 +1,8 @@
-//! A row with the sign -1 removes one with the sign 1 that it follows.
+//! Collapsing: a row with the sign -1 cancels a row with the sign 1 before it.
 //!
-//! Of the rows of one key the first negative and the last positive one stay: the negative one if there
-//! are at least as many negative as positive rows, the positive one if at least as many are positive;
-//! none of them if the counts are equal and the last row is negative.
+//! For each key the first negative and the last positive one stay: the negative one if there are at least
+//! as many negative as positive rows, the positive one if there are at least as many positive rows. None stays if
+//! the counts are equal and the last row is negative.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) struct Collapsing {
     positive: u64,
     negative: u64,
     last_is_positive: bool,
-    /// The first negative and the last positive row; each is there if its count is not 0.
+    /// The first negative and the last positive row, each if its count is not 0.
     held: Vec<RowRef>,
 }
 
@@ -86,7 +86,7 @@ impl Reducer for Collapsing {
     }
 }
 
-/// Whether the sign of the row is 1; anything but 1 and -1 is an error.
+/// Whether the sign of the row is 1; a value other than 1 and -1 is an error.
 pub(super) fn sign_at(signs: Option<&Int8Array>, row: usize) -> Result<bool> {
     match signs.map_or(0, |signs| signs.value(row)) {
         1 => Ok(true),

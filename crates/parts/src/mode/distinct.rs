@@ -1,4 +1,4 @@
-//! Of rows that agree in some columns the first stays: `OPTIMIZE ... DEDUPLICATE`.
+//! Keeps the first of the rows that agree in some columns: `OPTIMIZE ... DEDUPLICATE`.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use arrow::row::{RowConverter, Rows, SortField};
 use super::{Reducer, RowRef};
 use crate::error::Result;
 
-/// The columns contain the sort key, so that only rows of one key are remembered at a time.
+/// The columns include the sorting key, so that only the rows of one key are remembered at a time.
 pub(super) struct Distinct {
     columns: Vec<usize>,
     rows: Option<Rows>,

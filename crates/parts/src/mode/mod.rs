@@ -1,11 +1,11 @@
-//! Merge modes: what is left of rows with an equal key when parts are merged.
+//! Merge modes: how merges combine rows with equal keys.
 //!
-//! - [`MergeMode`]: the mode of a table, as its engine states it.
-//! - [`reduced`]: runs of equal keys in a sorted stream, and the rows that a reducer leaves of them.
+//! - [`MergeMode`]: the mode of a table, set by its engine.
+//! - [`reduced`]: runs of equal keys in a sorted stream, and the rows that a reducer keeps.
 //! - [`replacing`], [`summing`], [`collapsing`], [`versioned`], [`distinct`]: one reducer each.
 //!
-//! A mode is used at three places that agree: at a merge, in the block of an insert, and by a query that
-//! asks for FINAL. A reducer whose rows are aggregate states would be one more file here.
+//! A mode applies in three places, with the same result: in a merge, in the block of an insert, and in a query with
+//! FINAL.
 
 mod collapsing;
 mod distinct;
@@ -21,29 +21,29 @@ use arrow::array::RecordBatch;
 use crate::error::Result;
 use crate::spec::PartSpec;
 
-/// What a merge makes of rows with an equal key. Numbers are positions of columns.
+/// How a merge combines rows with equal keys. Numbers are positions of columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MergeMode {
     /// All rows stay.
     #[default]
     Ordinary,
-    /// The row with the highest version, of equal ones the last, stays.
+    /// The row with the highest version stays, the last of equal ones.
     Replacing { version: Option<usize>, is_deleted: Option<usize> },
     /// One row stays, with the sums of these columns; none if all sums are zero.
     Summing { columns: Vec<usize> },
-    /// Rows with the signs 1 and -1 remove each other.
+    /// Rows with the signs 1 and -1 cancel each other.
     Collapsing { sign: usize },
-    /// As collapsing; the version is the last column of the sort key, so that order of insertion does
+    /// Like collapsing, with the version as the last column of the sorting key, so that the order of insertion does
     /// not matter.
     VersionedCollapsing { sign: usize },
 }
 
-/// Why rows are reduced.
+/// The purpose of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The result is stored and will be merged again.
     Merge,
-    /// The result is what a query sees: rows that say "deleted" go too.
+    /// The result is what a query sees: deletion markers are removed too.
     Final,
 }
 
@@ -54,28 +54,28 @@ pub(crate) struct RowRef {
     pub(crate) row: usize,
 }
 
-/// Sees the rows of one key after the other, in the order of insertion, and says which remain.
+/// Receives the rows of one key after the other, in the order of insertion, and decides which stay.
 pub(crate) trait Reducer: Send {
-    /// The rows of the next calls are of `batch`.
+    /// Sets the batch of the rows in the next calls.
     fn attach(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// More rows of the current key: those at `rows` in the attached batch, which is number `source`.
+    /// Adds rows of the current key: those at `rows` in the attached batch, which has the number `source`.
     fn add(&mut self, source: usize, rows: Range<usize>, out: &mut Vec<RowRef>) -> Result<()>;
 
-    /// The current key has no more rows.
+    /// Ends the current key.
     fn end_key(&mut self, out: &mut Vec<RowRef>);
 
-    /// Rows that may still be put out: their batches are kept, under other numbers.
+    /// The rows that may still be emitted; the caller keeps their batches and renumbers them.
     fn held(&mut self) -> &mut [RowRef];
 
-    /// Gives the rows that were put out since the last call their values.
+    /// Sets the values of the rows that were emitted since the last call.
     fn finish(&mut self, picked: RecordBatch) -> Result<RecordBatch> {
         Ok(picked)
     }
 }
 
 impl MergeMode {
-    /// Columns that decide what is left, or that are summed.
+    /// Columns that decide which rows stay, or that are summed.
     pub fn columns(&self) -> Vec<usize> {
         match self {
             MergeMode::Ordinary => Vec::new(),
@@ -87,7 +87,7 @@ impl MergeMode {
         }
     }
 
-    /// The same mode where the column at `n` is at `place(n)`.
+    /// The mode with the column at `n` moved to `place(n)`.
     pub(crate) fn moved(&self, place: impl Fn(usize) -> usize) -> MergeMode {
         match self {
             MergeMode::Ordinary => MergeMode::Ordinary,
@@ -103,7 +103,7 @@ impl MergeMode {
     }
 }
 
-/// The reducer of the table's mode; `None` where all rows stay.
+/// The reducer of the table's mode; `None` if all rows stay.
 pub(crate) fn reducer(spec: &PartSpec, purpose: Purpose) -> Option<Box<dyn Reducer>> {
     match &spec.mode {
         MergeMode::Ordinary => None,
@@ -116,7 +116,7 @@ pub(crate) fn reducer(spec: &PartSpec, purpose: Purpose) -> Option<Box<dyn Reduc
     }
 }
 
-/// A reducer that leaves the first of the rows that agree in `columns`.
+/// A reducer that keeps the first of the rows that agree in `columns`.
 pub(crate) fn distinct(columns: Vec<usize>) -> Box<dyn Reducer> {
     Box::new(distinct::Distinct::new(columns))
 }

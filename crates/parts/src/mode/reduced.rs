@@ -1,7 +1,7 @@
-//! Runs of equal keys in a stream of sorted batches, and what a reducer leaves of them.
+//! Reduces runs of equal keys in a stream of sorted batches.
 //!
-//! A run may go over the end of a batch. What the reducer still holds of it then is copied out, so that
-//! at most one batch and those rows are in memory.
+//! A run may continue in the next batch. Its rows that the reducer still holds are then copied, so that at most one
+//! batch and those rows are in memory.
 
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, interleave_record_batch, partition, take_record_batch};
@@ -11,20 +11,20 @@ use crate::error::{Error, Result};
 use crate::spec::PartSpec;
 use crate::table::sort::{encode_key, key_columns};
 
-/// Iterates over what `reducer` leaves of sorted batches.
+/// Iterates over the rows that `reducer` keeps of sorted batches.
 pub(crate) struct ReducedRows<I> {
     batches: I,
     spec: PartSpec,
     reducer: Box<dyn Reducer>,
-    /// Batches that the reducer's rows are of: what it holds of earlier ones, then the current one.
+    /// The batches of the reducer's rows: copied rows of earlier batches, then the current batch.
     sources: Vec<RecordBatch>,
-    /// The key of the last row, as one row of batch.
+    /// The key of the last row, as a batch of one row.
     last: Option<RecordBatch>,
     is_finished: bool,
 }
 
 impl<I: Iterator<Item = Result<RecordBatch>>> ReducedRows<I> {
-    /// `batches` have the columns of `spec` and its order.
+    /// `batches` have the columns and the order of `spec`.
     pub(crate) fn new(batches: I, spec: PartSpec, reducer: Box<dyn Reducer>) -> ReducedRows<I> {
         ReducedRows { batches, spec, reducer, sources: Vec::new(), last: None, is_finished: false }
     }
@@ -69,7 +69,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> ReducedRows<I> {
         self.take(&picks)
     }
 
-    /// Whether the first row of `batch` has the key of the row before it.
+    /// Whether the first row of `batch` has the same key as the row before it.
     fn goes_on(&self, batch: &RecordBatch) -> Result<bool> {
         let Some(last) = &self.last else { return Ok(false) };
         if self.spec.sort_key.is_empty() {
@@ -80,7 +80,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> ReducedRows<I> {
         Ok(keys.row(0) == keys.row(1))
     }
 
-    /// The picked rows; afterwards only what the reducer holds is kept.
+    /// The picked rows. After that only the rows that the reducer holds are kept.
     fn take(&mut self, picks: &[RowRef]) -> Result<Option<RecordBatch>> {
         let picked = if picks.is_empty() { None } else { Some(take_rows(&self.sources, picks)?) };
         let held = self.reducer.held();
@@ -102,7 +102,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for ReducedRows<I> {
     }
 }
 
-/// What is left of one block.
+/// Reduces one block.
 pub(crate) fn reduce_block(
     block: RecordBatch,
     spec: &PartSpec,
@@ -117,7 +117,7 @@ pub(crate) fn reduce_block(
     }
 }
 
-/// Where the runs of equal keys begin.
+/// The first rows of the runs of equal keys.
 fn run_starts(batch: &RecordBatch, spec: &PartSpec) -> Result<Vec<usize>> {
     if spec.sort_key.is_empty() {
         return Ok(vec![0]);

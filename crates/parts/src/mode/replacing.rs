@@ -1,4 +1,4 @@
-//! Of the rows with one key the newest stays.
+//! Keeps the newest row of each key.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use arrow::row::{RowConverter, Rows, SortField};
 use super::{Purpose, Reducer, RowRef};
 use crate::error::{Error, Result};
 
-/// The highest version wins, of equal versions the last inserted.
+/// The highest version wins, the last inserted of equal versions.
 pub(super) struct Replacing {
     version: Option<usize>,
     is_deleted: Option<usize>,
@@ -20,7 +20,7 @@ pub(super) struct Replacing {
     held: [RowRef; 1],
 }
 
-/// What is known of the row in `held`.
+/// The version and the deletion flag of the row in `held`.
 struct Best {
     version: Vec<u8>,
     is_deleted: bool,
@@ -32,7 +32,7 @@ impl Replacing {
         Replacing { version, is_deleted, purpose, versions: None, deleted: None, best: None, held }
     }
 
-    /// The row that wins among `rows`, which are not empty.
+    /// The winning row among `rows`, which are not empty.
     fn newest(&self, rows: Range<usize>) -> usize {
         let last = rows.end - 1;
         let Some(versions) = &self.versions else { return last };

@@ -1,8 +1,8 @@
-//! One row a key, with the sums of some columns over all of its rows.
+//! Combines the rows of a key to one row, with the sums of some columns.
 //!
-//! Sums have the column's type and wrap around; NULLs do not count, the sum of nothing but NULLs is
-//! NULL. Columns that are not summed keep the value of the first row. A row whose sums are all zero
-//! (NULL where the type is nullable) goes.
+//! Sums have the column's type and wrap around. NULLs are skipped; the sum of only NULLs is NULL. Columns that are
+//! not summed keep the value of the first row. A row whose sums are all zero (or NULL, for nullable types) is
+//! removed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// Sums column by column.
 pub(super) struct Summing {
     columns: Vec<usize>,
-    /// One sum a column; made with the first batch.
+    /// One sum for each column, created with the first batch.
     sums: Vec<Box<dyn ColumnSum>>,
     first: Vec<RowRef>,
 }
@@ -82,9 +82,9 @@ trait ColumnSum: Send {
     fn add(&mut self, rows: Range<usize>);
     /// Whether the sum so far is the default of its type.
     fn is_zero(&self) -> bool;
-    /// The sum of the current key is complete, and put out if `is_kept`.
+    /// Ends the sum of the current key, and emits it if `is_kept`.
     fn end(&mut self, is_kept: bool);
-    /// The sums that were put out.
+    /// The emitted sums.
     fn finish(&mut self) -> ArrayRef;
 }
 

@@ -1,4 +1,4 @@
-//! Rows of one key and version with the signs 1 and -1 remove each other, in whatever order they came.
+//! Versioned collapsing: rows of one key and version with the signs 1 and -1 cancel each other in any order.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::collapsing::sign_at;
 use super::{Reducer, RowRef};
 use crate::error::Result;
 
-/// Rows of one key that wait for their opposites, at most; older ones are let go.
+/// The most rows of one key that wait for their opposites; older ones are emitted.
 const WAITING_MAX: usize = 8192;
 
-/// A stack of rows of one sign: a row of the other sign takes the top one with it.
+/// A stack of rows of one sign: a row of the other sign cancels the top one.
 pub(super) struct Versioned {
     sign: usize,
     signs: Option<Int8Array>,

@@ -20,26 +20,26 @@ use crate::index::zone_file::ZonesPlace;
 use crate::index::zones::{Zones, ZonesBuilder};
 use crate::spec::PartSpec;
 
-/// One column of a part that is being written.
+/// A column of a part that is being written.
 pub(super) struct ColumnWriter {
     field: FieldRef,
     file_name: String,
-    /// Where its file is, once it has one.
+    /// The path of its file, if it gets one.
     path: PathBuf,
     sink: Sink,
     file: ColumnFileWriter,
     /// `None` for a type without an order.
     zones: Option<ZonesBuilder>,
-    /// The skip indexes of the column.
+    /// The single-column skip indexes of the column.
     indexes: Vec<SkipIndexWriter>,
     row_count: u64,
     null_count: u64,
-    /// Rows in the current granule; the others are complete.
+    /// Rows in the current granule; earlier granules are complete.
     open_rows: usize,
     granule_rows: usize,
 }
 
-/// A column all of whose bytes were written.
+/// A column that is completely written.
 pub(super) struct WrittenColumn {
     field: FieldRef,
     file_name: String,
@@ -48,14 +48,14 @@ pub(super) struct WrittenColumn {
     /// The chain that was used.
     chain: CodecChain,
     zones: Option<Zones>,
-    /// The skip indexes of the column, and the bytes of their files.
+    /// The skip indexes of the column, with the bytes of their files.
     indexes: Vec<(SkipIndex, Vec<u8>)>,
     row_count: u64,
     null_count: u64,
 }
 
 impl ColumnWriter {
-    /// Starts the column at `position` of a part in `directory`; its bytes stay in memory.
+    /// Starts the column at `position` of a part in `directory`; its bytes stay in memory at first.
     pub(super) fn create(directory: &Path, spec: &PartSpec, position: usize) -> Result<ColumnWriter> {
         let field = spec.field(position);
         let file_name = file_name::of_column(&spec.columns[position].name, position);
@@ -87,12 +87,12 @@ impl ColumnWriter {
         })
     }
 
-    /// The column's file will be called `file_name`.
+    /// Sets the name of the column's file.
     pub(super) fn named(self, file_name: String) -> ColumnWriter {
         ColumnWriter { file_name, ..self }
     }
 
-    /// The column has a file of its own from now on.
+    /// Moves the column to a file of its own.
     pub(super) fn move_to_file(&self, directory: &PendingDirectory) -> Result<()> {
         let file = directory.create_file(&self.file_name)?;
         let path = directory.path().join(&self.file_name);
@@ -101,7 +101,7 @@ impl ColumnWriter {
             .map_err(|error| basalt_base::Error::io(FileAction::Write, &path, &error).into())
     }
 
-    /// Adds rows: values, or of strings a dictionary array over them.
+    /// Appends rows: values, or for strings a dictionary array.
     pub(super) fn write(&mut self, values: &ArrayRef) -> Result<()> {
         let mut start = 0;
         while start < values.len() {
@@ -116,7 +116,7 @@ impl ColumnWriter {
         Ok(())
     }
 
-    /// Adds rows to the current granule.
+    /// Appends rows to the current granule.
     fn append(&mut self, rows: &ArrayRef) -> Result<()> {
         self.row_count += rows.len() as u64;
         self.null_count += rows.null_count() as u64;
@@ -136,7 +136,7 @@ impl ColumnWriter {
         self.file.end_granule()
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     pub(super) fn finish(mut self) -> Result<WrittenColumn> {
         if self.open_rows > 0 {
             self.end_granule()?;
@@ -164,18 +164,17 @@ impl WrittenColumn {
         self.row_count
     }
 
-    /// Where the bytes went.
+    /// The destination of the bytes.
     pub(super) fn sink(&self) -> &Sink {
         &self.sink
     }
 
-    /// The column's skip indexes, and the bytes of their files.
+    /// Takes the column's skip indexes, with the bytes of their files.
     pub(super) fn take_indexes(&mut self) -> Vec<(SkipIndex, Vec<u8>)> {
         std::mem::take(&mut self.indexes)
     }
 
-    /// What the part's metadata says of the column; appends the zone map to the file that `zones_file`
-    /// becomes.
+    /// The column's entry in the part's metadata; appends its zone map to `zones_file`.
     pub(super) fn meta(
         self,
         spec: &PartSpec,
@@ -185,7 +184,7 @@ impl WrittenColumn {
         let column = &spec.columns[position];
         let zones = self.zones;
         let bounds = zones.as_ref().map(Zones::bounds).transpose()?.flatten();
-        // The bounds say all of one granule.
+        // For a single granule the bounds are enough.
         let zones = zones.filter(|zones| zones.min().len() > 1);
         let place = zones.map(|zones| ZonesPlace::append(zones_file, &self.field, &zones)).transpose()?;
         Ok(ColumnMeta {

@@ -1,5 +1,4 @@
-//! Writes skip indexes whose values are computed of whole rows: those of a new part that are not of single
-//! columns, and those of a part that is there.
+//! Writes expression and multi-column skip indexes: those of a new part, and those of a rewritten part.
 
 use std::sync::Arc;
 
@@ -14,25 +13,25 @@ use crate::spec::PartSpec;
 /// A skip index of a part that is being written.
 pub(super) struct ComputedIndex {
     writer: SkipIndexWriter,
-    /// Rows in the current granule; the others are complete.
+    /// Rows in the current granule; earlier granules are complete.
     open_rows: usize,
     granule_rows: usize,
 }
 
 impl ComputedIndex {
-    /// Those of `spec` that no column writes.
+    /// The indexes of `spec` that no column writes.
     pub(super) fn all(spec: &PartSpec) -> Vec<ComputedIndex> {
         let computed = spec.indexes.iter().filter(|index| index.as_column().is_none());
         computed.filter_map(|index| ComputedIndex::of(index, spec)).collect()
     }
 
-    /// `None` without the index's columns.
+    /// `None` if a column of the index is missing.
     fn of(index: &SkipIndex, spec: &PartSpec) -> Option<ComputedIndex> {
         let writer = SkipIndexWriter::new(index, index.fields(&spec.columns)?);
         Some(ComputedIndex { writer, open_rows: 0, granule_rows: spec.granule_rows })
     }
 
-    /// Adds the rows of `batch`, which has `columns`.
+    /// Appends the rows of `batch`, which has `columns`.
     pub(super) fn write(&mut self, batch: &RecordBatch, columns: &Columns) -> Result<()> {
         let values = self.writer.values(batch, columns)?;
         let mut start = 0;
@@ -59,19 +58,19 @@ impl ComputedIndex {
     }
 }
 
-/// Skip indexes of a part that is there, some of whose columns get other values.
+/// Skip indexes of an existing part that depend on columns with new values.
 pub(super) struct RecomputedIndexes {
     part: Arc<Part>,
     indexes: Vec<ComputedIndex>,
-    /// The columns that they read, as a table of its own; and where each is in the part's table.
+    /// The columns that they read, as a table of its own.
     columns: Columns,
     places: Vec<usize>,
-    /// Granules that are done.
+    /// Complete granules.
     marks: usize,
 }
 
 impl RecomputedIndexes {
-    /// `indexes` of `part`, which has the granules of `spec`.
+    /// The `indexes` of `part`, with the granules of `spec`.
     pub(super) fn new<'a>(
         part: &Arc<Part>,
         spec: &PartSpec,
@@ -88,8 +87,8 @@ impl RecomputedIndexes {
         }
     }
 
-    /// Adds the next rows, which are whole granules; `new` has the new values of columns by their places,
-    /// and the others are read.
+    /// Appends the next rows, which are whole granules. `new` has the new values of columns by their positions; the
+    /// others are read.
     pub(super) fn write(&mut self, rows: usize, new: &[(usize, ArrayRef)]) -> Result<()> {
         if self.indexes.is_empty() {
             return Ok(());

@@ -1,16 +1,16 @@
-//! The rows of a part that a lightweight DELETE took away: a mask beside the columns.
+//! The rows of a part that a lightweight DELETE removed, as a bit mask next to the columns.
 //!
 //! # Layout of `deleted.rows`
 //!
 //! ```text
 //! magic "BSLTDEL1"
 //! rows of the part u64
-//! mask                 a bit a row, the lowest of each byte first; set: the row is deleted
-//! crc32c u32           of all that is before it
+//! mask                 a bit a row, lowest bit first; set: the row is deleted
+//! crc32c u32           of everything before it
 //! ```
 //!
-//! The metadata says how many rows are deleted, so a part without the file is one without such rows.
-//! The file never changes: another DELETE makes another part, with links to the same columns.
+//! The metadata has the number of deleted rows; a part without deleted rows has no such file. The file never
+//! changes: another DELETE makes another part, with links to the same columns.
 
 use arrow::buffer::BooleanBuffer;
 
@@ -22,10 +22,10 @@ pub(crate) const DELETED_FILE: &str = "deleted.rows";
 
 const MAGIC: &Magic = b"BSLTDEL1";
 
-/// Bytes of the file besides the mask.
+/// Bytes of the file without the mask.
 const FRAME_BYTES: u64 = 8 + 8 + 4;
 
-/// Bytes of the file for a part of so many rows.
+/// Bytes of the file for a part of `rows` rows.
 pub(crate) fn file_bytes(rows: u64) -> u64 {
     FRAME_BYTES + rows.div_ceil(8)
 }
@@ -41,7 +41,7 @@ pub(crate) fn encode(mask: &BooleanBuffer) -> Vec<u8> {
     out.sealed()
 }
 
-/// The mask of a part of `rows` rows, `deleted` of them set.
+/// Decodes the mask of a part with `rows` rows, `deleted` of them set.
 pub(crate) fn decode(bytes: &[u8], rows: u64, deleted: u64) -> Result<BooleanBuffer, Damage> {
     let mut fields = FieldReader::of_file(bytes, MAGIC, "a mask of deleted rows")?;
     let found = fields.u64()?;

@@ -1,17 +1,18 @@
-//! One part: a directory of column files, its metadata and its primary index.
+//! A part: a directory of column files, its metadata and its primary index.
 //!
-//! - [`meta`]: `part.meta`, what the part is made of.
-//! - [`deleted`]: the rows that a lightweight DELETE took away.
-//! - [`writer`]: sorted rows to a pending part, [`column_writer`] one column of it, [`computed_index`]
-//!   a skip index of several columns.
-//! - [`rewriter`]: a wide part with other values in some columns.
-//! - [`volume`], [`sink`]: how many bytes values are; where they go until a part is known to be wide.
-//! - [`span`]: the bytes of a column: a file, or a stretch of a compact part's data file.
-//! - [`stored`]: a published part on disk, whatever the table looks like today.
-//! - [`view`]: a stored part seen as rows of the table.
-//! - [`pruning`]: which granules of it a query needs.
-//! - [`reader`]: a part column by column, by way of the cache of decoded blocks.
-//! - [`scan`]: batches of a part, one after the other.
+//! - [`meta`]: `part.meta`, the description of the part.
+//! - [`deleted`]: the rows that a lightweight DELETE removed.
+//! - [`writer`]: writes sorted rows to a pending part; [`column_writer`] writes a column, [`computed_index`] a skip
+//!   index
+//!   over several columns.
+//! - [`rewriter`]: copies a wide part with other values in some columns.
+//! - [`volume`], [`sink`]: the size of values, and the buffer for a part that may be compact or wide.
+//! - [`span`]: the bytes of a column: a file, or a section of a compact part's data file.
+//! - [`stored`]: a published part on disk, independent of the table's current columns.
+//! - [`view`]: a stored part as rows of the table.
+//! - [`pruning`]: finds the granules that a query needs.
+//! - [`reader`]: reads a part column by column through the cache of decoded blocks.
+//! - [`scan`]: reads a part batch by batch.
 
 mod column_writer;
 mod computed_index;

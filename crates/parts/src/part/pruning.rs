@@ -1,4 +1,4 @@
-//! Which granules of a part can have a row that a query wants: bounds, partition, key, zones, skip indexes.
+//! Prunes the granules of a part for a query: by bounds, partition, key, zone maps and skip indexes.
 
 use std::ops::Bound;
 
@@ -14,7 +14,7 @@ use crate::key::prune::{self, KeySet, MarkRanges};
 use crate::key::ranges::{KeyCondition, KeyRanges, encode};
 use crate::spec::PartSpec;
 
-/// What one index left of a part.
+/// The granules that one index keeps.
 #[derive(Clone, Debug)]
 pub struct PruneStep {
     /// `Min-Max`, `Partition`, `PrimaryKey` or `ZoneMap`.
@@ -22,7 +22,7 @@ pub struct PruneStep {
     pub left: MarkRanges,
 }
 
-/// What a query says of one column or of one element of a key.
+/// A condition on a column or on an element of a key.
 #[derive(Clone, Debug)]
 pub struct SaidOf {
     pub name: String,
@@ -30,14 +30,14 @@ pub struct SaidOf {
     pub ranges: KeyRanges,
 }
 
-/// Expressions of keys by their texts, and the values that they may have.
+/// Expressions in keys by their texts, with the values that they may have.
 type Computed = Vec<(String, KeyRanges)>;
 
 impl Part {
-    /// The granules that can hold a row for which all `conditions` hold, and `predicate`.
+    /// The granules that may have a row for which all `conditions` and `predicate` hold.
     ///
-    /// The primary key decides granule by granule, as do the zone maps of other columns; the part's
-    /// bounds come before both.
+    /// The part's bounds come first, then the primary key and the zone maps of other columns, both granule by
+    /// granule.
     ///
     /// # Panics
     ///
@@ -47,7 +47,7 @@ impl Part {
         Ok(left.unwrap_or_else(|| MarkRanges::all(self.mark_count())))
     }
 
-    /// What [`Part::prune`] does, index by index: each sees what the one before left.
+    /// Like [`Part::prune`], index by index: each gets the granules that the previous one kept.
     ///
     /// # Panics
     ///
@@ -82,7 +82,7 @@ impl Part {
         Ok(steps)
     }
 
-    /// What the primary index leaves; `None` if no condition is on its columns.
+    /// The granules that the primary index keeps; `None` if no condition is on its columns.
     fn prune_by_key(&self, conditions: &[KeyCondition], computed: &Computed) -> Result<Option<MarkRanges>> {
         let (sets, is_wanted) = self.key_sets(conditions, computed);
         if !is_wanted || !self.has_primary_key() {
@@ -91,7 +91,7 @@ impl Part {
         Ok(Some(prune::prune(self.primary()?, &sets, self.mark_count())))
     }
 
-    /// What each element of the primary key may be, and whether anything is said of one.
+    /// The allowed values of each element of the primary key, and whether any of them is restricted.
     fn key_sets(&self, conditions: &[KeyCondition], computed: &Computed) -> (Vec<KeySet>, bool) {
         let mut is_wanted = false;
         let mut set = |element: &KeyElement| {
@@ -107,11 +107,11 @@ impl Part {
     }
 
     fn prune_by_zones(&self, mut kept: MarkRanges, conditions: &[KeyCondition]) -> Result<MarkRanges> {
-        // Of the first key column the primary index says almost the same.
+        // The zone map of the first key column hardly adds to the primary index.
         let first = self.spec.primary_key().first().filter(|_| self.has_primary_key());
         let sorted = first.and_then(KeyElement::as_column);
         for condition in conditions.iter().filter(|condition| Some(condition.column) != sorted) {
-            // The bounds said all of one granule.
+            // For a single granule the bounds were enough.
             if kept.selected() == 0 || kept.total == 1 {
                 return Ok(kept);
             }
@@ -122,7 +122,7 @@ impl Part {
         Ok(kept)
     }
 
-    /// Those of `marks` that `indexes` of the table leave where `predicate` holds.
+    /// Those of `marks` that the table's `indexes` keep for `predicate`.
     pub fn prune_by_indexes(
         &self,
         indexes: &[SkipIndex],
@@ -138,8 +138,8 @@ impl Part {
         Ok(kept)
     }
 
-    /// Those of `marks` that `index` leaves where `predicate` holds; `None` if the predicate says nothing
-    /// that the index understands, or the part was written without it.
+    /// Those of `marks` that `index` keeps for `predicate`; `None` if the index does not understand the predicate,
+    /// or the part was written without it.
     pub fn prune_by_index(
         &self,
         index: &SkipIndex,
@@ -156,13 +156,13 @@ impl Part {
         Ok(summaries.map(|summaries| summaries.retain(marks, index, predicate)))
     }
 
-    /// Whether the part was written with the key that the table has.
+    /// Whether the part was written with the table's primary key.
     pub(crate) fn has_primary_key(&self) -> bool {
         let names = self.spec.primary_key().iter().map(|element| element.name(&self.spec.columns));
         names.eq(self.stored.meta.primary_key.iter().cloned())
     }
 
-    /// Whether rows of the part's partition can meet all `conditions`.
+    /// Whether rows of the part's partition can fulfil all `conditions`.
     fn partition_fits(&self, conditions: &[KeyCondition], computed: &Computed) -> Result<bool> {
         if self.spec.partition_key.is_empty() {
             return Ok(true);
@@ -209,12 +209,12 @@ impl PartSpec {
         self.partition_key.is_empty() || self.uses(&self.partition_key, conditions, predicate)
     }
 
-    /// What a query with these conditions says of the elements of the primary key.
+    /// The conditions on the elements of the primary key.
     pub fn said_of_primary_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
         self.said_of(self.primary_key(), conditions, predicate)
     }
 
-    /// What a query with these conditions says of the elements of the partition key.
+    /// The conditions on the elements of the partition key.
     pub fn said_of_partition_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
         self.said_of(&self.partition_key, conditions, predicate)
     }
@@ -239,7 +239,7 @@ impl PartSpec {
     }
 }
 
-/// What the query says of `element`: all of it holds.
+/// The allowed values of `element`, as sets that all apply.
 fn ranges_of<'a>(
     spec: &'a PartSpec,
     element: &'a KeyElement,
@@ -251,7 +251,7 @@ fn ranges_of<'a>(
     own.chain(conditions.iter().filter_map(|one| element.ranges(one, &spec.columns)))
 }
 
-/// What `predicate` says of the expressions of the keys.
+/// The values that `predicate` allows for expressions in keys.
 fn computed_ranges(spec: &PartSpec, predicate: &Predicate) -> Computed {
     let mut computed = Computed::new();
     for text in spec.keys().filter_map(KeyElement::text) {

@@ -1,4 +1,4 @@
-//! Reads a part column by column: what a scan evaluates filters with before it reads the other columns.
+//! Reads a part column by column, so that a scan can evaluate filters before it reads the other columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::column::writer::BLOCK_GRANULES_MAX;
 use crate::error::{Error, Result};
 use crate::metrics::ReadMetrics;
 
-/// Reads any column of one part, for one thread. Files are opened when they are needed and stay open.
+/// Reads the columns of a part, for one thread. Files are opened on first use and stay open.
 #[derive(Debug)]
 pub struct PartReader {
     part: Arc<Part>,
@@ -24,12 +24,12 @@ pub struct PartReader {
     /// By position in the table; `None` until the column is read.
     columns: Vec<Option<ColumnReader>>,
     scratch: ReadScratch,
-    /// Columns whose values are being computed from others.
+    /// Number of columns that are being computed from others.
     filling: usize,
 }
 
 impl PartReader {
-    /// Opens nothing yet. Decoded blocks come from `cache` and go into it, if there is one.
+    /// Opens no file yet. Decoded blocks come from `cache` and go into it, if there is one.
     pub fn open(part: &Arc<Part>, cache: Option<&Arc<BlockCache>>, metrics: &Arc<ReadMetrics>) -> PartReader {
         PartReader {
             part: Arc::clone(part),
@@ -45,15 +45,15 @@ impl PartReader {
         &self.part
     }
 
-    /// Where the piece of `mark` ends: granules of one piece are read together at the least cost, and
-    /// come from the cache without a copy. Pieces are the same for all columns.
+    /// The end of the piece of `mark`: granules of one piece are cheapest to read together, and come from the cache
+    /// without a copy. All columns have the same pieces.
     pub fn piece_end(&self, mark: usize) -> usize {
         ((mark / BLOCK_GRANULES_MAX + 1) * BLOCK_GRANULES_MAX).min(self.part.mark_count())
     }
 
-    /// The values of `column` (a position in the table) in the rows of `marks`: an array of the column's
-    /// carrier, or a `DictionaryArray<UInt32Type>` over it. All dictionary arrays of a column of a part
-    /// share one array of values. [`plain`](crate::plain) makes a carrier of either.
+    /// The values of `column` (a position in the table) in the rows of `marks`: an array of the column's carrier,
+    /// or a `DictionaryArray<UInt32Type>` over it. All dictionary arrays of a column in a part share one array of
+    /// values. [`plain`](crate::plain) converts either to the carrier.
     ///
     /// # Panics
     ///
@@ -70,12 +70,12 @@ impl PartReader {
         }
     }
 
-    /// As [`PartReader::read`], but only the rows of `marks` whose bit is set; blocks without one are
-    /// not decoded.
+    /// Like [`PartReader::read`], but only the rows of `marks` whose bit is set; blocks without a set bit are not
+    /// decoded.
     ///
     /// # Panics
     ///
-    /// If the column or a mark does not exist, or there are more or fewer bits than rows.
+    /// If the column or a mark does not exist, or the number of bits is not that of the rows.
     pub fn read_rows(
         &mut self,
         column: usize,
@@ -95,7 +95,7 @@ impl PartReader {
         }
     }
 
-    /// Granules of a block of `column`: 1 to [`BLOCK_GRANULES_MAX`], a power of two. 1, if the part was written
+    /// Granules of a block of `column`: 1 to [`BLOCK_GRANULES_MAX`], a power of two. 1 if the part was written
     /// without the column.
     pub(crate) fn block_granules(&mut self, column: usize) -> Result<usize> {
         match self.column(column) {
@@ -107,8 +107,8 @@ impl PartReader {
         }
     }
 
-    /// The values of a column that the part was written without, of `rows` rows of which `read` gives the
-    /// other columns.
+    /// The values of a column that the part was written without, for `rows` rows; `read` returns the other columns
+    /// of these rows.
     fn fill(
         &mut self,
         column: usize,
@@ -131,7 +131,7 @@ impl PartReader {
         self.part.mark_rows(marks)
     }
 
-    /// The column, its reader, and what it needs; `None` if the part was written without the column.
+    /// The column, its reader, and the read's context; `None` if the part was written without the column.
     fn column(&mut self, column: usize) -> Option<(Arc<StoredColumn>, &mut ColumnReader, ReadContext<'_>)> {
         let stored = Arc::clone(self.part.columns[column].as_ref()?);
         let reader = self.columns[column].get_or_insert_with(|| ColumnReader::new(&stored.file));

@@ -1,8 +1,8 @@
-//! Writes some columns of a wide part anew: a pending part in which the other files are links.
+//! Rewrites some columns of a wide part: makes a pending part that links to the other files.
 //!
-//! The rows, the primary index, the partition and the mask of deleted rows stay as they are. The zone maps
-//! of all columns share a file, so that is written again, from the old maps of the columns that stay and
-//! the new ones of the others. Files that the metadata does not name are left behind.
+//! The rows, the primary index, the partition and the mask of deleted rows stay as they are. The zone maps of all
+//! columns share a file, so it is written again, from the old maps of the columns that stay and the new ones of the
+//! others. Files that the metadata does not name are not linked.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,27 +23,27 @@ use crate::index::skip_index::SkipIndex;
 use crate::index::zone_file::{ZONES_FILE, ZonesPlace};
 use crate::spec::PartSpec;
 
-/// Some columns of one part that are being written again.
+/// A copy of a part with some columns rewritten.
 pub(crate) struct PartRewriter {
     part: Arc<Part>,
-    /// The table's, with the granules of the part.
+    /// The table's spec, with the granules of the part.
     spec: PartSpec,
     directory: PendingDirectory,
     /// With their positions in the table.
     columns: Vec<(usize, ColumnWriter)>,
-    /// Names of those that the copy has not.
+    /// Names of the columns that the copy drops.
     cleared: Vec<String>,
-    /// Of several columns or computed, where one of the columns is written.
+    /// Multi-column and expression indexes that read a rewritten column.
     indexes: RecomputedIndexes,
 }
 
 impl PartRewriter {
-    /// Starts a copy of `part` in the temporary directory `path` in which `columns` (positions in the
-    /// table, each once) will have other values, and which has not those called `cleared`.
+    /// Starts a copy of `part` in the temporary directory `path`, with new values in `columns` (positions in the
+    /// table, without duplicates) and without the columns called `cleared`.
     ///
     /// # Panics
     ///
-    /// If the part is compact: its columns share a file.
+    /// If the part is compact, because its columns share a file.
     pub(crate) fn create(
         storage: Arc<dyn Storage>,
         path: PathBuf,
@@ -76,19 +76,18 @@ impl PartRewriter {
         Ok(PartRewriter { part, indexes, spec, directory, columns: writers, cleared })
     }
 
-    /// The same, and `indexes` are made.
+    /// Also builds `indexes`.
     pub(crate) fn with(mut self, indexes: &[SkipIndex]) -> PartRewriter {
         self.indexes = RecomputedIndexes::new(&self.part, &self.spec, indexes.iter());
         self
     }
 
-    /// Makes the indexes of the next rows, which are whole granules. No column is written.
+    /// Builds the indexes of the next rows, which are whole granules. No column is written.
     pub(crate) fn write_indexes(&mut self, rows: usize) -> Result<()> {
         self.indexes.write(rows, &[])
     }
 
-    /// Adds whole granules of rows: the values of each of the columns, in the order of
-    /// [`PartRewriter::create`].
+    /// Appends whole granules: the values of each column, in the order of [`PartRewriter::create`].
     pub(crate) fn write(&mut self, values: &[ArrayRef]) -> Result<()> {
         let places = self.columns.iter().map(|(position, _)| *position);
         let new: Vec<(usize, ArrayRef)> = places.zip(values.iter().cloned()).collect();
@@ -96,7 +95,7 @@ impl PartRewriter {
         self.columns.iter_mut().zip(values).try_for_each(|((_, writer), values)| writer.write(values))
     }
 
-    /// Links what stays and writes the metadata; the caller syncs the directory.
+    /// Links the unchanged files and writes the metadata; the caller syncs the directory.
     pub(crate) fn finish(self, made_at_us: u64) -> Result<PendingPart> {
         let old = &self.part.stored.meta;
         let mut zones = Vec::new();
@@ -133,14 +132,14 @@ impl PartRewriter {
     }
 }
 
-/// What of a part is as it was.
+/// The unchanged columns and indexes of a part.
 struct Kept {
     columns: Vec<ColumnMeta>,
     skip_indexes: Vec<SkipIndexMeta>,
 }
 
 impl Kept {
-    /// What is neither written nor cleared; its zone maps are appended to the file that `zones` becomes.
+    /// The columns and indexes that are neither written nor cleared; appends their zone maps to `zones`.
     fn of(
         part: &Part,
         (written, cleared): (&[ColumnMeta], &[String]),
@@ -158,7 +157,7 @@ impl Kept {
             }
             columns.push(column);
         }
-        // One that the table no longer has may be of the columns that are written.
+        // An index that the table no longer has may read columns that are rewritten.
         let is_known = |meta: &SkipIndexMeta| {
             part.spec.indexes.iter().any(|index| meta.is_of(index) && !is_of_any(index, cleared))
         };

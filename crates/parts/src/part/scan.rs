@@ -1,4 +1,4 @@
-//! Batches of a part, one after the other, without deleted rows: what a merge reads from.
+//! Reads the rows of a part batch by batch, without deleted rows: the input of merges.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use crate::error::Result;
 use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 
-/// The name of the column of places, which no column of a table hides: it is always the last one.
+/// The name of the column of row positions. It is always the last column, so it hides no column of the table.
 pub(crate) const PLACE_COLUMN: &str = "_place";
 
 /// Iterates over the rows of some granules of a part. Files are opened at the first batch.
 ///
-/// It holds the granules that it has read. Of wide rows it reads fewer at a time, see
-/// [`PartScan::bounded`]; then a column whose blocks are longer keeps the values of its block.
+/// The scan holds the granules that it has read. It reads fewer granules of wide rows at a time, see
+/// [`PartScan::bounded`]; a column with longer blocks then holds the values of its block.
 #[derive(Debug)]
 pub struct PartScan {
     part: Arc<Part>,
     columns: Vec<usize>,
     schema: SchemaRef,
-    /// What is still to be read, the next range last.
+    /// The granules still to read, the next range last.
     ranges: Vec<Range<usize>>,
     rows_max: usize,
     /// Granules that are read together.
     granules: usize,
     metrics: Arc<ReadMetrics>,
     reader: Option<PartReader>,
-    /// By place among `columns`: what was read beyond the last granules.
+    /// By index in `columns`: values that were read beyond the last granules.
     held: Vec<Option<Held>>,
-    /// The place of the part's first row, if each row's place comes with it.
+    /// The position of the part's first row, if the batches have positions.
     first_place: Option<u64>,
-    /// Read, and not handed out yet.
+    /// Rows that were read and not returned yet.
     buffered: Option<RecordBatch>,
 }
 
@@ -85,8 +85,7 @@ impl PartScan {
         }
     }
 
-    /// The same rows, each with its place as the last column: its position among all rows of the part, and
-    /// `first_place` more.
+    /// Adds each row's position as the last column: its index among all rows of the part, plus `first_place`.
     #[must_use]
     pub(crate) fn with_places(mut self, first_place: u64) -> PartScan {
         let place = Arc::new(Field::new(PLACE_COLUMN, DataType::UInt64, false));
@@ -96,8 +95,8 @@ impl PartScan {
         self
     }
 
-    /// The same scan, which holds about `bytes_max` bytes at most: of wide rows it reads fewer at a time,
-    /// but never less than a granule.
+    /// Limits the held values to about `bytes_max` bytes: fewer granules of wide rows are read at a time, but at
+    /// least one.
     #[must_use]
     pub fn bounded(mut self, bytes_max: u64) -> PartScan {
         let granules = self.part.mark_count().max(1) as u64;
@@ -108,7 +107,7 @@ impl PartScan {
         self
     }
 
-    /// Bytes of the granules that it reads together, about.
+    /// Approximate bytes of the granules that are read together.
     pub(crate) fn held_bytes(&self) -> u64 {
         let marks = self.part.mark_count().max(1);
         let bytes: u64 = self.columns.iter().map(|&column| self.part.carrier_bytes(column)).sum();
@@ -119,7 +118,7 @@ impl PartScan {
         &self.schema
     }
 
-    /// The next granules to read together. They end where blocks of so many granules end.
+    /// The next granules to read together. They end at the end of blocks of that many granules.
     fn next_marks(&mut self) -> Option<Range<usize>> {
         let range = self.ranges.last_mut()?;
         let aligned_end = (range.start / self.granules + 1) * self.granules;
@@ -153,7 +152,7 @@ impl PartScan {
         }
     }
 
-    /// The values of the column at `place`. No block is decoded twice.
+    /// The values of the column at `place`. Decodes no block twice.
     fn values(&mut self, place: usize, marks: &Range<usize>) -> Result<ArrayRef> {
         let column = self.columns[place];
         let reader = match &mut self.reader {
@@ -192,7 +191,7 @@ impl PartScan {
 impl Iterator for PartScan {
     type Item = Result<RecordBatch>;
 
-    /// After an error the scan is at its end.
+    /// After an error the scan ends.
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         if let Some(batch) = self.take_buffered() {
             return Some(Ok(batch));

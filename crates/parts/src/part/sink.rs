@@ -1,28 +1,28 @@
-//! Where a column's bytes go while a part is written: memory, until it is known that the part is wide.
+//! The destination of a column's bytes: memory, until it is certain that the part is wide.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use basalt_base::fs::WritableFile;
 
-/// The bytes of one column. Its clones are the same.
+/// The bytes of one column. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Sink(Arc<Mutex<Target>>);
 
 enum Target {
     Memory(Vec<u8>),
     File(Box<dyn WritableFile>),
-    /// All was written, and the file is closed: a part may have more columns than files can be open.
+    /// The file is complete and closed: a part may have more columns than files can be open.
     Closed,
 }
 
 impl Sink {
-    /// Keeps what is written in memory.
+    /// Collects the written bytes in memory.
     pub(crate) fn in_memory() -> Sink {
         Sink(Arc::new(Mutex::new(Target::Memory(Vec::new()))))
     }
 
-    /// What was written goes into `file`, as does all that follows.
+    /// Moves the written bytes to `file`, and sends all further ones there.
     pub(crate) fn move_to(&self, mut file: Box<dyn WritableFile>) -> io::Result<()> {
         let mut target = self.target();
         if let Target::Memory(bytes) = &*target {
@@ -32,7 +32,7 @@ impl Sink {
         Ok(())
     }
 
-    /// What is in memory; nothing if it went into a file.
+    /// The bytes in memory; empty if they went into a file.
     pub(crate) fn take_memory(&self) -> Vec<u8> {
         match &mut *self.target() {
             Target::Memory(bytes) => std::mem::take(bytes),
@@ -40,7 +40,7 @@ impl Sink {
         }
     }
 
-    /// Nothing follows: the file is closed, if there is one. The part's directory is synced later.
+    /// Closes the file, if there is one. The part's directory is synced later.
     pub(crate) fn close(&self) -> io::Result<()> {
         let mut target = self.target();
         if let Target::File(file) = &mut *target {
@@ -74,7 +74,7 @@ impl Write for Sink {
 }
 
 impl WritableFile for Sink {
-    /// Memory becomes durable with the file that it is written into.
+    /// Bytes in memory become durable with the file that they are written into later.
     fn sync(&mut self) -> io::Result<()> {
         match &mut *self.target() {
             Target::Memory(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! The bytes of one column or index of a part: a file, or a stretch of a compact part's data file.
+//! The bytes of a column or index of a part: a file, or a section of a compact part's data file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,20 +8,20 @@ use basalt_base::fs::{RandomAccess, Storage};
 
 use crate::error::{Damage, Place, Result};
 
-/// Where bytes lie on disk.
+/// A place on disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     path: PathBuf,
     stretch: Option<(Stretch, Arc<SharedFile>)>,
 }
 
-/// The data file of a compact part, open once however many of its columns are read.
+/// The data file of a compact part, opened once for all its columns.
 #[derive(Debug, Default)]
 pub(crate) struct SharedFile(Mutex<Option<Weak<dyn RandomAccess>>>);
 
 impl SharedFile {
     fn open(&self, storage: &dyn Storage, path: &Path) -> Result<Arc<dyn RandomAccess>> {
-        // A panic while it was held leaves what was there.
+        // A panic while it was held left the value intact.
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = open.as_ref().and_then(Weak::upgrade) {
             return Ok(file);
@@ -32,22 +32,22 @@ impl SharedFile {
     }
 }
 
-/// A part of a file.
+/// A section of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Bytes of the whole file, as the part's metadata has them.
+    /// Bytes of the whole file, from the part's metadata.
     pub(crate) file_bytes: u64,
 }
 
 impl Span {
-    /// All of a file.
+    /// A whole file.
     pub(crate) fn whole(path: PathBuf) -> Span {
         Span { path, stretch: None }
     }
 
-    /// A stretch of a file, which all its stretches share.
+    /// A section of a file; all its sections share the open file.
     pub(crate) fn stretch(path: PathBuf, stretch: Stretch, file: &Arc<SharedFile>) -> Span {
         Span { path, stretch: Some((stretch, Arc::clone(file))) }
     }
@@ -56,12 +56,12 @@ impl Span {
         &self.path
     }
 
-    /// Whether the file holds nothing else.
+    /// Whether it is a whole file.
     pub(crate) fn is_whole(&self) -> bool {
         self.stretch.is_none()
     }
 
-    /// Opens the bytes as if they were a file.
+    /// Opens the bytes like a file.
     pub(crate) fn open(&self, storage: &dyn Storage) -> Result<Arc<dyn RandomAccess>> {
         let Some((stretch, shared)) = &self.stretch else { return Ok(storage.open(&self.path)?) };
         let (stretch, file) = (*stretch, shared.open(storage, &self.path)?);
@@ -74,7 +74,7 @@ impl Span {
         Ok(Arc::new(Window { file, stretch }))
     }
 
-    /// All the bytes, of which there must be `expected`.
+    /// Reads all bytes, which must be `expected` many.
     pub(crate) fn read(&self, storage: &dyn Storage, expected: u64) -> Result<Vec<u8>> {
         let file = self.open(storage)?;
         if file.size() != expected {
@@ -98,7 +98,7 @@ impl Place for Span {
     }
 }
 
-/// An open file of which only a stretch is seen.
+/// An open file restricted to a section.
 #[derive(Debug)]
 struct Window {
     file: Arc<dyn RandomAccess>,

@@ -1,7 +1,7 @@
-//! A published part on disk, as it was written, whatever the table's columns are today.
+//! A published part on disk, as it was written, independent of the table's current columns.
 //!
-//! Parts never change. What becomes obsolete is marked so, and its files go when the last reader has
-//! let go of it; until then every snapshot that has the part can read it.
+//! Parts never change. An obsolete part is marked, and its files are removed when its last reader drops it; until
+//! then every snapshot with the part can read it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ pub(crate) const PRIMARY_FILE: &str = "primary.idx";
 /// The name of the file with the columns and indexes of a compact part.
 pub(crate) const DATA_FILE: &str = "data.bin";
 
-/// A larger index is not ours: a million granules with keys of a kilobyte.
+/// A larger index is invalid: a million granules with keys of a kilobyte.
 const PRIMARY_BYTES_MAX: u64 = 1 << 30;
 
 /// A part on disk.
@@ -47,35 +47,34 @@ pub(crate) struct StoredPart {
     pub(crate) meta: PartMeta,
     primary: OnceLock<Arc<PrimaryIndex>>,
     deleted: OnceLock<BooleanBuffer>,
-    /// What a read found to be wrong.
+    /// The first damage that a read found.
     damage: OnceLock<String>,
-    /// By position among the metadata's skip indexes.
+    /// By index in the metadata's skip indexes.
     skip_indexes: Vec<OnceLock<Arc<SkipSummaries>>>,
 }
 
-/// A part's directory; removes it when it is obsolete and nobody reads it any more.
+/// A part's directory. It is removed when the part is obsolete and has no reader.
 #[derive(Debug)]
 pub(crate) struct PartDirectory {
     storage: Arc<dyn Storage>,
     path: PathBuf,
-    /// Of a compact part.
+    /// The data file of a compact part.
     data_file: Arc<SharedFile>,
     obsolete: AtomicBool,
-    /// The empty part that stands for removed rows: it must outlive this one, or they would be back
-    /// after a crash.
+    /// The empty part that covers removed rows. It must outlive this one, or the rows would reappear after a crash.
     replaced_by: OnceLock<Arc<PartDirectory>>,
-    /// Where a directory that nothing covers goes before its files do: half of it would look damaged.
+    /// The directory to rename to before removal, if no part covers this one: half of its files would look damaged.
     way_out: OnceLock<PathBuf>,
 }
 
-/// The file of a dropped column; removes it when nobody reads it any more.
+/// A column's file. The file of a dropped column is removed when it has no reader.
 #[derive(Debug)]
 pub(crate) struct StoredColumn {
     storage: Arc<dyn Storage>,
     pub(crate) file: Arc<ColumnFile>,
     obsolete: AtomicBool,
     zones: OnceLock<Option<Arc<Zones>>>,
-    /// Where the part has the values in an older type.
+    /// The conversion from the older type that the part has, if any.
     conversion: Option<Arc<dyn ConvertValues>>,
 }
 
@@ -101,15 +100,15 @@ impl StoredPart {
         }
     }
 
-    /// The same part as a table of today names its columns; `None` if it does so already.
+    /// The part with the table's current column names; `None` if it has them already.
     pub(crate) fn renamed(&self, history: &ColumnHistory) -> Option<StoredPart> {
         let mut meta = self.meta.clone();
         let is_changed = history.apply(&mut meta);
         is_changed.then(|| StoredPart::new(Arc::clone(&self.directory), self.name.clone(), meta))
     }
 
-    /// Whether all files are there. What is in them is checked by those who read it: a query that
-    /// needs a damaged file fails with the place of the damage before its part is set aside.
+    /// Checks that all files exist. Their contents are checked when they are read: a query that needs a damaged
+    /// file fails with the place of the damage, and then the part is set aside.
     pub(crate) fn check_files(&self) -> Result<()> {
         if self.meta.data_file.is_some() {
             return self.check_file(DATA_FILE);
@@ -135,7 +134,7 @@ impl StoredPart {
         )))
     }
 
-    /// Remembers that a read failed because the part is damaged, so that it is set aside.
+    /// Records that a read found damage, so that the part is set aside.
     pub(crate) fn note_damage(&self, error: &Error) {
         let is_damage = match error {
             Error::Corrupt { .. } => true,
@@ -143,7 +142,7 @@ impl StoredPart {
             _ => false,
         };
         if is_damage {
-            // The first one is reason enough.
+            // The first damage is enough.
             let _ = self.damage.set(error.to_string());
         }
     }
@@ -153,7 +152,7 @@ impl StoredPart {
         self.damage.get().map(String::as_str)
     }
 
-    /// The primary index; read at its first use, and kept.
+    /// The primary index, loaded on first use.
     pub(crate) fn primary(&self, fields: &[FieldRef]) -> Result<&PrimaryIndex> {
         if let Some(primary) = self.primary.get() {
             return Ok(primary);
@@ -166,7 +165,7 @@ impl StoredPart {
         Ok(self.primary.get_or_init(|| Arc::new(index)))
     }
 
-    /// The zone map of `column`, which is `stored`; read at its first use, and kept.
+    /// The zone map of `column`, which is `stored`; loaded on first use.
     pub(crate) fn zones(&self, stored: &StoredColumn, column: &Column) -> Result<Option<Arc<Zones>>> {
         if let Some(zones) = stored.zones.get() {
             return Ok(zones.clone());
@@ -192,7 +191,7 @@ impl StoredPart {
         bounds.map(|bounds| zones::of_one_granule(&bounds, meta.null_count)).transpose()
     }
 
-    /// The bytes of a zone map as they are in the file, checked.
+    /// The bytes of a zone map in the file, with their checksum verified.
     pub(super) fn zone_bytes(&self, place: ZonesPlace) -> Result<Vec<u8>> {
         let span = self.index_span(ZONES_FILE, self.meta.zones_file_bytes, |data| data.zones_offset);
         let bytes = self.read_zone_bytes(&span, place)?;
@@ -221,8 +220,8 @@ impl StoredPart {
         Ok(bytes)
     }
 
-    /// The summaries of `index` of a table of `columns`; `None` if the part was written without it. Read
-    /// at the first use, and kept.
+    /// The summaries of `index` of a table with `columns`; `None` if the part was written without it. Loaded on
+    /// first use.
     pub(crate) fn skip_summaries(
         &self,
         index: &SkipIndex,
@@ -246,7 +245,7 @@ impl StoredPart {
         Ok(Some(self.skip_indexes[position].get_or_init(|| found)))
     }
 
-    /// The bytes of an index: a file in a wide part, a stretch of the data file in a compact one.
+    /// The place of an index: a file of a wide part, a section of the data file of a compact one.
     fn index_span(&self, file: &str, bytes: u64, offset: fn(&DataFile) -> u64) -> Span {
         match &self.meta.data_file {
             None => Span::whole(self.directory.path.join(file)),
@@ -266,12 +265,12 @@ impl StoredPart {
         }
     }
 
-    /// What the metadata says of the column called `name`.
+    /// The metadata of the column called `name`.
     pub(crate) fn column_meta(&self, name: &str) -> Option<&ColumnMeta> {
         self.meta.columns.iter().find(|meta| meta.name == name)
     }
 
-    /// Which rows are deleted; `None` if none are. Read at its first use, and kept.
+    /// A mask of the deleted rows; `None` if there are none. Loaded on first use.
     pub(crate) fn deleted(&self) -> Result<Option<&BooleanBuffer>> {
         let (rows, count) = (self.meta.row_count, self.meta.deleted_count);
         if count == 0 || self.deleted.get().is_some() {
@@ -288,8 +287,7 @@ impl StoredPart {
         self.primary.get().map_or(0, |primary| primary.memory_bytes())
     }
 
-    /// The readers of the columns that the table has, by their position in the table; `None` for those
-    /// that the part was written without.
+    /// The stored columns by position in the table; `None` for those that the part was written without.
     pub(crate) fn columns(&self, spec: &PartSpec) -> Result<Vec<Option<Arc<StoredColumn>>>> {
         spec.columns.iter().map(|column| self.column(column, &spec.conversions)).collect()
     }
@@ -315,7 +313,7 @@ impl StoredPart {
         })))
     }
 
-    /// How the column's values become those of the type that it has today; `None` if they are.
+    /// The conversion of the column's values to its current type; `None` if they have it.
     fn conversion(
         &self,
         meta: &ColumnMeta,
@@ -358,20 +356,20 @@ impl PartDirectory {
         &self.storage
     }
 
-    /// Another part has the rows now, or nobody wants them.
+    /// Marks the part as obsolete: another part has its rows, or nobody needs them.
     pub(crate) fn mark_obsolete(&self) {
         self.obsolete.store(true, Ordering::Release);
     }
 
-    /// Nobody needs the part, and no other covers it: it is removed by way of `way_out`.
+    /// Marks the part as obsolete although no other part covers it: its removal renames it to `way_out` first.
     pub(crate) fn mark_uncovered(&self, way_out: PathBuf) {
         let _ = self.way_out.set(way_out);
         self.mark_obsolete();
     }
 
-    /// `empty` holds this part's place until its files are gone.
+    /// Keeps `empty` alive until this part's files are removed.
     pub(crate) fn mark_replaced(&self, empty: &Arc<PartDirectory>) {
-        // Only a part of the active set is replaced, and that once.
+        // Only active parts are replaced, and only once.
         let _ = self.replaced_by.set(Arc::clone(empty));
         self.mark_obsolete();
     }
@@ -383,7 +381,7 @@ impl Drop for PartDirectory {
             return;
         }
         let Some(parent) = self.path.parent() else { return };
-        // What cannot be removed now is found at the next open and removed then.
+        // If removal fails, the next open removes it.
         let removed = match self.way_out.get() {
             None => self.storage.remove_dir_all(&self.path),
             Some(way_out) => self
@@ -402,12 +400,12 @@ impl Drop for PartDirectory {
 }
 
 impl StoredColumn {
-    /// Whether the part has the values in an older type: what it knows of them is of no use to a query.
+    /// Whether the values have an older type, so that their zone maps and bounds are of no use.
     pub(crate) fn is_converted(&self) -> bool {
         self.conversion.is_some()
     }
 
-    /// What was read, as values of today's type.
+    /// Converts values to the current type.
     pub(crate) fn converted(&self, values: ArrayRef) -> Result<ArrayRef> {
         match &self.conversion {
             Some(conversion) => Ok(conversion.convert(&plain(&values))?),
@@ -423,7 +421,7 @@ impl StoredColumn {
 impl Drop for StoredColumn {
     fn drop(&mut self) {
         if *self.obsolete.get_mut() && self.file.has_own_file() {
-            // What cannot be removed takes space, and nothing else: the metadata no longer names it.
+            // If removal fails, the file only takes space: the metadata no longer names it.
             let _ = self.storage.remove_file(self.file.path());
         }
     }

@@ -1,4 +1,4 @@
-//! A part seen as rows of the table: finds the granules that a query needs and reads them.
+//! A part as rows of the table: finds the granules that a query needs and reads them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::metrics::ReadMetrics;
 use crate::name::PartName;
 use crate::spec::{Fill, PartSpec};
 
-/// One part of a snapshot. Shared by threads; readable for as long as it is held.
+/// A part of a snapshot. Thread-safe, and readable as long as it is held.
 #[derive(Debug)]
 pub struct Part {
     pub(crate) stored: Arc<StoredPart>,
     pub(crate) spec: Arc<PartSpec>,
-    /// By position in the table; `None` where the part was written before the column was added.
+    /// By position in the table; `None` if the part was written before the column was added.
     pub(crate) columns: Vec<Option<Arc<StoredColumn>>>,
 }
 
@@ -43,39 +43,37 @@ impl Part {
         &self.stored.name
     }
 
-    /// Rows in the files, deleted ones too.
+    /// Rows in the files, including deleted ones.
     pub fn row_count(&self) -> u64 {
         self.stored.meta.row_count
     }
 
-    /// Rows that a lightweight DELETE took away, and that are in the files until the next merge.
+    /// Rows removed by a lightweight DELETE that stay in the files until the next merge.
     pub fn deleted_count(&self) -> u64 {
         self.stored.meta.deleted_count
     }
 
-    /// Rows that a query sees.
+    /// Rows that queries see.
     pub fn live_row_count(&self) -> u64 {
         self.row_count() - self.deleted_count()
     }
 
-    /// A bit for each row of the files, set where the row is deleted; `None` if no row is. The readers
-    /// of single columns know nothing of it.
+    /// A mask of the deleted rows; `None` if there are none. Readers of single columns ignore it.
     pub fn deleted(&self) -> Result<Option<&BooleanBuffer>> {
         self.stored.deleted()
     }
 
-    /// Granules of the part.
+    /// Number of granules.
     pub fn mark_count(&self) -> usize {
         self.stored.meta.mark_count()
     }
 
-    /// Bytes of the values of the column at `column` of the table, decoded; 0 if the part was written
-    /// without it.
+    /// Decoded bytes of the column at `column` of the table; 0 if the part was written without it.
     pub fn column_bytes(&self, column: usize) -> u64 {
         self.columns[column].as_ref().map_or(0, |stored| stored.file.decoded_bytes())
     }
 
-    /// Bytes of the values of all rows in memory, about.
+    /// Approximate bytes of the values of all rows in memory.
     pub(crate) fn value_bytes(&self) -> u64 {
         match self.stored.meta.value_bytes {
             0 => self.decoded_bytes(),
@@ -83,12 +81,12 @@ impl Part {
         }
     }
 
-    /// Bytes of the values of all columns as they are stored, decoded.
+    /// Decoded bytes of all columns in their stored form.
     pub(crate) fn decoded_bytes(&self) -> u64 {
         self.columns.iter().flatten().map(|stored| stored.file.decoded_bytes()).sum()
     }
 
-    /// Files that are open while all columns are read.
+    /// Number of files that are open while all columns are read.
     pub(crate) fn open_files(&self) -> usize {
         match self.stored.meta.data_file {
             Some(_) => 1,
@@ -96,8 +94,8 @@ impl Part {
         }
     }
 
-    /// About as many bytes as the values of the column at `column` of the table take in memory: of strings
-    /// a view of each, and their bytes unless they are codes.
+    /// Approximate bytes in memory of the values of the column at `column` of the table: for strings their views,
+    /// and their bytes unless they are coded.
     pub(crate) fn carrier_bytes(&self, column: usize) -> u64 {
         let views = match self.spec.columns[column].ty.carrier() {
             DataType::BinaryView => self.row_count() * size_of::<u128>() as u64,
@@ -106,9 +104,9 @@ impl Part {
         views + self.column_bytes(column)
     }
 
-    /// Bytes at most of the distinct strings of the column at `column` of the table, if all its rows are
-    /// codes of them: [`PartReader`](crate::PartReader) then gives dictionary arrays only. 0 if the part
-    /// was written without the column, and it is one value.
+    /// The most bytes of the distinct strings of the column at `column` of the table, if all its blocks are coded:
+    /// [`PartReader`](crate::PartReader) then returns dictionary arrays only. 0 if the part was written without the
+    /// column, which then has one value.
     pub fn dictionary_bytes_max(&self, column: usize) -> Result<Option<u64>> {
         match &self.columns[column] {
             Some(stored) if stored.is_converted() => Ok(None),
@@ -120,15 +118,15 @@ impl Part {
         }
     }
 
-    /// The smallest and the largest value of the column at `column` of the table, as an array of two, and
-    /// how many NULLs there are beside them. `None` if they are not known exactly: the part was written
-    /// without the column, has no value in it, or the type's bounds are loose.
+    /// The smallest and the largest value of the column at `column` of the table, as an array of two, and the
+    /// number of NULLs. `None` if they are not known exactly: the part was written without the column, it has no
+    /// value, or the type's bounds are loose.
     pub fn exact_bounds(&self, column: usize) -> Result<Option<(ArrayRef, u64)>> {
         if self.is_converted(column) {
             return Ok(None);
         }
         let column = &self.spec.columns[column];
-        // Bounds of strings are cut off, and NaN has no place among floating-point numbers.
+        // Bounds of strings are truncated, and those of floats ignore NaN.
         let carrier = column.ty.carrier();
         if !carrier.is_primitive() || carrier.is_floating() {
             return Ok(None);
@@ -142,7 +140,7 @@ impl Part {
         Ok(bounds.map(|bounds| (bounds, meta.null_count)))
     }
 
-    /// The columns as of the snapshot; positions in [`Part::read`] are positions in them.
+    /// The columns at the time of the snapshot; positions in [`Part::read`] refer to them.
     pub fn spec(&self) -> &PartSpec {
         &self.spec
     }
@@ -154,8 +152,8 @@ impl Part {
         row(marks.start)..row(marks.end)
     }
 
-    /// The smallest and largest value of each granule of `column` (a position in the table); `None` if
-    /// the part was written without them or the type has no order. Read at the first use, and kept.
+    /// The zone map of `column` (a position in the table); `None` if the part was written without it or the type
+    /// has no order. Loaded on first use.
     ///
     /// # Panics
     ///
@@ -167,19 +165,19 @@ impl Part {
         }
     }
 
-    /// Whether the part has all values that `index` is of, as they are read today: what a column holds that
-    /// is computed may have changed since the part was written.
+    /// Whether the part stores all values that `index` reads. The values of a computed column may have changed
+    /// since the part was written.
     pub(super) fn has_values_of(&self, index: &SkipIndex) -> bool {
         let mut read = (0..self.columns.len()).filter(|&at| index.reads(&self.spec.columns[at].name));
         read.all(|at| self.has_column(at) && !self.is_converted(at))
     }
 
-    /// Whether the part has values of the column at `column` of the table.
+    /// Whether the part stores the column at `column` of the table.
     pub fn has_column(&self, column: usize) -> bool {
         self.columns[column].is_some()
     }
 
-    /// Whether the part has values of all columns.
+    /// Whether the part stores all columns.
     pub(crate) fn has_all_columns(&self) -> bool {
         self.columns.iter().all(Option::is_some)
     }
@@ -189,21 +187,21 @@ impl Part {
         self.columns[column].as_ref().is_some_and(|stored| stored.is_converted())
     }
 
-    /// The index of the part's key, which [is](Part::has_primary_key) that of the table.
+    /// The primary index, if the part [has](Part::has_primary_key) the table's key.
     pub(crate) fn primary(&self) -> Result<&PrimaryIndex> {
         let columns = &self.spec.columns;
         let fields: Vec<_> = self.spec.primary_key().iter().map(|element| element.field(columns)).collect();
         self.stored.primary(&fields)
     }
 
-    /// The value of the partition key in all rows.
+    /// The value of the partition key.
     pub fn partition(&self) -> Result<PartitionValue> {
         let path = self.stored.directory.path().join(super::meta::META_FILE);
         decode_partition(&self.spec, &self.stored.meta.partition).map_err(|damage| damage.in_file(&path))
     }
 
-    /// The values of `columns` (positions in the table, in any order) in the rows of `marks`. Reads
-    /// only the files and blocks that hold them.
+    /// The values of `columns` (positions in the table, in any order) in the rows of `marks`. Reads only the files
+    /// and blocks that have them.
     ///
     /// # Panics
     ///
@@ -226,7 +224,7 @@ impl Part {
         self.batch(columns, arrays, row_count)
     }
 
-    /// `arrays` of `columns` as a batch of the table's types.
+    /// The `arrays` of `columns` as a batch with the table's types.
     pub(crate) fn batch(&self, columns: &[usize], arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(self.projected_schema(columns), arrays, &options)?)
@@ -237,7 +235,7 @@ impl Part {
         Arc::new(Schema::new(fields))
     }
 
-    /// Reads every block of every file once; the first damage is the error.
+    /// Reads every block of every file once; fails with the first damage.
     pub fn check(&self) -> Result<()> {
         let metrics = ReadMetrics::default();
         let mut ctx = ReadContext { cache: None, metrics: &metrics, scratch: &mut ReadScratch::default() };

@@ -1,14 +1,14 @@
-//! How many bytes the values of an array are, whatever its buffers hold besides: what decides whether a
-//! part is wide, and how many rows a granule has.
+//! The size of an array's values, independent of its buffers. It decides whether a part is wide, and how many rows
+//! a granule has.
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, UInt32Type};
 
-/// Bytes that a length takes, as ClickHouse counts them.
+/// Bytes of a length, as ClickHouse counts them.
 const LENGTH_BYTES: u64 = 8;
 
-/// Bytes of the values of `array`: of a string its characters and a length, of NULL what an empty value of its
-/// type takes. The same for the same values, in however many arrays.
+/// Bytes of the values of `array`: a string has its characters and a length, NULL is an empty value of its type.
+/// Does not depend on how the values are split into arrays.
 pub fn value_bytes(array: &dyn Array) -> u64 {
     let rows = array.len() as u64;
     match array.data_type() {
@@ -29,7 +29,7 @@ pub fn value_bytes(array: &dyn Array) -> u64 {
 }
 
 fn string_bytes(array: &dyn Array) -> u64 {
-    // The low half of a view's low half is its length; what stands under a NULL means nothing.
+    // The length is in the low quarter of a view; the string under a NULL is undefined.
     let strings = array.as_binary_view();
     let views = strings.views();
     let bytes = |row: usize| u64::from(views[row] as u32);

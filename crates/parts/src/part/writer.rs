@@ -1,15 +1,15 @@
-//! Writes a part: sorted rows go in, a directory that waits for its name comes out.
+//! Writes sorted rows to a pending part, which is published later.
 //!
 //! # Compact and wide
 //!
-//! A small part is *compact*: its columns, zone maps and primary index lie back to back in `data.bin`, so
-//! that an INSERT syncs two files, however many columns there are. A larger one is *wide*, with a file
-//! each. The bytes of the columns stay in memory until it is known that the part is wide.
+//! A small part is *compact*: its columns, zone maps and primary index are back to back in `data.bin`, so that an
+//! INSERT syncs two files for any number of columns. A larger part is *wide*, with a file for each column. The
+//! bytes of the columns stay in memory until it is certain that the part is wide.
 //!
-//! # At once or in two stages
+//! # One or two stages
 //!
-//! All columns are written side by side, as batches come; or in two stages, which only a wide part has: first
-//! some of them, among them those of the keys, and then each of the others as a whole.
+//! All columns are written together, batch by batch. A wide part may be written in two stages instead: first some
+//! columns, including those of the keys, and then each of the others as a whole.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,20 +35,20 @@ use crate::spec::PartSpec;
 use crate::threads::for_each;
 use crate::ttl::bounds::TtlBounds;
 
-/// Rows that are put in order at a time.
+/// Rows that are gathered at a time.
 const PICKED_ROWS: usize = 65_536;
 
-/// Writes one part granule by granule.
+/// Writes a part granule by granule.
 pub(crate) struct PartWriter {
     spec: Arc<PartSpec>,
-    /// What batches look like: the table, or its columns of the first stage.
+    /// The columns of batches: the table's, or those of the first stage.
     stage: Arc<PartSpec>,
     directory: PendingDirectory,
-    /// The columns of batches, each with its position in the table.
+    /// The columns of batches with their positions in the table.
     columns: Vec<(usize, ColumnWriter)>,
-    /// Those that are complete, each with its position in the table.
+    /// Complete columns with their positions in the table.
     written: Vec<(usize, WrittenColumn)>,
-    /// Skip indexes that are not of single columns.
+    /// Skip indexes over expressions or several columns.
     computed: Vec<ComputedIndex>,
     primary: PrimaryWriter,
     row_count: u64,
@@ -56,9 +56,9 @@ pub(crate) struct PartWriter {
     is_wide: bool,
     /// The key columns of the last batch, for the part's last row.
     last_key: Option<Vec<ArrayRef>>,
-    /// That write columns side by side.
+    /// Threads that write columns.
     threads: usize,
-    /// That of the first row, which all rows share.
+    /// The partition of the first row, which all rows share.
     partition: PartitionValue,
 }
 
@@ -80,8 +80,8 @@ impl PartWriter {
         PartWriter::create_with(storage, path, Arc::clone(&spec), spec, &columns, threads)
     }
 
-    /// Starts a wide part, whose batches have only the columns at `columns`. The others follow them:
-    /// [`PartWriter::write_columns`].
+    /// Starts a wide part whose batches have only the columns at `columns`. [`PartWriter::write_columns`] writes
+    /// the others.
     pub(crate) fn create_staged(
         storage: Arc<dyn Storage>,
         path: PathBuf,
@@ -128,7 +128,7 @@ impl PartWriter {
         })
     }
 
-    /// Adds rows, which are sorted and not below those before them.
+    /// Appends rows, which are sorted and not below the previous ones.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -147,12 +147,12 @@ impl PartWriter {
         for_each(columns, self.threads, |((_, column), values)| column.write(values))
     }
 
-    /// Writes the columns at `columns` as a whole, each from the values that `values` gives, which are of as
-    /// many rows as there were in batches. No batch follows.
+    /// Writes each of the columns at `columns` as a whole, with the values that `values` returns for it: as many
+    /// rows as the batches had. No batch may follow.
     ///
     /// # Panics
     ///
-    /// If the part was not started as one in two stages.
+    /// If the part was not created for two stages.
     pub(crate) fn write_columns<V: Iterator<Item = Result<ArrayRef>>>(
         &mut self,
         columns: &[usize],
@@ -178,9 +178,9 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Adds rows of `blocks`: those at `picks`, each a block and a row in it, which are sorted and not below
-    /// those before them. Rows are put in order column by column, a few at a time, and a column of the blocks
-    /// is let go when it is written.
+    /// Appends rows of `blocks`: those at `picks` (block, row), which are sorted and not below the previous ones.
+    /// Rows are gathered column by column, a few at a time, and a column of the blocks is dropped when it is
+    /// written.
     pub(crate) fn write_picked(&mut self, blocks: Vec<RecordBatch>, picks: &[(usize, usize)]) -> Result<()> {
         let (Some(&(block, row)), Some(last)) = (picks.first(), picks.last()) else { return Ok(()) };
         if self.row_count == 0 {
@@ -206,7 +206,7 @@ impl PartWriter {
         })
     }
 
-    /// Adds the rows to the indexes that see several columns.
+    /// Appends the rows to indexes that read several columns.
     fn write_computed(&mut self, blocks: &[RecordBatch], picks: &[(usize, usize)]) -> Result<()> {
         if self.computed.is_empty() {
             return Ok(());
@@ -222,7 +222,7 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Counts the rows to come, and gives the columns files once the part is large enough.
+    /// Counts the next rows, and moves the columns to files once the part is large enough.
     fn count(&mut self, rows: usize, bytes: u64) -> Result<()> {
         self.row_count += rows as u64;
         self.value_bytes += bytes;
@@ -295,7 +295,7 @@ impl PartWriter {
         Ok(PendingPart { directory: self.directory, meta })
     }
 
-    /// Writes what is left of each column.
+    /// Writes the rest of each column.
     fn finish_columns(&mut self) -> Result<()> {
         let columns = std::mem::take(&mut self.columns);
         let mut written: Vec<Option<(usize, WrittenColumn)>> = columns.iter().map(|_| None).collect();
@@ -309,19 +309,19 @@ impl PartWriter {
     }
 }
 
-/// The arrays of each column of the blocks.
+/// The arrays of the blocks, column by column.
 pub(crate) fn columns_of(blocks: Vec<RecordBatch>) -> Vec<Vec<ArrayRef>> {
     let count = blocks.first().map_or(0, RecordBatch::num_columns);
     (0..count).map(|column| blocks.iter().map(|block| Arc::clone(block.column(column))).collect()).collect()
 }
 
-/// The values at `picks`, each an array and a row in it.
+/// The values at `picks` (array, row).
 fn pick<'a>(arrays: impl Iterator<Item = &'a ArrayRef>, picks: &[(usize, usize)]) -> Result<ArrayRef> {
     let arrays: Vec<&dyn Array> = arrays.map(|array| &**array).collect();
     Ok(interleave(&arrays, picks)?)
 }
 
-/// The indexes of a wide part, each in a file.
+/// Writes the indexes of a wide part to their files.
 fn write_indexes(
     directory: &PendingDirectory,
     zones: &[u8],
@@ -339,7 +339,7 @@ fn write_indexes(
     indexes.into_iter().map(write).collect()
 }
 
-/// The data file of a compact part: the columns, which are in `data`, and then its indexes.
+/// Writes the data file of a compact part: the columns in `data`, then the indexes.
 fn write_data(
     directory: &PendingDirectory,
     mut data: Vec<u8>,

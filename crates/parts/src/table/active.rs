@@ -1,20 +1,24 @@
-//! The active set of parts, and the one way to change it.
+//! The set of active parts, and the only way to change it.
 //!
 //! # Concurrency
 //!
-//! - Readers clone the set under a lock that nobody holds while it works.
-//! - `commits` is held from before a part gets its name until it is in the set. Block numbers are given
-//!   under it, so they are in the order of commits: a merge of neighbours can never cover the number of
-//!   an insert that is still on its way.
-//! - A merge claims its inputs ([`claim`](super::claim)); whether they are still active, and the table's
+//! - Readers clone the set under a lock that is never held during work.
+//! - `commits` is held from before a part gets its name until it is in the set. Block numbers are assigned under
+//!   it, so
+//!   they are in the order of commits: a merge of neighbours can never cover the number of an insert that is not in the
+//!   set yet.
+//! - A merge claims its inputs ([`claim`](super::claim)); at commit it checks that they are still active, and that
+//!   the
+//!   table's columns have not changed.
 //!   columns still the same, is seen when it commits.
 //!
 //! # Invariants
 //!
 //! - **Order**: the set is sorted by partition and block number; no part covers another.
 //! - **Durable**: a part is in the set only after it was published.
-//! - **Poisoned**: after publishing failed half-way nothing is written any more: what the disk holds is
-//!   known again only after reopening.
+//! - **Poisoned**: after a failure in the middle of publishing nothing is written any more, because the state of
+//!   the disk
+//!   is unknown until the table is reopened.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -39,10 +43,10 @@ use crate::part::view::Part;
 use crate::part::writer::PendingPart;
 use crate::spec::PartSpec;
 
-/// The name of the directory for what is being written.
+/// The directory of unpublished parts and files.
 pub(super) const TEMPORARY: &str = "tmp";
 
-/// Some parts that together are the table at one moment.
+/// The parts of the table at one moment.
 pub type Snapshot = Arc<[Arc<Part>]>;
 
 /// The parts of one table.
@@ -57,10 +61,10 @@ pub struct TableParts {
     poisoned: OnceLock<String>,
     next_temporary: AtomicU64,
     insert_threads: AtomicUsize,
-    /// What work on all tables of the disk has reserved; without it nothing is.
+    /// The disk space that work on all tables has reserved; if unset, nothing is reserved.
     space: OnceLock<DiskSpace>,
     detached: Vec<DetachedPart>,
-    /// Blocks that were inserted lately; changes under the commit lock.
+    /// Recently inserted blocks; changed under the commit lock.
     pub(super) inserted: Mutex<DeduplicationLog>,
     pub(super) ttl_times: Mutex<TtlTimes>,
     pub(super) observer: OnceLock<Arc<dyn PartObserver>>,
@@ -78,7 +82,7 @@ struct ActiveSet {
     spec: Arc<PartSpec>,
     parts: Snapshot,
     next_block: u64,
-    /// Parts that left the set and may still be read.
+    /// Parts that left the set and may still have readers.
     obsolete: Vec<Weak<Part>>,
 }
 
@@ -86,14 +90,14 @@ struct ActiveSet {
 pub(super) struct Commit<'a> {
     pub(super) table: &'a TableParts,
     pub(super) began_us: u64,
-    /// Parts that have left the set: what came in their place is told first.
+    /// Events of parts that left the set, reported after those of the parts that replace them.
     removed: RefCell<Vec<PartEvent>>,
     _commits: MutexGuard<'a, ()>,
 }
 
 impl TableParts {
-    /// Opens the table in `dir`, which is made if it does not exist, after recovering what a crash
-    /// left. Parts whose metadata cannot be read are set aside; see [`TableParts::detached`].
+    /// Opens the table in `dir`, which is created if it does not exist, and recovers from a crash. Parts with
+    /// unreadable metadata are set aside; see [`TableParts::detached`].
     ///
     /// # Panics
     ///
@@ -102,7 +106,7 @@ impl TableParts {
         TableParts::open_with_clock(storage, Arc::new(SystemClock), dir.into(), spec)
     }
 
-    /// As [`TableParts::open`], with another clock for the time of making in the parts' metadata.
+    /// Like [`TableParts::open`], with another clock for the creation times in the parts' metadata.
     pub fn open_with_clock(
         storage: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
@@ -139,7 +143,7 @@ impl TableParts {
         })
     }
 
-    /// How many threads sort and write the columns of an insert; 1 unless it is set. A merge has one.
+    /// Sets the number of threads that sort and write the columns of an insert; the default is 1. A merge has one.
     pub fn set_insert_threads(&self, threads: usize) {
         self.insert_threads.store(threads, Ordering::Relaxed);
     }
@@ -148,42 +152,41 @@ impl TableParts {
         self.insert_threads.load(Ordering::Relaxed)
     }
 
-    /// The active parts. They stay readable for as long as the snapshot is held.
+    /// The active parts. They stay readable as long as the snapshot is held.
     pub fn snapshot(&self) -> Snapshot {
         Arc::clone(&self.active().parts)
     }
 
-    /// The active parts and the columns that they are read as: both of one moment.
+    /// The active parts and the columns under which they are read, both of one moment.
     pub fn version(&self) -> PartsVersion {
         let active = self.active();
         PartsVersion { spec: Arc::clone(&active.spec), parts: Arc::clone(&active.parts) }
     }
 
-    /// The columns, codecs and key that new parts are written with.
+    /// The columns, codecs and keys of new parts.
     pub fn spec(&self) -> Arc<PartSpec> {
         Arc::clone(&self.active().spec)
     }
 
-    /// Merges and mutations reserve what they will write in `space`, which all tables of a disk share. Only
-    /// the first one counts.
+    /// Makes merges and mutations reserve the bytes that they will write in `space`, which all tables of a disk
+    /// share. Only the first call counts.
     pub fn share_space(&self, space: &DiskSpace) {
         self.space.get_or_init(|| space.clone());
     }
 
-    /// Merges call `release` when they have freed much. Only the first one counts.
+    /// Sets a function that merges call after they freed much memory. Only the first call counts.
     pub fn release_memory_by(&self, release: fn()) {
         self.release_memory.get_or_init(|| release);
     }
 
-    /// Memory that was freed is of no use to whoever works on the table.
+    /// Returns freed memory to the system, because the table does not need it soon.
     pub(super) fn release_memory(&self) {
         if let Some(release) = self.release_memory.get() {
             release();
         }
     }
 
-    /// Bytes that parts may have together so that there is room for what a merge makes of them; `None` if
-    /// that is not known.
+    /// The most bytes of parts whose merge result has room on the disk; `None` if unknown.
     pub fn mergeable_bytes(&self) -> Result<Option<u64>> {
         let free = match self.space.get() {
             Some(space) => space.free(&*self.storage, &self.dir)?,
@@ -192,7 +195,7 @@ impl TableParts {
         Ok(free.map(without_margin))
     }
 
-    /// Sets room aside for a part made of what takes `bytes` on disk, or says that there is none.
+    /// Reserves disk space for a part made from parts of `bytes` bytes, or reports that there is none.
     pub(super) fn reserve(&self, bytes: u64) -> Result<Option<Reservation>> {
         self.space.get().map(|space| space.reserve(&*self.storage, &self.dir, bytes)).transpose()
     }
@@ -207,17 +210,17 @@ impl TableParts {
         &self.detached
     }
 
-    /// Rows of the active parts that a query sees.
+    /// Rows of the active parts that queries see.
     pub fn row_count(&self) -> u64 {
         self.snapshot().iter().map(|part| part.live_row_count()).sum()
     }
 
-    /// Parts that left the set and are still being read.
+    /// Parts that left the set and still have readers.
     pub(super) fn obsolete(&self) -> Vec<Arc<Part>> {
         self.active().obsolete.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// A directory name that nothing else writes to.
+    /// A unique path in the temporary directory.
     pub(super) fn temporary_path(&self) -> PathBuf {
         let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
         self.dir.join(TEMPORARY).join(format!("part_{number}"))
@@ -240,7 +243,7 @@ impl TableParts {
         })
     }
 
-    /// Waits for its turn to change the set.
+    /// Waits for the lock that allows changes of the set.
     pub(super) fn begin_commit(&self) -> Result<Commit<'_>> {
         let commits = lock(&self.commits);
         self.check_writable()?;
@@ -254,7 +257,7 @@ impl TableParts {
 }
 
 impl Commit<'_> {
-    /// The number of the next insert.
+    /// The block number of the next insert.
     pub(super) fn next_block(&self) -> u64 {
         self.table.active().next_block
     }
@@ -275,7 +278,7 @@ impl Commit<'_> {
         self.publish_with(pending, name, true)
     }
 
-    /// [`Commit::publish`]; without `sync` the system may still forget it.
+    /// Like [`Commit::publish`]; without `sync` the name is not durable yet.
     pub(super) fn publish_with(
         &self,
         pending: PendingPart,
@@ -292,12 +295,12 @@ impl Commit<'_> {
         Ok(Arc::new(StoredPart::new(directory, name, pending.meta)))
     }
 
-    /// Puts `added` into the set and takes out what it covers; returns the parts that were taken out.
+    /// Adds `added` to the set and removes the parts that it covers; returns those.
     pub(super) fn replace(&self, added: Arc<Part>) -> Vec<Arc<Part>> {
         self.replace_many(vec![added])
     }
 
-    /// [`Commit::replace`] of several parts, which readers see at once.
+    /// Like [`Commit::replace`] for several parts, which become visible at once.
     pub(super) fn replace_many(&self, added: Vec<Arc<Part>>) -> Vec<Arc<Part>> {
         let mut active = self.table.active();
         let last = added.iter().map(|part| part.name().max_block.max(part.name().mutation) + 1).max();
@@ -322,13 +325,13 @@ impl Commit<'_> {
         }
     }
 
-    /// As [`Commit::replace`]; the files of what was taken out go when nobody reads them any more.
+    /// Like [`Commit::replace`]; the files of removed parts are deleted after their last reader.
     pub(super) fn replace_all(&self, added: Arc<Part>) {
         let directory = Arc::clone(&added.stored.directory);
         let is_empty = added.row_count() == 0;
         for part in self.replace(added) {
             if is_empty {
-                // Nothing is left of them: the empty part holds their place until they are gone.
+                // The empty part covers them until their files are gone.
                 part.stored.directory.mark_replaced(&directory);
             } else {
                 part.stored.directory.mark_obsolete();
@@ -347,7 +350,7 @@ impl Commit<'_> {
         block
     }
 
-    /// The same parts with other columns.
+    /// Replaces the parts by the same parts with other columns.
     pub(super) fn respec(&self, spec: Arc<PartSpec>, parts: Vec<Arc<Part>>) {
         let mut active = self.table.active();
         active.spec = spec;
@@ -370,6 +373,6 @@ impl fmt::Debug for TableParts {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while it was held left the value whole: every change is a single assignment.
+    // A panic while it was held left the value intact: every change is a single assignment.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! TRUNCATE, and changes of what the table's parts look like.
+//! TRUNCATE, and changes of the table's spec.
 
 use std::sync::Arc;
 
@@ -15,25 +15,24 @@ use crate::part::view::Part;
 use crate::spec::PartSpec;
 
 impl TableParts {
-    /// Removes all rows, durably. Snapshots that are held keep theirs.
+    /// Removes all rows, durably. Existing snapshots keep theirs.
     pub fn truncate(&self) -> Result<()> {
         self.drop_parts(&PartSelection::All).map(|_| ())
     }
 
-    /// Whether every part can be read by `spec`: values in an older type have a conversion.
+    /// Checks that every part can be read with `spec`: values in an older type need a conversion.
     pub fn check_spec(&self, spec: PartSpec) -> Result<()> {
         let spec = Arc::new(spec);
         let view = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(|_| ());
         self.snapshot().iter().try_for_each(view)
     }
 
-    /// Reads and writes parts by another specification from now on. The table's definition must say so
-    /// already: nothing is written here, parts of before are seen in another way. Files of columns that the
-    /// new specification dropped go when nobody reads them any more.
+    /// Changes the spec for reading and writing parts. The table's definition must have changed already: nothing is
+    /// written here, existing parts are only read differently. Files of dropped columns are removed after their
+    /// last reader.
     ///
-    /// Parts of before have no columns but their own: what is new has its fill, what has another name or type
-    /// needs the history and the conversions of `spec`. Elements that the sorting key gains must be the same in
-    /// all rows of before.
+    /// Existing parts have only their own columns: a new column has its fill, another name or type needs the
+    /// history and the conversions of `spec`. Elements added to the sorting key must be equal in all existing rows.
     ///
     /// # Panics
     ///
@@ -44,7 +43,7 @@ impl TableParts {
         let old = self.snapshot();
         let spec = Arc::new(spec);
         let view = |part: &Arc<Part>| {
-            // A skip index that is gone may come back for other values of its columns.
+            // A dropped skip index may be created again over other values.
             let stored = self.poison_unless_ok(without_dropped_indexes(&part.stored, &spec))?;
             Part::new(stored, Arc::clone(&spec)).map(Arc::new)
         };
@@ -57,8 +56,8 @@ impl TableParts {
         Ok(())
     }
 
-    /// The number of the last change of the columns' names that all parts have seen, detached ones too, as their
-    /// files say. Parts that are being written have seen all there are, or fail.
+    /// The last change of column names that the files of all parts have seen, including detached ones. Parts being
+    /// written have seen all changes, or fail.
     pub fn names_seen_by_all(&self) -> Result<u64> {
         let mut seen = self.spec().history.version();
         for part in self.snapshot().iter() {
@@ -68,7 +67,7 @@ impl TableParts {
         }
         for (directory, name) in self.detached_directories()? {
             let path = self.dir.join(DETACHED).join(directory);
-            // What cannot be read cannot be attached.
+            // An unreadable part cannot be attached.
             if let Ok(part) = StoredPart::open(Arc::clone(&self.storage), path, name) {
                 seen = seen.min(part.meta.names_version);
             }
@@ -76,7 +75,7 @@ impl TableParts {
         Ok(seen)
     }
 
-    /// Removes the skip index called `name` from parts; the table keeps it, and parts to come have it.
+    /// Removes the skip index called `name` from parts; the table keeps it, and new parts have it.
     pub fn clear_index(&self, name: &str, which: &PartSelection) -> Result<()> {
         let commit = self.begin_commit()?;
         let spec = self.spec();
@@ -89,7 +88,7 @@ impl TableParts {
             }
             let mut meta = part.stored.meta.clone();
             meta.skip_indexes.retain(|index| index.name != name);
-            // Where one cannot be written, those before have lost the index: that costs time alone.
+            // If one part cannot be written, the earlier ones have lost the index, which only costs time.
             let path = part.stored.directory.path().join(META_FILE);
             let pending = PendingFile::write(&*self.storage, &path, &meta.encode())?;
             self.poison_unless_ok(pending.publish(&*self.storage))?;
@@ -103,7 +102,7 @@ impl TableParts {
 }
 
 impl Part {
-    /// The files of columns that `new`, the same part, has no more go with their last reader.
+    /// Marks files of columns that `new`, the same part, no longer has; they are removed after their last reader.
     fn mark_dropped_columns(&self, new: &StoredPart) {
         let is_kept = |file: &str| new.meta.columns.iter().any(|column| column.file == file);
         for (column, stored) in self.spec.columns.iter().zip(&self.columns) {
@@ -115,11 +114,10 @@ impl Part {
     }
 }
 
-/// The same part without the skip indexes that `spec` has not: one of the same name that is added later is
-/// another one.
+/// The part without the skip indexes that `spec` does not have: a later index of the same name is another one.
 fn without_dropped_indexes(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
     let is_known = |meta: &SkipIndexMeta| spec.indexes.iter().any(|index| meta.is_of(index));
-    // By the names that its columns have today.
+    // Under the current names of its columns.
     let renamed = stored.renamed(&spec.history);
     let meta = renamed.as_ref().map_or(&stored.meta, |renamed| &renamed.meta);
     if meta.skip_indexes.iter().all(is_known) {
@@ -130,22 +128,22 @@ fn without_dropped_indexes(stored: &Arc<StoredPart>, spec: &PartSpec) -> Result<
     with_meta(stored, meta)
 }
 
-/// The same part, whose metadata is replaced by `meta`. Files that it does not name stay until the part goes:
-/// somebody may read them.
+/// The part with its metadata replaced by `meta`. Files that it does not name stay until the part is removed,
+/// because they may have readers.
 fn with_meta(stored: &Arc<StoredPart>, meta: PartMeta) -> Result<Arc<StoredPart>> {
     let path = stored.directory.path().join(META_FILE);
     publish_file(&**stored.directory.storage(), &path, &meta.encode())?;
     Ok(Arc::new(StoredPart::new(Arc::clone(&stored.directory), stored.name.clone(), meta)))
 }
 
-/// Removes what `spec` dropped and a crash kept, files of columns and skip indexes; the part as `spec` names its
-/// columns.
+/// Removes files of dropped columns and skip indexes that a crash left; returns the part under the column names of
+/// `spec`.
 pub(super) fn without_dropped(stored: Arc<StoredPart>, spec: &PartSpec) -> Result<Arc<StoredPart>> {
     let Some(renamed) = stored.renamed(&spec.history) else {
         return without_dropped_indexes(&stored, spec);
     };
     let drops = spec.history.changes().iter().any(|change| matches!(change, NameChange::Dropped { .. }));
-    // The columns of a compact part share a file with those that stay.
+    // The columns of a compact part share a file.
     if drops && stored.meta.data_file.is_none() {
         let is_kept = |file: &str| renamed.meta.columns.iter().any(|column| column.file == file);
         for column in stored.meta.columns.iter().filter(|column| !is_kept(&column.file)) {

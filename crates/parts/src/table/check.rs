@@ -1,4 +1,4 @@
-//! CHECK TABLE: every block of the selected parts is read once and compared with its checksum.
+//! CHECK TABLE: reads every block of the selected parts once and verifies its checksum.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::name::PartName;
 use crate::part::stored::StoredPart;
 
 impl TableParts {
-    /// The selected parts with the first damage of each, in words; `go_on` is asked before each part, and its error
-    /// ends the work.
+    /// The selected parts with a description of the first damage of each. `go_on` is called before each part, and
+    /// its error ends the check.
     pub fn check_parts<E: From<Error>>(
         &self,
         which: &PartSelection,
@@ -20,7 +20,7 @@ impl TableParts {
         for part in self.selected(which).map_err(E::from)? {
             go_on()?;
             let directory = part.stored.directory.path().to_owned();
-            // What is in memory was whole when it was read.
+            // The metadata in memory was intact when it was read.
             let metadata = StoredPart::open(Arc::clone(&self.storage), directory, part.name().clone());
             let damage = metadata.and_then(|_| part.check()).err();
             checked.push((part.name().clone(), damage.map(|error| error.to_string())));

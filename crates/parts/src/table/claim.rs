@@ -1,4 +1,4 @@
-//! Which parts a merge or a mutation works on: no two of them take the same part.
+//! Claims on parts: no two merges or mutations work on the same part.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -14,17 +14,17 @@ pub(super) struct Claims {
     released: Condvar,
 }
 
-/// Parts that are the holder's to replace, until it is dropped.
+/// Parts that only the holder may replace, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Claim<'a> {
     claims: &'a Claims,
     parts: Vec<Arc<Part>>,
-    /// How many of the parts count; the others are held back from others all the same.
+    /// How many of the parts to work on; the others are only kept from others.
     used: usize,
 }
 
 impl Claims {
-    /// `None` if somebody else works on one of them.
+    /// Claims `parts`; `None` if one of them is claimed already.
     pub(super) fn claim(&self, parts: &[Arc<Part>]) -> Option<Claim<'_>> {
         let mut busy = lock(&self.busy);
         if parts.iter().any(|part| busy.contains(part.name())) {
@@ -33,7 +33,7 @@ impl Claims {
         Some(self.enter(&mut busy, parts.to_vec()))
     }
 
-    /// Claims all parts that `choose` answers with, once nobody works on any of them.
+    /// Waits until no part that `choose` returns is claimed, and claims all of them.
     pub(super) fn claim_all(&self, choose: impl Fn() -> Vec<Arc<Part>>) -> Claim<'_> {
         let mut busy = lock(&self.busy);
         loop {
@@ -45,7 +45,7 @@ impl Claims {
         }
     }
 
-    /// Whether somebody works on the part.
+    /// Whether the part is claimed.
     pub(super) fn is_busy(&self, part: &Part) -> bool {
         lock(&self.busy).contains(part.name())
     }
@@ -62,7 +62,7 @@ impl Claim<'_> {
         &self.parts[..self.used]
     }
 
-    /// The same claim with at most so many of its parts to work on.
+    /// Restricts the work to the first `count` parts.
     pub(super) fn first(mut self, count: usize) -> Self {
         self.used = self.used.min(count);
         self

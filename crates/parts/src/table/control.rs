@@ -1,4 +1,4 @@
-//! What a running merge or mutation tells of itself, and how others end it.
+//! Progress of a running merge or mutation, and its cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use super::events::MergeReason;
 use crate::metrics::ReadMetrics;
 use crate::part::volume::value_bytes;
 
-/// Shared by who does the work and who looks on.
+/// Shared between the worker and its observers.
 #[derive(Debug, Default)]
 pub struct WorkControl {
     is_cancelled: AtomicBool,
@@ -22,15 +22,15 @@ pub struct WorkControl {
     reason: MergeReason,
     memory: AtomicU64,
     peak_memory: AtomicU64,
-    /// That of this work and of others.
+    /// The memory of all work, including this.
     memory_of_all: Option<WorkMemory>,
 }
 
-/// Bytes that merges hold together, about. Its clones are the same.
+/// Approximate bytes that all merges hold. Clones share the counter.
 #[derive(Clone, Debug, Default)]
 pub struct WorkMemory(Arc<AtomicU64>);
 
-/// Memory that is held until it is dropped.
+/// Memory that is counted until this is dropped.
 #[derive(Debug)]
 pub(super) struct HeldMemory<'a> {
     control: &'a WorkControl,
@@ -38,26 +38,26 @@ pub(super) struct HeldMemory<'a> {
 }
 
 impl WorkControl {
-    /// The same, of work whose memory counts in `all`.
+    /// Adds the memory of this work to `all`.
     #[must_use]
     pub fn counted(mut self, all: &WorkMemory) -> WorkControl {
         self.memory_of_all = Some(all.clone());
         self
     }
 
-    /// The same, of merges that there are for this reason.
+    /// Sets the reason of the merge.
     #[must_use]
     pub fn because_of(mut self, reason: MergeReason) -> WorkControl {
         self.reason = reason;
         self
     }
 
-    /// Why there is the merge.
+    /// The reason of the merge.
     pub fn reason(&self) -> MergeReason {
         self.reason
     }
 
-    /// A merge or mutation begins: one control may be for several, one after the other.
+    /// Begins a merge or mutation: one control may serve several in sequence.
     pub(super) fn begin(&self) {
         self.is_vertical.store(false, Ordering::Relaxed);
         for counter in [&self.rows_written, &self.bytes_written, &self.columns_written] {
@@ -66,17 +66,17 @@ impl WorkControl {
         self.peak_memory.store(self.memory_bytes(), Ordering::Relaxed);
     }
 
-    /// The most that [`WorkControl::memory_bytes`] was since the work began.
+    /// The peak of [`WorkControl::memory_bytes`] since the work began.
     pub(super) fn peak_memory_bytes(&self) -> u64 {
         self.peak_memory.load(Ordering::Relaxed)
     }
 
-    /// Bytes that the work holds, about: what was read of its inputs, and the batch that is made of them.
+    /// Approximate bytes that the work holds: inputs that were read, and the batch made from them.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.load(Ordering::Relaxed)
     }
 
-    /// Says that the work holds so many bytes more.
+    /// Counts `bytes` more as held.
     pub(super) fn hold(&self, bytes: u64) -> HeldMemory<'_> {
         self.counters().for_each(|counter| {
             counter.fetch_add(bytes, Ordering::Relaxed);
@@ -90,7 +90,7 @@ impl WorkControl {
         std::iter::once(&self.memory).chain(all)
     }
 
-    /// Lets the work end at its next batch, with an error and without a trace.
+    /// Cancels the work at its next batch: it fails and leaves nothing behind.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl WorkControl {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// Of a merge that leaves expired rows as they are.
+    /// The control of a merge that keeps expired rows.
     pub fn keeping_expired() -> WorkControl {
         WorkControl { keeps_expired: true, ..WorkControl::default() }
     }
@@ -108,32 +108,32 @@ impl WorkControl {
         self.keeps_expired
     }
 
-    /// Rows of the inputs that were read so far.
+    /// Rows of the inputs read so far.
     pub fn rows_read(&self) -> u64 {
         self.metrics.snapshot().rows
     }
 
-    /// Bytes of the inputs that were read so far, decoded.
+    /// Decoded bytes of the inputs read so far.
     pub fn bytes_read(&self) -> u64 {
         self.metrics.snapshot().uncompressed_bytes
     }
 
-    /// Rows that went to the new part so far.
+    /// Rows written to the new part so far.
     pub fn rows_written(&self) -> u64 {
         self.rows_written.load(Ordering::Relaxed)
     }
 
-    /// Bytes of the values of these rows, decoded.
+    /// Decoded bytes of the values of these rows.
     pub fn bytes_written(&self) -> u64 {
         self.bytes_written.load(Ordering::Relaxed)
     }
 
-    /// Columns that are written whole, of a merge that writes most of them one after the other.
+    /// Complete columns of a vertical merge.
     pub fn columns_written(&self) -> u64 {
         self.columns_written.load(Ordering::Relaxed)
     }
 
-    /// Whether it is a merge that writes most columns one after the other.
+    /// Whether it is a vertical merge.
     pub fn is_vertical(&self) -> bool {
         self.is_vertical.load(Ordering::Relaxed)
     }
@@ -150,7 +150,7 @@ impl WorkControl {
         self.rows_written.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    /// Answers with how many bytes they are.
+    /// Counts the bytes of written values and returns them.
     pub(super) fn count_written_bytes(&self, values: &ArrayRef) -> u64 {
         let bytes = value_bytes(values);
         self.bytes_written.fetch_add(bytes, Ordering::Relaxed);

@@ -1,15 +1,15 @@
-//! Which blocks were inserted lately: an INSERT that is sent again adds nothing.
+//! The log of recently inserted blocks: an INSERT that is repeated adds nothing.
 //!
 //! # Layout of `deduplication.log`
 //!
 //! ```text
 //! magic "BSLTDUP1"
-//! blocks u32, then of each, the oldest first: partition as bytes, hash 16 bytes
-//! crc32c u32                     of all that is before it
+//! blocks u32, then for each, oldest first: partition as bytes, hash 16 bytes
+//! crc32c u32                     of everything before it
 //! ```
 //!
-//! The file is replaced whole; it is small, for the window is. Dropping rows forgets their blocks, so
-//! that the same rows may be inserted again.
+//! The file is replaced as a whole; it is small, because the window is. Dropping rows removes their blocks, so that
+//! the same rows can be inserted again.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,24 +27,24 @@ use crate::fields::{FieldReader, FieldWriter};
 /// The name of the file.
 pub(super) const DEDUPLICATION_FILE: &str = "deduplication.log";
 
-/// A larger log is not ours.
+/// A larger log is invalid.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
 const MAGIC: &[u8; 8] = b"BSLTDUP1";
 
-/// Bytes that an entry takes at least.
+/// The least bytes of an entry.
 const ENTRY_BYTES_MIN: usize = 4 + 16;
 
-/// How the blocks of an INSERT are told from others.
+/// The deduplication of an INSERT.
 #[derive(Clone, Debug)]
 pub struct Deduplication {
-    /// Blocks that are remembered; at least 1.
+    /// The number of blocks that are remembered, at least 1.
     pub window: usize,
-    /// Names the statement; empty: its rows do.
+    /// Identifies the statement; if empty, its rows do.
     pub token: String,
 }
 
-/// The identity of a block within one partition.
+/// The identity of a block in a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockId {
     pub(super) partition: String,
@@ -52,7 +52,7 @@ pub(super) struct BlockId {
 }
 
 impl BlockId {
-    /// As users see it.
+    /// The identity in the form that users see.
     pub(super) fn text(&self) -> String {
         let (low, high) = self.hash.split_at(8);
         let number = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
@@ -60,14 +60,14 @@ impl BlockId {
     }
 }
 
-/// The blocks that were inserted lately, the oldest first.
+/// Recently inserted blocks, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeduplicationLog {
     entries: VecDeque<BlockId>,
 }
 
 impl Deduplication {
-    /// The identity of the rows of one partition in the statement's block number `block`.
+    /// The identity of the rows of one partition in block number `block` of the statement.
     pub(super) fn id_of(&self, partition: &str, block: u64, rows: &RecordBatch) -> Result<BlockId> {
         let mut bytes = block.to_le_bytes().to_vec();
         if self.token.is_empty() {
@@ -86,14 +86,14 @@ impl Deduplication {
 }
 
 impl DeduplicationLog {
-    /// Reads the log of the table in `dir`. One that is damaged or missing remembers nothing.
+    /// Reads the log of the table in `dir`. A damaged or missing log is empty.
     pub(super) fn open(storage: &dyn Storage, dir: &Path) -> Result<DeduplicationLog> {
         let path = dir.join(DEDUPLICATION_FILE);
         if !storage.exists(&path)? {
             return Ok(DeduplicationLog::default());
         }
         let bytes = storage.read(&path, LOG_BYTES_MAX)?;
-        // A block that is inserted twice is the lesser evil: the table must open.
+        // A block that is inserted twice is better than a table that does not open.
         Ok(DeduplicationLog::decode(&bytes).unwrap_or_default())
     }
 
@@ -101,7 +101,7 @@ impl DeduplicationLog {
         self.entries.contains(id)
     }
 
-    /// Remembers `id` as the latest of at most `window`.
+    /// Adds `id` as the latest of at most `window` entries.
     pub(super) fn add(&mut self, id: BlockId, window: usize) {
         if !self.contains(&id) {
             self.entries.push_back(id);
@@ -111,14 +111,14 @@ impl DeduplicationLog {
         }
     }
 
-    /// Forgets the blocks of `partition`; `false` if there were none.
+    /// Removes the blocks of `partition`; `false` if there were none.
     pub(super) fn forget(&mut self, partition: &str) -> bool {
         let before = self.entries.len();
         self.entries.retain(|id| id.partition != partition);
         self.entries.len() < before
     }
 
-    /// The log beside the one of before, whose place it takes when it is published.
+    /// Writes the log to a pending file, which replaces the old one when it is published.
     pub(super) fn write(&self, storage: &dyn Storage, dir: &Path) -> Result<PendingFile> {
         Ok(PendingFile::write(storage, &dir.join(DEDUPLICATION_FILE), &self.encode())?)
     }
@@ -152,7 +152,7 @@ impl BlockId {
         out.raw(&self.hash);
     }
 
-    /// A count and that many identities, in a file of `bytes`.
+    /// A count and that many identities, in a file of `bytes` bytes.
     pub(super) fn decode_list(fields: &mut FieldReader<'_>, bytes: usize) -> Result<Vec<BlockId>, Damage> {
         let count = fields.u32()? as usize;
         if count > bytes / ENTRY_BYTES_MIN {
@@ -162,7 +162,7 @@ impl BlockId {
     }
 }
 
-/// What stands before the checksum at the end, if that is right.
+/// The bytes before the checksum at the end, if that is right.
 pub(super) fn checked_body(bytes: &[u8]) -> Result<&[u8], Damage> {
     let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
         return Err(Damage::new(bytes.len(), "the file ends early"));
@@ -181,7 +181,7 @@ impl TableParts {
         lock(&self.inserted).contains(id)
     }
 
-    /// Forgets the blocks of partitions whose rows are removed; the caller holds the commit lock.
+    /// Removes the blocks of partitions whose rows are removed; the caller holds the commit lock.
     pub(super) fn forget_blocks(&self, partitions: &[String]) -> Result<()> {
         let mut log = lock(&self.inserted);
         let mut forgot = false;
@@ -189,7 +189,7 @@ impl TableParts {
             forgot |= log.forget(partition);
         }
         if forgot {
-            // The rows are gone already: without room for the log, memory knows it and the disk does not.
+            // The rows are gone already: if there is no room for the log, only the one in memory is changed.
             let written = log.write(&*self.storage, &self.dir)?;
             self.poison_unless_ok(written.publish(&*self.storage))?;
         }

@@ -1,11 +1,12 @@
-//! What happens to the parts of a table, told to whoever keeps a log of it.
+//! Events of the parts of a table, for an observer that keeps a log of them.
 //!
-//! The observer learns of an event on the thread that caused it, some of them while the table's set of parts
-//! may not change: it must be quick and must not use the table.
+//! The observer is called on the thread that caused the event, in part while the set of parts is locked: it must be
+//! quick and must not use the table.
 //!
-//! - **Order**: a part is new, merged or mutated before what it covers is removed.
-//! - **Rows**: of an empty part that only holds the place of removed ones nothing is told.
-//! - **Removed**: when new queries no longer read the part; its files go with its last reader.
+//! - **Order**: a part is reported as new, merged or mutated before the parts that it covers are reported as
+//!   removed.
+//! - **Rows**: an empty part that only covers removed ones is not reported.
+//! - **Removed**: reported when new queries no longer read the part; its files stay until its last reader is gone.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,42 +20,42 @@ use crate::metrics::ReadSnapshot;
 use crate::name::PartName;
 use crate::part::view::Part;
 
-/// Learns what happens to the parts of a table.
+/// Receives the events of a table's parts.
 pub trait PartObserver: Send + Sync {
     fn note(&self, event: PartEvent);
 }
 
-/// Something that happened to one part.
+/// An event of one part.
 #[derive(Clone, Debug)]
 pub struct PartEvent {
     pub kind: PartEventKind,
-    /// Why, if it is a merge.
+    /// The reason of a merge.
     pub reason: Option<MergeReason>,
-    /// Whether a merge that has ended wrote most columns one after the other.
+    /// Whether a finished merge was vertical.
     pub is_vertical: Option<bool>,
     /// Microseconds since 1970.
     pub at_us: u64,
     pub duration_us: u64,
     pub name: PartName,
     pub partition: PartitionValue,
-    /// `None` of work that begins or that failed.
+    /// `None` for work that begins or failed.
     pub part: Option<PartFigures>,
-    /// The parts that it is made of.
+    /// The parts that it was made from.
     pub sources: Vec<PartName>,
     pub read_rows: u64,
-    /// Decoded.
+    /// Decoded bytes.
     pub read_bytes: u64,
-    /// That the work held at once, about.
+    /// Approximate peak of the bytes that the work held.
     pub peak_memory_bytes: u64,
-    /// The identity of the inserted block, if the table tells its blocks apart.
+    /// The identity of the inserted block, if the table deduplicates.
     pub block_ids: Vec<String>,
-    /// Numbers of the mutations that are applied.
+    /// Numbers of the applied mutations.
     pub mutations: Vec<u64>,
-    /// Why the work failed.
+    /// The error of failed work.
     pub error: Option<Error>,
 }
 
-/// What an event tells of.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartEventKind {
     New,
@@ -65,42 +66,42 @@ pub enum PartEventKind {
     Removed,
 }
 
-/// What a merge is for.
+/// The reason of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MergeReason {
-    /// Fewer and larger parts, or a user asked for it.
+    /// Fewer and larger parts, or a user's request.
     #[default]
     Regular,
     /// Some rows or values have expired.
     TtlDelete,
-    /// Columns are to be written with other codecs.
+    /// Columns are rewritten with other codecs.
     TtlRecompress,
     /// All rows have expired.
     TtlDrop,
 }
 
-/// A part in a few numbers.
+/// The sizes of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartFigures {
     pub part_type: PartType,
     pub path: PathBuf,
-    /// In the files, deleted ones too.
+    /// Rows in the files, including deleted ones.
     pub rows: u64,
     pub bytes_on_disk: u64,
     pub uncompressed_bytes: u64,
 }
 
-/// A merge or mutation that runs: its end is told, whatever it is.
+/// A running merge or mutation, whose end is always reported.
 pub(super) struct ObservedWork<'a> {
     table: &'a TableParts,
     control: &'a WorkControl,
-    /// As it is told at the beginning.
+    /// The event of its beginning.
     event: PartEvent,
     read_before: ReadSnapshot,
 }
 
 impl TableParts {
-    /// Tells `observer` what happens from now on. Only the first one counts.
+    /// Sets the observer. Only the first call counts.
     pub fn observe(&self, observer: Arc<dyn PartObserver>) {
         self.observer.get_or_init(|| observer);
     }
@@ -111,7 +112,7 @@ impl TableParts {
         }
     }
 
-    /// Tells of a part that is new in the set, and took so long to make.
+    /// Reports a new part, which took `duration_us` to make.
     pub(super) fn note_new(&self, part: &Part, duration_us: u64, block_id: Option<String>) {
         self.note(|| PartEvent {
             duration_us,
@@ -120,7 +121,7 @@ impl TableParts {
         });
     }
 
-    /// Tells that a merge of `sources` into `name` begins, or with `mutations` the mutation of the one.
+    /// Reports the beginning of a merge of `sources` into `name`, or, with `mutations`, of a mutation.
     pub(super) fn observe_work<'a>(
         &'a self,
         control: &'a WorkControl,
@@ -143,7 +144,7 @@ impl TableParts {
 }
 
 impl ObservedWork<'_> {
-    /// Tells how the work ended; `None` if others had changed the parts meanwhile.
+    /// Reports the end of the work; `None` if the parts had changed meanwhile.
     pub(super) fn end(self, result: Result<Option<&Part>, &Error>) {
         let (now_us, read) = (self.table.clock.now_us(), self.control.metrics().snapshot());
         let is_merge = self.event.reason.is_some();
@@ -188,7 +189,7 @@ impl PartEvent {
         }
     }
 
-    /// What happened to `part` at `at_us`.
+    /// An event of `part` at `at_us`.
     pub(super) fn of(part: &Part, kind: PartEventKind, at_us: u64) -> PartEvent {
         let partition = part.partition().unwrap_or_default();
         let part_figures = Some(PartFigures::of(part));
@@ -208,7 +209,7 @@ impl PartFigures {
     }
 }
 
-/// Damage is for the reader of the part to tell.
+/// The reader of the part reports damage, not this.
 fn partition_of(part: Option<&Arc<Part>>) -> PartitionValue {
     part.and_then(|part| part.partition().ok()).unwrap_or_default()
 }

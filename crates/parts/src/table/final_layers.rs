@@ -1,9 +1,8 @@
-//! FINAL in pieces: stretches of the primary key that are merged one by one, side by side.
+//! Splits FINAL into layers: ranges of the primary key that are merged independently, in parallel.
 //!
-//! The keys of the first rows of granules are the only borders. A granule that crosses one is read for both
-//! layers, each of which leaves out the rows of the other; so all rows of a key meet in one layer, wherever
-//! the borders are. Stretches of which only one part has rows become layers of their own: there is little
-//! to merge in them.
+//! Borders are only at the keys of first rows of granules. A granule that crosses a border is read for both layers,
+//! and each skips the rows of the other, so all rows of a key are in one layer. Ranges of which only one part has
+//! rows become layers of their own, because there is little to merge in them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -19,27 +18,27 @@ use crate::key::ranges::decode;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-/// So many granules of one part are worth a layer of their own.
+/// The least granules of one part that become a layer of their own.
 const ALONE_GRANULES_MIN: usize = 8;
 
-/// Rows that can be merged without the others.
+/// Rows that can be merged without those of other layers.
 #[derive(Clone, Debug)]
 pub struct FinalLayer {
     pub(super) inputs: Vec<FinalInput>,
     pub(super) borders: Borders,
 }
 
-/// The stretch of keys of a layer, in the row format of the sort key. `None` is no limit.
+/// The key range of a layer, in the row format of the sorting key. `None` is no limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Borders {
-    /// The first key that belongs to it, or what all such keys begin with.
+    /// The first key of the range, or a prefix of the first keys.
     pub(crate) low: Option<Arc<[u8]>>,
-    /// The first key that no longer does.
+    /// The first key after the range.
     pub(crate) high: Option<Arc<[u8]>>,
 }
 
 impl Borders {
-    /// Those of `keys`, which ascend, that lie between the borders.
+    /// The rows of `keys`, which ascend, that are in the range.
     pub(crate) fn rows(&self, keys: &Rows) -> Range<usize> {
         let below = |border: &[u8]| {
             let (mut low, mut high) = (0, keys.num_rows());
@@ -65,7 +64,7 @@ impl FinalLayer {
     }
 }
 
-/// `inputs`, which are of one snapshot, in layers of about `granules` granules.
+/// Splits `inputs`, which are of one snapshot, into layers of about `granules` granules.
 pub fn final_layers(inputs: Vec<FinalInput>, granules: usize) -> Result<Vec<FinalLayer>> {
     let parts: Vec<&Arc<Part>> = inputs.iter().map(|input| &input.part).collect();
     let Some(order) = KeyOrder::of(&parts)? else { return Ok(vec![FinalLayer::whole(inputs)]) };
@@ -91,8 +90,8 @@ pub fn final_layers(inputs: Vec<FinalInput>, granules: usize) -> Result<Vec<Fina
     Ok(layers)
 }
 
-/// Of `all` granules of each part those that may hold a key that one of the `wanted` granules holds: a row
-/// that a query wants is in these, and the other rows of its key are, too.
+/// Those of `all` granules of each part that may have a key of one of the `wanted` granules. These have all rows
+/// that a query needs, with all other rows of their keys.
 pub fn with_same_keys(
     parts: &[Arc<Part>],
     all: &[MarkRanges],
@@ -133,17 +132,17 @@ pub fn with_same_keys(
     Ok(kept.collect())
 }
 
-/// The key at a mark of the part that is number `input`; behind the last granule it is that of the last row.
+/// The key at a mark of input number `input`; after the last granule it is the key of the last row.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     input: usize,
     mark: usize,
 }
 
-/// Compares keys at marks of parts.
+/// Compares keys at marks of different parts.
 struct KeyOrder<'a> {
     indexes: Vec<&'a PrimaryIndex>,
-    /// Of each element of the primary key.
+    /// The direction of each element of the primary key.
     descending: Vec<bool>,
 }
 
@@ -173,7 +172,7 @@ impl<'a> KeyOrder<'a> {
         compared.fold(Ordering::Equal, Ordering::then)
     }
 
-    /// The granules by the keys of their first rows.
+    /// The granules in the order of the keys of their first rows.
     fn sorted(&self, inputs: &[FinalInput]) -> Vec<Key> {
         let marks = inputs.iter().enumerate().flat_map(|(input, all)| {
             all.marks.ranges.iter().flat_map(Clone::clone).map(move |mark| Key { input, mark })
@@ -183,7 +182,7 @@ impl<'a> KeyOrder<'a> {
         sorted
     }
 
-    /// The keys at which layers begin, but for the first; they ascend.
+    /// The keys at which layers begin, except the first layer; they ascend.
     fn cuts(&self, sorted: &[Key], granules: usize) -> Vec<Key> {
         let runs = runs(&self.alone(sorted), sorted);
         let (mut cuts, mut since) = (Vec::new(), 0);
@@ -199,7 +198,7 @@ impl<'a> KeyOrder<'a> {
         cuts
     }
 
-    /// Whether no other part has a granule with one of the keys of each granule.
+    /// For each granule, whether no other part has a granule that may share its keys.
     fn alone(&self, sorted: &[Key]) -> Vec<bool> {
         let mut ends: Vec<Option<Key>> = vec![None; self.indexes.len()];
         let mut alone = Vec::with_capacity(sorted.len());
@@ -215,7 +214,7 @@ impl<'a> KeyOrder<'a> {
         alone
     }
 
-    /// The granules of a part with keys from `low` on, and below `high`.
+    /// The granules of a part with keys from `low` on and below `high`.
     fn between(&self, input: usize, marks: &MarkRanges, low: Option<Key>, high: Option<Key>) -> MarkRanges {
         let mut between = MarkRanges::none(marks.total);
         for range in &marks.ranges {
@@ -239,7 +238,7 @@ impl<'a> KeyOrder<'a> {
         between
     }
 
-    /// The keys in the row format of the sort key.
+    /// The keys in the row format of the sorting key.
     fn borders(&self, spec: &PartSpec, keys: &[Key]) -> Result<Vec<Arc<[u8]>>> {
         let elements = spec.primary_key();
         let array = |(column, element): (usize, &crate::key::element::KeyElement)| {
@@ -253,7 +252,7 @@ impl<'a> KeyOrder<'a> {
     }
 }
 
-/// For each granule the long run of lonely granules of one part that it is in, if it is in one.
+/// For each granule, the number of the long run of one part's exclusive granules that it is in, if any.
 fn runs(alone: &[bool], sorted: &[Key]) -> Vec<Option<usize>> {
     let mut runs = vec![None; sorted.len()];
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! What a merge of the parts would leave, without writing it: the rows of a query that says FINAL.
+//! The result of merging all parts, without writing it: the rows of a query with FINAL.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use crate::part::scan::PLACE_COLUMN;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-/// Some granules of a part that take part.
+/// Some granules of a part.
 #[derive(Clone, Debug)]
 pub struct FinalInput {
     pub part: Arc<Part>,
     pub marks: MarkRanges,
-    /// The place of the part's first row, if every row's place is wanted as a last column: its position in
-    /// the part, and so much more. All inputs of a scan have one, or none has.
+    /// The position of the part's first row, if the scan returns each row's position as a last column: its index in
+    /// the part plus this number. Set for all inputs of a scan, or for none.
     pub first_place: Option<u64>,
 }
 
-/// Iterates over the rows that are left, in key order.
+/// Iterates over the remaining rows in key order.
 pub struct FinalScan {
     rows: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-    /// Positions of the asked columns among those that are read.
+    /// Positions of the requested columns among those that are read.
     places: Vec<usize>,
 }
 
 impl FinalScan {
-    /// A scan of `columns` (positions in the table) of a layer. Granules may be left out
-    /// that hold none of the keys that the query wants; all rows of the others take part.
+    /// A scan of `columns` (positions in the table) of a layer. The caller may leave out granules without the keys
+    /// that the query wants; it must include all others with their keys.
     pub fn new(layer: &FinalLayer, columns: &[usize], metrics: &Arc<ReadMetrics>) -> Result<FinalScan> {
         let Some(first) = layer.inputs.first() else {
             return Ok(FinalScan { rows: Box::new(std::iter::empty()), places: Vec::new() });
@@ -74,7 +74,7 @@ impl Iterator for FinalScan {
     }
 }
 
-/// Whether the rows are of a merge that left one of each key, and none that says that it is deleted.
+/// Whether the rows come from a merge that left one row of each key and no deletion markers.
 fn is_reduced(layer: &FinalLayer) -> bool {
     let [input] = layer.inputs.as_slice() else { return false };
     let is_left_alone = match input.part.spec.mode {
@@ -85,7 +85,7 @@ fn is_reduced(layer: &FinalLayer) -> bool {
     is_left_alone && input.part.name().level > 0
 }
 
-/// The asked columns, those of the key and those that the mode needs, each once.
+/// The requested columns, the key's and the mode's, without duplicates.
 fn columns_to_read(spec: &PartSpec, asked: &[usize]) -> Vec<usize> {
     let needed = spec.mode.columns();
     let in_key = |column: usize| spec.sort_key.iter().any(|element| element.reads(column, &spec.columns));

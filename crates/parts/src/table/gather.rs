@@ -1,8 +1,8 @@
-//! One column of a merge's rows, in the order that the columns which decide were merged in.
+//! Gathers one column of a vertical merge, in the row order that the first stage decided.
 //!
-//! Each input is read from the front, a few granules at a time. Long runs of one input are handed on as
-//! slices; short ones are picked row by row. If all inputs have the column as codes, so have the arrays that
-//! are handed out, over one dictionary of all: no string is looked at.
+//! Each input is read from the front, a few granules at a time. Long runs of one input are returned as slices;
+//! short ones are picked row by row. If all inputs have the column coded, the returned arrays are coded too, over
+//! one joint dictionary: no string is read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,42 +20,42 @@ use crate::metrics::ReadMetrics;
 use crate::part::reader::PartReader;
 use crate::part::view::Part;
 
-/// Runs of at least this many rows on average are handed out as slices rather than row by row.
+/// Runs of at least this average length are returned as slices.
 pub(super) const RUN_ROWS_LONG: usize = 64;
 
 /// Iterates over the values of one column.
 pub(super) struct GatheredColumn<'a> {
     cursors: Vec<ColumnCursor>,
     sources: RowSourceReader<'a>,
-    /// The strings of all inputs, if they are codes.
+    /// The joint dictionary, if all inputs are coded.
     dictionary: Option<ArrayRef>,
     rows_max: usize,
-    /// Where the rows of the array to come are from.
+    /// The sources of the next array's rows.
     rows: Vec<u8>,
-    /// Long runs, ready to be handed out; the next one last.
+    /// Slices to return, the next one last.
     ready: Vec<ArrayRef>,
 }
 
-/// The place that was reached in one input.
+/// The position in one input.
 struct ColumnCursor {
     reader: PartReader,
     column: usize,
     /// Granules that are read together.
     granules: usize,
     next_mark: usize,
-    /// The number of the input's first string among those of all, if they are codes.
+    /// The code of the input's first string in the joint dictionary, if it is coded.
     first_code: Option<u32>,
-    /// What was read: values without deleted rows, or codes. All but the first are whole.
+    /// Arrays that were read: values without deleted rows, or codes. The first may be partly consumed.
     arrays: VecDeque<ArrayRef>,
-    /// Rows of the first array that were taken.
+    /// Rows of the first array that are consumed.
     row: usize,
-    /// Rows of the arrays that were not taken.
+    /// Rows of the arrays that are not consumed.
     left: usize,
 }
 
 impl<'a> GatheredColumn<'a> {
-    /// The values of `column` (a position in the table) of `parts` in the rows that `sources` says, in arrays
-    /// of at most `rows_max` rows. About `bytes_max` bytes of the inputs are held.
+    /// Opens `column` (a position in the table) of `parts`, for the rows in `sources`, in arrays of at most
+    /// `rows_max` rows. Holds about `bytes_max` bytes of the inputs.
     pub(super) fn open(
         parts: &[Arc<Part>],
         column: usize,
@@ -73,7 +73,7 @@ impl<'a> GatheredColumn<'a> {
         Ok(GatheredColumn { cursors, sources, dictionary, rows_max, rows, ready })
     }
 
-    /// Bytes that the inputs hold, about, and those of the strings of all of them.
+    /// Approximate bytes of the inputs and of the joint dictionary.
     pub(super) fn held_bytes(&self) -> u64 {
         let strings = self.dictionary.as_ref().map_or(0, |strings| strings.get_array_memory_size() as u64);
         self.cursors.iter().map(ColumnCursor::held_bytes).sum::<u64>() + strings
@@ -96,7 +96,7 @@ impl<'a> GatheredColumn<'a> {
         self.ready.pop().map(|array| self.coded(array)).transpose()
     }
 
-    /// The rows as slices of the inputs.
+    /// Takes the rows as slices of the inputs.
     fn take_runs(&mut self) -> Result<()> {
         for run in self.rows.chunk_by(|a, b| a == b) {
             let cursor = &mut self.cursors[input_of(run[0])];
@@ -115,7 +115,7 @@ impl<'a> GatheredColumn<'a> {
         Ok(())
     }
 
-    /// The rows one by one; `None` if none of them stays.
+    /// Takes the rows one by one; `None` if none of them is kept.
     fn pick(&mut self) -> Result<Option<ArrayRef>> {
         let mut counts = [0; INPUTS_MAX];
         self.rows.iter().for_each(|&byte| counts[input_of(byte)] += 1);
@@ -148,7 +148,7 @@ impl<'a> GatheredColumn<'a> {
         Ok(picked)
     }
 
-    /// Codes with their strings.
+    /// Combines codes with the joint dictionary.
     fn coded(&self, array: ArrayRef) -> Result<ArrayRef> {
         let Some(dictionary) = &self.dictionary else { return Ok(array) };
         let codes = array.as_primitive::<UInt32Type>().clone();
@@ -156,11 +156,11 @@ impl<'a> GatheredColumn<'a> {
     }
 }
 
-/// The next row of an input, while rows are picked.
+/// The next row of an input while rows are picked.
 struct Place {
     array: usize,
     row: usize,
-    /// Rows of the array.
+    /// The end of the array.
     end: usize,
 }
 
@@ -173,7 +173,7 @@ impl Iterator for GatheredColumn<'_> {
 }
 
 impl ColumnCursor {
-    /// Before the first row.
+    /// Opens an input before its first row.
     fn open(
         part: &Arc<Part>,
         column: usize,
@@ -197,7 +197,7 @@ impl ColumnCursor {
         part.carrier_bytes(self.column) / marks as u64 * self.granules.min(marks) as u64
     }
 
-    /// Reads on until there are `rows` rows to take: as many as when the columns that decide were merged.
+    /// Reads until `rows` rows are available, as many as in the first stage.
     fn load(&mut self, rows: usize) -> Result<()> {
         while self.left < rows {
             let part = Arc::clone(self.reader.part());
@@ -218,7 +218,7 @@ impl ColumnCursor {
         Ok(())
     }
 
-    /// Goes on by `rows` rows, which were loaded.
+    /// Consumes `rows` rows, which were loaded.
     fn take(&mut self, rows: usize) {
         self.left -= rows;
         self.row += rows;
@@ -234,12 +234,12 @@ impl ColumnCursor {
         start..self.next_mark
     }
 
-    /// The codes of all inputs' strings, or the plain values.
+    /// The codes in the joint dictionary, or the plain values.
     fn without_strings(&self, values: &ArrayRef) -> ArrayRef {
         match (self.first_code, values.as_dictionary_opt::<UInt32Type>()) {
             (Some(0), Some(coded)) => Arc::new(coded.keys().clone()),
             (Some(first), Some(coded)) => {
-                // What a NULL holds may be any number.
+                // The code under a NULL is undefined.
                 let codes = coded.keys().unary::<_, UInt32Type>(|code| code.wrapping_add(first));
                 Arc::new(codes) as Arc<UInt32Array>
             }
@@ -248,8 +248,7 @@ impl ColumnCursor {
     }
 }
 
-/// One dictionary of those of all inputs, whose codes then begin at different numbers; `None` unless all
-/// of them have one.
+/// Joins the dictionaries of all inputs, and sets the first code of each; `None` unless all inputs are coded.
 fn join_dictionaries(cursors: &mut [ColumnCursor], column: usize) -> Result<Option<ArrayRef>> {
     let mut dictionaries = Vec::with_capacity(cursors.len());
     for cursor in cursors.iter_mut() {

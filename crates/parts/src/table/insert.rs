@@ -1,9 +1,9 @@
-//! INSERT: blocks of rows become parts, all of a statement at once, on disk and synced.
+//! INSERT: blocks of rows become parts, atomically for a statement, on disk and synced.
 //!
-//! Every block is split by partition, sorted and written as a pending part under `tmp`. Memory holds one
-//! block, however many there are, and a little of each column in its new order. [`PendingInsert::commit`] gives all of them their names in one step,
-//! see [`super::moves`]. Many pending parts of one partition are merged first, so that a statement of any
-//! size adds few parts.
+//! Every block is split by partition, sorted and written as a pending part under `tmp`. Memory holds one block, and
+//! a little of each column in its new order. [`PendingInsert::commit`] publishes all of them in one step, see
+//! [`super::moves`]. Many pending parts of one partition are merged first, so that a statement of any size adds few
+//! parts.
 
 use std::sync::Arc;
 
@@ -26,20 +26,20 @@ use crate::part::writer::{PartWriter, PendingPart, columns_of};
 use crate::spec::PartSpec;
 use crate::ttl::recorder::TtlRecorder;
 
-/// Pending parts of one partition that become one before more are written.
+/// The most pending parts of one partition and rank; then they are merged.
 const PENDING_PARTS_MAX: usize = 16;
 
-/// How an INSERT is written.
+/// Options of an INSERT.
 #[derive(Clone, Debug)]
 pub struct InsertOptions {
-    /// Partitions that one block may have rows of; 0 is no limit.
+    /// The most partitions of one block; 0 is no limit.
     pub partitions_max: usize,
-    /// Whether the rows are synced before the INSERT is acknowledged. Without it a crash of the system
-    /// may take them back or damage their part.
+    /// Whether the rows are synced before the INSERT is acknowledged. Otherwise a crash of the system may lose them
+    /// or damage their part.
     pub sync: bool,
-    /// Apply the table's merge mode to the rows of each block.
+    /// Whether to apply the table's merge mode to the rows of each block.
     pub optimize: bool,
-    /// Blocks that were inserted before are left out.
+    /// If set, skips blocks that were inserted before.
     pub deduplication: Option<Deduplication>,
 }
 
@@ -49,7 +49,7 @@ impl Default for InsertOptions {
     }
 }
 
-/// The blocks of one INSERT, on disk and not yet part of the table; dropping it removes them.
+/// The blocks of an INSERT, on disk and not visible yet; dropping it removes them.
 pub struct PendingInsert<'a> {
     table: &'a TableParts,
     spec: Arc<PartSpec>,
@@ -58,22 +58,22 @@ pub struct PendingInsert<'a> {
     blocks: u64,
 }
 
-/// A pending part, and which partition it belongs to.
+/// A pending part and its partition.
 pub(super) struct PendingBlock {
     pub(super) partition: String,
     pub(super) part: PendingPart,
     /// How often it was merged.
     rank: u32,
-    /// 1 if it has been through its first merge: its rows were reduced by the table's mode.
+    /// 1 if the table's mode has reduced its rows, as in a first merge.
     pub(super) level: u32,
     pub(super) id: Option<BlockId>,
-    /// How long it took to sort and write it.
+    /// How long sorting and writing took.
     pub(super) took_us: u64,
 }
 
 impl TableParts {
-    /// Adds the rows of `block`, whose columns are those of the table in order and of the carrier
-    /// types. All of them are durable and visible when it returns, or none. No rows make no part.
+    /// Adds the rows of `block`, whose columns are the table's in order, with their carrier types. Atomic; durable
+    /// and visible when it returns. No rows make no part.
     pub fn insert(&self, block: RecordBatch) -> Result<Vec<PartName>> {
         let mut insert = self.begin_insert(InsertOptions::default())?;
         insert.write(block)?;
@@ -120,12 +120,12 @@ impl TableParts {
 }
 
 impl PendingInsert<'_> {
-    /// Writes the rows of `block` to disk, a pending part for each partition.
+    /// Writes the rows of `block` to disk, as a pending part for each partition.
     pub fn write(&mut self, block: RecordBatch) -> Result<()> {
         self.write_blocks(vec![block])
     }
 
-    /// Writes the rows of `blocks` to disk, as if they were one block.
+    /// Writes the rows of `blocks` to disk as if they were one block.
     pub fn write_blocks(&mut self, mut blocks: Vec<RecordBatch>) -> Result<()> {
         blocks.retain(|block| block.num_rows() > 0);
         blocks.iter().try_for_each(|block| check_block(block, &self.spec))?;
@@ -140,7 +140,7 @@ impl PendingInsert<'_> {
         partitions.into_iter().try_for_each(|rows| self.write_partition(vec![rows]))
     }
 
-    /// Writes rows of one partition.
+    /// Writes the rows of one partition.
     fn write_partition(&mut self, mut blocks: Vec<RecordBatch>) -> Result<()> {
         let began_us = self.table.clock.now_us();
         let partition = self.spec.partition_of(&blocks[0])?.id()?;
@@ -189,7 +189,7 @@ impl PendingInsert<'_> {
         Ok(pending)
     }
 
-    /// Gives all parts their names, durably and at once: after a crash all of them are there or none.
+    /// Publishes all parts, durably and atomically.
     pub fn commit(self) -> Result<Vec<PartName>> {
         if self.parts.is_empty() {
             return Ok(Vec::new());
@@ -197,7 +197,7 @@ impl PendingInsert<'_> {
         self.table.publish_insert(&self.spec, self.parts, &self.options)
     }
 
-    /// Partitions that the statement has written to so far, each once.
+    /// The partitions written so far, without duplicates.
     pub fn partitions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.parts.iter().map(|pending| pending.partition.as_str()).collect();
         names.sort_unstable();
@@ -205,9 +205,9 @@ impl PendingInsert<'_> {
         names
     }
 
-    /// Merges the pending parts of the partition that was written last while there are many of one
-    /// rank; so every row is rewritten once for each sixteenfold of its partition's size. A block that
-    /// has an identity of its own stays as it is.
+    /// Merges the pending parts of the last written partition while there are many of one rank, so that every row
+    /// is rewritten once for each sixteenfold of its partition's size. Blocks with a deduplication identity are not
+    /// merged.
     fn merge_many(&mut self) -> Result<()> {
         while let Some(last) = self.parts.last().filter(|last| last.id.is_none()) {
             let (partition, rank) = (last.partition.clone(), last.rank);
@@ -246,7 +246,7 @@ impl PendingInsert<'_> {
     }
 }
 
-/// The rows of all blocks as one, made column by column: no column is there twice but the current one.
+/// Concatenates the blocks column by column, so that only the current column exists twice.
 fn join(mut blocks: Vec<RecordBatch>) -> Result<RecordBatch> {
     if blocks.len() == 1 {
         return Ok(blocks.remove(0));
@@ -262,7 +262,7 @@ fn join(mut blocks: Vec<RecordBatch>) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
 }
 
-/// The engine casts before it inserts, so a mismatch is its fault; it must not reach the disk.
+/// The engine casts before it inserts, so a mismatch is a bug; it must not reach the disk.
 fn check_block(block: &RecordBatch, spec: &PartSpec) -> Result<()> {
     let expected = spec.columns.len();
     if block.num_columns() != expected {

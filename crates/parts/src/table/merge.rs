@@ -1,4 +1,4 @@
-//! Merging: one part made of several, in key order, in the table's mode.
+//! Merging: makes one part of several, in key order, applying the table's mode.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use crate::spec::PartSpec;
 use crate::ttl::apply::{SortedRows, apply};
 use crate::ttl::recorder::TtlRecorder;
 
-/// What `OPTIMIZE` asks for beyond a merge.
+/// Options of `OPTIMIZE`.
 #[derive(Clone, Debug, Default)]
 pub struct OptimizeOptions<'a> {
-    /// Only this partition.
+    /// Restricts it to this partition.
     pub partition: Option<String>,
-    /// Positions of columns: of rows that agree in them one stays. They contain the key.
+    /// Positions of columns, including the key: one of the rows that agree in them stays.
     pub deduplicate: Option<Vec<usize>>,
-    /// Is told of each merge.
+    /// Is called for each merge.
     pub watch: Option<&'a dyn MergeWatch>,
 }
 
-/// Learns which merges an OPTIMIZE makes, one after the other.
+/// Observes the merges of an OPTIMIZE, one after the other.
 pub trait MergeWatch: fmt::Debug {
     fn merge_begins(&self, parts: &[Arc<Part>]);
 
@@ -40,8 +40,8 @@ pub trait MergeWatch: fmt::Debug {
 }
 
 impl TableParts {
-    /// Makes one part of `parts`, which must be neighbours, and publishes it in their place. `None` if
-    /// they are no longer active, or something else works on them. `control` ends it between two batches.
+    /// Merges `parts`, which must be neighbours, and replaces them by the result. `None` if they are no longer
+    /// active, or are claimed. `control` can cancel it between two batches.
     ///
     /// # Panics
     ///
@@ -53,15 +53,14 @@ impl TableParts {
         }
     }
 
-    /// One merge, whether it is worth it or not; `false` if there are no neighbours to merge.
+    /// Makes one merge, whether it pays off or not; `false` if there are no neighbours to merge.
     pub fn optimize(&self, options: &OptimizeOptions<'_>, control: &WorkControl) -> Result<bool> {
         let Some(parts) = self.select_any(options.partition.as_deref()) else { return Ok(false) };
         let Some(claim) = self.claims.claim(&parts) else { return Ok(false) };
         Ok(self.merge_claimed(&claim, options, control)?.is_some())
     }
 
-    /// Merges until one part is left in each partition, and every part has been through a merge that
-    /// could change it.
+    /// Merges until each partition has one part, and every part has been through a merge that could change it.
     pub fn optimize_final(&self, options: &OptimizeOptions<'_>, control: &WorkControl) -> Result<()> {
         let mut partitions: Vec<String> =
             self.snapshot().iter().map(|part| part.name().partition.clone()).collect();
@@ -77,7 +76,7 @@ impl TableParts {
         control: &WorkControl,
     ) -> Result<()> {
         let mut merged = Vec::new();
-        // What expires meanwhile is for the next merge.
+        // Rows that expire meanwhile are left to the next merge.
         let now_s = self.expires_at(&self.spec(), control);
         loop {
             let has_work = |group: &[Arc<Part>]| {
@@ -95,7 +94,7 @@ impl TableParts {
             if claim.parts().is_empty() {
                 return Ok(());
             }
-            // Rows that agree are all in one merge only when it is the last one.
+            // Deduplication needs all rows that agree in one merge, which only the last one has.
             if claim.parts().len() <= MERGED_PARTS_MAX {
                 merged.extend(self.merge_claimed(&claim, options, control)?);
             } else {
@@ -106,7 +105,7 @@ impl TableParts {
         }
     }
 
-    /// Whether a merge of the one part can leave other rows than it has.
+    /// Whether a merge of this part alone can change its rows.
     fn can_change(&self, part: &Part, now_s: Option<i64>) -> bool {
         let is_reduced = part.name().level > 0 || reducer(&self.spec(), Purpose::Merge).is_none();
         part.deleted_count() > 0 || !is_reduced || part.may_expire(&self.spec(), now_s)
@@ -136,8 +135,8 @@ impl TableParts {
         Ok(merged?.map(|(part, _commit)| part.name().clone()))
     }
 
-    /// Writes what a merge of `parts` leaves and publishes it as `name`; the end of the merge is to be told
-    /// before the commit ends.
+    /// Writes the merge of `parts` and publishes it as `name`. The caller reports the end of the merge before the
+    /// commit ends.
     fn merge_active(
         &self,
         parts: &[Arc<Part>],
@@ -163,8 +162,7 @@ impl TableParts {
         Ok(Some((merged, commit)))
     }
 
-    /// Writes what a merge of `parts` leaves, without what has expired at `now_s`, seconds since 1970; the
-    /// caller syncs.
+    /// Writes the merge of `parts` without the rows expired at `now_s`, seconds since 1970; the caller syncs.
     pub(super) fn write_merged(
         &self,
         parts: &[Arc<Part>],
@@ -178,7 +176,7 @@ impl TableParts {
             Some(now_s) => unexpired_spec(spec, parts, deduplicate, now_s),
             None => (Arc::clone(spec), deduplicate.map(<[_]>::to_vec)),
         };
-        // The inputs in today's columns: a merge gives them what was added since.
+        // The inputs under the current columns: a merge fills in columns added since.
         let in_spec = |part: &Arc<Part>| Part::new(Arc::clone(&part.stored), Arc::clone(&spec)).map(Arc::new);
         let parts = parts.iter().map(in_spec).collect::<Result<Vec<_>>>()?;
         let bytes = parts.iter().map(|part| part.value_bytes()).sum();
@@ -192,7 +190,7 @@ impl TableParts {
     }
 }
 
-/// What is left of all columns of `parts`, without what has expired at `now_s`.
+/// The merged rows of all columns of `parts`, without the rows expired at `now_s`.
 fn merged_rows<'a>(
     parts: &[Arc<Part>],
     spec: &Arc<PartSpec>,
@@ -213,7 +211,7 @@ fn merged_rows<'a>(
     Ok(reduced_rows(Box::new(rows), spec, deduplicate.map(<[_]>::to_vec), now_s, control))
 }
 
-/// What the table's mode, DEDUPLICATE by the columns at `deduplicate` and the TTL at `now_s` leave of `rows`.
+/// Applies the table's mode, DEDUPLICATE by the columns at `deduplicate`, and the TTL at `now_s` to `rows`.
 pub(super) fn reduced_rows<'a>(
     rows: SortedRows<'a>,
     spec: &Arc<PartSpec>,

@@ -1,8 +1,8 @@
-//! The rows of several parts as one stream in key order, in bounded memory.
+//! Merges the rows of several parts to one stream in key order, in bounded memory.
 //!
-//! Every input is a cursor over its granules. The cursor with the smallest key gives all its rows that
-//! are not above the second smallest, so inputs that do not overlap are copied in long runs, and only
-//! interleaved ones are picked row by row. Equal keys keep the order of insertion.
+//! Every input is a cursor over its granules. The cursor with the smallest key gives all its rows that are not
+//! above the second smallest key, so inputs that do not overlap are copied in long runs, and only interleaved ones
+//! are picked row by row. Equal keys keep the order of insertion.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::part::scan::PartScan;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-/// Batches that the inputs may hold together.
+/// The most batches that the inputs hold together.
 const HELD_BATCHES: u64 = 4;
 
 /// Some granules of a part.
@@ -36,16 +36,16 @@ pub(crate) struct MergeInput {
 pub(crate) struct MergedRows {
     spec: Arc<PartSpec>,
     cursors: Vec<Cursor>,
-    /// Batches that `runs` point into.
+    /// The batches to which `runs` refer.
     sources: Vec<RecordBatch>,
     runs: Vec<Run>,
     run_rows: usize,
-    /// Long runs, ready to be handed out; the next one last.
+    /// Long runs to return, the next one last.
     ready: Vec<RecordBatch>,
     batch_rows: usize,
-    /// What is between these, and no other row.
+    /// Only rows in this range are returned.
     borders: Borders,
-    /// Learns of which input each row is.
+    /// Records the input of each row.
     log: Option<RowSourceLog>,
 }
 
@@ -58,20 +58,20 @@ struct Run {
     rows: usize,
 }
 
-/// The place that a merge has reached in one input.
+/// The position in one input.
 struct Cursor {
     input: usize,
     scan: PartScan,
     batch: RecordBatch,
-    /// The keys of the batch; none for a table without a key, whose inputs follow each other.
+    /// The keys of the batch; `None` for a table without a key, whose inputs are concatenated.
     keys: Option<Rows>,
     row: usize,
-    /// Where the batch is among the sources, once rows of it were taken.
+    /// The index of the batch in the sources, once rows of it were taken.
     source: Option<usize>,
 }
 
 impl MergedRows {
-    /// The rows of `inputs` in the columns of the table at `columns`; `spec` is that of these columns.
+    /// Merges `inputs`, with the columns of the table at `columns`; `spec` has only these columns.
     pub(crate) fn open(
         inputs: impl IntoIterator<Item = MergeInput>,
         columns: &[usize],
@@ -81,7 +81,7 @@ impl MergedRows {
         MergedRows::open_between(inputs, columns, spec, Borders::default(), metrics)
     }
 
-    /// As [`MergedRows::open`], but only rows whose key is between `borders`.
+    /// Like [`MergedRows::open`], restricted to keys in `borders`.
     pub(super) fn open_between(
         inputs: impl IntoIterator<Item = MergeInput>,
         columns: &[usize],
@@ -118,14 +118,14 @@ impl MergedRows {
         })
     }
 
-    /// The same rows; `log` learns of which input each one is.
+    /// Records the input of each row in `log`.
     #[must_use]
     pub(super) fn noted(mut self, log: RowSourceLog) -> MergedRows {
         self.log = Some(log);
         self
     }
 
-    /// Bytes that the inputs hold, and a batch of the same rows, about.
+    /// Approximate bytes of the inputs and of a batch of the merged rows.
     pub(super) fn held_bytes(&self) -> u64 {
         let held: u64 = self.cursors.iter().map(|cursor| cursor.scan.held_bytes()).sum();
         held + held.min(self.spec.merges.batch_bytes)
@@ -153,7 +153,7 @@ impl MergedRows {
         Ok(true)
     }
 
-    /// The cursors with the smallest and the second smallest key; of equal keys the earlier part's.
+    /// The cursors with the smallest and the second smallest key; among equal keys the earlier part's.
     fn smallest_two(&self) -> Option<(usize, Option<usize>)> {
         if self.cursors.first()?.keys.is_none() {
             return Some((0, None));
@@ -172,7 +172,7 @@ impl MergedRows {
         Some((first, second))
     }
 
-    /// Where the rows of `first` end that come before the row of `second`.
+    /// The end of the rows of `first` that precede the row of `second`.
     fn run_end(&self, first: usize, second: usize) -> usize {
         let limit = self.cursors[second].key();
         let cursor = &self.cursors[first];
@@ -181,7 +181,7 @@ impl MergedRows {
             let key = Some(keys.row(row));
             key < limit || (key == limit && first < second)
         };
-        // Most runs of interleaved inputs are short: look at the next rows before halving the rest.
+        // Most runs of interleaved inputs are short: gallop before the binary search.
         let mut step = 1;
         let mut low = cursor.row + 1;
         while low + step <= cursor.batch.num_rows() && comes_first(low + step - 1) {
@@ -200,7 +200,7 @@ impl MergedRows {
         low
     }
 
-    /// The taken runs as batches, in reverse order.
+    /// Makes batches of the taken runs, in reverse order.
     fn flush(&mut self) -> Result<()> {
         if let Some(log) = &self.log {
             self.runs.iter().for_each(|run| log.push(run.input, run.rows));
@@ -265,7 +265,7 @@ impl Cursor {
         Ok(cursor.advance(spec, borders)?.then_some(cursor))
     }
 
-    /// Goes to the next batch; `false` at the end.
+    /// Moves to the next batch; `false` at the end.
     fn advance(&mut self, spec: &PartSpec, borders: &Borders) -> Result<bool> {
         while let Some(batch) = self.scan.next().transpose()? {
             self.keys = if spec.sort_key.is_empty() { None } else { Some(encode_key(&batch, spec)?) };
@@ -286,8 +286,8 @@ impl Cursor {
     }
 }
 
-/// Rows of a batch: at most `rows_max`, and fewer where they would be more than `bytes_max` bytes, if `rows`
-/// rows are `bytes` bytes.
+/// Rows of a batch: at most `rows_max`, and no more than fit in `bytes_max` bytes, if `rows` rows take `bytes`
+/// bytes.
 pub(super) fn rows_within(rows_max: usize, bytes_max: u64, bytes: u64, rows: u64) -> usize {
     let row_bytes = bytes.div_ceil(rows.max(1)).max(1);
     ((bytes_max / row_bytes) as usize).clamp(1, rows_max)

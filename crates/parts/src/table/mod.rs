@@ -1,17 +1,19 @@
-//! The parts of a table: the set that is active, and everything that changes it.
+//! The parts of a table: the active set, and everything that changes it.
 //!
-//! - [`active`]: the set itself, its locks, publishing into it.
-//! - [`recover`]: opening: what a crash left behind, and what cannot be read.
-//! - [`partition`]: whole parts come and go; [`transfer`]: from one table to another.
-//! - [`moves`]: several renames at once; [`deduplication`]: blocks that were inserted before.
-//! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`],
-//!   and column by column: [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
-//! - [`ttl`]: what has expired, and the merges that it asks for.
-//! - [`mutation`]: which changes of rows wait for which parts; [`mutate`]: one change of one part.
-//! - [`claim`]: no two merges or mutations work on one part; [`space`]: nor count on the same free bytes of the
-//!   disk; [`control`]: what they tell of themselves.
-//! - [`events`]: what happens to parts, told to an observer.
-//! - [`final_scan`]: what a merge of all would leave, for one query.
+//! - [`active`]: the set, its locks, and publishing into it.
+//! - [`recover`]: opening after a crash, and parts that cannot be read.
+//! - [`partition`]: commands on whole parts; [`transfer`]: commands on two tables.
+//! - [`moves`]: several renames as one atomic change; [`deduplication`]: blocks that were inserted before.
+//! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`], and column
+//!   by column:
+//!   [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
+//! - [`ttl`]: merges of expired rows.
+//! - [`mutation`]: records of mutations, and the parts that wait for them; [`mutate`]: applies one to a part.
+//! - [`claim`]: keeps merges and mutations off the same part; [`space`]: reserves disk space for them; [`control`]:
+//!   their
+//!   progress and cancellation.
+//! - [`events`]: events of parts, for an observer.
+//! - [`final_scan`]: the result of merging all parts, for one query.
 
 mod active;
 mod alter;

@@ -1,25 +1,26 @@
-//! Several renames that happen all or not at all, whatever the disk does in between.
+//! Several renames as one atomic change.
 //!
-//! One rename is atomic by itself. Several are announced first: a record of them is published in the
-//! table's directory, then they are made, then the record goes. Opening the table finishes what a record
-//! announces; so after a crash before the record was durable nothing has moved, and after it everything
-//! has. The moves of a command on two tables stand in one record above both, see [`super::transfer`].
+//! One rename is atomic by itself. For several, a record is published in the table's directory first, then they are
+//! made, then the record is removed. Opening the table finishes what a record lists. So after a crash before the
+//! record was durable nothing has moved, and after that everything has. The record of a command on two tables is in
+//! a directory above both, see [`super::transfer`].
 //!
 //! # Layout of `moves.rec`
 //!
 //! ```text
 //! magic "BSLTMOV1"
-//! moves u32, then of each: from, to as bytes      paths below the table's directory
-//! window u32, blocks u32, then of each: partition as bytes, hash 16 bytes
-//!                                                 what the log of inserted blocks gains
-//! crc32c u32                                      of all that is before it
+//! moves u32, then for each: from, to as bytes     paths below the table's directory
+//! window u32, blocks u32, then for each: partition as bytes, hash 16 bytes
+//!                                                 additions to the log of inserted blocks
+//! crc32c u32                                      of everything before it
 //! ```
 //!
 //! # Invariants
 //!
-//! - **Stale records do nothing**: the removal of a record is made durable by the next sync of the
-//!   directory only. Until then no name that it moves from is used again: temporary names are not while
-//!   the process lives, and every change that gives a part a name syncs the directory, as opening it does.
+//! - **Stale records do nothing**: the removal of a record becomes durable only with the next sync of the
+//!   directory. Until
+//!   then no name that it moves from is used again: temporary names are unique in the life of the process, and every change
+//!   that gives a part a name syncs the directory, as does opening it.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -40,36 +41,36 @@ use crate::spec::PartSpec;
 /// The name of the file.
 pub(super) const MOVES_FILE: &str = "moves.rec";
 
-/// A larger record is not ours.
+/// A larger record is invalid.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 
 const MAGIC: &[u8; 8] = b"BSLTMOV1";
 
-/// Bytes that a move takes at least.
+/// The least bytes of a move.
 const MOVE_BYTES_MIN: usize = 8;
 
-/// What happens at once.
+/// Changes that are made together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moves {
     /// From and to, as paths below the table's directory.
     pub(super) renames: Vec<(String, String)>,
-    /// What the log of inserted blocks gains, and how many it keeps.
+    /// Additions to the log of inserted blocks, and the log's window.
     blocks: Vec<BlockId>,
     window: u32,
 }
 
-/// Why moves were not made.
+/// Why moves failed.
 #[derive(Debug)]
 pub(super) enum Unmade {
-    /// Nothing has happened.
+    /// Nothing has changed.
     Untouched(Error),
-    /// What has happened is known again when the tables are opened.
+    /// The state is unknown until the tables are reopened.
     Halfway(Error),
 }
 
 impl TableParts {
-    /// What a record names must be there when the tables are opened again: it is not removed if the moves were made by
-    /// half, which closes the table to changes.
+    /// Keeps pending parts that a record names, because reopening needs them: they are not removed if the moves
+    /// failed halfway, which closes the table to changes.
     pub(super) fn keep_if_announced(&self, pending: impl IntoIterator<Item = PendingPart>) {
         if self.check_writable().is_err() {
             pending.into_iter().for_each(|part| part.directory.was_published());
@@ -85,7 +86,7 @@ impl TableParts {
     ) -> Result<Vec<PartName>> {
         let commit = self.begin_commit()?;
         commit.check_spec(spec)?;
-        // The same INSERT may have come twice at once.
+        // The same INSERT may have been sent twice at once.
         pending.retain(|block| block.id.as_ref().is_none_or(|id| !self.is_duplicate(id)));
         let first = commit.next_block();
         let mut moves = Moves::default();
@@ -111,7 +112,7 @@ impl TableParts {
 }
 
 impl Commit<'_> {
-    /// Gives pending parts their names, durably, all at once. They are not in the set yet.
+    /// Gives pending parts their names, durably and atomically. They are not in the set yet.
     pub(super) fn publish_all(
         &self,
         mut pending: Vec<(PartName, PendingPart)>,
@@ -168,7 +169,7 @@ impl Moves {
         Moves { renames, ..Moves::default() }
     }
 
-    /// Announces the moves below `dir` and makes them, durably; `temporary` are directories that they begin in.
+    /// Records the moves below `dir` and makes them, durably; `temporary` are directories that they move from.
     pub(super) fn make(
         &self,
         storage: &dyn Storage,
@@ -178,16 +179,16 @@ impl Moves {
         if self.renames.is_empty() && self.blocks.is_empty() {
             return Ok(());
         }
-        // What is moved must be there after a crash, and where it is, too.
+        // The moved files and their directories must survive a crash.
         let above = temporary.iter().filter_map(|directory| directory.parent()).filter(|above| *above != dir);
         for directory in temporary.iter().map(PathBuf::as_path).chain(above) {
             storage.sync_dir(directory).map_err(|error| Unmade::Untouched(error.into()))?;
         }
-        // On a full disk, say, it fails before anything has happened.
+        // Fails before anything has changed, for example on a full disk.
         let log = self.log(storage, dir).map_err(Unmade::Untouched)?;
         let record = dir.join(MOVES_FILE);
         if let Err(error) = publish_file(storage, &record, &self.encode()) {
-            // As long as the record has not got its name nothing happened.
+            // Without the published record nothing has changed.
             let is_announced = storage.exists(&record).unwrap_or(true);
             let error = Error::from(error);
             return Err(if is_announced { Unmade::Halfway(error) } else { Unmade::Untouched(error) });
@@ -195,8 +196,7 @@ impl Moves {
         self.finish(storage, dir, log).map_err(Unmade::Halfway)
     }
 
-    /// The log of inserted blocks as it is after the moves, written beside the one of before; `None` if it
-    /// gains nothing.
+    /// Writes the log of inserted blocks with the additions to a pending file; `None` if there are none.
     fn log(&self, storage: &dyn Storage, dir: &Path) -> Result<Option<PendingFile>> {
         if self.blocks.is_empty() {
             return Ok(None);
@@ -206,7 +206,7 @@ impl Moves {
         log.write(storage, dir).map(Some)
     }
 
-    /// Makes what is not made yet and removes the record.
+    /// Makes the moves that are not made yet and removes the record.
     fn finish(&self, storage: &dyn Storage, dir: &Path, log: Option<PendingFile>) -> Result<()> {
         let mut directories = vec![dir.to_owned()];
         for (from, to) in &self.renames {
@@ -221,7 +221,7 @@ impl Moves {
             }
         }
         for directory in &directories {
-            // Of a record that did its work long ago a table may be gone.
+            // A table of a stale record may be gone.
             if storage.exists(directory)? {
                 storage.sync_dir(directory)?;
             }
@@ -273,19 +273,19 @@ impl Moves {
     }
 }
 
-/// Where the part lies below the table's directory.
+/// The path of the part below the table's directory.
 pub(super) fn temporary_name(pending: &PendingPart) -> String {
     let name = pending.directory.path().file_name().unwrap_or_default().to_string_lossy();
     format!("{TEMPORARY}/{name}")
 }
 
-/// Whether the path stays in the directory that it starts from.
+/// Whether the path stays below its start.
 fn is_below(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Finishes what a crash interrupted; the error is damage of the record. There is no record afterwards that
-/// another crash could bring back.
+/// Finishes the moves that a crash interrupted; the error is damage of the record. Makes sure that no record
+/// remains that another crash could bring back.
 pub(super) fn finish_announced(storage: &dyn Storage, dir: &Path) -> Result<()> {
     let path = dir.join(MOVES_FILE);
     if storage.exists(&path)? {
@@ -294,7 +294,7 @@ pub(super) fn finish_announced(storage: &dyn Storage, dir: &Path) -> Result<()> 
         let log = moves.log(storage, dir)?;
         moves.finish(storage, dir, log)?;
     }
-    // The process that removed one may have ended before that was durable, and names are used again from now on.
+    // The removal of a record may not be durable yet, and its names will be used again.
     storage.sync_dir(dir).map_err(Error::from)
 }
 

@@ -1,7 +1,7 @@
-//! Applies a mutation to one part: what changes is written anew, and the rest linked.
+//! Applies a mutation to one part: rewrites what changes, and links the rest.
 //!
-//! Where no row goes, a wide part gets new files for the columns that the change writes. A compact part, and
-//! one that loses rows, is written whole.
+//! If no row is removed, a wide part gets new files for the columns that the change writes. A compact part, or one
+//! that loses rows, is rewritten as a whole.
 
 use std::sync::Arc;
 
@@ -29,59 +29,58 @@ use crate::part::writer::{PendingPart, write_file};
 use crate::ttl::apply::apply;
 use crate::ttl::recorder::TtlRecorder;
 
-/// Rows that a mutation sees at a time.
+/// Rows that a mutation reads at a time.
 const BATCH_ROWS: usize = 8192;
 
-/// What a mutation does to rows. The engine gives it: parts know no expressions.
+/// A change of rows. The engine implements it, because this crate knows no expressions.
 pub trait RowChange: Send + Sync {
-    /// The names of the columns that it must see, each once.
+    /// The names of the columns that it reads, without duplicates.
     fn reads(&self) -> &[String];
 
-    /// The names of the columns whose values it may change: not those of the key.
+    /// The names of the columns that it may change, which are not in the key.
     fn writes(&self) -> &[String];
 
-    /// Whether deleted rows are only marked, and stay in the files until the next merge. Such a change
+    /// Whether it only marks rows as deleted, which then stay in the files until the next merge. Such a change
     /// writes no column.
     fn is_light(&self) -> bool;
 
-    /// Whether a row may go, so that all columns are written anew.
+    /// Whether it may remove rows, so that all columns are rewritten.
     fn deletes_rows(&self) -> bool;
 
-    /// Whether what has expired goes, too.
+    /// Whether expired rows are removed too.
     fn applies_ttl(&self) -> bool {
         false
     }
 
-    /// The names of skip indexes to make if the part was written without them. Not with a
-    /// [light](RowChange::is_light) change.
+    /// The names of skip indexes to build in parts without them. Empty for a [light](RowChange::is_light) change.
     fn indexes(&self) -> &[String] {
         &[]
     }
 
-    /// The names of columns whose values the part loses: it is read from then on like one that was written
-    /// before they were added. The change writes none of them, and no key, mode or TTL needs them.
+    /// The names of columns to drop from the part, which are then read as if they had been added later. The change
+    /// writes none of them, and no key, mode or TTL needs them.
     fn clears(&self) -> &[String] {
         &[]
     }
 
-    /// What becomes of `rows`, which have the columns of [`RowChange::reads`].
+    /// Applies the change to `rows`, which have the columns of [`RowChange::reads`].
     fn apply(&self, rows: &RecordBatch) -> basalt_base::Result<RowsAfter>;
 }
 
-/// What becomes of some rows.
+/// The result of a change.
 #[derive(Clone, Debug)]
 pub struct RowsAfter {
-    /// Whether any row changes or goes.
+    /// Whether any row is changed or removed.
     pub is_touched: bool,
-    /// Which rows stay, without NULL; all of them if there is no mask.
+    /// The rows that stay, without NULL; `None` if all stay.
     pub keep: Option<BooleanArray>,
     /// The values of [`RowChange::writes`] in all rows.
     pub columns: Vec<ArrayRef>,
 }
 
 impl TableParts {
-    /// Applies `change`, which is all mutations that `part` waits for up to `version`. `None` if the
-    /// part is no longer active, or something else works on it.
+    /// Applies `change`, which is all mutations up to `version` that `part` waits for. `None` if the part is no
+    /// longer active, or is claimed.
     pub fn mutate(
         &self,
         part: &Arc<Part>,
@@ -105,7 +104,7 @@ impl TableParts {
         Ok(mutated?.map(|(part, _commit)| part.name().clone()))
     }
 
-    /// Publishes as `name` what `change` leaves of `part`; the end of the mutation is to be told before the
+    /// Publishes the result of `change` on `part` as `name`. The caller reports the end of the mutation before the
     /// commit ends.
     fn mutate_active(
         &self,
@@ -116,7 +115,7 @@ impl TableParts {
     ) -> Result<Option<(Arc<Part>, Commit<'_>)>> {
         let inputs = std::slice::from_ref(part);
         let spec = self.spec();
-        // The part in today's columns.
+        // The part under the current columns.
         let part = Arc::new(Part::new(Arc::clone(&part.stored), Arc::clone(&spec))?);
         let indexes = missing_indexes(&part, change);
         let pending = match self.changed(&part, change, control)? {
@@ -128,7 +127,7 @@ impl TableParts {
             Changed::Rows if is_column_wise(&part, change) && indexes.is_empty() => {
                 self.write_columns(&part, change, control)?
             }
-            // A compact part has its indexes in the file of its columns.
+            // The indexes of a compact part are in the file of its columns.
             Changed::Nothing | Changed::Rows => {
                 let _space = self.reserve(part.bytes_on_disk())?;
                 self.write_rows(&part, change, control)?
@@ -145,7 +144,7 @@ impl TableParts {
         Ok(Some((mutated, commit)))
     }
 
-    /// Looks at the rows, no further than needed.
+    /// Finds out what changes, reading no more rows than needed.
     fn changed(&self, part: &Arc<Part>, change: &dyn RowChange, control: &WorkControl) -> Result<Changed> {
         if change.is_light() {
             return deleted_rows(part, change, control);
@@ -164,8 +163,8 @@ impl TableParts {
         Ok(Changed::Nothing)
     }
 
-    /// The part written anew. Columns that it does not have it does not get, unless the change writes them:
-    /// what they hold goes on following from the others.
+    /// Rewrites the part. It gets no missing columns, unless the change writes them: their values are still
+    /// computed from the others.
     fn write_rows(
         &self,
         part: &Arc<Part>,
@@ -174,7 +173,7 @@ impl TableParts {
     ) -> Result<PendingPart> {
         let writes = positions(part, change.writes())?;
         let now_s = self.expires_at(&part.spec, control).filter(|_| change.applies_ttl());
-        // What expires is told by the rules from all columns.
+        // The TTL rules need all columns.
         let cleared = positions(part, change.clears())?;
         let is_kept = |at: &usize| {
             let is_there = now_s.is_some() || part.has_column(*at) || writes.contains(at);
@@ -182,7 +181,7 @@ impl TableParts {
         };
         let mut kept: Vec<usize> = (0..part.spec.columns.len()).filter(is_kept).collect();
         if kept.is_empty() {
-            // Rows are counted by a column.
+            // One column must stay to count rows.
             kept.push((0..part.spec.columns.len()).find(|at| !cleared.contains(at)).unwrap_or(0));
         }
         let spec = Arc::new(part.spec.only(&kept)).sized(part.value_bytes(), part.row_count());
@@ -215,7 +214,7 @@ impl TableParts {
         Ok(pending)
     }
 
-    /// The part with the columns that the change writes; the files of the others are links.
+    /// The part with the changed columns; the files of the others are links.
     fn write_columns(
         &self,
         part: &Arc<Part>,
@@ -227,7 +226,7 @@ impl TableParts {
         let path = self.temporary_path();
         let mut writer =
             PartRewriter::create(Arc::clone(&self.storage), path, part, &columns, change.clears())?;
-        // What is only cleared needs no look at the rows.
+        // Clearing columns needs no look at the rows.
         let seen = if columns.is_empty() { None } else { Some(rows_to_see(part, change, control)?) };
         for seen in seen.into_iter().flatten() {
             let seen = seen?;
@@ -246,7 +245,7 @@ impl TableParts {
         Ok(pending)
     }
 
-    /// The same part under another name: its files are links; `mask` is of all rows that are deleted.
+    /// The part under another name, with links to its files; `mask` has all deleted rows.
     fn link_part(&self, part: &Part, mask: Option<&BooleanBuffer>) -> Result<PendingPart> {
         let from = part.stored.directory.path();
         let directory = PendingDirectory::create(Arc::clone(&self.storage), self.temporary_path())?;
@@ -267,15 +266,15 @@ impl TableParts {
     }
 }
 
-/// What a mutation finds to do in a part.
+/// The change of a part by a mutation.
 enum Changed {
     Nothing,
-    /// Only the mask of deleted rows, which is this one now.
+    /// Only the mask of deleted rows, which becomes this one.
     Deleted(BooleanBuffer),
     Rows,
 }
 
-/// The skip indexes of the table that the change makes and `part` has not.
+/// The skip indexes that the change builds and `part` does not have.
 fn missing_indexes(part: &Part, change: &dyn RowChange) -> Vec<SkipIndex> {
     let names = change.indexes();
     let has = |index: &SkipIndex| part.stored.meta.skip_indexes.iter().any(|meta| meta.is_of(index));
@@ -283,7 +282,7 @@ fn missing_indexes(part: &Part, change: &dyn RowChange) -> Vec<SkipIndex> {
     wanted.filter(|index| !has(index)).cloned().collect()
 }
 
-/// Whether only the columns that the change writes need to be written: they have files of their own.
+/// Whether only the changed columns must be rewritten, because they have files of their own.
 fn is_column_wise(part: &Part, change: &dyn RowChange) -> bool {
     let (writes, clears) = (change.writes(), change.clears());
     let is_in_ttl = part.spec.ttl.iter().any(|rule| writes.iter().any(|name| rule.depends_on(name)));
@@ -294,8 +293,7 @@ fn is_column_wise(part: &Part, change: &dyn RowChange) -> bool {
     part.stored.meta.data_file.is_none() && !deletes_rows && changes_columns && keeps_one && !is_in_ttl
 }
 
-/// The values of rows that are not deleted, and for each of the others that of a neighbour: nobody reads
-/// it, and it widens no bounds.
+/// Replaces the values of deleted rows by those of neighbours: nobody reads them, and they widen no bounds.
 fn spread(values: &ArrayRef, ty: &SqlType, deleted: &BooleanBuffer) -> Result<ArrayRef> {
     let mut seen = 0_u32;
     let neighbour = |is_deleted: bool| {
@@ -309,13 +307,13 @@ fn spread(values: &ArrayRef, ty: &SqlType, deleted: &BooleanBuffer) -> Result<Ar
     Ok(take(values, &UInt32Array::from(picks), None)?)
 }
 
-/// Rows as they are in the files, and which of them are deleted.
+/// Rows in the files, and which of them are deleted.
 struct Seen {
     rows: RecordBatch,
     deleted: Option<BooleanBuffer>,
 }
 
-/// The rows of the part, in the columns that the change reads.
+/// The rows of the part, with the columns that the change reads.
 fn rows_to_see<'a>(
     part: &'a Arc<Part>,
     change: &dyn RowChange,
@@ -361,11 +359,11 @@ fn deleted_rows(part: &Arc<Part>, change: &dyn RowChange, control: &WorkControl)
     Ok(if is_same { Changed::Nothing } else { Changed::Deleted(mask) })
 }
 
-/// Iterates over the rows of a part after the change, in the columns that are to be written.
+/// Iterates over the rows of a part after the change, with the columns to write.
 struct ChangedRows<'a> {
     scan: PartScan,
-    /// Places among the columns of the scan: those that the change reads, those that it writes, and those
-    /// that are to be written.
+    /// Indexes into the scan's columns: those that the change reads, those that it writes, and those that are
+    /// written to the new part.
     reads: Vec<usize>,
     writes: Vec<usize>,
     kept: Vec<usize>,
@@ -418,7 +416,7 @@ impl Iterator for ChangedRows<'_> {
     }
 }
 
-/// Places in the table.
+/// Positions in the table.
 fn positions(part: &Part, names: &[String]) -> Result<Vec<usize>> {
     let position = |name: &String| {
         part.spec.columns.position(name).ok_or_else(|| Error::BlockMismatch {

@@ -1,9 +1,9 @@
-//! Mutations: changes of rows that are stored already, part by part, in the background.
+//! Mutations: changes of stored rows, applied part by part in the background.
 //!
-//! A mutation is a record in the table's directory before anything happens to a row: `mutation_7.txt`
-//! with the text of its commands, which only the engine understands. Its number comes from the same
-//! sequence as those of inserts, so it is for all parts with smaller numbers, and for no later row. A
-//! part that was mutated has the number in its name; a mutation is done when no part is left without it.
+//! A mutation is recorded in the table's directory before any row changes: `mutation_7.txt` has the text of its
+//! commands, which only the engine understands. Its number comes from the same sequence as those of inserts, so it
+//! applies to all parts with smaller numbers, and to no later row. A mutated part has the number in its name; a
+//! mutation is done when no part is left without it.
 //!
 //! # Layout of a record
 //!
@@ -26,35 +26,35 @@ use crate::error::{Damage, Error, Result};
 use crate::name::PartName;
 use crate::part::view::Part;
 
-/// Commands longer than this are not ours.
+/// Longer commands are invalid.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 
-/// Records of mutations that are done are kept for those who ask, up to this many.
+/// The most records of finished mutations that are kept for queries.
 const DONE_MAX: usize = 100;
 
 const FIRST_LINE: &str = "basalt mutation 1";
 
-/// How long a mutation that failed waits: twice as long after each failure, up to ClickHouse's five minutes.
+/// The delay after a failed mutation, which doubles after each failure up to ClickHouse's five minutes.
 const RETRY_FIRST_US: u64 = 500_000;
 const RETRY_MAX_US: u64 = 300_000_000;
 const RETRY_DOUBLED_MAX: u32 = 16;
 
-/// What is known of the mutations of a table, by number.
+/// The mutations of a table, by number.
 pub(super) type Mutations = BTreeMap<u64, MutationEntry>;
 
-/// One mutation.
+/// A mutation.
 #[derive(Clone, Debug)]
 pub(super) struct MutationEntry {
     pub(super) commands: Arc<str>,
     created_at_us: u64,
     failure: Option<MutationFailure>,
-    /// Failures in a row: each doubles the time until the next try.
+    /// Consecutive failures, which double the delay.
     failed_count: u32,
-    /// Nothing is tried before.
+    /// Not retried before this time.
     retry_at_us: u64,
 }
 
-/// Why a mutation could not be applied to a part when that was last tried.
+/// Why applying a mutation to a part failed last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutationFailure {
     pub part: PartName,
@@ -62,16 +62,16 @@ pub struct MutationFailure {
     pub at_us: u64,
 }
 
-/// Numbers and commands of mutations that a part waits for, in their order.
+/// Numbers and commands of the mutations that a part waits for, in order.
 pub type WaitingMutations = Vec<(u64, Arc<str>)>;
 
-/// A mutation as others see it.
+/// The status of a mutation.
 #[derive(Clone, Debug)]
 pub struct MutationStatus {
     pub version: u64,
     pub commands: Arc<str>,
     pub created_at_us: u64,
-    /// The parts that it was not applied to yet.
+    /// The parts that it is not applied to yet.
     pub parts_to_do: Vec<PartName>,
     pub failure: Option<MutationFailure>,
 }
@@ -83,24 +83,24 @@ impl MutationStatus {
 }
 
 impl TableParts {
-    /// Records a mutation of all rows that are stored now; durable when it returns with its number.
+    /// Records a mutation of all rows stored now; durable when it returns its number.
     pub fn begin_mutation(&self, commands: &str) -> Result<u64> {
         let commit = self.begin_commit()?;
         let version = commit.take_block();
         let entry = MutationEntry::new(commands, self.clock.now_us());
         let path = record_path(&self.dir, version);
-        // Until it has its name nothing has happened: on a full disk, say.
+        // Nothing has changed until the file has its name, for example on a full disk.
         let pending = PendingFile::write(&*self.storage, &path, entry.encode().as_bytes())?;
         self.poison_unless_ok(pending.publish(&*self.storage))?;
         lock(&self.mutations).insert(version, entry);
         drop(commit);
-        // It may end what made others fail.
+        // It may remove the cause of other failures.
         self.retry_mutations();
         self.forget_done()?;
         Ok(version)
     }
 
-    /// All mutations that are not done, and the last of those that are.
+    /// All unfinished mutations, and the last finished ones.
     pub fn mutations(&self) -> Vec<MutationStatus> {
         let parts = self.snapshot();
         let to_do = |version: u64| {
@@ -120,7 +120,7 @@ impl TableParts {
             .collect()
     }
 
-    /// Ends a mutation: parts that it was applied to stay so. `false` if there is none.
+    /// Cancels a mutation: parts that it was applied to stay changed. `false` if there is none.
     pub fn kill_mutation(&self, version: u64) -> Result<bool> {
         let _commit = self.begin_commit()?;
         if lock(&self.mutations).remove(&version).is_none() {
@@ -130,8 +130,8 @@ impl TableParts {
         Ok(true)
     }
 
-    /// The next part that waits for mutations and that nobody works on, and these mutations in order. After
-    /// a failure the parts wait a while: what failed would fail again.
+    /// The next unclaimed part that waits for mutations, and these mutations in order. After a failure the parts
+    /// wait for a while.
     pub fn select_mutation(&self) -> Option<(Arc<Part>, WaitingMutations)> {
         let (mutations, now_us) = (lock(&self.mutations).clone(), self.clock.now_us());
         let parts = self.snapshot();
@@ -143,14 +143,14 @@ impl TableParts {
         })
     }
 
-    /// Tries what failed without waiting, and as if for the first time: the reason may be gone.
+    /// Retries failed mutations at once and resets their delays: the cause may be gone.
     pub fn retry_mutations(&self) {
         for entry in lock(&self.mutations).values_mut() {
             (entry.failure, entry.failed_count, entry.retry_at_us) = (None, 0, 0);
         }
     }
 
-    /// Remembers why the mutation could not be applied to the part.
+    /// Records why applying the mutation to the part failed.
     pub fn mutation_failed(&self, version: u64, part: &PartName, reason: &str) {
         let at_us = self.clock.now_us();
         if let Some(entry) = lock(&self.mutations).get_mut(&version) {
@@ -167,8 +167,8 @@ impl TableParts {
         }
     }
 
-    /// How many of the known mutations are applied to the part or older than it: only parts that agree
-    /// in this may be merged.
+    /// How many of the known mutations are applied to the part or older than it. Only parts that agree in this
+    /// number may be merged.
     pub(super) fn mutations_applied(&self, part: &Part) -> usize {
         lock(&self.mutations).range(..=part.name().data_version()).count()
     }
@@ -179,7 +179,7 @@ impl TableParts {
         let known = lock(&self.mutations);
         let mut numbers: Vec<u64> = known.keys().copied().filter(|number| waiting.contains(number)).collect();
         if numbers.last() != Some(&version) {
-            // It was killed while it began.
+            // It was cancelled while it began.
             numbers.push(version);
         }
         numbers
@@ -229,10 +229,10 @@ impl MutationEntry {
     }
 }
 
-/// A record that cannot be read: the mutation's number, the file's name, and what is wrong with it.
+/// An unreadable record: the mutation's number, the file's name, and the error.
 pub(super) type DamagedRecord = (u64, String, Error);
 
-/// The mutations whose records are in `dir`.
+/// Loads the mutations whose records are in `dir`.
 pub(super) fn load(storage: &dyn Storage, dir: &Path) -> Result<(Mutations, Vec<DamagedRecord>)> {
     let (mut mutations, mut damaged) = (Mutations::new(), Vec::new());
     for entry in storage.list(dir)? {

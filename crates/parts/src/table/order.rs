@@ -1,21 +1,20 @@
-//! The order of rows by their keys, found without following a pointer at most comparisons.
+//! Sorts rows by their keys, with most comparisons on inline key prefixes.
 
 use std::cmp::Ordering;
 
 use arrow::row::Rows;
 
-/// Bytes of a key that lie beside the row's number.
+/// Bytes of the key prefix that is stored next to the row number.
 const PREFIX_BYTES: usize = 16;
 
-/// A row, and the first bytes of its key as a number that is ordered like them.
+/// A row, and its key's prefix as a number with the same order.
 #[derive(Clone, Copy)]
 struct Prefixed {
     prefix: u128,
     row: u32,
 }
 
-/// The rows in the order of their keys, equal keys in the order of the rows; `None` if that is the order
-/// that they have.
+/// The order of the rows by key, stable for equal keys; `None` if they are sorted already.
 ///
 /// # Panics
 ///
@@ -27,7 +26,7 @@ pub(super) fn order(keys: &Rows) -> Option<Vec<u32>> {
     }
     let prefixed = |row: u32| Prefixed { prefix: prefix(keys.row(row as usize).data()), row };
     let mut rows: Vec<Prefixed> = (0..row_count).map(prefixed).collect();
-    // The row's number makes all of them different, so an unstable sort is stable.
+    // The row numbers differ, so an unstable sort is stable.
     rows.sort_unstable_by(|a, b| a.prefix.cmp(&b.prefix).then_with(|| compare_rest(keys, *a, *b)));
     Some(rows.into_iter().map(|prefixed| prefixed.row).collect())
 }
@@ -36,7 +35,7 @@ fn compare_rest(keys: &Rows, a: Prefixed, b: Prefixed) -> Ordering {
     keys.row(a.row as usize).cmp(&keys.row(b.row as usize)).then(a.row.cmp(&b.row))
 }
 
-/// A key that is shorter ends in zeroes: what is equal then is told apart by the whole keys.
+/// Shorter keys are zero-padded; if prefixes are equal, the whole keys decide.
 fn prefix(key: &[u8]) -> u128 {
     let mut bytes = [0; PREFIX_BYTES];
     let length = key.len().min(PREFIX_BYTES);
@@ -72,7 +71,7 @@ mod tests {
     fn rows_are_in_the_order_of_whole_keys_and_then_of_insertion() {
         let mut noise = Noise(4);
         for rows in [0, 1, 2, 700] {
-            // Long strings that differ behind the prefix, and short ones that are equal.
+            // Long strings that differ after the prefix, and short ones that are equal.
             let string = |kind: u64| vec![b'a'; (kind % 40) as usize];
             let strings: Vec<_> = (0..rows).map(|_| string(noise.below(60))).collect();
             let numbers: Vec<u8> = (0..rows).map(|_| noise.below(3) as u8).collect();

@@ -1,9 +1,9 @@
-//! Whole parts come and go: DROP, DETACH, ATTACH and FREEZE of partitions and parts; see [`super::transfer`] for
-//! what goes from one table to another.
+//! Commands on whole parts: DROP, DETACH, ATTACH and FREEZE of partitions and parts; see [`super::transfer`] for
+//! commands on two tables.
 //!
-//! A part never leaves its directory while it may be read. What is detached, copied or frozen is a second
-//! directory with hard links to the same files; what is removed is covered by an empty part, as TRUNCATE
-//! does it. All of a command happens in one step, see [`super::moves`].
+//! A part never leaves its directory while it may have readers. A detached, copied or frozen part is a second
+//! directory with hard links to the same files; a removed part is covered by an empty part, as in TRUNCATE. A
+//! command is one atomic change, see [`super::moves`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::part::writer::{PendingPart, write_file};
 
-/// A longer reason is not ours.
+/// A longer reason is invalid.
 const REASON_BYTES_MAX: u64 = 1 << 20;
 
 /// A part in `detached`.
@@ -29,15 +29,15 @@ pub struct DetachedStats {
     pub directory: String,
     /// The name that it had.
     pub name: PartName,
-    /// Why it was set aside; empty if a user did it.
+    /// Why it was set aside; empty if a user detached it.
     pub reason: String,
     pub bytes_on_disk: u64,
     pub path: PathBuf,
-    /// When its directory changed last, in seconds since 1970.
+    /// The last change of its directory, in seconds since 1970.
     pub modified_at_s: u64,
 }
 
-/// Which parts a command is about.
+/// The parts of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartSelection {
     All,
@@ -48,12 +48,12 @@ pub enum PartSelection {
 }
 
 impl PartSelection {
-    /// Whether the active part called `name` is meant.
+    /// Whether the active part called `name` is selected.
     pub fn has_part(&self, name: &PartName) -> bool {
         self.has(name, &name.to_string())
     }
 
-    /// Whether the part called `name` is meant; `directory` is where it lies.
+    /// Whether the part called `name` in the directory `directory` is selected.
     fn has(&self, name: &PartName, directory: &str) -> bool {
         match self {
             PartSelection::All => true,
@@ -64,8 +64,8 @@ impl PartSelection {
 }
 
 impl TableParts {
-    /// Removes the rows of the selected parts, durably and at once; answers with how many parts there
-    /// were. Snapshots that are held keep theirs.
+    /// Removes the rows of the selected parts, durably and atomically; returns the number of parts. Existing
+    /// snapshots keep theirs.
     pub fn drop_parts(&self, which: &PartSelection) -> Result<usize> {
         let commit = self.begin_commit()?;
         let parts = self.selected(which)?;
@@ -81,7 +81,7 @@ impl TableParts {
         Ok(parts.len())
     }
 
-    /// Takes the selected parts out of `detached` and adds their rows; answers with their new names.
+    /// Moves the selected parts out of `detached` and adds their rows; returns their new names.
     pub fn attach_parts(&self, which: &PartSelection) -> Result<Vec<PartName>> {
         let commit = self.begin_commit()?;
         let spec = self.spec();
@@ -121,7 +121,7 @@ impl TableParts {
         Ok(opened)
     }
 
-    /// Removes the selected parts from `detached`; answers with how many there were.
+    /// Removes the selected parts from `detached`; returns their number.
     pub fn drop_detached(&self, which: &PartSelection) -> Result<usize> {
         let _commit = self.begin_commit()?;
         let mut dropped = 0;
@@ -142,7 +142,7 @@ impl TableParts {
         }
     }
 
-    /// Puts hard links to the selected parts into `dir`, which must not have them yet.
+    /// Hard-links the selected parts into `dir`, which must not contain them yet.
     pub fn freeze(&self, which: &PartSelection, dir: &Path) -> Result<Vec<PartName>> {
         let parts = self.selected(which)?;
         publish_empty_dir(&*self.storage, dir)?;
@@ -155,8 +155,7 @@ impl TableParts {
         Ok(parts.iter().map(|part| part.name().clone()).collect())
     }
 
-    /// Removes the selected parts from `dir`, where [`TableParts::freeze`] put them; answers with how
-    /// many there were.
+    /// Removes the selected parts from `dir`, where [`TableParts::freeze`] put them; returns their number.
     pub fn unfreeze(&self, which: &PartSelection, dir: &Path) -> Result<usize> {
         if !self.storage.exists(dir)? {
             return Ok(0);
@@ -171,7 +170,7 @@ impl TableParts {
         Ok(removed)
     }
 
-    /// What `system.detached_parts` shows.
+    /// The rows of `system.detached_parts`.
     pub fn detached_stats(&self) -> Result<Vec<DetachedStats>> {
         let mut stats = Vec::new();
         for (directory, name) in self.detached_directories()? {
@@ -192,14 +191,14 @@ impl TableParts {
         Ok(stats)
     }
 
-    /// The directories of parts in `detached`, with the names that they had.
+    /// The directories of parts in `detached`, with their original names.
     pub(super) fn detached_directories(&self) -> Result<Vec<(String, PartName)>> {
         let dir = self.dir.join(DETACHED);
         if !self.storage.exists(&dir)? {
             return Ok(Vec::new());
         }
         let names = self.storage.list(&dir)?.into_iter().filter_map(|entry| {
-            // `all_1_1_0_try1`: of a name that was taken.
+            // `all_1_1_0_try1`: the directory of a name that was taken.
             let plain = entry.name.split("_try").next().unwrap_or_default();
             let name = plain.parse().ok()?;
             Some((entry.name, name))
@@ -207,7 +206,7 @@ impl TableParts {
         Ok(names.collect())
     }
 
-    /// Sets aside parts in which a read found damage; answers with how many.
+    /// Sets aside parts in which a read found damage; returns their number.
     pub fn detach_damaged(&self) -> Result<usize> {
         let damaged: Vec<(String, String)> = self
             .snapshot()
@@ -259,7 +258,7 @@ impl TableParts {
         Ok(free)
     }
 
-    /// Removes the rows of `parts`, adds those of `added` and makes `moves`, all at once.
+    /// Removes the rows of `parts`, adds those of `added` and makes `moves`, atomically.
     pub(super) fn remove(
         &self,
         commit: &Commit<'_>,
@@ -273,7 +272,7 @@ impl TableParts {
         self.forget_partitions(parts)
     }
 
-    /// Parts without rows that cover all of `parts` and no other.
+    /// Pending empty parts that cover all of `parts` and no other.
     pub(super) fn covers(&self, parts: &[Arc<Part>]) -> Result<Vec<(PartName, PendingPart)>> {
         let spec = self.spec();
         let cover = |group: Vec<Arc<Part>>| {
@@ -283,14 +282,14 @@ impl TableParts {
         neighbours(&self.snapshot(), parts).into_iter().map(cover).collect()
     }
 
-    /// What was inserted into the partitions of `parts` may be inserted again.
+    /// Removes the partitions of `parts` from the deduplication log, so that their rows can be inserted again.
     pub(super) fn forget_partitions(&self, parts: &[Arc<Part>]) -> Result<()> {
         let mut ids: Vec<String> = parts.iter().map(|part| part.name().partition.clone()).collect();
         ids.dedup();
         self.forget_blocks(&ids)
     }
 
-    /// Puts published parts into the set; empty ones hold the place of what they cover.
+    /// Adds published parts to the set; empty ones cover removed parts.
     pub(super) fn enter(&self, commit: &Commit<'_>, stored: Vec<Arc<StoredPart>>) -> Result<()> {
         let spec = self.spec();
         let empty: Vec<Arc<StoredPart>> =
@@ -305,7 +304,7 @@ impl TableParts {
         Ok(())
     }
 
-    /// Puts parts into the set that no merge or mutation made; returns those that were taken out.
+    /// Adds parts that no merge or mutation made; returns the parts that were removed.
     fn enter_new(&self, commit: &Commit<'_>, parts: Vec<Arc<Part>>) -> Vec<Arc<Part>> {
         let covered = commit.replace_many(parts.clone());
         let took_us = self.clock.now_us().saturating_sub(commit.began_us);
@@ -314,7 +313,7 @@ impl TableParts {
         covered
     }
 
-    /// A pending part with hard links to the files of `part`; files that are gone are left out.
+    /// A pending part with hard links to the files of `part`; missing files are skipped.
     pub(super) fn clone_part(&self, part: &Part) -> Result<PendingPart> {
         let from = part.stored.directory.path().to_owned();
         let directory = PendingDirectory::create(Arc::clone(&self.storage), self.temporary_path())?;
@@ -323,7 +322,7 @@ impl TableParts {
         {
             self.storage.hard_link(&from.join(&entry.name), &directory.path().join(&entry.name))?;
         }
-        // Columns are called as they are today, in the table that the copy is for.
+        // The copy's columns have the current names of its table.
         let meta = PartMeta { names_version: self.spec().history.version(), ..part.stored.meta.clone() };
         let path = directory.path().join(META_FILE);
         write_file(&directory, META_FILE, &meta.encode())?;
@@ -333,8 +332,8 @@ impl TableParts {
     }
 }
 
-/// `chosen` in groups of which each can be covered by one empty part: of one partition, without any
-/// other part in between.
+/// Groups `chosen` so that one empty part can cover each group: parts of one partition without any other part in
+/// between.
 fn neighbours(all: &[Arc<Part>], chosen: &[Arc<Part>]) -> Vec<Vec<Arc<Part>>> {
     let is_chosen = |part: &Arc<Part>| chosen.iter().any(|other| other.name() == part.name());
     let alike = |a: &Arc<Part>, b: &Arc<Part>| {

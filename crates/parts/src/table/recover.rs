@@ -1,11 +1,12 @@
-//! Opening a table: removes what a crash left behind and sets aside what cannot be read.
+//! Opens a table: removes what a crash left, and sets aside unreadable parts.
 //!
-//! 1. Finish the moves that a record announces.
-//! 2. Empty `tmp`: nothing that is left in it was acknowledged.
-//! 3. Read every part's metadata; a part of which that is damaged, or of which a file is missing, moves to
-//!    `detached`, unless a readable part covers it: then it was about to be removed.
-//! 4. Drop parts that a readable merged part covers: the merge was published, its inputs not yet gone.
-//! 5. Drop parts without rows: they only held the place of removed ones.
+//! 1. Finish the moves in a record.
+//! 2. Empty `tmp`: nothing in it was acknowledged.
+//! 3. Read every part's metadata. A part with damaged metadata or a missing file moves to `detached`, unless a
+//!    readable part
+//!    covers it: then it was about to be removed.
+//! 4. Remove parts that a readable merged part covers: the merge was published, its inputs were not removed yet.
+//! 5. Remove empty parts: they only covered removed ones.
 //! 6. Remove files of columns that the table's definition dropped.
 
 use std::path::{Path, PathBuf};
@@ -24,16 +25,16 @@ use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
-/// The name of the directory for parts that are set aside.
+/// The directory of parts that are set aside.
 pub(super) const DETACHED: &str = "detached";
-/// Says in such a part why it is there.
+/// The file in such a part that says why.
 pub(super) const REASON_FILE: &str = "reason.txt";
 
-/// A part that was set aside because it is damaged.
+/// A damaged part that was set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetachedPart {
     pub name: String,
-    /// The directory of the table, of which it is in `detached`.
+    /// The directory of the table; the part is in its `detached`.
     pub dir: PathBuf,
     pub reason: String,
 }
@@ -50,7 +51,7 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
     publish_empty_dir(&**storage, dir)?;
     match moves::finish_announced(&**storage, dir) {
         Err(error @ Error::Corrupt { .. }) => {
-            // Not the table's rows, only which of them were about to move.
+            // No rows are lost, only the record of which parts were about to move.
             detached.push(detach(storage, dir, MOVES_FILE.to_owned(), &error)?);
         }
         finished => finished?,
@@ -92,7 +93,7 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
         let waits = parts.iter().find(|part: &&Arc<Part>| part.name().data_version() < version);
         match waits {
             Some(part) => return Err(unfinished(error, part.name())),
-            // It did its work: nobody reads its record.
+            // A finished mutation does not need its record.
             None => detached.push(detach(storage, dir, file_name, &error)?),
         }
     }
@@ -106,7 +107,7 @@ fn create_directories(storage: &Arc<dyn Storage>, dir: &Path) -> Result<()> {
     if !storage.exists(&temporary)? {
         return Ok(storage.create_dir_all(&temporary)?);
     }
-    // Not the directory itself: on a full disk it may not be made again.
+    // Keeps the directory itself, which could not be created again on a full disk.
     for entry in storage.list(&temporary)? {
         let path = temporary.join(entry.name);
         if entry.is_dir { storage.remove_dir_all(&path)? } else { storage.remove_file(&path)? }
@@ -114,7 +115,7 @@ fn create_directories(storage: &Arc<dyn Storage>, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a table of which much is damaged: that is a disk or a copy that went wrong, and not one part.
+/// Refuses a table with much damage: then the disk or a copy failed, not one part.
 fn check_broken(
     storage: &dyn Storage,
     dir: &Path,
@@ -125,7 +126,7 @@ fn check_broken(
     for (_, file_name, _) in broken {
         let path = dir.join(file_name);
         for entry in storage.list(&path)?.iter().filter(|entry| !entry.is_dir) {
-            // A file that cannot be opened is among the damage.
+            // A file that cannot be opened is part of the damage.
             bytes += storage.open(&path.join(&entry.name)).map_or(0, |file| file.size());
         }
     }
@@ -139,7 +140,7 @@ fn check_broken(
     }
 }
 
-/// What is to be done about the record of a mutation that parts wait for.
+/// Tells what to do about the record of a mutation that parts wait for.
 fn unfinished(error: Error, part: &PartName) -> Error {
     match error {
         Error::Corrupt { path, at, what } => Error::Corrupt {
@@ -153,7 +154,7 @@ fn unfinished(error: Error, part: &PartName) -> Error {
     }
 }
 
-/// Damage, as opposed to a disk or a permission that fails today.
+/// Whether the error is damage, and not a temporary failure of the disk or missing permissions.
 fn is_unreadable(error: &Error) -> bool {
     match error {
         Error::Corrupt { .. } => true,
@@ -174,7 +175,7 @@ fn detach(storage: &Arc<dyn Storage>, dir: &Path, name: String, error: &Error) -
     storage.rename(&dir.join(&name), &to)?;
     let reason = error.to_string();
     if name != MOVES_FILE {
-        // Without it the part is set aside all the same: a full disk is no reason to keep the table closed.
+        // The reason is optional: a full disk must not keep the table closed.
         let _ = publish_file(&**storage, &to.join(REASON_FILE), reason.as_bytes());
     }
     storage.sync_dir(&detached)?;
@@ -191,7 +192,7 @@ fn drop_obsolete(storage: &Arc<dyn Storage>, dir: &Path, parts: Vec<StoredPart>)
         storage.remove_dir_all(part.directory.path())?;
     }
     if !empty.is_empty() {
-        // Removed parts come back if what covers them goes first.
+        // If the covering part were removed first, removed parts would reappear.
         storage.sync_dir(dir)?;
     }
     for (number, part) in empty.iter().enumerate() {

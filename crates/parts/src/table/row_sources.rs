@@ -1,8 +1,8 @@
-//! Which input each row of a merge came from, and whether it was left: a byte a row.
+//! The source of each row of a vertical merge: its input, and whether it was kept, in one byte.
 //!
-//! The first stage of a [vertical](super::vertical) merge notes it while it merges the columns that decide;
-//! then each other column is gathered by reading it from the front. What is noted beyond
-//! [`MEMORY_BYTES_MAX`] goes into a file, which is removed with the log.
+//! The first stage of a [vertical](super::vertical) merge records it while it merges the deciding columns; then
+//! each other column is gathered by reading it from the front. What exceeds [`MEMORY_BYTES_MAX`] goes into a file,
+//! which is removed with the log.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,16 +12,16 @@ use basalt_base::fs::{RandomAccess, Storage, WritableFile};
 
 use crate::error::Result;
 
-/// Set in the byte of a row that the merge left out.
+/// Flag of rows that the merge dropped.
 const LEFT_OUT: u8 = 0x80;
 
-/// Inputs that a byte can tell apart.
+/// The most inputs that a byte can number.
 pub(super) const INPUTS_MAX: usize = LEFT_OUT as usize;
 
-/// Bytes of rows in memory.
+/// The most bytes of the log in memory.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
 
-/// Takes notes while rows are merged. Its clones are the same.
+/// Records sources while rows are merged. Clones share the log.
 #[derive(Clone)]
 pub(super) struct RowSourceLog(Arc<Mutex<Log>>);
 
@@ -29,35 +29,35 @@ struct Log {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     file: Option<Box<dyn WritableFile>>,
-    /// Bytes that are in the file.
+    /// Bytes in the file.
     written: u64,
     bytes: Vec<u8>,
-    /// Rows, counted over all, whose fate is known: those before it that were not kept are left out.
+    /// Rows whose fate is decided: those before it that were not kept are dropped.
     decided: u64,
     bytes_max: usize,
 }
 
-/// What a merge noted. Its file goes with it.
+/// The finished log. Its file is removed with it.
 pub(super) struct RowSources {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     file: Option<Arc<dyn RandomAccess>>,
-    /// Behind what is in the file.
+    /// The bytes after those in the file.
     bytes: Vec<u8>,
 }
 
-/// The input that a row with this byte is of.
+/// The input of a row with this byte.
 pub(super) fn input_of(byte: u8) -> usize {
     usize::from(byte & !LEFT_OUT)
 }
 
-/// Whether the merge left a row with this byte.
+/// Whether the merge kept a row with this byte.
 pub(super) fn is_kept(byte: u8) -> bool {
     byte & LEFT_OUT == 0
 }
 
 impl RowSourceLog {
-    /// An empty log, which may need the file `path`.
+    /// An empty log that may create the file `path`.
     pub(super) fn new(storage: Arc<dyn Storage>, path: PathBuf) -> RowSourceLog {
         RowSourceLog::with_memory(storage, path, MEMORY_BYTES_MAX)
     }
@@ -75,7 +75,7 @@ impl RowSourceLog {
         })))
     }
 
-    /// The next `rows` rows in the order of the merge are of `input`.
+    /// Records that the next `rows` merged rows come from `input`.
     pub(super) fn push(&self, input: usize, rows: usize) {
         assert!(input < INPUTS_MAX, "a merge has few inputs");
         let mut log = self.log();
@@ -83,8 +83,8 @@ impl RowSourceLog {
         log.bytes.resize(length + rows, input as u8);
     }
 
-    /// Of the rows that were pushed and not decided, those with these ordinals stay, which ascend; the ones
-    /// between them do not. More may follow.
+    /// Keeps the recorded rows with these ascending ordinals and drops the undecided rows between them. May be
+    /// called again for later rows.
     pub(super) fn keep(&self, ordinals: &[u64]) -> Result<()> {
         let mut log = self.log();
         for &ordinal in ordinals {
@@ -95,7 +95,7 @@ impl RowSourceLog {
         log.spill()
     }
 
-    /// There are no more rows.
+    /// Ends the log.
     pub(super) fn finish(&self) -> Result<RowSources> {
         let mut log = self.log();
         let end = log.written + log.bytes.len() as u64;
@@ -121,7 +121,7 @@ impl Log {
         self.bytes[start..end].iter_mut().for_each(|byte| *byte |= LEFT_OUT);
     }
 
-    /// Writes what is decided, once there is much of it.
+    /// Writes the decided rows to the file, once they are many.
     fn spill(&mut self) -> Result<()> {
         let decided = (self.decided - self.written) as usize;
         if decided <= self.bytes_max {
@@ -142,7 +142,7 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         if self.file.is_some() {
-            // A merge that failed; recovery empties the directory if this fails too.
+            // The merge failed; if this fails too, recovery empties the directory.
             let _ = self.storage.remove_file(&self.path);
         }
     }
@@ -168,15 +168,15 @@ impl Drop for RowSources {
     }
 }
 
-/// Goes over the rows of a merge.
+/// Reads the sources of a merge's rows.
 pub(super) struct RowSourceReader<'a> {
     sources: &'a RowSources,
-    /// Rows that were read.
+    /// Rows read so far.
     offset: u64,
 }
 
 impl RowSourceReader<'_> {
-    /// Fills `bytes` with those of the next rows, at most `rows_max`; with none at the end.
+    /// Fills `bytes` with the sources of the next rows, at most `rows_max`; empty at the end.
     pub(super) fn read(&mut self, rows_max: usize, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.clear();
         let in_file = self.sources.file_bytes();
@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// The input of each row and whether it stays, as a log that holds `bytes_max` bytes tells it.
+    /// Records these inputs and fates in a log that holds `bytes_max` bytes in memory, and reads them back.
     fn check(rows: &[(u8, bool)], step: usize, bytes_max: usize) {
         let storage = Arc::new(FaultyStorage::new());
         storage.create_dir_all(Path::new("/t")).unwrap();

@@ -1,8 +1,8 @@
-//! Which parts to merge next: neighbours of similar size, so that each row is rewritten seldom.
+//! Selects parts to merge: neighbours of similar size, so that rows are rewritten seldom.
 //!
-//! A range of neighbours is worth a merge when together they are several times as large as the largest
-//! of them; then the count of rewrites of a row grows with the logarithm of the table. Among such
-//! ranges the one with the most parts for its bytes wins, because parts are what reading pays for.
+//! A range of neighbours qualifies when it is several times as large as its largest part; then the number of
+//! rewrites of a row is logarithmic in the size of the table. Among such ranges the one with the most parts for its
+//! bytes wins, because reading pays for parts.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::part::view::Part;
 /// A merge holds a granule of each input in memory.
 pub(super) const MERGED_PARTS_MAX: usize = 16;
 
-/// How many times the largest part all of them must have together.
+/// The least ratio of the sum to the largest part.
 const BALANCE: u64 = 5;
 
-/// What opening, seeking and a fixed share of memory cost, as bytes: keeps tiny parts comparable.
+/// The cost of a part besides its bytes (opening, seeking, memory), which makes tiny parts comparable.
 const PART_COST_BYTES: u64 = 64 << 10;
 
 impl TableParts {
-    /// Neighbouring parts that are worth a merge now, if there are any: none that something else works
-    /// on, and no more than `bytes_max` together.
+    /// Neighbouring parts that are worth a merge now: none is claimed, and together they have at most `bytes_max`
+    /// bytes.
     pub fn select_merge(&self, bytes_max: u64) -> Option<Vec<Arc<Part>>> {
         let parts = self.snapshot();
         let bytes_max = bytes_max.min(self.spec().merges.bytes_max);
@@ -39,7 +39,7 @@ impl TableParts {
         best.map(|(_, group)| group.to_vec())
     }
 
-    /// Neighbouring parts that can be merged now: those that are worth it, or else the most there are.
+    /// Neighbouring parts that can be merged now: those that are worth it, or else the longest range.
     pub(super) fn select_any(&self, partition: Option<&str>) -> Option<Vec<Arc<Part>>> {
         let fits = |name: &str| partition.is_none_or(|only| only == name);
         if let Some(parts) = self.select_merge(u64::MAX)
@@ -54,14 +54,14 @@ impl TableParts {
         (most.len() > 1).then(|| most[..most.len().min(MERGED_PARTS_MAX)].to_vec())
     }
 
-    /// Whether the parts are of one partition and went through the same mutations.
+    /// Whether the parts are of one partition and have the same mutations applied.
     pub(super) fn may_join(&self, a: &Part, b: &Part) -> bool {
         a.name().partition == b.name().partition && self.mutations_applied(a) == self.mutations_applied(b)
     }
 }
 
-/// The range of neighbours that begins with the first part and spends the fewest bytes for each part
-/// that the merge saves, and how many those are.
+/// The range of neighbours that begins with the first part and costs the fewest bytes for each part that the merge
+/// saves, and that cost.
 fn best_from(parts: &[Arc<Part>], bytes_max: u64) -> Option<(f64, &[Arc<Part>])> {
     let (mut sum, mut largest) = (0, 0);
     let mut best = None;
@@ -84,7 +84,7 @@ fn best_from(parts: &[Arc<Part>], bytes_max: u64) -> Option<(f64, &[Arc<Part>])>
 mod tests {
     use crate::table::tests::{TestTable, numbers};
 
-    /// Inserting the same amount again and again leaves few parts, and few rewrites of each row.
+    /// Steady inserts of equal size leave few parts, and few rewrites of each row.
     #[test]
     fn steady_inserts_are_merged_now_and_then() {
         let table = TestTable::new();

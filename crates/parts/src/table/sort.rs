@@ -1,4 +1,4 @@
-//! Sorts rows by the key, unless they are sorted already: a block, or the rows of several ones.
+//! Sorts the rows of one or several blocks by key, unless they are sorted already.
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::take;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::spec::PartSpec;
 use crate::threads::for_each;
 
-/// The rows in the order of the sort key; equal keys keep their order.
+/// The rows in the order of the sorting key, stable for equal keys.
 pub(super) fn sort(batch: RecordBatch, spec: &PartSpec, threads: usize) -> Result<RecordBatch> {
     if spec.sort_key.is_empty() || batch.num_rows() < 2 {
         return Ok(batch);
@@ -23,8 +23,8 @@ pub(super) fn sort(batch: RecordBatch, spec: &PartSpec, threads: usize) -> Resul
     }
 }
 
-/// The rows of `blocks` in the order of the sort key, each as a block and a row in it; equal keys keep their
-/// order. `None` if that is the order that they have.
+/// The rows of `blocks` (block, row) in the order of the sorting key, stable for equal keys; `None` if they are
+/// sorted already.
 pub(super) fn sorted_picks(blocks: &[RecordBatch], spec: &PartSpec) -> Result<Option<Vec<(usize, usize)>>> {
     if spec.sort_key.is_empty() {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(super) fn sorted_picks(blocks: &[RecordBatch], spec: &PartSpec) -> Result<Op
     Ok(Some(order.into_iter().map(|row| places[row as usize]).collect()))
 }
 
-/// The rows of `batch` in another order.
+/// The rows of `batch` in the given order.
 fn gather(batch: &RecordBatch, order: &UInt32Array, threads: usize) -> Result<RecordBatch> {
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
     for_each(columns.iter_mut(), threads, |column| {
@@ -57,13 +57,13 @@ fn gather(batch: &RecordBatch, order: &UInt32Array, threads: usize) -> Result<Re
     Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
 }
 
-/// The sort keys in Arrow's row format, in which byte order is key order.
+/// The sorting keys in Arrow's row format, whose byte order is key order.
 pub(crate) fn encode_key(batch: &RecordBatch, spec: &PartSpec) -> Result<Rows> {
     let fields = spec.sort_key.iter().map(|element| element.sort_field(&spec.columns)).collect();
     Ok(RowConverter::new(fields)?.convert_columns(&key_columns(batch, spec)?)?)
 }
 
-/// The values that the rows of `batch` are sorted by.
+/// The values of the sorting key in the rows of `batch`.
 pub(crate) fn key_columns(batch: &RecordBatch, spec: &PartSpec) -> Result<Vec<ArrayRef>> {
     spec.sort_key.iter().map(|element| element.array(batch, &spec.columns)).collect()
 }

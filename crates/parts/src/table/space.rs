@@ -1,7 +1,6 @@
-//! What merges and mutations may still write to a disk: reserved before they start, so that none of them
-//! begins what cannot end.
+//! Disk space for merges and mutations, reserved before they start, so that none begins that cannot finish.
 //!
-//! What is reserved is what the inputs take and a tenth more: the new part is seldom larger than they are.
+//! The reservation is the size of the inputs plus a tenth: the new part is seldom larger.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +10,11 @@ use basalt_base::fs::Storage;
 
 use crate::error::{Error, Result};
 
-/// Bytes that running work has reserved of one disk. Its clones are the same.
+/// Bytes of one disk that running work has reserved. Clones share the counter.
 #[derive(Clone, Debug, Default)]
 pub struct DiskSpace(Arc<AtomicU64>);
 
-/// Bytes that are set aside until it is dropped.
+/// Bytes that are reserved until this is dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
     space: DiskSpace,
@@ -23,16 +22,16 @@ pub(super) struct Reservation {
 }
 
 impl DiskSpace {
-    /// Bytes of the disk that holds `dir` that nobody has reserved; `None` if that is not known.
+    /// Free, unreserved bytes of the disk of `dir`; `None` if unknown.
     pub(super) fn free(&self, storage: &dyn Storage, dir: &Path) -> Result<Option<u64>> {
         let free = storage.space_left(dir)?;
         Ok(free.map(|free| free.saturating_sub(self.0.load(Ordering::Relaxed))))
     }
 
-    /// Sets aside room for a new part of what takes `input_bytes` on disk.
+    /// Reserves space for a new part made from `input_bytes` bytes.
     pub(super) fn reserve(&self, storage: &dyn Storage, dir: &Path, input_bytes: u64) -> Result<Reservation> {
         let needed = with_margin(input_bytes);
-        // Taken first: two that look at the same time must not both find the last free bytes.
+        // Reserve first, so that two concurrent checks cannot both get the last free bytes.
         self.0.fetch_add(needed, Ordering::Relaxed);
         let reservation = Reservation { space: self.clone(), bytes: needed };
         let others = self.0.load(Ordering::Relaxed).saturating_sub(needed);
@@ -52,7 +51,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Bytes of inputs for which there is room in `free` bytes.
+/// Bytes of inputs whose result fits in `free` bytes.
 pub(super) fn without_margin(free: u64) -> u64 {
     free / 11 * 10
 }

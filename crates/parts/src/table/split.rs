@@ -1,4 +1,4 @@
-//! Splits a block of rows by the partitions that they belong to.
+//! Splits a block of rows by partition.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use arrow::row::{RowConverter, Rows};
 use crate::error::{Error, Result};
 use crate::spec::PartSpec;
 
-/// The rows of `block` by partition, in the order of the partitions' first rows. More partitions than
-/// `partitions_max` are an error; 0 is no limit.
+/// The rows of `block` by partition, in the order of the partitions' first rows. More than `partitions_max`
+/// partitions are an error; 0 is no limit.
 pub(super) fn split(block: RecordBatch, spec: &PartSpec, partitions_max: usize) -> Result<Vec<RecordBatch>> {
     if spec.partition_key.is_empty() {
         return Ok(vec![block]);

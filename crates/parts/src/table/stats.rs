@@ -1,4 +1,4 @@
-//! What `system.parts` and `system.parts_columns` show.
+//! Statistics of parts, for `system.parts` and `system.parts_columns`.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,19 @@ use crate::part::meta::decode_bounds;
 use crate::part::view::Part;
 use crate::ttl::rule::TtlRule;
 
-/// One part in numbers.
+/// Statistics of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartStats {
     pub name: PartName,
     /// The value of the partition key.
     pub partition: PartitionValue,
-    /// Smallest and largest value of the columns that the partition key reads.
+    /// Bounds of the columns that the partition key reads.
     pub partition_bounds: Vec<ColumnBounds>,
     pub path: PathBuf,
     pub part_type: PartType,
-    /// Whether queries that start now read it.
+    /// Whether new queries read it.
     pub active: bool,
-    /// In the files, deleted ones too.
+    /// Rows in the files, including deleted ones.
     pub rows: u64,
     pub deleted_rows: u64,
     pub marks: u64,
@@ -32,7 +32,7 @@ pub struct PartStats {
     pub data_compressed_bytes: u64,
     pub data_uncompressed_bytes: u64,
     pub marks_bytes: u64,
-    /// All files of the part but its metadata.
+    /// All files of the part except its metadata.
     pub bytes_on_disk: u64,
     /// 0 until a query used the primary index.
     pub primary_key_bytes_in_memory: u64,
@@ -40,7 +40,7 @@ pub struct PartStats {
     pub modified_at_us: u64,
     pub columns: Vec<ColumnStats>,
     pub indexes: Vec<IndexStats>,
-    /// The rules of the table's TTL that the part knows of.
+    /// The TTL rules of the table that the part has bounds for.
     pub ttl: Vec<TtlStats>,
 }
 
@@ -48,28 +48,28 @@ pub struct PartStats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TtlStats {
     pub rule: TtlRule,
-    /// The first and the last time, in seconds since 1970; `None` if no row expires.
+    /// The first and the last expiry time, in seconds since 1970; `None` if no row expires.
     pub range: Option<(i64, i64)>,
 }
 
-/// One skip index of one part in numbers.
+/// Statistics of a skip index of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexStats {
     pub name: String,
     pub bytes_on_disk: u64,
 }
 
-/// How a part keeps its columns.
+/// How a part stores its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartType {
-    /// Each in a file of its own.
+    /// Each in its own file.
     Wide,
     /// All in one file.
     Compact,
 }
 
 impl PartType {
-    /// As `system.parts` has it.
+    /// The name in `system.parts`.
     pub fn name(self) -> &'static str {
         match self {
             PartType::Wide => "Wide",
@@ -93,13 +93,13 @@ impl PartialEq for ColumnBounds {
 
 impl Eq for ColumnBounds {}
 
-/// One column of one part in numbers.
+/// Statistics of a column of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnStats {
     pub name: String,
-    /// As SQL writes it.
+    /// The type as SQL text.
     pub ty: String,
-    /// The chain of the column in this part, as SQL writes it.
+    /// The column's chain in this part, as SQL text.
     pub codec: String,
     pub data_compressed_bytes: u64,
     pub data_uncompressed_bytes: u64,
@@ -108,7 +108,7 @@ pub struct ColumnStats {
 }
 
 impl TableParts {
-    /// The active parts, then those that are obsolete and still being read.
+    /// The active parts, then obsolete ones that still have readers.
     pub fn stats(&self) -> Vec<PartStats> {
         let active = self.snapshot();
         let obsolete = self.obsolete();
@@ -123,7 +123,7 @@ impl Part {
         self.stored.meta.columns.iter().map(|column| column.size.compressed_bytes).sum()
     }
 
-    /// Bytes of the part's files that hold columns and indexes.
+    /// Bytes of the part's files with columns and indexes.
     pub(crate) fn bytes_on_disk(&self) -> u64 {
         let meta = &self.stored.meta;
         meta.columns.iter().map(|column| column.size.file_bytes).sum::<u64>()
@@ -171,7 +171,7 @@ impl Part {
         columns.filter_map(|(_, column)| bounds(column)).collect()
     }
 
-    /// The part in numbers; `active` is for the caller to know.
+    /// Statistics of the part; the caller knows whether it is `active`.
     pub fn stats(&self, active: bool) -> PartStats {
         let meta = &self.stored.meta;
         let columns: Vec<ColumnStats> = meta
@@ -190,7 +190,7 @@ impl Part {
         let sum = |bytes: fn(&ColumnStats) -> u64| columns.iter().map(bytes).sum::<u64>();
         PartStats {
             name: self.name().clone(),
-            // Damage is for the reader of the part to tell.
+            // The reader of the part reports damage, not this.
             partition: self.partition().unwrap_or_default(),
             partition_bounds: self.partition_bounds(),
             path: self.stored.directory.path().to_owned(),

@@ -1,8 +1,8 @@
-//! Partitions go from one table to another: ATTACH and REPLACE PARTITION FROM, MOVE PARTITION TO TABLE.
+//! Moves partitions between tables: ATTACH and REPLACE PARTITION FROM, MOVE PARTITION TO TABLE.
 //!
-//! What is copied is hard links to the same files. A move changes two tables in one step: the copies get their
-//! names in one, and parts without rows take the place of the originals in the other. All of these renames stand
-//! in one record, in a directory above both tables, which must be read ([`finish_moves`]) before either is opened.
+//! A copy is hard links to the same files. A move changes two tables atomically: the copies get their names in one,
+//! and empty parts cover the originals in the other. One record of all these renames is in a directory above both
+//! tables; [`finish_moves`] must read it before either is opened.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::name::PartName;
 use crate::part::view::Part;
 use crate::part::writer::PendingPart;
 
-/// What a record is called that cannot be read.
+/// The name of an unreadable record that was set aside.
 const DAMAGED_FILE: &str = "moves.rec.damaged";
 
 impl TableParts {
-    /// Adds the rows of a partition of `source`, a table of the same columns and keys; with `replace`
-    /// they take the place of this table's rows in the partition.
+    /// Adds the rows of a partition of `source`, a table with the same columns and keys; with `replace` they
+    /// replace this table's rows of the partition.
     pub fn attach_from(&self, source: &TableParts, partition: &str, replace: bool) -> Result<Vec<PartName>> {
         let taken = source.selected(&PartSelection::Partition(partition.to_owned()))?;
         let pending = self.copies(&taken)?;
@@ -37,8 +37,8 @@ impl TableParts {
         Ok(names)
     }
 
-    /// Gives the rows of a partition to `target`, another table of the same columns and keys: after a crash
-    /// they are in one of the two. `above` is a directory above those of both tables.
+    /// Moves the rows of a partition to `target`, another table with the same columns and keys: after a crash they
+    /// are in one of the two. `above` is a directory above those of both tables.
     pub fn move_to(&self, target: &TableParts, partition: &str, above: &Path) -> Result<Vec<PartName>> {
         let commit = self.begin_commit()?;
         let parts = self.selected(&PartSelection::Partition(partition.to_owned()))?;
@@ -74,7 +74,7 @@ impl TableParts {
         parts.iter().map(|part| self.clone_part(part)).collect()
     }
 
-    /// Adds what gives `pending` their names, as paths below `above`.
+    /// Adds the renames that publish `pending`, as paths below `above`.
     fn announce(&self, moves: &mut Moves, pending: &[(PartName, PendingPart)], above: &Path) -> Result<()> {
         let dir = self.dir.strip_prefix(above).ok().and_then(Path::to_str).ok_or_else(|| {
             Error::BlockMismatch { what: format!("{} is not above the table", above.display()) }
@@ -86,15 +86,15 @@ impl TableParts {
     }
 }
 
-/// The parts of `partition` with the next numbers of the table.
+/// The parts of `partition` with the table's next block numbers.
 fn named(commit: &Commit<'_>, pending: Vec<PendingPart>, partition: &str) -> Vec<(PartName, PendingPart)> {
     let name = |(block, part)| (PartName::inserted(partition.to_owned(), block), part);
     (commit.next_block()..).zip(pending).map(name).collect()
 }
 
-/// Ends the moves between tables below `dir` that a crash interrupted. Before any of these tables is opened:
-/// that empties the directories that the moves begin in. Answers with what is wrong with a damaged record, which is
-/// set aside.
+/// Finishes the moves between tables below `dir` that a crash interrupted. Must be called before any of these
+/// tables is opened, because that empties the directories that the moves begin in. Returns the damage of a record
+/// that was set aside.
 pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<Option<Error>> {
     for entry in storage.list(dir)? {
         if !entry.is_dir && is_unpublished(&entry.name) {
@@ -102,7 +102,7 @@ pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<Option<Error>> 
         }
     }
     match moves::finish_announced(storage, dir) {
-        // No rows are lost: only which of them were about to move is not known.
+        // No rows are lost, only the record of which were about to move.
         Err(damage @ Error::Corrupt { .. }) => {
             storage.rename(&dir.join(MOVES_FILE), &dir.join(DAMAGED_FILE))?;
             storage.sync_dir(dir)?;

@@ -1,8 +1,7 @@
-//! What has expired, and the merges that it asks for.
+//! Selects merges of expired rows.
 //!
-//! Parts all of whose rows have expired go at once, without being read. Of the others those come whose
-//! time came first, but each partition only once in a while: a merge for the sake of a few rows writes
-//! all of them.
+//! Parts whose rows have all expired are dropped at once, without being read. Of the others, those that expired
+//! first are merged, but each partition only once in a while: a merge for a few rows rewrites all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,27 +17,27 @@ use crate::ttl::rule::{TtlAction, TtlRule};
 
 const US_A_SECOND: u64 = 1_000_000;
 
-/// How often there is a merge because of the TTL.
+/// Limits of TTL merges.
 #[derive(Clone, Copy, Debug)]
 pub struct TtlMergeLimits {
-    /// Bytes of the inputs together.
+    /// The most bytes of the inputs together.
     pub bytes_max: u64,
     /// Seconds between two merges of a partition that remove or change rows.
     pub delete_timeout_s: u64,
     /// Seconds between two merges of a partition that write columns with other codecs.
     pub recompress_timeout_s: u64,
-    /// Rows only go when all of a part have expired.
+    /// Only drop parts whose rows have all expired.
     pub only_drop_parts: bool,
 }
 
-/// A merge that there is because of the TTL.
+/// A TTL merge.
 #[derive(Clone, Debug)]
 pub struct TtlMerge {
     pub parts: Vec<Arc<Part>>,
     pub reason: MergeReason,
 }
 
-/// When the next such merge may begin, by partition, in seconds since 1970.
+/// The earliest time of the next such merge by partition, in seconds since 1970.
 #[derive(Debug, Default)]
 pub(super) struct TtlTimes {
     delete: HashMap<String, i64>,
@@ -46,8 +45,7 @@ pub(super) struct TtlTimes {
 }
 
 impl TableParts {
-    /// Parts that are worth a merge because of what has expired, if there are any: none that something
-    /// else works on.
+    /// Unclaimed parts that are worth a merge because of expired rows, if there are any.
     pub fn select_ttl_merge(&self, limits: &TtlMergeLimits) -> Option<TtlMerge> {
         let spec = self.spec();
         if spec.ttl.is_empty() {
@@ -71,7 +69,7 @@ impl TableParts {
         Some(TtlMerge { parts, reason: MergeReason::TtlRecompress })
     }
 
-    /// Neighbours all of whose rows have expired.
+    /// Neighbours whose rows have all expired.
     fn select_expired(&self, spec: &PartSpec, now_s: i64) -> Option<Vec<Arc<Part>>> {
         let parts = self.snapshot();
         let is_gone = |part: &Part| !self.claims.is_busy(part) && part.is_expired(spec, Some(now_s));
@@ -79,7 +77,7 @@ impl TableParts {
         runs.find(|run| is_gone(&run[0])).map(<[_]>::to_vec)
     }
 
-    /// The part whose time came first, and what follows it and is due as well.
+    /// The part that expired first, and its due successors.
     fn select_due(
         &self,
         due: impl Fn(&Part) -> Option<i64>,
@@ -103,7 +101,7 @@ impl TableParts {
         (!run.is_empty()).then_some(run)
     }
 
-    /// At which time a merge looks at what has expired; `None` if it does not.
+    /// The time at which a merge applies the TTL; `None` if it does not.
     pub(super) fn expires_at(&self, spec: &PartSpec, control: &WorkControl) -> Option<i64> {
         (!spec.ttl.is_empty() && !control.keeps_expired()).then(|| self.now_s())
     }
@@ -113,8 +111,8 @@ impl TableParts {
     }
 }
 
-/// What a merge of `parts` at `now_s` writes, and its DEDUPLICATE BY: without columns all of whose values
-/// have expired, and with other codecs where those have.
+/// The spec that a merge of `parts` at `now_s` writes, and its DEDUPLICATE BY: without columns whose values have
+/// all expired, and with the codecs of recompression rules that are due.
 pub(super) fn unexpired_spec(
     spec: &Arc<PartSpec>,
     parts: &[Arc<Part>],
@@ -135,7 +133,7 @@ pub(super) fn unexpired_spec(
     (Arc::new(written), deduplicate.map(|by| by.iter().filter_map(place).collect()))
 }
 
-/// Whether all values of the column, which is at `position`, are its default because they have expired.
+/// Whether all values of the column at `position` are its default because they have expired.
 fn is_lost(spec: &PartSpec, position: usize, parts: &[Arc<Part>], now_s: i64) -> bool {
     let name = &spec.columns[position].name;
     let clears = |rule: &&TtlRule| matches!(&rule.action, TtlAction::Clear { column, default: None } if column == name);
@@ -150,7 +148,7 @@ fn is_lost(spec: &PartSpec, position: usize, parts: &[Arc<Part>], now_s: i64) ->
         && parts.iter().any(|part| part.row_count() > 0)
 }
 
-/// The codecs of the rule that came last among those by which all rows have expired.
+/// Sets the codecs of the latest rule by which all rows have expired.
 fn recompress(written: &mut PartSpec, spec: &PartSpec, parts: &[Arc<Part>], now_s: i64) {
     let last = |rule: &TtlRule| {
         let greatest = parts.iter().map(|part| part.ttl_bounds(&rule.name)?.range().map(|range| range.1));
@@ -168,7 +166,7 @@ fn recompress(written: &mut PartSpec, spec: &PartSpec, parts: &[Arc<Part>], now_
     }
 }
 
-/// No merge of this kind in the partition for some time.
+/// Delays the next merge of this kind in the partition.
 fn put_off(times: &mut HashMap<String, i64>, parts: &[Arc<Part>], now_s: i64, timeout_s: u64) {
     times.retain(|_, time| *time > now_s);
     let next = now_s.saturating_add(i64::try_from(timeout_s).unwrap_or(i64::MAX));
@@ -178,7 +176,7 @@ fn put_off(times: &mut HashMap<String, i64>, parts: &[Arc<Part>], now_s: i64, ti
 }
 
 impl Part {
-    /// What the part's metadata says of the rule called `name`; `None` if it was written without it.
+    /// The part's bounds for the rule called `name`; `None` if it was written without the rule.
     pub(super) fn ttl_bounds(&self, name: &str) -> Option<&TtlBounds> {
         self.stored.meta.ttl.iter().find(|bounds| bounds.name == name)
     }
@@ -191,13 +189,13 @@ impl Part {
         self.row_count() > 0 && bounds.into_iter().any(|bounds| bounds.all_expired(now_s))
     }
 
-    /// Whether a merge of the part at `now_s` may change it because of the TTL.
+    /// Whether a TTL merge of the part at `now_s` may change it.
     pub(super) fn may_expire(&self, spec: &PartSpec, now_s: Option<i64>) -> bool {
         let Some(now_s) = now_s else { return false };
         spec.ttl.iter().any(|rule| self.ttl_bounds(&rule.name).is_none_or(|bounds| bounds.is_due(now_s)))
     }
 
-    /// When one of the `wanted` rules has something to do first.
+    /// The earliest time at which one of the `wanted` rules is due.
     fn due(&self, spec: &PartSpec, wanted: impl Fn(&TtlRule) -> bool) -> Option<i64> {
         let rules = spec.ttl.iter().filter(|rule| wanted(rule));
         rules.filter_map(|rule| self.ttl_bounds(&rule.name)?.due()).min()

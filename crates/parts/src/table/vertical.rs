@@ -1,15 +1,14 @@
-//! A merge in two stages: first the columns that decide which rows stay and in what order, then every other
+//! Vertical merge: first merges the columns that decide which rows stay and in what order, then gathers every other
 //! column by itself.
 //!
-//! Memory holds some columns of all inputs at first, and then one, however many columns the table has. What
-//! the first stage decided is a [byte a row](super::row_sources).
+//! Memory holds the deciding columns of all inputs at first, and then one column at a time. The decisions of the
+//! first stage are a [byte a row](super::row_sources).
 //!
-//! # Which columns decide
+//! # Deciding columns
 //!
-//! Those of the keys, those that the mode or the TTL reads or computes, those that a skip index sees together,
-//! and those of DEDUPLICATE BY. They go through the
-//! same steps as in a merge of all columns at once, with one column more: the number of the row. A step that
-//! leaves rows out leaves out their numbers.
+//! The columns of the keys, those that the mode or the TTL reads or writes, those of skip indexes over several
+//! columns, and those of DEDUPLICATE BY. They go through the same steps as in a merge of all columns, with one more
+//! column: the ordinal of the row. A step that drops rows drops their ordinals.
 
 use std::sync::Arc;
 
@@ -33,33 +32,33 @@ use crate::spec::PartSpec;
 use crate::ttl::apply::SortedRows;
 use crate::ttl::recorder::TtlRecorder;
 
-/// Bytes of values after which freed memory goes back: each was read, merged and written in buffers of its own.
+/// Bytes of values after which freed memory is returned: each was read, merged and written in buffers of its own.
 const RELEASE_BYTES: u64 = 8 << 20;
 
-/// Files that a merge of all columns at once may have open; with more of them it is one in two stages, whatever the
-/// settings say. Systems give a process 1024 and up.
+/// The most files that a horizontal merge may open; with more of them the merge is vertical in any case. Systems
+/// allow a process 1024 and more.
 const OPEN_FILES_MAX: usize = 512;
 
-/// The column of a row's number: no column of a table has this name.
+/// The column of the ordinal: no column of a table has this name.
 const ORDINAL: &str = "";
 
-/// A merge of parts in two stages.
+/// A vertical merge of parts.
 pub(super) struct VerticalMerge<'a> {
     pub(super) parts: &'a [Arc<Part>],
     pub(super) spec: &'a Arc<PartSpec>,
     pub(super) deduplicate: Option<&'a [usize]>,
-    /// When rows expire that are left out, in seconds since 1970.
+    /// The time at which rows have expired, in seconds since 1970.
     now_s: Option<i64>,
     pub(super) control: &'a WorkControl,
     /// Positions of the columns of the first stage.
     deciding: Vec<usize>,
-    /// That gather columns side by side.
+    /// Threads that gather columns.
     pub(super) threads: usize,
 }
 
 impl<'a> VerticalMerge<'a> {
-    /// `None` where all columns are better merged at once: there are few of them or of rows, or the part
-    /// that comes out may be compact; unless that would take too many open files.
+    /// `None` if a horizontal merge is better: there are few columns or rows, or the result may be compact; unless
+    /// it would open too many files.
     pub(super) fn plan(
         parts: &'a [Arc<Part>],
         spec: &'a Arc<PartSpec>,
@@ -111,7 +110,7 @@ impl<'a> VerticalMerge<'a> {
         let gathered = (0..self.spec.columns.len()).filter(|column| !self.deciding.contains(column));
         let gathered: Vec<usize> = gathered.collect();
         writer.write_columns(&gathered, |column| {
-            // Of the column before nothing is needed any more, and no two are alike.
+            // The previous column is no longer needed, and no two columns are alike.
             table.release_memory();
             self.values(table, column, &sources)
         })?;
@@ -120,7 +119,7 @@ impl<'a> VerticalMerge<'a> {
         pending
     }
 
-    /// The rows that stay, in the columns that decide; `log` learns which rows they are.
+    /// The kept rows of the deciding columns; `log` records their sources.
     fn deciding_rows(
         &self,
         log: &RowSourceLog,
@@ -166,7 +165,7 @@ impl<'a> VerticalMerge<'a> {
         let rows: u64 = self.parts.iter().map(|part| part.row_count()).sum();
         let bytes: u64 = self.parts.iter().map(|part| part.carrier_bytes(column)).sum();
         let rows_max = rows_within(limits.batch_rows, limits.batch_bytes, bytes, rows);
-        // Of one column a granule is enough: strings are long, and what was read lives on in what was merged.
+        // A granule of one column is enough: strings are long, and the merged arrays keep what was read alive.
         let held = limits.batch_bytes / self.threads.max(1) as u64;
         let metrics = self.control.metrics();
         let values = GatheredColumn::open(self.parts, column, sources, rows_max, held, metrics)?;
@@ -188,10 +187,10 @@ impl<'a> VerticalMerge<'a> {
     }
 }
 
-/// Gives memory back now and then.
+/// Returns memory to the system now and then.
 struct Freed<'a> {
     table: &'a TableParts,
-    /// Of values that were merged since.
+    /// Bytes of values merged since the last return.
     bytes: u64,
 }
 
@@ -205,7 +204,7 @@ impl Freed<'_> {
     }
 }
 
-/// The columns that a merge must see together.
+/// The columns that the first stage must merge together.
 fn deciding_columns(spec: &PartSpec, deduplicate: Option<&[usize]>) -> Vec<usize> {
     let by = deduplicate.unwrap_or_default();
     let in_ttl = |name: &str| spec.ttl.iter().any(|rule| rule.needs(name));
@@ -216,7 +215,7 @@ fn deciding_columns(spec: &PartSpec, deduplicate: Option<&[usize]>) -> Vec<usize
     (0..spec.columns.len()).filter(is_deciding).collect()
 }
 
-/// The same columns and the number of the row.
+/// The columns plus the ordinal.
 fn with_ordinal(spec: &PartSpec) -> PartSpec {
     let mut numbered = spec.clone();
     let ordinal = Column::new(ORDINAL, SqlType::UInt64);
@@ -226,7 +225,7 @@ fn with_ordinal(spec: &PartSpec) -> PartSpec {
     numbered
 }
 
-/// The batch with the numbers of its rows, which end before `end`.
+/// Adds ordinals to the batch; the last row has the ordinal `end - 1`.
 fn number(batch: &RecordBatch, end: u64, schema: &SchemaRef) -> Result<RecordBatch> {
     let rows = batch.num_rows();
     let mut columns = batch.columns().to_vec();

@@ -1,6 +1,6 @@
-//! A stream of sorted rows as the rules of the table leave it at one moment.
+//! Applies the TTL rules of a table to a stream of sorted rows.
 //!
-//! Rows that a rule deletes go first, then groups become one row each, then values are cleared.
+//! First rows are deleted, then groups are aggregated to one row each, then values are cleared.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::spec::PartSpec;
 /// Rows in the order of the sorting key.
 pub(crate) type SortedRows<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 
-/// What the rules of `spec` leave of `rows` at `now_s`, seconds since 1970.
+/// Applies the rules of `spec` to `rows` at `now_s`, seconds since 1970.
 pub(crate) fn apply<'a>(rows: SortedRows<'a>, spec: &Arc<PartSpec>, now_s: i64) -> SortedRows<'a> {
     let has = |wanted: fn(&TtlAction) -> bool| spec.ttl.iter().any(|rule| wanted(&rule.action));
     let mut rows = rows;
@@ -53,7 +53,7 @@ fn without_expired(batch: &RecordBatch, spec: &PartSpec, now_s: i64) -> Result<R
     Ok(kept)
 }
 
-/// The rows with the default where a value has expired. Rules see the values of before.
+/// The rows with expired values replaced by the default. Rules see the original values.
 fn cleared(batch: &RecordBatch, spec: &PartSpec, now_s: i64) -> Result<RecordBatch> {
     let mut columns = batch.columns().to_vec();
     for rule in &spec.ttl {
@@ -71,7 +71,7 @@ fn cleared(batch: &RecordBatch, spec: &PartSpec, now_s: i64) -> Result<RecordBat
     Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
 }
 
-/// The column that the rule clears, and in which rows; `None` if in none.
+/// The column that the rule clears, and a mask of the rows; `None` if there are none.
 fn expired_values(
     rule: &TtlRule,
     batch: &RecordBatch,

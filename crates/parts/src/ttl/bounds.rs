@@ -1,4 +1,4 @@
-//! What the metadata of a part says of one TTL rule: when its rows expire.
+//! The bounds of one TTL rule in a part's metadata: when its rows expire.
 //!
 //! # Layout
 //!
@@ -12,31 +12,31 @@ use crate::error::Damage;
 use crate::fields::{FieldReader, FieldWriter};
 use crate::ttl::rule::is_expired;
 
-/// The least of no times.
+/// The minimum of no times.
 const NEVER: i64 = i64::MAX;
 
-/// The greatest of no times.
+/// The maximum of no times.
 const NONE: i64 = i64::MIN;
 
-/// When the rows of a part expire by one rule. Values that were cleared count no more.
+/// When the rows of a part expire by one rule. Cleared values no longer count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TtlBounds {
     /// See [`TtlRule::name`](super::rule::TtlRule::name).
     pub(crate) name: String,
     least: i64,
     greatest: i64,
-    /// When there is something to do for a merge.
+    /// The time from which a merge changes something.
     due: i64,
     some_never: bool,
 }
 
 impl TtlBounds {
-    /// Of no rows.
+    /// The bounds of no rows.
     pub(crate) fn new(name: &str) -> TtlBounds {
         TtlBounds { name: name.to_owned(), least: NEVER, greatest: NONE, due: NEVER, some_never: false }
     }
 
-    /// Counts a row in; `is_due`: its time brings work.
+    /// Adds a row; `is_due` is whether its expiry gives a merge something to do.
     pub(crate) fn add(&mut self, expiry_s: i64, is_due: bool) {
         if expiry_s == 0 {
             self.some_never = true;
@@ -49,18 +49,18 @@ impl TtlBounds {
         }
     }
 
-    /// There is work when all rows have expired, if that was not done already.
+    /// Makes the rule due when all rows have expired, unless that was applied already.
     pub(crate) fn is_due_at_end(&mut self, done_s: Option<i64>) {
         let is_done = self.greatest == NONE || done_s.is_some_and(|done| self.greatest <= done);
         self.due = if is_done { NEVER } else { self.greatest };
     }
 
-    /// The least and the greatest time; `None` if no row expires.
+    /// The first and the last time; `None` if no row expires.
     pub(crate) fn range(&self) -> Option<(i64, i64)> {
         (self.greatest != NONE).then_some((self.least, self.greatest))
     }
 
-    /// When a merge has something to do; `None` if it will not.
+    /// The time from which a merge changes something; `None` if never.
     pub(crate) fn due(&self) -> Option<i64> {
         (self.due != NEVER).then_some(self.due)
     }

@@ -1,7 +1,7 @@
-//! Expired rows that follow each other with one key become one row, in a stream of sorted batches.
+//! Aggregates consecutive expired rows of one key to one row, in a stream of sorted batches.
 //!
-//! A group may go over the end of a batch: what is kept of it then is its first row and the state of its
-//! aggregates, so memory does not grow with the rows of a key.
+//! A group may continue in the next batch. Only its first row and the state of its aggregates are kept, so memory
+//! does not grow with the rows of a key.
 
 use std::sync::Arc;
 
@@ -34,19 +34,19 @@ struct OpenGroup {
     key: OwnedRow,
 }
 
-/// Where a row that is put out comes from.
+/// The source of an output row.
 #[derive(Clone, Copy)]
 enum Pick {
     Row(usize),
-    /// The group of this number, which the row at that place begins; `None`: the open one.
+    /// The group with this number, and its first row; `None` for the open group.
     Group(usize, Option<usize>),
 }
 
-/// What becomes of the rows of one batch.
+/// How the rows of one batch are grouped.
 #[derive(Default)]
 struct Plan {
     picks: Vec<Pick>,
-    /// Rows that belong to groups, and to which.
+    /// The group numbers of the grouped rows.
     grouped: Vec<u32>,
     groups: Vec<usize>,
     group_count: usize,
@@ -123,7 +123,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> GroupedRows<I> {
         self.put_out(batch, carried.as_ref(), &plan.picks, complete)
     }
 
-    /// The group that is open at the end of all rows.
+    /// The group that is open after all rows.
     fn end(&mut self) -> Result<Option<RecordBatch>> {
         let Some(open) = self.open.take() else { return Ok(None) };
         let empty = open.first.slice(0, 0);
@@ -157,7 +157,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> GroupedRows<I> {
         }
     }
 
-    /// The rows with the aggregates in those that stand for a group.
+    /// The rows, with the aggregates in those that represent a group.
     fn with_values(&self, rows: &RecordBatch, picks: &[Pick], values: &[ArrayRef]) -> Result<RecordBatch> {
         let place = |(row, pick): (usize, &Pick)| match *pick {
             Pick::Row(_) => (0, row),
@@ -210,7 +210,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for GroupedRows<I> {
     }
 }
 
-/// A group ends with the first row of another key, and with the first that has not expired.
+/// A group ends at the first row of another key, and at the first row that has not expired.
 fn plan(expired: &[bool], keys: &Rows, open: Option<&OpenGroup>) -> Plan {
     let mut plan = Plan { is_open: open.is_some(), ..Plan::default() };
     if open.is_some() {

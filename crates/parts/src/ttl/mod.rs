@@ -1,12 +1,11 @@
-//! TTL: rows and values that expire, and what a merge makes of them.
+//! TTL: rows and values that expire, and what merges do with them.
 //!
-//! - [`rule`]: when rows expire and what happens then, as the engine states it.
-//! - [`bounds`]: what the metadata of a part says of each rule; [`recorder`]: how it comes to know.
-//! - [`apply`]: a stream of sorted rows as the rules leave it; [`grouped_rows`]: expired rows of one key
-//!   that become one.
+//! - [`rule`]: when rows expire and what happens then, as given by the engine.
+//! - [`bounds`]: the bounds of each rule in a part's metadata; [`recorder`] computes them.
+//! - [`apply`]: applies the rules to a stream of sorted rows; [`grouped_rows`] aggregates expired rows of one key.
 //!
-//! Nothing happens to a row at the moment at which it expires: only merges look. They come because of the
-//! TTL, too, see [`crate::table`].
+//! Nothing happens to a row at the moment when it expires: only merges apply the TTL. Some merges run for that
+//! reason, see [`crate::table`].
 
 pub(crate) mod apply;
 pub(crate) mod bounds;

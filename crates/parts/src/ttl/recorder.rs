@@ -1,4 +1,4 @@
-//! Watches rows on their way into a part, and learns when they expire.
+//! Computes the TTL bounds of rows that are written to a part.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::rule::{TtlAction, is_expired};
 use crate::error::Result;
 use crate::spec::PartSpec;
 
-/// Learns the bounds of each rule of a table.
+/// Collects the bounds of each rule of a table.
 pub(crate) struct TtlRecorder {
     spec: Arc<PartSpec>,
-    /// Up to when the rules were applied to the rows, in seconds since 1970.
+    /// The time up to which the rules were applied to the rows, in seconds since 1970.
     applied_s: Option<i64>,
     bounds: Vec<TtlBounds>,
 }
@@ -23,13 +23,13 @@ impl TtlRecorder {
         TtlRecorder { spec: Arc::clone(spec), applied_s, bounds }
     }
 
-    /// Counts in the rows of `batch`, which has the columns of the table.
+    /// Adds the rows of `batch`, which has the columns of the table.
     pub(crate) fn see(&mut self, batch: &RecordBatch) -> Result<()> {
         for (rule, bounds) in self.spec.ttl.iter().zip(&mut self.bounds) {
             let is_clear = matches!(rule.action, TtlAction::Clear { .. });
             for expiry in rule.evaluate(batch, &self.spec.columns)? {
                 let is_done = self.applied_s.is_some_and(|applied| is_expired(expiry, applied));
-                // A value that was cleared is no longer there to expire.
+                // A cleared value cannot expire again.
                 if !(is_clear && is_done) {
                     bounds.add(expiry, !is_done);
                 }

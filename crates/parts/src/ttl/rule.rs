@@ -1,4 +1,4 @@
-//! One rule of a table's TTL: when rows expire, and what happens to them then.
+//! A rule of a table's TTL: when rows expire, and what happens then.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,61 +10,61 @@ use basalt_codec::CodecChain;
 use crate::error::Result;
 use crate::key::element::{KeyExpression, arguments};
 
-/// The time at which a row expires. The engine gives it: parts know no expressions.
+/// The time at which a row expires. The engine implements it, because this crate knows no expressions.
 pub trait Expiry: Send + Sync + fmt::Debug {
-    /// The expression as SQL writes it.
+    /// The expression as SQL text.
     fn text(&self) -> &str;
 
-    /// The names of the columns that it reads, each once.
+    /// The names of the columns that it reads, without duplicates.
     fn columns(&self) -> &[String];
 
     /// Seconds since 1970 for each of `rows` rows of [`Expiry::columns`]; 0 is never.
     fn evaluate(&self, columns: &[ArrayRef], rows: usize) -> basalt_base::Result<Vec<i64>>;
 }
 
-/// What many rows become when they expire together. The engine gives it.
+/// An aggregation of rows that expire together. The engine implements it.
 pub trait Aggregation: Send + Sync + fmt::Debug {
-    /// The names of the columns that it reads, and of those that it sets.
+    /// The names of the columns that it reads.
     fn reads(&self) -> &[String];
 
     fn writes(&self) -> &[String];
 
-    /// Begins without any group.
+    /// Starts without groups.
     fn begin(&self) -> basalt_base::Result<Box<dyn AggregationGroups>>;
 }
 
-/// Groups of rows whose values are being computed.
+/// Groups of rows whose aggregates are being computed.
 pub trait AggregationGroups: Send {
-    /// Adds `rows`, which have the columns of [`Aggregation::reads`]: each to the group of its number
-    /// in `groups`, all below `count`.
+    /// Adds `rows`, which have the columns of [`Aggregation::reads`]: each to the group with its number in
+    /// `groups`, all below `count`.
     fn add(&mut self, rows: &RecordBatch, groups: &[usize], count: usize) -> basalt_base::Result<()>;
 
-    /// The values of [`Aggregation::writes`] in the first `count` groups, which are forgotten; those that
-    /// are left are numbered anew.
+    /// The values of [`Aggregation::writes`] in the first `count` groups, which are removed; the others are
+    /// renumbered.
     fn take(&mut self, count: usize) -> basalt_base::Result<Vec<ArrayRef>>;
 }
 
-/// One rule.
+/// A rule.
 #[derive(Clone, Debug)]
 pub struct TtlRule {
-    /// The whole clause as SQL writes it: rules of one name do the same, in every version of the table.
+    /// The whole clause as SQL text, which identifies the rule in every version of the table.
     pub name: String,
     pub expiry: Arc<dyn Expiry>,
     pub action: TtlAction,
 }
 
-/// What happens to expired rows.
+/// The action on expired rows.
 #[derive(Clone, Debug)]
 pub enum TtlAction {
-    /// They go. Of those that a condition keeps the expiry says that they never expire.
+    /// Deletes them. If there is a condition, the expiry of rows that it keeps is never.
     Delete { has_condition: bool },
-    /// The column's value becomes its default; `None` is what [`PartSpec::filled`] says.
+    /// Resets the column to its default; `None` is that of [`PartSpec::filled`].
     ///
     /// [`PartSpec::filled`]: crate::spec::PartSpec::filled
     Clear { column: String, default: Option<Arc<dyn KeyExpression>> },
-    /// Neighbours that agree in so many elements of the sorting key become one.
+    /// Aggregates neighbours that agree in the first `key_len` elements of the sorting key.
     Group { key_len: usize, aggregation: Arc<dyn Aggregation> },
-    /// When all of a part has expired, these columns are written with other codecs.
+    /// Writes these columns with other codecs once all rows of a part have expired.
     Recompress { codecs: Vec<(String, CodecChain)> },
 }
 
@@ -81,7 +81,7 @@ impl TtlRule {
         Ok(expiries.into_iter().map(|expiry| is_expired(expiry, now_s)).collect())
     }
 
-    /// Whether other values of the column may expire at another time.
+    /// Whether the expiry depends on the column.
     pub(crate) fn depends_on(&self, column: &str) -> bool {
         let is_cleared = matches!(&self.action, TtlAction::Clear { column: own, .. } if own == column);
         is_cleared || self.expiry.columns().iter().any(|name| name == column)

@@ -1,4 +1,4 @@
-//! Bounds survive their bytes, and groups do not depend on where batches end.
+//! Bounds survive encoding, and groups do not depend on where batches end.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::fields::{FieldReader, FieldWriter};
 use crate::key::element::KeyElement;
 use crate::spec::PartSpec;
 
-/// Rows expire at the second that is a column's value divided by a number.
+/// Rows expire at a column's value divided by a number.
 #[derive(Debug)]
 pub(crate) struct ColumnExpiry {
     pub(crate) columns: Vec<String>,
@@ -36,7 +36,7 @@ impl Expiry for ColumnExpiry {
     }
 }
 
-/// The rule `name`, by the value of `column`.
+/// The rule `name` on the value of `column`.
 pub(crate) fn rule(name: &str, column: &str, divisor: u64, action: TtlAction) -> TtlRule {
     let expiry = Arc::new(ColumnExpiry { columns: vec![column.to_owned()], divisor });
     TtlRule { name: name.to_owned(), expiry, action }
@@ -108,7 +108,7 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<Row> {
         .collect()
 }
 
-/// Runs of expired rows of one key as one row each.
+/// Aggregates runs of expired rows of one key.
 fn grouped(rows: &[Row], now: u64) -> Vec<Row> {
     let mut groups: Vec<(Row, bool)> = Vec::new();
     for &row in rows {

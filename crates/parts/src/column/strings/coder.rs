@@ -1,9 +1,8 @@
-//! The coding of one string column while its file is written.
+//! Codes one string column while its file is written.
 //!
-//! The first [`SAMPLE_ROWS`] rows are coded and held back. If they have few distinct strings, they are
-//! written as codes, and so are the rows after them for as long as it pays; the first rows for which it
-//! does not, and all after them, are written as plain strings. So the coded blocks of a file are its
-//! first ones: all, some or none.
+//! The first [`SAMPLE_ROWS`] rows are coded and held back. If they have few distinct strings, they are written as
+//! codes, and so are the following rows while that pays off. Once it does not, all further rows are written as
+//! plain strings. So the coded blocks are the first blocks of a file: all, some or none.
 
 use std::sync::Arc;
 
@@ -19,20 +18,20 @@ use crate::column::encoder::write_mask;
 use crate::column::section::{Kind, SectionWriter};
 use crate::error::Result;
 
-/// Rows that are looked at before the file begins.
+/// Rows in the sample that is examined before the first block is written.
 pub(crate) const SAMPLE_ROWS: usize = 65_536;
 
-/// Bytes of strings from which a compressor is chosen.
+/// Bytes of strings in the sample for choosing a compressor.
 const TEXT_SAMPLE_BYTES: usize = 64 << 10;
 
-/// When a column's strings are written as codes.
+/// When the strings of a column are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
-    /// The column is no string, or a nested one.
+    /// The column is not a string column, or is nested.
     Never,
     /// While there are few distinct strings.
     IfFew,
-    /// While they fit a dictionary: the type asks for it.
+    /// While they fit in a dictionary: the type is LowCardinality.
     IfPossible,
 }
 
@@ -49,38 +48,38 @@ impl Coding {
     fn pays(self, rows: usize, distinct: usize) -> bool {
         match self {
             Coding::Never => false,
-            // New strings come less and less often: more are allowed among the first rows.
+            // New strings become rarer, so more are allowed among the first rows.
             Coding::IfFew => distinct <= rows / 4 + rows.min(SAMPLE_ROWS) / 4,
             Coding::IfPossible => true,
         }
     }
 }
 
-/// Codes the rows of a column; those that are not written yet are held.
+/// Codes the rows of a column, and holds those that are not written yet.
 #[derive(Debug)]
 pub(crate) struct StringCoder {
     coding: Coding,
     distinct: DistinctStrings,
-    /// Of the rows that are not written yet; a NULL has some code.
+    /// The codes of rows that are not written yet; a NULL has an arbitrary code.
     codes: Vec<u32>,
-    /// `None` for a column that has no NULL.
+    /// `None` for a column that is not nullable.
     valid: Option<Vec<bool>>,
     rows: usize,
-    /// Strings that written blocks refer to.
+    /// The number of strings that written blocks refer to.
     written: usize,
-    /// The dictionary that rows came with last.
+    /// The dictionary of the last rows.
     known: Option<KnownCodes>,
 }
 
-/// The codes of the strings of another dictionary: each is looked for once, however many rows have it.
+/// Maps the codes of another dictionary to ours, so that each string is looked up once.
 #[derive(Debug)]
 struct KnownCodes {
     dictionary: ArrayRef,
-    /// By position in the dictionary; [`UNKNOWN`] until it is needed.
+    /// By position in that dictionary; [`UNKNOWN`] until first used.
     codes: Vec<u32>,
 }
 
-/// No code: there are at most [`ENTRIES_MAX`](super::distinct::ENTRIES_MAX).
+/// Not a code: there are at most [`ENTRIES_MAX`](super::distinct::ENTRIES_MAX).
 const UNKNOWN: u32 = u32::MAX;
 
 impl StringCoder {
@@ -96,12 +95,12 @@ impl StringCoder {
         }
     }
 
-    /// Rows that were taken and not written.
+    /// Rows that were appended and not written.
     pub(crate) fn pending(&self) -> usize {
         self.codes.len()
     }
 
-    /// Bytes of a code of today's strings.
+    /// Bytes of a code for the current number of strings.
     pub(crate) fn code_bytes(&self) -> usize {
         width(self.distinct.len().saturating_sub(1) as u32)
     }
@@ -110,8 +109,8 @@ impl StringCoder {
         self.coding.pays(self.rows, self.distinct.len())
     }
 
-    /// Takes rows of `array` from the first on; fewer than all of them if the dictionary is full. The array
-    /// has strings, or is a dictionary array of `UInt32` keys over them.
+    /// Appends rows of `array` from the first on; stops early if the dictionary is full. Returns the number of rows
+    /// appended. The array has strings, or is a dictionary array with `UInt32` keys over them.
     pub(crate) fn append(&mut self, array: &dyn Array) -> usize {
         if let Some(coded) = array.as_dictionary_opt::<UInt32Type>() {
             return self.append_coded(coded);
@@ -129,7 +128,7 @@ impl StringCoder {
         taken
     }
 
-    /// As [`DistinctStrings::append_codes`] for the rows that are not NULL; the others get code 0.
+    /// Like [`DistinctStrings::append_codes`] for the rows that are not NULL; the others get code 0.
     fn append_with_nulls(&mut self, views: &[u128], buffers: &[Buffer], nulls: &NullBuffer) -> usize {
         let before = self.codes.len();
         for (start, end) in nulls.valid_slices() {
@@ -167,7 +166,7 @@ impl StringCoder {
         taken
     }
 
-    /// The code of the string at `key`; `None` if it is new and there is no room.
+    /// The code of the string at `key`; `None` if it is new and does not fit.
     fn known_code(&mut self, known: &mut KnownCodes, key: u32) -> Option<u32> {
         let key = key as usize;
         if known.codes[key] == UNKNOWN {
@@ -179,8 +178,8 @@ impl StringCoder {
         Some(known.codes[key])
     }
 
-    /// The chain that suits the codes taken so far and, behind its transforms, what suits the strings; the
-    /// larger of codes and strings has the compressor.
+    /// The best chain for the codes so far, with the best text codec for the strings; the larger of the two decides
+    /// the compressor.
     pub(crate) fn choose_chain(&self) -> CodecChain {
         let width = self.code_bytes();
         let codes = code_bytes(&self.codes, width);
@@ -202,8 +201,8 @@ impl StringCoder {
         })
     }
 
-    /// Writes the sections of the next `rows` rows: null mask, if the column has one, and codes of 1, 2
-    /// or 4 bytes.
+    /// Writes the sections of the next `rows` rows: the null mask if the column is nullable, and codes of 1, 2 or 4
+    /// bytes.
     pub(crate) fn write(&mut self, rows: usize, sections: &mut SectionWriter<'_>) -> Result<()> {
         if let Some(valid) = self.take_valid(rows) {
             write_mask(valid, sections)?;
@@ -215,7 +214,7 @@ impl StringCoder {
         sections.write(Kind::Values(width), &code_bytes(&codes, width))
     }
 
-    /// The rows that were not written, as strings.
+    /// The rows that are not written, as strings.
     pub(crate) fn take_pending(&mut self) -> Result<ArrayRef> {
         let rows = self.codes.len();
         let valid = self.take_valid(rows);
@@ -242,7 +241,7 @@ impl StringCoder {
     }
 }
 
-/// The codes in `width` bytes each, which hold all of them.
+/// The codes in `width` bytes each, which must be enough.
 fn code_bytes(codes: &[u32], width: usize) -> Vec<u8> {
     match width {
         1 => codes.iter().map(|&code| code as u8).collect(),
@@ -251,7 +250,7 @@ fn code_bytes(codes: &[u32], width: usize) -> Vec<u8> {
     }
 }
 
-/// Bytes that hold `code`.
+/// Bytes that `code` needs.
 fn width(code: u32) -> usize {
     match code {
         0..=0xff => 1,

@@ -1,10 +1,10 @@
-//! The dictionary of a file, and blocks of codes to arrays over it.
+//! The dictionary of a file, and the arrays of its coded blocks.
 //!
 //! # Layout of a dictionary
 //!
 //! ```text
-//! count of strings u32 (little-endian)
-//! the sections of the strings, as those of a column without NULL
+//! number of strings u32 (little-endian)
+//! sections of the strings, as of a column that is not nullable
 //! ```
 
 use std::ops::Range;
@@ -22,10 +22,10 @@ use crate::column::encoder::encode_array;
 use crate::column::section::{Kind, SectionReader};
 use crate::error::{Damage, Result};
 
-/// What precedes the sections of a dictionary.
+/// Bytes before the sections of a dictionary.
 const COUNT_BYTES: u64 = size_of::<u32>() as u64;
 
-/// Appends the dictionary as it stands in a file; returns how many bytes its sections decode to.
+/// Appends the dictionary in its file format; returns the decoded bytes of its sections.
 pub(crate) fn encode_dictionary(
     strings: &BinaryViewArray,
     chain: &CodecChain,
@@ -55,7 +55,7 @@ fn dictionary_field() -> Field {
 pub(crate) struct CodesDecoder {
     dictionary: ArrayRef,
     keys: Vec<u32>,
-    /// `None` for a field that has no NULL.
+    /// `None` for a field that is not nullable.
     valid: Option<BooleanBufferBuilder>,
 }
 
@@ -66,7 +66,7 @@ impl CodesDecoder {
         CodesDecoder { dictionary, keys: Vec::with_capacity(rows), valid }
     }
 
-    /// Appends the rows `take` of a block that holds `rows`.
+    /// Appends the rows `take` of a block of `rows` rows.
     pub(crate) fn append(
         &mut self,
         sections: &mut SectionReader<'_>,

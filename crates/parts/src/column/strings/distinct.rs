@@ -1,4 +1,4 @@
-//! Distinct strings, numbered in order of first appearance: those of a column, or those of a query.
+//! Distinct strings of a column or a query, numbered in order of first appearance.
 
 use std::sync::Arc;
 
@@ -7,44 +7,45 @@ use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 use basalt_base::prefetch::prefetch_read;
 use basalt_base::string_views::{INLINE_BYTES_MAX, StringViews};
 
-/// Distinct strings of a column at most: above, a dictionary is too large to be read for a few rows.
+/// The most distinct strings of a column: a larger dictionary is too expensive to read for a few rows.
 pub(crate) const ENTRIES_MAX: usize = 1 << 20;
 
-/// Bytes of all distinct strings of a column at most.
+/// The most bytes of the distinct strings of a column.
 pub(crate) const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 
-/// Odd numbers without a pattern, for mixing.
+/// Odd numbers without a pattern, for mixing hashes.
 const MIX_A: u64 = 0x9e37_79b9_7f4a_7c15;
 const MIX_B: u64 = 0xe703_7ed1_a0b4_28db;
 
-/// Strings that are looked for side by side.
+/// Strings whose lookups overlap.
 const BATCH: usize = 32;
 
 /// Slots of an empty table.
 const SLOTS_MIN: usize = 256;
 
-/// A set of strings that only grows. Strings are handed in as Arrow's views, as most of them are equal
-/// to one that is there, and comparing views seldom touches the bytes.
+/// A set of strings that only grows. Strings are passed as Arrow's views: most of them equal a string in the set,
+/// and comparing views seldom touches the bytes.
 #[derive(Debug)]
 pub struct DistinctStrings {
     entries_max: usize,
     bytes_max: usize,
-    /// Open addressing: 0, or the code plus 1 in the low half and half of the hash in the high half.
+    /// Open addressing: 0 for an empty slot, or the code plus 1 in the low half and half of the hash in the high
+    /// half.
     slots: Vec<u64>,
-    /// By code; longer strings lie in `bytes`, which is buffer 0.
+    /// By code; the bytes of longer strings are in `bytes`, which is buffer 0.
     views: Vec<u128>,
     bytes: Vec<u8>,
-    /// What was asked for last: neighbours are often equal.
+    /// The last lookup: neighbours are often equal.
     last: Option<(u128, u32)>,
 }
 
 impl DistinctStrings {
-    /// Empty; takes strings until one would not fit: as many as a dictionary in a column file may have.
+    /// An empty set with the limits of a column's dictionary.
     pub(crate) fn of_column() -> DistinctStrings {
         DistinctStrings::with_limits(ENTRIES_MAX, DICTIONARY_BYTES_MAX)
     }
 
-    /// Empty; takes as many strings as codes and offsets of four bytes can tell apart.
+    /// An empty set limited only by codes and offsets of four bytes.
     pub fn of_query() -> DistinctStrings {
         DistinctStrings::with_limits(u32::MAX as usize, u32::MAX as usize)
     }
@@ -65,20 +66,20 @@ impl DistinctStrings {
         self.views.len()
     }
 
-    /// Bytes that the set takes.
+    /// Heap bytes of the set.
     pub fn heap_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u64>()
             + self.views.capacity() * size_of::<u128>()
             + self.bytes.capacity()
     }
 
-    /// Appends the code of the string of each of `views`, whose bytes are in `buffers`, to `codes`. Ends
-    /// before the first string that is new and for which there is no room; returns how many it took.
+    /// Appends the code of each string of `views`, whose bytes are in `buffers`, to `codes`. Stops before the first
+    /// new string that does not fit; returns the number of strings coded.
     pub fn append_codes(&mut self, views: &[u128], buffers: &[Buffer], codes: &mut Vec<u32>) -> usize {
         let before = codes.len();
         let mut hashes = [0; BATCH];
         for batch in views.chunks(BATCH) {
-            // The slots of a large set are far away: ask for all of them before the first is read.
+            // The slots of a large set are not in the cache: prefetch all of them before the first is read.
             for (hash, &view) in hashes.iter_mut().zip(batch) {
                 *hash = hash_of(view, long_bytes(view, buffers));
                 prefetch_read(&self.slots, *hash as usize & (self.slots.len() - 1));
@@ -129,7 +130,7 @@ impl DistinctStrings {
             return None;
         }
         self.slots[at] = tag | (code as u64 + 1);
-        // Offset and buffer number are ours; length and prefix stay.
+        // The copy has its own offset and buffer number; length and prefix stay.
         let own = if is_inline(view) {
             view
         } else {
@@ -156,7 +157,7 @@ impl DistinctStrings {
         &self.bytes[at..at + length(own)]
     }
 
-    /// Twice the slots; all hashes are computed again, which happens seldom.
+    /// Doubles the slots. All hashes are computed again, which happens seldom.
     fn grow(&mut self) {
         let mask = self.slots.len() * 2 - 1;
         let mut slots = vec![0; mask + 1];
@@ -179,12 +180,11 @@ impl DistinctStrings {
             .expect("views of own strings lie in the own buffer")
     }
 
-    /// The strings of `codes`, copied, so that they keep no others in memory.
+    /// The strings of `codes`, copied, so that the array keeps no other strings alive.
     ///
     /// # Panics
     ///
-    /// If there is no such code for a value that is not NULL, or there are more or fewer bits in `nulls`
-    /// than codes.
+    /// If a value that is not NULL has an invalid code, or `nulls` has another length than `codes`.
     pub fn gather(&self, codes: &[u32], nulls: Option<NullBuffer>) -> BinaryViewArray {
         let (mut bytes, mut lengths) = (Vec::new(), Vec::with_capacity(codes.len()));
         for (row, &code) in codes.iter().enumerate() {
@@ -215,7 +215,7 @@ fn is_inline(view: u128) -> bool {
     length(view) <= INLINE_BYTES_MAX
 }
 
-/// The bytes of a string that does not lie inside its view; none of one that does.
+/// The bytes of a string that is not inline in its view; empty for an inline one.
 fn long_bytes(view: u128, buffers: &[Buffer]) -> &[u8] {
     if is_inline(view) {
         return &[];
@@ -233,7 +233,7 @@ fn hash_of(view: u128, string: &[u8]) -> u64 {
     for block in blocks {
         state = mix(state, u128::from_le_bytes(*block));
     }
-    // A long string has a last block of sixteen bytes, which may overlap the one before it.
+    // A long string ends in a block of sixteen bytes, which may overlap the previous one.
     let last = string.len().checked_sub(16).map_or_else(
         || {
             let mut padded = [0; 16];
@@ -249,7 +249,7 @@ fn mix(state: u64, block: u128) -> u64 {
     fold(state ^ block as u64 ^ MIX_A, (block >> 64) as u64 ^ MIX_B ^ state.rotate_left(32))
 }
 
-/// Both halves of the product: every bit of either factor reaches every bit of the result.
+/// The XOR of both halves of the product: every bit of either factor affects every bit of the result.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64

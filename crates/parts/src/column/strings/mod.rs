@@ -1,8 +1,8 @@
-//! Strings of a column as codes: numbers of the distinct strings, which one dictionary a file holds.
+//! Dictionary coding of a string column: blocks have codes, the file has one dictionary of the distinct strings.
 //!
 //! - [`distinct`]: strings to codes, in order of first appearance.
-//! - [`coder`]: while a file is written: whether codes pay, and the codes of the rows to come.
-//! - [`codes`]: the codes of blocks back to arrays.
+//! - [`coder`]: decides while a file is written whether to code, and codes its rows.
+//! - [`codes`]: decodes coded blocks to dictionary arrays.
 
 pub(crate) mod coder;
 pub(crate) mod codes;

@@ -1,4 +1,4 @@
-//! What the metadata of a part says of one column: its type, file, codecs, sizes and bounds.
+//! The metadata of a column: its type, file, codecs, sizes and bounds.
 
 use basalt_codec::CodecChain;
 
@@ -16,24 +16,24 @@ mod tag {
     pub(super) const ZONES: u32 = OPTIONAL | 1;
 }
 
-/// Bytes that a column takes at least: bounds how many columns a count may claim.
+/// The least bytes of a column's metadata, which limits the number of columns that a count may claim.
 pub(super) const COLUMN_BYTES_MIN: usize = 3 * 4 + 16 + 5 * 8 + 4 + 4;
 
-/// What the metadata says of one column.
+/// The metadata of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnMeta {
     pub(crate) name: String,
-    /// As SQL writes it.
+    /// The type as SQL text.
     pub(crate) ty: String,
     pub(crate) file: String,
-    /// Where the column begins in the data file of a compact part.
+    /// The offset of the column in the data file of a compact part.
     pub(crate) offset: Option<u64>,
     pub(crate) chain: CodecChain,
     pub(crate) size: ColumnFileSize,
     pub(crate) null_count: u64,
-    /// Sections of the smallest and the largest value; decoding needs the type.
+    /// Sections of the smallest and the largest value; decoding requires the type.
     pub(crate) bounds: Vec<u8>,
-    /// Where the zone map is; `None` in a part with one granule, and for a type without an order.
+    /// The place of the zone map; `None` in a part with one granule, and for a type without an order.
     pub(crate) zones: Option<ZonesPlace>,
 }
 

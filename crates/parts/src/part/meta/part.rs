@@ -1,4 +1,4 @@
-//! The file `part.meta`, and what it says of the part as a whole.
+//! The file `part.meta`, and the metadata of the whole part.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::ttl::bounds::TtlBounds;
 /// The name of the file.
 pub(crate) const META_FILE: &str = "part.meta";
 
-/// A file larger than this is not ours.
+/// A larger file is invalid.
 pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
 
 const MAGIC: &Magic = b"BSLTPRT1";
@@ -35,10 +35,10 @@ mod tag {
     pub(super) const TTL: u32 = OPTIONAL | 9;
 }
 
-/// More rows than any disk holds; below it no sum of rows can overflow.
+/// More rows than any disk has; below this limit no sum of rows overflows.
 const ROW_COUNT_MAX: u64 = 1 << 48;
 
-/// Why the bytes are not metadata that this build can use.
+/// Why the metadata cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MetaError {
     Damaged(Damage),
@@ -69,9 +69,9 @@ impl MetaError {
 #[derive(Clone, Debug)]
 pub(crate) struct PartMeta {
     pub(crate) row_count: u64,
-    /// Of the values in memory; 0 if it is not known.
+    /// Bytes of the values in memory; 0 if unknown.
     pub(crate) value_bytes: u64,
-    /// Rows that are masked by `deleted.rows`.
+    /// Rows masked by `deleted.rows`.
     pub(crate) deleted_count: u64,
     pub(crate) granule_rows: u32,
     /// See [`ColumnHistory`](crate::ColumnHistory).
@@ -80,7 +80,7 @@ pub(crate) struct PartMeta {
     /// Version of the build that wrote the part; empty in version 1.
     pub(crate) made_by: String,
     pub(crate) primary_file_bytes: u64,
-    /// 0 where there is no such file.
+    /// 0 if there is no such file.
     pub(crate) zones_file_bytes: u64,
     /// Only in a compact part.
     pub(crate) data_file: Option<DataFile>,
@@ -88,13 +88,13 @@ pub(crate) struct PartMeta {
     /// Names of the primary key's columns.
     pub(crate) primary_key: Vec<String>,
     pub(crate) columns: Vec<ColumnMeta>,
-    /// For each element of the partition key the sections of its value; decoding needs the type.
+    /// The sections of each element of the partition key; decoding requires the types.
     pub(crate) partition: Vec<Vec<u8>>,
-    /// When the rows expire, by the rules that the table had.
+    /// When the rows expire, by the rules that the table had when the part was written.
     pub(crate) ttl: Vec<TtlBounds>,
 }
 
-/// The one file that holds the columns and indexes of a compact part.
+/// The file with the columns and indexes of a compact part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataFile {
     pub(crate) file_bytes: u64,
@@ -230,7 +230,7 @@ impl PartMeta {
         })
     }
 
-    /// A part is compact as a whole.
+    /// Checks that either all columns have offsets in a data file, or none.
     fn check_offsets(&self) -> Result<(), Damage> {
         let is_compact = self.data_file.is_some();
         if self.columns.iter().all(|column| column.offset.is_some() == is_compact) {
@@ -282,7 +282,7 @@ impl PartMeta {
     }
 }
 
-/// A count, and that many *bytes*; grows only as the file holds them.
+/// A count and that many *bytes*. Allocates only for bytes that the file has.
 fn decode_list(fields: &mut FieldReader<'_>) -> Result<Vec<Vec<u8>>, Damage> {
     let mut list = Vec::new();
     for _ in 0..fields.u32()? {
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// The encoded metadata with other bytes, under a checksum that holds.
+    /// The encoded metadata with a change and a correct checksum.
     fn resealed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut bytes = meta().encode();
         bytes.truncate(bytes.len() - 4);

@@ -1,13 +1,13 @@
-//! What the metadata of a part says of one skip index: what it is of, and where its file is.
+//! The metadata of a skip index: its elements and its file.
 
 use crate::error::Damage;
 use crate::fields::{FieldReader, FieldWriter};
 use crate::index::skip_index::SkipIndex;
 
-/// Stands for a skip index that has a file of its own.
+/// Means that the skip index has a file of its own.
 const OWN_FILE: u64 = u64::MAX;
 
-/// What the metadata says of one skip index.
+/// The metadata of a skip index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkipIndexMeta {
     pub(crate) name: String,
@@ -16,7 +16,7 @@ pub(crate) struct SkipIndexMeta {
     /// See [`SkipIndex::signature`].
     pub(crate) signature: String,
     pub(crate) file_bytes: u64,
-    /// Where it begins in the data file of a compact part.
+    /// Its offset in the data file of a compact part.
     pub(crate) offset: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ impl SkipIndexMeta {
         SkipIndexMeta { name, of, signature: index.signature(), file_bytes, offset }
     }
 
-    /// Whether it is `index` of the table.
+    /// Whether it describes the table's `index`.
     pub(crate) fn is_of(&self, index: &SkipIndex) -> bool {
         self.name == index.name && self.of == index.text() && self.signature == index.signature()
     }

@@ -1,4 +1,4 @@
-//! Bounds of a column and the value of the partition key, as the sections that the metadata holds.
+//! Bounds of a column and the value of the partition key, as sections in the metadata.
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::Field;
@@ -12,7 +12,7 @@ use crate::key::element::KeyElement;
 use crate::key::partition::PartitionValue;
 use crate::spec::PartSpec;
 
-/// The value of the partition key, each element as sections.
+/// The value of the partition key, with each element as sections.
 pub(crate) fn encode_partition(spec: &PartSpec, partition: &PartitionValue) -> Result<Vec<Vec<u8>>> {
     let element = |(element, (_, value)): (&KeyElement, &(SqlType, ArrayRef))| {
         let mut out = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn encode_partition(spec: &PartSpec, partition: &PartitionValue) -> R
     spec.partition_key.iter().zip(&partition.elements).map(element).collect()
 }
 
-/// The value of the partition key; without elements where the part was written without it.
+/// The value of the partition key; without elements if the part was written without it.
 pub(crate) fn decode_partition(spec: &PartSpec, bytes: &[Vec<u8>]) -> Result<PartitionValue, Damage> {
     let mut elements = Vec::with_capacity(bytes.len());
     for (element, bytes) in spec.partition_key.iter().zip(bytes) {

@@ -1,4 +1,4 @@
-//! Other names, types and DEFAULTs for columns of parts that are there already.
+//! Renames, type changes and DEFAULTs for columns of existing parts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn values(table: &TestTable, name: &str) -> Vec<u64> {
     values
 }
 
-/// The same table opened by the specification that it has.
+/// Reopens the table with its current spec.
 fn reopen(table: TestTable) -> TestTable {
     let spec = PartSpec::clone(&table.parts.spec());
     let TestTable { storage, parts } = table;
@@ -83,7 +83,7 @@ fn renamed_columns_are_read_by_their_new_names_whenever_a_part_was_written() {
         let mut history = vec![renamed("a", "x")];
         table.parts.change_spec(spec(wide, &["n", "x", "b"], &history)).unwrap();
         insert(&table, 10);
-        // What is called `a` from now on has nothing to do with what was.
+        // The new column `a` is another one.
         history.extend([dropped("b"), renamed("x", "b")]);
         table.parts.change_spec(spec(wide, &["n", "b", "a"], &history)).unwrap();
         let expected: Vec<u64> = (100..120).collect();
@@ -101,14 +101,14 @@ fn renamed_columns_are_read_by_their_new_names_whenever_a_part_was_written() {
     }
 }
 
-/// A column that takes the name of one that was renamed does not take its file.
+/// A column with the former name of a renamed column gets a file of its own.
 #[test]
 fn update_writes_a_column_beside_the_one_that_has_its_file() {
     let table = TestTable::with_spec(spec(0, &["n", "a"], &[]));
     insert(&table, 0);
     table.parts.change_spec(spec(0, &["n", "b", "a"], &[renamed("a", "b")])).unwrap();
     table.parts.begin_mutation("1").unwrap();
-    // `a` is 0 in all rows: nothing to do but a link.
+    // `a` is 0 in all rows, so the part is only linked.
     run(&table.parts, &AddOneToSevens(vec!["a".to_owned()])).unwrap();
     assert_eq!(values(&table, "b"), (100..110).collect::<Vec<_>>());
     let mut with_sevens = spec(0, &["n", "b", "a"], &[renamed("a", "b")]);
@@ -136,7 +136,7 @@ fn detached_part_comes_back_under_todays_names_and_a_copy_fits_its_table() {
     table.parts.change_spec(spec(0, &["n", "b"], &[renamed("a", "b")])).unwrap();
     table.parts.attach_parts(&which).unwrap();
     assert_eq!(values(&table, "b"), (100..110).collect::<Vec<_>>());
-    // A table with more changes behind it takes the part as it is today.
+    // A table with a longer history reads the part as it is.
     let dir = Path::new("/store/other").to_owned();
     let history = [renamed("b", "q"), renamed("a", "b"), dropped("c")];
     let target = spec(0, &["n", "b"], &history);
@@ -148,7 +148,7 @@ fn detached_part_comes_back_under_todays_names_and_a_copy_fits_its_table() {
     assert_eq!(values(&other, "b"), (100..110).collect::<Vec<_>>());
 }
 
-/// From numbers to their digits, and back; 13 cannot be converted.
+/// Converts numbers to their digits and back; 13 fails.
 #[derive(Debug)]
 struct Digits;
 
@@ -200,7 +200,7 @@ fn values_of_another_type_are_converted_until_a_merge_has_written_them() {
         assert_eq!(texts(&table).unwrap(), expected);
         let part = Arc::clone(&table.parts.snapshot()[0]);
         assert!(part.is_converted(1) && part.zones(1).unwrap().is_none());
-        // Bounds of the old type say nothing of the new values.
+        // Bounds of the old type do not apply to the new values.
         let value: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([b"100"]));
         let condition = KeyCondition { column: 1, ranges: KeyRanges::points(&value).unwrap() };
         assert_eq!(part.prune(&[condition], &crate::Predicate::Any).unwrap().selected(), 3);
@@ -225,7 +225,7 @@ fn value_that_has_no_conversion_fails_its_readers_and_nobody_else() {
     assert_eq!(values(&table, "n"), (10..20).collect::<Vec<_>>());
     table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert_eq!(table.parts.detach_damaged().unwrap(), 0, "the part is whole");
-    // The old type is still there.
+    // Reads with the old type still.
     table.parts.change_spec(spec(0, &["n", "a"], &[])).unwrap();
     assert_eq!(values(&table, "a"), (110..120).collect::<Vec<_>>());
 }
@@ -279,7 +279,7 @@ fn added_column_is_computed_from_others_and_stored_by_a_merge() {
         let even = (0..10).map(|row| row % 2 == 0).collect();
         let some = reader.read_rows(2, 0..3, &even).unwrap();
         assert_eq!(some.as_primitive::<UInt64Type>().values(), &[2100, 2102, 2104, 2106, 2108]);
-        // A mutation of what it follows from changes it; it is not stored.
+        // A mutation of its input changes it; it is not stored.
         let mut sevens = computed(wide, &[(2, "a")], &["n", "a", "c"]);
         sevens.fills[1] = None;
         table.parts.change_spec(sevens).unwrap();

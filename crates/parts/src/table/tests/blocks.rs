@@ -1,4 +1,4 @@
-//! Blocks that are inserted together make the files of one block of all their rows.
+//! Several blocks in one INSERT make the same files as one block with all their rows.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn block(spec: &PartSpec, keys: &[u8], noise: &mut Noise) -> RecordBatch {
     RecordBatch::try_new(spec.schema(), spec.columns.iter().map(column).collect()).unwrap()
 }
 
-/// The files that an INSERT of `blocks` makes, and their bytes.
+/// The files of an INSERT of `blocks`, with their bytes.
 fn written(spec: &PartSpec, blocks: Vec<RecordBatch>) -> Vec<(PathBuf, Vec<u8>)> {
     let storage = FaultyStorage::new();
     storage.create_dir_all(Path::new("/store")).unwrap();

@@ -1,4 +1,4 @@
-//! Parts and records that are damaged: how many may be, and who says so.
+//! Damaged parts and records: how many are tolerated, and how they are reported.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ fn check_finds_the_damage_of_each_part() {
     }
 }
 
-/// A system gives a process a thousand files, and a table may have as many columns.
+/// A process may open a thousand files, and a table may have as many columns.
 #[test]
 fn merge_of_many_columns_opens_few_files() {
     let columns = (0..300).map(|number| Column::new(format!("c{number}"), SqlType::UInt64));

@@ -1,4 +1,4 @@
-//! Mutations that write some columns of a wide part and link the others.
+//! Mutations that rewrite some columns of a wide part and link the others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -71,7 +71,8 @@ fn update_of_a_wide_part_writes_its_columns_and_links_the_others() {
     assert_eq!(part.name().to_string(), "all_1_1_0_2");
     assert_eq!(read_column(&part, 1).unwrap(), [8, 1, 8, 3, 8, 5, 8, 7 + 1, 8, 9]);
     assert_eq!(read_column(&part, 2).unwrap(), (91..=100).rev().collect::<Vec<_>>());
-    // Bounds, zone maps and skip indexes are those of the new values, and of the old ones of the others.
+    // Bounds, zone maps and skip indexes are those of the new values for rewritten columns, and unchanged for the
+    // others.
     let bounds = |at: usize| {
         let (bounds, nulls) = part.exact_bounds(at).unwrap().unwrap();
         (bounds.as_primitive::<UInt64Type>().values().to_vec(), nulls)
@@ -85,7 +86,7 @@ fn update_of_a_wide_part_writes_its_columns_and_links_the_others() {
     for index in &part.spec().indexes {
         assert!(part.stored.skip_summaries(index, &part.spec().columns).unwrap().is_some());
     }
-    // What is linked is one file: damage in one place is damage in both.
+    // A linked file is the same file: damage in one place is damage in both.
     let damage = |file: &str| {
         storage.damage(&Path::new(DIR).join("all_1_1_0_2").join(file), |bytes| bytes[10] ^= 1);
     };
@@ -113,7 +114,7 @@ fn update_keeps_the_mask_and_does_not_look_at_deleted_rows() {
     assert_eq!(read_column(&table.parts.snapshot()[0], 1).unwrap(), [1, 8, 8, 5, 8, 8]);
 }
 
-/// At every sync: the values of before or of after, in whole parts.
+/// At every sync: the old values or the new ones, in whole parts.
 #[test]
 fn update_of_columns_survives_a_crash_at_every_sync() {
     let change = AddOneToSevens(vec!["v".to_owned()]);
@@ -158,7 +159,7 @@ fn full_disk_in_an_update_leaves_the_old_part_and_names_the_path() {
     assert_eq!(read_column(&parts.snapshot()[0], 1).unwrap()[0], 8);
 }
 
-/// An index of a column that changes and of one that stays is that of the new rows.
+/// An index over a changed and an unchanged column is rebuilt.
 #[test]
 fn index_of_several_columns_is_made_anew() {
     let mut spec = three_columns().parts.spec().as_ref().clone();
@@ -188,7 +189,7 @@ fn index_of_several_columns_is_made_anew() {
     assert_eq!((kept("w", 100), kept("w", 91)), (vec![0], vec![2]));
 }
 
-/// Makes indexes, and changes no row.
+/// Builds indexes, and changes no row.
 struct MakeIndexes([String; 1]);
 
 impl RowChange for MakeIndexes {
@@ -240,7 +241,7 @@ fn index_is_made_for_parts_without_it_and_cleared_and_dropped() {
         parts.clear_index("of_w", &PartSelection::All).unwrap();
         assert_eq!(has(&parts), [true, false]);
         drop(parts);
-        // What the table no longer has is no longer of the part either, also when it comes back.
+        // An index that the table dropped is not in the part either, also if it is created again.
         drop(open(&storage, without).unwrap());
         let parts = open(&storage, full).unwrap();
         assert_eq!(has(&parts), [false, false]);

@@ -1,4 +1,4 @@
-//! Parts of older format versions, recorded as files, are read as they were written.
+//! Parts of older format versions, recorded as files, are still readable.
 
 use std::fs;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::part::meta::META_FILE;
 use crate::spec::PartSpec;
 use crate::table::TableParts;
 
-/// The part of each version holds the rows of [`rows`] and is called `all_1_1_0`.
+/// The recorded part of each version has the rows of [`rows`] and is called `all_1_1_0`.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/compat/part");
 
 fn spec() -> PartSpec {
@@ -64,7 +64,7 @@ fn rows() -> RecordBatch {
     RecordBatch::try_new(spec().schema(), columns).unwrap()
 }
 
-/// A table with a copy of the recorded part: opening may change a directory.
+/// A table with a copy of the recorded part, because opening may change the directory.
 fn open(version: &str) -> (tempfile::TempDir, TableParts) {
     let dir = tempfile::tempdir().unwrap();
     let from = Path::new(FIXTURES).join(version).join("all_1_1_0");

@@ -1,4 +1,4 @@
-//! A crash at every sync of a workload: what was acknowledged is there, and nothing is torn.
+//! A crash at every sync of a workload: acknowledged changes survive, and nothing is torn.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use super::{TableParts, TestTable, compact_spec, number_spec, numbers, open, rea
 use crate::error::Result;
 use crate::spec::PartSpec;
 
-/// Inserts, merges, drops all rows, inserts again. Returns what was acknowledged: the rows that must
-/// be there, and those that may be.
+/// Inserts, merges, drops all rows, inserts again. Returns the acknowledged state: the rows that must exist, and
+/// those that may.
 fn workload(parts: &TableParts) -> Acknowledged {
     let mut rows = Acknowledged::default();
     let finished: Result<()> = (|| {
@@ -33,9 +33,9 @@ fn workload(parts: &TableParts) -> Acknowledged {
 #[derive(Default)]
 struct Acknowledged {
     there: Vec<u64>,
-    /// An insert that failed may have happened.
+    /// Rows of a failed insert, which may have happened.
     maybe_there: Vec<u64>,
-    /// A truncate that failed may have happened, to all of them or to none.
+    /// Rows of a failed truncate, which may have removed all or none of them.
     maybe_gone: Vec<u64>,
     is_finished: bool,
 }
@@ -82,7 +82,7 @@ fn check_crash(spec: &PartSpec, crash: Crash, sync: u64) {
     assert!(parts.detached().is_empty(), "{crash:?} at sync {sync}: {:?}", parts.detached());
     let found = sorted(read_numbers(&parts).unwrap());
     assert!(rows.allows(&found), "{crash:?} at sync {sync}: found {found:?}, acknowledged {:?}", rows.there);
-    // The table works on, and a second crash right after recovery changes nothing.
+    // The table stays usable, and a second crash right after recovery changes nothing.
     storage.crash(crash);
     let parts = open(&storage, spec.clone()).unwrap();
     assert_eq!(sorted(read_numbers(&parts).unwrap()), found, "{crash:?} at sync {sync}");
@@ -91,7 +91,7 @@ fn check_crash(spec: &PartSpec, crash: Crash, sync: u64) {
     assert!(storage.list(&Path::new(super::DIR).join("tmp")).unwrap().is_empty());
 }
 
-/// Rule: after a failed sync, stop writing, keep reading, say so.
+/// After a failed sync: stop writing, keep reading, report it.
 #[test]
 fn table_is_closed_for_writing_after_publishing_failed() {
     let TestTable { storage, parts } = TestTable::new();

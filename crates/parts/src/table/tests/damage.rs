@@ -82,14 +82,14 @@ fn check(
     if !path.ends_with(META_FILE) {
         assert!(error.to_string().starts_with(&path.display().to_string()), "{}: {error}", path.display());
     }
-    // Damage of the metadata is found at open.
+    // Opening finds damage of the metadata.
     if storage.exists(&Path::new(DIR).join("detached/all_1_1_0")).unwrap() {
         bring_back(storage);
     }
     storage.damage(path, |bytes| *bytes = whole.to_vec());
 }
 
-/// Reads only what the file holds, so that a thousand damages are read in a second.
+/// Reads only the small tables of the file, so that a thousand damages are checked in a second.
 fn read_damaged(storage: &FaultyStorage, spec: &PartSpec, path: &Path) -> Result<(), Error> {
     let parts = open(storage, spec.clone())?;
     if let Some(detached) = parts.detached().first() {
@@ -136,7 +136,7 @@ fn damaged_column_fails_only_the_queries_that_need_it() {
     assert!(error.to_string().contains("c1.col is corrupt at byte 8: checksum of block 0"), "{error}");
 }
 
-/// What open cannot see, for it reads no column, is found by the first read; then the rest answers.
+/// Opening reads no column, so the first read finds its damage; after that the rest is still readable.
 #[test]
 fn part_that_a_read_found_damaged_is_set_aside() {
     let table = TestTable::new();

@@ -1,4 +1,4 @@
-//! An observer learns what happens to the parts, in the order in which it happens.
+//! An observer receives the events of parts in their order.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,14 +20,14 @@ impl PartObserver for Events {
     }
 }
 
-/// A table by tens, and what happens to it.
+/// A table partitioned by tens, with an observer.
 fn observed() -> (TestTable, Arc<Events>) {
     let (table, events) = (TestTable::with_spec(spec()), Arc::<Events>::default());
     table.parts.observe(Arc::clone(&events) as Arc<dyn PartObserver>);
     (table, events)
 }
 
-/// What happened since this was asked last: kind, name, rows and sources.
+/// The events since the last call: kind, name, rows and sources.
 fn check(events: &Events, expected: &[(PartEventKind, &str, Option<u64>, &[&str])]) -> Vec<PartEvent> {
     let events = std::mem::take(&mut *events.0.lock().unwrap());
     let told: Vec<_> = events
@@ -140,7 +140,7 @@ fn whole_parts_that_come_and_go_are_told() {
     check(&events, &[(PartEventKind::New, "0_2_2_0", Some(3), &[])]);
 }
 
-/// How many parts each merge was of, and 0 for an end.
+/// The number of parts of each merge, and 0 for its end.
 #[derive(Debug, Default)]
 struct Watch(Mutex<Vec<usize>>);
 

@@ -1,4 +1,5 @@
-//! A disk that refuses changes, once or until it is mended: an error, nothing lost, and the table opens again.
+//! A disk that refuses changes, once or until it is mended: commands fail, nothing is lost, and the table opens
+//! again.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::spec::PartSpec;
 use crate::table::{PartSelection, TableParts};
 
-/// A command on a table of the numbers 0 to 20 in two parts.
+/// A command on a table with the numbers 0 to 20 in two parts.
 type Command = fn(&TableParts) -> Result<()>;
 
 const COMMANDS: &[(&str, Command)] = &[
@@ -82,7 +83,7 @@ fn check((name, command): &(&str, Command), spec: &PartSpec) {
             let now = sorted(read_numbers(&parts).unwrap());
             match &done {
                 Ok(()) => assert_eq!(now, after, "{context}"),
-                // A mutation goes on with the parts that are left.
+                // A mutation continues with the other parts.
                 Err(_) => assert!(is_between(&now, &before, &after), "{context}: {now:?}"),
             }
             storage.mend();
@@ -93,7 +94,7 @@ fn check((name, command): &(&str, Command), spec: &PartSpec) {
     }
 }
 
-/// Whether only numbers that come or go are there or not.
+/// Whether `now` only differs in numbers that the command adds or removes.
 fn is_between(now: &[u64], before: &[u64], after: &[u64]) -> bool {
     let stays = before.iter().filter(|number| after.contains(number));
     stays.into_iter().all(|number| now.contains(number))
@@ -139,7 +140,7 @@ fn file_that_cannot_be_read_is_an_error_of_its_table_only() {
     );
 }
 
-/// The directory of a part is lost with its rows, and nothing else is.
+/// If the directory of a part is lost, so are its rows, and nothing else.
 #[test]
 fn directory_that_is_gone_takes_its_rows_only() {
     let storage = original(&number_spec());
@@ -153,7 +154,7 @@ fn directory_that_is_gone_takes_its_rows_only() {
     assert_eq!(sorted(read_numbers(&parts).unwrap()), (0..10).chain(20..30).collect::<Vec<_>>());
 }
 
-/// With all pages taken nothing is written, and the table opens and is read.
+/// On a full disk nothing is written, and the table opens and is readable.
 #[test]
 fn full_disk_is_opened_and_read() {
     let storage = original(&number_spec());

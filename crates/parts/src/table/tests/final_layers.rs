@@ -1,4 +1,4 @@
-//! FINAL in layers: whatever the parts, the key and the layers are, the rows are those of one merge.
+//! FINAL in layers gives the rows of one merge, for any parts, keys and layers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::part::view::Part;
 use crate::spec::PartSpec;
 use crate::table::{FinalInput, FinalLayer, FinalScan, InsertOptions, final_layers, with_same_keys};
 
-/// Two elements of the key, value, sign; a negative one is deleted as well.
+/// Two key elements, value, sign; a negative sign also means deleted.
 type Row = (u64, u64, i64, i8);
 
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ struct Case {
     mode: MergeMode,
     primary_key_len: usize,
     descending: (bool, bool),
-    /// The rows of each insert, whether they are reduced before they are written, and whether the last
-    /// two parts are merged afterwards.
+    /// The rows of each insert, whether they are reduced before they are written, and whether the last two parts
+    /// are merged afterwards.
     inserts: Vec<(Vec<Row>, bool, bool)>,
     granules: usize,
     wanted: i64,
@@ -45,7 +45,7 @@ fn case() -> impl Strategy<Value = Case> {
         Just(MergeMode::VersionedCollapsing { sign: 3 }),
     ];
     let row = (0..12_u64, 0..3_u64, 0..4_i64, prop_oneof![Just(1_i8), Just(-1_i8)]);
-    // Some inserts are of a stretch of keys that others do not have.
+    // Some inserts have a range of keys of their own.
     let rows = (0..4_u64, prop::collection::vec(row, 1..40)).prop_map(|(shift, rows)| {
         rows.into_iter().map(|(a, b, v, s)| (a + shift * 6, b, v, s)).collect::<Vec<Row>>()
     });
@@ -133,11 +133,11 @@ fn check_layers(case: &Case) {
     let snapshot = parts.snapshot();
     let whole = rows(&[FinalLayer::whole(inputs(&snapshot, all(&snapshot)))]);
     let layers = final_layers(inputs(&snapshot, all(&snapshot)), case.granules).unwrap();
-    // In the order of the key, too.
+    // In key order, too.
     assert_eq!(rows(&layers), whole, "{} layers", layers.len());
 }
 
-/// A condition on a column beside the key leaves out granules, but no row of a key that is wanted.
+/// A condition on a column outside the key skips granules, but no row of a matching key.
 fn check_pruned(case: &Case) {
     if matches!(case.mode, MergeMode::Summing { .. }) {
         return;

@@ -1,4 +1,4 @@
-//! Granules of wide rows have fewer of them, whoever writes the part; readers see the part's own.
+//! Granules of wide rows have fewer rows, for every writer; readers use the part's own number.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn table(granule_bytes: u64) -> TableParts {
     open(&storage, spec).unwrap()
 }
 
-/// Rows with these numbers; every string begins with its number, so that no two are equal.
+/// Rows with these numbers; every string begins with its number, so that all are distinct.
 fn insert(parts: &TableParts, numbers: std::ops::Range<u64>, string_bytes: usize) {
     let string = |number: u64| {
         let mut string = vec![b'x'; string_bytes];
@@ -45,7 +45,7 @@ fn point_read_of_wide_rows_touches_one_granule() {
     assert_eq!(parts.snapshot().iter().map(|part| part.mark_count()).collect::<Vec<_>>(), [3, 3]);
     parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     let part = Arc::clone(&parts.snapshot()[0]);
-    // Nine rows of a MiB and a little more.
+    // A little more than nine rows of a MiB.
     assert_eq!(part.mark_count(), 50_usize.div_ceil(9));
     let wanted: ArrayRef = Arc::new(UInt64Array::from(vec![30]));
     let ranges = KeyRanges::points(&wanted).unwrap();
@@ -78,7 +78,7 @@ fn granules_without_a_limit_of_bytes_have_the_tables_rows() {
     assert_eq!(parts.snapshot()[0].mark_count(), 1);
 }
 
-/// Equal strings are stored once in a part, and still count as often as rows have them.
+/// Equal strings are stored once in a part, and still count once for each row.
 #[test]
 fn coded_strings_count_with_their_length() {
     let parts = table(100_000);

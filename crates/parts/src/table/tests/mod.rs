@@ -1,4 +1,4 @@
-//! What the parts of a table promise, checked on disks in memory that may lie.
+//! Tests of tables of parts, on in-memory disks that may fail.
 
 mod alters;
 mod blocks;
@@ -46,7 +46,7 @@ use crate::spec::PartSpec;
 
 pub(super) const DIR: &str = "/store/table";
 
-/// A table `n UInt64` sorted by `n`, in granules of four rows, on a disk in memory.
+/// A table `n UInt64` sorted by `n`, in granules of four rows, on an in-memory disk.
 pub(super) struct TestTable {
     pub(super) storage: FaultyStorage,
     pub(super) parts: TableParts,
@@ -92,7 +92,7 @@ pub(super) fn number_spec() -> PartSpec {
     }
 }
 
-/// The same with every part compact.
+/// The same with compact parts.
 pub(super) fn compact_spec() -> PartSpec {
     PartSpec { wide_bytes_min: u64::MAX, ..number_spec() }
 }
@@ -134,7 +134,7 @@ pub(super) fn with_column(parts: &TableParts, column: Column, position: usize) {
     parts.change_spec(spec).unwrap();
 }
 
-/// Drops a column that is behind the key.
+/// Drops a column outside the key.
 pub(super) fn without_column(parts: &TableParts, name: &str) {
     let mut spec = PartSpec::clone(&parts.spec());
     let position = spec.columns.position(name).unwrap();
@@ -153,7 +153,7 @@ fn dropped(spec: &PartSpec, name: &str) -> ColumnHistory {
     ColumnHistory::new(0, changes)
 }
 
-/// The directories and files below `dir`, as paths.
+/// The directories and files below `dir`.
 pub(super) fn files(storage: &dyn Storage, dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in storage.list(dir).unwrap() {
@@ -221,7 +221,7 @@ fn check_lost_column(spec: PartSpec) {
     let columns: Vec<Arc<dyn Array>> =
         vec![Arc::new(UInt64Array::from(vec![1])), Arc::new(arrow::array::UInt8Array::from(vec![2]))];
     table.parts.insert(RecordBatch::try_new(table.parts.spec().schema(), columns).unwrap()).unwrap();
-    // The definition was written, and then the machine stopped.
+    // The definition was written before the crash.
     let history = dropped(&table.parts.spec(), "s");
     let TestTable { storage, parts } = table;
     drop(parts);

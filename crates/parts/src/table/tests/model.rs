@@ -7,12 +7,12 @@ use super::{TestTable, batch_of, read_numbers, sorted};
 #[derive(Clone, Debug)]
 enum Op {
     Insert(Vec<u64>),
-    /// Merges this many parts from that one on, if there are as many.
+    /// Merges this many parts beginning with that one, if they exist.
     Merge(usize, usize),
     OptimizeFinal,
     Truncate,
     Reopen,
-    /// Lets a snapshot live on, so that obsolete parts stay on the disk.
+    /// Keeps a snapshot alive, so that obsolete parts stay on disk.
     HoldSnapshot,
 }
 

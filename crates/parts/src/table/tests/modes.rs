@@ -1,4 +1,4 @@
-//! Merge modes: merges, inserts and FINAL agree, whatever parts the rows are in.
+//! Merge modes: merges, inserts and FINAL agree for any distribution of rows over parts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn seen_final(parts: &TableParts) -> Vec<Row> {
     scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
 }
 
-/// Inserts the rows in several parts; FINAL and OPTIMIZE FINAL leave what `expected` says.
+/// Inserts the rows in several parts; FINAL and OPTIMIZE FINAL give the expected rows.
 fn check(mode: &MergeMode, inserts: &[Vec<Row>], expected: &[Row], expected_final: &[Row]) {
     for optimize in [false, true] {
         let parts = table(mode.clone());

@@ -71,7 +71,7 @@ impl RowChange for AddOneToSevens {
     }
 }
 
-/// Applies every mutation that waits.
+/// Applies all waiting mutations.
 pub(super) fn run(parts: &TableParts, change: &dyn RowChange) -> Result<()> {
     while let Some((part, waiting)) = parts.select_mutation() {
         let version = waiting.last().unwrap().0;
@@ -194,8 +194,8 @@ fn deleting_every_row_leaves_no_part_and_killing_leaves_no_record() {
     assert_eq!(files(&table.storage, Path::new(DIR)), Vec::<std::path::PathBuf>::new());
 }
 
-/// At every sync: a row is there or gone as the mutation was acknowledged or not, and after the rest
-/// of it ran all rows of before are as the mutation says.
+/// At every sync: a row is changed exactly if the mutation was acknowledged, and after the mutation has finished
+/// all old rows are changed.
 #[test]
 fn mutation_survives_a_crash_at_every_sync() {
     for is_light in [false, true] {

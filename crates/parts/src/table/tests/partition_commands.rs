@@ -1,4 +1,4 @@
-//! Whole parts come and go, and a crash at every sync of it.
+//! Commands on whole parts, with a crash at every sync.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,13 +101,13 @@ fn frozen_parts_are_a_table_of_their_own() {
     check(&other(&storage), (0..30).chain(10..13));
 }
 
-/// A change of whole parts, and what it leaves.
+/// A command, and the state after it.
 struct Change {
     run: fn(&TableParts, &TableParts) -> Result<()>,
     after: fn() -> Vec<u64>,
 }
 
-/// At every sync: what was before, or what is after, and nothing in between.
+/// At every sync: the old state or the new one.
 #[test]
 fn every_command_is_whole_or_absent_after_a_crash_at_every_sync() {
     let changes = [
@@ -141,14 +141,14 @@ fn every_command_is_whole_or_absent_after_a_crash_at_every_sync() {
     }
 }
 
-/// A table with rows, with detached parts, and another table to take from.
+/// A table with rows and detached parts, and another table as a source.
 fn prepared() -> (FaultyStorage, TableParts, TableParts) {
     let (storage, parts) = table();
     parts.insert(numbers(90..95)).unwrap();
     parts.insert(numbers(80..83)).unwrap();
     parts.detach_parts(&partition("9"), None).unwrap();
     parts.detach_parts(&partition("8"), None).unwrap();
-    // The record of the last command is gone, which the disk need not know yet, and names begin anew.
+    // The removal of the last record may not be durable yet, and names are used again.
     drop(parts);
     let parts = open(&storage, spec()).unwrap();
     let source = other(&storage);
@@ -176,7 +176,7 @@ fn check_crash(number: usize, change: &Change, crash: Crash, sync: u64) {
     }
 }
 
-/// Where both tables are.
+/// The directory of both tables.
 const ABOVE: &str = "/store";
 
 #[test]
@@ -201,7 +201,7 @@ fn parts_error(storage: &FaultyStorage) -> String {
     parts.move_to(&target, "2", Path::new("/elsewhere")).unwrap_err().to_string()
 }
 
-/// At every change of the disk: all rows of the partition are in one of the tables, and in one only.
+/// At every change of the disk: all rows of the partition are in exactly one of the tables.
 #[test]
 fn moved_partition_is_in_one_table_after_a_crash_at_every_change() {
     let (storage, parts) = table();
@@ -224,7 +224,7 @@ fn check_move(crash: Crash, change: u64) {
     let mut first = None;
     for round in 0..3 {
         finish_moves(&storage, Path::new(ABOVE)).unwrap();
-        // Whichever is opened first.
+        // In either order of opening.
         let (parts, target) = match round {
             1 => (open(&storage, spec()).unwrap(), other(&storage)),
             _ => {

@@ -15,7 +15,7 @@ use crate::key::ranges::{KeyCondition, KeyRanges};
 use crate::spec::PartSpec;
 use crate::table::{Deduplication, InsertOptions, TableParts};
 
-/// `n / 10`: of what an engine would plan.
+/// `n / 10`, standing in for a planned expression.
 #[derive(Debug)]
 struct Tens {
     columns: Vec<String>,
@@ -48,7 +48,7 @@ fn tens() -> KeyElement {
     KeyElement::expression(Arc::new(Tens { columns: vec!["n".to_owned()] }))
 }
 
-/// Partitioned by tens, and within them the largest first.
+/// Partitioned by tens, in descending order inside.
 pub(super) fn spec() -> PartSpec {
     let columns = Columns::new(vec![Column::new("n", SqlType::UInt64)]);
     let descending = KeyElement { descending: true, ..KeyElement::column(0) };
@@ -175,18 +175,18 @@ fn repeated_insert_adds_nothing_even_after_reopening() {
         table = table.reopen();
     }
     assert_eq!(table.parts.row_count(), 20);
-    // The same rows under names of their own are other INSERTs; the same name is the same one.
+    // The same rows under different tokens are different INSERTs; the same token is the same INSERT.
     insert_all(&table.parts, &remembered("a", 4), &[(0, 10)]).unwrap();
     insert_all(&table.parts, &remembered("a", 4), &[(50, 60)]).unwrap();
     assert_eq!(table.parts.row_count(), 30);
-    // What was removed may come again.
+    // Removed rows can be inserted again.
     table.parts.truncate().unwrap();
     insert_all(&table.parts, &options, &[(0, 10), (10, 20)]).unwrap();
     assert_eq!(table.parts.row_count(), 20);
 }
 
-/// At every sync of an INSERT of several blocks: all of its rows or none; and one that is sent again
-/// after the crash is there once.
+/// At every sync of an INSERT of several blocks: all of its rows or none. Repeated after the crash, it is there
+/// once.
 #[test]
 fn insert_of_many_blocks_is_whole_or_absent_after_a_crash_at_every_sync() {
     let blocks = [(0, 15), (15, 37)];

@@ -1,4 +1,4 @@
-//! Columns read piece by piece, selected, and by way of a cache are the columns that were inserted.
+//! Columns read by piece, by selection, and through a cache equal the inserted columns.
 
 use std::ops::Range;
 use std::path::Path;

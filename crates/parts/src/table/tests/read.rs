@@ -126,7 +126,7 @@ fn pruning_reads_what_the_key_and_the_bounds_allow() {
     assert_eq!((metrics.snapshot().rows, metrics.snapshot().marks), (4, 1));
 }
 
-/// Columns that the rows are not sorted by: a granule whose values are all elsewhere is not read.
+/// Zone maps of columns outside the sorting key: granules without a matching value are skipped.
 #[test]
 fn zone_maps_leave_out_granules_by_any_column() {
     let storage = storage();
@@ -158,7 +158,7 @@ fn zone_maps_leave_out_granules_by_any_column() {
     check(Some("b"), &[0]);
     check(Some("m"), &[2]);
     check(Some("y"), &[1]);
-    // NULL is above every value, and what is unknown is read.
+    // NULL is above every value, and unknown zones are read.
     check(None, &[1]);
     check(Some("zz"), &[1]);
     check(Some("n"), &[]);

@@ -1,4 +1,4 @@
-//! Sizes on disk against ClickHouse's for the same million values.
+//! Sizes on disk compared with ClickHouse's for the same million values.
 //!
 //! Recorded from ClickHouse 26.9 (package `chdb`): `column_data_compressed_bytes` of one wide part.
 
@@ -26,7 +26,7 @@ fn compressed_bytes(ty: SqlType, chain: CodecChain, values: ArrayRef) -> u64 {
     parts.snapshot()[0].compressed_bytes()
 }
 
-/// At most 3 % more than ClickHouse, for each of the five chains.
+/// At most 3 % larger than ClickHouse, for each of the five chains.
 fn check(name: &str, ty: SqlType, values: ArrayRef, clickhouse: [u64; 5]) {
     let link = |link| CodecChain::new(vec![link, CodecSpec::Lz4]);
     let chains = [

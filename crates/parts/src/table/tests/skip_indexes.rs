@@ -1,4 +1,4 @@
-//! Skip indexes leave out granules, in parts that have them.
+//! Skip indexes skip granules, in parts that have them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ fn index_of_another_type_is_not_used() {
     assert_eq!(kept(&parts, &point), Vec::<usize>::new());
 }
 
-/// `k / 4`, as an engine would plan it.
+/// `k / 4`, standing in for a planned expression.
 #[derive(Debug)]
 struct Quarter {
     columns: Vec<String>,
@@ -138,7 +138,7 @@ impl KeyExpression for Quarter {
     }
 }
 
-/// An index of several values knows each of them, and of an expression what is computed.
+/// An index of several elements has columns and computed values.
 #[test]
 fn computed_values_are_indexed_beside_columns() {
     let quarter: Arc<dyn KeyExpression> = Arc::new(Quarter { columns: vec!["k".to_owned()] });
@@ -161,7 +161,7 @@ fn computed_values_are_indexed_beside_columns() {
             assert_eq!(kept(&parts, &Predicate::And(vec![number(1), text("old oak")])), Vec::<usize>::new());
             assert_eq!(kept(&parts, &Predicate::Or(vec![number(2), text("old oak")])), [1, 4, 5]);
             drop(parts);
-            // The part knows the index again only by what it is of.
+            // The part identifies the index by its elements.
             spec.indexes[0].elements.remove(0);
             let parts = open(&storage, spec).unwrap();
             assert_eq!(kept(&parts, &number(1)), [0, 1, 2, 3, 4, 5]);

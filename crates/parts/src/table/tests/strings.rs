@@ -1,4 +1,4 @@
-//! Strings come back as they went in, coded or plain; codes of a part share one dictionary.
+//! Strings read back, coded or plain; the codes of a part share one dictionary.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn low_cardinality(inner: SqlType) -> SqlType {
     SqlType::LowCardinality(Arc::new(inner))
 }
 
-/// A table of one column, a part for each of `strings`.
+/// A table with one column, and a part for each of `strings`.
 fn table(ty: &SqlType, strings: &[ArrayRef]) -> TableParts {
     let storage = FaultyStorage::new();
     storage.create_dir_all(Path::new("/store")).unwrap();
@@ -47,7 +47,7 @@ fn read(part: &Arc<Part>) -> Vec<ArrayRef> {
     arrays
 }
 
-/// All strings of the part are those that were written; says whether they came as codes.
+/// Checks that the part's strings are the expected ones; returns whether they are coded.
 fn check(part: &Arc<Part>, expected: &ArrayRef) -> bool {
     let arrays = read(part);
     let mut row = 0;
@@ -66,7 +66,7 @@ fn check(part: &Arc<Part>, expected: &ArrayRef) -> bool {
     coded > 0
 }
 
-/// The first two pieces, whole and every third row of them.
+/// The first two pieces, as a whole and every third row.
 fn read_across_pieces(part: &Arc<Part>, cache: Option<&Arc<BlockCache>>) -> [ArrayRef; 2] {
     let mut reader = PartReader::open(part, cache, &Arc::new(ReadMetrics::default()));
     let marks = 3..13;

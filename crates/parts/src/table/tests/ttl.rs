@@ -1,4 +1,4 @@
-//! Rows and values go when a merge finds them expired, at no other time, and never by half.
+//! Rows and values are removed when a merge finds them expired, never before and never in part.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::ttl::tests::{Row, batch_of, expiring_spec, rows_of, rule};
 
 const SECOND: u64 = 1_000_000;
 
-/// No merge waits for another.
+/// Limits under which no merge waits for another.
 const AT_ONCE: TtlMergeLimits = TtlMergeLimits {
     bytes_max: u64::MAX,
     delete_timeout_s: 0,
@@ -25,7 +25,7 @@ const AT_ONCE: TtlMergeLimits = TtlMergeLimits {
     only_drop_parts: false,
 };
 
-/// A table on a disk in memory, and its time.
+/// A table on an in-memory disk with its clock.
 struct Expiring {
     storage: FaultyStorage,
     clock: Arc<ManualClock>,
@@ -55,7 +55,7 @@ impl Expiring {
         rows_in(&self.parts)
     }
 
-    /// All merges that the TTL asks for, and what each was for.
+    /// Runs all merges that the TTL asks for; returns their reasons.
     fn expire(&self, limits: &TtlMergeLimits) -> Vec<MergeReason> {
         let mut kinds = Vec::new();
         while let Some(merge) = self.parts.select_ttl_merge(limits) {
@@ -96,7 +96,7 @@ fn delete() -> TtlRule {
     rule("e", "e", 1, TtlAction::Delete { has_condition: false })
 }
 
-/// `v` goes when half of the time is over.
+/// `v` is cleared after half of the time.
 fn clear() -> TtlRule {
     rule("v e / 2", "e", 2, TtlAction::Clear { column: "v".to_owned(), default: None })
 }
@@ -228,7 +228,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Rows by the number of their insert; a merge of some of them looks at the time.
+/// Rows by the number of their insert; a merge of some of them applies the TTL.
 struct Model {
     inserts: Vec<Vec<Row>>,
     now: u64,
@@ -256,7 +256,7 @@ impl Model {
     }
 }
 
-/// With `is_vertical` merges write the column that decides nothing by itself.
+/// With `is_vertical`, merges write the column outside the key by itself.
 fn check(ops: &[Op], is_vertical: bool) {
     let ttl = if is_vertical { vec![delete()] } else { vec![delete(), clear()] };
     let mut table = Expiring::new(ttl);
@@ -273,7 +273,7 @@ fn check(ops: &[Op], is_vertical: bool) {
                 let names = table.parts.insert(batch_of(&table.spec, rows)).unwrap();
                 let block = names[0].min_block as usize;
                 let first = *block_of_first.get_or_insert(block);
-                // The numbers of inserts are those of their blocks; a merge takes none.
+                // Inserts are numbered by their blocks; a merge takes no number.
                 model.inserts.resize(block - first, Vec::new());
                 model.inserts.push(rows.clone());
             }
@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// At every sync: all rows that have not expired are there, as are their values, and no row is new.
+/// At every sync: all unexpired rows and values exist, and no row is new.
 #[test]
 fn expiring_survives_a_crash_at_every_sync() {
     for crash in [Crash::LoseUnsynced, Crash::TearUnsynced] {

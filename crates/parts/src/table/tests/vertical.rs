@@ -1,4 +1,4 @@
-//! A merge column by column makes the same files as one of all columns at once.
+//! A vertical merge makes the same files as a horizontal one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::sample::{self, Noise};
 use crate::spec::{MergeLimits, PartSpec};
 use crate::table::{InsertOptions, OptimizeOptions, RowChange, RowsAfter};
 
-/// Key, version, sign and whether it is deleted.
+/// Key, version, sign, deletion flag.
 type Row = (u64, u64, i8, u8);
 
 const DECIDING: usize = 4;
@@ -28,7 +28,7 @@ fn spec(mode: MergeMode, merges: MergeLimits) -> PartSpec {
         [("k", SqlType::UInt64), ("v", SqlType::UInt64), ("s", SqlType::Int8), ("d", SqlType::UInt8)];
     let deciding = deciding.into_iter().map(|(name, ty)| Column::new(name, ty));
     let others = sample::types().into_iter().enumerate().map(|(n, ty)| Column::new(format!("c{n}"), ty));
-    // The key is not the first column, nor are the ones that decide next to each other.
+    // The key is not the first column, and the deciding columns are not adjacent.
     let mut columns: Vec<Column> = others.collect();
     deciding.enumerate().for_each(|(place, column)| columns.insert(place * 5 + 2, column));
     let position = |name: &str| columns.iter().position(|column| column.name == name).unwrap();
@@ -90,7 +90,7 @@ impl RowChange for DeleteEven {
     }
 }
 
-/// The files that OPTIMIZE FINAL leaves of the inserts, and their bytes.
+/// The files after the inserts and OPTIMIZE FINAL, with their bytes.
 fn merged(
     spec: PartSpec,
     inserts: &[Vec<Row>],
@@ -127,7 +127,7 @@ fn merged(
 fn check(mode: &MergeMode, inserts: &[Vec<Row>], deletes: bool, by: Option<&[usize]>) {
     let horizontal = MergeLimits { is_vertical_allowed: false, ..MergeLimits::default() };
     let expected = merged(spec(mode.clone(), horizontal), inserts, deletes, by);
-    // Batches of every size: rows, and bytes that make granules be read one by one.
+    // Batches limited by rows, and by bytes so small that granules are read one by one.
     for (batch_rows, batch_bytes) in [(8192, 10 << 20), (3, 10 << 20), (8192, 100), (1, 1)] {
         let vertical = MergeLimits {
             batch_rows,
@@ -227,6 +227,6 @@ fn memory_is_given_back_behind_every_column() {
     }
     assert_eq!(CALLS.load(Ordering::Relaxed), 0);
     parts.optimize_final(&OptimizeOptions::default(), &WorkControl::default()).unwrap();
-    // Of the key alone the others are not gathered.
+    // For the key alone, no other column is gathered.
     assert_eq!(CALLS.load(Ordering::Relaxed), spec.columns.len() - 1 + 1);
 }
