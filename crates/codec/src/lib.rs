@@ -5,8 +5,7 @@
 //! - [`Codec`]: the contract; one file implements one codec.
 //! - [`CodecSpec`]: one link of `CODEC(Delta(4), LZ4)`: a codec and its parameter.
 //! - [`CodecChain`]: the links in order: encodes through all of them, decodes back, and has a description of up to
-//!   eight
-//!   links on disk.
+//!   eight links on disk.
 //! - `clause` parses the clause; `rules` checks which links make sense together, as ClickHouse does.
 //!
 //! | codec | file | for |
@@ -74,8 +73,7 @@ pub const INPUT_BYTES_MAX: usize = 1 << 30;
 /// - `decode` of an encoding, into a slice as long as the input was, gives the input back.
 /// - Empty input has an empty encoding.
 /// - `decode` of any other bytes fills the slice with something or fails. It never panics and never allocates more
-///   than a
-///   small multiple of the slice.
+///   than a small multiple of the slice.
 pub trait Codec {
     /// Appends the encoded form of `input`, at most [`Codec::encoded_bytes_max`] bytes.
     fn encode(&self, input: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError>;

@@ -16,8 +16,7 @@
 //! # Invariants
 //!
 //! - **Ordered**: `encode(a) < encode(b)` if and only if `a < b`, column by column; NULL is last, NaN is greater
-//!   than every
-//!   number.
+//!   than every number.
 //! - **One key, one encoding**: `-0.0` is stored as `0.0`, and there is one NaN, because they are equal.
 //! - **Prefix-free**: no encoding of some key columns is a prefix of another one.
 

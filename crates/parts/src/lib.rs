@@ -7,8 +7,8 @@
 //! # Where to look
 //!
 //! - [`TableParts`]: the parts of a table: open and recover, insert, merge, truncate, alter.
-//! - [`Part`], [`PartScan`]: prune and read one part; [`PartReader`] reads it column by column, decoded
-//!   blocks stay in a [`BlockCache`].
+//! - [`Part`], [`PartScan`]: prune and read one part; [`PartReader`] reads it column by column, decoded blocks stay
+//!   in a [`BlockCache`].
 //! - [`KeyRanges`], [`KeyCondition`]: a query's condition on the key.
 //! - [`Zones`]: the smallest and largest values of each granule of a column.
 //! - [`SkipIndex`], [`Predicate`]: other means to skip granules.

@@ -11,8 +11,8 @@
 //!
 //! # Contract
 //!
-//! - A file is durable once [`WritableFile::sync`] returned *and* its directory was synced after the
-//!   file was created or renamed.
+//! - A file is durable once [`WritableFile::sync`] returned *and* its directory was synced after the file was
+//!   created or renamed.
 //! - An open [`RandomAccess`] stays readable after its file was renamed or removed.
 //! - Errors name the path.
 

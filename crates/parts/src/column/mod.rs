@@ -3,8 +3,8 @@
 //! From the inside out:
 //!
 //! - [`section`]: one stream of bytes (values, lengths, null mask), encoded.
-//! - [`encoder`] and [`decoder`]: the arrays of a type as sections, and back. Adding a carrier type is
-//!   one arm in each.
+//! - [`encoder`] and [`decoder`]: the arrays of a type as sections, and back. Adding a carrier type is one arm in
+//!   each.
 //! - [`decimals`]: decimals of few digits in fewer bytes than in memory.
 //! - [`footer`]: the last bytes of a column file.
 //! - [`writer`], [`file`](mod@file) and [`reader`]: the column file.

@@ -22,11 +22,10 @@
 //! # Invariants
 //!
 //! - **Tiling**: blocks and the dictionary are in order and cover `8..table_offset` without gaps.
-//! - **Rows**: all granules but the last hold `granule_rows` rows, all blocks but the last
-//!   `block_granules` granules; together they hold `row_count` rows.
+//! - **Rows**: all granules but the last hold `granule_rows` rows, all blocks but the last `block_granules`
+//!   granules; together they hold `row_count` rows.
 //! - **Coded**: the first `coded_blocks` blocks of a string column have codes, which are below the number of
-//!   strings in the
-//!   dictionary; see [`strings`](super::strings).
+//!   strings in the dictionary; see [`strings`](super::strings).
 //! - **Coverage**: a flipped bit anywhere in the file fails the magic or exactly one checksum.
 //!
 //! The writer *asserts* these (a breach is our bug); the reader *checks* them (a breach is damage of the disk).

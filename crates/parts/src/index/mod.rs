@@ -1,8 +1,7 @@
 //! Zone maps and skip indexes, with which a query skips granules.
 //!
 //! - [`zones`]: zone maps of every column with an ordered type; [`zone_file`]: their file in a part; [`zeros`]: the
-//!   values
-//!   that zones count as zero.
+//!   values that zones count as zero.
 //! - [`predicate`]: a query's conditions on the values of expressions.
 //! - [`kind`]: the types of skip indexes, with one module each: [`min_max`], [`set`], [`bloom_filter`],
 //!   [`ngram_filter`], [`token_filter`]; the last three use [`bits`] and [`text`].

@@ -4,11 +4,9 @@
 //! # Invariants
 //!
 //! - **Outwards**: every value of a granule is between its zone's values. These may be loose: for long strings only
-//!   a prefix
-//!   is kept, and a zero is -0 as the smallest and +0 as the largest value.
+//!   a prefix is kept, and a zero is -0 as the smallest and +0 as the largest value.
 //! - **Unknown**: the largest value is NULL if no short string is above all values; both are NULL in a granule
-//!   without
-//!   values.
+//!   without values.
 //! - **Exact counts**: rows less NULLs less zeros is the number of other values.
 
 use std::ops::Bound;

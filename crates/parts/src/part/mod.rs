@@ -3,8 +3,7 @@
 //! - [`meta`]: `part.meta`, the description of the part.
 //! - [`deleted`]: the rows that a lightweight DELETE removed.
 //! - [`writer`]: writes sorted rows to a pending part; [`column_writer`] writes a column, [`computed_index`] a skip
-//!   index
-//!   over several columns.
+//!   index over several columns.
 //! - [`rewriter`]: copies a wide part with other values in some columns.
 //! - [`volume`], [`sink`]: the size of values, and the buffer for a part that may be compact or wide.
 //! - [`span`]: the bytes of a column: a file, or a section of a compact part's data file.

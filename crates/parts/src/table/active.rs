@@ -4,21 +4,17 @@
 //!
 //! - Readers clone the set under a lock that is never held during work.
 //! - `commits` is held from before a part gets its name until it is in the set. Block numbers are assigned under
-//!   it, so
-//!   they are in the order of commits: a merge of neighbours can never cover the number of an insert that is not in the
-//!   set yet.
+//!   it, so they are in the order of commits: a merge of neighbours can never cover the number of an insert that is
+//!   not in the set yet.
 //! - A merge claims its inputs ([`claim`](super::claim)); at commit it checks that they are still active, and that
-//!   the
-//!   table's columns have not changed.
-//!   columns still the same, is seen when it commits.
+//!   the table's columns have not changed.
 //!
 //! # Invariants
 //!
 //! - **Order**: the set is sorted by partition and block number; no part covers another.
 //! - **Durable**: a part is in the set only after it was published.
 //! - **Poisoned**: after a failure in the middle of publishing nothing is written any more, because the state of
-//!   the disk
-//!   is unknown until the table is reopened.
+//!   the disk is unknown until the table is reopened.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -5,13 +5,11 @@
 //! - [`partition`]: commands on whole parts; [`transfer`]: commands on two tables.
 //! - [`moves`]: several renames as one atomic change; [`deduplication`]: blocks that were inserted before.
 //! - [`insert`] with [`split`], [`sort`] and [`order`]; [`merge`] with [`select`] and [`merged_rows`], and column
-//!   by column:
-//!   [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
+//!   by column: [`vertical`] with [`row_sources`] and [`gather`]; [`alter`]; [`stats`].
 //! - [`ttl`]: merges of expired rows.
 //! - [`mutation`]: records of mutations, and the parts that wait for them; [`mutate`]: applies one to a part.
 //! - [`claim`]: keeps merges and mutations off the same part; [`space`]: reserves disk space for them; [`control`]:
-//!   their
-//!   progress and cancellation.
+//!   their progress and cancellation.
 //! - [`events`]: events of parts, for an observer.
 //! - [`final_scan`]: the result of merging all parts, for one query.
 

@@ -18,9 +18,8 @@
 //! # Invariants
 //!
 //! - **Stale records do nothing**: the removal of a record becomes durable only with the next sync of the
-//!   directory. Until
-//!   then no name that it moves from is used again: temporary names are unique in the life of the process, and every change
-//!   that gives a part a name syncs the directory, as does opening it.
+//!   directory. Until then no name that it moves from is used again: temporary names are unique in the life of the
+//!   process, and every change that gives a part a name syncs the directory, as does opening it.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;

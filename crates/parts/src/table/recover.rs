@@ -3,8 +3,7 @@
 //! 1. Finish the moves in a record.
 //! 2. Empty `tmp`: nothing in it was acknowledged.
 //! 3. Read every part's metadata. A part with damaged metadata or a missing file moves to `detached`, unless a
-//!    readable part
-//!    covers it: then it was about to be removed.
+//!    readable part covers it: then it was about to be removed.
 //! 4. Remove parts that a readable merged part covers: the merge was published, its inputs were not removed yet.
 //! 5. Remove empty parts: they only covered removed ones.
 //! 6. Remove files of columns that the table's definition dropped.
