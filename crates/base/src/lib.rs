@@ -16,6 +16,7 @@
 //! - [`lanes`]: compares several numbers with one.
 //! - [`machine`]: the memory limit of the process.
 //! - [`open_files`]: the limit of open files.
+//! - [`parallel`]: runs work on several threads.
 //! - [`prefetch`]: prefetches memory into the cache.
 //! - [`processor`]: runs a loop in the form compiled for the processor at hand.
 //! - [`re2`]: translates regular expressions from RE2's syntax.
@@ -39,6 +40,7 @@ pub mod fs;
 pub mod lanes;
 pub mod machine;
 pub mod open_files;
+pub mod parallel;
 pub mod prefetch;
 pub mod processor;
 pub mod query;

@@ -142,7 +142,7 @@ impl Writer<'_> {
     fn braced(&mut self) -> Result<String> {
         let end = self.rest.iter().position(|&byte| byte == b'}');
         let Some((text, rest)) = end.map(|end| (&self.rest[..end], &self.rest[end + 1..])) else {
-            return Err(wrong("a `{` behind an escape sequence has no `}`"));
+            return Err(wrong("a `{` after an escape sequence has no `}`"));
         };
         self.rest = rest;
         Ok(String::from_utf8_lossy(text).into_owned())

@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "inside their bytes")]
-    fn strings_behind_the_bytes_are_refused() {
+    fn strings_past_the_bytes_are_refused() {
         StringViews::default().append(vec![1, 2, 3], 1, &[3]);
     }
 }

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
 use crate::region::Region;
-use crate::{Error, FileAction, Result};
+use crate::{Error, FileAction, Result, parallel};
 
 /// Threads that sync the files of one directory.
 const SYNC_THREADS_MAX: usize = 8;
@@ -115,20 +115,7 @@ impl Storage for RealStorage {
     /// Syncs several files at a time, so that the kernel waits for the disk once for many of them. 105 files of 20
     /// KB on ext4 took 0.35 s one by one and 0.02 s on eight threads.
     fn sync_files(&self, paths: &[PathBuf]) -> Result<()> {
-        let share = paths.len().div_ceil(SYNC_THREADS_MAX).max(1);
-        std::thread::scope(|scope| {
-            let sync_all = |paths: &[PathBuf]| paths.iter().try_for_each(|path| self.sync_file(path));
-            let others: Vec<_> =
-                paths.chunks(share).skip(1).map(|share| scope.spawn(move || sync_all(share))).collect();
-            let first = sync_all(&paths[..share.min(paths.len())]);
-            // Every thread is joined before a failure is returned.
-            let joined = others.into_iter().map(|thread| thread.join());
-            let results: Vec<_> = joined.collect();
-            results.into_iter().fold(first, |before, result| {
-                before
-                    .and(result.unwrap_or_else(|_| Err(Error::logical("a thread that syncs files panicked"))))
-            })
-        })
+        parallel::for_each(paths.iter(), SYNC_THREADS_MAX, |path| self.sync_file(path))
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Crash, Stays};
+use super::failure::{Crash, Stays};
 
 /// A disk that counts pages rounds the length of a file up to this.
 pub(super) const PAGE_BYTES: usize = 4096;

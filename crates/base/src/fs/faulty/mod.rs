@@ -23,6 +23,7 @@
 //! Permissions, symbolic links, and the order of writes inside one file.
 
 mod disk;
+mod failure;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,24 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{DirectoryEntry, RandomAccess, Storage, WritableFile};
 use crate::{Error, FileAction, Result};
 use disk::{Disk, Node, Refusal, name};
-
-/// The fate of writes and renames that were not synced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crash {
-    /// None of them reached the disk.
-    LoseUnsynced,
-    /// Every name reached the disk, but only the first half of each file's unsynced bytes.
-    TearUnsynced,
-}
-
-/// How long a failure lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
-    /// It fails once.
-    Once,
-    /// It fails until it is mended.
-    Always,
-}
+pub use failure::{Crash, Stays};
 
 /// A [`Storage`] in memory. Clones share the files.
 #[derive(Clone, Debug)]
