@@ -68,7 +68,7 @@ impl CodecChain {
             }
             trials.run([transforms, vec![CodecSpec::Lz4]].concat());
         }
-        for transforms in trials.shortest_behind_lz4() {
+        for transforms in trials.shortest_with_lz4() {
             trials.run([transforms, vec![CodecSpec::Zstd { level: 1 }]].concat());
         }
         trials.best()
@@ -180,7 +180,7 @@ impl Trials<'_> {
     }
 
     /// The transforms with which `LZ4` gave the fewest bytes.
-    fn shortest_behind_lz4(&self) -> Vec<Vec<CodecSpec>> {
+    fn shortest_with_lz4(&self) -> Vec<Vec<CodecSpec>> {
         let split = self.done.iter().filter_map(|trial| match trial.links.split_last() {
             Some((CodecSpec::Lz4, transforms)) => Some((trial.bytes, transforms.to_vec())),
             _ => None,

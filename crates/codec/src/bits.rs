@@ -1,5 +1,10 @@
 //! Bit strings, most significant bit first: written word by word, read with one load a number.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 /// Appends bits to bytes.
 pub(crate) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,

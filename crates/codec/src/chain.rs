@@ -11,6 +11,11 @@
 //!
 //! [`CHAIN_BYTES`] bytes: a number and a parameter for each link, then zeroes.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::fmt;
 
 use crate::{Codec, CodecError, CodecSpec, INPUT_BYTES_MAX};

@@ -9,6 +9,11 @@
 //! trailing bytes that are no whole value, unchanged
 //! ```
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::{Codec, CodecError};
 
 #[derive(Clone, Copy, Debug)]

@@ -17,6 +17,11 @@
 //! There are eight codes for counts of leading zero bytes. For values of 8 bytes, a count of 4 is stored as 3, as
 //! in the paper. The number of values is not stored: it follows from the length of the output.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::{Codec, CodecError};
 
 pub(crate) const LEVEL_MIN: u8 = 1;
@@ -94,6 +99,7 @@ impl Bits<4> for u32 {
     const VALUE_HASH: (u32, u32) = (4, 20);
     const STEP_HASH: (u32, u32) = (2, 18);
 
+    #[expect(clippy::cast_possible_truncation, reason = "the value has four bytes")]
     fn from_word(word: u64) -> u32 {
         word as u32
     }
@@ -102,6 +108,7 @@ impl Bits<4> for u32 {
         u64::from(self)
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "a value has at most eight bytes")]
     fn code(zero_bytes: usize) -> u8 {
         zero_bytes as u8
     }
@@ -147,6 +154,7 @@ impl<B> Predictor<B> {
     }
 
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the mask keeps the low bits of a hash")]
     fn update<const WIDTH: usize>(&mut self, value: u64)
     where
         B: Bits<WIDTH>,
@@ -183,6 +191,7 @@ fn encode<B: Bits<WIDTH>, const WIDTH: usize>(level: u8, input: &[u8], out: &mut
 }
 
 /// `None` if the residuals do not have the length that the heads give.
+#[expect(clippy::cast_possible_truncation, reason = "a word has at most 64 bits")]
 fn decode<B: Bits<WIDTH>, const WIDTH: usize>(level: u8, input: &[u8], out: &mut [u8]) -> Option<()> {
     let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
     let (tail, input) = input.split_at_checked(out_tail.len())?;

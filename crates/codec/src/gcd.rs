@@ -18,6 +18,11 @@
 //! A divisor of 0 means that all values are equal. For values of 32 bytes, base and divisor are stored as they are;
 //! if their differences from the base take more than 16 bytes, the base is 0 and the divisor 1.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::{Codec, CodecError};
 
 /// Bytes of a value of the widest type.

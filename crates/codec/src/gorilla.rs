@@ -21,8 +21,13 @@
 //!
 //! The number of values is not stored: it follows from the length of the output.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::bits::{BitReader, BitWriter, PEEK_BITS};
-use crate::value::{load, store};
+use crate::value::{load, store, value_bits};
 use crate::{Codec, CodecError};
 
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +82,7 @@ const LEADING: [u8; 32] = [
 ];
 
 /// The code of a window's leading zeroes: the largest count in the table that is not above it.
+#[expect(clippy::cast_possible_truncation, reason = "the table has 32 entries")]
 fn leading_code<const WIDTH: usize>(zeroes: u32) -> u32 {
     if WIDTH < 8 { zeroes } else { LEADING.partition_point(|&count| u32::from(count) <= zeroes) as u32 - 1 }
 }
@@ -95,13 +101,13 @@ struct Window {
 impl Window {
     /// The window around the set bits of `change`, which is not 0.
     fn around<const WIDTH: usize>(change: u64) -> Window {
-        let zeroes = change.leading_zeros() - (u64::BITS - 8 * WIDTH as u32);
+        let zeroes = change.leading_zeros() - (u64::BITS - value_bits::<WIDTH>());
         let leading = leading_of::<WIDTH>(leading_code::<WIDTH>(zeroes));
-        Window { leading, length: 8 * WIDTH as u32 - leading - change.trailing_zeros() }
+        Window { leading, length: value_bits::<WIDTH>() - leading - change.trailing_zeros() }
     }
 
     fn trailing<const WIDTH: usize>(self) -> u32 {
-        8 * WIDTH as u32 - self.leading - self.length
+        value_bits::<WIDTH>() - self.leading - self.length
     }
 
     fn holds<const WIDTH: usize>(self, other: Window) -> bool {
@@ -159,6 +165,7 @@ fn decode<const WIDTH: usize>(input: &[u8], out: &mut [u8]) -> Option<()> {
     decode_changes(input, load(stored), values)
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "all numbers are at most 64")]
 fn decode_changes<const WIDTH: usize>(
     input: &[u8],
     mut value: u64,
@@ -166,7 +173,7 @@ fn decode_changes<const WIDTH: usize>(
 ) -> Option<()> {
     let (leading_bits, length_bits) = (leading_bits(WIDTH), length_bits(WIDTH));
     let mut bits = BitReader::new(input);
-    let mut told = Window { leading: 0, length: 8 * WIDTH as u32 };
+    let mut told = Window { leading: 0, length: value_bits::<WIDTH>() };
     let mut done = 0;
     while done < values.len() {
         let word = bits.peek();
@@ -182,7 +189,7 @@ fn decode_changes<const WIDTH: usize>(
             let fields = (word << 2) >> (u64::BITS - leading_bits - length_bits);
             told.leading = leading_of::<WIDTH>((fields >> length_bits) as u32);
             told.length = (fields & ((1 << length_bits) - 1)) as u32 + 1;
-            if told.leading + told.length > 8 * WIDTH as u32 {
+            if told.leading + told.length > value_bits::<WIDTH>() {
                 return None;
             }
             head_bits += leading_bits + length_bits;

@@ -1,5 +1,10 @@
 //! `LZ4`: the default compressor; the LZ4 block format without a length prefix.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use ::lz4::block::{self, CompressionMode};
 use ::lz4::liblz4::{LZ4_compress_continue, LZ4_createStream, LZ4_freeStream};
 
@@ -58,7 +63,8 @@ fn encode_by_five(input: &[u8], out: &mut [u8]) -> usize {
         let written = if stream.is_null() {
             0
         } else {
-            LZ4_compress_continue(stream, input.as_ptr(), out.as_mut_ptr(), input.len() as i32)
+            let length = i32::try_from(input.len()).unwrap_or(0);
+            LZ4_compress_continue(stream, input.as_ptr(), out.as_mut_ptr(), length)
         };
         LZ4_freeStream(stream);
         usize::try_from(written).unwrap_or(0)

@@ -10,6 +10,11 @@
 //! A number of up to [`NARROW_BITS_MAX`] bits takes one unaligned load, a shift and a mask, which do not depend
 //! on the number before it.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 /// The widest number that fits in a loaded word at any position in a byte.
 const NARROW_BITS_MAX: u32 = 57;
 
@@ -92,6 +97,7 @@ fn unpack_narrow(input: &[u8], bits: u32, numbers: &mut [u64]) {
     }
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "the mask keeps the low 64 bits")]
 fn unpack_wide(input: &[u8], bits: u32, numbers: &mut [u64]) {
     let mask = mask(bits);
     let mut at = 0;

@@ -1,5 +1,10 @@
 //! One link of a chain: a codec and its parameter.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::fmt;
 
 use crate::alp::{Alp, AlpScheme};
@@ -165,7 +170,7 @@ impl CodecSpec {
 
     /// The same link for values of `width` bytes; `None` if it is a transform and does not support this width.
     pub(crate) fn for_width(self, width: usize) -> Option<CodecSpec> {
-        let fits = |widths: &[usize]| widths.contains(&width).then_some(width as u8);
+        let fits = |widths: &[usize]| u8::try_from(width).ok().filter(|_| widths.contains(&width));
         let integer = || fits(&[1, 2, 4, 8]);
         let float = || fits(&[4, 8]);
         Some(match self {

@@ -21,6 +21,11 @@
 //!
 //! The number of values is not stored: it follows from the length of the output.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::packed::bits_of;
 use crate::value::{base_and_span, load, store};
 use crate::{Codec, CodecError};
@@ -108,7 +113,7 @@ fn encode<const WIDTH: usize>(planes: Planes, unit: usize, input: &[u8], out: &m
     if unit > 1 && !(1..=ROUNDING_BITS_MAX).contains(&(bits - needed)) {
         return false;
     }
-    out.push(bits as u8);
+    out.push(u8::try_from(bits).expect("a value has at most 64 bits"));
     out.extend_from_slice(&store::<WIDTH>(base));
     for values in values.chunks(LANES) {
         let mut bytes = [[0; LANES]; WIDTH];
@@ -157,8 +162,8 @@ fn decode<const WIDTH: usize>(planes: Planes, input: &[u8], out: &mut [u8]) -> O
         let mut rest = input;
         for (position, plane) in bytes[..bits.div_ceil(8)].iter_mut().enumerate() {
             let bits = bits_in(position, bits);
-            let (stored, behind) = rest.split_at(bits * PLANE_BYTES);
-            rest = behind;
+            let (stored, after) = rest.split_at(bits * PLANE_BYTES);
+            rest = after;
             if bits == 8 && planes == Planes::Bytes {
                 plane.copy_from_slice(stored);
             } else {
@@ -222,12 +227,11 @@ fn bytes_of(words: &[u64; 8]) -> BytePlane {
 /// Transposes the 8 x 8 bytes of eight words.
 #[inline]
 fn transpose_words(words: &mut [u64; 8]) {
-    for (distance, mask) in
-        [(4, 0x0000_0000_ffff_ffff), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)]
+    for (distance, shift, mask) in
+        [(4, 32, 0x0000_0000_ffff_ffff), (2, 16, 0x0000_ffff_0000_ffff), (1, 8, 0x00ff_00ff_00ff_00ff)]
     {
         for row in (0..8).filter(|row| row & distance == 0) {
             let (upper, lower) = (words[row], words[row + distance]);
-            let shift = 8 * distance as u32;
             let swap = ((upper >> shift) ^ lower) & mask;
             words[row] = upper ^ (swap << shift);
             words[row + distance] = lower ^ swap;

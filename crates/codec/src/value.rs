@@ -1,5 +1,10 @@
 //! Values of 1, 2, 4 or 8 bytes as 64-bit words.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 /// The value, zero-extended.
 #[inline]
 pub(crate) fn load<const WIDTH: usize>(bytes: &[u8; WIDTH]) -> u64 {
@@ -16,18 +21,29 @@ pub(crate) fn store<const WIDTH: usize>(value: u64) -> [u8; WIDTH] {
     bytes
 }
 
+/// Bits of a value.
+#[inline]
+pub(crate) const fn value_bits<const WIDTH: usize>() -> u32 {
+    match WIDTH {
+        1 => 8,
+        2 => 16,
+        4 => 32,
+        _ => 64,
+    }
+}
+
 /// The value, sign-extended.
 #[inline]
 pub(crate) fn sign_extend<const WIDTH: usize>(value: u64) -> i64 {
-    let shift = u64::BITS - 8 * WIDTH as u32;
-    ((value << shift) as i64) >> shift
+    let shift = u64::BITS - value_bits::<WIDTH>();
+    (value << shift).cast_signed() >> shift
 }
 
 /// Zigzag-codes a difference modulo the width: the sign moves to the lowest bit.
 #[inline]
 pub(crate) fn zigzag<const WIDTH: usize>(difference: u64) -> u64 {
     let signed = sign_extend::<WIDTH>(difference);
-    ((signed << 1) ^ (signed >> 63)) as u64
+    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
 }
 
 #[inline]
@@ -49,6 +65,10 @@ pub(crate) fn base_and_span<const WIDTH: usize>(values: &[[u8; WIDTH]]) -> (u64,
     if values.is_empty() {
         return (0, 0);
     }
-    let (span, signed_span) = (high - low, signed_high.wrapping_sub(signed_low) as u64);
-    if span <= signed_span { (low, span) } else { (load(&store::<WIDTH>(signed_low as u64)), signed_span) }
+    let (span, signed_span) = (high - low, signed_high.wrapping_sub(signed_low).cast_unsigned());
+    if span <= signed_span {
+        (low, span)
+    } else {
+        (load(&store::<WIDTH>(signed_low.cast_unsigned())), signed_span)
+    }
 }

@@ -1,5 +1,10 @@
 //! `ZSTD(level)` and `ZSTD(level, window log)`: one Zstandard frame.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::cell::RefCell;
 use std::io;
 

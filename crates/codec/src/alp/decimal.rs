@@ -12,7 +12,13 @@
 //! exceptions                  of every exception, its unchanged bits
 //! ```
 
-use super::{Float, VECTOR_VALUES, sample_vector};
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
+use super::float::Float;
+use super::vector::{VECTOR_VALUES, byte, field, sample_vector};
 use crate::packed::{bits_of, pack, packed_bytes, unpack};
 use crate::value::{load, store};
 
@@ -47,12 +53,13 @@ impl Scale {
     #[inline]
     fn digits(self, number: f64) -> i64 {
         let scaled = number * POWERS[usize::from(self.exponent)] * INVERSES[usize::from(self.factor)];
-        ((scaled + ROUNDER).to_bits() as i64).wrapping_sub(ROUNDER.to_bits() as i64)
+        (scaled + ROUNDER).to_bits().cast_signed().wrapping_sub(ROUNDER.to_bits().cast_signed())
     }
 
     #[inline]
     fn number(self, digits: i64) -> f64 {
-        let rounded = f64::from_bits(digits.wrapping_add(ROUNDER.to_bits() as i64) as u64) - ROUNDER;
+        let rounded =
+            f64::from_bits(digits.wrapping_add(ROUNDER.to_bits().cast_signed()).cast_unsigned()) - ROUNDER;
         rounded * POWERS[usize::from(self.factor)] * INVERSES[usize::from(self.exponent)]
     }
 
@@ -68,7 +75,7 @@ impl Scale {
                 exceptions += 1;
             }
         }
-        let span = if low <= high { high.wrapping_sub(low) as u64 } else { 0 };
+        let span = if low <= high { high.wrapping_sub(low).cast_unsigned() } else { 0 };
         values.len() * bits_of(span) as usize + exceptions * 8 * (WIDTH + PLACE_BYTES)
     }
 }
@@ -132,12 +139,12 @@ fn encode_vector<F: Float<WIDTH>, const WIDTH: usize>(
     }
     let base = digits.iter().copied().min().unwrap_or(0);
     let highest = digits.iter().copied().max().unwrap_or(0);
-    let bits = bits_of(highest.wrapping_sub(base) as u64);
-    out.extend_from_slice(&[scale.exponent, scale.factor, bits as u8]);
-    out.extend_from_slice(&(exceptions.len() as u16).to_le_bytes());
+    let bits = bits_of(highest.wrapping_sub(base).cast_unsigned());
+    out.extend_from_slice(&[scale.exponent, scale.factor, byte(bits)]);
+    out.extend_from_slice(&field(exceptions.len()).to_le_bytes());
     out.extend_from_slice(&base.to_le_bytes());
-    pack(digits.iter().map(|digits| digits.wrapping_sub(base) as u64), bits, out);
-    out.extend(exceptions.iter().flat_map(|&place| (place as u16).to_le_bytes()));
+    pack(digits.iter().map(|digits| digits.wrapping_sub(base).cast_unsigned()), bits, out);
+    out.extend(exceptions.iter().flat_map(|&place| field(place).to_le_bytes()));
     out.extend(exceptions.iter().flat_map(|&place| vector[place]));
 }
 
@@ -168,7 +175,7 @@ fn decode_vector<'a, F: Float<WIDTH>, const WIDTH: usize>(
     let numbers = &mut buffer[..vector.len()];
     unpack(packed, u32::from(*bits), numbers);
     for (value, number) in vector.iter_mut().zip(&*numbers) {
-        *value = store(F::bits(scale.number(base.wrapping_add(*number as i64))));
+        *value = store(F::bits(scale.number(base.wrapping_add(number.cast_signed()))));
     }
     let count = usize::from(u16::from_le_bytes(*count));
     let (places, input) = input.split_at_checked(count * PLACE_BYTES)?;

@@ -15,20 +15,22 @@
 //! the scheme cannot hold; they are stored apart with their positions. The number of values is not stored: it
 //! follows from the length of the output.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod decimal;
+mod float;
 mod real;
+mod vector;
 
+use self::float::Float;
+use self::vector::{VECTOR_VALUES, sample};
 use crate::{Codec, CodecError};
-
-/// Values that share a frame of reference.
-const VECTOR_VALUES: usize = 1024;
 
 const SCHEME_DECIMAL: u8 = 0;
 const SCHEME_REAL: u8 = 1;
-
-/// Vectors in a sample.
-const SAMPLE_VECTORS: usize = 8;
-const SAMPLE_VALUES: usize = 32;
 
 /// The scheme that the encoder uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,43 +74,6 @@ impl Codec for Alp {
     }
 }
 
-/// A float of one width, as its bits and as the `f64` in which the arithmetic is done.
-trait Float<const WIDTH: usize> {
-    /// The most fractional digits that are tried.
-    const EXPONENT_MAX: u8;
-
-    fn number(bits: u64) -> f64;
-    fn bits(number: f64) -> u64;
-}
-
-impl Float<8> for f64 {
-    const EXPONENT_MAX: u8 = 18;
-
-    #[inline]
-    fn number(bits: u64) -> f64 {
-        f64::from_bits(bits)
-    }
-
-    #[inline]
-    fn bits(number: f64) -> u64 {
-        number.to_bits()
-    }
-}
-
-impl Float<4> for f32 {
-    const EXPONENT_MAX: u8 = 10;
-
-    #[inline]
-    fn number(bits: u64) -> f64 {
-        f64::from(f32::from_bits(bits as u32))
-    }
-
-    #[inline]
-    fn bits(number: f64) -> u64 {
-        u64::from((number as f32).to_bits())
-    }
-}
-
 fn encode<F: Float<WIDTH>, const WIDTH: usize>(scheme: AlpScheme, input: &[u8], out: &mut Vec<u8>) {
     let (values, tail) = input.as_chunks::<WIDTH>();
     out.extend_from_slice(tail);
@@ -130,17 +95,6 @@ fn encode<F: Float<WIDTH>, const WIDTH: usize>(scheme: AlpScheme, input: &[u8], 
         out.push(SCHEME_DECIMAL);
         decimal::encode::<F, WIDTH>(&scales, values, out);
     }
-}
-
-/// Some values of some vectors, evenly spaced.
-fn sample<const WIDTH: usize>(values: &[[u8; WIDTH]]) -> Vec<Vec<u64>> {
-    let vectors: Vec<_> = values.chunks(VECTOR_VALUES).collect();
-    let vectors = vectors.iter().step_by(vectors.len().div_ceil(SAMPLE_VECTORS));
-    vectors.map(|vector| sample_vector(vector)).collect()
-}
-
-fn sample_vector<const WIDTH: usize>(vector: &[[u8; WIDTH]]) -> Vec<u64> {
-    vector.iter().step_by(vector.len().div_ceil(SAMPLE_VALUES)).map(crate::value::load).collect()
 }
 
 /// `None` if the input does not have the length that its headers give, or cannot be the output of `encode`.

@@ -14,11 +14,16 @@
 //!   left bits u16 of every exception
 //! ```
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::collections::HashMap;
 
-use super::VECTOR_VALUES;
+use super::vector::{VECTOR_VALUES, byte, field};
 use crate::packed::{bits_of, pack, packed_bytes, unpack};
-use crate::value::{load, store};
+use crate::value::{load, store, value_bits};
 
 const ENTRIES_MAX: usize = 8;
 
@@ -38,6 +43,11 @@ impl Split {
     fn entry_bits(&self) -> u32 {
         bits_of(self.entries.len() as u64 - 1)
     }
+
+    /// The number of entries, stored in a byte.
+    fn entry_count(&self) -> u8 {
+        u8::try_from(self.entries.len()).expect("there are at most ENTRIES_MAX entries")
+    }
 }
 
 pub(super) fn overhead_bytes_max(values: usize) -> usize {
@@ -48,7 +58,7 @@ pub(super) fn overhead_bytes_max(values: usize) -> usize {
 
 /// The cut with which the vectors of a sample take the fewest bits, and these bits a value.
 pub(super) fn choose<const WIDTH: usize>(sample: &[Vec<u64>]) -> (Split, f64) {
-    let value_bits = 8 * WIDTH as u32;
+    let value_bits = value_bits::<WIDTH>();
     let values = sample.iter().map(Vec::len).sum::<usize>().max(1) as f64;
     let cuts = (value_bits - LEFT_BITS_MAX..value_bits).map(|right_bits| {
         let (split, exceptions) = split_at(right_bits, sample);
@@ -63,7 +73,7 @@ pub(super) fn choose<const WIDTH: usize>(sample: &[Vec<u64>]) -> (Split, f64) {
 fn split_at(right_bits: u32, sample: &[Vec<u64>]) -> (Split, usize) {
     let mut counts: HashMap<u16, usize> = HashMap::new();
     for value in sample.iter().flatten() {
-        *counts.entry((value >> right_bits) as u16).or_default() += 1;
+        *counts.entry(left_bits(*value, right_bits)).or_default() += 1;
     }
     let mut counts: Vec<(u16, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|&(left, count)| (usize::MAX - count, left));
@@ -76,14 +86,14 @@ fn split_at(right_bits: u32, sample: &[Vec<u64>]) -> (Split, usize) {
 }
 
 pub(super) fn encode<const WIDTH: usize>(split: &Split, values: &[[u8; WIDTH]], out: &mut Vec<u8>) {
-    out.extend_from_slice(&[split.right_bits as u8, split.entries.len() as u8]);
+    out.extend_from_slice(&[byte(split.right_bits), split.entry_count()]);
     out.extend(split.entries.iter().flat_map(|entry| entry.to_le_bytes()));
     for vector in values.chunks(VECTOR_VALUES) {
-        let lefts: Vec<u16> = vector.iter().map(|value| (load(value) >> split.right_bits) as u16).collect();
+        let lefts: Vec<u16> = vector.iter().map(|value| left_bits(load(value), split.right_bits)).collect();
         let entry_of = |left: &u16| split.entries.iter().position(|entry| entry == left);
         let entries: Vec<Option<usize>> = lefts.iter().map(entry_of).collect();
         let exceptions = || entries.iter().zip(0_u16..).filter(|(entry, _)| entry.is_none());
-        out.extend_from_slice(&(exceptions().count() as u16).to_le_bytes());
+        out.extend_from_slice(&field(exceptions().count()).to_le_bytes());
         pack(entries.iter().map(|entry| entry.unwrap_or(0) as u64), split.entry_bits(), out);
         pack(vector.iter().map(load), split.right_bits, out);
         out.extend(exceptions().flat_map(|(_, place)| place.to_le_bytes()));
@@ -94,7 +104,7 @@ pub(super) fn encode<const WIDTH: usize>(split: &Split, values: &[[u8; WIDTH]], 
 pub(super) fn decode<const WIDTH: usize>(input: &[u8], values: &mut [[u8; WIDTH]]) -> Option<()> {
     let ([right_bits, entry_count], input) = input.split_first_chunk()?;
     let (right_bits, entry_count) = (u32::from(*right_bits), usize::from(*entry_count));
-    let value_bits = 8 * WIDTH as u32;
+    let value_bits = value_bits::<WIDTH>();
     if !(1..=ENTRIES_MAX).contains(&entry_count)
         || !(value_bits - LEFT_BITS_MAX..value_bits).contains(&right_bits)
     {
@@ -114,7 +124,14 @@ pub(super) fn decode<const WIDTH: usize>(input: &[u8], values: &mut [[u8; WIDTH]
     input.is_empty().then_some(())
 }
 
+/// The bits to the left of the cut.
+#[expect(clippy::cast_possible_truncation, reason = "at most LEFT_BITS_MAX bits are left of the cut")]
+fn left_bits(value: u64, right_bits: u32) -> u16 {
+    (value >> right_bits) as u16
+}
+
 /// Returns the input after the vector.
+#[expect(clippy::cast_possible_truncation, reason = "an entry has at most three bits")]
 fn decode_vector<'a, const WIDTH: usize>(
     split: &Split,
     lefts: &[u64; ENTRIES_MAX],

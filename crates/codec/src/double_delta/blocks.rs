@@ -17,7 +17,12 @@
 //! the `high bits` above them of every exception, packed
 //! ```
 
-use super::Series;
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
+use super::series::Series;
 use crate::packed::{bits_of, pack, packed_bytes, unpack};
 use crate::value::{store, unzigzag};
 
@@ -39,20 +44,28 @@ pub(super) fn encode(changes: &[u64], out: &mut Vec<u8>) {
 fn encode_block(numbers: &[u64], out: &mut Vec<u8>) {
     let (low_bits, high_bits, count) = choose_bits(numbers);
     if count == 0 {
-        out.push(low_bits as u8);
+        out.push(byte(low_bits));
         pack(numbers.iter().copied(), low_bits, out);
         return;
     }
-    out.extend_from_slice(&[low_bits as u8 | HAS_EXCEPTIONS, count as u8, high_bits as u8]);
+    out.extend_from_slice(&[byte(low_bits) | HAS_EXCEPTIONS, position(count), byte(high_bits)]);
     let exceptions = || numbers.iter().enumerate().filter(|(_, number)| bits_of(**number) > low_bits);
     if count < places_bytes(numbers.len()) {
-        out.extend(exceptions().map(|(place, _)| place as u8));
+        out.extend(exceptions().map(|(place, _)| position(place)));
     } else {
         let places = exceptions().fold(0_u128, |places, (place, _)| places | (1 << place));
         out.extend_from_slice(&places.to_le_bytes()[..places_bytes(numbers.len())]);
     }
     pack(numbers.iter().copied(), low_bits, out);
     pack(exceptions().map(|(_, number)| number >> low_bits), high_bits, out);
+}
+
+fn byte(bits: u32) -> u8 {
+    u8::try_from(bits).expect("a number has at most 64 bits")
+}
+
+fn position(place: usize) -> u8 {
+    u8::try_from(place).expect("a block has at most BLOCK_NUMBERS numbers")
 }
 
 /// Bytes of a bitmap of the exceptions' positions.
@@ -66,7 +79,8 @@ fn choose_bits(numbers: &[u64]) -> (u32, u32, usize) {
     for &number in numbers {
         counts[bits_of(number) as usize] += 1;
     }
-    let longest = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
+    let longest =
+        (0_u32..).zip(&counts).filter(|(_, count)| **count > 0).map(|(bits, _)| bits).last().unwrap_or(0);
     let mut best = (longest, 0, 0);
     let mut best_bytes = packed_bytes(numbers.len(), longest);
     let mut exceptions = 0;

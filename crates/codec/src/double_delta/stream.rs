@@ -19,7 +19,12 @@
 //! A number is the sign of the change, then its magnitude less 1, so that changes of the same size share their
 //! bytes and a following compressor finds them. In the first version it was the zigzag-coded change.
 
-use super::Series;
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
+use super::series::Series;
 use crate::bits::{BitReader, BitWriter, PEEK_BITS};
 use crate::packed::bits_of;
 use crate::value::{store, unzigzag};
@@ -78,6 +83,7 @@ impl Number for Signed {
 }
 
 /// Number of ones in the prefix of `change`.
+#[expect(clippy::cast_possible_truncation, reason = "there are six prefixes")]
 fn prefix_ones<N: Number>(change: u64) -> u32 {
     let number_bits = if change == 0 { 0 } else { N::bits(change) };
     NUMBER_BITS.partition_point(|&bits| bits < number_bits) as u32
@@ -115,6 +121,7 @@ pub(super) fn encode<N: Number>(changes: &[u64], out: &mut Vec<u8>) {
 }
 
 /// `None` if the input ends early or continues after the last value.
+#[expect(clippy::cast_possible_truncation, reason = "at most PEEK_BITS values are skipped at once")]
 pub(super) fn decode<N: Number, const WIDTH: usize>(input: &[u8], series: Series<'_, WIDTH>) -> Option<()> {
     let Series { mut value, mut step, values } = series;
     let mut bits = BitReader::new(input);

@@ -2,7 +2,7 @@
 //!
 //! A look at a bucket compares both of its heads and takes no branch that depends on which of them it is.
 
-use super::TOKEN_BYTES_MAX;
+use super::sizes::TOKEN_BYTES_MAX;
 
 /// The longest head.
 pub(super) const HEAD_BYTES: usize = 4;

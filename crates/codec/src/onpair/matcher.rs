@@ -9,9 +9,10 @@
 
 use std::ops::Range;
 
+use super::Tokens;
 use super::filter::Filter;
 use super::heads::{HEAD_BYTES, Heads, Reach};
-use super::{BYTES, TOKEN_BYTES_MAX, Tokens};
+use super::sizes::{BYTES, TOKEN_BYTES_MAX};
 
 /// In the place of a code where there is no token: the code of a single byte is none of two.
 const NO_PAIR: u16 = 0;

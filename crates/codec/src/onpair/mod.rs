@@ -25,17 +25,16 @@
 mod filter;
 mod heads;
 mod matcher;
+mod sizes;
 mod train;
 
 pub use matcher::TokenMatcher;
+use sizes::BYTES;
+pub use sizes::TOKEN_BYTES_MAX;
 
 use crate::CodecError;
 
-/// The longest token.
-pub const TOKEN_BYTES_MAX: usize = 16;
-
 const CODEC: &str = "OnPair";
-const BYTES: usize = 1 << u8::BITS;
 const BITS_MIN: u32 = 8;
 const BITS_MAX: u32 = 16;
 

@@ -1,6 +1,8 @@
 //! Finds tokens: one pass over a sample, in which neighbours that are often seen become one.
 
-use super::{BYTES, TOKEN_BYTES_MAX, TokenMatcher, Tokens};
+use super::Tokens;
+use super::matcher::TokenMatcher;
+use super::sizes::{BYTES, TOKEN_BYTES_MAX};
 
 /// Pairs that are counted at once; a pair that is seen seldom gives its place to another.
 const COUNTED_BITS: u32 = 17;
