@@ -72,7 +72,7 @@ impl RowParser for BlobParser {
 pub(crate) struct PlainWriter {
     pub(crate) columns: Columns,
     pub(crate) text: TextSettings,
-    pub(crate) behind: &'static [u8],
+    pub(crate) suffix: &'static [u8],
 }
 
 impl BlockWriter for PlainWriter {
@@ -80,7 +80,7 @@ impl BlockWriter for PlainWriter {
         let values = writers(&self.columns, batch, &self.text)?;
         for row in 0..batch.num_rows() {
             values.iter().for_each(|values| values.write(row, Style::Raw, out));
-            out.extend_from_slice(self.behind);
+            out.extend_from_slice(self.suffix);
         }
         Ok(())
     }

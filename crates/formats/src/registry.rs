@@ -212,10 +212,10 @@ pub fn open_writer(
         Format::Pretty(frame) => Box::new(PrettyWriter::new(columns, settings, frame)),
         Format::Vertical => Box::new(VerticalWriter::new(columns, settings)),
         Format::LineAsString => {
-            Box::new(PlainWriter { columns: columns.clone(), text: settings.text, behind: b"\n" })
+            Box::new(PlainWriter { columns: columns.clone(), text: settings.text, suffix: b"\n" })
         }
         Format::RawBlob => {
-            Box::new(PlainWriter { columns: columns.clone(), text: settings.text, behind: b"" })
+            Box::new(PlainWriter { columns: columns.clone(), text: settings.text, suffix: b"" })
         }
         Format::Null => Box::new(NullWriter),
     })

@@ -3,6 +3,7 @@
 //! Rows are kept until the end, because the widths of the columns depend on all of them. Of a longer result only
 //! the first and the last rows are kept.
 
+mod frame;
 mod kept;
 mod readable;
 mod table;
@@ -10,23 +11,13 @@ mod table;
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
 
+pub(crate) use self::frame::Frame;
 use self::kept::KeptRows;
 use self::table::Table;
 use crate::block::{BlockWriter, Statistics};
 use crate::settings::FormatSettings;
 
 pub(crate) use readable::write_tip;
-
-/// The border style of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Frame {
-    /// A line between any two rows.
-    Full,
-    /// The names are in the top line.
-    Compact,
-    /// Spaces only.
-    Space,
-}
 
 pub(crate) struct PrettyWriter {
     columns: Columns,

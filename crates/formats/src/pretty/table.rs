@@ -5,7 +5,8 @@ use basalt_base::{Columns, Result, SqlType};
 use memchr::memchr_iter;
 use unicode_width::UnicodeWidthChar;
 
-use super::{Frame, write_tip};
+use super::frame::Frame;
+use super::readable::write_tip;
 use crate::lines::writers;
 use crate::settings::FormatSettings;
 use crate::text::Style;

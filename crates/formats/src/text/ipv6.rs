@@ -106,14 +106,14 @@ fn grouped(text: &[u8]) -> Option<[u8; IPV6_BYTES]> {
     let mut filled = 0;
     let mut gap = None;
     let mut rest = text;
-    if let Some(behind) = text.strip_prefix(b"::") {
+    if let Some(after) = text.strip_prefix(b"::") {
         gap = Some(0);
-        rest = behind;
+        rest = after;
     }
     while !(rest.is_empty() && gap == Some(filled)) {
         let digits = rest.iter().take_while(|&&byte| hex(byte).is_some()).count();
-        let (group, behind) = rest.split_at(digits);
-        if behind.first() == Some(&b'.') {
+        let (group, after) = rest.split_at(digits);
+        if after.first() == Some(&b'.') {
             let end = filled + IPV4_BYTES;
             address.get_mut(filled..end)?.copy_from_slice(&dotted(rest)?.to_be_bytes());
             filled = end;
@@ -126,13 +126,13 @@ fn grouped(text: &[u8]) -> Option<[u8; IPV6_BYTES]> {
         let value = value.fold(0_u16, |value, digit| value << 4 | u16::from(digit));
         address.get_mut(filled..filled + 2)?.copy_from_slice(&value.to_be_bytes());
         filled += 2;
-        rest = match behind {
+        rest = match after {
             [] => break,
-            [b':', b':', behind @ ..] if gap.is_none() && filled < IPV6_BYTES => {
+            [b':', b':', after @ ..] if gap.is_none() && filled < IPV6_BYTES => {
                 gap = Some(filled);
-                behind
+                after
             }
-            [b':', behind @ ..] if !behind.is_empty() => behind,
+            [b':', after @ ..] if !after.is_empty() => after,
             _ => return None,
         };
     }

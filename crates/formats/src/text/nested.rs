@@ -62,7 +62,7 @@ impl<'a> QuotedScanner<'a> {
         if self.rest().is_empty() {
             return Ok(());
         }
-        let what = unreadable(self.rest(), "expected behind the value");
+        let what = unreadable(self.rest(), "expected after the value");
         Err(Error::new(ErrorCode::CannotParseInput, what.message()))
     }
 
