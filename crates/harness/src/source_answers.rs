@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use basalt_base::Result;
 use basalt_sources::redis::{Client, Storage};
-use basalt_sources::{Address, Limits, Row, Rows, TlsMode, TlsOptions, mysql, postgresql};
+use basalt_sources::{Address, Limits, Row, RowStream, TlsMode, TlsOptions, mysql, postgresql};
 
 /// A server says less than this, so more rows come from nowhere.
 const ROWS_MAX: usize = 1 << 20;
@@ -56,7 +56,7 @@ fn ask(protocol: u8, path: &std::path::Path) -> Result<()> {
     }
 }
 
-fn drain(mut rows: impl Rows) -> Result<()> {
+fn drain(mut rows: impl RowStream) -> Result<()> {
     let mut row = Row::default();
     for _ in 0..ROWS_MAX {
         if !rows.next_row(&mut row)? {

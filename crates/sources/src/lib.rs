@@ -1,6 +1,6 @@
 //! Clients of outside data: databases, HTTP servers, programs.
 //!
-//! Other databases answer a query with rows of text ([`Rows`]); HTTP servers and programs answer with bytes, which
+//! Other databases answer a query with rows of text ([`RowStream`]); HTTP servers and programs answer with bytes, which
 //! a format turns into rows elsewhere. Everything here blocks, within its [`Limits`].
 //!
 //! - [`postgresql`], [`mysql`], [`redis`]: the parts of their protocols that reading needs.
@@ -27,7 +27,7 @@ mod tls;
 use std::path::PathBuf;
 
 pub use limits::Limits;
-pub use row::{Row, Rows};
+pub use row::{Row, RowStream};
 pub use tls::{Identity, TlsMode, TlsOptions};
 
 /// The address of another database, and the user.

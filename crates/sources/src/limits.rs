@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use basalt_base::{Error, ErrorCode, Result};
 
 const CONNECT: Duration = Duration::from_secs(10);
-const SILENCE: Duration = Duration::from_secs(60);
+const RECEIVE: Duration = Duration::from_secs(60);
 /// The least timeout in seconds.
 const SECONDS_MIN: f64 = 0.001;
 const SECONDS_MAX: f64 = 1e6;
@@ -15,7 +15,7 @@ const SECONDS_MAX: f64 = 1e6;
 pub struct Limits {
     pub connect: Duration,
     /// Read timeout: the longest wait for the next bytes.
-    pub silence: Duration,
+    pub receive: Duration,
     /// Write timeout: the longest wait for the other side to accept bytes.
     pub send: Duration,
     /// The deadline of the whole request.
@@ -24,7 +24,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { connect: CONNECT, silence: SILENCE, send: SILENCE, deadline: None }
+        Limits { connect: CONNECT, receive: RECEIVE, send: RECEIVE, deadline: None }
     }
 }
 
@@ -38,12 +38,12 @@ impl Limits {
 
     /// The same limits with these timeouts in seconds; 0 is no limit.
     #[must_use]
-    pub fn of_seconds(self, connect: f64, send: f64, silence: f64) -> Limits {
+    pub fn of_seconds(self, connect: f64, send: f64, receive: f64) -> Limits {
         let wait = |seconds: f64| match seconds > 0.0 {
             true => Duration::from_secs_f64(seconds.clamp(SECONDS_MIN, SECONDS_MAX)),
             false => Duration::from_secs_f64(SECONDS_MAX),
         };
-        Limits { connect: wait(connect), send: wait(send), silence: wait(silence), ..self }
+        Limits { connect: wait(connect), send: wait(send), receive: wait(receive), ..self }
     }
 
     /// The same limits with a deadline in `span` at most.

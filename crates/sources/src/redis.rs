@@ -3,10 +3,15 @@
 //! Layout: a request is an array of strings; a reply is `+text`, `-error`, `:number`, `$length` and that many
 //! bytes, or `*count` and that many replies.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use basalt_base::{Error, ErrorCode, Result, bail};
 
 use crate::socket::Socket;
-use crate::{Address, Limits, Row, Rows, TlsMode};
+use crate::{Address, Limits, Row, RowStream, TlsMode};
 
 /// Keys that one SCAN asks for, and values that one request asks for.
 const KEYS_A_ROUND: usize = 1000;
@@ -61,12 +66,12 @@ impl Client {
 
     /// Whether the connection can be used again; if not, it must be closed.
     pub fn is_ready(&mut self) -> bool {
-        self.socket.is_silent()
+        self.socket.is_idle()
     }
 
     /// Every key of the storage kind, with its value or with its fields and their values. A key that changes during
     /// the scan may occur twice.
-    pub fn all(self, storage: Storage) -> impl Rows {
+    pub fn all(self, storage: Storage) -> impl RowStream {
         AllRows { client: self, storage, cursor: Some(b"0".to_vec()), ready: Vec::new() }
     }
 
@@ -205,7 +210,7 @@ impl AllRows {
     }
 }
 
-impl Rows for AllRows {
+impl RowStream for AllRows {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         loop {
             if let Some(next) = self.ready.pop() {

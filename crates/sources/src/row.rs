@@ -11,18 +11,18 @@ pub struct Row {
 }
 
 /// The rows of a result.
-pub trait Rows: Send {
+pub trait RowStream: Send {
     /// Fills `row` with the next row; `false` at the end.
     fn next_row(&mut self, row: &mut Row) -> Result<bool>;
 }
 
-impl<R: Rows + ?Sized> Rows for Box<R> {
+impl<R: RowStream + ?Sized> RowStream for Box<R> {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         (**self).next_row(row)
     }
 }
 
-impl<R: Rows + ?Sized> Rows for &mut R {
+impl<R: RowStream + ?Sized> RowStream for &mut R {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         (**self).next_row(row)
     }

@@ -1,5 +1,10 @@
 //! A connection with timeouts, read by exact counts of bytes: TCP or a Unix socket, with or without TLS.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -11,7 +16,7 @@ use rustls::{ClientConnection, StreamOwned};
 
 use crate::Address;
 use crate::limits::{Limits, timed_out};
-use crate::tls::{TlsOptions, explained, handshake_timed_out, is_of_tls, shake_hands};
+use crate::tls::{TlsOptions, explained, handshake, handshake_timed_out, is_of_tls};
 
 const READ_BYTES: usize = 64 << 10;
 
@@ -65,7 +70,7 @@ impl Socket {
         let config = tls.config()?;
         let limits = timed.limits;
         timed.limits = limits.within(limits.connect);
-        let shaken = shake_hands(config, host, &mut timed);
+        let shaken = handshake(config, host, &mut timed);
         let connection = shaken.map_err(|error| match error.kind() {
             ErrorKind::TimedOut | ErrorKind::WouldBlock => handshake_timed_out(&peer),
             _ => explained(&peer, &error),
@@ -88,12 +93,12 @@ impl Socket {
     }
 
     /// Whether the connection is open and has no unread bytes. Otherwise it must not be used again.
-    pub(crate) fn is_silent(&mut self) -> bool {
+    pub(crate) fn is_idle(&mut self) -> bool {
         let timed = match &mut self.stream {
             Stream::Plain(timed) => timed,
             Stream::Tls(stream) => &mut stream.sock,
         };
-        self.input.len() == self.at && timed.wire.is_silent()
+        self.input.len() == self.at && timed.wire.is_idle()
     }
 
     pub(crate) fn peer(&self) -> &str {
@@ -203,7 +208,7 @@ impl Timed {
 impl Wire {
     /// Whether there is nothing to read and the stream has not ended. Bytes read here are lost; they belong to no
     /// response.
-    fn is_silent(&mut self) -> bool {
+    fn is_idle(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {
             Wire::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| stream.read(&mut byte)),
@@ -219,7 +224,7 @@ impl Wire {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let wait = Some(self.wait(self.limits.silence)?);
+        let wait = Some(self.wait(self.limits.receive)?);
         match &mut self.wire {
             Wire::Tcp(stream) => stream.set_read_timeout(wait).and_then(|()| stream.read(buffer)),
             Wire::Unix(stream) => stream.set_read_timeout(wait).and_then(|()| stream.read(buffer)),

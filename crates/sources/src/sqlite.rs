@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::limits::timed_out;
-use crate::{Limits, Row, Rows};
+use crate::{Limits, Row, RowStream};
 
 const ROWS_A_BATCH: usize = 1024;
 const BATCHES_WAITING: usize = 4;
@@ -18,7 +18,7 @@ const BATCHES_WAITING: usize = 4;
 const STEPS_A_LOOK: i32 = 100_000;
 
 /// Runs `query` on its own thread, which reads a little ahead.
-pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
+pub fn query(path: &Path, query: &str, limits: Limits) -> Result<impl RowStream + use<>> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let place = format!("SQLite file {}", path.display());
     let connection =
@@ -98,14 +98,14 @@ impl Drop for QueryRows {
     }
 }
 
-impl Rows for QueryRows {
+impl RowStream for QueryRows {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         loop {
             if let Some(next) = self.ready.next() {
                 *row = next;
                 return Ok(true);
             }
-            match self.batches.recv_timeout(self.limits.silence) {
+            match self.batches.recv_timeout(self.limits.receive) {
                 Ok(batch) => self.ready = batch?.into_iter(),
                 Err(RecvTimeoutError::Timeout) => return Err(timed_out(&self.place)),
                 // The thread has sent all rows.

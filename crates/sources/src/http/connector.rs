@@ -11,7 +11,7 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, Transport, TransportAdapter,
 };
 
-use crate::tls::shake_hands;
+use crate::tls::handshake;
 
 /// Starts TLS on connections to https addresses, and leaves others as they are.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl<In: Transport> Connector<In> for TlsConnector {
         let host = details.uri.host().unwrap_or_default();
         let mut socket = TransportAdapter::new(transport.boxed(), Arc::clone(&details.current_time));
         socket.set_timeout(details.timeout);
-        let connection = shake_hands(config, host, &mut socket)?;
+        let connection = handshake(config, host, &mut socket)?;
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(Some(Either::B(TlsTransport { stream: StreamOwned::new(connection, socket), buffers })))

@@ -26,7 +26,7 @@ use crate::{Limits, TlsMode, TlsOptions};
 const ERROR_BYTES_MAX: u64 = 1000;
 
 /// Permanent failures; a request with another error status may succeed on a retry.
-const LASTING: [u16; 6] = [400, 401, 403, 404, 405, 501];
+const PERMANENT: [u16; 6] = [400, 401, 403, 404, 405, 501];
 
 /// A request: GET, or POST if there is a body.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl HttpRequest {
         let (text, code) = (String::from_utf8_lossy(&text), status.as_u16());
         let message = format!("{} answers with status {code}: {}", self.url, text.trim());
         let error = Error::new(ErrorCode::ReceivedErrorFromRemoteIoServer, message.trim_end());
-        Err(Failure { error, may_pass: !LASTING.contains(&code) })
+        Err(Failure { error, is_transient: !PERMANENT.contains(&code) })
     }
 
     fn agent(&self, limits: &Limits) -> Result<ureq::Agent> {
@@ -99,8 +99,8 @@ impl HttpRequest {
         let is_https = self.url.starts_with("https:");
         let settings = ureq::Agent::config_builder()
             .timeout_connect(Some(limits.connect.min(whole)))
-            .timeout_recv_response(Some(limits.silence.min(whole)))
-            .timeout_per_read(Some(limits.silence.min(whole)))
+            .timeout_recv_response(Some(limits.receive.min(whole)))
+            .timeout_per_read(Some(limits.receive.min(whole)))
             .timeout_per_write(Some(limits.send.min(whole)))
             .timeout_global(limits.deadline.map(|_| whole))
             // A request sent over TLS must not be redirected to plain text.
@@ -169,13 +169,13 @@ pub fn host_of(url: &str) -> Result<(String, u16)> {
 
 /// A refused or broken connection may succeed on a retry. A request that timed out has used up its time.
 fn failure(url: &str, error: ureq::Error) -> Failure {
-    let may_pass = match &error {
+    let is_transient = match &error {
         ureq::Error::Io(error) => !is_of_tls(error),
         ureq::Error::ConnectionFailed | ureq::Error::HostNotFound | ureq::Error::Protocol(_) => true,
         _ => false,
     };
     let error = failed(url, error);
-    if may_pass { Failure::may_pass(error) } else { error.into() }
+    if is_transient { Failure::transient(error) } else { error.into() }
 }
 
 fn too_many_redirects(url: &str) -> Error {

@@ -25,18 +25,18 @@ impl Default for Retries {
 pub(super) struct Failure {
     pub(super) error: Error,
     /// Whether a retry may succeed.
-    pub(super) may_pass: bool,
+    pub(super) is_transient: bool,
 }
 
 impl Failure {
-    pub(super) fn may_pass(error: Error) -> Failure {
-        Failure { error, may_pass: true }
+    pub(super) fn transient(error: Error) -> Failure {
+        Failure { error, is_transient: true }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { error, may_pass: false }
+        Failure { error, is_transient: false }
     }
 }
 
@@ -51,7 +51,7 @@ impl Retries {
         let mut pause = self.pauses.0;
         let mut earlier: Option<Error> = None;
         for tried in 1.. {
-            let Failure { error, may_pass } = match send() {
+            let Failure { error, is_transient } = match send() {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
@@ -61,7 +61,7 @@ impl Retries {
                 _ => error,
             };
             let has_time = limits.wait(Duration::MAX, whom).is_ok_and(|left| left > pause);
-            if !may_pass || tried >= self.tries_max || !has_time {
+            if !is_transient || tried >= self.tries_max || !has_time {
                 return Err(error);
             }
             earlier = Some(error);
@@ -78,13 +78,13 @@ mod tests {
 
     #[test]
     fn what_may_pass_is_tried_as_often_as_is_said() {
-        let check = |tries_max: u64, failures: u64, may_pass: bool| {
+        let check = |tries_max: u64, failures: u64, is_transient: bool| {
             let retries = Retries { tries_max, ..Retries::default() };
             let mut tries = 0;
             let answer = retries.run(&Limits::default(), "them", || {
                 tries += 1;
                 let error = Error::new(ErrorCode::NetworkError, "no");
-                if tries > failures { Ok(()) } else { Err(Failure { error, may_pass }) }
+                if tries > failures { Ok(()) } else { Err(Failure { error, is_transient }) }
             });
             (tries, answer.is_ok())
         };
@@ -101,7 +101,7 @@ mod tests {
         let mut codes = [ErrorCode::NetworkError, ErrorCode::TimeoutExceeded].into_iter();
         let answer: Result<()> = retries.run(&Limits::default(), "them", || {
             let code = codes.next().expect("two tries");
-            Err(Failure { error: Error::new(code, "no"), may_pass: code == ErrorCode::NetworkError })
+            Err(Failure { error: Error::new(code, "no"), is_transient: code == ErrorCode::NetworkError })
         });
         assert_eq!(answer.map_err(|error| error.code()), Err(ErrorCode::NetworkError));
     }

@@ -1,6 +1,6 @@
 //! The server's first message: its capabilities and its authentication method.
 
-use super::{COMPRESSION, TLS};
+use super::capabilities::{COMPRESSION, TLS};
 
 /// The server's handshake message.
 #[derive(Debug, PartialEq, Eq)]

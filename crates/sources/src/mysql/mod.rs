@@ -3,6 +3,12 @@
 //! Layout of a packet: its length in 24 bits, little-endian, a sequence number, and the payload. A packet of 2^24 -
 //! 1 bytes continues in the next one.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
+mod capabilities;
 mod greeting;
 mod password;
 mod transport;
@@ -12,13 +18,17 @@ use std::borrow::BorrowMut;
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 
+use self::capabilities::{
+    COMPRESSION, CONNECT_WITH_DB, LONG_PASSWORD, PLUGIN_AUTH, PROTOCOL_41, SECURE_CONNECTION, TLS,
+    TRANSACTIONS,
+};
 use self::greeting::{Greeting, parse_greeting};
 use self::transport::Transport;
 use self::values::{parse_is_bit, parse_number, parse_row};
 use crate::socket::Socket;
-use crate::{Address, Limits, Row, Rows, TlsMode};
+use crate::{Address, Limits, Row, RowStream, TlsMode};
 
-const PACKET_BYTES_MAX: usize = (1 << 24) - 1;
+const PACKET_BYTES_MAX: u32 = (1 << 24) - 1;
 /// The most bytes of a message that continues over several packets.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// The most messages from the greeting to the end of the authentication.
@@ -26,22 +36,13 @@ const LOGIN_STEPS_MAX: usize = 100;
 const COLUMNS_MAX: u64 = 4096;
 const UTF8MB4: u8 = 45;
 
-const LONG_PASSWORD: u32 = 1;
-const CONNECT_WITH_DB: u32 = 8;
-const COMPRESSION: u32 = 32;
-const PROTOCOL_41: u32 = 512;
-const TLS: u32 = 2048;
-const TRANSACTIONS: u32 = 8192;
-const SECURE_CONNECTION: u32 = 32768;
-const PLUGIN_AUTH: u32 = 1 << 19;
-
 const OK: u8 = 0;
 const MORE_AUTHENTICATION: u8 = 1;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
 /// Runs `query` on its own connection; the rows are streamed.
-pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
+pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl RowStream + use<>> {
     let mut client = Client::connect(address, limits)?;
     let bits = client.ask(query)?;
     Ok(QueryRows { client, bits, is_done: false })
@@ -63,7 +64,7 @@ impl Client {
     }
 
     /// Runs `query`. The connection can be used again only after all rows were read without an error.
-    pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
+    pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl RowStream> {
         self.transport.renew(limits);
         let bits = self.ask(query)?;
         Ok(QueryRows { client: self, bits, is_done: false })
@@ -71,7 +72,7 @@ impl Client {
 
     /// Whether the connection can be used again; if not, it must be closed.
     pub fn is_ready(&mut self) -> bool {
-        self.transport.is_silent()
+        self.transport.is_idle()
     }
 
     /// Sends `query`, and reads the messages before its rows: for each column, whether its values are BIT.
@@ -132,7 +133,7 @@ impl Client {
         let tls = if self.transport.is_protected() { TLS } else { 0 };
         let mut message = client_head(abilities | tls);
         message.extend(text(&address.user));
-        message.push(answer.len() as u8);
+        message.push(u8::try_from(answer.len()).map_err(Error::logical)?);
         message.extend(answer);
         if !address.database.is_empty() {
             message.extend(text(&address.database));
@@ -189,10 +190,9 @@ impl Client {
     }
 
     fn send(&mut self, message: &[u8]) -> Result<()> {
-        if message.len() >= PACKET_BYTES_MAX {
-            bail!(BadArguments, "a query to MySQL has {} bytes", message.len());
-        }
-        let mut packet = (message.len() as u32).to_le_bytes().to_vec();
+        let bytes = u32::try_from(message.len()).ok().filter(|&bytes| bytes < PACKET_BYTES_MAX);
+        let Some(bytes) = bytes else { bail!(BadArguments, "a query to MySQL has {} bytes", message.len()) };
+        let mut packet = bytes.to_le_bytes().to_vec();
         packet[3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
         packet.extend_from_slice(message);
@@ -204,9 +204,9 @@ impl Client {
         let mut message = Vec::new();
         loop {
             let head = self.transport.take(4)?;
-            let bytes = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+            let bytes = u32::from_le_bytes([head[0], head[1], head[2], 0]);
             self.sequence = head[3].wrapping_add(1);
-            message.extend_from_slice(self.transport.take(bytes)?);
+            message.extend_from_slice(self.transport.take(bytes as usize)?);
             if bytes < PACKET_BYTES_MAX {
                 break;
             }
@@ -235,7 +235,7 @@ struct QueryRows<C> {
     is_done: bool,
 }
 
-impl<C: BorrowMut<Client> + Send> Rows for QueryRows<C> {
+impl<C: BorrowMut<Client> + Send> RowStream for QueryRows<C> {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         if self.is_done {
             return Ok(false);
@@ -264,7 +264,7 @@ fn error_code(number: u16) -> ErrorCode {
 /// The common beginning of the TLS request and the login message.
 fn client_head(abilities: u32) -> Vec<u8> {
     let mut head = abilities.to_le_bytes().to_vec();
-    head.extend((PACKET_BYTES_MAX as u32).to_le_bytes());
+    head.extend(PACKET_BYTES_MAX.to_le_bytes());
     head.push(UTF8MB4);
     head.extend([0; 23]);
     head

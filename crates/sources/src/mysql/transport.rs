@@ -52,8 +52,8 @@ impl Transport {
     }
 
     /// Whether the connection is open and has no unread bytes.
-    pub(super) fn is_silent(&mut self) -> bool {
-        self.frames.as_ref().is_none_or(|frames| frames.at == frames.input.len()) && self.socket.is_silent()
+    pub(super) fn is_idle(&mut self) -> bool {
+        self.frames.as_ref().is_none_or(|frames| frames.at == frames.input.len()) && self.socket.is_idle()
     }
 
     pub(super) fn is_protected(&self) -> bool {
@@ -69,7 +69,8 @@ impl Transport {
             return self.socket.send(packet);
         }
         for (sequence, bytes) in packet.chunks(FRAME_BYTES_MAX).enumerate() {
-            self.socket.send(&encode(bytes, sequence as u8).map_err(Error::logical)?)?;
+            let sequence = u8::try_from(sequence).map_err(Error::logical)?;
+            self.socket.send(&encode(bytes, sequence).map_err(Error::logical)?)?;
         }
         Ok(())
     }
@@ -121,10 +122,10 @@ fn encode(bytes: &[u8], sequence: u8) -> std::io::Result<Vec<u8>> {
         frame.truncate(HEAD_BYTES);
         frame.extend_from_slice(bytes);
     }
-    let frame_bytes = (frame.len() - HEAD_BYTES) as u32;
+    let frame_bytes = frame.len() - HEAD_BYTES;
     frame[..3].copy_from_slice(&frame_bytes.to_le_bytes()[..3]);
     frame[3] = sequence;
-    frame[4..HEAD_BYTES].copy_from_slice(&(plain_bytes as u32).to_le_bytes()[..3]);
+    frame[4..HEAD_BYTES].copy_from_slice(&plain_bytes.to_le_bytes()[..3]);
     Ok(frame)
 }
 

@@ -44,17 +44,17 @@ pub(super) fn parse_row(message: &[u8], bits: &[bool], row: &mut Row) -> Option<
 
 fn parse_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let bytes = usize::try_from(parse_number(rest)?).ok()?;
-    let (text, behind) = rest.split_at_checked(bytes)?;
-    *rest = behind;
+    let (text, after) = rest.split_at_checked(bytes)?;
+    *rest = after;
     Some(text)
 }
 
 /// A length-encoded integer.
 pub(super) fn parse_number(rest: &mut &[u8]) -> Option<u64> {
-    let (&first, behind) = rest.split_first()?;
+    let (&first, after) = rest.split_first()?;
     let width = match first {
         0..=0xfa => {
-            *rest = behind;
+            *rest = after;
             return Some(u64::from(first));
         }
         0xfc => 2,
@@ -63,8 +63,8 @@ pub(super) fn parse_number(rest: &mut &[u8]) -> Option<u64> {
         _ => return None,
     };
     let mut bytes = [0; 8];
-    bytes[..width].copy_from_slice(behind.get(..width)?);
-    *rest = &behind[width..];
+    bytes[..width].copy_from_slice(after.get(..width)?);
+    *rest = &after[width..];
     Some(u64::from_le_bytes(bytes))
 }
 

@@ -3,6 +3,11 @@
 //! Layout of a message: one letter, its length as a big-endian 32-bit number (which counts its own four bytes), and
 //! the body. Rows come as text, one message a row, so a result of any size takes little memory.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod scram;
 
 use std::borrow::BorrowMut;
@@ -12,7 +17,7 @@ use md5::{Digest, Md5};
 
 use self::scram::Scram;
 use crate::socket::Socket;
-use crate::{Address, Limits, Row, Rows, TlsMode};
+use crate::{Address, Limits, Row, RowStream, TlsMode};
 
 const NAME: &str = "PostgreSQL";
 const PROTOCOL_VERSION: i32 = 196_608;
@@ -22,7 +27,7 @@ const LOGIN_STEPS_MAX: usize = 1000;
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 /// Runs `query` on its own connection; the rows are streamed.
-pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl Rows + use<>> {
+pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl RowStream + use<>> {
     let mut client = Client::connect(address, limits)?;
     client.ask(query)?;
     Ok(QueryRows { client, is_done: false })
@@ -73,7 +78,7 @@ impl Client {
     }
 
     /// Runs `query`. The connection can be used again only after all rows were read without an error.
-    pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl Rows> {
+    pub fn query(&mut self, query: &str, limits: Limits) -> Result<impl RowStream> {
         self.socket.renew(limits);
         self.ask(query)?;
         Ok(QueryRows { client: self, is_done: false })
@@ -81,7 +86,7 @@ impl Client {
 
     /// Whether the connection can be used again; if not, it must be closed.
     pub fn is_ready(&mut self) -> bool {
-        self.socket.is_silent()
+        self.socket.is_idle()
     }
 
     fn ask(&mut self, query: &str) -> Result<()> {
@@ -104,7 +109,7 @@ impl Client {
             message.extend(text(value));
         }
         message.push(0);
-        let mut framed = (message.len() as i32 + 4).to_be_bytes().to_vec();
+        let mut framed = length(message.len() + 4)?.to_vec();
         framed.extend(message);
         self.socket.send(&framed)?;
         let mut scram = None;
@@ -135,7 +140,7 @@ impl Client {
                 let exchange = Scram::new(password)?;
                 let first = exchange.first_message();
                 let mut message = text("SCRAM-SHA-256");
-                message.extend((first.len() as i32).to_be_bytes());
+                message.extend(length(first.len())?);
                 message.extend(first.as_bytes());
                 *scram = Some(exchange);
                 self.send(b'p', &message)
@@ -161,7 +166,7 @@ impl Client {
 
     fn send(&mut self, kind: u8, body: &[u8]) -> Result<()> {
         let mut message = vec![kind];
-        message.extend((body.len() as i32 + 4).to_be_bytes());
+        message.extend(length(body.len() + 4)?);
         message.extend_from_slice(body);
         self.socket.send(&message)
     }
@@ -190,7 +195,7 @@ struct QueryRows<C> {
     is_done: bool,
 }
 
-impl<C: BorrowMut<Client> + Send> Rows for QueryRows<C> {
+impl<C: BorrowMut<Client> + Send> RowStream for QueryRows<C> {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         let client = self.client.borrow_mut();
         while !self.is_done {
@@ -214,8 +219,8 @@ fn parse_row(body: &[u8], row: &mut Row) -> Option<()> {
     row.clear();
     let (count, mut rest) = body.split_first_chunk::<2>()?;
     for _ in 0..u16::from_be_bytes(*count) {
-        let (bytes, behind) = rest.split_first_chunk::<4>()?;
-        rest = behind;
+        let (bytes, after) = rest.split_first_chunk::<4>()?;
+        rest = after;
         match usize::try_from(i32::from_be_bytes(*bytes)) {
             Ok(bytes) => {
                 row.push(Some(rest.get(..bytes)?));
@@ -247,6 +252,14 @@ fn error_code(body: &[u8]) -> ErrorCode {
         Some("08" | "53" | "57") => ErrorCode::NetworkError,
         Some("28") => ErrorCode::AuthenticationFailed,
         _ => ErrorCode::ReceivedErrorFromRemoteIoServer,
+    }
+}
+
+/// A length as the protocol has it: signed, in four bytes.
+fn length(bytes: usize) -> Result<[u8; 4]> {
+    match i32::try_from(bytes) {
+        Ok(bytes) => Ok(bytes.to_be_bytes()),
+        Err(_) => bail!(BadArguments, "a query to PostgreSQL has {bytes} bytes"),
     }
 }
 

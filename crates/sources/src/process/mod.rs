@@ -176,10 +176,10 @@ mod tests {
     }
 
     /// The output of the script for `input`.
-    fn check(script: &str, input: &[u8], silence: Duration) -> Result<String> {
+    fn check(script: &str, input: &[u8], receive: Duration) -> Result<String> {
         let dir = tempfile::tempdir().expect("a directory");
         write(dir.path(), script);
-        let limits = Limits { silence, ..Limits::default() };
+        let limits = Limits { receive, ..Limits::default() };
         let mut text = String::new();
         let mut output = Program::find("script 7", dir.path())?.run(input.to_vec(), limits)?;
         let read = output.read_to_string(&mut text);

@@ -75,7 +75,7 @@ impl Running {
         counter.take(input);
         let question = [head, input].concat();
         let mut rest = &question[..];
-        let mut answer = Answer { wanted: counter.count, ends: rows, rows: Vec::new() };
+        let mut answer = Response { wanted: counter.count, ends: rows, rows: Vec::new() };
         let mut piece = vec![0; PIECE_BYTES];
         while !answer.is_whole() {
             let count = self.exchange(&mut rest, false, &mut piece)?;
@@ -95,9 +95,9 @@ impl Running {
 
     /// Whether the program runs and has no unread output.
     pub fn is_ready(&mut self) -> bool {
-        let is_silent =
+        let is_idle =
             matches!(self.stdout.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
-        is_silent && !self.has_ended()
+        is_idle && !self.has_ended()
     }
 
     /// Closes the input: there are no more requests.
@@ -132,7 +132,7 @@ impl Running {
                 (moved_at, pause) = (Instant::now(), PAUSES.0);
                 continue;
             }
-            let patience = if input.is_empty() { self.limits.silence } else { self.limits.send };
+            let patience = if input.is_empty() { self.limits.receive } else { self.limits.send };
             let is_late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if is_late || moved_at.elapsed() >= patience {
                 self.kill();
@@ -173,9 +173,9 @@ impl Running {
         };
         self.stderr.listen();
         // A reaction that makes standard error an error takes precedence over the status.
-        let is_settled = self.ending.stderr != StderrReaction::Throw || self.stderr.told().is_empty();
+        let is_settled = self.ending.stderr != StderrReaction::Throw || self.stderr.quoted().is_empty();
         if self.ending.checks_status && !status.success() && is_settled {
-            let message = format!("{}: it ended with {status} {}", self.name, self.stderr.told());
+            let message = format!("{}: it ended with {status} {}", self.name, self.stderr.quoted());
             self.stderr.forget();
             return Err(Error::new(ErrorCode::ChildWasNotExitedNormally, message.trim_end()));
         }
@@ -270,13 +270,13 @@ impl RowEnds {
 }
 
 /// The rows received so far.
-struct Answer {
+struct Response {
     wanted: usize,
     ends: RowEnds,
     rows: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     fn is_whole(&self) -> bool {
         self.ends.count >= self.wanted
     }

@@ -10,7 +10,7 @@ use super::is_for_later;
 /// Bytes of it that are kept, the first or the last ones.
 const KEPT_BYTES_MAX: usize = 4096;
 /// Kept bytes that an error quotes.
-const TOLD_BYTES_MAX: usize = 1000;
+const QUOTED_BYTES_MAX: usize = 1000;
 /// A longer line is logged in pieces.
 const LINE_BYTES_MAX: usize = 1000;
 /// The most bytes that one run logs.
@@ -114,18 +114,18 @@ impl Stderr {
     }
 
     /// The kept bytes, in the form for errors.
-    pub(super) fn told(&self) -> String {
-        let excess = self.kept.len().saturating_sub(TOLD_BYTES_MAX);
-        let told = match self.reaction {
+    pub(super) fn quoted(&self) -> String {
+        let excess = self.kept.len().saturating_sub(QUOTED_BYTES_MAX);
+        let quoted = match self.reaction {
             StderrReaction::LogFirst | StderrReaction::Throw => &self.kept[..self.kept.len() - excess],
             _ => &self.kept[excess..],
         };
-        String::from_utf8_lossy(told).trim().to_owned()
+        String::from_utf8_lossy(quoted).trim().to_owned()
     }
 
     /// Applies the reaction to the output since the last request; fails if it must be empty.
     pub(super) fn settle(&mut self) -> Result<()> {
-        let told = self.told();
+        let quoted = self.quoted();
         let kept = std::mem::take(&mut self.kept);
         let line = std::mem::take(&mut self.line);
         match self.reaction {
@@ -136,7 +136,7 @@ impl Stderr {
             }
             StderrReaction::Throw if kept.is_empty() => {}
             StderrReaction::Throw => {
-                let message = format!("{}: it says on its standard error: {told}", self.name);
+                let message = format!("{}: it says on its standard error: {quoted}", self.name);
                 return Err(Error::new(ErrorCode::UnsupportedMethod, message));
             }
         }
@@ -197,7 +197,7 @@ mod tests {
         let (log, settled) = check(StderrReaction::Throw, &[b"why\n", &[b'x'; 100_000]]);
         let error = settled.expect_err("it was said");
         assert_eq!((log.len(), error.code()), (0, ErrorCode::UnsupportedMethod));
-        assert!(error.message().contains("why\nxxx") && error.message().len() < 2 * TOLD_BYTES_MAX);
+        assert!(error.message().contains("why\nxxx") && error.message().len() < 2 * QUOTED_BYTES_MAX);
         assert!(check(StderrReaction::Throw, &[]).1.is_ok());
     }
 

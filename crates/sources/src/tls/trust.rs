@@ -8,7 +8,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::{Identity, TlsOptions};
+use super::options::{Identity, TlsOptions};
 
 /// The largest file of certificates or keys.
 const FILE_BYTES_MAX: u64 = 16 << 20;

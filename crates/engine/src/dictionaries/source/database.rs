@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{ErrorCode, Result, bail};
-use basalt_sources::{Limits, Row, Rows, TlsMode, mysql, postgresql, sqlite};
+use basalt_sources::{Limits, Row, RowStream, TlsMode, mysql, postgresql, sqlite};
 
 use super::parameters::Parameters;
 use super::pool::Pool;
@@ -140,14 +140,14 @@ impl DatabaseSource {
         load.limits(Timeouts::Database).of_seconds(connect, silence, silence)
     }
 
-    fn ask(&self, load: &LoadRequest, text: &str) -> Result<Box<dyn Rows>> {
+    fn ask(&self, load: &LoadRequest, text: &str) -> Result<Box<dyn RowStream>> {
         let limits = self.limits(load);
         match &self.place {
             Place::File(path) => Ok(Box::new(sqlite::query(&load.host.user_file(path)?, text, limits)?)),
             Place::Server(server) => server.replicas.ask(&server.tls.options(load)?, |address| {
                 load.permit(address)?;
                 Ok(match self.dialect {
-                    Dialect::MySql => Box::new(mysql::query(address, text, limits)?) as Box<dyn Rows>,
+                    Dialect::MySql => Box::new(mysql::query(address, text, limits)?) as Box<dyn RowStream>,
                     _ => Box::new(postgresql::query(address, text, limits)?),
                 })
             }),
@@ -157,7 +157,7 @@ impl DatabaseSource {
     /// All rows that `text` selects, over an idle connection if there is one.
     fn look_up(&self, load: &LoadRequest, text: &str) -> Result<Vec<Vec<ArrayRef>>> {
         let limits = self.limits(load);
-        let blocks = |rows: &mut dyn Rows| {
+        let blocks = |rows: &mut dyn RowStream| {
             TextBlocks::new(load, rows, false, &self.describe(""))?.collect::<Result<Vec<_>>>()
         };
         let Place::Server(server) = &self.place else { return blocks(&mut *self.ask(load, text)?) };

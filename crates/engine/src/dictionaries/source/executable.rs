@@ -123,7 +123,7 @@ impl ExecutableSource {
     }
 
     fn limits(&self, load: &LoadRequest) -> Limits {
-        Limits { silence: self.read_timeout, send: self.write_timeout, ..load.limits(Timeouts::Database) }
+        Limits { receive: self.read_timeout, send: self.write_timeout, ..load.limits(Timeouts::Database) }
     }
 
     /// What is written before `keys`.

@@ -7,7 +7,7 @@ use basalt_base::{Columns, Error, Result, bail};
 use basalt_formats::TextSettings;
 use basalt_formats::text::{Style, ValueWriter};
 use basalt_sources::redis::{Client, Storage};
-use basalt_sources::{Address, Row, Rows, TlsOptions};
+use basalt_sources::{Address, Row, RowStream, TlsOptions};
 
 use super::parameters::Parameters;
 use super::pool::Pool;
@@ -159,7 +159,7 @@ fn texts(columns: &Columns, keys: &[ArrayRef]) -> Result<Vec<Row>> {
 /// Rows that were read already.
 struct Ready<I>(I);
 
-impl<I: Iterator<Item = Row> + Send> Rows for Ready<I> {
+impl<I: Iterator<Item = Row> + Send> RowStream for Ready<I> {
     fn next_row(&mut self, row: &mut Row) -> Result<bool> {
         match self.0.next() {
             Some(next) => *row = next,

@@ -7,7 +7,7 @@ use arrow::compute::kernels::zip::zip;
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_formats::TextSettings;
 use basalt_formats::text::ColumnBuilder;
-use basalt_sources::{Row, Rows};
+use basalt_sources::{Row, RowStream};
 
 use super::LoadRequest;
 use super::foreign_value::plain;
@@ -28,7 +28,7 @@ pub(super) struct TextBlocks<R> {
     whence: String,
 }
 
-impl<R: Rows> TextBlocks<R> {
+impl<R: RowStream> TextBlocks<R> {
     pub(super) fn new(load: &LoadRequest, rows: R, with_time: bool, whence: &str) -> Result<TextBlocks<R>> {
         let columns = load.columns_of_rows(with_time);
         let settings = TextSettings { zone: load.query(whence).zone, ..TextSettings::default() };
@@ -111,7 +111,7 @@ impl<R: Rows> TextBlocks<R> {
     }
 }
 
-impl<R: Rows> Iterator for TextBlocks<R> {
+impl<R: RowStream> Iterator for TextBlocks<R> {
     type Item = Result<Vec<ArrayRef>>;
 
     fn next(&mut self) -> Option<Result<Vec<ArrayRef>>> {
