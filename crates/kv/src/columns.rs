@@ -11,6 +11,11 @@
 //! Inside arrays and tuples, a value of a nullable type is preceded by a byte: 1, or 0 for NULL, which has no
 //! further bytes. NULLs of whole columns are in the row's bitmap.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::sync::Arc;
 
 use arrow::array::builder::BinaryViewBuilder;
@@ -18,7 +23,7 @@ use arrow::array::{
     Array, ArrayData, ArrayRef, AsArray, BinaryViewArray, BooleanArray, ListArray, StructArray, make_array,
 };
 use arrow::buffer::{BooleanBuffer, MutableBuffer, NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, FieldRef, Fields};
+use arrow::datatypes::{ArrowNativeType, DataType, FieldRef, Fields};
 use basalt_base::{Error, Result, SqlType};
 
 use crate::error::Corrupt;
@@ -111,7 +116,7 @@ impl<'a> ColumnReader<'a> {
             }
             Values::List { list, elements } => {
                 let offsets = list.value_offsets();
-                let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
+                let (from, to) = (offsets[row].as_usize(), offsets[row + 1].as_usize());
                 write_varint((to - from) as u64, out);
                 (from..to).for_each(|element| elements.write_nested(element, out));
             }
@@ -192,10 +197,15 @@ impl<'a> Cursor<'a> {
 
 pub(crate) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+        out.push(low_byte(value) | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.push(low_byte(value));
+}
+
+fn low_byte(value: u64) -> u8 {
+    let [low, ..] = value.to_le_bytes();
+    low
 }
 
 /// Builds an array value by value.
@@ -287,7 +297,7 @@ impl ColumnBuilder {
             }
             Parts::List { ends, elements, .. } => {
                 let count = cursor.length()?;
-                let end = ends.last().copied().unwrap_or_default() as usize + count;
+                let end = ends.last().map_or(0, |end| end.as_usize()) + count;
                 ends.push(i32::try_from(end).map_err(|_| Corrupt::Length)?);
                 (0..count).try_for_each(|_| elements.read_nested(cursor))?;
             }

@@ -26,7 +26,7 @@ pub(crate) fn damaged(file: &Path, how: &str) -> Error {
 pub(crate) enum Corrupt {
     #[error("it ends inside a value")]
     Truncated,
-    #[error("{left} bytes are left behind its last value")]
+    #[error("{left} bytes are left after its last value")]
     Trailing { left: usize },
     #[error("its format version is {found}, this build reads {newest} and older")]
     Version { found: u8, newest: u8 },

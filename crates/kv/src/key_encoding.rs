@@ -20,6 +20,11 @@
 //! - **One key, one encoding**: `-0.0` is stored as `0.0`, and there is one NaN, because they are equal.
 //! - **Prefix-free**: no encoding of some key columns is a prefix of another one.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use basalt_base::{Error, Result, SqlType, bail};

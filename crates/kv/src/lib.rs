@@ -24,13 +24,12 @@ mod columns;
 mod error;
 mod finder;
 mod key_encoding;
-mod lasting;
 mod load;
 mod lookup;
 mod options;
-mod parallel;
 mod range;
 mod recovery;
+mod reopening;
 mod row_assembler;
 mod row_encoding;
 mod run;
@@ -43,11 +42,11 @@ mod write;
 #[cfg(test)]
 mod model;
 
-pub use lasting::LastingStore;
 pub use load::Load;
 pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};
 pub use range::KeyRange;
+pub use reopening::ReopeningStore;
 pub use scan::Scan;
 pub use spec::{ComputedDefault, KvSpec};
 pub use store::Store;

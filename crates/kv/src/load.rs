@@ -70,11 +70,11 @@ struct LoadFiles {
     writing: Option<JoinHandle<Result<WrittenRun>>>,
 }
 
-/// Whether more rows follow a run.
+/// The place of a run in its load.
 #[derive(PartialEq)]
-enum Rest {
-    Comes,
-    IsNone,
+enum RunPosition {
+    Middle,
+    Last,
 }
 
 struct WrittenRun {
@@ -114,7 +114,7 @@ impl Load {
         self.run.begin_block();
         for_each_row(&self.spec, batch, self.written, |key, row| self.run.push(key, row))?;
         self.rows += batch.num_rows() as u64;
-        if self.run.bytes() >= self.run_bytes_max() { self.end_run(Rest::Comes) } else { Ok(()) }
+        if self.run.bytes() >= self.run_bytes_max() { self.end_run(RunPosition::Middle) } else { Ok(()) }
     }
 
     /// Inserts the rows, replacing those with the same keys. Of several rows with one key the last wins. Atomic,
@@ -130,7 +130,7 @@ impl Load {
             self.store.write(changes, &doing)?;
             return Ok(self.rows);
         }
-        self.end_run(Rest::IsNone)?;
+        self.end_run(RunPosition::Last)?;
         if let Some(mut files) = self.files.take() {
             files.written()?;
             let mut options = IngestExternalFileOptions::default();
@@ -153,7 +153,7 @@ impl Load {
     }
 
     /// Ends the current run and writes it.
-    fn end_run(&mut self, rest: Rest) -> Result<()> {
+    fn end_run(&mut self, position: RunPosition) -> Result<()> {
         if self.run.len() == 0 {
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl Load {
         };
         let fresh = files.written()?;
         let mut run = std::mem::replace(&mut self.run, fresh);
-        if rest == Rest::Comes && run.is_nearly_sorted() {
+        if position == RunPosition::Middle && run.is_nearly_sorted() {
             run.sort();
             run.move_greatest(&mut self.run);
         }

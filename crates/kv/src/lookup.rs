@@ -13,11 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
-use basalt_base::{Error, Result};
+use basalt_base::{Error, Result, parallel};
 
 use crate::finder::Finder;
 use crate::key_encoding::EncodedKeys;
-use crate::parallel::in_parallel;
 use crate::row_assembler::RowAssembler;
 use crate::run::head;
 use crate::store::Store;
@@ -45,13 +44,12 @@ impl Store {
         crate::write::check_whole_key(&encoder, keys)?;
         let encoded = encoder.encode(keys)?;
         let order = sorted_distinct(&encoded);
-        let turn = Turn::take(self.lookups());
-        let parts = parts(&order, threads_max / turn.running);
+        let lookup = RunningLookup::take(self.lookups());
+        let parts = parts(&order, threads_max / lookup.running);
         let get = |part: &&[SortedKey]| self.get_part(RowAssembler::new(&spec, projection)?, &encoded, part);
         let found = match parts.as_slice() {
             [] => vec![get(&&order[..])],
-            [one] => vec![get(one)],
-            several => in_parallel(several, get),
+            parts => parallel::map(parts.iter(), parts.len(), get),
         };
         merged(found.into_iter().collect::<Result<_>>()?, encoded.len())
     }
@@ -110,19 +108,19 @@ fn merged(parts: Vec<FoundPart>, keys: usize) -> Result<Found> {
 }
 
 /// One of the lookups that run on a store.
-struct Turn<'a> {
+struct RunningLookup<'a> {
     lookups: &'a AtomicUsize,
     /// The number of running lookups, including this one.
     running: usize,
 }
 
-impl<'a> Turn<'a> {
-    fn take(lookups: &'a AtomicUsize) -> Turn<'a> {
-        Turn { lookups, running: lookups.fetch_add(1, Ordering::Relaxed) + 1 }
+impl<'a> RunningLookup<'a> {
+    fn take(lookups: &'a AtomicUsize) -> RunningLookup<'a> {
+        RunningLookup { lookups, running: lookups.fetch_add(1, Ordering::Relaxed) + 1 }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for RunningLookup<'_> {
     fn drop(&mut self) {
         self.lookups.fetch_sub(1, Ordering::Relaxed);
     }

@@ -56,11 +56,6 @@ impl SharedCache {
         let blocks = usize::try_from(memory_bytes / 20).unwrap_or(usize::MAX);
         SharedCache::new(blocks.max(BLOCK_CACHE_BYTES_DEFAULT), WRITE_BUFFER_BUDGET_BYTES_DEFAULT)
     }
-
-    /// Bytes in cached blocks and in write buffers now.
-    pub fn used_bytes(&self) -> usize {
-        self.blocks.get_usage() + self.write_buffers.get_usage()
-    }
 }
 
 impl Default for SharedCache {

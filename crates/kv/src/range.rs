@@ -67,7 +67,7 @@ impl KeyRange {
             None => Vec::new(),
             Some(bound) => {
                 let key = bound.encode(encoder)?;
-                match if bound.inclusive { Some(key) } else { bound.behind(key, encoder) } {
+                match if bound.inclusive { Some(key) } else { bound.after(key, encoder) } {
                     Some(lower) => lower,
                     None => return Ok(None),
                 }
@@ -77,7 +77,7 @@ impl KeyRange {
             None => None,
             Some(bound) => {
                 let key = bound.encode(encoder)?;
-                if bound.inclusive { bound.behind(key, encoder) } else { Some(key) }
+                if bound.inclusive { bound.after(key, encoder) } else { Some(key) }
             }
         };
         let is_empty = upper.as_ref().is_some_and(|upper| *upper <= lower);
@@ -95,7 +95,7 @@ impl Bound {
     }
 
     /// The first key after all that begin with this bound's columns; `None` if there is none.
-    fn behind(&self, mut key: Vec<u8>, encoder: &KeyEncoder) -> Option<Vec<u8>> {
+    fn after(&self, mut key: Vec<u8>, encoder: &KeyEncoder) -> Option<Vec<u8>> {
         if self.columns.len() == encoder.len() {
             // A whole key: its direct successor. (A string in the last column may continue.)
             key.push(0);

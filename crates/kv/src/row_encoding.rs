@@ -14,6 +14,11 @@
 //! defaults. RocksDB verifies the block checksum before a row is decoded; the decoder still accepts any bytes and
 //! returns an error for bad ones.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};

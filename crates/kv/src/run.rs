@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use basalt_base::Result;
+use basalt_base::{Result, parallel};
 use rocksdb::{Options, SstFileWriter};
 
 use crate::error::failed;
-use crate::parallel::in_parallel;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 /// A run counts as nearly sorted if its ascending sequences have this length on average. Several threads that read
@@ -192,10 +191,7 @@ impl Run {
                 failed(&files.store, &format!("writing the sorted file {}", path.display()), &error)
             })
         };
-        match parts.as_slice() {
-            [one] => Ok(vec![write(one)?]),
-            several => in_parallel(several, write).into_iter().collect(),
-        }
+        parallel::map(parts.iter(), parts.len(), write).into_iter().collect()
     }
 
     fn write_file(&self, files: &RunFiles, path: &Path, rows: &[RunRow]) -> Result<(), rocksdb::Error> {

@@ -14,7 +14,7 @@ use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::query::carried;
 use basalt_base::{Columns, Error, ErrorCode, Result, bail};
 use basalt_kv::{
-    ComputedDefault, Found, KeyRange, KvOptions, KvSpec, LastingStore, Load, SharedCache, Store,
+    ComputedDefault, Found, KeyRange, KvOptions, KvSpec, Load, ReopeningStore, SharedCache, Store,
 };
 use basalt_parts::{Fill, KeyExpression, PartSelection};
 use basalt_sql::ast::{Expr, Literal};
@@ -38,7 +38,7 @@ const BLOCKS_WAITING: usize = 2;
 /// A table of one RocksDB.
 pub(crate) struct EmbeddedRocksDbTable {
     definition: RwLock<Arc<TableDefinition>>,
-    store: LastingStore,
+    store: ReopeningStore,
     key: Vec<usize>,
 }
 
@@ -63,7 +63,7 @@ impl EmbeddedRocksDbTable {
         let options = options_of(&definition, cache)?;
         let rocksdb = dir.join(DIRECTORY);
         publish_empty_dir(storage.as_ref(), &rocksdb)?;
-        let store = LastingStore::open(&rocksdb, spec_of(&definition, key.clone())?, options);
+        let store = ReopeningStore::open(&rocksdb, spec_of(&definition, key.clone())?, options);
         let store = store.map_err(|error| match error.code() {
             ErrorCode::CorruptedData => {
                 let name = definition.full_name();

@@ -14,6 +14,11 @@
 //! After a killed process it is exact, because the system has its bytes. After a power cut it may be older and
 //! claim less.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

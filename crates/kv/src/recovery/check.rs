@@ -1,5 +1,10 @@
 //! Refuses a store whose files lack acknowledged changes, and names the file.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -16,6 +16,11 @@
 //! Torn is not damaged: a crash cuts off, or leaves holes in, the record that was being written, and no record
 //! follows it. A bad record that is followed by another one was damaged later.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::io::{self, Read};
 
 use basalt_base::checksum::crc32c;
@@ -182,8 +187,8 @@ mod tests {
                     file.resize(file.len() + room, 0);
                     continue;
                 }
-                let (part, behind) = rest.split_at(rest.len().min(room - HEADER_BYTES));
-                let kind = match (is_first, behind.is_empty()) {
+                let (part, after) = rest.split_at(rest.len().min(room - HEADER_BYTES));
+                let kind = match (is_first, after.is_empty()) {
                     (true, true) => WHOLE,
                     (true, false) => FIRST,
                     (false, true) => LAST,
@@ -195,7 +200,7 @@ mod tests {
                 file.extend_from_slice(&sum.to_le_bytes());
                 file.extend_from_slice(&(part.len() as u16).to_le_bytes());
                 file.extend_from_slice(&summed);
-                (rest, is_first) = (behind, false);
+                (rest, is_first) = (after, false);
                 if rest.is_empty() {
                     break;
                 }

@@ -1,5 +1,10 @@
 //! Finds and reads the current MANIFEST.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -22,7 +22,7 @@ const READERS_WAIT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// A [`Store`] that a table keeps open.
-pub struct LastingStore {
+pub struct ReopeningStore {
     path: PathBuf,
     options: KvOptions,
     spec: RwLock<KvSpec>,
@@ -30,11 +30,11 @@ pub struct LastingStore {
     current: RwLock<Option<Arc<Store>>>,
 }
 
-impl LastingStore {
+impl ReopeningStore {
     /// Like [`Store::open`]; on a full disk opens read-only until there is room.
-    pub fn open(path: &Path, spec: KvSpec, options: KvOptions) -> Result<LastingStore> {
+    pub fn open(path: &Path, spec: KvSpec, options: KvOptions) -> Result<ReopeningStore> {
         let store = open(path, &spec, &options)?;
-        Ok(LastingStore {
+        Ok(ReopeningStore {
             path: path.to_owned(),
             options,
             spec: RwLock::new(spec),
