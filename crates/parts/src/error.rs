@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use basalt_base::ErrorCode;
 
+use crate::limits::BrokenLimits;
 use crate::name::PartName;
-use crate::spec::BrokenLimits;
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -108,27 +108,32 @@ impl Damage {
         Damage { at: at as u64, what: what.into() }
     }
 
+    /// `number`, stored in eight bytes at `at`, as a size in memory.
+    pub(crate) fn size(at: usize, number: u64) -> Result<usize, Damage> {
+        usize::try_from(number).map_err(|_| Damage::new(at, format!("{number} does not fit an address")))
+    }
+
     /// The same damage, for bytes that begin at `offset` of a file.
     pub(crate) fn shifted(mut self, offset: u64) -> Damage {
         self.at += offset;
         self
     }
 
-    pub(crate) fn in_file(self, place: &(impl Place + ?Sized)) -> Error {
+    pub(crate) fn in_file(self, place: &(impl ByteSource + ?Sized)) -> Error {
         let at = self.at.saturating_add(place.offset());
         Error::Corrupt { path: place.file().to_owned(), at, what: self.what }
     }
 }
 
 /// The source of bytes, for errors.
-pub(crate) trait Place {
+pub(crate) trait ByteSource {
     fn file(&self) -> &Path;
 
     /// The offset of the bytes in the file.
     fn offset(&self) -> u64;
 }
 
-impl Place for Path {
+impl ByteSource for Path {
     fn file(&self) -> &Path {
         self
     }
@@ -138,7 +143,7 @@ impl Place for Path {
     }
 }
 
-impl Place for PathBuf {
+impl ByteSource for PathBuf {
     fn file(&self) -> &Path {
         self
     }

@@ -19,6 +19,11 @@
 //! A field with its default value is omitted. An unknown tag is refused, unless it has [`OPTIONAL`] set: such a
 //! field only makes reading faster, and may be skipped.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use basalt_base::checksum::crc32c;
 
 use crate::error::Damage;
@@ -62,14 +67,19 @@ impl FieldWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends a count or a length.
+    pub(crate) fn count(&mut self, count: usize) {
+        self.u32(u32::try_from(count).expect("a count and the length of a field are far below 2^32"));
+    }
+
     /// Appends a length and the bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        self.u32(u32::try_from(bytes.len()).expect("a field is far shorter than 4 GiB"));
+        self.count(bytes.len());
         self.raw(bytes);
     }
 
     pub(crate) fn tagged(&mut self, list: &TaggedWriter) {
-        self.u32(list.fields.len() as u32);
+        self.count(list.fields.len());
         for (tag, bytes) in &list.fields {
             self.u32(*tag);
             self.bytes(bytes);
@@ -144,12 +154,18 @@ impl<'a> FieldReader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
+    /// A count or a length.
+    pub(crate) fn count(&mut self) -> Result<usize, Damage> {
+        let at = self.at();
+        Damage::size(at, u64::from(self.u32()?))
+    }
+
     pub(crate) fn u64(&mut self) -> Result<u64, Damage> {
         self.array().map(u64::from_le_bytes)
     }
 
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Damage> {
-        let count = self.u32()? as usize;
+        let count = self.count()?;
         self.raw(count)
     }
 
@@ -172,7 +188,7 @@ impl<'a> FieldReader<'a> {
 
     /// The tagged fields of a list, each with a reader of its own.
     pub(crate) fn tagged(&mut self) -> Result<Vec<(u32, FieldReader<'a>)>, Damage> {
-        let count = self.u32()? as usize;
+        let count = self.count()?;
         if count > self.bytes.len() / TAGGED_BYTES_MIN {
             return Err(Damage::new(self.at(), format!("{count} fields do not fit the file")));
         }
@@ -180,7 +196,7 @@ impl<'a> FieldReader<'a> {
         for _ in 0..count {
             let (at, tag) = (self.at(), self.u32()?);
             if fields.last().is_some_and(|(last, _)| *last >= tag) {
-                return Err(Damage::new(at, format!("field {tag:#x} is not behind smaller ones")));
+                return Err(Damage::new(at, format!("field {tag:#x} is not in ascending order")));
             }
             let bytes = self.bytes()?;
             fields.push((tag, FieldReader { bytes, at: 0, origin: self.at() - bytes.len() }));
@@ -201,7 +217,7 @@ impl<'a> FieldReader<'a> {
 
     /// Fails unless every byte was read.
     pub(crate) fn finish(self) -> Result<(), Damage> {
-        if self.is_at_end() { Ok(()) } else { Err(Damage::new(self.at(), "bytes behind the end")) }
+        if self.is_at_end() { Ok(()) } else { Err(Damage::new(self.at(), "bytes after the end")) }
     }
 }
 

@@ -36,6 +36,7 @@ mod fields;
 mod history;
 mod index;
 mod key;
+mod limits;
 mod metrics;
 mod mode;
 mod name;
@@ -44,7 +45,6 @@ mod part;
 mod sample;
 mod spec;
 mod table;
-mod threads;
 mod ttl;
 
 pub use column::cache::{BlockCache, BlockCacheStats};
@@ -53,30 +53,34 @@ pub use column::strings::distinct::DistinctStrings;
 pub use conversion::{Conversion, Conversions, ConvertValues, FindConversion};
 pub use error::Error;
 pub use history::{ColumnHistory, NameChange};
-pub use index::kind::{FilterSize, IndexKind};
-pub use index::predicate::{Operand, Piece, Predicate, Wanted};
+pub use index::kind::IndexKind;
+pub use index::predicate::{Operand, Predicate, Substring, ValueTest};
 pub use index::skip_index::{INDEX_GRANULARITY_MAX, Indexed, SkipIndex};
+pub use index::summary::FilterSize;
 pub use index::zones::Zones;
-pub use key::element::{KeyElement, KeyExpression, KeyValue, Monotonic};
+pub use key::element::{KeyElement, KeyValue};
+pub use key::expression::{KeyExpression, Monotonic};
 pub use key::partition::PartitionValue;
 pub use key::prune::MarkRanges;
 pub use key::ranges::{KeyCondition, KeyRanges};
+pub use limits::{
+    BlockBytes, BrokenLimits, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits,
+    WIDE_BYTES_MIN_DEFAULT,
+};
 pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use mode::MergeMode;
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
-pub use part::pruning::{PruneStep, SaidOf};
+pub use part::part_type::PartType;
+pub use part::pruning::{ColumnConstraint, PruneStep};
 pub use part::reader::PartReader;
 pub use part::scan::PartScan;
 pub use part::view::Part;
 pub use part::volume::value_bytes;
-pub use spec::{
-    BlockBytes, BrokenLimits, Fill, GRANULE_BYTES_DEFAULT, GRANULE_ROWS_DEFAULT, MergeLimits, PartSpec,
-    WIDE_BYTES_MIN_DEFAULT,
-};
+pub use spec::{Fill, PartSpec};
 pub use table::{
     ColumnBounds, ColumnStats, Deduplication, DetachedPart, DetachedStats, DiskSpace, FinalInput, FinalLayer,
     FinalScan, IndexStats, InsertOptions, MergeReason, MergeWatch, MutationFailure, MutationStatus,
-    OptimizeOptions, PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats, PartType,
+    OptimizeOptions, PartEvent, PartEventKind, PartFigures, PartObserver, PartSelection, PartStats,
     PartsVersion, PendingInsert, RowChange, RowsAfter, Snapshot, TableParts, TtlMerge, TtlMergeLimits,
     TtlStats, WaitingMutations, WorkControl, WorkMemory, final_layers, finish_moves, with_same_keys,
 };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use basalt_base::SqlType;
-use basalt_parts::{KeyRanges, Piece, Predicate, Wanted};
+use basalt_parts::{KeyRanges, Predicate, Substring, ValueTest};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
@@ -44,14 +44,14 @@ fn of_values(filter: &Expr, operands: Operands<'_>) -> Predicate {
 }
 
 fn of_condition(condition: &Condition, operands: Operands<'_>) -> Predicate {
-    let wanted = match &condition.values {
-        ValueSet::Points(points) => Wanted::Points(Arc::clone(points)),
+    let test = match &condition.values {
+        ValueSet::Points(points) => ValueTest::Points(Arc::clone(points)),
         ValueSet::Range { low, high } => {
             let Ok(ranges) = KeyRanges::between(bound(low), bound(high)) else { return Predicate::Any };
-            Wanted::Ranges(ranges)
+            ValueTest::Ranges(ranges)
         }
     };
-    Predicate::Value { operand: operands.name(condition.subject), wanted }
+    Predicate::Value { operand: operands.name(condition.subject), test }
 }
 
 fn bound(bound: &Option<(ArrayRef, bool)>) -> Bound<&ArrayRef> {
@@ -71,7 +71,7 @@ fn not_equal(left: &Expr, right: &Expr, operands: Operands<'_>) -> Predicate {
     }
     let other_than = |value: &ScalarValue, subject: Subject| {
         let ranges = KeyRanges::points(&typed(value, subject, operands)?).ok()?.complement();
-        Some(Predicate::Value { operand: operands.name(subject), wanted: Wanted::Ranges(ranges) })
+        Some(Predicate::Value { operand: operands.name(subject), test: ValueTest::Ranges(ranges) })
     };
     let found = match (operands.find(left), literal(right)) {
         (Some(subject), Some(value)) => other_than(value, subject),
@@ -89,7 +89,7 @@ fn call_of(call: &ScalarFunction, operands: Operands<'_>) -> Option<Predicate> {
             let (subject, points) = (operands.find(operand)?, elements(list)?);
             let fits = *points.data_type() == operands.ty(subject).carrier() && points.null_count() == 0;
             let operand = operands.name(subject);
-            return fits.then_some(Predicate::Value { operand, wanted: Wanted::Points(points) });
+            return fits.then_some(Predicate::Value { operand, test: ValueTest::Points(points) });
         }
         _ => return None,
     };
@@ -98,25 +98,27 @@ fn call_of(call: &ScalarFunction, operands: Operands<'_>) -> Option<Predicate> {
         _ => operands.find(operand)?,
     };
     let ty = operands.ty(subject);
-    let said = |wanted: Wanted| Predicate::Value { operand: operands.name(subject), wanted };
+    let passes = |test: ValueTest| Predicate::Value { operand: operands.name(subject), test };
     Some(match call.func.name() {
-        "like" => said(Wanted::Pieces(pieces_of_like(&bytes(value)?))),
-        "startsWith" => said(piece(bytes(value)?, true, false)),
-        "endsWith" => said(piece(bytes(value)?, false, true)),
-        "hasToken" => said(Wanted::Token(bytes(value)?)),
-        "has" | "indexOf" | "mapContains" => said(Wanted::Elements(of_element(value.to_array().ok()?, ty)?)),
-        "hasAny" => said(Wanted::Elements(of_element(elements(value)?, ty)?)),
+        "like" => passes(ValueTest::Substrings(substrings_of_like(&bytes(value)?))),
+        "startsWith" => passes(substring(bytes(value)?, true, false)),
+        "endsWith" => passes(substring(bytes(value)?, false, true)),
+        "hasToken" => passes(ValueTest::Token(bytes(value)?)),
+        "has" | "indexOf" | "mapContains" => {
+            passes(ValueTest::Elements(of_element(value.to_array().ok()?, ty)?))
+        }
+        "hasAny" => passes(ValueTest::Elements(of_element(elements(value)?, ty)?)),
         "hasAll" => {
             let all = of_element(elements(value)?, ty)?;
-            let each = (0..all.len()).map(|at| said(Wanted::Elements(all.slice(at, 1))));
+            let each = (0..all.len()).map(|at| passes(ValueTest::Elements(all.slice(at, 1))));
             Predicate::And(each.collect())
         }
         _ => return None,
     })
 }
 
-fn piece(bytes: Vec<u8>, is_start: bool, is_end: bool) -> Wanted {
-    Wanted::Pieces(vec![Piece { bytes, is_start, is_end }])
+fn substring(bytes: Vec<u8>, is_start: bool, is_end: bool) -> ValueTest {
+    ValueTest::Substrings(vec![Substring { bytes, is_start, is_end }])
 }
 
 /// The values, if they are of the type of the column's elements and none is NULL.
@@ -154,29 +156,29 @@ fn is_zero(expr: &Expr) -> bool {
 }
 
 /// The stretches between the wildcards of a LIKE pattern.
-fn pieces_of_like(pattern: &[u8]) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut piece = Piece { bytes: Vec::new(), is_start: true, is_end: false };
+fn substrings_of_like(pattern: &[u8]) -> Vec<Substring> {
+    let mut substrings = Vec::new();
+    let mut substring = Substring { bytes: Vec::new(), is_start: true, is_end: false };
     let mut at = 0;
     while let Some(&byte) = pattern.get(at) {
         at += 1;
         match (byte, pattern.get(at)) {
             (b'%' | b'_', _) => {
-                let next = Piece { bytes: Vec::new(), is_start: false, is_end: false };
-                pieces.push(std::mem::replace(&mut piece, next));
+                let next = Substring { bytes: Vec::new(), is_start: false, is_end: false };
+                substrings.push(std::mem::replace(&mut substring, next));
             }
             // Before any other byte a backslash is a backslash.
             (b'\\', Some(&escaped @ (b'%' | b'_' | b'\\'))) => {
-                piece.bytes.push(escaped);
+                substring.bytes.push(escaped);
                 at += 1;
             }
-            _ => piece.bytes.push(byte),
+            _ => substring.bytes.push(byte),
         }
     }
-    piece.is_end = true;
-    pieces.push(piece);
-    pieces.retain(|piece| !piece.bytes.is_empty());
-    pieces
+    substring.is_end = true;
+    substrings.push(substring);
+    substrings.retain(|substring| !substring.bytes.is_empty());
+    substrings
 }
 
 #[cfg(test)]
@@ -186,13 +188,13 @@ mod tests {
     #[test]
     fn like_is_cut_at_its_wildcards() {
         let check = |pattern: &str, expected: &[(&str, bool, bool)]| {
-            let piece = |&(text, is_start, is_end): &(&str, bool, bool)| Piece {
+            let substring = |&(text, is_start, is_end): &(&str, bool, bool)| Substring {
                 bytes: text.as_bytes().to_vec(),
                 is_start,
                 is_end,
             };
-            let expected: Vec<Piece> = expected.iter().map(piece).collect();
-            assert_eq!(pieces_of_like(pattern.as_bytes()), expected, "{pattern}");
+            let expected: Vec<Substring> = expected.iter().map(substring).collect();
+            assert_eq!(substrings_of_like(pattern.as_bytes()), expected, "{pattern}");
         };
         check("%word%", &[("word", false, false)]);
         check("a%b", &[("a", true, false), ("b", false, true)]);

@@ -4,6 +4,11 @@
 //! the section distinguishes the two. So every array reads back, and so do blocks from before the short form
 //! existed.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type};
 

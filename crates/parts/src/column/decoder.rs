@@ -3,6 +3,11 @@
 //! The order of sections is in [`encoder`](super::encoder). The numbers of a whole block are decoded in place;
 //! strings are views into the decoded block and are not copied.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::ops::Range;
 use std::sync::Arc;
 

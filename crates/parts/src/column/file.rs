@@ -1,5 +1,10 @@
 //! A column file of a part, and what is known of it before a block is read.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -142,7 +147,8 @@ impl ColumnFile {
         let footer = Footer::decode(&bytes)
             .and_then(|footer| self.check_footer(&footer, &bytes, footer_at).map(|()| footer))
             .map_err(|damage| damage.shifted(footer_at).in_file(&self.path))?;
-        let mut table = vec![0; (footer_at - footer.table_offset) as usize];
+        let table_bytes = Damage::size(0, footer_at - footer.table_offset);
+        let mut table = vec![0; table_bytes.map_err(|damage| damage.in_file(&self.path))?];
         self.read_at(file, footer.table_offset, &mut table)?;
         let mut blocks = decode_table(&table, &footer)
             .map_err(|damage| damage.shifted(footer.table_offset).in_file(&self.path))?;
@@ -216,7 +222,8 @@ impl Tail {
     /// The blocks that contain `rows`.
     pub(crate) fn blocks_of(&self, rows: &Range<u64>) -> Range<u32> {
         let block_rows = self.footer.block_rows();
-        (rows.start / block_rows) as u32..rows.end.div_ceil(block_rows) as u32
+        let block = |number: u64| u32::try_from(number).expect("a file has fewer than 2^32 blocks");
+        block(rows.start / block_rows)..block(rows.end.div_ceil(block_rows))
     }
 }
 

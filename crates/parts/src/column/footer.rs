@@ -1,5 +1,10 @@
 //! The last bytes of a column file, which lead to everything else in it.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use basalt_base::checksum::crc32c;
 use basalt_codec::{CHAIN_BYTES, CodecChain};
 

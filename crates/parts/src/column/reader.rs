@@ -1,5 +1,10 @@
 //! Reads the blocks of a column file; its layout is in [`writer`](super::writer).
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;
@@ -85,7 +90,7 @@ impl OpenColumn {
         scratch: &mut ReadScratch,
         metrics: &ReadMetrics,
     ) -> Result<ArrayRef> {
-        let mut array = ArrayDecoder::new(&self.column.field, (rows.end - rows.start) as usize);
+        let mut array = ArrayDecoder::new(&self.column.field, in_memory(rows.end - rows.start));
         self.read_rows(
             rows,
             &mut |sections, rows, take| array.append(sections, rows, take),
@@ -102,7 +107,7 @@ impl OpenColumn {
         metrics: &ReadMetrics,
     ) -> Result<ArrayRef> {
         let dictionary = Arc::clone(self.dictionary(metrics)?);
-        let row_count = (rows.end - rows.start) as usize;
+        let row_count = in_memory(rows.end - rows.start);
         let mut array = CodesDecoder::new(dictionary, self.column.field.is_nullable(), row_count);
         self.read_rows(
             rows,
@@ -163,8 +168,8 @@ impl OpenColumn {
         metrics: &ReadMetrics,
     ) -> Result<()> {
         let block_rows = self.tail.footer.block_rows();
-        let mut block = (rows.start / block_rows) as usize;
-        let end = rows.end.div_ceil(block_rows) as usize;
+        let mut block = in_memory(rows.start / block_rows);
+        let end = in_memory(rows.end.div_ceil(block_rows));
         while block < end && !rows.is_empty() {
             let together = self.together(block..end);
             self.read_blocks(together.clone(), &rows, append, scratch, metrics)?;
@@ -204,8 +209,8 @@ impl OpenColumn {
         let mut decoded_bytes = 0;
         let mut rest = &scratch.bytes[..bytes];
         for (block, entry) in blocks.zip(entries) {
-            let (bytes, behind) = rest.split_at(entry.bytes as usize);
-            rest = behind;
+            let (bytes, after) = rest.split_at(entry.bytes as usize);
+            rest = after;
             decoded_bytes += self
                 .decode_block(block, *entry, bytes, rows, append, &mut scratch.codec)
                 .map_err(|damage| damage.shifted(entry.offset).in_file(&self.column.path))?;
@@ -230,11 +235,16 @@ impl OpenColumn {
         let end = (first + footer.block_rows()).min(footer.row_count);
         let take = rows.start.max(first) - first..rows.end.min(end) - first;
         let mut sections = SectionReader::new(&footer.chain, bytes, codec);
-        append(&mut sections, (end - first) as usize, take.start as usize..take.end as usize)?;
+        append(&mut sections, in_memory(end - first), in_memory(take.start)..in_memory(take.end))?;
         let decoded_bytes = sections.decoded_bytes;
         sections.finish()?;
         Ok(decoded_bytes)
     }
+}
+
+/// A number of rows or blocks of one read.
+fn in_memory(count: u64) -> usize {
+    usize::try_from(count).expect("the rows of a read fit in memory")
 }
 
 fn check_crc(entry: &BlockEntry, bytes: &[u8], what: impl fmt::Display) -> Result<(), Damage> {

@@ -14,6 +14,11 @@
 //! The codec is not stored here: it is the column's chain, adapted to the kind of the section. Checksums belong to
 //! the file and are verified before.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use basalt_codec::{CodecChain, INPUT_BYTES_MAX, Scratch};
 
 use crate::error::{Damage, Result};
@@ -79,14 +84,18 @@ impl SectionWriter<'_> {
             self.out.extend_from_slice(bytes);
             scheme = SCHEME_RAW;
         }
-        let stored = (self.out.len() - payload) as u32;
+        let stored = section_bytes(self.out.len() - payload);
         let header = &mut self.out[start..payload];
         header[STORED_AT..DECODED_AT].copy_from_slice(&stored.to_le_bytes());
-        header[DECODED_AT..SCHEME_AT].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        header[DECODED_AT..SCHEME_AT].copy_from_slice(&section_bytes(bytes.len()).to_le_bytes());
         header[SCHEME_AT] = scheme;
         self.decoded_bytes += bytes.len() as u64;
         Ok(())
     }
+}
+
+fn section_bytes(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("a section is shorter than 4 GiB")
 }
 
 /// Reads the sections of a block one after the other.
@@ -186,7 +195,7 @@ impl<'a> SectionReader<'a> {
         if self.at == self.bytes.len() {
             Ok(())
         } else {
-            Err(Damage::new(self.at, "bytes behind the last section"))
+            Err(Damage::new(self.at, "bytes after the last section"))
         }
     }
 }

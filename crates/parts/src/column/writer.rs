@@ -49,7 +49,7 @@ use super::section::SectionWriter;
 use super::strings::coder::{Coding, SAMPLE_ROWS, StringCoder};
 use super::strings::codes::encode_dictionary;
 use crate::error::Result;
-use crate::spec::BlockBytes;
+use crate::limits::BlockBytes;
 
 pub(crate) const MAGIC: &[u8; 8] = b"BSLTCOL1";
 

@@ -2,14 +2,19 @@
 //!
 //! Encoding: number of hash functions u32, the bits.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::collections::HashSet;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 
 use super::bits::{BloomBits, hash};
-use super::kind::{Summary, any_point, for_each_value};
-use super::predicate::Wanted;
+use super::predicate::ValueTest;
+use super::summary::{Summary, any_point, for_each_value};
 use crate::error::{Damage, Result};
 use crate::fields::FieldReader;
 
@@ -55,10 +60,10 @@ impl Summary for BloomSummary {
         Ok(encode_bits(&bits))
     }
 
-    fn may_match(&self, wanted: &Wanted) -> bool {
-        match wanted {
-            Wanted::Points(points) if !is_nested(points) => any_point(points, |value| self.has(value)),
-            Wanted::Elements(points) if !is_nested(points) => any_point(points, |value| self.has(value)),
+    fn may_match(&self, test: &ValueTest) -> bool {
+        match test {
+            ValueTest::Points(points) if !is_nested(points) => any_point(points, |value| self.has(value)),
+            ValueTest::Elements(points) if !is_nested(points) => any_point(points, |value| self.has(value)),
             _ => true,
         }
     }

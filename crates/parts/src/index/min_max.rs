@@ -3,6 +3,11 @@
 //! Encoding: whether there is a NULL u8, whether the largest value is no bound u8, sections of an array of two
 //! values; no sections if there is no value.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -11,15 +16,16 @@ use arrow::compute::concat;
 use arrow::datatypes::Field;
 use basalt_codec::CodecChain;
 
-use super::kind::Summary;
-use super::predicate::Wanted;
+use super::predicate::ValueTest;
+use super::summary::Summary;
 use super::zones::zone_field;
 use crate::column::decoder::decode_array;
 use crate::column::encoder::encode_array;
 use crate::error::{Damage, Result};
 use crate::fields::FieldReader;
 use crate::key::bounds;
-use crate::key::ranges::{KeyRanges, encode};
+use crate::key::ranges::KeyRanges;
+use crate::key::row_format::encode;
 
 /// The smallest and the largest value of some granules.
 #[derive(Debug)]
@@ -86,10 +92,10 @@ impl Summary for MinMaxSummary {
         Ok(out)
     }
 
-    fn may_match(&self, wanted: &Wanted) -> bool {
-        match wanted {
-            Wanted::Ranges(ranges) => self.overlaps(ranges),
-            Wanted::Points(points) if points.data_type() == self.field.data_type() => {
+    fn may_match(&self, test: &ValueTest) -> bool {
+        match test {
+            ValueTest::Ranges(ranges) => self.overlaps(ranges),
+            ValueTest::Points(points) if points.data_type() == self.field.data_type() => {
                 KeyRanges::points(points).is_ok_and(|ranges| self.overlaps(&ranges))
             }
             _ => true,

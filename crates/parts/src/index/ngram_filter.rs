@@ -7,8 +7,8 @@ use arrow::datatypes::DataType;
 
 use super::bits::{BloomBits, hash};
 use super::bloom_filter::{decode_bits, encode_bits};
-use super::kind::{FilterSize, Summary, any_point, for_each_value};
-use super::predicate::Wanted;
+use super::predicate::ValueTest;
+use super::summary::{FilterSize, Summary, any_point, for_each_value};
 use super::text::ngrams;
 use crate::error::{Damage, Result};
 
@@ -48,13 +48,15 @@ impl Summary for NgramSummary {
         Ok(encode_bits(&self.bits))
     }
 
-    fn may_match(&self, wanted: &Wanted) -> bool {
-        match wanted {
-            Wanted::Points(points) | Wanted::Elements(points) if is_text(points) => {
+    fn may_match(&self, test: &ValueTest) -> bool {
+        match test {
+            ValueTest::Points(points) | ValueTest::Elements(points) if is_text(points) => {
                 any_point(points, |text| self.has(text))
             }
-            Wanted::Pieces(pieces) => pieces.iter().all(|piece| self.has(&piece.bytes)),
-            Wanted::Token(token) => self.has(token),
+            ValueTest::Substrings(substrings) => {
+                substrings.iter().all(|substring| self.has(&substring.bytes))
+            }
+            ValueTest::Token(token) => self.has(token),
             _ => true,
         }
     }

@@ -12,7 +12,7 @@ pub enum Predicate {
     /// The values of `operand` pass this test.
     Value {
         operand: Operand,
-        wanted: Wanted,
+        test: ValueTest,
     },
     /// No known condition.
     Any,
@@ -29,7 +29,7 @@ pub enum Operand {
 
 /// A test of a value.
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub enum ValueTest {
     /// In these ranges: `<`, BETWEEN and the like.
     Ranges(KeyRanges),
     /// Equal to one of these: `=` and IN. The array has no NULL.
@@ -37,14 +37,14 @@ pub enum Wanted {
     /// An array with one of these elements: `has`, `hasAny`. The array has no NULL.
     Elements(ArrayRef),
     /// A string that contains all these substrings in order: LIKE, `startsWith` and `endsWith`.
-    Pieces(Vec<Piece>),
+    Substrings(Vec<Substring>),
     /// A string that contains this token: `hasToken`.
     Token(Vec<u8>),
 }
 
 /// A substring in a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct Substring {
     pub bytes: Vec<u8>,
     /// The string begins with it.
     pub is_start: bool,
@@ -54,22 +54,22 @@ pub struct Piece {
 
 impl Predicate {
     /// Whether the condition can hold, if `may_match` decides it for the values of an operand.
-    pub(crate) fn may_hold(&self, may_match: &impl Fn(&Operand, &Wanted) -> bool) -> bool {
+    pub(crate) fn may_hold(&self, may_match: &impl Fn(&Operand, &ValueTest) -> bool) -> bool {
         match self {
             Predicate::And(all) => all.iter().all(|one| one.may_hold(may_match)),
             Predicate::Or(any) => any.iter().any(|one| one.may_hold(may_match)),
-            Predicate::Value { operand, wanted } => may_match(operand, wanted),
+            Predicate::Value { operand, test } => may_match(operand, test),
             Predicate::Any => true,
         }
     }
 
     /// Whether the condition has a test that `understands` accepts.
-    pub(crate) fn speaks(&self, understands: &impl Fn(&Operand, &Wanted) -> bool) -> bool {
+    pub(crate) fn is_checkable(&self, understands: &impl Fn(&Operand, &ValueTest) -> bool) -> bool {
         match self {
-            Predicate::And(all) => all.iter().any(|one| one.speaks(understands)),
+            Predicate::And(all) => all.iter().any(|one| one.is_checkable(understands)),
             // One side without a known condition makes the whole unknown.
-            Predicate::Or(any) => any.iter().all(|one| one.speaks(understands)),
-            Predicate::Value { operand, wanted } => understands(operand, wanted),
+            Predicate::Or(any) => any.iter().all(|one| one.is_checkable(understands)),
+            Predicate::Value { operand, test } => understands(operand, test),
             Predicate::Any => false,
         }
     }
@@ -85,9 +85,9 @@ impl Predicate {
                 let known: Option<Vec<KeyRanges>> = any.iter().map(|one| one.ranges_of(operand)).collect();
                 known?.into_iter().reduce(|left, right| left.union(&right))
             }
-            Predicate::Value { operand: of, wanted } if of == operand => match wanted {
-                Wanted::Ranges(ranges) => Some(ranges.clone()),
-                Wanted::Points(points) => KeyRanges::points(points).ok(),
+            Predicate::Value { operand: of, test } if of == operand => match test {
+                ValueTest::Ranges(ranges) => Some(ranges.clone()),
+                ValueTest::Points(points) => KeyRanges::points(points).ok(),
                 _ => None,
             },
             Predicate::Value { .. } | Predicate::Any => None,
@@ -101,15 +101,15 @@ mod tests {
 
     fn token(operand: &str, text: &str) -> Predicate {
         let operand = Operand::Column(operand.to_owned());
-        Predicate::Value { operand, wanted: Wanted::Token(text.as_bytes().to_vec()) }
+        Predicate::Value { operand, test: ValueTest::Token(text.as_bytes().to_vec()) }
     }
 
     #[test]
     fn what_is_said_of_other_expressions_may_always_hold() {
         let is_a = |operand: &Operand| *operand == Operand::Column("a".to_owned());
-        let check = |predicate: Predicate, may_hold: bool, speaks: bool| {
+        let check = |predicate: Predicate, may_hold: bool, is_checkable: bool| {
             assert_eq!(predicate.may_hold(&|operand, _| !is_a(operand)), may_hold, "{predicate:?}");
-            assert_eq!(predicate.speaks(&|operand, _| is_a(operand)), speaks, "{predicate:?}");
+            assert_eq!(predicate.is_checkable(&|operand, _| is_a(operand)), is_checkable, "{predicate:?}");
         };
         check(token("a", "x"), false, true);
         check(token("b", "x"), true, false);

@@ -2,22 +2,28 @@
 //!
 //! Encoding: 0 for too many; else 1, then the number of values u32 and sections of an array of them.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array};
+use arrow::array::{Array, ArrayRef, UInt64Array, new_empty_array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::Field;
 use basalt_codec::CodecChain;
 
-use super::kind::Summary;
-use super::predicate::Wanted;
+use super::predicate::ValueTest;
+use super::summary::Summary;
 use super::zones::zone_field;
 use crate::column::decoder::decode_array;
 use crate::column::encoder::encode_array;
 use crate::error::{Damage, Result};
 use crate::fields::FieldReader;
-use crate::key::ranges::{KeyRanges, encode};
+use crate::key::ranges::KeyRanges;
+use crate::key::row_format::encode;
 
 /// More values are not stored, whatever the limit of the index.
 const VALUES_MAX: usize = 1 << 24;
@@ -57,7 +63,7 @@ impl SetSummary {
             fields.finish()?;
             return Ok(summary);
         }
-        let count = fields.u32()? as usize;
+        let count = fields.count()?;
         // Distinct values do not compress better than this.
         if count > VALUES_MAX.min(bytes.len() * COMPRESSION_MAX) {
             return Err(Damage::new(1, format!("{count} values")));
@@ -78,12 +84,13 @@ impl Summary for SetSummary {
         let Some(seen) = &mut self.seen else { return Ok(()) };
         let rows = encode(values)?;
         let is_new = |row: &usize| seen.insert(Box::from(rows.row(*row).data()));
-        let new: Vec<u32> = (0..values.len()).filter(is_new).map(|row| row as u32).collect();
+        let new: UInt64Array =
+            (0..values.len()).filter(is_new).map(|row| row as u64).collect::<Vec<_>>().into();
         if seen.len() > self.values_max {
             self.seen = None;
             self.values = Vec::new();
         } else if !new.is_empty() {
-            self.values.push(take(values, &UInt32Array::from(new), None)?);
+            self.values.push(take(values, &new, None)?);
         }
         Ok(())
     }
@@ -91,17 +98,18 @@ impl Summary for SetSummary {
     fn encode(&self) -> Result<Vec<u8>> {
         let Some(seen) = &self.seen else { return Ok(vec![0]) };
         let mut out = vec![1];
-        out.extend_from_slice(&(seen.len() as u32).to_le_bytes());
+        let count = u32::try_from(seen.len()).expect("a set has no more values than VALUES_MAX");
+        out.extend_from_slice(&count.to_le_bytes());
         let parts: Vec<&dyn Array> = self.values.iter().map(|values| &**values).collect();
         let all = if parts.is_empty() { new_empty_array(self.field.data_type()) } else { concat(&parts)? };
         encode_array(&self.field, &CodecChain::default(), &all, &mut out)?;
         Ok(out)
     }
 
-    fn may_match(&self, wanted: &Wanted) -> bool {
-        match wanted {
-            Wanted::Ranges(ranges) => self.has_any(ranges),
-            Wanted::Points(points) if points.data_type() == self.field.data_type() => {
+    fn may_match(&self, test: &ValueTest) -> bool {
+        match test {
+            ValueTest::Ranges(ranges) => self.has_any(ranges),
+            ValueTest::Points(points) if points.data_type() == self.field.data_type() => {
                 KeyRanges::points(points).map_or(true, |ranges| self.has_any(&ranges))
             }
             _ => true,

@@ -10,9 +10,15 @@
 //! crc32c u32               of everything before it
 //! ```
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::datatypes::FieldRef;
 
-use super::kind::{IndexKind, Summary};
+use super::kind::IndexKind;
+use super::summary::Summary;
 use crate::error::{Damage, Result};
 use crate::fields::{FieldReader, FieldWriter, Magic};
 
@@ -55,8 +61,11 @@ pub(crate) fn decode(
     marks: usize,
 ) -> Result<Vec<Box<dyn Summary>>, Damage> {
     let mut fields = FieldReader::of_file(bytes, MAGIC, "a skip index")?;
-    let (found, count) = (fields.u32()?, fields.u32()? as usize);
-    if found != granularity || count != marks.div_ceil(granularity.max(1) as usize) * fields_of.len() {
+    let (found, count) = (fields.u32()?, fields.count()?);
+    if found != granularity
+        || count
+            != marks.div_ceil(Damage::size(MAGIC.len(), u64::from(granularity.max(1)))?) * fields_of.len()
+    {
         return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));
     }
     let mut summaries = Vec::new();

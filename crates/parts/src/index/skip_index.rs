@@ -6,12 +6,14 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::FieldRef;
 use basalt_base::Columns;
 
-use super::kind::{IndexKind, Summary};
+use super::kind::IndexKind;
 use super::predicate::{Operand, Predicate};
 use super::skip_file::SkipFileWriter;
+use super::summary::Summary;
 use crate::column::plain::plain;
 use crate::error::{Error, Result};
-use crate::key::element::{KeyElement, KeyExpression};
+use crate::key::element::KeyElement;
+use crate::key::expression::KeyExpression;
 use crate::key::prune::MarkRanges;
 
 /// The most granules of a summary.
@@ -104,8 +106,8 @@ impl SkipIndex {
 
     /// Whether this type of index can skip granules with `predicate`.
     pub fn is_of_use(&self, predicate: &Predicate) -> bool {
-        predicate.speaks(&|operand, wanted| {
-            self.kind.understands(wanted) && self.elements.iter().any(|own| own.operand() == *operand)
+        predicate.is_checkable(&|operand, test| {
+            self.kind.understands(test) && self.elements.iter().any(|own| own.operand() == *operand)
         })
     }
 }
@@ -201,9 +203,9 @@ impl SkipSummaries {
                 Some((summary, holds)) if summary == at => holds,
                 _ => {
                     let own = &self.summaries[at * operands.len()..(at + 1) * operands.len()];
-                    predicate.may_hold(&|operand, wanted| {
+                    predicate.may_hold(&|operand, test| {
                         let mut own = operands.iter().zip(own).filter(|(of, _)| *of == operand);
-                        own.all(|(_, summary)| summary.may_match(wanted))
+                        own.all(|(_, summary)| summary.may_match(test))
                     })
                 }
             };

@@ -6,9 +6,9 @@ use arrow::array::ArrayRef;
 
 use super::bits::{BloomBits, hash};
 use super::bloom_filter::{decode_bits, encode_bits};
-use super::kind::{FilterSize, Summary, any_point, for_each_value};
 use super::ngram_filter::is_text;
-use super::predicate::{Piece, Wanted};
+use super::predicate::{Substring, ValueTest};
+use super::summary::{FilterSize, Summary, any_point, for_each_value};
 use super::text::tokens;
 use crate::error::{Damage, Result};
 
@@ -37,10 +37,11 @@ impl TokenSummary {
     }
 
     /// Checks the complete tokens only: one at the edge of a substring may continue outside of it.
-    fn has_inner_tokens(&self, piece: &Piece) -> bool {
-        tokens(&piece.bytes).all(|at| {
-            let is_whole = (at.start > 0 || piece.is_start) && (at.end < piece.bytes.len() || piece.is_end);
-            !is_whole || self.has(&piece.bytes[at])
+    fn has_inner_tokens(&self, substring: &Substring) -> bool {
+        tokens(&substring.bytes).all(|at| {
+            let is_whole =
+                (at.start > 0 || substring.is_start) && (at.end < substring.bytes.len() || substring.is_end);
+            !is_whole || self.has(&substring.bytes[at])
         })
     }
 }
@@ -57,13 +58,15 @@ impl Summary for TokenSummary {
         Ok(encode_bits(&self.bits))
     }
 
-    fn may_match(&self, wanted: &Wanted) -> bool {
-        match wanted {
-            Wanted::Points(points) | Wanted::Elements(points) if is_text(points) => {
+    fn may_match(&self, test: &ValueTest) -> bool {
+        match test {
+            ValueTest::Points(points) | ValueTest::Elements(points) if is_text(points) => {
                 any_point(points, |text| self.has_all_tokens(text))
             }
-            Wanted::Pieces(pieces) => pieces.iter().all(|piece| self.has_inner_tokens(piece)),
-            Wanted::Token(token) => self.has_all_tokens(token),
+            ValueTest::Substrings(substrings) => {
+                substrings.iter().all(|substring| self.has_inner_tokens(substring))
+            }
+            ValueTest::Token(token) => self.has_all_tokens(token),
             _ => true,
         }
     }

@@ -13,6 +13,11 @@
 //!
 //! A part with one granule has no such file: its bounds are the same.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, UInt32Type};
 use basalt_base::checksum::crc32c;

@@ -21,7 +21,8 @@ use super::zeros;
 use crate::error::Result;
 use crate::key::bounds;
 use crate::key::prune::MarkRanges;
-use crate::key::ranges::{KeyRanges, encode};
+use crate::key::ranges::KeyRanges;
+use crate::key::row_format::encode;
 
 /// Zones collected before they become one array, which limits the memory of small arrays.
 const ZONES_PENDING_MAX: usize = 256;

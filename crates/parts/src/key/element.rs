@@ -1,6 +1,5 @@
 //! An element of a table's key: a column, or an expression over the columns of a row.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -9,34 +8,9 @@ use arrow::datatypes::{Field, FieldRef};
 use arrow::row::SortField;
 use basalt_base::{Columns, SqlType};
 
+use super::expression::KeyExpression;
 use super::ranges::{KeyCondition, KeyRanges};
 use crate::error::{Error, Result};
-
-/// A deterministic expression over the columns of a row. The engine implements it, because this crate knows no
-/// expressions.
-pub trait KeyExpression: Send + Sync + fmt::Debug {
-    /// The expression as SQL text, which identifies it.
-    fn text(&self) -> &str;
-
-    /// The type of the value.
-    fn ty(&self) -> &SqlType;
-
-    /// The names of the columns that it reads, without duplicates.
-    fn columns(&self) -> &[String];
-
-    /// How the value changes as its only column grows; `None` if unknown.
-    fn monotonic(&self) -> Option<Monotonic>;
-
-    /// The values of `rows` rows, given [`KeyExpression::columns`] in that order.
-    fn evaluate(&self, columns: &[ArrayRef], rows: usize) -> basalt_base::Result<ArrayRef>;
-}
-
-/// How a value changes as its argument grows; neighbours may have equal values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Monotonic {
-    Increasing,
-    Decreasing,
-}
 
 /// The value of a key element.
 #[derive(Clone, Debug)]

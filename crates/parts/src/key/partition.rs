@@ -10,7 +10,7 @@ use basalt_base::SqlType;
 use basalt_base::civil::civil_from_days;
 use basalt_base::siphash::sip_hash128;
 
-use super::ranges::encode;
+use super::row_format::encode;
 use crate::error::Result;
 use crate::name::WHOLE_TABLE;
 

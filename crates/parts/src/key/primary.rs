@@ -11,12 +11,17 @@
 //!
 //! In memory the values are in Arrow's row format, whose byte order is value order.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
 use arrow::row::Rows;
 use basalt_codec::CodecChain;
 
-use super::ranges::encode;
+use super::row_format::encode;
 use crate::column::decoder::decode_array;
 use crate::column::encoder::BlockEncoder;
 use crate::column::section::SectionWriter;
@@ -47,7 +52,7 @@ impl PrimaryWriter {
 
     pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
         let mut fields = FieldWriter::of_file(MAGIC);
-        fields.u32(self.columns.len() as u32);
+        fields.count(self.columns.len());
         fields.u32(self.rows);
         let chain = CodecChain::default();
         for column in &mut self.columns {
@@ -72,15 +77,15 @@ impl PrimaryIndex {
     /// Decodes the index of a key of `fields` with `rows` rows, both from the part's metadata.
     pub(crate) fn decode(bytes: &[u8], fields: &[FieldRef], rows: usize) -> Result<PrimaryIndex, Damage> {
         let mut reader = FieldReader::of_file(bytes, MAGIC, "a primary index")?;
-        if reader.u32()? as usize != fields.len() || reader.u32()? as usize != rows {
+        if reader.count()? != fields.len() || reader.count()? != rows {
             return Err(Damage::new(MAGIC.len(), "the index is not that of the part"));
         }
         let mut columns = Vec::with_capacity(fields.len());
         for field in fields {
-            let at = reader.at() as u64;
+            let at = reader.at();
             let array = decode_array(field, &CodecChain::default(), reader.bytes()?, rows)
-                .map_err(|damage| damage.shifted(at + 4))?;
-            columns.push(encode(&array).map_err(|error| Damage::new(at as usize, error.to_string()))?);
+                .map_err(|damage| damage.shifted(at as u64 + 4))?;
+            columns.push(encode(&array).map_err(|error| Damage::new(at, error.to_string()))?);
         }
         reader.finish()?;
         Ok(PrimaryIndex { columns })

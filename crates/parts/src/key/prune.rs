@@ -174,7 +174,7 @@ mod tests {
             ];
             let found = prune(&index(&rows), &keys, marks);
             let wanted = |set: &KeyRanges, value: i32| {
-                set.contains(crate::key::ranges::encode(&array(vec![value])).unwrap().row(0).data())
+                set.contains(crate::key::row_format::encode(&array(vec![value])).unwrap().row(0).data())
             };
             for (position, row) in rows.iter().enumerate() {
                 if wanted(&sets.0, row.0) && wanted(&sets.1, row.1) {

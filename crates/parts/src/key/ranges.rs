@@ -7,14 +7,12 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, Field};
-use arrow::row::{RowConverter, Rows};
-
-use super::element::{KeyExpression, Monotonic};
+use super::expression::{KeyExpression, Monotonic};
+use super::row_format::{decode, encode};
 use super::zero::{with_both_zeros, with_zeros};
 use crate::error::{Error, Result};
-use crate::spec::sort_field;
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 
 type Value = Arc<[u8]>;
 
@@ -217,7 +215,7 @@ impl KeyRanges {
     /// Whether the set may have a value between the bounds.
     pub(crate) fn overlaps(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
         let first = self.ranges.partition_point(|range| ends_before(&range.high, low));
-        self.ranges.get(first).is_some_and(|range| !starts_behind(&range.low, high))
+        self.ranges.get(first).is_some_and(|range| !starts_after(&range.low, high))
     }
 }
 
@@ -246,21 +244,6 @@ impl KeyRange {
             }
         }
     }
-}
-
-/// A column in the row format, whose byte order is value order.
-pub(crate) fn encode(values: &ArrayRef) -> Result<Rows> {
-    let field = Field::new("", values.data_type().clone(), true);
-    let converter = RowConverter::new(vec![sort_field(&field)])?;
-    Ok(converter.convert_columns(&[Arc::clone(values)])?)
-}
-
-/// Decodes values that [`encode`] made from an array of type `carrier`.
-pub(crate) fn decode(rows: &[&[u8]], carrier: &DataType) -> Result<ArrayRef> {
-    let converter = RowConverter::new(vec![sort_field(&Field::new("", carrier.clone(), true))])?;
-    let parser = converter.parser();
-    let mut arrays = converter.convert_rows(rows.iter().map(|row| parser.parse(row)))?;
-    Ok(arrays.swap_remove(0))
 }
 
 fn value_of(bound: &Bound<Value>) -> Option<&[u8]> {
@@ -320,7 +303,7 @@ fn ends_before(high: &Bound<Value>, low: Bound<&[u8]>) -> bool {
     }
 }
 
-fn starts_behind(low: &Bound<Value>, high: Bound<&[u8]>) -> bool {
+fn starts_after(low: &Bound<Value>, high: Bound<&[u8]>) -> bool {
     match (low, high) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(low), Bound::Included(high)) => **low > *high,

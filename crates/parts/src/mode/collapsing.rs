@@ -9,7 +9,7 @@ use std::ops::Range;
 use arrow::array::{AsArray, Int8Array, RecordBatch};
 use arrow::datatypes::Int8Type;
 
-use super::{Purpose, Reducer, RowRef};
+use super::reducer::{Purpose, Reducer, RowRef};
 use crate::error::{Error, Result};
 
 /// Counts the signs of one key.

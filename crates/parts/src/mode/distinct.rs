@@ -6,7 +6,7 @@ use std::ops::Range;
 use arrow::array::{Array, RecordBatch};
 use arrow::row::{RowConverter, Rows, SortField};
 
-use super::{Reducer, RowRef};
+use super::reducer::{Reducer, RowRef};
 use crate::error::Result;
 
 /// The columns include the sorting key, so that only the rows of one key are remembered at a time.

@@ -6,7 +6,7 @@
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, interleave_record_batch, partition, take_record_batch};
 
-use super::{Reducer, RowRef};
+use super::reducer::{Reducer, RowRef};
 use crate::error::{Error, Result};
 use crate::spec::PartSpec;
 use crate::table::sort::{encode_key, key_columns};

@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray, RecordBatch, UInt8Array};
 use arrow::datatypes::UInt8Type;
 use arrow::row::{RowConverter, Rows, SortField};
 
-use super::{Purpose, Reducer, RowRef};
+use super::reducer::{Purpose, Reducer, RowRef};
 use crate::error::{Error, Result};
 
 /// The highest version wins, the last inserted of equal versions.

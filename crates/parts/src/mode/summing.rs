@@ -13,7 +13,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{ArrowNativeTypeOp, DataType};
 
-use super::{Reducer, RowRef};
+use super::reducer::{Reducer, RowRef};
 use crate::error::{Error, Result};
 
 /// Sums column by column.

@@ -6,7 +6,7 @@ use arrow::array::{AsArray, Int8Array, RecordBatch};
 use arrow::datatypes::Int8Type;
 
 use super::collapsing::sign_at;
-use super::{Reducer, RowRef};
+use super::reducer::{Reducer, RowRef};
 use crate::error::Result;
 
 /// The most rows of one key that wait for their opposites; older ones are emitted.

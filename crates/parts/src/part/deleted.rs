@@ -12,6 +12,11 @@
 //! The metadata has the number of deleted rows; a part without deleted rows has no such file. The file never
 //! changes: another DELETE makes another part, with links to the same columns.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::buffer::BooleanBuffer;
 
 use crate::error::Damage;
@@ -48,7 +53,8 @@ pub(crate) fn decode(bytes: &[u8], rows: u64, deleted: u64) -> Result<BooleanBuf
     if found != rows {
         return Err(Damage::new(MAGIC.len(), format!("a mask of {found} rows for a part of {rows}")));
     }
-    let mask = BooleanBuffer::new(fields.raw(rows.div_ceil(8) as usize)?.to_vec().into(), 0, rows as usize);
+    let rows = Damage::size(MAGIC.len(), rows)?;
+    let mask = BooleanBuffer::new(fields.raw(rows.div_ceil(8))?.to_vec().into(), 0, rows);
     let counted = mask.count_set_bits() as u64;
     if counted != deleted {
         let what = format!("{counted} rows are deleted, the metadata says {deleted}");

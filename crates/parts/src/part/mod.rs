@@ -1,6 +1,7 @@
 //! A part: a directory of column files, its metadata and its primary index.
 //!
 //! - [`meta`]: `part.meta`, the description of the part.
+//! - [`part_type`]: wide or compact.
 //! - [`deleted`]: the rows that a lightweight DELETE removed.
 //! - [`writer`]: writes sorted rows to a pending part; [`column_writer`] writes a column, [`computed_index`] a skip
 //!   index over several columns.
@@ -18,6 +19,7 @@ mod computed_index;
 pub(crate) mod deleted;
 pub(crate) mod file_name;
 pub(crate) mod meta;
+pub(crate) mod part_type;
 pub(crate) mod pruning;
 pub(crate) mod reader;
 pub(crate) mod rewriter;

@@ -11,7 +11,8 @@ use crate::index::predicate::{Operand, Predicate};
 use crate::index::skip_index::SkipIndex;
 use crate::key::element::KeyElement;
 use crate::key::prune::{self, KeySet, MarkRanges};
-use crate::key::ranges::{KeyCondition, KeyRanges, encode};
+use crate::key::ranges::{KeyCondition, KeyRanges};
+use crate::key::row_format::encode;
 use crate::spec::PartSpec;
 
 /// The granules that one index keeps.
@@ -24,7 +25,7 @@ pub struct PruneStep {
 
 /// A condition on a column or on an element of a key.
 #[derive(Clone, Debug)]
-pub struct SaidOf {
+pub struct ColumnConstraint {
     pub name: String,
     pub ty: SqlType,
     pub ranges: KeyRanges,
@@ -210,24 +211,37 @@ impl PartSpec {
     }
 
     /// The conditions on the elements of the primary key.
-    pub fn said_of_primary_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
-        self.said_of(self.primary_key(), conditions, predicate)
+    pub fn primary_key_constraints(
+        &self,
+        conditions: &[KeyCondition],
+        predicate: &Predicate,
+    ) -> Vec<ColumnConstraint> {
+        self.constraints(self.primary_key(), conditions, predicate)
     }
 
     /// The conditions on the elements of the partition key.
-    pub fn said_of_partition_key(&self, conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
-        self.said_of(&self.partition_key, conditions, predicate)
+    pub fn partition_key_constraints(
+        &self,
+        conditions: &[KeyCondition],
+        predicate: &Predicate,
+    ) -> Vec<ColumnConstraint> {
+        self.constraints(&self.partition_key, conditions, predicate)
     }
 
-    fn said_of(&self, key: &[KeyElement], conditions: &[KeyCondition], predicate: &Predicate) -> Vec<SaidOf> {
+    fn constraints(
+        &self,
+        key: &[KeyElement],
+        conditions: &[KeyCondition],
+        predicate: &Predicate,
+    ) -> Vec<ColumnConstraint> {
         let computed = computed_ranges(self, predicate);
-        let said = |element: &KeyElement| {
+        let constraint = |element: &KeyElement| {
             let ranges = ranges_of(self, element, conditions, &computed);
             let ranges = ranges.reduce(|left, right| left.intersect(&right))?;
             let (name, ty) = (element.name(&self.columns), element.ty(&self.columns).clone());
-            Some(SaidOf { name, ty, ranges })
+            Some(ColumnConstraint { name, ty, ranges })
         };
-        key.iter().filter_map(said).collect()
+        key.iter().filter_map(constraint).collect()
     }
 
     fn uses(&self, key: &[KeyElement], conditions: &[KeyCondition], predicate: &Predicate) -> bool {

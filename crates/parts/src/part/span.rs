@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use basalt_base::FileAction;
 use basalt_base::fs::{RandomAccess, Storage};
 
-use crate::error::{Damage, Place, Result};
+use crate::error::{ByteSource, Damage, Result};
 
 /// A place on disk.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Span {
     }
 }
 
-impl Place for Span {
+impl ByteSource for Span {
     fn file(&self) -> &Path {
         &self.path
     }

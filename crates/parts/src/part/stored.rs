@@ -64,7 +64,7 @@ pub(crate) struct PartDirectory {
     /// The empty part that covers removed rows. It must outlive this one, or the rows would reappear after a crash.
     replaced_by: OnceLock<Arc<PartDirectory>>,
     /// The directory to rename to before removal, if no part covers this one: half of its files would look damaged.
-    way_out: OnceLock<PathBuf>,
+    removal_path: OnceLock<PathBuf>,
 }
 
 /// A column's file. The file of a dropped column is removed when it has no reader.
@@ -344,7 +344,7 @@ impl PartDirectory {
             data_file: Arc::default(),
             obsolete: AtomicBool::new(false),
             replaced_by: OnceLock::new(),
-            way_out: OnceLock::new(),
+            removal_path: OnceLock::new(),
         })
     }
 
@@ -361,9 +361,9 @@ impl PartDirectory {
         self.obsolete.store(true, Ordering::Release);
     }
 
-    /// Marks the part as obsolete although no other part covers it: its removal renames it to `way_out` first.
-    pub(crate) fn mark_uncovered(&self, way_out: PathBuf) {
-        let _ = self.way_out.set(way_out);
+    /// Marks the part as obsolete although no other part covers it: its removal renames it to `removal_path` first.
+    pub(crate) fn mark_uncovered(&self, removal_path: PathBuf) {
+        let _ = self.removal_path.set(removal_path);
         self.mark_obsolete();
     }
 
@@ -382,13 +382,13 @@ impl Drop for PartDirectory {
         }
         let Some(parent) = self.path.parent() else { return };
         // If removal fails, the next open removes it.
-        let removed = match self.way_out.get() {
+        let removed = match self.removal_path.get() {
             None => self.storage.remove_dir_all(&self.path),
-            Some(way_out) => self
+            Some(removal_path) => self
                 .storage
-                .rename(&self.path, way_out)
+                .rename(&self.path, removal_path)
                 .and_then(|()| self.storage.sync_dir(parent))
-                .and_then(|()| self.storage.remove_dir_all(way_out)),
+                .and_then(|()| self.storage.remove_dir_all(removal_path)),
         };
         if let Some(empty) = self.replaced_by.get() {
             let durable = removed.and_then(|()| self.storage.sync_dir(parent));

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::interleave;
 use basalt_base::fs::{PendingDirectory, Storage};
+use basalt_base::parallel::for_each;
 use basalt_base::{Columns, FileAction};
 
 use super::column_writer::{ColumnWriter, WrittenColumn};
@@ -32,7 +33,6 @@ use crate::index::zone_file::ZONES_FILE;
 use crate::key::partition::PartitionValue;
 use crate::key::primary::PrimaryWriter;
 use crate::spec::PartSpec;
-use crate::threads::for_each;
 use crate::ttl::bounds::TtlBounds;
 
 /// Rows that are gathered at a time.

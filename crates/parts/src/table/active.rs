@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::Storage;
@@ -28,19 +28,18 @@ use basalt_base::fs::Storage;
 use super::claim::Claims;
 use super::deduplication::DeduplicationLog;
 use super::events::{PartEvent, PartEventKind, PartObserver};
-use super::mutation::Mutations;
+use super::file_name::TEMPORARY;
+use super::lock::lock;
+use super::mutation_record::Mutations;
 use super::recover::{self, DetachedPart};
 use super::space::{DiskSpace, Reservation, without_margin};
-use super::ttl::TtlTimes;
+use super::ttl_times::TtlTimes;
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::stored::{PartDirectory, StoredPart};
 use crate::part::view::Part;
 use crate::part::writer::PendingPart;
 use crate::spec::PartSpec;
-
-/// The directory of unpublished parts and files.
-pub(super) const TEMPORARY: &str = "tmp";
 
 /// The parts of the table at one moment.
 pub type Snapshot = Arc<[Arc<Part>]>;
@@ -366,9 +365,4 @@ impl fmt::Debug for TableParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableParts").field("dir", &self.dir).finish_non_exhaustive()
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while it was held left the value intact: every change is a single assignment.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

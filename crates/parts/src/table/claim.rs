@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use super::active::lock;
+use super::lock::lock;
 use crate::name::PartName;
 use crate::part::view::Part;
 

@@ -90,7 +90,7 @@ impl WorkControl {
         std::iter::once(&self.memory).chain(all)
     }
 
-    /// Cancels the work at its next batch: it fails and leaves nothing behind.
+    /// Cancels the work at its next batch: it fails and leaves no files.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }

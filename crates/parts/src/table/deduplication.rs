@@ -11,6 +11,11 @@
 //! The file is replaced as a whole; it is small, because the window is. Dropping rows removes their blocks, so that
 //! the same rows can be inserted again.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -20,7 +25,6 @@ use basalt_base::checksum::crc32c;
 use basalt_base::fs::{PendingFile, Storage};
 use basalt_base::siphash::sip_hash128;
 
-use super::active::{TableParts, lock};
 use crate::error::{Damage, Result};
 use crate::fields::{FieldReader, FieldWriter};
 
@@ -75,7 +79,8 @@ impl Deduplication {
             let fields = fields.fields().iter().map(|field| SortField::new(field.data_type().clone()));
             let rows = RowConverter::new(fields.collect())?.convert_columns(rows.columns())?;
             for row in &rows {
-                bytes.extend_from_slice(&(row.data().len() as u32).to_le_bytes());
+                let length = u32::try_from(row.data().len()).map_err(basalt_base::Error::logical)?;
+                bytes.extend_from_slice(&length.to_le_bytes());
                 bytes.extend_from_slice(row.data());
             }
         } else {
@@ -126,7 +131,7 @@ impl DeduplicationLog {
     fn encode(&self) -> Vec<u8> {
         let mut out = FieldWriter::default();
         out.raw(MAGIC);
-        out.u32(self.entries.len() as u32);
+        out.count(self.entries.len());
         for id in &self.entries {
             id.encode(&mut out);
         }
@@ -154,7 +159,7 @@ impl BlockId {
 
     /// A count and that many identities, in a file of `bytes` bytes.
     pub(super) fn decode_list(fields: &mut FieldReader<'_>, bytes: usize) -> Result<Vec<BlockId>, Damage> {
-        let count = fields.u32()? as usize;
+        let count = fields.count()?;
         if count > bytes / ENTRY_BYTES_MIN {
             return Err(Damage::new(fields.at(), format!("{count} blocks do not fit the file")));
         }
@@ -173,28 +178,6 @@ pub(super) fn checked_body(bytes: &[u8]) -> Result<&[u8], Damage> {
         return Err(Damage::new(body.len(), what));
     }
     Ok(body)
-}
-
-impl TableParts {
-    /// Whether the block was inserted already.
-    pub(super) fn is_duplicate(&self, id: &BlockId) -> bool {
-        lock(&self.inserted).contains(id)
-    }
-
-    /// Removes the blocks of partitions whose rows are removed; the caller holds the commit lock.
-    pub(super) fn forget_blocks(&self, partitions: &[String]) -> Result<()> {
-        let mut log = lock(&self.inserted);
-        let mut forgot = false;
-        for partition in partitions {
-            forgot |= log.forget(partition);
-        }
-        if forgot {
-            // The rows are gone already: if there is no room for the log, only the one in memory is changed.
-            let written = log.write(&*self.storage, &self.dir)?;
-            self.poison_unless_ok(written.publish(&*self.storage))?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -5,21 +5,30 @@
 //! rows become layers of their own, because there is little to merge in them.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::row::{RowConverter, Rows};
+use arrow::row::RowConverter;
 
-use super::final_scan::FinalInput;
+use super::borders::Borders;
 use crate::error::Result;
 use crate::key::primary::PrimaryIndex;
 use crate::key::prune::MarkRanges;
-use crate::key::ranges::decode;
+use crate::key::row_format::decode;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 
 /// The least granules of one part that become a layer of their own.
-const ALONE_GRANULES_MIN: usize = 8;
+const EXCLUSIVE_GRANULES_MIN: usize = 8;
+
+/// Some granules of a part.
+#[derive(Clone, Debug)]
+pub struct FinalInput {
+    pub part: Arc<Part>,
+    pub marks: MarkRanges,
+    /// The position of the part's first row, if the scan returns each row's position as a last column: its index in
+    /// the part plus this number. Set for all inputs of a scan, or for none.
+    pub first_place: Option<u64>,
+}
 
 /// Rows that can be merged without those of other layers.
 #[derive(Clone, Debug)]
@@ -28,39 +37,10 @@ pub struct FinalLayer {
     pub(super) borders: Borders,
 }
 
-/// The key range of a layer, in the row format of the sorting key. `None` is no limit.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Borders {
-    /// The first key of the range, or a prefix of the first keys.
-    pub(crate) low: Option<Arc<[u8]>>,
-    /// The first key after the range.
-    pub(crate) high: Option<Arc<[u8]>>,
-}
-
-impl Borders {
-    /// The rows of `keys`, which ascend, that are in the range.
-    pub(crate) fn rows(&self, keys: &Rows) -> Range<usize> {
-        let below = |border: &[u8]| {
-            let (mut low, mut high) = (0, keys.num_rows());
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if keys.row(middle).data() < border { low = middle + 1 } else { high = middle }
-            }
-            low
-        };
-        let start = self.low.as_deref().map_or(0, below);
-        start..self.high.as_deref().map_or(keys.num_rows(), below).max(start)
-    }
-}
-
 impl FinalLayer {
     /// All rows of `inputs`.
     pub fn whole(inputs: Vec<FinalInput>) -> FinalLayer {
         FinalLayer { inputs, borders: Borders::default() }
-    }
-
-    pub fn granule_count(&self) -> usize {
-        self.inputs.iter().map(|input| input.marks.selected()).sum()
     }
 }
 
@@ -184,7 +164,7 @@ impl<'a> KeyOrder<'a> {
 
     /// The keys at which layers begin, except the first layer; they ascend.
     fn cuts(&self, sorted: &[Key], granules: usize) -> Vec<Key> {
-        let runs = runs(&self.alone(sorted), sorted);
+        let runs = runs(&self.exclusive(sorted), sorted);
         let (mut cuts, mut since) = (Vec::new(), 0);
         for (at, key) in sorted.iter().enumerate() {
             let is_edge = at > 0 && runs[at] != runs[at - 1];
@@ -199,19 +179,20 @@ impl<'a> KeyOrder<'a> {
     }
 
     /// For each granule, whether no other part has a granule that may share its keys.
-    fn alone(&self, sorted: &[Key]) -> Vec<bool> {
+    fn exclusive(&self, sorted: &[Key]) -> Vec<bool> {
         let mut ends: Vec<Option<Key>> = vec![None; self.indexes.len()];
-        let mut alone = Vec::with_capacity(sorted.len());
+        let mut exclusive = Vec::with_capacity(sorted.len());
         for (at, key) in sorted.iter().enumerate() {
             let end = Key { mark: key.mark + 1, ..*key };
             let is_over = |(input, other): (usize, &Option<Key>)| {
                 input == key.input || other.is_none_or(|other| self.compare(other, *key).is_lt())
             };
             let comes_later = |next: &Key| next.input == key.input || self.compare(*next, end).is_gt();
-            alone.push(ends.iter().enumerate().all(is_over) && sorted.get(at + 1).is_none_or(comes_later));
+            exclusive
+                .push(ends.iter().enumerate().all(is_over) && sorted.get(at + 1).is_none_or(comes_later));
             ends[key.input] = Some(end);
         }
-        alone
+        exclusive
     }
 
     /// The granules of a part with keys from `low` on and below `high`.
@@ -253,13 +234,13 @@ impl<'a> KeyOrder<'a> {
 }
 
 /// For each granule, the number of the long run of one part's exclusive granules that it is in, if any.
-fn runs(alone: &[bool], sorted: &[Key]) -> Vec<Option<usize>> {
+fn runs(exclusive: &[bool], sorted: &[Key]) -> Vec<Option<usize>> {
     let mut runs = vec![None; sorted.len()];
     let mut start = 0;
     while start < sorted.len() {
-        let same = |at: &usize| alone[*at] && sorted[*at].input == sorted[start].input;
+        let same = |at: &usize| exclusive[*at] && sorted[*at].input == sorted[start].input;
         let length = (start..sorted.len()).take_while(same).count();
-        if length >= ALONE_GRANULES_MIN {
+        if length >= EXCLUSIVE_GRANULES_MIN {
             runs[start..start + length].fill(Some(start));
         }
         start += length.max(1);

@@ -5,26 +5,14 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use basalt_base::{Column, SqlType};
 
-use super::final_layers::FinalLayer;
+use super::final_layers::{FinalInput, FinalLayer};
 use super::merged_rows::{MergeInput, MergedRows};
 use crate::error::Result;
-use crate::key::prune::MarkRanges;
 use crate::metrics::ReadMetrics;
 use crate::mode::reduced::ReducedRows;
 use crate::mode::{MergeMode, Purpose, reducer};
 use crate::part::scan::PLACE_COLUMN;
-use crate::part::view::Part;
 use crate::spec::PartSpec;
-
-/// Some granules of a part.
-#[derive(Clone, Debug)]
-pub struct FinalInput {
-    pub part: Arc<Part>,
-    pub marks: MarkRanges,
-    /// The position of the part's first row, if the scan returns each row's position as a last column: its index in
-    /// the part plus this number. Set for all inputs of a scan, or for none.
-    pub first_place: Option<u64>,
-}
 
 /// Iterates over the remaining rows in key order.
 pub struct FinalScan {

@@ -124,7 +124,7 @@ impl<'a> GatheredColumn<'a> {
         for (cursor, &count) in self.cursors.iter_mut().zip(&counts) {
             cursor.load(count)?;
             let end = cursor.arrays.front().map_or(0, |array| array.len());
-            places.push(Place { array: 0, row: cursor.row, end });
+            places.push(InputRow { array: 0, row: cursor.row, end });
         }
         for (cursor, place) in self.cursors.iter().zip(&mut places) {
             place.array = arrays.len();
@@ -157,7 +157,7 @@ impl<'a> GatheredColumn<'a> {
 }
 
 /// The next row of an input while rows are picked.
-struct Place {
+struct InputRow {
     array: usize,
     row: usize,
     /// The end of the array.

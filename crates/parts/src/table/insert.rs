@@ -68,7 +68,7 @@ pub(super) struct PendingBlock {
     pub(super) level: u32,
     pub(super) id: Option<BlockId>,
     /// How long sorting and writing took.
-    pub(super) took_us: u64,
+    pub(super) duration_us: u64,
 }
 
 impl TableParts {
@@ -165,8 +165,8 @@ impl PendingInsert<'_> {
             blocks = vec![rows];
         }
         let part = self.write_rows(blocks, threads)?;
-        let took_us = self.table.clock.now_us().saturating_sub(began_us);
-        self.parts.push(PendingBlock { partition, part, rank: 0, level, id, took_us });
+        let duration_us = self.table.clock.now_us().saturating_sub(began_us);
+        self.parts.push(PendingBlock { partition, part, rank: 0, level, id, duration_us });
         self.merge_many()
     }
 
@@ -221,9 +221,9 @@ impl PendingInsert<'_> {
             let began_us = self.table.clock.now_us();
             let part = self.merge(&alike)?;
             let merged_us = self.table.clock.now_us().saturating_sub(began_us);
-            let took_us = merged_us + alike.iter().map(|block| block.took_us).sum::<u64>();
+            let duration_us = merged_us + alike.iter().map(|block| block.duration_us).sum::<u64>();
             let level = u32::from(reducer(&self.spec, Purpose::Merge).is_some());
-            self.parts.push(PendingBlock { partition, part, rank: rank + 1, level, id: None, took_us });
+            self.parts.push(PendingBlock { partition, part, rank: rank + 1, level, id: None, duration_us });
         }
         Ok(())
     }

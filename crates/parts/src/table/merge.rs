@@ -7,18 +7,18 @@ use super::active::{Commit, TableParts};
 use super::claim::Claim;
 use super::control::WorkControl;
 use super::merged_rows::{MergeInput, MergedRows};
+use super::reduce::reduced_rows;
 use super::select::MERGED_PARTS_MAX;
 use super::ttl::unexpired_spec;
 use super::vertical::VerticalMerge;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key::prune::MarkRanges;
-use crate::mode::reduced::ReducedRows;
-use crate::mode::{Purpose, Reducer, distinct, reducer};
+use crate::mode::{Purpose, reducer};
 use crate::name::PartName;
 use crate::part::view::Part;
 use crate::part::writer::PendingPart;
 use crate::spec::PartSpec;
-use crate::ttl::apply::{SortedRows, apply};
+use crate::ttl::apply::SortedRows;
 use crate::ttl::recorder::TtlRecorder;
 
 /// Options of `OPTIMIZE`.
@@ -209,32 +209,4 @@ fn merged_rows<'a>(
         let _ = &held;
     });
     Ok(reduced_rows(Box::new(rows), spec, deduplicate.map(<[_]>::to_vec), now_s, control))
-}
-
-/// Applies the table's mode, DEDUPLICATE by the columns at `deduplicate`, and the TTL at `now_s` to `rows`.
-pub(super) fn reduced_rows<'a>(
-    rows: SortedRows<'a>,
-    spec: &Arc<PartSpec>,
-    deduplicate: Option<Vec<usize>>,
-    now_s: Option<i64>,
-    control: &'a WorkControl,
-) -> SortedRows<'a> {
-    let mut rows: SortedRows<'a> =
-        Box::new(rows.map(|batch| if control.is_cancelled() { Err(Error::Cancelled) } else { batch }));
-    let reducers: Vec<Box<dyn Reducer>> =
-        reducer(spec, Purpose::Merge).into_iter().chain(deduplicate.map(distinct)).collect();
-    for reducer in reducers {
-        rows = Box::new(ReducedRows::new(rows, spec.as_ref().clone(), reducer));
-    }
-    if let Some(now_s) = now_s {
-        rows = apply(rows, spec, now_s);
-    }
-    Box::new(rows.inspect(|batch| {
-        if let Ok(batch) = batch {
-            control.count_written(batch.num_rows());
-            batch.columns().iter().for_each(|values| {
-                control.count_written_bytes(values);
-            });
-        }
-    }))
 }

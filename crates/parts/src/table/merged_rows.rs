@@ -10,7 +10,7 @@ use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::interleave;
 use arrow::row::Rows;
 
-use super::final_layers::Borders;
+use super::borders::Borders;
 use super::gather::RUN_ROWS_LONG;
 use super::row_sources::RowSourceLog;
 use super::sort::encode_key;

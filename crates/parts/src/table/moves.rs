@@ -21,21 +21,20 @@
 //!   directory. Until then no name that it moves from is used again: temporary names are unique in the life of the
 //!   process, and every change that gives a part a name syncs the directory, as does opening it.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use basalt_base::fs::{PendingFile, Storage, publish_file};
 
-use super::active::{Commit, TEMPORARY, TableParts, lock};
 use super::deduplication::{BlockId, DeduplicationLog, checked_body};
-use super::insert::{InsertOptions, PendingBlock};
+use super::file_name::TEMPORARY;
 use crate::error::{Damage, Error, Result};
 use crate::fields::{FieldReader, FieldWriter};
-use crate::name::PartName;
-use crate::part::stored::{PartDirectory, StoredPart};
-use crate::part::view::Part;
 use crate::part::writer::PendingPart;
-use crate::spec::PartSpec;
 
 /// The name of the file.
 pub(super) const MOVES_FILE: &str = "moves.rec";
@@ -54,112 +53,17 @@ pub(super) struct Moves {
     /// From and to, as paths below the table's directory.
     pub(super) renames: Vec<(String, String)>,
     /// Additions to the log of inserted blocks, and the log's window.
-    blocks: Vec<BlockId>,
-    window: u32,
+    pub(super) blocks: Vec<BlockId>,
+    pub(super) window: u32,
 }
 
 /// Why moves failed.
 #[derive(Debug)]
-pub(super) enum Unmade {
+pub(super) enum MoveError {
     /// Nothing has changed.
     Untouched(Error),
     /// The state is unknown until the tables are reopened.
     Halfway(Error),
-}
-
-impl TableParts {
-    /// Keeps pending parts that a record names, because reopening needs them: they are not removed if the moves
-    /// failed halfway, which closes the table to changes.
-    pub(super) fn keep_if_announced(&self, pending: impl IntoIterator<Item = PendingPart>) {
-        if self.check_writable().is_err() {
-            pending.into_iter().for_each(|part| part.directory.was_published());
-        }
-    }
-
-    /// Publishes the parts of an INSERT.
-    pub(super) fn publish_insert(
-        &self,
-        spec: &Arc<PartSpec>,
-        mut pending: Vec<PendingBlock>,
-        options: &InsertOptions,
-    ) -> Result<Vec<PartName>> {
-        let commit = self.begin_commit()?;
-        commit.check_spec(spec)?;
-        // The same INSERT may have been sent twice at once.
-        pending.retain(|block| block.id.as_ref().is_none_or(|id| !self.is_duplicate(id)));
-        let first = commit.next_block();
-        let mut moves = Moves::default();
-        let mut named = Vec::with_capacity(pending.len());
-        let mut told = Vec::with_capacity(pending.len());
-        for (number, block) in (first..).zip(pending) {
-            told.push((block.took_us, block.id.as_ref().map(BlockId::text)));
-            moves.blocks.extend(block.id);
-            let name = PartName { level: block.level, ..PartName::inserted(block.partition, number) };
-            named.push((name, block.part));
-        }
-        moves.window = options.deduplication.as_ref().map_or(0, |one| one.window as u32);
-        let names = named.iter().map(|(name, _)| name.clone()).collect();
-        let stored = commit.publish_all(named, moves, options.sync)?;
-        let parts = stored.into_iter().map(|stored| Part::new(stored, Arc::clone(spec)).map(Arc::new));
-        let parts: Vec<Arc<Part>> = parts.collect::<Result<_>>()?;
-        commit.replace_many(parts.clone());
-        for (part, (took_us, block_id)) in parts.iter().zip(told) {
-            self.note_new(part, took_us, block_id);
-        }
-        Ok(names)
-    }
-}
-
-impl Commit<'_> {
-    /// Gives pending parts their names, durably and atomically. They are not in the set yet.
-    pub(super) fn publish_all(
-        &self,
-        mut pending: Vec<(PartName, PendingPart)>,
-        mut moves: Moves,
-        sync: bool,
-    ) -> Result<Vec<Arc<StoredPart>>> {
-        if pending.len() == 1 && moves.blocks.is_empty() && moves.renames.is_empty() {
-            return pending
-                .pop()
-                .map(|(name, part)| self.publish_with(part, name, sync))
-                .into_iter()
-                .collect();
-        }
-        for (name, part) in &pending {
-            moves.renames.push((temporary_name(part), name.to_string()));
-        }
-        if let Err(error) = self.make(&moves) {
-            self.table.keep_if_announced(pending.into_iter().map(|(_, part)| part));
-            return Err(error);
-        }
-        Ok(self.stored(pending))
-    }
-
-    /// Pending parts that have got their names.
-    pub(super) fn stored(&self, pending: Vec<(PartName, PendingPart)>) -> Vec<Arc<StoredPart>> {
-        let stored = |(name, part): (PartName, PendingPart)| {
-            let path = self.table.dir.join(name.to_string());
-            part.directory.was_published();
-            let directory = PartDirectory::new(Arc::clone(&self.table.storage), path);
-            Arc::new(StoredPart::new(directory, name, part.meta))
-        };
-        pending.into_iter().map(stored).collect()
-    }
-
-    /// Makes the moves, durably.
-    pub(super) fn make(&self, moves: &Moves) -> Result<()> {
-        let (storage, dir) = (&*self.table.storage, &self.table.dir);
-        match moves.make(storage, dir, &[dir.join(TEMPORARY)]) {
-            Ok(()) => {}
-            Err(Unmade::Untouched(error)) => return Err(error),
-            Err(Unmade::Halfway(error)) => return self.table.poison_unless_ok(Err(error)),
-        }
-        if !moves.blocks.is_empty() {
-            *lock(&self.table.inserted) =
-                self.table.poison_unless_ok(DeduplicationLog::open(storage, dir))?;
-        }
-        Ok(())
-    }
 }
 
 impl Moves {
@@ -174,25 +78,25 @@ impl Moves {
         storage: &dyn Storage,
         dir: &Path,
         temporary: &[PathBuf],
-    ) -> Result<(), Unmade> {
+    ) -> Result<(), MoveError> {
         if self.renames.is_empty() && self.blocks.is_empty() {
             return Ok(());
         }
         // The moved files and their directories must survive a crash.
         let above = temporary.iter().filter_map(|directory| directory.parent()).filter(|above| *above != dir);
         for directory in temporary.iter().map(PathBuf::as_path).chain(above) {
-            storage.sync_dir(directory).map_err(|error| Unmade::Untouched(error.into()))?;
+            storage.sync_dir(directory).map_err(|error| MoveError::Untouched(error.into()))?;
         }
         // Fails before anything has changed, for example on a full disk.
-        let log = self.log(storage, dir).map_err(Unmade::Untouched)?;
+        let log = self.log(storage, dir).map_err(MoveError::Untouched)?;
         let record = dir.join(MOVES_FILE);
         if let Err(error) = publish_file(storage, &record, &self.encode()) {
             // Without the published record nothing has changed.
-            let is_announced = storage.exists(&record).unwrap_or(true);
+            let is_recorded = storage.exists(&record).unwrap_or(true);
             let error = Error::from(error);
-            return Err(if is_announced { Unmade::Halfway(error) } else { Unmade::Untouched(error) });
+            return Err(if is_recorded { MoveError::Halfway(error) } else { MoveError::Untouched(error) });
         }
-        self.finish(storage, dir, log).map_err(Unmade::Halfway)
+        self.finish(storage, dir, log).map_err(MoveError::Halfway)
     }
 
     /// Writes the log of inserted blocks with the additions to a pending file; `None` if there are none.
@@ -201,7 +105,9 @@ impl Moves {
             return Ok(None);
         }
         let mut log = DeduplicationLog::open(storage, dir)?;
-        self.blocks.iter().for_each(|id| log.add(id.clone(), self.window as usize));
+        self.blocks
+            .iter()
+            .for_each(|id| log.add(id.clone(), usize::try_from(self.window).unwrap_or(usize::MAX)));
         log.write(storage, dir).map(Some)
     }
 
@@ -234,13 +140,13 @@ impl Moves {
     fn encode(&self) -> Vec<u8> {
         let mut out = FieldWriter::default();
         out.raw(MAGIC);
-        out.u32(self.renames.len() as u32);
+        out.count(self.renames.len());
         for (from, to) in &self.renames {
             out.bytes(from.as_bytes());
             out.bytes(to.as_bytes());
         }
         out.u32(self.window);
-        out.u32(self.blocks.len() as u32);
+        out.count(self.blocks.len());
         self.blocks.iter().for_each(|id| id.encode(&mut out));
         out.u32(basalt_base::checksum::crc32c(&out.bytes));
         out.bytes
@@ -252,7 +158,7 @@ impl Moves {
         if fields.array()? != *MAGIC {
             return Err(Damage::new(0, "this is not a record of moves"));
         }
-        let count = fields.u32()? as usize;
+        let count = fields.count()?;
         if count > body.len() / MOVE_BYTES_MIN {
             return Err(Damage::new(fields.at(), format!("{count} moves do not fit the file")));
         }
@@ -285,7 +191,7 @@ fn is_below(path: &str) -> bool {
 
 /// Finishes the moves that a crash interrupted; the error is damage of the record. Makes sure that no record
 /// remains that another crash could bring back.
-pub(super) fn finish_announced(storage: &dyn Storage, dir: &Path) -> Result<()> {
+pub(super) fn finish_recorded(storage: &dyn Storage, dir: &Path) -> Result<()> {
     let path = dir.join(MOVES_FILE);
     if storage.exists(&path)? {
         let bytes = storage.read(&path, RECORD_BYTES_MAX)?;

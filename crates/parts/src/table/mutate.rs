@@ -308,7 +308,7 @@ fn spread(values: &ArrayRef, ty: &SqlType, deleted: &BooleanBuffer) -> Result<Ar
 }
 
 /// Rows in the files, and which of them are deleted.
-struct Seen {
+struct FileRows {
     rows: RecordBatch,
     deleted: Option<BooleanBuffer>,
 }
@@ -318,7 +318,7 @@ fn rows_to_see<'a>(
     part: &'a Arc<Part>,
     change: &dyn RowChange,
     control: &'a WorkControl,
-) -> Result<impl Iterator<Item = Result<Seen>> + 'a> {
+) -> Result<impl Iterator<Item = Result<FileRows>> + 'a> {
     let columns = positions(part, change.reads())?;
     let marks = part.mark_count();
     Ok((0..marks).step_by(BLOCK_GRANULES_MAX).map(move |start| {
@@ -328,11 +328,11 @@ fn rows_to_see<'a>(
         let rows = part.read(&columns, marks, control.metrics())?;
         let (offset, count) = (span.start as usize, (span.end - span.start) as usize);
         let deleted = part.deleted()?.map(|mask| mask.slice(offset, count));
-        Ok(Seen { rows, deleted })
+        Ok(FileRows { rows, deleted })
     }))
 }
 
-fn live(seen: Seen) -> Result<RecordBatch> {
+fn live(seen: FileRows) -> Result<RecordBatch> {
     match seen.deleted {
         Some(deleted) => Ok(filter_record_batch(&seen.rows, &BooleanArray::new(!&deleted, None))?),
         None => Ok(seen.rows),

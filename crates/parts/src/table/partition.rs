@@ -11,8 +11,8 @@ use std::sync::Arc;
 use basalt_base::fs::{PendingDirectory, publish_empty_dir, publish_file};
 
 use super::active::{Commit, TableParts};
+use super::file_name::{DETACHED, REASON_FILE};
 use super::moves::{Moves, temporary_name};
-use super::recover::{DETACHED, REASON_FILE};
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::meta::{META_FILE, PartMeta};
@@ -242,7 +242,7 @@ impl TableParts {
             copies.push(copy);
         }
         if let Err(error) = self.remove(commit, parts, Vec::new(), moves) {
-            self.keep_if_announced(copies);
+            self.keep_if_recorded(copies);
             return Err(error);
         }
         copies.into_iter().for_each(|copy| copy.directory.was_published());
@@ -307,9 +307,9 @@ impl TableParts {
     /// Adds parts that no merge or mutation made; returns the parts that were removed.
     fn enter_new(&self, commit: &Commit<'_>, parts: Vec<Arc<Part>>) -> Vec<Arc<Part>> {
         let covered = commit.replace_many(parts.clone());
-        let took_us = self.clock.now_us().saturating_sub(commit.began_us);
+        let duration_us = self.clock.now_us().saturating_sub(commit.began_us);
         let new = parts.iter().filter(|part| part.row_count() > 0);
-        new.for_each(|part| self.note_new(part, took_us, None));
+        new.for_each(|part| self.note_new(part, duration_us, None));
         covered
     }
 

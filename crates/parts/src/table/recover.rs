@@ -14,20 +14,15 @@ use std::sync::Arc;
 use basalt_base::ErrorCode;
 use basalt_base::fs::{Storage, publish_empty_dir, publish_file};
 
-use super::active::TEMPORARY;
-use super::alter;
-use super::moves::{self, MOVES_FILE};
-use super::mutation::{self, Mutations};
+use super::dropped::without_dropped;
+use super::file_name::{DETACHED, REASON_FILE, TEMPORARY};
+use super::moves::{MOVES_FILE, finish_recorded};
+use super::mutation_record::{Mutations, load};
 use crate::error::{Error, Result};
 use crate::name::PartName;
 use crate::part::stored::StoredPart;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
-
-/// The directory of parts that are set aside.
-pub(super) const DETACHED: &str = "detached";
-/// The file in such a part that says why.
-pub(super) const REASON_FILE: &str = "reason.txt";
 
 /// A damaged part that was set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +43,7 @@ pub(super) struct Recovered {
 pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpec>) -> Result<Recovered> {
     let mut detached = Vec::new();
     publish_empty_dir(&**storage, dir)?;
-    match moves::finish_announced(&**storage, dir) {
+    match finish_recorded(&**storage, dir) {
         Err(error @ Error::Corrupt { .. }) => {
             // No rows are lost, only the record of which parts were about to move.
             detached.push(detach(storage, dir, MOVES_FILE.to_owned(), &error)?);
@@ -83,11 +78,11 @@ pub(super) fn recover(storage: &Arc<dyn Storage>, dir: &Path, spec: &Arc<PartSpe
     let stored = drop_obsolete(storage, dir, stored)?;
     let mut parts = Vec::with_capacity(stored.len());
     for part in stored {
-        let part = alter::without_dropped(Arc::new(part), spec)?;
+        let part = without_dropped(Arc::new(part), spec)?;
         parts.push(Arc::new(Part::new(part, Arc::clone(spec))?));
     }
     parts.sort_by(|a, b| a.name().cmp(b.name()));
-    let (mutations, damaged) = mutation::load(&**storage, dir)?;
+    let (mutations, damaged) = load(&**storage, dir)?;
     for (version, file_name, error) in damaged {
         let waits = parts.iter().find(|part: &&Arc<Part>| part.name().data_version() < version);
         match waits {

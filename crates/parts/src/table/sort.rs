@@ -3,11 +3,11 @@
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::take;
 use arrow::row::{RowConverter, Rows};
+use basalt_base::parallel::for_each;
 
 use super::order::order;
 use crate::error::{Error, Result};
 use crate::spec::PartSpec;
-use crate::threads::for_each;
 
 /// The rows in the order of the sorting key, stable for equal keys.
 pub(super) fn sort(batch: RecordBatch, spec: &PartSpec, threads: usize) -> Result<RecordBatch> {

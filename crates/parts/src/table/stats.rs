@@ -9,6 +9,7 @@ use super::active::TableParts;
 use crate::key::partition::PartitionValue;
 use crate::name::PartName;
 use crate::part::meta::decode_bounds;
+use crate::part::part_type::PartType;
 use crate::part::view::Part;
 use crate::ttl::rule::TtlRule;
 
@@ -57,25 +58,6 @@ pub struct TtlStats {
 pub struct IndexStats {
     pub name: String,
     pub bytes_on_disk: u64,
-}
-
-/// How a part stores its columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartType {
-    /// Each in its own file.
-    Wide,
-    /// All in one file.
-    Compact,
-}
-
-impl PartType {
-    /// The name in `system.parts`.
-    pub fn name(self) -> &'static str {
-        match self {
-            PartType::Wide => "Wide",
-            PartType::Compact => "Compact",
-        }
-    }
 }
 
 /// The smallest and the largest value of a column in a part, as an array of two.

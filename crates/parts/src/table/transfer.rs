@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use basalt_base::fs::{Storage, is_unpublished};
 
-use super::active::{Commit, TEMPORARY, TableParts};
-use super::moves::{self, MOVES_FILE, Moves, Unmade, temporary_name};
+use super::active::{Commit, TableParts};
+use super::file_name::TEMPORARY;
+use super::moves::{self, MOVES_FILE, MoveError, Moves, temporary_name};
 use super::partition::PartSelection;
 use crate::error::{Error, Result};
 use crate::name::PartName;
@@ -56,11 +57,11 @@ impl TableParts {
         let temporary = [self.dir.join(TEMPORARY), target.dir.join(TEMPORARY)];
         match moves.make(&*self.storage, above, &temporary) {
             Ok(()) => {}
-            Err(Unmade::Untouched(error)) => return Err(error),
-            Err(Unmade::Halfway(error)) => {
+            Err(MoveError::Untouched(error)) => return Err(error),
+            Err(MoveError::Halfway(error)) => {
                 target.poison_unless_ok(Err::<(), _>(Error::Poisoned { first: error.to_string() })).ok();
                 let unmade = self.poison_unless_ok(Err(error));
-                self.keep_if_announced(named.into_iter().chain(covers).map(|(_, part)| part));
+                self.keep_if_recorded(named.into_iter().chain(covers).map(|(_, part)| part));
                 return unmade;
             }
         }
@@ -101,7 +102,7 @@ pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<Option<Error>> 
             storage.remove_file(&dir.join(entry.name))?;
         }
     }
-    match moves::finish_announced(storage, dir) {
+    match moves::finish_recorded(storage, dir) {
         // No rows are lost, only the record of which were about to move.
         Err(damage @ Error::Corrupt { .. }) => {
             storage.rename(&dir.join(MOVES_FILE), &dir.join(DAMAGED_FILE))?;

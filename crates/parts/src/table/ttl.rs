@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::active::{TableParts, lock};
+use super::active::TableParts;
 use super::control::WorkControl;
 use super::events::MergeReason;
+use super::lock::lock;
 use super::select::MERGED_PARTS_MAX;
+use super::ttl_times::delay_next;
 use crate::part::view::Part;
 use crate::spec::PartSpec;
 use crate::ttl::bounds::TtlBounds;
@@ -37,13 +39,6 @@ pub struct TtlMerge {
     pub reason: MergeReason,
 }
 
-/// The earliest time of the next such merge by partition, in seconds since 1970.
-#[derive(Debug, Default)]
-pub(super) struct TtlTimes {
-    delete: HashMap<String, i64>,
-    recompress: HashMap<String, i64>,
-}
-
 impl TableParts {
     /// Unclaimed parts that are worth a merge because of expired rows, if there are any.
     pub fn select_ttl_merge(&self, limits: &TtlMergeLimits) -> Option<TtlMerge> {
@@ -59,13 +54,13 @@ impl TableParts {
         if !limits.only_drop_parts {
             let due = |part: &Part| part.due(&spec, |rule| !rule.is_recompression());
             if let Some(parts) = self.select_due(due, now_s, limits.bytes_max, &times.delete) {
-                put_off(&mut times.delete, &parts, now_s, limits.delete_timeout_s);
+                delay_next(&mut times.delete, &parts, now_s, limits.delete_timeout_s);
                 return Some(TtlMerge { parts, reason: MergeReason::TtlDelete });
             }
         }
         let due = |part: &Part| part.due(&spec, TtlRule::is_recompression);
         let parts = self.select_due(due, now_s, limits.bytes_max, &times.recompress)?;
-        put_off(&mut times.recompress, &parts, now_s, limits.recompress_timeout_s);
+        delay_next(&mut times.recompress, &parts, now_s, limits.recompress_timeout_s);
         Some(TtlMerge { parts, reason: MergeReason::TtlRecompress })
     }
 
@@ -163,15 +158,6 @@ fn recompress(written: &mut PartSpec, spec: &PartSpec, parts: &[Arc<Part>], now_
         if let Some(position) = written.columns.position(name) {
             written.codecs[position] = chain.clone();
         }
-    }
-}
-
-/// Delays the next merge of this kind in the partition.
-fn put_off(times: &mut HashMap<String, i64>, parts: &[Arc<Part>], now_s: i64, timeout_s: u64) {
-    times.retain(|_, time| *time > now_s);
-    let next = now_s.saturating_add(i64::try_from(timeout_s).unwrap_or(i64::MAX));
-    if let Some(part) = parts.first() {
-        times.insert(part.name().partition.clone(), next);
     }
 }
 

@@ -20,8 +20,8 @@ use basalt_codec::CodecChain;
 use super::active::TableParts;
 use super::control::WorkControl;
 use super::gather::GatheredColumn;
-use super::merge::reduced_rows;
 use super::merged_rows::{MergeInput, MergedRows, rows_within};
+use super::reduce::reduced_rows;
 use super::row_sources::{INPUTS_MAX, RowSourceLog, RowSources};
 use crate::error::{Error, Result};
 use crate::key::prune::MarkRanges;
@@ -97,7 +97,7 @@ impl<'a> VerticalMerge<'a> {
             self.threads,
         )?;
         let mut recorder = TtlRecorder::new(&Arc::new(self.spec.project(&self.deciding)), self.now_s);
-        let mut freed = Freed { table, bytes: 0 };
+        let mut freed = FreedMemory { table, bytes: 0 };
         for batch in self.deciding_rows(&log)? {
             let batch = batch?;
             freed.add(batch.columns().iter().map(|values| value_bytes(values)).sum());
@@ -174,7 +174,7 @@ impl<'a> VerticalMerge<'a> {
             let _ = &held;
             if self.control.is_cancelled() { Err(Error::Cancelled) } else { values }
         });
-        let mut freed = Freed { table, bytes: 0 };
+        let mut freed = FreedMemory { table, bytes: 0 };
         let counted = values.inspect(move |values| {
             if let Ok(values) = values {
                 freed.add(self.control.count_written_bytes(values));
@@ -188,13 +188,13 @@ impl<'a> VerticalMerge<'a> {
 }
 
 /// Returns memory to the system now and then.
-struct Freed<'a> {
+struct FreedMemory<'a> {
     table: &'a TableParts,
     /// Bytes of values merged since the last return.
     bytes: u64,
 }
 
-impl Freed<'_> {
+impl FreedMemory<'_> {
     fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
         if self.bytes > RELEASE_BYTES {

@@ -8,6 +8,11 @@
 //! whether some rows never expire u32  0 or 1
 //! ```
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::error::Damage;
 use crate::fields::{FieldReader, FieldWriter};
 use crate::ttl::rule::is_expired;

@@ -8,7 +8,8 @@ use basalt_base::Columns;
 use basalt_codec::CodecChain;
 
 use crate::error::Result;
-use crate::key::element::{KeyExpression, arguments};
+use crate::key::element::arguments;
+use crate::key::expression::KeyExpression;
 
 /// The time at which a row expires. The engine implements it, because this crate knows no expressions.
 pub trait Expiry: Send + Sync + fmt::Debug {

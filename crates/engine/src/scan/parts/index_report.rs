@@ -10,7 +10,8 @@ use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, SqlType};
 use basalt_formats::text::{Style, TextSettings, write_value};
 use basalt_parts::{
-    Indexed, KeyElement, KeyRanges, MarkRanges, Operand, Part, Piece, Predicate, SaidOf, SkipIndex, Wanted,
+    ColumnConstraint, Indexed, KeyElement, KeyRanges, MarkRanges, Operand, Part, Predicate, SkipIndex,
+    Substring, ValueTest,
 };
 
 use super::selection::Selection;
@@ -61,22 +62,25 @@ impl Report<'_> {
                 *left = step.left;
             }
         }
-        let said = self.said(index);
+        let constraints = self.constraints(index);
         let is_there = match index {
             "PrimaryKey" => selection.spec.primary_key_len > 0,
             "Partition" => !selection.spec.partition_key.is_empty(),
             _ => false,
         };
-        if !is_there && (!is_used || said.is_empty()) {
+        if !is_there && (!is_used || constraints.is_empty()) {
             return Ok(());
         }
         self.lines.push(format!("  {index}"));
-        if !said.is_empty() {
+        if !constraints.is_empty() {
             self.lines.push("    Keys:".to_owned());
-            self.lines.extend(said.iter().map(|said| format!("      {}", said.name)));
+            self.lines.extend(constraints.iter().map(|constraint| format!("      {}", constraint.name)));
         }
-        let all: Result<Vec<String>> =
-            said.iter().map(|said| in_ranges(&said.name, &said.ty, &said.ranges)).collect();
+        let all: Result<Vec<String>> = constraints
+            .iter()
+            .map(|constraint| in_ranges(&constraint.name, &constraint.ty, &constraint.ranges))
+            .collect();
+
         self.lines.push(format!("    Condition: {}", joined("and", all?)));
         self.counts(before);
         if index == "PrimaryKey" && is_used {
@@ -85,29 +89,29 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// What the query says to an index.
-    fn said(&self, index: &str) -> Vec<SaidOf> {
+    /// The conditions that an index checks.
+    fn constraints(&self, index: &str) -> Vec<ColumnConstraint> {
         let Selection { spec, conditions, predicate, .. } = self.selection;
         match index {
-            "PrimaryKey" => spec.said_of_primary_key(conditions, predicate),
-            "Partition" => spec.said_of_partition_key(conditions, predicate),
+            "PrimaryKey" => spec.primary_key_constraints(conditions, predicate),
+            "Partition" => spec.partition_key_constraints(conditions, predicate),
             _ => {
-                // Of the first key column the zone maps are not asked.
+                // The zone map of the first key column is not used.
                 let first = spec.sort_key.first().filter(|_| index == "ZoneMap" && spec.primary_key_len > 0);
                 let sorted = first.and_then(KeyElement::as_column);
-                let mut said: Vec<SaidOf> = Vec::new();
+                let mut constraints: Vec<ColumnConstraint> = Vec::new();
                 for condition in conditions.iter().filter(|condition| Some(condition.column) != sorted) {
                     let column = &spec.columns[condition.column];
-                    match said.iter_mut().find(|said| said.name == column.name) {
+                    match constraints.iter_mut().find(|constraint| constraint.name == column.name) {
                         Some(known) => known.ranges = known.ranges.intersect(&condition.ranges),
-                        None => said.push(SaidOf {
+                        None => constraints.push(ColumnConstraint {
                             name: column.name.clone(),
                             ty: column.ty.clone(),
                             ranges: condition.ranges.clone(),
                         }),
                     }
                 }
-                said
+                constraints
             }
         }
     }
@@ -166,10 +170,10 @@ impl Report<'_> {
                 let known: Option<Vec<String>> = all(parts)?.into_iter().collect();
                 known.map(|known| joined("or", known))
             }
-            Predicate::Value { operand, wanted } => {
+            Predicate::Value { operand, test } => {
                 let element = index.elements.iter().find(|element| element.operand() == *operand);
                 let ty = element.and_then(|element| self.type_of(element));
-                ty.map(|ty| wanted_text(operand, ty, wanted)).transpose()?
+                ty.map(|ty| test_text(operand, ty, test)).transpose()?
             }
         })
     }
@@ -183,28 +187,28 @@ impl Report<'_> {
     }
 }
 
-fn wanted_text(operand: &Operand, ty: &SqlType, wanted: &Wanted) -> Result<String> {
+fn test_text(operand: &Operand, ty: &SqlType, test: &ValueTest) -> Result<String> {
     let (Operand::Column(name) | Operand::Expression(name)) = operand;
     let bytes = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(match wanted {
-        Wanted::Ranges(ranges) => in_ranges(name, ty, ranges)?,
-        Wanted::Points(points) => in_ranges(name, ty, &KeyRanges::points(points)?)?,
-        Wanted::Elements(elements) => {
+    Ok(match test {
+        ValueTest::Ranges(ranges) => in_ranges(name, ty, ranges)?,
+        ValueTest::Points(points) => in_ranges(name, ty, &KeyRanges::points(points)?)?,
+        ValueTest::Elements(elements) => {
             let ty = if let SqlType::Array(element) = ty { element } else { ty };
             match elements.len() {
                 1 => format!("has({name}, {})", literal(ty, elements)),
                 count => format!("hasAny({name}, {count}-element set)"),
             }
         }
-        Wanted::Pieces(pieces) => {
-            let text = |piece: &Piece| {
+        ValueTest::Substrings(substrings) => {
+            let text = |substring: &Substring| {
                 let (start, end) =
-                    (if piece.is_start { "" } else { "%" }, if piece.is_end { "" } else { "%" });
-                format!("{start}{}{end}", bytes(&piece.bytes))
+                    (if substring.is_start { "" } else { "%" }, if substring.is_end { "" } else { "%" });
+                format!("{start}{}{end}", bytes(&substring.bytes))
             };
-            format!("({name} like '{}')", pieces.iter().map(text).collect::<String>().replace("%%", "%"))
+            format!("({name} like '{}')", substrings.iter().map(text).collect::<String>().replace("%%", "%"))
         }
-        Wanted::Token(token) => format!("hasToken({name}, '{}')", bytes(token)),
+        ValueTest::Token(token) => format!("hasToken({name}, '{}')", bytes(token)),
     })
 }
 

@@ -7,6 +7,11 @@
 //! sections of the strings, as of a column that is not nullable
 //! ```
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,7 +37,8 @@ pub(crate) fn encode_dictionary(
     out: &mut Vec<u8>,
 ) -> Result<u64> {
     assert!(strings.len() <= ENTRIES_MAX, "a dictionary has no more strings than it may have");
-    out.extend_from_slice(&(strings.len() as u32).to_le_bytes());
+    let count = u32::try_from(strings.len()).expect("a dictionary has at most ENTRIES_MAX strings");
+    out.extend_from_slice(&count.to_le_bytes());
     encode_array(&dictionary_field(), chain, strings, out)
 }
 

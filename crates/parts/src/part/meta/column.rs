@@ -1,12 +1,19 @@
 //! The metadata of a column: its type, file, codecs, sizes and bounds.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use basalt_codec::CodecChain;
 
-use super::part::TAGGED_SINCE;
 use crate::column::writer::ColumnFileSize;
 use crate::error::Damage;
 use crate::fields::{FieldReader, FieldWriter, OPTIONAL, TaggedWriter};
 use crate::index::zone_file::ZonesPlace;
+
+/// Parts of version 1 have no tagged fields.
+pub(super) const TAGGED_SINCE: u32 = 2;
 
 /// Tags of a column's fields.
 mod tag {

@@ -1,12 +1,17 @@
 //! The file `part.meta`, and the metadata of the whole part.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use std::path::Path;
 
-use super::column::{COLUMN_BYTES_MIN, ColumnMeta};
+use super::column::{COLUMN_BYTES_MIN, ColumnMeta, TAGGED_SINCE};
 use super::skip_index::SkipIndexMeta;
 use crate::error::{Damage, Error};
 use crate::fields::{FieldReader, FieldWriter, Magic, OPTIONAL, TaggedWriter};
-use crate::spec::GRANULE_ROWS_MAX;
+use crate::limits::GRANULE_ROWS_MAX;
 use crate::ttl::bounds::TtlBounds;
 
 /// The name of the file.
@@ -17,8 +22,6 @@ pub(crate) const META_BYTES_MAX: u64 = 64 << 20;
 
 const MAGIC: &Magic = b"BSLTPRT1";
 const FORMAT_VERSION: u32 = 2;
-/// Parts of version 1 have no tagged fields.
-pub(super) const TAGGED_SINCE: u32 = 2;
 
 /// Tags of the part's fields.
 mod tag {
@@ -104,7 +107,8 @@ pub(crate) struct DataFile {
 
 impl PartMeta {
     pub(crate) fn mark_count(&self) -> usize {
-        self.row_count.div_ceil(u64::from(self.granule_rows)) as usize
+        let marks = self.row_count.div_ceil(u64::from(self.granule_rows));
+        usize::try_from(marks).expect("a part has at most 2^48 rows")
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -114,11 +118,11 @@ impl PartMeta {
         out.u32(self.granule_rows);
         out.u64(self.made_at_us);
         out.u64(self.primary_file_bytes);
-        out.u32(self.primary_key.len() as u32);
+        out.count(self.primary_key.len());
         for name in &self.primary_key {
             out.bytes(name.as_bytes());
         }
-        out.u32(self.columns.len() as u32);
+        out.count(self.columns.len());
         for column in &self.columns {
             column.encode(&mut out);
         }
@@ -137,7 +141,7 @@ impl PartMeta {
         }
         if !self.partition.is_empty() {
             list.put(tag::PARTITION, |out| {
-                out.u32(self.partition.len() as u32);
+                out.count(self.partition.len());
                 self.partition.iter().for_each(|value| out.bytes(value));
             });
         }
@@ -153,7 +157,7 @@ impl PartMeta {
         }
         if !self.skip_indexes.is_empty() {
             list.put(tag::SKIP_INDEXES, |out| {
-                out.u32(self.skip_indexes.len() as u32);
+                out.count(self.skip_indexes.len());
                 self.skip_indexes.iter().for_each(|index| index.encode(out));
             });
         }
@@ -162,7 +166,7 @@ impl PartMeta {
         }
         if !self.ttl.is_empty() {
             list.put(tag::TTL, |out| {
-                out.u32(self.ttl.len() as u32);
+                out.count(self.ttl.len());
                 self.ttl.iter().for_each(|bounds| bounds.encode(out));
             });
         }
@@ -190,7 +194,7 @@ impl PartMeta {
     fn decode_body(fields: &mut FieldReader<'_>, bytes: usize, version: u32) -> Result<PartMeta, Damage> {
         let row_count = fields.u64()?;
         let granule_rows = fields.u32()?;
-        if !(1..=GRANULE_ROWS_MAX).contains(&(granule_rows as usize)) {
+        if !usize::try_from(granule_rows).is_ok_and(|rows| (1..=GRANULE_ROWS_MAX).contains(&rows)) {
             return Err(Damage::new(fields.at(), format!("granules of {granule_rows} rows")));
         }
         if row_count > ROW_COUNT_MAX {
@@ -198,12 +202,12 @@ impl PartMeta {
         }
         let made_at_us = fields.u64()?;
         let primary_file_bytes = fields.u64()?;
-        let key_count = fields.u32()? as usize;
+        let key_count = fields.count()?;
         let mut primary_key = Vec::new();
         for _ in 0..key_count {
             primary_key.push(fields.text()?);
         }
-        let column_count = fields.u32()? as usize;
+        let column_count = fields.count()?;
         if column_count > bytes / COLUMN_BYTES_MIN {
             return Err(Damage::new(fields.at(), format!("{column_count} columns do not fit the file")));
         }

@@ -1,5 +1,10 @@
 //! The metadata of a skip index: its elements and its file.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use crate::error::Damage;
 use crate::fields::{FieldReader, FieldWriter};
 use crate::index::skip_index::SkipIndex;

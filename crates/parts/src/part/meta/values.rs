@@ -1,5 +1,10 @@
 //! Bounds of a column and the value of the partition key, as sections in the metadata.
 
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 use arrow::array::ArrayRef;
 use arrow::datatypes::Field;
 use basalt_base::SqlType;

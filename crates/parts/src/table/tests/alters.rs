@@ -12,7 +12,7 @@ use super::{DIR, TestTable, files, number_spec, open};
 use crate::conversion::{Conversion, Conversions, ConvertValues, FindConversion};
 use crate::error::Result;
 use crate::history::{ColumnHistory, NameChange};
-use crate::key::element::{KeyExpression, Monotonic};
+use crate::key::expression::{KeyExpression, Monotonic};
 use crate::key::prune::MarkRanges;
 use crate::key::ranges::{KeyCondition, KeyRanges};
 use crate::part::scan::PartScan;

@@ -78,9 +78,9 @@ proptest! {
             all.sort_unstable();
             let mut rest = all.as_slice();
             for block in &mut keys {
-                let (first, behind) = rest.split_at(block.len());
+                let (first, after) = rest.split_at(block.len());
                 *block = first.to_vec();
-                rest = behind;
+                rest = after;
             }
         }
         let mut noise = Noise(7);

@@ -9,8 +9,9 @@ use basalt_base::{Column, Columns, ErrorCode, SqlType};
 
 use super::mutations::{DeleteThirds, run};
 use super::{DIR, TestTable, compact_spec, number_spec, numbers, open, read_numbers};
+use crate::limits::BrokenLimits;
 use crate::part::meta::META_FILE;
-use crate::spec::{BrokenLimits, PartSpec};
+use crate::spec::PartSpec;
 use crate::table::PartSelection;
 
 #[test]

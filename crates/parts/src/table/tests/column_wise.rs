@@ -12,7 +12,7 @@ use super::mutations::{AddOneToSevens, DeleteThirds, run};
 use super::{DIR, TestTable, number_spec, open};
 use crate::error::Result;
 use crate::index::kind::IndexKind;
-use crate::index::predicate::{Operand, Predicate, Wanted};
+use crate::index::predicate::{Operand, Predicate, ValueTest};
 use crate::index::skip_index::{Indexed, SkipIndex};
 use crate::key::prune::MarkRanges;
 use crate::part::scan::PartScan;
@@ -175,8 +175,8 @@ fn index_of_several_columns_is_made_anew() {
     let part = Arc::clone(&table.parts.snapshot()[0]);
     part.check().unwrap();
     let kept = |column: &str, value: u64| -> Vec<usize> {
-        let wanted = Wanted::Points(Arc::new(UInt64Array::from(vec![value])));
-        let predicate = Predicate::Value { operand: Operand::Column(column.to_owned()), wanted };
+        let test = ValueTest::Points(Arc::new(UInt64Array::from(vec![value])));
+        let predicate = Predicate::Value { operand: Operand::Column(column.to_owned()), test };
         let all = MarkRanges::all(part.mark_count());
         part.prune_by_indexes(&part.spec().indexes, all, &predicate)
             .unwrap()

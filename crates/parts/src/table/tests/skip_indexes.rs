@@ -9,10 +9,12 @@ use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, Columns, SqlType};
 
 use super::open;
-use crate::index::kind::{FilterSize, IndexKind};
-use crate::index::predicate::{Operand, Predicate, Wanted};
+use crate::index::kind::IndexKind;
+use crate::index::predicate::{Operand, Predicate, ValueTest};
 use crate::index::skip_index::{Indexed, SkipIndex};
-use crate::key::element::{KeyElement, KeyExpression, Monotonic};
+use crate::index::summary::FilterSize;
+use crate::key::element::KeyElement;
+use crate::key::expression::{KeyExpression, Monotonic};
 use crate::key::prune::MarkRanges;
 use crate::spec::PartSpec;
 use crate::table::TableParts;
@@ -54,7 +56,7 @@ fn table(spec: PartSpec) -> (FaultyStorage, TableParts) {
 fn token(text: &str) -> Predicate {
     Predicate::Value {
         operand: Operand::Column("s".to_owned()),
-        wanted: Wanted::Token(text.as_bytes().to_vec()),
+        test: ValueTest::Token(text.as_bytes().to_vec()),
     }
 }
 
@@ -101,7 +103,7 @@ fn index_of_another_type_is_not_used() {
     let parts = open(&storage, spec(IndexKind::Set { values_max: 0 }, 1, 0)).unwrap();
     let point = Predicate::Value {
         operand: Operand::Column("s".to_owned()),
-        wanted: Wanted::Points(Arc::new(BinaryViewArray::from_iter_values(["none"]))),
+        test: ValueTest::Points(Arc::new(BinaryViewArray::from_iter_values(["none"]))),
     };
     assert_eq!(kept(&parts, &point), [0, 1, 2, 3, 4, 5]);
     parts.insert(parts.snapshot()[0].read(&[0, 1], 0..6, &Default::default()).unwrap()).unwrap();
@@ -145,11 +147,11 @@ fn computed_values_are_indexed_beside_columns() {
     let elements = vec![Indexed::Column("s".to_owned()), Indexed::Expression(quarter)];
     let number = |value: u64| Predicate::Value {
         operand: Operand::Expression("intDiv(k, 4)".to_owned()),
-        wanted: Wanted::Points(Arc::new(UInt64Array::from(vec![value]))),
+        test: ValueTest::Points(Arc::new(UInt64Array::from(vec![value]))),
     };
     let text = |text: &str| Predicate::Value {
         operand: Operand::Column("s".to_owned()),
-        wanted: Wanted::Points(Arc::new(BinaryViewArray::from_iter_values([text]))),
+        test: ValueTest::Points(Arc::new(BinaryViewArray::from_iter_values([text]))),
     };
     for kind in [IndexKind::Set { values_max: 0 }, IndexKind::BloomFilter { false_positive: 0.0001 }] {
         for wide_bytes_min in [0, u64::MAX] {

@@ -12,9 +12,10 @@ use proptest::prelude::*;
 
 use super::{DIR, TableParts, WorkControl, files, open};
 use crate::key::element::KeyElement;
+use crate::limits::MergeLimits;
 use crate::mode::MergeMode;
 use crate::sample::{self, Noise};
-use crate::spec::{MergeLimits, PartSpec};
+use crate::spec::PartSpec;
 use crate::table::{InsertOptions, OptimizeOptions, RowChange, RowsAfter};
 
 /// Key, version, sign, deletion flag.
@@ -212,7 +213,7 @@ fn crash_or_full_disk_in_a_merge_leaves_the_parts_and_no_file_of_rows() {
 }
 
 #[test]
-fn memory_is_given_back_behind_every_column() {
+fn memory_is_given_back_after_every_column() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let vertical = MergeLimits { vertical_rows_min: 0, vertical_columns_min: 1, ..MergeLimits::default() };
     let spec = spec(MergeMode::Ordinary, vertical);
