@@ -1,4 +1,4 @@
-//! The password of the user: kept as its SHA-256, compared in the same time whatever is wrong with it.
+//! The password of the user, stored as its SHA-256 and compared in constant time.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 const DIGEST_BYTES: usize = 32;
 
-/// What a password is compared with.
+/// A stored password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password {
     digest: [u8; DIGEST_BYTES],
@@ -39,7 +39,7 @@ impl Password {
     }
 }
 
-/// Nothing that helps to guess it.
+/// Prints nothing of the password.
 impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Password")

@@ -1,7 +1,7 @@
-//! Who asks: the user and password of a request.
+//! Authentication: the user and password of a request.
 //!
-//! There is one user, `default`, with the password of the configuration or none. Names come, as in ClickHouse, from the
-//! `X-ClickHouse-User` and `X-ClickHouse-Key` headers, from Basic authentication or from the URL; a
+//! There is one user, `default`, with the password of the configuration or none. As in ClickHouse, the credentials
+//! come from the `X-ClickHouse-User` and `X-ClickHouse-Key` headers, from Basic authentication or from the URL; a
 //! request that uses two of the three ways is refused.
 
 use axum::http::HeaderMap;
@@ -14,14 +14,14 @@ use crate::password::Password;
 
 const DEFAULT_USER: &str = "default";
 
-/// The name of the user, once the password was found right. `expected` is the password, if there is one.
+/// The name of the user, if the password is right. `expected` is the password, if there is one.
 pub(super) fn authenticate(
     headers: &HeaderMap,
     parameters: &Parameters,
     expected: Option<&Password>,
 ) -> Result<String> {
     let Credentials { user, password } = find(headers, parameters)?;
-    // Looked at even if there is no such user: the time tells nothing.
+    // Compared even for an unknown user, so that the time reveals nothing.
     let is_right = expected.map_or(password.is_empty(), |expected| expected.is(&password));
     if is_right && user == DEFAULT_USER {
         return Ok(user);

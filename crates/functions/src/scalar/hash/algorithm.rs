@@ -1,4 +1,4 @@
-//! What the hash functions of several arguments have in common: a hash of bytes, and of two hashes.
+//! Hash algorithms for functions of several arguments: a hash of bytes, and a combination of two hashes.
 
 use basalt_base::siphash::sip_hash64;
 use md5::Digest;
@@ -9,14 +9,14 @@ use super::integer::{int_hash32, int_hash64};
 
 /// An algorithm that hashes values and combines hashes.
 pub(super) trait Algorithm: Send + Sync + 'static {
-    /// Whether a number of up to 64 bits has its own hash (`intHash64`) instead of its bytes'.
+    /// Whether a number of up to 64 bits is hashed by `intHash64` instead of by its bytes.
     const MIXES_INTEGERS: bool;
 
     fn hash(bytes: &[u8]) -> u64;
 
     fn combine(left: u64, right: u64) -> u64;
 
-    /// The hash of an array's length, which stands before those of its elements.
+    /// The hash of an array's length, which precedes those of its elements.
     fn hash_length(length: u64) -> u64 {
         int_hash64(length)
     }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(pair::<Xx64>(), 14_756_808_377_901_732_262);
     }
 
-    /// Lengths on both sides of every case that an algorithm tells apart; answers from ClickHouse.
+    /// Lengths on both sides of every case that an algorithm distinguishes; answers from ClickHouse.
     #[test]
     fn known_answers_of_all_lengths() {
         fn check<A: Algorithm>(expected: [u64; 13]) {

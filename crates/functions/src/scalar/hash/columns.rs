@@ -1,9 +1,8 @@
 //! `cityHash64`, `sipHash64`, `halfMD5`, `xxHash64`, `xxHash32`: one hash of any values.
 //!
 //! Syntax: `cityHash64(x, ...)`. Any number of arguments of any types; the result is UInt64 (UInt32 for
-//! `xxHash32`). The hash of a row is that of its first value, combined with those of the others one
-//! by one; an array counts as its length and its elements, a tuple as its elements. NULL if an
-//! argument is NULL.
+//! `xxHash32`). The hash of a row is that of its first value, combined with those of the others one by one; an
+//! array counts as its length and its elements, a tuple as its elements. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -19,10 +18,10 @@ use crate::scalar::number::with_number;
 use crate::scalar::operand::rows_needed;
 use crate::scalar::{Arity, Bound, Operand};
 
-/// What every hash of no values is.
+/// The hash of no values, for every algorithm.
 const HASH_OF_NOTHING: u64 = 0xe28d_bde7_fe22_e41c;
 
-/// What every hash of a NULL inside an array or a tuple is.
+/// The hash of a NULL inside an array or a tuple, for every algorithm.
 const HASH_OF_NULL: u64 = 0xc58a_d2da_03d9_a871;
 
 pub(super) static CITY_HASH64: Definition = Definition::new("cityHash64", Arity::AtLeast(0), bind::<City>);
@@ -67,7 +66,7 @@ fn hash_rows<A: Algorithm>(types: &[SqlType], args: &[Operand], rows: usize) -> 
 /// The hashes of rows so far.
 struct Hashes {
     values: Vec<u64>,
-    /// Nothing was added yet: the next hash is taken as it is.
+    /// No value was added yet: the next hash is taken unchanged.
     is_first: bool,
 }
 
@@ -130,7 +129,7 @@ impl Hashes {
     }
 }
 
-/// The hashes of single values, whatever lies under a NULL included.
+/// The hashes of single values, including those under a NULL.
 fn hash_scalars<A: Algorithm>(ty: &SqlType, array: &ArrayRef) -> Result<Vec<u64>> {
     if A::MIXES_INTEGERS && *ty == SqlType::Bool {
         let flags = array.as_boolean();

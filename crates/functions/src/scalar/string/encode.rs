@@ -1,7 +1,7 @@
 //! `hex`, `unhex`, `bin`, `unbin`, `base64Encode`, `base64Decode`, `tryBase64Decode`, `char`, `ascii`: bytes as text.
 //!
-//! Syntax: `hex(x)`. Strings are written byte by byte; integers and dates with the highest byte first and
-//! without leading zero bytes; floats and decimals as they lie in memory. NULL if an argument is NULL.
+//! Syntax: `hex(x)`. Strings are written byte by byte; integers and dates with the highest byte first and without
+//! leading zero bytes; floats and decimals in their memory order. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) static UNHEX: Definition = Definition::new("unhex", Arity::Exactly(1)
 
 pub(super) static UNBIN: Definition = Definition::new("unbin", Arity::Exactly(1), |call| {
     bind_text(call, |text, out| {
-        // Whatever is no zero is a one.
+        // Any character but zero is a one.
         read_digits(text, 8, 2, |byte| u32::from(byte != b'0'), out);
         Ok(())
     })
@@ -110,11 +110,11 @@ fn bind_text(call: &Call<'_>, map: fn(&[u8], &mut Vec<u8>) -> Result<()>) -> Res
     }))
 }
 
-/// How the bytes of a value are put in order before they are written.
+/// The order in which the bytes of a value are written.
 #[derive(Clone, Copy)]
 enum Order {
     AsTheyAre,
-    /// The highest byte first, zero bytes in front left out but for the last one.
+    /// The highest byte first, without leading zero bytes except the last one.
     HighestFirst,
     /// The two words of a UUID, each with its highest byte first.
     Words,
@@ -160,12 +160,12 @@ fn write_hex(byte: u8, out: &mut Vec<u8>) {
     out.push(DIGITS[usize::from(byte & 15)]);
 }
 
-/// What is no digit has some value too, as it has in ClickHouse.
+/// A character that is no digit has a value too, as in ClickHouse.
 fn hex_digit(byte: u8) -> u32 {
     char::from(byte).to_digit(16).unwrap_or(u32::from(u8::MAX))
 }
 
-/// Bytes of `width` digits each; digits that are missing are zeroes in front.
+/// Bytes of `width` digits each; missing digits are leading zeroes.
 fn read_digits(text: &[u8], width: usize, base: u32, digit: impl Fn(u8) -> u32, out: &mut Vec<u8>) {
     let (first, rest) = text.split_at(text.len() % width);
     if !first.is_empty() {
@@ -176,14 +176,14 @@ fn read_digits(text: &[u8], width: usize, base: u32, digit: impl Fn(u8) -> u32, 
     }));
 }
 
-/// The standard alphabet. Padding is required; bits after the last byte may be set, as ClickHouse accepts them.
+/// The standard alphabet. Padding is required; unused bits of the last digit may be set, as in ClickHouse.
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_decode_allow_trailing_bits(true));
 
 fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(BASE64.encode(bytes).as_bytes());
 }
 
-/// `None` if the text is not base64 with its padding; `out` then has bytes of no meaning.
+/// `None` if the text is not base64 with its padding; the contents of `out` are then undefined.
 fn decode_base64(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     BASE64.decode_vec(text, out).ok()
 }
@@ -204,7 +204,7 @@ mod tests {
         for garbage in [&b"!!"[..], b"aGVsbG8", b"====", b"aG=s", b"aGk=aGk=", b"aGk=\n"] {
             assert_eq!(decode_base64(garbage, &mut Vec::new()), None);
         }
-        // The last digit has bits that no byte takes.
+        // The unused bits of the last digit are set.
         let mut decoded = Vec::new();
         assert_eq!((decode_base64(b"aGl=", &mut decoded), &decoded[..]), (Some(()), &b"hi"[..]));
     }
