@@ -47,7 +47,7 @@ fn ask(protocol: u8, path: &std::path::Path) -> Result<()> {
         ..Address::default()
     };
     let second = Duration::from_secs(1);
-    let limits = Limits { connect: second, silence: second, send: second, deadline: None };
+    let limits = Limits { connect: second, receive: second, send: second, deadline: None };
     match protocol % 4 {
         0 => drain(postgresql::query(&address, "SELECT 1", limits)?),
         1 => drain(mysql::query(&address, "SELECT 1", limits)?),
