@@ -7,6 +7,7 @@
 //! - `script`: statements from the command line, a file or standard input.
 //! - `shell`: statements from somebody at a terminal.
 //! - `output`, `progress`, `report`: what is written where.
+//! - `figures`: counts and sizes as text.
 //! - `failure`: an error and the exit code it means.
 
 mod arguments;
@@ -14,6 +15,7 @@ mod commands;
 mod configuration;
 mod connection;
 mod failure;
+mod figures;
 mod output;
 mod progress;
 mod report;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use basalt_engine::ProgressSnapshot;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::{bytes_text, count_text};
+use crate::figures::{bytes_text, count_text};
 
 /// Statements that end sooner show nothing.
 const QUIET: Duration = Duration::from_millis(300);

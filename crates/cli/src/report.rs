@@ -1,6 +1,7 @@
 //! What the shell says below an answer: rows, time, and how fast they were read.
 
 use crate::connection::Finished;
+use crate::figures::{bytes_text, count_text};
 
 /// `3 rows in set. Elapsed: 0.004 sec. Processed 8.19 thousand rows, 65.54 KB (..)`
 pub(crate) fn summary(finished: &Finished) -> String {
@@ -20,26 +21,6 @@ pub(crate) fn summary(finished: &Finished) -> String {
         ));
     }
     text
-}
-
-/// `1.23 million`
-pub(crate) fn count_text(count: f64) -> String {
-    scaled(count, &["", " thousand", " million", " billion", " trillion"])
-}
-
-/// `1.23 MB`
-pub(crate) fn bytes_text(bytes: f64) -> String {
-    scaled(bytes, &[" B", " KB", " MB", " GB", " TB"])
-}
-
-/// `units` go up by a thousand each.
-fn scaled(mut figure: f64, units: &[&str]) -> String {
-    let mut unit = 0;
-    while figure >= 1000.0 && unit + 1 < units.len() {
-        figure /= 1000.0;
-        unit += 1;
-    }
-    format!("{figure:.2}{}", units[unit])
 }
 
 #[cfg(test)]
@@ -65,11 +46,5 @@ mod tests {
             1500,
             "0 rows in set. Elapsed: 0.500 sec. Processed 1.50 thousand rows, 12.00 KB (3.00 thousand rows/s., 24.00 KB/s.)",
         );
-    }
-
-    #[test]
-    fn largest_unit_takes_the_rest() {
-        assert_eq!(count_text(5e15), "5000.00 trillion");
-        assert_eq!(bytes_text(0.0), "0.00 B");
     }
 }

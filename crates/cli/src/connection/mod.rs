@@ -1,48 +1,12 @@
-//! What runs a statement: an engine in this process, or a server.
+//! Connections: an engine in this process, or a server.
 //!
 //! The shell and the scripts know only [`Connection`], so that both behave the same on either.
 
 mod http;
 mod interrupt;
 mod local;
-
-use std::time::Duration;
-
-use basalt_engine::{Input, ProgressSnapshot};
+mod statement;
 
 pub(crate) use http::{HttpConnection, HttpOptions};
 pub(crate) use local::LocalConnection;
-
-use crate::failure::Failure;
-use crate::output::Output;
-use crate::progress::ProgressLine;
-
-/// A place where statements run, one after another, in one session.
-pub(crate) trait Connection {
-    /// Runs one statement and writes its answer. Ctrl-C meanwhile ends the statement, with an error.
-    fn run(
-        &mut self,
-        statement: Statement,
-        output: &mut Output,
-        progress: &mut ProgressLine,
-    ) -> Result<Finished, Failure>;
-
-    /// Names that the tab key completes.
-    fn completions(&mut self) -> Vec<String>;
-}
-
-/// One statement to run.
-pub(crate) struct Statement {
-    pub(crate) text: Vec<u8>,
-    pub(crate) input: Input,
-    pub(crate) default_format: String,
-}
-
-/// How a statement ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Finished {
-    /// Did it answer a result set, be it an empty one?
-    pub(crate) has_rows: bool,
-    pub(crate) figures: ProgressSnapshot,
-    pub(crate) elapsed: Duration,
-}
+pub(crate) use statement::{Connection, Finished, Statement};
