@@ -1,17 +1,19 @@
 //! Chores of the project: `cargo xtask tidy` checks the house rules, `cargo xtask record` asks
 //! ClickHouse what the SQL tests should expect, `cargo xtask differ` compares answers to random statements.
 
+mod console;
 mod differ;
 mod oracle;
 mod record;
 mod slt;
 mod tidy;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+
+use console::say;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,9 +44,4 @@ fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().expect("the package lies in the workspace").to_owned()
-}
-
-fn say(line: &str) {
-    // Nobody is left to tell if standard error is closed.
-    let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,0 +1,9 @@
+//! Output of the commands.
+
+use std::io::Write;
+
+/// Prints a line to standard error.
+pub(crate) fn say(line: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
