@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use basalt_base::Result;
+use basalt_exec::limit_by::LimitBy;
 use basalt_functions::{bits_of_float, float_of_bits};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction};
-use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder};
 
-use crate::select::plan_error;
+use crate::plan::plan_error;
 
 /// What stands for `expr`, which is over the columns of `schema`, where keys are compared.
 pub(crate) fn key(expr: Expr, schema: &DFSchema) -> Result<Expr> {
@@ -49,6 +50,13 @@ pub(crate) fn distinct(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
     let plan = builder.distinct().and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
     unwrapped(plan, &wrapped)
+}
+
+/// `LIMIT BY`: rows `offset` to `offset + limit` of each group of rows with equal `keys`.
+pub(crate) fn limit_by(input: LogicalPlan, keys: Vec<Expr>, offset: u64, limit: u64) -> Result<LogicalPlan> {
+    let keys = keys.into_iter().map(|expr| key(expr, input.schema())).collect::<Result<Vec<_>>>()?;
+    let node = LimitBy { input: Arc::new(input), keys, offset, limit };
+    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
 }
 
 fn in_set(set: GroupingSet, schema: &DFSchema, wrapped: &mut Vec<Column>) -> Result<GroupingSet> {

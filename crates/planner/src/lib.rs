@@ -26,6 +26,7 @@ mod float_keys;
 mod group_value;
 mod inverse_lookup;
 mod names;
+mod plan;
 mod planned;
 mod scope;
 mod select;

@@ -14,8 +14,9 @@ use super::call::{Correlated, CorrelatedKind};
 use super::unnest::{Domain, Unnested};
 use crate::bound::{all_of, collect, contains, is_unnest, is_window, or_default, replace};
 use crate::float_keys;
+use crate::float_keys::limit_by;
+use crate::plan::{self, aliased, plan_error, projected};
 use crate::scope::{bare_column, plan_column};
-use crate::select::{self, aliased, limit_by, plan_error, projected};
 use crate::session::Session;
 
 /// Is there a correlated subquery in `expr`?
@@ -71,17 +72,17 @@ pub(crate) fn filtered<'e>(
     others: impl Iterator<Item = &'e Expr>,
 ) -> Result<LogicalPlan> {
     if !is_correlated(&condition) {
-        return select::filtered(plan, condition);
+        return plan::filtered(plan, condition);
     }
     let (late, early): (Vec<Expr>, Vec<Expr>) =
         split_conjunction_owned(condition).into_iter().partition(is_correlated);
     let plan = match all_of(early) {
-        Some(early) => select::filtered(plan, early)?,
+        Some(early) => plan::filtered(plan, early)?,
         None => plan,
     };
     let (mut plan, columns) = apply(session, plan, late.iter(), others)?;
     for condition in late {
-        plan = select::filtered(plan, replace(condition, &columns)?)?;
+        plan = plan::filtered(plan, replace(condition, &columns)?)?;
     }
     Ok(plan)
 }
@@ -106,11 +107,6 @@ fn read_twice<'e, 'o>(
     let mut columns = plan.schema().columns();
     columns.retain(|column| named.contains(column));
     Ok(shared(projected(plan, columns.into_iter().map(Expr::Column).collect())?))
-}
-
-/// `plan` as rows that are computed once, wherever the plan that is returned stands.
-pub(super) fn shared(plan: LogicalPlan) -> LogicalPlan {
-    LogicalPlan::Extension(Extension { node: Arc::new(Shared::new(plan)) })
 }
 
 /// Whether a plan has the same rows each time that it runs, and is no more than scans and what streams.

@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan};
 use super::unnest::{Domain, Unnested, not_built};
 use crate::bound::{case, default_value};
 use crate::float_keys;
-use crate::select::plan_error;
+use crate::plan::plan_error;
 
 impl Domain<'_> {
     pub(super) fn join(&self, node: Join) -> Result<Unnested> {

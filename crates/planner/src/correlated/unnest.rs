@@ -15,10 +15,10 @@ use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, Extension, FetchType, LogicalPlan, LogicalPlanBuilder, SkipType, Union, Window,
 };
 
-use super::apply::shared;
 use super::outer::Argument;
 use crate::float_keys;
-use crate::select::{aliased, filtered, limit_by, plan_error, projected};
+use crate::float_keys::limit_by;
+use crate::plan::{aliased, filtered, plan_error, projected};
 use crate::session::Session;
 
 /// The distinct arguments of a subquery.

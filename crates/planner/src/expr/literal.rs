@@ -1,11 +1,9 @@
 //! Constants: the type that ClickHouse gives each, the smallest that holds it.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType};
-use basalt_functions::{bad_parameter, parameter_text};
-use basalt_sql::ast::{Literal, TypeName};
+use basalt_sql::ast::Literal;
 use datafusion::common::ScalarValue;
 
-use super::{Binder, convert};
 use crate::bound::Bound;
 
 /// The constant with its type.
@@ -70,24 +68,6 @@ fn float(value: f64) -> Bound {
 
 fn parse_float(text: &str) -> Result<f64> {
     text.parse().map_err(|_| Error::new(ErrorCode::CannotParseNumber, format!("`{text}` is not a number")))
-}
-
-impl Binder<'_> {
-    /// `{name:Type}`: the text that came with the query, as a value of that type.
-    pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<Bound> {
-        let Some(text) = self.session.ctx.parameters.get(name) else {
-            return Err(Error::new(
-                ErrorCode::UnknownQueryParameter,
-                format!("the query parameter `{name}` is not set; pass it as `param_{name}`"),
-            ));
-        };
-        let ty = basalt_sql::resolve_type(ty)?;
-        if ty.accepts_null() && text == "\\N" {
-            return convert(Bound::null(), &ty, self.session.ctx);
-        }
-        let value = string(&parameter_text(name, text, &ty)?);
-        convert(value, &ty, self.session.ctx).map_err(|error| bad_parameter(name, &ty, error))
-    }
 }
 
 /// A position, as `tupleElement` takes it.

@@ -16,6 +16,7 @@ mod lambda;
 mod lazy_default;
 mod literal;
 mod operator;
+mod parameter;
 mod subquery;
 mod window;
 

@@ -13,8 +13,9 @@ use super::{Binder, convert};
 use crate::answer::Answer;
 use crate::bound::Bound;
 use crate::correlated::{Correlated, CorrelatedKind, Outer};
+use crate::plan::{Subplan, projected};
 use crate::scope::bare_column;
-use crate::select::{Subplan, plan_subquery, projected};
+use crate::select::plan_subquery;
 
 /// A subquery in an expression.
 pub(super) enum Subquery {

@@ -1,16 +1,13 @@
-//! ARRAY JOIN and arrayJoin(): one row for each element.
+//! ARRAY JOIN: one row for each element.
 
 use basalt_base::types::TupleElement;
 use basalt_base::{Error, Result, SqlType, bail};
-use basalt_exec::in_step::InStep;
 use basalt_sql::ast;
-use datafusion::common::{Column as PlanColumn, NullHandling, UnnestOptions};
-use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::Expr;
 
-use super::from::{self, FromNames};
-use super::{plan_error, projected};
-use crate::bound::{Bound, collect, contains, is_aggregate, is_unnest, is_window, or_default, replace};
+use super::relation::FromNames;
+use super::unnest::{unnest, unnest_totals};
+use crate::bound::{Bound, or_default};
 use crate::correlated;
 use crate::expr::Binder;
 use crate::names::canonical;
@@ -27,12 +24,14 @@ struct Unfolded {
     is_map: bool,
 }
 
+/// The clause over the relation `input`, which is left of it.
 pub(super) fn plan(
     session: &Session<'_>,
     names: FromNames<'_>,
     array_join: &ast::ArrayJoin,
+    input: Relation,
 ) -> Result<Relation> {
-    let (input, env) = (from::plan_expr(session, names, &array_join.input)?, names.env);
+    let env = names.env;
     let aliases = Aliases::of_env(env);
     let binder = Binder::new(session, env, &input.scope, &aliases, &[]);
     let mut unfolded = Vec::new();
@@ -173,61 +172,4 @@ fn push(scope: &mut Scope, name: String, bound: Bound, is_new: bool) {
 
 fn element_names(session: &Session<'_>, count: usize) -> Vec<String> {
     (0..count).map(|_| session.unique("__element")).collect()
-}
-
-/// Unfolds arrays in step; `names` are those of the element columns.
-fn unnest(
-    plan: LogicalPlan,
-    mut arrays: Vec<Expr>,
-    names: &[String],
-    keep_empty: bool,
-) -> Result<LogicalPlan> {
-    let mut exprs: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
-    if arrays.len() > 1 {
-        let checked = ScalarFunction::new_udf(InStep::function(), arrays.clone());
-        arrays[0] = Expr::ScalarFunction(checked);
-    }
-    exprs.extend(arrays.into_iter().zip(names).map(|(array, name)| array.alias(name)));
-    let handling = if keep_empty { NullHandling::PreserveAndExpandEmpty } else { NullHandling::Drop };
-    let options = UnnestOptions::new().with_null_handling(handling);
-    let columns = names.iter().map(PlanColumn::new_unqualified).collect();
-    LogicalPlanBuilder::from(projected(plan, exprs)?)
-        .unnest_columns_with_options(columns, options)
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(plan_error)
-}
-
-/// The row of totals stays one row: with the first elements.
-pub(super) fn unnest_totals(totals: LogicalPlan, arrays: Vec<Expr>, names: &[String]) -> Result<LogicalPlan> {
-    LogicalPlanBuilder::from(unnest(totals, arrays, names, true)?)
-        .limit(0, Some(1))
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(plan_error)
-}
-
-/// Unfolds every `arrayJoin(...)` that lies in `exprs` outside of what is computed later; calls with the
-/// same argument are one, calls with different arguments multiply. Answers with what took their places, too.
-pub(super) fn unfold(
-    session: &Session<'_>,
-    mut plan: LogicalPlan,
-    exprs: &mut [Expr],
-) -> Result<(LogicalPlan, Vec<(Expr, Expr)>)> {
-    let mut calls = Vec::new();
-    for expr in exprs.iter() {
-        collect(expr, is_unnest, &mut calls);
-    }
-    let waits = |call: &Expr| contains(call, is_aggregate) || contains(call, is_window);
-    let mut replacements = Vec::new();
-    for call in calls.into_iter().filter(|call| !waits(call)) {
-        let Expr::Unnest(unnested) = &call else {
-            continue;
-        };
-        let name = session.unique("__element");
-        plan = unnest(plan, vec![unnested.expr.as_ref().clone()], std::slice::from_ref(&name), false)?;
-        replacements.push((call, bare_column(&name)));
-    }
-    for expr in exprs {
-        *expr = replace(std::mem::take(expr), &replacements)?;
-    }
-    Ok((plan, replacements))
 }

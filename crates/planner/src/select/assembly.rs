@@ -10,12 +10,13 @@ use basalt_exec::row_order;
 use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
 
+use super::limit;
 use super::order_by::sort_key;
 use super::stage::Stage;
-use super::{Subplan, limit, plan_error, projected};
 use crate::bound::Bound;
 use crate::expr::Binder;
 use crate::float_keys;
+use crate::plan::{Subplan, plan_error, projected};
 use crate::scope::bare_column;
 
 /// The columns that the projection computes.
@@ -81,7 +82,7 @@ pub(super) fn plan(
     if select.distinct {
         plan = row_order::kept(plan).map_err(plan_error)?;
         plan = if has_hidden {
-            limit::by(plan, projection.result_columns(), 0, 1)?
+            float_keys::limit_by(plan, projection.result_columns(), 0, 1)?
         } else {
             float_keys::distinct(plan)?
         };
@@ -123,7 +124,7 @@ fn apply_limit_by(
     };
     // Which rows are the first ones, ORDER BY says.
     let plan = row_order::kept(plan).map_err(plan_error)?;
-    limit::by(plan, keys, offset, limit)
+    float_keys::limit_by(plan, keys, offset, limit)
 }
 
 /// The names of the columns, with a number behind each that was there before.

@@ -5,9 +5,9 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use basalt_base::Result;
 use basalt_functions::scalar::BoundScalar;
 
-use super::projected;
 use super::stage::Stage;
 use crate::bound::{collect, contains, is_aggregate, is_unnest, is_window, replace};
+use crate::plan::projected;
 use crate::scope::bare_column;
 use crate::session::Session;
 

@@ -2,26 +2,22 @@
 
 use std::rc::Rc;
 
-use basalt_base::{Column, Error, Result, SqlType, bail};
+use basalt_base::{Column, Result, bail};
 use basalt_sql::ast;
-use datafusion::common::{ScalarValue, TableReference};
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use datafusion::common::TableReference;
+use datafusion::logical_expr::LogicalPlanBuilder;
 
-use super::{Subplan, aliased, array_join, filtered, join, plan_error, plan_subquery, projected};
+use super::query::plan_subquery;
+use super::relation::{FromNames, derived, one_row};
+use super::{array_join, join};
 use crate::bound::Bound;
 use crate::expr::{Binder, convert};
+use crate::plan::{Subplan, filtered, plan_error, projected};
 use crate::scope::{
     Aliases, ColumnValue, CteQuery, Env, Relation, Scope, ScopeColumn, ScopeTable, plan_column,
 };
 use crate::session::Session;
 use crate::{ResolvedTable, TableOptions};
-
-/// What FROM may name: WITH queries, and in ON the aliases of the SELECT.
-#[derive(Clone, Copy)]
-pub(super) struct FromNames<'n> {
-    pub(super) env: &'n Env,
-    pub(super) aliases: &'n Aliases,
-}
 
 pub(super) fn plan(
     session: &Session<'_>,
@@ -34,38 +30,20 @@ pub(super) fn plan(
     }
 }
 
-pub(super) fn plan_expr(
-    session: &Session<'_>,
-    names: FromNames<'_>,
-    expr: &ast::TableExpr,
-) -> Result<Relation> {
+fn plan_expr(session: &Session<'_>, names: FromNames<'_>, expr: &ast::TableExpr) -> Result<Relation> {
     let _depth = session.enter_expr()?;
     match expr {
         ast::TableExpr::Factor(factor) => plan_factor(session, names.env, factor),
-        ast::TableExpr::Join(join) => join::plan(session, names, join),
-        ast::TableExpr::ArrayJoin(array_join) => array_join::plan(session, names, array_join),
-    }
-}
-
-/// A SELECT without FROM reads `system.one`: one row with the one column `dummy`.
-fn one_row() -> Relation {
-    let dummy = ScopeColumn {
-        table: None,
-        name: "dummy".to_owned(),
-        ty: SqlType::UInt8,
-        value: ColumnValue::Plan(Expr::Literal(ScalarValue::UInt8(Some(0)), None)),
-        in_asterisk: true,
-        only_qualified: false,
-        is_constant: false,
-    };
-    let scope = Scope { tables: vec![], columns: vec![dummy] };
-    Relation {
-        plan: datafusion::logical_expr::LogicalPlan::EmptyRelation(datafusion::logical_expr::EmptyRelation {
-            produce_one_row: true,
-            schema: std::sync::Arc::new(datafusion::common::DFSchema::empty()),
-        }),
-        scope,
-        totals: None,
+        ast::TableExpr::Join(join) => {
+            join::check(session, join)?;
+            let left = plan_expr(session, names, &join.left)?;
+            let right = plan_expr(session, names, &join.right)?;
+            join::plan(session, names, join, left, right)
+        }
+        ast::TableExpr::ArrayJoin(array_join) => {
+            let input = plan_expr(session, names, &array_join.input)?;
+            array_join::plan(session, names, array_join, input)
+        }
     }
 }
 
@@ -199,38 +177,4 @@ fn as_columns(session: &Session<'_>, planned: Subplan, columns: &[Column]) -> Re
     let totals = planned.totals.clone().map(|totals| projected(totals, exprs.clone())).transpose()?;
     let plan = projected(planned.plan.clone(), exprs)?;
     Ok(Subplan { plan, totals, columns: columns.to_vec(), ..planned })
-}
-
-/// The relation of a planned query.
-pub(super) fn derived(session: &Session<'_>, planned: Subplan, table: ScopeTable) -> Result<Relation> {
-    let stem = if table.name.is_empty() { "subquery" } else { &table.name };
-    let relation = session.unique(stem);
-    let plan = aliased(planned.plan, &relation)?;
-    let totals = planned.totals.map(|totals| aliased(totals, &relation)).transpose()?;
-    let relation = TableReference::bare(relation);
-    let columns = planned
-        .columns
-        .into_iter()
-        .zip(planned.names.iter().zip(planned.constants))
-        .map(|(column, (plan_name, is_constant))| ScopeColumn {
-            table: Some(0),
-            value: ColumnValue::Plan(plan_column(&relation, plan_name)),
-            name: column.name,
-            ty: column.ty,
-            in_asterisk: true,
-            only_qualified: false,
-            is_constant,
-        })
-        .collect();
-    Ok(Relation { plan, scope: Scope { tables: vec![table], columns }, totals })
-}
-
-/// The plan expression of a column that is not an ALIAS column.
-pub(super) fn stored(column: &ScopeColumn) -> Result<&Expr> {
-    match &column.value {
-        ColumnValue::Plan(expr) => Ok(expr),
-        ColumnValue::Alias(_) => {
-            Err(Error::not_implemented(format!("the ALIAS column `{}` here", column.name)))
-        }
-    }
 }

@@ -14,14 +14,14 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::order_by::position;
 use super::stage::Stage;
-use super::{chance, injective, totals};
-use super::{filtered, plan_error};
+use super::{chance, injective, inner_totals};
 use crate::bound::{
     Bound, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
 };
 use crate::correlated::is_correlated;
 use crate::expr::Binder;
 use crate::float_keys;
+use crate::plan::{filtered, plan_error};
 use crate::scope::bare_column;
 use crate::session::Session;
 
@@ -168,7 +168,7 @@ pub(super) fn plan(
     let (drawn_from, drawn) = chance::draw(session, grouped.plan, stage.exprs())?;
     grouped.plan = drawn_from;
     stage.replace(&drawn)?;
-    totals::follow(totals, &drawn)?;
+    inner_totals::follow(totals, &drawn)?;
     let rest: Vec<Expr> = stage.exprs().filter(|expr| is_correlated(expr)).cloned().collect();
     if (with_totals || totals.is_some()) && !rest.is_empty() {
         return Err(Error::not_implemented("a correlated subquery beside WITH TOTALS"));

@@ -6,12 +6,13 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator};
 
-use super::from::{self, FromNames};
-use super::{limit, plan_error, totals};
+use super::inner_totals;
+use super::relation::{FromNames, stored};
 use crate::bound::{Bound, case, contains, is_aggregate, is_unnest, is_window, or_default};
 use crate::correlated;
 use crate::expr::{Binder, unify};
 use crate::float_keys;
+use crate::plan::plan_error;
 use crate::scope::{ColumnValue, Relation, Scope, ScopeColumn};
 use crate::session::Session;
 
@@ -32,15 +33,23 @@ enum Distinct {
     Both,
 }
 
-pub(super) fn plan(session: &Session<'_>, names: FromNames<'_>, join: &ast::Join) -> Result<Relation> {
+/// Refuses a join that cannot be planned, before its sides are.
+pub(super) fn check(session: &Session<'_>, join: &ast::Join) -> Result<()> {
     if join.kind == JoinKind::Paste {
         return Err(Error::not_implemented("PASTE JOIN"));
     }
-    expect_aliases(session, join)?;
-    let left = from::plan_expr(session, names, &join.left)?;
-    let right = from::plan_expr(session, names, &join.right)?;
+    expect_aliases(session, join)
+}
+
+pub(super) fn plan(
+    session: &Session<'_>,
+    names: FromNames<'_>,
+    join: &ast::Join,
+    left: Relation,
+    right: Relation,
+) -> Result<Relation> {
     let left_plan_schema = left.plan.clone();
-    let totals = totals::of_join(&left, &right)?;
+    let totals = inner_totals::of_join(&left, &right)?;
     let mut scope = left.scope.clone().join(right.scope.clone());
     let left_width = left.scope.columns.len();
     let mut condition = match &join.constraint {
@@ -217,7 +226,7 @@ fn bind_using(
             return Err(scope.unknown(name, std::iter::empty()).within("in JOIN USING"));
         };
         let sides = [&scope.columns[left_at], &scope.columns[right_at]]
-            .map(|column| from::stored(column).map(|expr| Bound::new(expr.clone(), column.ty.clone())));
+            .map(|column| stored(column).map(|expr| Bound::new(expr.clone(), column.ty.clone())));
         let [left_side, right_side] = sides;
         let (unified, ty) = unify(vec![left_side?, right_side?], "JOIN USING", session.ctx)?;
         let [left_key, right_key] = unified.as_slice() else {
@@ -297,10 +306,10 @@ fn connect(
     }
     let keys: Vec<(Expr, Expr)> = condition.keys.drain(..).collect();
     if matches!(distinct, Distinct::Left | Distinct::Both) {
-        left = limit::by(left, keys.iter().map(|(key, _)| key.clone()).collect(), 0, 1)?;
+        left = float_keys::limit_by(left, keys.iter().map(|(key, _)| key.clone()).collect(), 0, 1)?;
     }
     if matches!(distinct, Distinct::Right | Distinct::Both) {
-        right = limit::by(right, keys.iter().map(|(_, key)| key.clone()).collect(), 0, 1)?;
+        right = float_keys::limit_by(right, keys.iter().map(|(_, key)| key.clone()).collect(), 0, 1)?;
     }
     let mut conditions = Vec::with_capacity(keys.len() + condition.others.len());
     for (left_key, right_key) in keys {

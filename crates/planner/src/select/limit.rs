@@ -1,22 +1,17 @@
 //! LIMIT, OFFSET and LIMIT BY: constant counts.
 
-use std::sync::Arc;
-
 use basalt_base::{Result, bail};
-use basalt_exec::limit_by::LimitBy;
 use basalt_sql::ast;
 use datafusion::common::ScalarValue;
 use datafusion::functions_window::{rank, row_number};
 use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
-    Expr, Extension, LogicalPlan, LogicalPlanBuilder, SortExpr, WindowFrame, WindowFunctionDefinition,
-    WindowUDF,
+    Expr, LogicalPlan, LogicalPlanBuilder, SortExpr, WindowFrame, WindowFunctionDefinition, WindowUDF,
 };
 
-use super::{filtered, plan_error};
 use crate::expr::{Binder, evaluate};
-use crate::float_keys;
 use crate::names::canonical;
+use crate::plan::{filtered, plan_error};
 use crate::scope::bare_column;
 
 /// The count that a constant expression gives; `None` without an expression.
@@ -99,12 +94,4 @@ fn position(function: std::sync::Arc<WindowUDF>, keys: &[SortExpr]) -> Expr {
         fun: WindowFunctionDefinition::WindowUDF(function),
         params,
     }))
-}
-
-/// The first rows of those that share `keys`.
-pub(crate) fn by(input: LogicalPlan, keys: Vec<Expr>, offset: u64, limit: u64) -> Result<LogicalPlan> {
-    let keys =
-        keys.into_iter().map(|key| float_keys::key(key, input.schema())).collect::<Result<Vec<_>>>()?;
-    let node = LimitBy { input: Arc::new(input), keys, offset, limit };
-    Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
 }

@@ -9,10 +9,11 @@ use basalt_exec::set_operation::{Operation, SetOperation};
 use basalt_sql::ast::{SetExpr, SetOperator};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Union};
 
-use super::{Subplan, plan_body, plan_error, projected};
+use super::query::plan_body;
 use crate::bound::Bound;
 use crate::expr::convert;
 use crate::float_keys;
+use crate::plan::{Subplan, plan_error, projected};
 use crate::scope::{Env, bare_column};
 use crate::session::Session;
 

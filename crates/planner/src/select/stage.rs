@@ -9,7 +9,7 @@ use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::items::Item;
-use super::{array_join, order_by, totals};
+use super::{inner_totals, order_by, unnest};
 use crate::bound::{Bound, replace};
 use crate::correlated;
 use crate::expr::Binder;
@@ -99,7 +99,7 @@ impl Stage {
         Ok(plan)
     }
 
-    /// Unfolds the arrays that no aggregate lies in: see [`array_join::unfold`].
+    /// Unfolds the arrays that no aggregate lies in: see [`unnest::unfold`].
     pub(super) fn unfold_arrays(
         &mut self,
         session: &Session<'_>,
@@ -107,11 +107,11 @@ impl Stage {
         totals: &mut Option<LogicalPlan>,
     ) -> Result<LogicalPlan> {
         let mut exprs: Vec<Expr> = self.exprs().cloned().collect();
-        let (plan, unfolded) = array_join::unfold(session, plan, &mut exprs)?;
+        let (plan, unfolded) = unnest::unfold(session, plan, &mut exprs)?;
         for (bound, expr) in self.bounds_mut().zip(exprs) {
             bound.expr = expr;
         }
-        totals::follow(totals, &unfolded)?;
+        inner_totals::follow(totals, &unfolded)?;
         Ok(plan)
     }
 }

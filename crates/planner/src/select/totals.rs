@@ -2,22 +2,19 @@
 //!
 //! The keys of that row have their default values. With HAVING only the rows of the groups that pass
 //! it count, as `totals_mode = 'after_having_exclusive'` says.
-//!
-//! The totals of a subquery are those of the query around it, unless it aggregates: they go through the
-//! same expressions and joins, and not through filters, sorts and limits.
 
 use std::sync::Arc;
 
 use basalt_base::{Error, Result};
-use datafusion::common::{DFSchema, JoinType, ScalarValue, TableReference};
+use datafusion::common::{JoinType, ScalarValue, TableReference};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::group_by::{Aggregation, Grouped};
 use super::stage::Stage;
-use super::{aliased, array_join, plan_error, projected};
 use crate::bound::{contains, default_value, is_unnest, is_window};
 use crate::float_keys;
-use crate::scope::{Relation, plan_column};
+use crate::plan::{aliased, plan_error, projected};
+use crate::scope::plan_column;
 use crate::session::Session;
 
 /// The plan of the totals; it has the columns of the grouped plan.
@@ -83,46 +80,4 @@ fn rows_of_groups(
         .join_on(groups, JoinType::LeftSemi, conditions)
         .and_then(LogicalPlanBuilder::build)
         .map_err(plan_error)
-}
-
-/// The totals of a join: those of its sides, where one has none with default values.
-pub(super) fn of_join(left: &Relation, right: &Relation) -> Result<Option<LogicalPlan>> {
-    if left.totals.is_none() && right.totals.is_none() {
-        return Ok(None);
-    }
-    let side = |side: &Relation| match &side.totals {
-        Some(totals) => Ok(totals.clone()),
-        None => default_row(side.plan.schema()),
-    };
-    LogicalPlanBuilder::from(side(left)?)
-        .cross_join(side(right)?)
-        .and_then(LogicalPlanBuilder::build)
-        .map(Some)
-        .map_err(plan_error)
-}
-
-fn default_row(schema: &DFSchema) -> Result<LogicalPlan> {
-    let nothing = LogicalPlanBuilder::empty(true).build().map_err(plan_error)?;
-    let values = schema.iter().map(|(relation, field)| {
-        let value = ScalarValue::new_default(field.data_type()).map_err(plan_error)?;
-        Ok(Expr::Literal(value, None).alias_qualified(relation.cloned(), field.name()))
-    });
-    projected(nothing, values.collect::<Result<Vec<_>>>()?)
-}
-
-/// The totals with what the plan of the rows computed on its way: random values, and elements of arrays.
-pub(super) fn follow(totals: &mut Option<LogicalPlan>, computed: &[(Expr, Expr)]) -> Result<()> {
-    for (from, to) in computed {
-        let (Some(plan), Expr::Column(column)) = (totals.take(), to) else { return Ok(()) };
-        let name = std::slice::from_ref(&column.name);
-        *totals = Some(match from {
-            Expr::Unnest(array) => array_join::unnest_totals(plan, vec![array.expr.as_ref().clone()], name)?,
-            other => {
-                let mut columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
-                columns.push(other.clone().alias(&column.name));
-                projected(plan, columns)?
-            }
-        });
-    }
-    Ok(())
 }
