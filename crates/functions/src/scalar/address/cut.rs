@@ -10,7 +10,7 @@ use arrow::datatypes::UInt8Type;
 use basalt_base::{Result, SqlType, bail};
 use basalt_formats::text::{IPV6_BYTES, write_ipv6};
 
-use super::{expect_ipv4, expect_ipv6, ipv4s, ipv6_array, mapped, number_of};
+use super::operands::{expect_ipv4, expect_ipv6, ipv4s, ipv6_array, mapped, number_of};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::{build_strings, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};

@@ -1,16 +1,11 @@
 //! Functions of network addresses: their text, the ranges of prefixes, and IPv4 among IPv6.
 
 mod cut;
+mod operands;
 mod range;
 mod text;
 
-use arrow::array::{Array, ArrayRef, FixedSizeBinaryArray};
-use arrow::datatypes::UInt32Type;
-use basalt_base::{Error, Result, SqlType};
-use basalt_formats::text::{IPV6_BYTES, ipv4_to_ipv6};
-
-use super::definition::Call;
-use super::{Operand, ScalarFunction};
+use super::ScalarFunction;
 
 pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &text::IPV4_NUM_TO_STRING,
@@ -30,51 +25,3 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &range::IPV6_CIDR_TO_RANGE,
     &range::IS_IP_ADDRESS_IN_RANGE,
 ];
-
-/// Argument `index` must be an IPv4 address, or a number that is one.
-fn expect_ipv4(call: &Call<'_>, index: usize) -> Result<()> {
-    match call.ty(index) {
-        SqlType::Ipv4 | SqlType::UInt8 | SqlType::UInt16 | SqlType::UInt32 => Ok(()),
-        _ => Err(call.illegal(index)),
-    }
-}
-
-/// Argument `index` must be an IPv6 address, or the bytes of one.
-fn expect_ipv6(call: &Call<'_>, index: usize) -> Result<()> {
-    match call.ty(index) {
-        SqlType::Ipv6 | SqlType::FixedString(IPV6_BYTES) => Ok(()),
-        _ => Err(call.illegal(index)),
-    }
-}
-
-/// The IPv4 address of each row.
-fn ipv4s(operand: &Operand, rows: usize) -> Result<impl Iterator<Item = u32>> {
-    let numbers = operand.numbers::<UInt32Type>()?;
-    Ok((0..rows).map(move |row| numbers.get(row)))
-}
-
-/// The IPv6 address of each row, as a number.
-fn ipv6s<'a>(operand: &'a Operand, rows: usize) -> Result<impl Iterator<Item = u128> + 'a> {
-    let bytes = operand.bytes()?;
-    Ok((0..rows).map(move |row| number_of(bytes.get(row))))
-}
-
-fn number_of(address: &[u8]) -> u128 {
-    address.try_into().map_or(0, u128::from_be_bytes)
-}
-
-/// An array of addresses.
-fn ipv6_array(addresses: impl Iterator<Item = u128>) -> Result<FixedSizeBinaryArray> {
-    let bytes: Vec<u8> = addresses.flat_map(u128::to_be_bytes).collect();
-    FixedSizeBinaryArray::try_new(IPV6_BYTES as i32, bytes.into(), None).map_err(Error::of_arrow)
-}
-
-/// The address of `::ffff:0:0/96` that stands for an IPv4 one.
-fn mapped(address: u32) -> u128 {
-    u128::from_be_bytes(ipv4_to_ipv6(address))
-}
-
-/// Whether row `row` of the operand may be looked at.
-fn is_valid(array: &ArrayRef, row: usize) -> bool {
-    !array.is_null(row)
-}

@@ -12,7 +12,7 @@ use arrow::datatypes::{UInt8Type, UInt32Type};
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_formats::text::{parse_ipv6, parse_strict_ipv4};
 
-use super::{expect_ipv4, expect_ipv6, ipv4s, ipv6_array, ipv6s};
+use super::operands::{expect_ipv4, expect_ipv6, ipv4s, ipv6_array, ipv6s};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
@@ -100,7 +100,7 @@ fn address_at(ty: &SqlType, operand: &Operand, row: usize) -> Result<IpAddr> {
 }
 
 fn ipv6_of(bytes: &[u8]) -> IpAddr {
-    IpAddr::from(super::number_of(bytes).to_be_bytes())
+    IpAddr::from(super::operands::number_of(bytes).to_be_bytes())
 }
 
 fn parse_address(text: &[u8]) -> Result<IpAddr> {

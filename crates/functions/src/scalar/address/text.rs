@@ -9,7 +9,7 @@ use arrow::array::{Array, FixedSizeBinaryBuilder, UInt8Array, UInt32Builder};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_formats::text::{IPV6_BYTES, parse_ipv6, parse_strict_ipv4, write_ipv4, write_ipv6};
 
-use super::{expect_ipv4, expect_ipv6, ipv4s, is_valid};
+use super::operands::{expect_ipv4, expect_ipv6, ipv4s, is_valid};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::build_strings;
 use crate::scalar::{Arity, Bound, Operand};

@@ -4,17 +4,14 @@
 //! enough for one operation, and integers wrap beyond 64 bits. A date or a time takes a number of
 //! its own units. NULL if an argument is NULL. `/` of numbers is a Float64: `1 / 0` is `inf`.
 
-use std::sync::Arc;
-
-use arrow::array::{ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray};
-use basalt_base::processor;
+use arrow::array::{ArrowNativeTypeOp, ArrowPrimitiveType};
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Result, SqlType};
 
+use super::zip::zip;
 use super::{calendar, decimal};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_number};
-use crate::scalar::operand::{Numbers, rows_needed};
 use crate::scalar::{Arity, Bound, Kernel, Operand};
 
 pub(super) static PLUS: Definition =
@@ -62,55 +59,5 @@ where
         }
         // The result is a float, and floats divide by zero.
         _ => Box::new(|args: &[Operand], rows| zip::<T, T>(args, rows, |a, b| a.div_wrapping(b))),
-    }
-}
-
-/// `f` of the two operands, both as numbers of type `T`, row by row.
-pub(in crate::scalar) fn zip<T, O>(
-    args: &[Operand],
-    rows: usize,
-    f: impl Fn(T::Native, T::Native) -> O::Native,
-) -> Result<ArrayRef>
-where
-    T: ArrowPrimitiveType,
-    T::Native: Number,
-    O: ArrowPrimitiveType,
-{
-    let (left, right) = (args[0].numbers::<T>()?, args[1].numbers::<T>()?);
-    let values = zip_values(&left, &right, rows_needed(args, rows), f);
-    Ok(Arc::new(PrimitiveArray::<O>::new(values.into(), None)))
-}
-
-/// A plain loop for each of the three shapes, so that every one of them vectorises.
-pub(in crate::scalar) fn zip_values<T: ArrowPrimitiveType, O>(
-    left: &Numbers<T>,
-    right: &Numbers<T>,
-    rows: usize,
-    f: impl Fn(T::Native, T::Native) -> O,
-) -> Vec<O> {
-    processor::run(
-        #[inline(always)]
-        || zip_shapes(left, right, rows, f),
-    )
-}
-
-#[inline(always)]
-fn zip_shapes<T: ArrowPrimitiveType, O>(
-    left: &Numbers<T>,
-    right: &Numbers<T>,
-    rows: usize,
-    f: impl Fn(T::Native, T::Native) -> O,
-) -> Vec<O> {
-    match (left.is_constant(), right.is_constant()) {
-        (false, true) => {
-            let b = right.get(0);
-            left.values().iter().map(|&a| f(a, b)).collect()
-        }
-        (true, false) => {
-            let a = left.get(0);
-            right.values().iter().map(|&b| f(a, b)).collect()
-        }
-        (false, false) => left.values().iter().zip(right.values()).map(|(&a, &b)| f(a, b)).collect(),
-        (true, true) => (0..rows).map(|_| f(left.get(0), right.get(0))).collect(),
     }
 }

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Int64Type, UInt8Type};
 use basalt_base::{Result, SqlType, bail};
 
-use super::binary::zip_values;
+use super::zip::zip_values;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_integer, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};

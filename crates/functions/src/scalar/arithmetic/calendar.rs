@@ -11,7 +11,8 @@ use arrow::datatypes::{DataType, Decimal128Type, Int32Type, Int64Type, UInt16Typ
 use basalt_base::types::{Arithmetic, IntervalUnit};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::binary::zip_values;
+use super::zip::zip_values;
+use crate::scalar::date;
 use crate::scalar::definition::Call;
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Argument, Bound, Operand, ScalarFunction};
@@ -46,7 +47,7 @@ fn bind_interval(call: &Call<'_>, op: Arithmetic, unit: IntervalUnit, time_at: u
         _ => return Err(call.illegal_types()),
     };
     let name = format!("{verb}{unit}s");
-    let function = crate::scalar::all().iter().find(|function| function.name() == name);
+    let function = date::ALL.iter().find(|function| function.name() == name);
     let function: &dyn ScalarFunction = *function.ok_or_else(|| call.illegal_types())?;
     let span = &call.args[1 - time_at];
     let span = Argument { ty: SqlType::Int64, constant: span.constant.clone() };

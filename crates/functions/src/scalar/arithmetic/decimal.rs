@@ -13,7 +13,7 @@ use arrow::datatypes::{Decimal128Type, Decimal256Type, DecimalType, Float64Type,
 use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
-use super::binary::zip;
+use super::zip::zip;
 use crate::scalar::definition::Call;
 use crate::scalar::number::{Number, with_integer, wrap_to};
 use crate::scalar::operand::{nulls_of, rows_needed};

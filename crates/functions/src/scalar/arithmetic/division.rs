@@ -10,8 +10,8 @@ use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::binary::zip;
 use super::decimal;
+use super::zip::zip;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};

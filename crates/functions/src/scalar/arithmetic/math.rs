@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, Float64Array};
 use arrow::datatypes::Float64Type;
 use basalt_base::{Result, SqlType};
 
-use super::binary::zip;
+use super::zip::zip;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 

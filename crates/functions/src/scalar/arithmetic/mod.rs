@@ -1,6 +1,6 @@
 //! Arithmetic over numbers, dates and times.
 
-pub(super) mod binary;
+mod binary;
 mod bit_test;
 mod bits;
 mod calendar;
@@ -14,6 +14,7 @@ mod math;
 mod reciprocal;
 mod rounding;
 mod unary;
+pub(super) mod zip;
 
 pub(super) use extremum::nans_of;
 

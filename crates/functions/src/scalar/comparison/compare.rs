@@ -15,7 +15,7 @@ use arrow::datatypes::{
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use crate::scalar::arithmetic::binary::{zip, zip_values};
+use crate::scalar::arithmetic::zip::{zip, zip_values};
 use crate::scalar::conversion::{Converter, with_nulls};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_number};

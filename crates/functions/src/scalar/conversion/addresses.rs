@@ -7,7 +7,7 @@ use arrow::datatypes::UInt32Type;
 use basalt_base::{Error, Result, SqlType, bail};
 use basalt_formats::text::{IPV6_BYTES, ipv4_to_ipv6, write_ipv6};
 
-use super::convert::Step;
+use super::step::Step;
 
 /// To an IPv6 address from an IPv4 one or from 16 bytes; to an IPv4 address from an IPv6 one that stands
 /// for it. `None` for other types.

@@ -2,19 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
-use arrow::buffer::NullBuffer;
-use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
+use arrow::array::{Array, ArrayRef, new_empty_array, new_null_array};
+use basalt_base::{Result, SqlType, bail};
 
-use super::parse::OnError;
+use super::step::{OnError, Scope, Step, impossible, with_nulls};
 use super::{addresses, decimals, nested, numbers, parse, print, times};
 use crate::FunctionContext;
-
-/// Code that converts one column; NULLs of the column stay NULL.
-pub(super) type Step = Box<dyn Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync>;
-
-/// Types nested deeper than this are refused.
-const DEPTH_MAX: usize = 64;
 
 /// Converts columns from one type to another, as `CAST` does.
 pub struct Converter {
@@ -49,23 +42,6 @@ impl Converter {
     /// Whether [`Converter::convert`] returns what it is given.
     pub fn is_identity(&self) -> bool {
         self.step.is_none()
-    }
-}
-
-/// What the conversion of a nested type inherits.
-#[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
-    pub(super) context: &'a FunctionContext,
-    pub(super) on_error: OnError,
-    pub(super) depth: usize,
-}
-
-impl<'a> Scope<'a> {
-    pub(super) fn deeper(self) -> Result<Scope<'a>> {
-        if self.depth >= DEPTH_MAX {
-            bail!(TooDeepRecursion, "a type is nested more than {DEPTH_MAX} levels deep");
-        }
-        Ok(Scope { depth: self.depth + 1, ..self })
     }
 }
 
@@ -146,19 +122,5 @@ fn choose(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step
     match found {
         Some(step) => Ok(Some(step)),
         None => Err(impossible(from, to)),
-    }
-}
-
-pub(super) fn impossible(from: &SqlType, to: &SqlType) -> Error {
-    Error::new(ErrorCode::CannotConvertType, format!("{from} cannot be converted to {to}"))
-}
-
-/// `array` with these NULLs besides its own.
-pub(in crate::scalar) fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
-    let nulls = NullBuffer::union(array.nulls(), nulls);
-    match array.to_data().into_builder().nulls(nulls).build() {
-        Ok(data) => make_array(data),
-        // A mask of the array's own length always fits.
-        Err(_) => Arc::clone(array),
     }
 }

@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, DecimalType, Fl
 use basalt_base::types::DECIMAL128_DIGITS;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
-use super::convert::Step;
+use super::step::Step;
 use crate::scalar::arithmetic::decimal::{Unscaled, unscaled, width_digits};
 use crate::scalar::number::{Number, with_integer, wrap_to};
 

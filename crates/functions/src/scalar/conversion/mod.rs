@@ -14,6 +14,7 @@ mod numbers;
 mod parse;
 mod print;
 mod reinterpret;
+mod step;
 mod times;
 mod to_type;
 mod type_name;
@@ -21,9 +22,8 @@ mod type_name;
 pub use cast::Cast;
 pub use convert::Converter;
 
-pub(super) use convert::with_nulls;
 pub(super) use exact::{Exact, Inexact};
-pub(super) use parse::OnError;
+pub(super) use step::{OnError, with_nulls};
 
 use super::ScalarFunction;
 

@@ -7,7 +7,8 @@ use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, FieldRef};
 use basalt_base::{Error, Result, SqlType, bail};
 
-use super::convert::{self, Scope, Step, impossible};
+use super::convert;
+use super::step::{Scope, Step, impossible};
 
 /// From an Array, a Tuple or a Map to another.
 pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {

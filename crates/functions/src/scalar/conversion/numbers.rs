@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type, Int8Type, Int16Type, 
 use basalt_base::types::IntervalUnit;
 use basalt_base::{Result, SqlType, bail};
 
-use super::convert::Step;
+use super::step::Step;
 use crate::scalar::number::{with_number, wrap_to};
 
 /// Whether the carrier of a type is a number whose value converts as one.

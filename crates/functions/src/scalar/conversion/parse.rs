@@ -9,23 +9,13 @@ use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_formats::text::ColumnBuilder;
 
-use super::convert::{Scope, Step};
 use super::print::text_settings;
+use super::step::{OnError, Scope, Step};
 use crate::scalar::number::{Number, with_integer};
 use crate::scalar::operand::Bytes;
 
 /// The Date32 that stands for none.
 const ZERO_DATE: &[u8] = b"1900-01-01";
-
-/// What becomes of text that is not a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::scalar) enum OnError {
-    Fails,
-    /// NULL; the type must have it.
-    GivesNull,
-    /// The type's default value.
-    GivesDefault,
-}
 
 /// From String or FixedString; `None` if the type cannot be read from text.
 pub(super) fn from_string(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {

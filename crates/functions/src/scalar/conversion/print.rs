@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use basalt_base::{Result, SqlType};
 use basalt_formats::text::{Style, TextSettings, ValueWriter};
 
-use super::convert::Step;
+use super::step::Step;
 use crate::FunctionContext;
 use crate::scalar::operand::{build_strings, slice_strings};
 

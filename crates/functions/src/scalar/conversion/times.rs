@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, UInt16Type, 
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType, bail};
 
-use super::convert::Step;
+use super::step::Step;
 use crate::FunctionContext;
 use crate::scalar::number::{with_number, wrap_to};
 

@@ -12,8 +12,8 @@ use basalt_base::civil::{days_from_civil, is_valid};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
+use super::clamp::date_time_of;
 use super::now::constant_precision;
-use super::round::date_time_of;
 use super::source::{DAY, HOUR, MINUTE, constant_zone, first, ticks_per_second};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};

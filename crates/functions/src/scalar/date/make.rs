@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Int64Type};
 use basalt_base::civil::days_from_civil;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::round::date_time_of;
+use super::clamp::date_time_of;
 use super::source::{DAY, HOUR, MINUTE, constant_zone};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};

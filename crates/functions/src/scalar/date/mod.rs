@@ -1,6 +1,7 @@
 //! Functions of dates and times.
 
 mod best_effort;
+mod clamp;
 mod difference;
 mod format;
 mod make;

@@ -7,7 +7,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt8Type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::round::date_of;
+use super::clamp::date_of;
 use super::source::{DAY, constant_zone, ticks_per_second};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};

@@ -8,7 +8,7 @@ use basalt_base::civil::{day_of_year, days_from_civil, iso_week, weekday};
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType};
 
-use super::round::{date_of, date_time_of};
+use super::clamp::{date_of, date_time_of};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time};
 use super::week::{MONDAY_FIRST, week_start};
 use crate::FunctionContext;

@@ -11,6 +11,7 @@ use basalt_base::types::IntervalUnit;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
+use super::clamp::{date_of, date_time_of};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time, ticks_per_second, zone_name};
 use super::week::{MONDAY_FIRST, week_start};
 use crate::FunctionContext;
@@ -20,16 +21,6 @@ use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 const FIRST_MONDAY: i32 = 4;
 /// Months of several months count from January of this year.
 const MONTHS_FROM_YEAR: i32 = 1_900;
-
-/// A `Date` out of days; what it cannot hold becomes its nearest.
-pub(super) fn date_of(days: i32) -> u16 {
-    days.clamp(0, i32::from(u16::MAX)) as u16
-}
-
-/// A `DateTime` out of seconds; what it cannot hold becomes its nearest.
-pub(super) fn date_time_of(seconds: i64) -> u32 {
-    seconds.clamp(0, i64::from(u32::MAX)) as u32
-}
 
 /// `toStartOf...` of one argument and a zone: the result is a Date.
 pub(super) struct StartOfDays {

@@ -117,7 +117,7 @@ fn to_seconds(numbers: &ArrayRef) -> Result<ArrayRef> {
         return Ok(Arc::new(seconds));
     }
     let whole = cast(numbers, &DataType::Int64).map_err(Error::of_arrow)?;
-    let seconds = whole.as_primitive::<Int64Type>().unary::<_, UInt32Type>(super::round::date_time_of);
+    let seconds = whole.as_primitive::<Int64Type>().unary::<_, UInt32Type>(super::clamp::date_time_of);
     Ok(Arc::new(seconds))
 }
 

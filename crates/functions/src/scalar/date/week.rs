@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Int64Type, UInt8Type, UInt16Type, UInt32Type};
 use basalt_base::civil::{civil_from_days, days_from_civil, is_leap_year, weekday};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::round::date_of;
+use super::clamp::date_of;
 use super::source::{Source, first};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};

@@ -14,7 +14,7 @@ use basalt_base::{Error, Result, SqlType};
 use basalt_formats::text::{ColumnBuilder, JsonScanner, TextSettings};
 
 use super::document::Json;
-use super::fit::write_fitting;
+use super::fit::{float_of, write_fitting, write_text};
 use super::path::{expect_path, for_each_found};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::push_string;
@@ -100,31 +100,12 @@ fn uint_of(value: &Json) -> Option<u64> {
     }
 }
 
-pub(super) fn float_of(value: &Json) -> Option<f64> {
-    match value {
-        Json::Int(value) => Some(*value as f64),
-        Json::UInt(value) => Some(*value as f64),
-        Json::Float(value) => Some(*value),
-        Json::String(text) => std::str::from_utf8(text).ok()?.parse().ok(),
-        _ => None,
-    }
-}
-
 fn bool_of(value: &Json) -> Option<u8> {
     match value {
         Json::Bool(value) => Some(u8::from(*value)),
         Json::Int(value) => Some(u8::from(*value != 0)),
         Json::UInt(_) => Some(1),
         _ => None,
-    }
-}
-
-/// A string as it is, anything but NULL as JSON.
-pub(super) fn write_text(value: &Json, out: &mut Vec<u8>) {
-    match value {
-        Json::String(text) => out.extend_from_slice(text),
-        Json::Null => {}
-        other => other.print(out),
     }
 }
 

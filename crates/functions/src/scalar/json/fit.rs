@@ -7,7 +7,6 @@ use basalt_base::SqlType;
 use basalt_formats::text::{ColumnBuilder, JsonScanner, TextSettings, write_float64, write_json_string};
 
 use super::document::Json;
-use super::extract::{float_of, write_text};
 
 const NULL: &[u8] = b"null";
 
@@ -129,6 +128,25 @@ fn holds(ty: &SqlType, number: i128) -> bool {
         number >= 0 && number < 1 << bits
     } else {
         (-(1 << (bits - 1))..1 << (bits - 1)).contains(&number)
+    }
+}
+
+pub(super) fn float_of(value: &Json) -> Option<f64> {
+    match value {
+        Json::Int(value) => Some(*value as f64),
+        Json::UInt(value) => Some(*value as f64),
+        Json::Float(value) => Some(*value),
+        Json::String(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A string as it is, anything but NULL as JSON.
+pub(super) fn write_text(value: &Json, out: &mut Vec<u8>) {
+    match value {
+        Json::String(text) => out.extend_from_slice(text),
+        Json::Null => {}
+        other => other.print(out),
     }
 }
 
